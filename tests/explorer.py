@@ -27,11 +27,16 @@ def opened(kb: KnowledgeBase, limits: Limits | None = None) -> Any:
     return client
 
 
+def served(kb: KnowledgeBase) -> contextlib.AbstractContextManager[tuple[urllib.parse.SplitResult, str]]:
+    """The explorer at a port."""
+    return serving(application(kb, TOKEN, Limits(timeout=20)))
+
+
 @contextlib.contextmanager
-def served(kb: KnowledgeBase) -> Iterator[tuple[urllib.parse.SplitResult, str]]:
+def serving(app: Any) -> Iterator[tuple[urllib.parse.SplitResult, str]]:
     """A server of this process at a port: its address, and the cookie of a browser."""
     with server.listen(0) as listening:
-        running = server.server(application(kb, TOKEN, Limits(timeout=20)))
+        running = server.server(app)
         thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]})
         thread.start()
         address = urllib.parse.urlsplit(server.url(listening))
@@ -44,3 +49,32 @@ def served(kb: KnowledgeBase) -> Iterator[tuple[urllib.parse.SplitResult, str]]:
             running.should_exit = True
             thread.join(20)
         assert not thread.is_alive()
+
+
+class Tab:
+    """A tab of a browser at the explorer, which notes errors and requests to other servers."""
+
+    def __init__(self, browser: Any, address: str, width: int = 1200, scheme: str = "light") -> None:
+        self.address, self.wrong = address, []
+        self.context = browser.new_context(
+            viewport={"width": width, "height": 800}, color_scheme=scheme, reduced_motion="reduce"
+        )
+        self.context.set_default_timeout(15_000)
+        self.page = self.context.new_page()
+        self.page.on("console", lambda message: message.type == "error" and self.wrong.append(message.text))
+        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        self.page.on("request", lambda sent: sent.url.startswith((address, "data:")) or self.wrong.append(sent.url))
+        self.page.goto(f"{address}/?token={TOKEN}")
+
+    def go(self, path: str) -> None:
+        """Open a page, and wait for its parts."""
+        self.page.goto(self.address + path)
+        self.page.wait_for_load_state("networkidle")
+
+    def drawn(self, nodes: str = "n > 1") -> list[str]:
+        """Wait until the graph has enough nodes; return their names."""
+        self.page.wait_for_function(
+            f"() => {{ const n = globalThis.kbkit?.drawn?.data.nodes.length; return {nodes}; }}"
+        )
+        names: list[str] = self.page.evaluate("kbkit.drawn.data.nodes.map(({ name }) => name)")
+        return names

@@ -101,7 +101,7 @@ def test_a_rater_can_stop_resume_correct_a_slip_and_opt_out(here: Run, dataset: 
     assert rated["values"] == dict(zip(DIMENSIONS, (5, 4, 3, 2), strict=True))
     assert "values" not in out_row
     second = here(*command, stdin="1\n1\n1\n1\n")  # then the input ends
-    assert "2 of 16 judged" in second.stderr
+    assert "2 of 16 conversations done" in second.stderr
     assert "3 of 16" in second.stdout
     assert len(lines(out)) == 3
     assert len({row["item"] for row in lines(out)}) == 3

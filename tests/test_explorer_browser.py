@@ -13,7 +13,7 @@ import pytest
 import kbkit
 from kbkit.benchmarks.labels import Labels
 from kbkit.web.explore import links
-from tests.explorer import TOKEN, served
+from tests.explorer import Tab, served
 
 axe = pytest.importorskip("axe_playwright_python.sync_playwright")
 
@@ -27,35 +27,6 @@ def address(world_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     copy = shutil.copytree(world_kb, tmp_path_factory.mktemp("explorer") / "world.kb")
     with kbkit.open(copy) as kb, served(kb) as (url, _):
         yield url.geturl()
-
-
-class Tab:
-    """A tab of a browser at the explorer, which notes errors and requests to other servers."""
-
-    def __init__(self, browser: Any, address: str, width: int = 1200, scheme: str = "light") -> None:
-        self.address, self.wrong = address, []
-        self.context = browser.new_context(
-            viewport={"width": width, "height": 800}, color_scheme=scheme, reduced_motion="reduce"
-        )
-        self.context.set_default_timeout(15_000)
-        self.page = self.context.new_page()
-        self.page.on("console", lambda message: message.type == "error" and self.wrong.append(message.text))
-        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
-        self.page.on("request", lambda sent: sent.url.startswith((address, "data:")) or self.wrong.append(sent.url))
-        self.page.goto(f"{address}/?token={TOKEN}")
-
-    def go(self, path: str) -> None:
-        """Open a page, and wait for its parts."""
-        self.page.goto(self.address + path)
-        self.page.wait_for_load_state("networkidle")
-
-    def drawn(self, nodes: str = "n > 1") -> list[str]:
-        """Wait until the graph has enough nodes; return their names."""
-        self.page.wait_for_function(
-            f"() => {{ const n = globalThis.kbkit?.drawn?.data.nodes.length; return {nodes}; }}"
-        )
-        names: list[str] = self.page.evaluate("kbkit.drawn.data.nodes.map(({ name }) => name)")
-        return names
 
 
 @pytest.fixture

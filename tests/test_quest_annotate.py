@@ -81,7 +81,7 @@ def test_judgements_are_saved_at_once_and_resumed(here: Run, folder: Path) -> No
     assert done
     two = here(*command, stdin="9\nx\n2\np\n1\n1\n1\n0\nn\n0\nn\n0\nn\n")
     assert two.returncode == 0, two.stderr
-    assert "Enter a number from 0 to 3" in two.stdout
+    assert "Enter 0 definitely not relevant, 1 likely not relevant" in two.stdout
     assert path.read_bytes().startswith(saved)
     judged = annotate.files(Dataset.open(folder)).of("ann")
     assert len(judged) == 3
@@ -91,7 +91,7 @@ def test_judgements_are_saved_at_once_and_resumed(here: Run, folder: Path) -> No
     texts = {pair.title: pair.sentences for pair in annotate.pairs(Dataset.open(folder), "test", 3)}
     assert all(mark in texts[one.title] for one in judged.values() for mark in one.attributions.values())
     third = here(*command, stdin="")
-    assert "0 judgements added" in third.stderr
+    assert "0 judgements saved" in third.stderr
 
 
 def test_half_a_line_of_a_killed_session_is_skipped(folder: Path) -> None:

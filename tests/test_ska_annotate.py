@@ -60,10 +60,10 @@ def test_a_session_is_saved_at_once_and_resumed(here: Run, dataset: Path) -> Non
     task = annotate.tasks(instances.read(dataset))[0]
     assert saved["units"] == [unit.id for unit in annotate.shown(task)][:2]
     second = here("ska", "annotate", dataset, "--rater", "ann", stdin="o\n3\n")
-    assert "1 of 3 instances annotated" in second.stderr
+    assert "1 of 3 instances done" in second.stderr
     done = annotate.files(dataset).of("ann")
     assert [one.verdict for one in done.values()] == ["usable", "order", "usable"]
-    assert "0 annotations added" in here("ska", "annotate", dataset, "--rater", "ann", stdin="").stderr
+    assert "0 judgements saved" in here("ska", "annotate", dataset, "--rater", "ann", stdin="").stderr
 
 
 def test_agreement_and_the_revised_dataset(here: Run, dataset: Path, tmp_path: Path) -> None:

@@ -145,10 +145,10 @@ def test_people_delete_unsafe_rows(here: Run, players: Path, tmp_path: Path) -> 
     first, units = tasks[0]
     done = here("ska", "review", copy, "--rater", "ann", "-n", 0, "--rows", 2, stdin="7\n1\nq\n")
     assert done.returncode == 0, done.stderr
-    assert "Enter 0, or numbers from 1 to 2" in done.stdout
-    assert "2 verdicts added, 1 unsafe" in done.stderr
+    assert "Enter 0 for none, numbers from 1 to 2" in done.stdout
+    assert "2 judgements saved" in done.stderr
     done = here("ska", "review", copy, "--rater", "ann", "-n", 0, "--rows", 2, stdin="0\n" * len(tasks))
-    assert f"1 of {len(tasks)} instances reviewed" in done.stderr
+    assert f"1 of {len(tasks)} instances done" in done.stderr
     done = here("ska", "revise", copy, "-o", tmp_path / "new")
     assert done.returncode == 0, done.stderr
     share = 1 - 1 / (2 * len(tasks))

@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from kbkit.benchmarks.judging import Answers
 from kbkit.benchmarks.stark import ratings
 from kbkit.benchmarks.stark.evaluate import questions
 from kbkit.errors import KbError
@@ -53,7 +54,7 @@ def test_samples_are_disjoint_and_depend_on_the_seed(data: Path) -> None:
     assert drawn.ids != drawn_of(data, 6, 3, 2).ids
     assert [len(ids) for ids in drawn.ids] == [6, 6, 6]
     assert len({name for ids in drawn.ids for name in ids}) == 18
-    assert len(list(drawn.questions())) == 9
+    assert [one.number for one in drawn] == [1, 2, 3]
 
 
 @pytest.mark.parametrize(("size", "count", "seed"), [(7, 3, 0), (0, 1, 0), (1, 0, 0), (1, 1, -1)])
@@ -119,24 +120,28 @@ def test_kappa(one: list[int], two: list[int], kappa: float | None) -> None:
 @pytest.mark.parametrize("last", ['{"rater": "a', '{"rater": "me", "dataset": "d", "queries": ["1"]'])
 def test_recovery_after_a_killed_writer(data: Path, tmp_path: Path, last: str) -> None:
     path = tmp_path / "r.jsonl"
-    asked = list(drawn_of(data, 2, 2, 0).questions())
-    ratings.save(path, "me", asked[0], 4)
+    drawn = drawn_of(data, 2, 2, 0)
+    first, second = drawn
+    ratings.save(path, "me", first, "diversity", 4)
     whole = path.read_bytes()
     path.write_bytes(whole + last.encode())
-    assert ratings.left(iter(asked), path, "me") == asked[1:]
-    ratings.save(path, "me", asked[1], 2)
+    task = ratings.Rating(drawn, path, "me")
+    assert [task.given(key) for key in task.keys] == [Answers({"diversity": "4"}), None]
+    ratings.save(path, "me", first, "naturalness", 2)
     assert [line["rating"] for line in lines(path)] == [4, 2]
     path.write_bytes(path.read_bytes().rstrip(b"\n"))  # as an editor leaves it
-    ratings.save(path, "me", asked[2], 3)
+    ratings.save(path, "me", second, "diversity", 3)
     assert [line["rating"] for line in lines(path)] == [4, 2, 3]
 
 
 def test_concurrent_raters(data: Path, tmp_path: Path) -> None:
-    asked = list(drawn_of(data, 1, 8, 0).questions())
+    drawn = drawn_of(data, 1, 8, 0)
+    asked = [(sample, aspect) for sample in drawn for aspect in ratings.ASPECTS]
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda one: ratings.save(tmp_path / "r.jsonl", "me", one, 3), asked))
+        list(pool.map(lambda one: ratings.save(tmp_path / "r.jsonl", "me", *one, 3), asked))
     assert len(lines(tmp_path / "r.jsonl")) == len(asked)
-    assert ratings.left(iter(asked), tmp_path / "r.jsonl", "me") == []
+    task = ratings.Rating(drawn, tmp_path / "r.jsonl", "me")
+    assert all(task.done(key) for key in task.keys)
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
@@ -165,19 +170,22 @@ def test_a_session(run: Run, data: Path, tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     arguments = ("stark", "rate", data, "-o", path, "--rater", "ann", "--queries", 3, "--samples", 2)
     done = run(*arguments, stdin="5\nsix\n4\n2\n1\nq\n")
-    assert (done.returncode, done.stderr) == (0, f"{path}: 4 ratings saved\n")
+    assert (done.returncode, done.stderr) == (
+        0,
+        f"0 of 2 samples done; q ends the session\n{path}: 4 judgements saved\n",
+    )
     drawn = drawn_of(data, 3, 2, 0)
     for name in (name for ids in drawn.ids for name in ids):
         assert f"  query {name} of the set\n" in done.stdout
-    assert "Enter a number from 1 to 5 (q: end)" in done.stdout
+    assert "Enter 1 not at all, 2, 3 neutral, 4, 5 very much (q: end)" in done.stdout
     assert [(r["aspect"], r["rating"]) for r in lines(path)] == [
         ("naturalness", 5), ("diversity", 4), ("practicality", 2), ("naturalness", 1),
     ]  # fmt: skip
     again = run(*arguments, stdin="3\n3\n3\n")
-    assert again.stderr == f"{path}: 2 ratings saved\n"
+    assert again.stderr.endswith(f"{path}: 2 judgements saved\n")
     assert "sample 1" not in again.stdout
     assert [tuple(r["queries"]) for r in lines(path)] == [ids for ids in drawn.ids for _ in ratings.ASPECTS]  # type: ignore[call-overload]
-    assert run(*arguments).stderr == f"{path}: 0 ratings saved\n"
+    assert run(*arguments).stderr.endswith(f"{path}: 0 judgements saved\n")
 
 
 def test_the_tables(here: Here, data: Path, tmp_path: Path) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kbkit.cli.commands import add
 from kbkit.cli.options import Dialect, Kb, MaxRows, Timeout, note, seconds
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
 
 _PORT = 7890
 
@@ -115,20 +119,31 @@ def explore(
     browser that opened the printed address sees the pages. The KB is read-only (see kbkit docs explore).
     """
     from kbkit.kb import KnowledgeBase
-    from kbkit.web import server
-    from kbkit.web.explore import access
     from kbkit.web.explore.app import application
     from kbkit.web.explore.site import Limits
 
+    limits = Limits(seconds(timeout), limit)
+    with KnowledgeBase(kb) as opened:
+        open_pages(
+            context, opened.schema.name, port, lambda token: application(opened, token, limits), browser=not no_browser
+        )
+
+
+def open_pages(
+    context: typer.Context, name: str, port: int, application: Callable[[str], ASGIApp], *, browser: bool = True
+) -> None:
+    """Serve the pages of an application, made for a token, until Ctrl-C, and open them in a browser."""
+    from kbkit.web import server
+    from kbkit.web.explore import access
+
     token = access.new_token()
-    with KnowledgeBase(kb) as opened, server.listen(port) as listening:
-        app = application(opened, token, Limits(seconds(timeout), limit))
+    with server.listen(port) as listening:
         address = f"{server.url(listening)}/?{access.TOKEN}={token}"
 
         def started() -> None:
-            typer.echo(f"{opened.schema.name}: {address}")
+            typer.echo(f"{name}: {address}")
             note(context, ["Press Ctrl-C to stop."])
-            if not no_browser:
+            if browser:
                 server.open_browser(address)
 
-        server.server(app, started, debug=context.obj.debug).run(sockets=[listening])
+        server.server(application(token), started, debug=context.obj.debug).run(sockets=[listening])

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import time
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from kbkit.cli.asking import choice
 from kbkit.cli.commands import add
+from kbkit.cli.judging import InBrowser, judge
 from kbkit.cli.options import DatasetOutput, Format, Output, Rater, Raters, Seed, counted, note
 from kbkit.cli.ska_options import Data, Instances
-from kbkit.errors import Command, KbError, Option, UnknownNameError
-
-if TYPE_CHECKING:
-    from kbkit.benchmarks.ska.annotate import Annotation
-    from kbkit.benchmarks.ska.instances import Instance, Unit
+from kbkit.errors import KbError, Option, UnknownNameError
 
 
 def register(ska: typer.Typer) -> None:
@@ -32,69 +27,18 @@ def annotate(
     rater: Rater,
     limit: Instances = 0,
     seed: Seed = 0,
+    browser: InBrowser = False,
 ) -> None:
-    """Mark the units that answers need, in the terminal.
+    """Mark the units that answers need.
 
     Shows a question, its answers and up to 30 units in random order (section 3.2.2 of the paper). Enter the numbers of
     the units that the answers need, or a letter for a question that breaks a rule. Answers are saved at once in
     annotations/NAME.jsonl; the next run continues there. All raters with the same --limit and --seed see the same
     instances.
     """
-    from kbkit.benchmarks.ska import annotate as module
-    from kbkit.benchmarks.ska import instances
+    from kbkit.benchmarks.ska.annotate import Annotating
 
-    files = module.files(dataset)
-    done = files.of(rater)
-    waiting = module.tasks(instances.read(dataset), limit, seed)
-    left = [one for one in waiting if one.id not in done]
-    note(
-        context, [f"{len(waiting) - len(left):,} of {counted(len(waiting), 'instance')} annotated; q ends the session"]
-    )
-    saved = 0
-    for position, instance in enumerate(left, len(waiting) - len(left) + 1):
-        given = _ask(instance, module.shown(instance), f"{position} of {len(waiting)}")
-        if given is None:
-            break
-        files.append(rater, given)
-        saved += 1
-    note(context, [f"{files.path(rater)}: {counted(saved, 'annotation')} added"])
-
-
-def _ask(instance: Instance, units: list[Unit], place: str) -> Annotation | None:
-    """Show an instance and ask for the units that its answers need; None to end the session."""
-    from kbkit.benchmarks.ska.annotate import USABLE, VERDICTS, Annotation
-    from kbkit.display.render import clean
-
-    typer.secho(f"\n{place}: {clean(instance.question)}", bold=True)
-    typer.echo(clean(f"answers: {'; '.join(instance.answers)}"))
-    if instance.header:
-        typer.echo(clean(f"{instance.title}\n      {' | '.join(instance.header)}"))
-    for number, unit in enumerate(units, 1):
-        typer.echo(f"{number:>4}  {clean(' | '.join(unit.content))}")
-    letters = {name[0]: name for name in VERDICTS if name != USABLE}
-    for letter, name in letters.items():
-        typer.echo(f"{letter:>4}  {VERDICTS[name]}")
-    started = time.monotonic()
-    answer = choice(
-        "units or rule",
-        lambda text: text in letters or _numbers(text, len(units)) != [],
-        f"Enter numbers from 1 to {len(units)}, such as 2 5 7, or {', '.join(letters)}",
-    )
-    if answer is None:
-        return None
-    seconds = round(time.monotonic() - started, 1)
-    if answer in letters:
-        return Annotation(instance.id, letters[answer], seconds=seconds)
-    chosen = [units[number - 1].id for number in _numbers(answer, len(units))]
-    return Annotation(instance.id, USABLE, chosen, seconds)
-
-
-def _numbers(text: str, largest: int) -> list[int]:
-    """Return the numbers of a list such as ``2 5,7``, without duplicates; empty if one is invalid."""
-    words = text.replace(",", " ").split()
-    if not all(word.isascii() and word.isdigit() and 1 <= int(word) <= largest for word in words):
-        return []
-    return sorted({int(word) for word in words})
+    judge(context, Annotating(dataset, rater, limit, seed), browser)
 
 
 def review(
@@ -104,53 +48,17 @@ def review(
     limit: Instances = 20,
     rows: Annotated[int, typer.Option("--rows", metavar="N", min=1, help="Synthesized rows per instance.")] = 10,
     seed: Seed = 0,
+    browser: InBrowser = False,
 ) -> None:
-    """Judge synthesized rows, in the terminal.
+    """Judge synthesized rows.
 
     Shows a question, its answers, its positive units and rows that were synthesized as noise (section 3.2.3 of the
     paper). Enter the numbers of rows that are unsafe: with them, the answers would change. Verdicts are saved in
     review/NAME.jsonl after each instance; the next run continues there.
     """
-    from kbkit.benchmarks.ska import instances
-    from kbkit.benchmarks.ska import review as module
+    from kbkit.benchmarks.ska.review import Reviewing
 
-    files = module.files(dataset)
-    done = files.of(rater)
-    waiting = module.sampled(instances.read(dataset), limit, rows, seed)
-    if not waiting:
-        raise KbError(f"No synthesized rows in {dataset}", "Run ", Command("ska make"), " with a form that has tables")
-    left = [(one, units) for one, units in waiting if any((one.id, unit.id) not in done for unit in units)]
-    finished = len(waiting) - len(left)
-    note(context, [f"{finished:,} of {counted(len(waiting), 'instance')} reviewed; q ends the session"])
-    saved = unsafe = 0
-    for position, (instance, units) in enumerate(left, finished + 1):
-        marked = _ask_unsafe(instance, units, f"{position} of {len(waiting)}")
-        if marked is None:
-            break
-        for number, unit in enumerate(units, 1):
-            files.append(rater, module.Verdict(instance.id, unit.id, number not in marked))
-        saved += len(units)
-        unsafe += len(marked)
-    note(context, [f"{files.path(rater)}: {counted(saved, 'verdict')} added, {unsafe:,} unsafe"])
-
-
-def _ask_unsafe(instance: Instance, units: list[Unit], place: str) -> list[int] | None:
-    """Show an instance and synthesized rows, and ask for those that are unsafe; None to end the session."""
-    from kbkit.display.render import clean
-
-    typer.secho(f"\n{place}: {clean(instance.question)}", bold=True)
-    typer.echo(clean(f"answers: {'; '.join(instance.answers)}"))
-    typer.echo(clean(f"{instance.title}\n      {' | '.join(instance.header)}"))
-    for unit in instance.positive:
-        typer.echo(f"   +  {clean(' | '.join(unit.content))}")
-    for number, unit in enumerate(units, 1):
-        typer.echo(f"{number:>4}  {clean(' | '.join(unit.content))}")
-    answer = choice(
-        "unsafe rows (0: none)",
-        lambda text: text == "0" or _numbers(text, len(units)) != [],
-        f"Enter 0, or numbers from 1 to {len(units)}, such as 2 5",
-    )
-    return None if answer is None else _numbers(answer, len(units))
+    judge(context, Reviewing(dataset, rater, limit, rows, seed), browser)
 
 
 def agreement(

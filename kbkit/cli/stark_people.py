@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.cli.asking import QUIT, choice, line
+from kbkit.cli.asking import QUIT, line
 from kbkit.cli.commands import add
+from kbkit.cli.judging import InBrowser, judge
 from kbkit.cli.options import DatasetOutput, Format, Kb, Output, Rater, Seed, Types, counted, note, on_screen
-from kbkit.errors import KbError
 
 if TYPE_CHECKING:
-    from kbkit.benchmarks.stark.ratings import Question, Samples
     from kbkit.graph.nodes import Node
     from kbkit.kb import KnowledgeBase
 
@@ -155,6 +154,7 @@ def rate(
     queries: Annotated[int, typer.Option("--queries", metavar="N", help="Number of queries per sample.")] = 10,
     samples: Annotated[int, typer.Option("--samples", metavar="N", help="Number of samples.")] = 1,
     seed: Seed = 0,
+    browser: InBrowser = False,
 ) -> None:
     """Rate samples of queries.
 
@@ -165,35 +165,9 @@ def rate(
     from kbkit.benchmarks.stark.dataset import HUMAN
     from kbkit.benchmarks.stark.evaluate import questions
 
-    if not rater.strip():
-        raise KbError("Empty name of the rater", "Use a name that is the same in each session")
-    rating.check_file(output)
     name = dataset.resolve().name.removesuffix(".csv") + (" human" if split == HUMAN else "")
     drawn = rating.samples(name, questions(dataset, split), queries, samples, seed)
-    saved = _ask(drawn, rating.left(drawn.questions(), output, rater), output, rater)
-    note(context, [f"{output}: {counted(saved, 'rating')} saved"])
-
-
-def _ask(drawn: Samples, asked: list[Question], output: Path, rater: str) -> int:
-    """Show samples and save the ratings; return their number."""
-    from kbkit.benchmarks.stark.ratings import ASPECTS, save
-    from kbkit.display.render import clean
-
-    shown = 0
-    for done, question in enumerate(asked):
-        if question.number != shown:
-            shown = question.number
-            typer.secho(clean(f"{drawn.dataset}, sample {shown} of {len(drawn.ids)}"), bold=True)
-            for place, name in enumerate(question.ids, 1):
-                typer.echo(clean(f"{place:>4}  {' '.join(drawn.texts[name].split())}"))
-            typer.echo("")
-        typer.echo(f"{ASPECTS[question.aspect]} (1: not at all, 3: neutral, 5: very much)")
-        given = choice(question.aspect, lambda text: text in set("12345"), "Enter a number from 1 to 5")
-        if given is None:
-            return done
-        save(output, rater, question, int(given))
-        typer.echo("")
-    return len(asked)
+    judge(context, rating.Rating(drawn, output, rater), browser)
 
 
 def ratings(

@@ -18,7 +18,9 @@ import numpy as np
 import polars as pl
 
 from kbkit.assets.arguments import check_range
+from kbkit.benchmarks.judging import Answers, Item, Marking, Passage, Task
 from kbkit.benchmarks.raters import FOLDER, RaterFiles
+from kbkit.benchmarks.ska import instances
 from kbkit.benchmarks.ska.instances import Instance, Unit, numbered
 from kbkit.errors import KbError
 from kbkit.measures.agreement import cohen, fleiss
@@ -33,6 +35,7 @@ VERDICTS = {
     "single source": "needs the structured units alone, or the texts alone",
 }
 """The verdicts on a question and what they mean: the paper's five rules."""
+_RULES = {name[0]: meaning for name, meaning in VERDICTS.items() if name != USABLE}
 UNITS = 30
 """Number of units shown."""
 _WORD = re.compile(r"\w+")
@@ -78,6 +81,52 @@ def shown(instance: Instance) -> list[Unit]:
 
 def _words(texts: Iterable[str]) -> set[str]:
     return {word for text in texts for word in _WORD.findall(text.casefold())}
+
+
+class Annotating(Task):
+    """An annotator's task: the units that the answers of each instance need, or the rule that its question breaks.
+
+    Raises :class:`KbError` for an invalid name.
+    """
+
+    title = "Mark the units that answers need"
+    noun = ("instance", "instances")
+
+    def __init__(self, folder: Path, rater: str, limit: int = 0, seed: int = 0) -> None:
+        self._files, self._rater = files(folder), rater
+        self.path = self._files.path(rater)
+        self._known = self._files.of(rater)
+        self._instances = {one.id: one for one in tasks(instances.read(folder), limit, seed)}
+
+    @property
+    def keys(self) -> list[str]:
+        """The ids of the instances."""
+        return list(self._instances)
+
+    def item(self, key: Hashable) -> Item:
+        """Return an instance with its units."""
+        instance = self._instances[str(key)]
+        units = Passage([unit.content for unit in shown(instance)], instance.title, instance.header, numbered=True)
+        marking = Marking("units or rule", units)
+        return Item(instance.question, [f"answers: {'; '.join(instance.answers)}"], marking=marking, instead=_RULES)
+
+    def given(self, key: Hashable) -> Answers | None:
+        """Return the annotation of an instance."""
+        one = self._known.get(key)
+        if one is None:
+            return None
+        if one.verdict != USABLE:
+            return Answers(instead=one.verdict[0])
+        return Answers(rows=[at for at, unit in enumerate(shown(self._instances[str(key)])) if unit.id in one.units])
+
+    def save(self, key: Hashable, answers: Answers) -> int:
+        """Save an annotation."""
+        units = shown(self._instances[str(key)])
+        verdict = next((name for name in VERDICTS if name[0] == answers.instead), USABLE)
+        one = Annotation(str(key), verdict, [units[at].id for at in answers.rows], round(answers.seconds, 1))
+        self._files.append(self._rater, one)
+        self._known[key] = one
+        return 1
 
 
 # -- agreement --------------------------------------------------------------------------------------------------------

@@ -6,16 +6,18 @@ file of a reviewer is ``review/NAME.jsonl`` in the folder of the dataset.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from kbkit.assets.arguments import check_range
+from kbkit.benchmarks.judging import Answers, Item, Marking, Passage, Task
 from kbkit.benchmarks.raters import RaterFiles
+from kbkit.benchmarks.ska import instances
 from kbkit.benchmarks.ska.instances import Instance, Unit
-from kbkit.errors import KbError
+from kbkit.errors import Command, KbError
 
 FOLDER = "review"
 
@@ -46,6 +48,55 @@ def sampled(instances: Sequence[Instance], count: int, rows: int, seed: int) -> 
         kept = sorted(rng.choice(len(units), min(rows, len(units)), replace=False).tolist())
         result.append((fit[at], [units[i] for i in kept]))
     return result
+
+
+class Reviewing(Task):
+    """A reviewer's task: the synthesized rows of each instance that are unsafe.
+
+    Raises :class:`KbError` for an invalid name, and if the dataset has no synthesized rows.
+    """
+
+    title = "Mark the synthesized rows that change answers"
+    noun = ("instance", "instances")
+
+    def __init__(self, folder: Path, rater: str, limit: int = 0, rows: int = 10, seed: int = 0) -> None:
+        self._files, self._rater = files(folder), rater
+        self.path = self._files.path(rater)
+        self._known = self._files.of(rater)
+        self._tasks = {one.id: (one, units) for one, units in sampled(instances.read(folder), limit, rows, seed)}
+        if not self._tasks:
+            message = f"No synthesized rows in {folder}"
+            raise KbError(message, "Run ", Command("ska make"), " with a form that has tables")
+
+    @property
+    def keys(self) -> list[str]:
+        """The ids of the instances."""
+        return list(self._tasks)
+
+    def item(self, key: Hashable) -> Item:
+        """Return an instance with its positive units and synthesized rows."""
+        instance, units = self._tasks[str(key)]
+        lines = [f"answers: {'; '.join(instance.answers)}"]
+        positive = Passage([unit.content for unit in instance.positive], f"{instance.title}: positive", instance.header)
+        rows = Passage([unit.content for unit in units], "Synthesized rows", instance.header, numbered=True)
+        return Item(instance.question, lines, [positive], Marking("unsafe rows", rows, empty=True))
+
+    def given(self, key: Hashable) -> Answers | None:
+        """Return the rows of an instance that the reviewer marked, once all have a verdict."""
+        _, units = self._tasks[str(key)]
+        verdicts = [self._known.get((key, unit.id)) for unit in units]
+        if any(one is None for one in verdicts):
+            return None
+        return Answers(rows=[at for at, one in enumerate(verdicts) if one is not None and not one.safe])
+
+    def save(self, key: Hashable, answers: Answers) -> int:
+        """Save a verdict on each row."""
+        instance, units = self._tasks[str(key)]
+        for at, unit in enumerate(units):
+            one = Verdict(instance.id, unit.id, at not in answers.rows)
+            self._files.append(self._rater, one)
+            self._known[one.instance, one.unit] = one
+        return len(units)
 
 
 def judged(instances: Sequence[Instance], given: Iterable[Verdict]) -> dict[tuple[str, str], bool]:

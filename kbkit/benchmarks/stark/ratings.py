@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +22,7 @@ import polars as pl
 
 from kbkit.assets.arguments import check_range
 from kbkit.benchmarks.dataset import writing
+from kbkit.benchmarks.judging import Answers, Item, Passage, Question, Task, check_rater
 from kbkit.benchmarks.pipeline import busy
 from kbkit.directory.files import append_json, whole_lines
 from kbkit.directory.systems import exclusive
@@ -37,6 +38,7 @@ ASPECTS = {
 }
 """The aspects and a question for each, after section 2.5."""
 LEVELS = 5
+SCALE = {"1": "not at all", "2": "", "3": "neutral", "4": "", "5": "very much"}
 NEUTRAL = 3
 _TEXTS = dict.fromkeys(("rater", "dataset"), pl.String())
 _SCHEMA = pl.Schema({**_TEXTS, "queries": pl.List(pl.String()), "aspect": pl.String(), "rating": pl.Int64()})
@@ -44,13 +46,12 @@ _PATIENCE = 10.0
 """Seconds to wait for another writer; saving a rating takes milliseconds."""
 
 
-class Question(NamedTuple):
-    """An aspect to rate of the ``number``-th sample of a dataset, whose queries are ``ids``."""
+class Sample(NamedTuple):
+    """The ``number``-th sample of a dataset, whose queries are ``ids``."""
 
     dataset: str
     number: int
     ids: tuple[str, ...]
-    aspect: str
 
 
 @dataclass(frozen=True)
@@ -61,11 +62,10 @@ class Samples:
     texts: dict[str, str]
     ids: tuple[tuple[str, ...], ...]
 
-    def questions(self) -> Iterator[Question]:
-        """Yield all aspects of all samples."""
+    def __iter__(self) -> Iterator[Sample]:
+        """Yield the samples."""
         for number, ids in enumerate(self.ids, 1):
-            for aspect in ASPECTS:
-                yield Question(self.dataset, number, ids, aspect)
+            yield Sample(self.dataset, number, ids)
 
 
 def samples(name: str, gold: Gold, size: int, count: int, seed: int) -> Samples:
@@ -113,23 +113,62 @@ def _row(record: JsonRecord) -> tuple[str, str, list[str], str, int]:
     return rater, dataset, queries, aspect, rating
 
 
-def left(questions: Iterator[Question], path: Path, rater: str) -> list[Question]:
-    """Return the questions that a rater has not answered yet."""
-    if not path.is_file() or not path.stat().st_size:
-        return list(questions)
-    done = read([path]).filter(pl.col("rater") == rater)
-    keys = {(name, tuple(ids), aspect) for _, name, ids, aspect, _ in done.iter_rows()}
-    return [one for one in questions if (one.dataset, one.ids, one.aspect) not in keys]
-
-
-def save(path: Path, rater: str, question: Question, rating: int) -> None:
+def save(path: Path, rater: str, sample: Sample, aspect: str, rating: int) -> None:
     """Append a rating to a file. Concurrent writers wait for each other."""
-    line: dict[str, Any] = dict(
-        zip(_SCHEMA, (rater, question.dataset, list(question.ids), question.aspect, rating), strict=True)
-    )
+    values = (rater, sample.dataset, list(sample.ids), aspect, rating)
+    line: dict[str, Any] = dict(zip(_SCHEMA, values, strict=True))
     lock = exclusive(path.with_name(f".{path.name}.lock"), *busy(path), _PATIENCE)
     with writing(path), lock:
         append_json(path, line)
+
+
+class Rating(Task):
+    """A rater's task: samples to rate, each with all aspects. Each rating counts, also if others are missing.
+
+    Raises :class:`KbError` for an empty name, and if the file cannot be written.
+    """
+
+    noun = ("sample", "samples")
+    whole = False
+
+    def __init__(self, drawn: Samples, path: Path, rater: str) -> None:
+        check_rater(rater)
+        check_file(path)
+        self.title, self.path, self._rater, self._drawn = f"Rate queries of {drawn.dataset}", path, rater, drawn
+        self._known: dict[tuple[str, ...], dict[str, str]] = {}
+        if path.is_file() and path.stat().st_size:
+            own = read([path]).filter(pl.col("rater") == rater, pl.col("dataset") == drawn.dataset)
+            for ids, aspect, rating in own.select("queries", "aspect", "rating").iter_rows():
+                self._known.setdefault(tuple(ids), {})[aspect] = str(rating)
+
+    @property
+    def keys(self) -> list[Sample]:
+        """The samples."""
+        return list(self._drawn)
+
+    def item(self, key: Hashable) -> Item:
+        """Return the queries of a sample, and a question for each aspect."""
+        assert isinstance(key, Sample)
+        texts = [[" ".join(self._drawn.texts[name].split())] for name in key.ids]
+        questions = [Question(aspect, text, SCALE) for aspect, text in ASPECTS.items()]
+        title = f"{key.dataset}, sample {key.number} of {len(self._drawn.ids)}"
+        return Item(title, passages=[Passage(texts, numbered=True)], questions=questions)
+
+    def given(self, key: Hashable) -> Answers | None:
+        """Return the ratings of a sample."""
+        assert isinstance(key, Sample)
+        known = self._known.get(key.ids)
+        return None if known is None else Answers(known)
+
+    def save(self, key: Hashable, answers: Answers) -> int:
+        """Save the ratings that are new or different."""
+        assert isinstance(key, Sample)
+        known = self._known.setdefault(key.ids, {})
+        fresh = {aspect: rating for aspect, rating in answers.choices.items() if known.get(aspect) != rating}
+        for aspect, rating in fresh.items():
+            save(self.path, self._rater, key, aspect, int(rating))
+            known[aspect] = rating
+        return len(fresh)
 
 
 def check_file(path: Path) -> None:

@@ -49,7 +49,7 @@ class Access:
             await answer(scope, receive, send)
             return
         if not self._matches(request.cookies.get(self._cookie)):
-            raise HTTPException(403, "Not allowed. Open the address with the token that kbkit explore printed.")
+            raise HTTPException(403, "Not allowed. Open the address with the token that kbkit printed.")
         await self._app(scope, receive, send)
 
     def _matches(self, given: str | None) -> bool:

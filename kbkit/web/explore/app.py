@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
@@ -16,12 +16,14 @@ from starlette.routing import Mount, Route, Router
 from kbkit.errors import KbError
 from kbkit.web.explore import home
 from kbkit.web.explore.access import Access
-from kbkit.web.explore.site import Limits, Site
+from kbkit.web.explore.site import Limits, Pages, Site
 from kbkit.web.rules import Guard, Rules
 
 if TYPE_CHECKING:
-    from starlette.types import Receive, Scope, Send
+    from starlette.routing import BaseRoute
+    from starlette.types import Lifespan, Receive, Scope, Send
 
+    from kbkit.benchmarks.judging import Task
     from kbkit.kb import KnowledgeBase
 
 _PATIENCE = 1.0
@@ -46,16 +48,26 @@ def application(kb: KnowledgeBase, token: str, limits: Limits | None = None) -> 
         threading.Thread(target=prepare, daemon=True).start()
         yield
 
+    routes = [*home.routes(site), Route("/types.css", site.types_file), Mount("", others)]
+    return _guarded(site, token, routes, lifespan)
+
+
+def judging(task: Task, token: str) -> Starlette:
+    """Return the application for a person's task. It writes the answers to the task's file."""
+    from kbkit.web.explore import judge
+
+    pages = Pages(None)
+    return _guarded(pages, token, judge.routes(pages, task))
+
+
+def _guarded(
+    pages: Pages, token: str, routes: Sequence[BaseRoute], lifespan: Lifespan[Starlette] | None = None
+) -> Starlette:
     return Starlette(
-        routes=[
-            *home.routes(site),
-            Route("/static/{name}", site.file),
-            Route("/types.css", site.types_file),
-            Mount("", others),
-        ],
+        routes=[Route("/static/{name}", pages.file), *routes],
         middleware=[Middleware(Guard, rules=Rules()), Middleware(Access, token=token)],
         lifespan=lifespan,
-        exception_handlers={HTTPException: site.failed, KbError: site.failed},
+        exception_handlers={HTTPException: pages.failed, KbError: pages.failed},
     )
 
 

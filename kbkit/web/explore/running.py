@@ -72,6 +72,6 @@ def route(
 def _form(body: bytes) -> dict[str, str]:
     """Return the fields of a form, the last of each name. Raises :class:`HTTPException` for anything else."""
     try:
-        return dict(parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=50))
+        return dict(parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=2_000))
     except ValueError:
         raise HTTPException(400, "The request has no valid form.") from None

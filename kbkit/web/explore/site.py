@@ -63,12 +63,91 @@ class Limits:
     rows: int = 1_000
 
 
-class Site:
-    """The pages of one KB. Threads share it."""
+class Pages:
+    """Pages made from templates, their files, and errors. Threads share them.
+
+    ``timeout`` is the time limit of a page in seconds; ``frame`` the template of the frame of an error's page.
+    """
+
+    frame = "frame.html"
+
+    def __init__(self, timeout: float | None) -> None:
+        self.timeout = timeout
+        self.first_page = threading.Event()
+
+    def route(
+        self, path: str, handler: Handler, turns: anyio.CapacityLimiter | None = None, method: str = "GET"
+    ) -> Route:
+        """Return the route of a screen: see :func:`kbkit.web.explore.running.route`."""
+        return running.route(path, handler, self.timeout, turns, method)
+
+    # -- pages --------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _templates(self) -> Environment:
+        made = Environment(
+            loader=FileSystemLoader(_HERE / "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            finalize=_shown,
+        )
+        made.filters.update(number=lambda value: f"{value:,}", cell=cell, snippet=_snippet)
+        made.globals.update(plural=plural, page_url=links.page, file_url=self.file_url, **self.names())
+        return made
+
+    def names(self) -> dict[str, Any]:
+        """Return what the templates know besides the values of a page."""
+        return {}
+
+    def page(self, name: str, request: Request, status: int = 200, **values: Any) -> Response:
+        """Return a page, or a part of one, made from a template."""
+        text = self._templates.get_template(name).render(path=request.url.path, **values)
+        body = text.encode("utf-8", "replace")
+        self.first_page.set()
+        return HTMLResponse(body, status, _HEADERS)
+
+    # -- files --------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def files(self) -> dict[str, Path]:
+        """The files of the pages by name. Only these are served."""
+        own = {path.name: path for path in sorted((_HERE / "static").iterdir()) if path.suffix in _KINDS}
+        return own | {Path(name).name: assets.web() / name for name in _SCRIPTS}
+
+    def file_url(self, name: str) -> str:
+        """Return the address of a file; it changes with the content."""
+        return f"/static/{name}?v={_digest(self.files[name].read_bytes())}"
+
+    def file(self, request: Request) -> Response:
+        """Serve a file."""
+        path = self.files.get(request.path_params["name"])
+        if path is None:
+            raise HTTPException(404, "There is no such file.")
+        return Response(path.read_bytes(), media_type=_KINDS[path.suffix], headers={"Cache-Control": _YEAR})
+
+    # -- errors -------------------------------------------------------------------------------------------------------
+
+    def failed(self, request: Request, error: Exception) -> Response:
+        """Return the page, or for a part of a page the message, about an error that the user can mend."""
+        if isinstance(error, KbError):
+            status, text = status_of(error), said(error)
+        else:
+            assert isinstance(error, HTTPException)
+            status, text = error.status_code, error.detail
+        template = "message.html" if is_part(request) else "error.html"
+        return self.page(template, request, status, message=text, code=status, frame=self.frame)
+
+
+class Site(Pages):
+    """The pages of one KB."""
+
+    frame = "base.html"
 
     def __init__(self, kb: KnowledgeBase, limits: Limits) -> None:
+        super().__init__(limits.timeout)
         self.kb, self.limits = kb, limits
-        self.first_page = threading.Event()
         names = [t.name for t in kb.schema.node_types]
         self.colours = of_types(names)
         self._numbers = {name: number for number, name in enumerate(names)}
@@ -94,38 +173,16 @@ class Site:
             with contextlib.suppress(Exception):  # the screen that needs it reports it
                 work()
 
-    def route(
-        self, path: str, handler: Handler, turns: anyio.CapacityLimiter | None = None, method: str = "GET"
-    ) -> Route:
-        """Return the route of a screen: see :func:`kbkit.web.explore.running.route`."""
-        return running.route(path, handler, self.limits.timeout, turns, method)
-
-    # -- pages --------------------------------------------------------------------------------------------------------
-
-    @cached_property
-    def _templates(self) -> Environment:
-        made = Environment(
-            loader=FileSystemLoader(_HERE / "templates"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            finalize=_shown,
-        )
-        made.filters.update(number=lambda value: f"{value:,}", cell=cell, snippet=_snippet)
-        made.globals.update(
-            kb=self.kb, schema=self.kb.schema, plural=plural, page_url=links.page, node_url=links.node,
-            file_url=self.file_url, types_url=f"/types.css?v={_digest(self.types_css().encode())}",
-            type_class=self.type_class, limits=self.limits,
-        )  # fmt: skip
-        return made
-
-    def page(self, name: str, request: Request, status: int = 200, **values: Any) -> Response:
-        """Return a page, or a part of one, made from a template."""
-        text = self._templates.get_template(name).render(path=request.url.path, **values)
-        body = text.encode("utf-8", "replace")
-        self.first_page.set()
-        return HTMLResponse(body, status, _HEADERS)
+    def names(self) -> dict[str, Any]:
+        """Return what the templates know besides the values of a page."""
+        return {
+            "kb": self.kb,
+            "schema": self.kb.schema,
+            "node_url": links.node,
+            "types_url": f"/types.css?v={_digest(self.types_css().encode())}",
+            "type_class": self.type_class,
+            "limits": self.limits,
+        }
 
     def type_class(self, name: str) -> str:
         """Return the CSS class with the colour of a type."""
@@ -136,40 +193,9 @@ class Site:
         rules = [f".type-{number}{{--type:{self.colours[name]}}}" for name, number in self._numbers.items()]
         return "\n".join([*rules, f".type-other{{--type:{self.colours['']}}}", ""])
 
-    # -- files --------------------------------------------------------------------------------------------------------
-
-    @cached_property
-    def files(self) -> dict[str, Path]:
-        """The files of the pages by name. Only these are served."""
-        own = {path.name: path for path in sorted((_HERE / "static").iterdir()) if path.suffix in _KINDS}
-        return own | {Path(name).name: assets.web() / name for name in _SCRIPTS}
-
-    def file_url(self, name: str) -> str:
-        """Return the address of a file; it changes with the content."""
-        return f"/static/{name}?v={_digest(self.files[name].read_bytes())}"
-
-    def file(self, request: Request) -> Response:
-        """Serve a file."""
-        path = self.files.get(request.path_params["name"])
-        if path is None:
-            raise HTTPException(404, "There is no such file.")
-        return Response(path.read_bytes(), media_type=_KINDS[path.suffix], headers={"Cache-Control": _YEAR})
-
     def types_file(self, _: Request) -> Response:
         """Serve the colours of the types."""
         return Response(self.types_css(), media_type="text/css", headers={"Cache-Control": _YEAR})
-
-    # -- errors -------------------------------------------------------------------------------------------------------
-
-    def failed(self, request: Request, error: Exception) -> Response:
-        """Return the page, or for a part of a page the message, about an error that the user can mend."""
-        if isinstance(error, KbError):
-            status, text = status_of(error), said(error)
-        else:
-            assert isinstance(error, HTTPException)
-            status, text = error.status_code, error.detail
-        template = "message.html" if is_part(request) else "error.html"
-        return self.page(template, request, status, message=text, code=status)
 
 
 def is_part(request: Request) -> bool:
