@@ -7,16 +7,19 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from itertools import permutations, product
+from itertools import combinations, permutations, product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
 import kbkit
 from kbkit.answers import parse, syntax
 from kbkit.answers import templates as catalogue
+from kbkit.answers.sample import draw_sets
+from kbkit.answers.sample_sets import AnswerSets, Request, matrix_of, splitmix64
 from kbkit.answers.templates import Template
 from kbkit.errors import KbError
 from kbkit.ingestion.generate import generate
@@ -693,3 +696,23 @@ def test_suggestions_have_their_own_ids(tmp_path: Path) -> None:
     (tmp_path / "edges.csv").write_text("head,relation,tail\na,is part of,b\na,is-part-of,b\n", encoding="utf-8")
     with kbkit.ingest("table", tmp_path, out=tmp_path / "names.kb", stores=["adjacency"]) as kb:
         assert kb.suggest_templates(100)["template"].is_unique().all()
+
+
+@pytest.mark.parametrize("weight", ["uniform", "popular"])
+def test_each_set_of_three_is_drawn_once(weight: str) -> None:
+    """Also with popularities whose products depend on the order of the factors in the last bit."""
+    rng = np.random.default_rng(5)
+    members = [np.flatnonzero(rng.random(40) < 0.4).astype(np.int32) for _ in range(9)]
+    sizes, rows = np.array([len(one) for one in members]), np.arange(9)
+    sets = AnswerSets(
+        ("x",), rows[:, None].astype(np.int32), np.zeros((9, 1), np.int32), 1 / (3 + 7 * rows), sizes,
+        splitmix64(rows.astype(np.uint64)), matrix_of(sizes, np.concatenate(members), 40),
+    )  # fmt: skip
+    skeleton = syntax.Combine("&", tuple(syntax.SavedSet(letter) for letter in "abc"))
+    found = draw_sets(sets, skeleton, Request(count=10_000, min_answers=1, max_answers=40, weight=weight))
+    wanted = {
+        three: len(set.intersection(*(set(members[i].tolist()) for i in three))) for three in combinations(range(9), 3)
+    }
+    drawn_rows = [tuple(sorted(row)) for row in found.values.tolist()]
+    assert sorted(drawn_rows) == sorted(three for three, count in wanted.items() if count)
+    assert found.answers.tolist() == [wanted[three] for three in drawn_rows]

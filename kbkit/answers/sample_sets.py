@@ -233,7 +233,7 @@ class SetPairs:
         Every pair gets a random key; the pairs with the largest keys are returned.
         """
         none = np.empty(0, np.int64)
-        best: list[Any] = [np.empty(0), none, none, none]
+        best: list[Any] = [np.empty(0), none, none, none, np.empty(0, np.uint64)]
         seen = 0
         for start, common in _products(left.matrix, right.matrix):
             i, j = common.row.astype(np.int64) + start, common.col.astype(np.int64)
@@ -241,10 +241,11 @@ class SetPairs:
             if self.sampler.request.distinct or self.exchangeable:
                 mask &= ~_repeats(left, right, i, j, parts=not self.sampler.request.distinct)
             i, j = i[mask], j[mask]
-            keys = self.keys(left, right, i, j)
-            best = [np.concatenate(parts) for parts in zip(best, (keys, i, j, number[mask]), strict=True)]
-            if self.exchangeable:  # duplicates have the same key
-                best = [values[np.unique(best[0], return_index=True)[1]] for values in best]
+            identity = self.identity(left, right, i, j)
+            keys = self.keys(left.weight[i] * right.weight[j], identity)
+            best = [np.concatenate(parts) for parts in zip(best, (keys, i, j, number[mask], identity), strict=True)]
+            if self.exchangeable:  # by identity: the keys of duplicates can differ in the last bit
+                best = [values[np.unique(best[4], return_index=True)[1]] for values in best]
             seen += len(i)
             if len(best[0]) > count:
                 top = np.sort(np.argpartition(-best[0], count - 1)[:count])
@@ -254,14 +255,11 @@ class SetPairs:
         order = np.argsort(-best[0], kind="stable")
         return best[1][order], best[2][order], best[3][order], seen > len(order)
 
-    def keys(
-        self, left: AnswerSets, right: AnswerSets, i: NDArray[np.int64], j: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def keys(self, weight: NDArray[np.float64], identity: NDArray[np.uint64]) -> NDArray[np.float64]:
         """Return random keys of pairs."""
-        weight = left.weight[i] * right.weight[j]
         if not self.exchangeable:
             return self.sampler.keys(weight)
-        return self.sampler.weighted(self.sampler.fixed_keys(self.identity(left, right, i, j)), weight)
+        return self.sampler.weighted(self.sampler.fixed_keys(identity), weight)
 
     def allowed(
         self, left: NDArray[np.int64], right: NDArray[np.int64], common: NDArray[np.int64], final: bool

@@ -130,7 +130,7 @@ def _chosen(question: Question, item: Item) -> str | None:
         scale += f"; {keys[0]}: {question.choices[keys[0]]}"
     else:
         scale = hint = ", ".join(f"{entered} {meaning}".rstrip() for entered, meaning in question.choices.items())
-    typer.echo(f"{question.text} ({scale})".lstrip())
+    typer.echo("\n" + f"{question.text} ({scale})".lstrip())
     others = "".join(f", {entered}: {meaning}" for entered, meaning in item.instead.items())
     return choice(question.name, lambda text: text in question.choices or text in item.instead, f"Enter {hint}{others}")
 
