@@ -117,8 +117,6 @@ class _Label:
             query=query,
             annotator=annotator,
             hit=self._shown(one, grades.get((number, node))),
-            graded=sum(one.query == number and one.grade is not None for one in grades.values()),
-            total=len(candidates),
             grades=GRADES,
         )
 

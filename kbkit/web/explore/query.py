@@ -13,6 +13,7 @@ import anyio
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from kbkit.display.bars import bars
 from kbkit.display.render import cell, write
 from kbkit.errors import KbError, QueryError
 from kbkit.executor import languages
@@ -155,6 +156,7 @@ class _Query:
             ids=nodes if outcome.language == "answers" else [],
             total=0 if frame is None else frame.height,
             many=outcome.language == "sql" and frame is not None and frame.height > most,
+            chart=None if frame is None else bars(frame.select(_shown(frame, outcome.language))),
             forms=_forms(outcome, text),
             files=list(_FILES),
             note=outcome.note,

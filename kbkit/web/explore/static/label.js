@@ -22,6 +22,8 @@
     wanted = hits().indexOf(target.closest(".hit"));
   });
   document.addEventListener("htmx:afterSettle", () => {
+    const graded = hits().filter((hit) => hit.dataset.grade !== "").length;
+    document.getElementById("progress").textContent = `${graded} of ${hits().length} graded`;
     if (wanted === null) return;
     go(wanted);
     wanted = null;
