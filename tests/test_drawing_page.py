@@ -117,7 +117,7 @@ def test_the_libraries_are_those_that_were_verified() -> None:
     assert {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in record["files"]} == record[
         "files"
     ]
-    licences = {f"LICENSE-{package['name']}" for package in record["packages"]}
+    licences = {f"LICENSE-{package['name'].removeprefix('@').replace('/', '-')}" for package in record["packages"]}
     assert {path.name for path in folder.iterdir()} == {*record["files"], "vendor.json"}
     assert licences < set(record["files"])
     project = tomllib.loads((Path(kbkit.__file__).parents[1] / "pyproject.toml").read_text())["project"]

@@ -109,11 +109,10 @@ def test_paths_are_listed_and_drawn(tab: Tab) -> None:
 def test_a_query_is_completed_run_and_cancelled(tab: Tab) -> None:
     page = tab.page
     tab.go("/query")
-    box = page.locator("#q")
-    box.fill("")
+    box = page.get_by_role("textbox", name=re.compile("^SQL, SPARQL"))
     box.press_sequentially("SELECT name FROM coun")
     page.get_by_role("option", name=re.compile("^country")).first.click()
-    assert box.input_value() == "SELECT name FROM country"
+    assert page.locator("#q").input_value() == box.inner_text() == "SELECT name FROM country"
     box.press_sequentially(" ORDER BY name LIMIT 2")
     box.press("Control+Enter")
     page.get_by_text("2 rows in").wait_for()

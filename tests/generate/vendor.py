@@ -1,8 +1,9 @@
 """Fetch the JavaScript libraries of drawings and pages: ``python -m tests.generate.vendor`` (needs npm and a network).
 
 Each package is fetched by exact version and verified by its SHA-512 before anything of it is read. Cytoscape.js and
-htmx come minified; the layout fcose and the two packages it needs are bundled into one file. ``vendor.json`` records
-the SHA-256 of the files, which a test compares. With ``--check`` nothing is written, and a difference is an error.
+htmx come minified; the layout fcose and CodeMirror are bundled with the packages they need into one file each.
+``vendor.json`` records the SHA-256 of the files, which a test compares. With ``--check`` nothing is written, and a
+difference is an error.
 """
 
 from __future__ import annotations
@@ -55,10 +56,85 @@ PACKAGES = (
         "2.0.11",
         "Thx/WtpeOQqSrqBCw/A1cwGJGg4UrVa3+sW0GmrM3p4gJgO89ecH4qtbnyzDDWFvBTqjnIMCgELTNt636dtamA==",
     ),
+    Package(
+        "@codemirror/autocomplete",
+        "6.20.4",
+        "yF8RhOf2SXlg00+qtupzLhrglcas61boqaONiNcbPIebHCpJocpqTBA6dyrtUrQO47hqyTdeob/3XnYilT7TaQ==",
+    ),
+    Package(
+        "@codemirror/commands",
+        "6.11.1",
+        "O/4hG3SC1YwcmQ0d2UVNDs+AsaNWd1iHVxbTeEBuqH+6bExAiPK3iS/BvpY6rZGURALv4ZD3sIgcCmRvw3ehBg==",
+    ),
+    Package(
+        "@codemirror/language",
+        "6.13.1",
+        "zfvU2r3TyylQLMj/te+5CnQ0rSqZi8B1oTCBbQkagcLW4Xc6imab6qN+pEJhsuNOLaJqiRyBXp9UhWA1DhVvDw==",
+    ),
+    Package(
+        "@codemirror/state",
+        "6.7.6",
+        "kAz+AncRtKuIknedxT1bq4XwXv4UowhbkHU1myPrtVb/jZtImWuV5BXzv5vK6i3kYACsdiZiQKFQQ5Mq7elW8w==",
+    ),
+    Package(
+        "@codemirror/streamparser",
+        "6.0.0",
+        "JTFPF6xrfjt0mnfGPgzcLiMwYmvIyNaoizp8BYzv8FE8KrT6GBGDZ190rtt+O7Wke3gG/MFHyiY9YGNeimof4w==",
+    ),
+    Package(
+        "@codemirror/view",
+        "6.43.15",
+        "HHsfpqFeHyXLs983pSRe38Xajs0vFWZQ2BuX0m7Ki8w3jZ5iD8cuR3lBz2/5/X53Dhf32SBHKh6rtSTB6tKeGw==",
+    ),
+    Package(
+        "@lezer/common",
+        "1.5.5",
+        "Pw7PVCndruF1pb3ebCxpSVpkMHSDjwRCLcTRw+RizUKco5QbWylwq2g4lnG/RYN7yTTQDXE9F77MwtkAyphrjg==",
+    ),
+    Package(
+        "@lezer/highlight",
+        "1.2.5",
+        "O1GMVKgtf5YspFaRzpmqkVgMtIk2HG9uMAbH6wdAIdNh3TVzCsch/+cRi+6l2//UGDKe6NB9BW3cvuR5ezMQ0w==",
+    ),
+    Package(
+        "@lezer/lr",
+        "1.4.12",
+        "On9HU4oMMiHPMkQDgoTnGahjgG5n/MkN38CgG77sMraKLL+3JBbeQNi1FcCXV9QRqwF9/BUXP3caHyJC1fBOTQ==",
+    ),
+    Package(
+        "@marijn/find-cluster-break",
+        "1.0.4",
+        "Wy0V7+SGUjnF9/TkiM1hKVDPj7jKXduPNboMVtHTA8dySMURWqfg/JZ9E2Sq8JgSJmkl7k7Qe9FLeMSrSraWmQ==",
+    ),
+    Package(
+        "crelt",
+        "1.0.7",
+        "aK6BbWfhf4U/wCcLHKPJl/xa6VkVstRaPywWtMKGwuOLc/wZTyQYuoxgvZnNsBvv7Kg3YTBQYYBCggcviQczuA==",
+    ),
+    Package(
+        "style-mod",
+        "4.1.5",
+        "WQ2llCZa9sZSkJA+aOwpg5DkfbAXFKGh//t3MRTBeruFiSBC+GXUmbBzrw3bXyboCWAbtCW9InDfBsXrRD/rAg==",
+    ),
+    Package(
+        "w3c-keyname",
+        "2.2.8",
+        "dpojBhNsCNN7T82Tm7k26A6G9ML3NkhDsnw9n/eoxSRlVBB4CEtIQ/KTCLI2Fwf3ataSXRhYFkQi3SlnFwPvPQ==",
+    ),
 )
 _BUNDLER = "esbuild@0.28.2"
-_FCOSE = 'require("cytoscape-fcose");\n'
-"""It registers itself with the global ``cytoscape``."""
+_BUNDLES = {
+    "fcose": 'require("cytoscape-fcose");\n',  # it registers itself with the global ``cytoscape``
+    "codemirror": """
+export { autocompletion, closeCompletion } from "@codemirror/autocomplete";
+export { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
+export { HighlightStyle, StreamLanguage, bracketMatching, syntaxHighlighting } from "@codemirror/language";
+export { EditorState, Prec } from "@codemirror/state";
+export { EditorView, keymap, placeholder } from "@codemirror/view";
+export { tags } from "@lezer/highlight";
+""",
+}
+"""What goes into the bundled files; its exports are properties of the global ``kbkit_NAME``."""
 
 
 def fetch(package: Package, folder: Path) -> Path:
@@ -72,7 +148,7 @@ def fetch(package: Package, folder: Path) -> Path:
     target = folder / "node_modules" / package.name
     with tarfile.open(archive) as opened:
         opened.extractall(folder / package.name, filter="data")
-    target.parent.mkdir(exist_ok=True)
+    target.parent.mkdir(parents=True, exist_ok=True)
     return (folder / package.name / "package").rename(target)
 
 
@@ -81,25 +157,33 @@ def files() -> dict[str, bytes]:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         fetched = {package.name: fetch(package, folder) for package in PACKAGES}
-        (folder / "fcose.js").write_text(_FCOSE)
-        bundle = ["esbuild", "fcose.js", "--bundle", "--minify", "--format=iife", "--outfile=fcose.min.js"]
-        subprocess.run(
-            ["npm", "exec", "--yes", f"--package={_BUNDLER}", "--", *bundle],
-            cwd=folder,
-            capture_output=True,
-            check=True,
-        )
         result = {
             "cytoscape.min.js": (fetched["cytoscape"] / "dist" / "cytoscape.min.js").read_bytes(),
-            "fcose.min.js": (folder / "fcose.min.js").read_bytes(),
             "htmx.min.js": (fetched["htmx.org"] / "dist" / "htmx.min.js").read_bytes(),
-            **{f"LICENSE-{name}": (path / "LICENSE").read_bytes() for name, path in fetched.items()},
+            **{f"{name}.min.js": _bundle(name, source, folder) for name, source in _BUNDLES.items()},
+            **{f"LICENSE-{_plain(name)}": (path / "LICENSE").read_bytes() for name, path in fetched.items()},
         }
     record = {
         "packages": [vars(package) for package in PACKAGES],
         "files": {name: hashlib.sha256(content).hexdigest() for name, content in sorted(result.items())},
     }
     return {**result, "vendor.json": (json.dumps(record, indent=1) + "\n").encode()}
+
+
+def _bundle(name: str, source: str, folder: Path) -> bytes:
+    """Return a minified script of what ``source`` imports from ``folder``/node_modules."""
+    (folder / f"{name}.js").write_text(source)
+    bundle = ["esbuild", f"{name}.js", "--bundle", "--minify", "--format=iife", f"--outfile={name}.min.js"]
+    if "export" in source:
+        bundle.append(f"--global-name=kbkit_{name}")
+    command = ["npm", "exec", "--yes", f"--package={_BUNDLER}", "--", *bundle]
+    subprocess.run(command, cwd=folder, capture_output=True, check=True)
+    return (folder / f"{name}.min.js").read_bytes()
+
+
+def _plain(name: str) -> str:
+    """Return the name of a package as part of a file name."""
+    return name.removeprefix("@").replace("/", "-")
 
 
 def main() -> None:

@@ -11,10 +11,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import anyio
 from starlette.exceptions import HTTPException
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
 from kbkit.display.bars import bars
-from kbkit.display.render import cell, write
+from kbkit.display.render import cell, clean, write
 from kbkit.errors import KbError, QueryError
 from kbkit.executor import languages
 from kbkit.executor.executor import Executor, Outcome, Settings
@@ -100,7 +100,7 @@ class _Query:
         return self._site.page("why.html", request, lines=proof.lines())
 
     def complete(self, request: Request) -> Response:
-        """Return completions at the cursor, which is after ``at`` characters."""
+        """Return completions at the cursor, which is after ``at`` characters, for the editor."""
         from kbkit.executor.completion import complete  # it would delay the first page
 
         text, language = request.query_params.get("q", ""), links.text(request, "language")
@@ -108,7 +108,11 @@ class _Query:
         executor = self._executor()
         known = language or executor.language(text[:at])
         found = complete(text, at, self._site.vocabulary, known)[:_COMPLETED] if len(text) < _LONGEST else []
-        return self._site.page("completions.html", request, found=found, at=at)
+        shown = [
+            {"text": one.text, "start": one.start, "display": clean(one.display or one.text), "meta": clean(one.meta)}
+            for one in found
+        ]
+        return JSONResponse(shown, headers={"Cache-Control": "no-store"})
 
     # -- running ------------------------------------------------------------------------------------------------------
 

@@ -39,7 +39,10 @@ if TYPE_CHECKING:
     from kbkit.web.explore.running import Handler
 
 _HERE = Path(__file__).parent
-_SCRIPTS = ("labels.js", "graph.js", "panel.js", "vendor/cytoscape.min.js", "vendor/fcose.min.js", "vendor/htmx.min.js")
+_SCRIPTS = (
+    "labels.js", "graph.js", "panel.js",
+    "vendor/codemirror.min.js", "vendor/cytoscape.min.js", "vendor/fcose.min.js", "vendor/htmx.min.js",
+)  # fmt: skip
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self';"
     " base-uri 'none'; form-action 'self'; frame-ancestors 'none'"

@@ -8,7 +8,7 @@
   function show(input, on) {
     const list = listOf(input);
     list.hidden = !on || !list.children.length;
-    if (input.hasAttribute("aria-expanded")) input.setAttribute("aria-expanded", String(!list.hidden)); // no state of a textarea
+    input.setAttribute("aria-expanded", String(!list.hidden));
     mark(input, -1);
   }
 
@@ -27,16 +27,9 @@
   function take(input, option) {
     const chosen = option.querySelector("[data-value]");
     if (input.dataset.names === "go") return chosen.click();
-    const { value, start, at } = chosen.dataset;
-    if (input.dataset.names === "insert") input.setRangeText(value, Number(start), Number(at), "end");
-    else input.value = value;
+    input.value = chosen.dataset.value;
     return show(input, false);
   }
-
-  // The server completes at the cursor.
-  document.addEventListener("htmx:configRequest", ({ target, detail }) => {
-    if (target.dataset?.names === "insert") detail.parameters.at = target.selectionStart;
-  });
 
   document.addEventListener("htmx:afterSwap", ({ detail }) => {
     const input = document.querySelector(`[data-names][aria-controls="${detail.target.id}"]`);
@@ -58,24 +51,19 @@
 
   document.addEventListener("keydown", (event) => {
     const { target, key } = event;
-    if (key === "/" && !event.ctrlKey && !event.metaKey && !target.closest("input, textarea, select")) {
-      const box = document.querySelector("[data-names], main input, main textarea");
+    if (key === "/" && !event.ctrlKey && !event.metaKey && !target.closest("input, textarea, select, .editor")) {
+      const box = document.querySelector("[data-names], main input");
       if (box) {
         event.preventDefault();
         box.focus();
       }
       return;
     }
-    if (key === "Enter" && (event.ctrlKey || event.metaKey) && target.dataset.names === "insert") {
-      event.preventDefault();
-      show(target, false);
-      return target.form.requestSubmit();
-    }
     if (!target.dataset.names) return;
     const list = listOf(target);
     const count = options(list).length;
     if (key === "ArrowDown" || key === "ArrowUp") {
-      if (!count || (list.hidden && target.dataset.names === "insert")) return;
+      if (!count) return;
       event.preventDefault();
       if (list.hidden) return show(target, true);
       const next = marked(target) + (key === "ArrowDown" ? 1 : -1);
