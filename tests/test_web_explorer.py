@@ -375,6 +375,17 @@ def test_only_a_browser_with_the_token_sees_pages(world: KnowledgeBase) -> None:
     assert client.get("//evil.example/?token=the-token").headers.get("location", "/") != "//evil.example/"
 
 
+def test_the_token_of_the_started_browser_works_once(world: KnowledgeBase) -> None:
+    """Other users of the machine see the arguments of the browser's process."""
+    app = application(world, TOKEN, once="seen-by-all")
+    first, second = (testclient.TestClient(app, base_url=HOST, follow_redirects=False) for _ in range(2))
+    assert first.get("/?token=seen-by-all").status_code == 303
+    assert first.get("/").status_code == 200
+    assert second.get("/?token=seen-by-all").status_code == 403
+    assert second.get("/?token=").status_code == 403
+    assert second.get(f"/?token={TOKEN}").status_code == 303
+
+
 def test_foreign_hosts_and_pages_are_refused(client: Any) -> None:
     assert client.get("/", headers={"Host": "evil.example"}).status_code == 403
     assert client.get("/", headers={"Host": "127.0.0.1.evil.example"}).status_code == 403

@@ -30,7 +30,7 @@ def _in_browser(context: typer.Context, task: Task) -> None:
     from kbkit.cli.serve import open_pages
     from kbkit.web.explore.app import judging
 
-    open_pages(context, task.title, 0, lambda token: judging(task, token))
+    open_pages(context, task.title, 0, lambda token, once: judging(task, token, once))
 
 
 # -- in the terminal --------------------------------------------------------------------------------------------------

@@ -125,25 +125,29 @@ def explore(
     limits = Limits(seconds(timeout), limit)
     with KnowledgeBase(kb) as opened:
         open_pages(
-            context, opened.schema.name, port, lambda token: application(opened, token, limits), browser=not no_browser
+            context,
+            opened.schema.name,
+            port,
+            lambda token, once: application(opened, token, limits, once),
+            browser=not no_browser,
         )
 
 
 def open_pages(
-    context: typer.Context, name: str, port: int, application: Callable[[str], ASGIApp], *, browser: bool = True
+    context: typer.Context, name: str, port: int, application: Callable[[str, str], ASGIApp], *, browser: bool = True
 ) -> None:
-    """Serve the pages of an application, made for a token, until Ctrl-C, and open them in a browser."""
+    """Serve the pages of an application, made for two tokens, until Ctrl-C, and open them in a browser."""
     from kbkit.web import server
     from kbkit.web.explore import access
 
-    token = access.new_token()
+    token, once = access.new_token(), access.new_token()
     with server.listen(port) as listening:
-        address = f"{server.url(listening)}/?{access.TOKEN}={token}"
+        address = f"{server.url(listening)}/?{access.TOKEN}="
 
         def started() -> None:
-            typer.echo(f"{name}: {address}")
+            typer.echo(f"{name}: {address}{token}")
             note(context, ["Press Ctrl-C to stop."])
             if browser:
-                server.open_browser(address)
+                server.open_browser(address + once)
 
-        server.server(application(token), started, debug=context.obj.debug).run(sockets=[listening])
+        server.server(application(token, once), started, debug=context.obj.debug).run(sockets=[listening])

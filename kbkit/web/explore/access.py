@@ -25,12 +25,13 @@ def new_token() -> str:
 class Access:
     """The middleware that serves only requests with the cookie; one with the token gets the cookie.
 
-    Other users of the machine can reach the port, but do not know the token. The cookie's name depends on the token,
-    because a browser sends the cookies of one server to the servers at all ports.
+    Other users of the machine can reach the port, but do not know the token. They can see the address with which a
+    browser was started; so that is another token, ``once``, which the first request uses up. The cookie's name depends
+    on the token, because a browser sends the cookies of one server to the servers at all ports.
     """
 
-    def __init__(self, app: ASGIApp, token: str) -> None:
-        self._app, self._token = app, token
+    def __init__(self, app: ASGIApp, token: str, once: str = "") -> None:
+        self._app, self._token, self._once = app, token, once
         self._cookie = "kbkit_" + hashlib.sha256(token.encode()).hexdigest()[:12]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -39,7 +40,10 @@ class Access:
             await self._app(scope, receive, send)
             return
         request = Request(scope)
-        if self._matches(request.query_params.get(TOKEN)):
+        given = request.query_params.get(TOKEN)
+        if _equal(given, self._token) or _equal(given, self._once):
+            if not _equal(given, self._token):
+                self._once = ""
             # To an address without the token, which is safe to share and to leave in the history.
             url = request.url.remove_query_params(TOKEN)
             answer = RedirectResponse(url.path + (f"?{url.query}" if url.query else ""), 303)
@@ -48,9 +52,10 @@ class Access:
             answer.headers["Cache-Control"] = "no-store"
             await answer(scope, receive, send)
             return
-        if not self._matches(request.cookies.get(self._cookie)):
+        if not _equal(request.cookies.get(self._cookie), self._token):
             raise HTTPException(403, "Not allowed. Open the address with the token that kbkit printed.")
         await self._app(scope, receive, send)
 
-    def _matches(self, given: str | None) -> bool:
-        return given is not None and secrets.compare_digest(given.encode("utf-8", "replace"), self._token.encode())
+
+def _equal(given: str | None, token: str) -> bool:
+    return token != "" and secrets.compare_digest((given or "").encode("utf-8", "replace"), token.encode())

@@ -30,10 +30,10 @@ _PATIENCE = 1.0
 """Seconds that preparations wait for the first page, which they would slow down."""
 
 
-def application(kb: KnowledgeBase, token: str, limits: Limits | None = None) -> Starlette:
+def application(kb: KnowledgeBase, token: str, limits: Limits | None = None, once: str = "") -> Starlette:
     """Return the application. It writes nothing but the labels in the KB's workspace.
 
-    ``token`` is that of :mod:`kbkit.web.explore.access`.
+    ``token`` and ``once`` are those of :class:`kbkit.web.explore.access.Access`.
     """
     site = Site(kb, limits or Limits())
     others = _Others(site)
@@ -49,23 +49,23 @@ def application(kb: KnowledgeBase, token: str, limits: Limits | None = None) -> 
         yield
 
     routes = [*home.routes(site), Route("/types.css", site.types_file), Mount("", others)]
-    return _guarded(site, token, routes, lifespan)
+    return _guarded(site, (token, once), routes, lifespan)
 
 
-def judging(task: Task, token: str) -> Starlette:
+def judging(task: Task, token: str, once: str = "") -> Starlette:
     """Return the application for a person's task. It writes the answers to the task's file."""
     from kbkit.web.explore import judge
 
     pages = Pages(None)
-    return _guarded(pages, token, judge.routes(pages, task))
+    return _guarded(pages, (token, once), judge.routes(pages, task))
 
 
 def _guarded(
-    pages: Pages, token: str, routes: Sequence[BaseRoute], lifespan: Lifespan[Starlette] | None = None
+    pages: Pages, tokens: tuple[str, str], routes: Sequence[BaseRoute], lifespan: Lifespan[Starlette] | None = None
 ) -> Starlette:
     return Starlette(
         routes=[Route("/static/{name}", pages.file), *routes],
-        middleware=[Middleware(Guard, rules=Rules()), Middleware(Access, token=token)],
+        middleware=[Middleware(Guard, rules=Rules()), Middleware(Access, token=tokens[0], once=tokens[1])],
         lifespan=lifespan,
         exception_handlers={HTTPException: pages.failed, KbError: pages.failed},
     )
