@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kbkit.errors import BadInputError, KbError, QuerySyntaxError, UnknownNameError
+from kbkit.kb import KnowledgeBase
 from kbkit.schema import Wikibase
-from kbkit.sparql.rewrite import Rewritten, rewrite
+from kbkit.sparql.rewrite import Rewritten, check, rewrite
 from kbkit.stores.sparql_worker import functions
 from tests.conftest import Run
 from tests.console import records
@@ -994,3 +995,37 @@ def test_the_command_reports_the_position_of_an_error(world_kb: Path, here: Run,
     message = done.stderr
     assert [fact for fact in ["'wikipedia'", "'wikidata'"] if fact not in message] == []
     wording(message, "cli")
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("SELECT ?x (COUNT(*) AS ?n)\n{ ?x wdt:P31 ?y } GROUP BY ?y", ("?x is neither grouped", 1, 8)),
+        ("SELECT (COUNT(*) AS ?n)\n  ?x { ?x wdt:P31 ?y }", ("?x is neither grouped", 2, 3)),
+        ("SELECT ?y (COUNT(?x) + STRLEN(?z) AS ?n) { ?x wdt:P31 ?y; wdt:P21 ?z } GROUP BY ?y", ("?z is", 1, 31)),
+        ("SELECT * { { SELECT ?a (MAX(?b) AS ?c) { ?a ?p ?b } } }", ("?a is", 1, 21)),
+        ("SELECT ?x { VALUES (?a ?b) { (1 2) (3) } }", ("A row of VALUES has 1 value, for 2 variables", 1, 36)),
+        ("SELECT ?x { ?x ?y ?z } VALUES () { (1) }", ("A row of VALUES has 1 value, for 0 variables", 1, 36)),
+    ],
+)
+def test_errors_of_the_engine_are_located_in_the_users_text(
+    world: KnowledgeBase, query: str, found: tuple[str, int, int]
+) -> None:
+    with pytest.raises(QuerySyntaxError) as caught:
+        world.sparql(query, dialect="wikidata")
+    message, line, column = found
+    assert message in str(caught.value)
+    assert (caught.value.line, caught.value.column) == (line, column)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        "?y (COUNT(?x) AS ?n) (?n * 2 AS ?m)",
+        "(YEAR(?d) + ?k AS ?l) (MIN(?x) AS ?n)",
+        "(EXISTS { ?y wdt:P21 ?free } AS ?e) (SAMPLE(?x) AS ?n)",
+    ],
+)
+def test_columns_of_groups_that_are_not_refused(columns: str) -> None:
+    """Nothing is said where the query is rejected for another reason."""
+    check(f"SELECT {columns} {{ ?x wdt:P31 ?y }} GROUP BY ?y ?d (STR(?y) AS ?k)", Wikibase.PREFIXES)

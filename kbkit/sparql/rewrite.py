@@ -14,7 +14,7 @@ from lark import Token, Tree
 
 from kbkit.errors import BadInputError, QuerySyntaxError, UnknownNameError, suggest
 from kbkit.schema import STANDARD_PREFIXES, Wikibase
-from kbkit.sparql import blazegraph, paths, private, services, times
+from kbkit.sparql import blazegraph, checks, paths, private, services, times
 from kbkit.sparql.context import Context, Names, Search, Walk
 from kbkit.sparql.parse import error_at, parse
 from kbkit.sparql.printing import to_text
@@ -90,8 +90,10 @@ def rewrite(
 
 
 def check(text: str, prefixes: Mapping[str, str]) -> None:
-    """Raise :class:`QuerySyntaxError` for a query with a syntax error or an undeclared prefix."""
+    """Raise :class:`QuerySyntaxError` for a query with a syntax error, an invalid column or an undeclared prefix."""
     tree = parse(text)
+    checks.refuse_uneven_rows(tree)
+    checks.refuse_ungrouped(tree)
     names = Names(tree, {**STANDARD_PREFIXES, **prefixes})
     declare(tree, Context(names, ("en",), taken=set()), known=True)
 
