@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import datetime
 import difflib
@@ -281,6 +282,8 @@ def kept(cell: Any, text: str, values: set[str]) -> bool:
         return True
     if not isinstance(cell, str) or "\n" in cell:
         return False
+    if re.fullmatch(r"\[.*\]", cell):  # as Python prints lists
+        return set(atoms(ast.literal_eval(cell))) <= values
     splits = (cell.split(sign) for sign in ";|," if sign in cell)  # also of a list of one, with a sign at its end
     return any({atom for part in parts if part.strip() for atom in atoms(part)} <= values for parts in splits)
 
@@ -301,7 +304,9 @@ def test_no_cell_is_lost(case: Path, built: Build) -> None:
 
 # Letters, digits, and what delimits, quotes and separates; an odd capital keeps random words from being missing values
 cell_texts = st.text("aàxZ09,;|\t\"' .-:/\n", min_size=0, max_size=12).map(lambda text: text and f"Q{text.strip()}")
-numbers = st.integers(-1000, 10**7).map(str) | st.floats(-1e6, 1e6, allow_nan=False).map(lambda x: f"{x:.3f}")
+numbers = st.integers(-1000, 10**7).map(str) | st.floats(-1e6, 1e6, allow_nan=False).map(
+    lambda x: f"{x:.3f}".replace("-0.000", "0.000")
+)
 days = st.dates(datetime.date(1900, 1, 1), datetime.date(2100, 1, 1)).map(str)
 
 

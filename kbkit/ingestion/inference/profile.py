@@ -32,7 +32,7 @@ _DATES = {
 }
 _ISO = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9:.]+Z?)?"
 _ABSENT = ("NULL", "N/A", "#N/A", "NaN", r"\N")
-_SEPARATORS = ("[", ";", "|", ",")
+_SEPARATORS = ("[", "[]", ";", "|", ",")
 _MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "none", "-", "?", r"\N", "#N/A", "unknown")
 _CHECKS = {
     "integers": "regexp_full_match({v}, '[-+]?[0-9]+')",
@@ -51,6 +51,7 @@ _CHECKS = {
     "untrimmed": "{v} <> trim({v})",
     "addresses": "regexp_matches({v}, '^(https?|ftp|mailto|urn):')",
     "arrays": "starts_with({v}, '[') AND coalesce(json_type(TRY_CAST({v} AS JSON)) = 'ARRAY', false)",
+    "printed": r"regexp_full_match({v}, '\[\s*([''\"].*[''\"]\s*)?\]') AND TRY_CAST({v} AS VARCHAR[]) IS NOT NULL",
     **{f"sign {sign}": f"contains({{v}}, {literal(sign)})" for sign in (";", "|", ",")},
 }
 
@@ -60,7 +61,7 @@ class Column:
     """A column: its type in the file, the numbers of its values and of different ones (about), and their look.
 
     ``look`` is ``integer``, ``number``, ``date``, ``boolean``, ``prose``, ``list``, ``address`` or ``text``.
-    ``separator`` splits lists (``[``: a JSON array, empty: a list of the file's own). ``value`` is the SQL expression
+    ``separator`` splits lists (``[``: a JSON array, ``[]``: a list as Python prints it, empty: one of the file's own). ``value`` is the SQL expression
     of its clean value. ``length`` is the mean number of characters of texts.
     """
 
@@ -81,6 +82,8 @@ class Column:
             return f"{self.value}::VARCHAR[]" if self.kind != "VARCHAR[]" else self.value
         if self.separator == "[":
             return f"TRY_CAST({self.value} AS JSON)::VARCHAR[]"
+        if self.separator == "[]":
+            return f"TRY_CAST({self.value} AS VARCHAR[])"
         spaced = rf"\s*{re.escape(self.separator)}\s*"
         split = f"string_split_regex({self.value}, {literal(spaced)})"
         return f"list_filter({split}, lambda x: x <> '')"
@@ -223,9 +226,11 @@ def _separator(con: duckdb.DuckDBPyConnection, source: str, one: _Field, look: M
     total = look["values"]
     if total and look["arrays"] == total:
         return "["
+    if total and look["printed"] == total:
+        return "[]"
     if look["arrays"] or _named_prose(one.name) or look["grouped"] == total or look["decimal_commas"] == total:
         return ""
-    signs = (sign for sign in _SEPARATORS[1:] if look[f"sign {sign}"])
+    signs = (sign for sign in _SEPARATORS[2:] if look[f"sign {sign}"])
     return next((sign for sign in signs if _splits(con, source, one, sign)), "")
 
 
