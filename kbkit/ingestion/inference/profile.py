@@ -61,8 +61,8 @@ class Column:
     """A column: its type in the file, the numbers of its values and of different ones (about), and their look.
 
     ``look`` is ``integer``, ``number``, ``date``, ``boolean``, ``prose``, ``list``, ``address`` or ``text``.
-    ``separator`` splits lists (``[``: a JSON array, ``[]``: a list as Python prints it, empty: one of the file's own). ``value`` is the SQL expression
-    of its clean value. ``length`` is the mean number of characters of texts.
+    ``separator`` splits lists (``[``: a JSON array, ``[]``: a list as Python prints it, empty: a list of the file's
+    own). ``value`` is the SQL expression of its clean value. ``length`` is the mean number of characters of texts.
     """
 
     name: str
