@@ -77,6 +77,7 @@ def ingest(
     links: Mapping[str, str] | None = None,
     texts: Sequence[str] = (),
     types: Mapping[str, str] | None = None,
+    no_header: bool = False,
     embedder: str = "static",
     query_prefix: str | None = None,
     document_prefix: str | None = None,
@@ -100,9 +101,10 @@ def ingest(
     ``skip_dangling`` skips edges and texts of unknown nodes, and ``merge_duplicates`` merges nodes with the same key;
     otherwise both are errors.
 
-    Four parameters correct an inferred recipe. Tables are named like their files without the ending. ``keys`` gives
+    Five parameters correct an inferred recipe. Tables are named like their files without the ending. ``keys`` gives
     the columns of a table's key (none: the number of the row), ``links`` the table that a column ``table.column``
-    refers to (``""``: none), ``texts`` columns ``table.column`` of prose, and ``types`` the node type of a table.
+    refers to (``""``: none), ``texts`` columns ``table.column`` of prose, and ``types`` the node type of a table. With
+    ``no_header``, the first lines of delimited files are data.
 
     ``embedder`` is the embedding model; ``query_prefix`` and ``document_prefix`` are prepended to its input (default:
     the model's known prefixes). Documents longer than ``chunk_words`` are also embedded in chunks that overlap by
@@ -127,7 +129,7 @@ def ingest(
     from kbkit.stores.text import TextSettings
     from kbkit.stores.vector_build import VectorSettings
 
-    corrections = Corrections(keys or {}, links or {}, tuple(texts), types or {})
+    corrections = Corrections(keys or {}, links or {}, tuple(texts), types or {}, no_header)
     request = Request(
         source=source,
         paths=[Path(p) for p in paths],

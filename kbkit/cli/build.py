@@ -94,6 +94,9 @@ TypeOf = Annotated[
     list[str] | None,
     typer.Option("--type", "-t", metavar="TABLE=TYPE", help="Node type of a table's rows: people=person; repeatable."),
 ]
+NoHeader = Annotated[
+    bool, typer.Option("--no-header", help="Without a recipe: read the first line of delimited files as data.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -119,6 +122,7 @@ def ingest(
     link: LinkOf = None,
     text: TextOf = None,
     type_: TypeOf = None,
+    no_header: NoHeader = False,
     stores: Annotated[
         str,
         typer.Option(
@@ -206,7 +210,7 @@ def ingest(
         merge_duplicates=merge_duplicates,
     )
     out = output or Path("my.kb")
-    with resolved(source, files, out, corrections(key, link, text, type_)) as found:
+    with resolved(source, files, out, corrections(key, link, text, type_, no_header)) as found:
         if found.inferred:
             show_inferred(context, found.inferred, found.folder)
         elif found.recipe != source:
@@ -221,7 +225,11 @@ def ingest(
 
 
 def corrections(
-    keys: list[str] | None, links: list[str] | None, texts: list[str] | None, types: list[str] | None
+    keys: list[str] | None,
+    links: list[str] | None,
+    texts: list[str] | None,
+    types: list[str] | None,
+    no_header: bool,
 ) -> Corrections:
     """Return the corrections of guesses that options give."""
     from kbkit.ingestion.inference import Corrections
@@ -231,6 +239,7 @@ def corrections(
         pairs(links, "link", "films.director=people"),
         texts or (),
         pairs(types, "type", "people=person"),
+        no_header,
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.cli.build import KeyOf, LinkOf, Source, TextOf, TypeOf, corrections, show_inferred
+from kbkit.cli.build import KeyOf, LinkOf, NoHeader, Source, TextOf, TypeOf, corrections, show_inferred
 from kbkit.cli.commands import add, group
 from kbkit.cli.options import Format, Output, note, on_screen
 from kbkit.errors import BadInputError, KbError
@@ -80,6 +80,7 @@ def new_recipe(
     link: LinkOf = None,
     text: TextOf = None,
     type_: TypeOf = None,
+    no_header: NoHeader = False,
 ) -> None:
     """Create a recipe, inferred from files or commented.
 
@@ -91,11 +92,11 @@ def new_recipe(
     if folder.exists():
         raise BadInputError(f"{folder} already exists", "Choose a new folder")
     if files:
-        inferred = infer(files, folder.name, corrections(key, link, text, type_))
+        inferred = infer(files, folder.name, corrections(key, link, text, type_, no_header))
         inferred.write(folder)
         show_inferred(context, inferred, folder)
     else:
-        if key or link or text or type_:
+        if key or link or text or type_ or no_header:
             raise KbError("No files to infer a recipe from", "Name them after the folder")
         write_skeleton(folder)
         typer.echo(f"Wrote {folder / 'recipe.toml'} and {folder / 'load.sql'}")

@@ -39,13 +39,14 @@ class Corrections:
 
     ``keys``: columns of a table's key (none: the number of the row). ``links``: the table that a column
     ``table.column`` refers to (empty: none). ``texts``: columns ``table.column`` of prose. ``types``: the types of
-    tables.
+    tables. ``no_header``: the first lines of delimited files are data.
     """
 
     keys: Mapping[str, Sequence[str]] = field(default_factory=dict)
     links: Mapping[str, str] = field(default_factory=dict)
     texts: Collection[str] = ()
     types: Mapping[str, str] = field(default_factory=dict)
+    no_header: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,8 @@ def infer(paths: Sequence[Path], name: str, corrections: Corrections | None = No
     with TemporaryFolder() as folder, one_line_errors():
         local = archives.unpack(found, folder / "unpacked")
         try:
-            tables = _tables(list(zip(found["files"], local["files"], strict=True)))
+            files = list(zip(found["files"], local["files"], strict=True))
+            tables = _tables(files, no_header=told.no_header)
             plan = _examine(tables, told, folder)
         except BadInputError as error:
             raise BadInputError(archives.original(error.message, found, local), *error.hints) from error
@@ -102,6 +104,7 @@ def _examine(tables: Mapping[Table, Path], told: Corrections, folder: Path) -> P
                 con.execute('DROP VIEW "file"')
                 profile.profile(con, table)
                 _drop_index(con, table)
+                profile.drop_duplicates(con, table)
                 profile.fold(con, table)
         return _plan(con, list(tables), told)
 
@@ -137,9 +140,9 @@ _TAKEN = frozenset(
 """Names of tables that the load itself makes."""
 
 
-def _tables(files: Sequence[tuple[Path, Path]]) -> dict[Table, Path]:
+def _tables(files: Sequence[tuple[Path, Path]], *, no_header: bool) -> dict[Table, Path]:
     """Return the tables of files, given with where they are on disk, with their types."""
-    found = [(name, spec, path) for given, path in files for name, spec in _specs(given, path)]
+    found = [(name, spec, path) for given, path in files for name, spec in _specs(given, path, no_header=no_header)]
     if len(found) > MAX_TABLES:
         raise BadInputError(f"{len(found):,} tables are too many", f"The maximum is {MAX_TABLES:,}")
     plain = names.unique([names.identifier(name) for name, _, _ in found])
@@ -161,7 +164,7 @@ def _tables(files: Sequence[tuple[Path, Path]]) -> dict[Table, Path]:
     return result
 
 
-def _specs(given: Path, path: Path) -> Iterator[tuple[str, FileSpec]]:
+def _specs(given: Path, path: Path, *, no_header: bool) -> Iterator[tuple[str, FileSpec]]:
     """Yield the names and specifications of the tables in a file."""
     kind, stem, pattern = (
         sources.format_of(given),
@@ -174,7 +177,7 @@ def _specs(given: Path, path: Path) -> Iterator[tuple[str, FileSpec]]:
         for name in listed:
             yield name if len(listed) > 1 else stem, replace(spec, table=name)
     elif kind in sources.DELIMITERS:
-        found = dialect.detect(path)
+        found = dialect.detect(path, no_header=no_header)
         usual = sources.DELIMITERS[kind]
         yield (
             stem,
@@ -222,7 +225,7 @@ def _plan(con: duckdb.DuckDBPyConnection, tables: Sequence[Table], told: Correct
             f"No rows in {', '.join(table.name for table in tables)}", "Name files with a header and rows"
         )
     guesses = links.find(con, filled, {name: tuple(columns) for name, columns in told.keys.items()}, linked)
-    return roles.plan(con, filled, guesses, texts, [name for name, columns in told.keys.items() if columns])
+    return roles.plan(con, filled, guesses, texts, {*told.keys, *told.types})
 
 
 def _column(tables: Sequence[Table], name: str) -> tuple[str, str]:

@@ -18,6 +18,8 @@ from kbkit.errors import BadInputError, reason
 _SAMPLE = 1 << 18
 _CHUNK = 1 << 20
 _DELIMITERS = ",;\t|"
+TRIPLE = ("head", "relation", "tail")
+"""Names of three columns without a header, if those of the second one have the fewest different values."""
 _DATUM = re.compile(r"[-+]?[0-9][0-9.,:/ -]*|")
 """A number, a date or nothing: no name of a column."""
 
@@ -32,8 +34,11 @@ class Dialect:
     columns: tuple[str, ...] = ()
 
 
-def detect(path: Path) -> Dialect:
-    """Return the dialect of a delimited file, gzipped or not. Raises :class:`BadInputError` for an unreadable one."""
+def detect(path: Path, *, no_header: bool = False) -> Dialect:
+    """Return the dialect of a delimited file, gzipped or not; with ``no_header``, its first line is data.
+
+    Raises :class:`BadInputError` for an unreadable file.
+    """
     try:
         with _open(path) as handle:
             start = handle.read(_SAMPLE)
@@ -49,7 +54,7 @@ def detect(path: Path) -> Dialect:
     delimiter = _delimiter(text)
     quote = '"' if delimiter != "\t" or _is_quoted(text) else ""
     rows = _rows(text, delimiter, quote)
-    return Dialect(encoding, delimiter, quote, _columns(rows))
+    return Dialect(encoding, delimiter, quote, _columns(rows, no_header=no_header))
 
 
 def _open(path: Path) -> IO[bytes]:
@@ -108,14 +113,31 @@ def _rows(text: str, delimiter: str, quote: str) -> list[list[str]]:
     return rows
 
 
-def _columns(rows: list[list[str]]) -> tuple[str, ...]:
-    """Return names for the columns if the first line is data: it has a number or a date where a name should be."""
-    first = next((row for row in rows if row), [])
+def _columns(rows: list[list[str]], *, no_header: bool) -> tuple[str, ...]:
+    """Return names for the columns if the first line is data: it has a number or a date where a name should be, or a
+    value that its column has again and again.
+    """
+    first, *others = [row for row in rows if row] or [[]]
     blank = len(first) == 1 or not any(field.strip() for field in first)
-    is_data = sum(bool(field.strip() and _DATUM.fullmatch(field.strip())) for field in first)
-    if blank or not is_data or _is_year_header(first):
+    again = _repeated(first, others)
+    is_data = again or any(field.strip() and _DATUM.fullmatch(field.strip()) for field in first)
+    if not no_header and (blank or not is_data or _is_year_header(first)):
         return ()
+    if len(first) == 3 and 1 in again:
+        heads, relations, tails = (len({row[place] for row in others if len(row) == 3}) for place in range(3))
+        if relations < min(heads, tails):
+            return TRIPLE
     return tuple(f"column{number}" for number in range(1, len(first) + 1))
+
+
+def _repeated(first: list[str], others: list[list[str]]) -> list[int]:
+    """Return the columns in which the text of the first row is that of at least two others.
+
+    A header can be repeated, too, but then in all columns.
+    """
+    rows = [row for row in others if len(row) == len(first) and row != first]
+    counts = [sum(row[place] == field for row in rows) if field.strip() else 0 for place, field in enumerate(first)]
+    return [place for place, count in enumerate(counts) if count >= 2]
 
 
 def _is_year_header(first: list[str]) -> bool:

@@ -280,15 +280,13 @@ class _Finder:
         """Return how clearly a column's name says that it refers to a table: see :func:`names.fit`; 1 an identifier."""
         key = self._keys[other.name]
         same = bool(key) and names.plain(key[0]) == names.plain(column.name) and not names.is_generic(column.name)
-        if same and other is not table:
-            return 3
+        whole = len(key) == 1 and names.words(column.name) == (*names.words(other.type), *names.words(key[0]))
+        if (same or whole) and other is not table:
+            return 3  # cid, or compound_cid: the key cid of compounds
         if other is table:
             parent = names.is_id(column.name) and " ".join(names.subject(column.name)) in names.PARENTS
-            return (
-                2
-                if parent or names.plain(column.name) in names.PARENTS
-                else min(names.fit(column.name, other.type), names.LAST_WORD)
-            )
+            parent = parent or names.plain(column.name) in names.PARENTS or names.words(column.name)[0] == "parent"
+            return 2 if parent else min(names.fit(column.name, other.type), names.LAST_WORD)
         end = names.plain(column.name) in (*names.HEADS, *names.TAILS) and len(table.columns) > 1
         return names.fit(column.name, other.type) or 2 * end or int(names.is_id(column.name) or _is_role(column))
 
@@ -330,8 +328,7 @@ class _Finder:
 
     def _counts(self, table: Table, column: Column) -> bool:
         """Whether the values of a column are all numbers from 0 or 1 to the highest."""
-        number = f"TRY_CAST({reference(table, [column.name])} AS BIGINT)"
-        query = f"SELECT min({number}), max({number}), count(DISTINCT {number}) FROM {identifier(table.name)}"
+        query = f"SELECT min(n), max(n), count(DISTINCT n) FROM ({_numbers(table, column.name)})"
         [(low, high, distinct)] = self._con.execute(query).fetchall()
         return low in (0, 1) and high - low + 1 == distinct
 
@@ -339,11 +336,10 @@ class _Finder:
         """Whether the ids of another table are so dense that other numbers would be among them, too: most values of a
         column plus 1 are.
         """
-        number, id_ = (f"TRY_CAST({reference(*one)} AS BIGINT)" for one in ((table, [column.name]), (other, [by])))
         [(dense,)] = self._con.execute(f"""
-            SELECT 2 * count(id) > count(n)
-            FROM (SELECT DISTINCT {number} AS n FROM {identifier(table.name)})
-            LEFT JOIN (SELECT DISTINCT {id_} AS id FROM {identifier(other.name)}) ON id = n + 1""").fetchall()
+            SELECT 2 * count(ids.n) > count(v.n)
+            FROM (SELECT DISTINCT n FROM ({_numbers(table, column.name)})) AS v
+            LEFT JOIN (SELECT DISTINCT n FROM ({_numbers(other, by)})) AS ids ON ids.n = v.n + 1""").fetchall()
         return bool(dense)
 
     def _siblings(self, table: Table, links: Sequence[Link]) -> list[Link]:
@@ -388,6 +384,12 @@ class _Finder:
             LEFT JOIN (SELECT DISTINCT {reference(other, by)} AS k FROM {identifier(other.name)}) b ON v = k
             WHERE v IS NOT NULL""").fetchall()
         return missing, distinct
+
+
+def _numbers(table: Table, column: str) -> str:
+    """Return the query for the values of a column, or the elements of its lists, as numbers (``n``)."""
+    values = f"SELECT {reference(table, [column])} AS v FROM {identifier(table.name)}"
+    return f"SELECT TRY_CAST(v AS BIGINT) AS n FROM ({values})"
 
 
 def _is_role(column: Column) -> bool:

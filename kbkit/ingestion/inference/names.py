@@ -25,14 +25,17 @@ PARENTS = frozenset(
     [
         "parent", "father", "mother", "child", "spouse", "husband", "wife", "partner", "boss", "manager", "supervisor",
         "mentor", "reports to", "predecessor", "successor", "previous", "next", "reply to", "in reply to", "replies to",
+        "chief", "original", "referred by", "referrer",
     ]
 )  # fmt: skip
 """Columns that usually refer to a row of the same file."""
 ROLES = frozenset(
     [
-        "advisor", "artist", "assignee", "author", "captain", "chair", "coach", "composer", "creator", "director",
-        "editor", "founder", "head", "instructor", "lead", "leader", "owner", "president", "producer", "reporter",
-        "reviewer", "sponsor", "teacher", "translator", "tutor", "writer", *PARENTS,
+        "advisor", "artist", "assignee", "author", "borrower", "buyer", "callee", "caller", "captain", "chair", "coach",
+        "composer", "creator", "director", "editor", "followed", "followee", "follower", "founder", "friend", "head",
+        "instructor", "lead", "leader", "lender", "loser", "opponent", "owner", "payee", "payer", "president",
+        "producer", "receiver", "recipient", "reporter", "reviewer", "seller", "sender", "sponsor", "teacher",
+        "translator", "tutor", "winner", "writer", *PARENTS,
     ]
 )  # fmt: skip
 """Columns that usually refer to a person, without ``id`` in their name."""

@@ -40,6 +40,7 @@ _CHECKS = {
     "numbers": f"regexp_full_match({{v}}, '{NUMBER}')",
     "grouped": f"regexp_full_match({{v}}, '{_GROUPED}')",
     "decimal_commas": f"regexp_full_match({{v}}, '{_COMMA}')",
+    "dotted": r"regexp_full_match({v}, '[-+]?[0-9]{1,3}(\.[0-9]{3})+')",
     "dates": f"regexp_full_match({{v}}, '{_ISO}')",
     **{
         f"date {form}": f"regexp_full_match({{v}}, '{test}') AND try_strptime({{v}}, '{form}') IS NOT NULL"
@@ -94,7 +95,8 @@ class Table:
     """A table of the source: a file, or a table of a database.
 
     ``type`` is that of its rows, if they are nodes; ``words`` are those of its name. ``folded`` is the query that makes
-    one row of those that differ in one column only, if there are any.
+    one row of those that differ in one column only or not at all, if there are any; of the latter, ``repeated`` are
+    left out.
     """
 
     name: str
@@ -106,6 +108,7 @@ class Table:
     type: str = ""
     words: Sequence[str] = ()
     folded: str = ""
+    repeated: int = 0
 
 
 def profile(con: duckdb.DuckDBPyConnection, table: Table) -> None:
@@ -121,8 +124,11 @@ def profile(con: duckdb.DuckDBPyConnection, table: Table) -> None:
         part = fields[start : start + _TOGETHER]
         counts = _counts(con, source, part)
         looks = _looks(con, sampled, [one for one in part if one.kind == "VARCHAR"])
+        german = any(0 < look["values"] == look["decimal_commas"] > look["numbers"] for look in looks.values())
         for one in part:
             look = looks.get(one.name)
+            if look and german and look["dotted"] == look["values"]:  # 12.500 beside 1,84
+                look["numbers"] = look["grouped"] = 0
             if look and (sign := _separator(con, sampled, one, look)):
                 look[sign] = 1
             table.columns[one.name] = _column(one, counts[one.name], look)
@@ -160,7 +166,31 @@ def fold(con: duckdb.DuckDBPyConnection, table: Table) -> None:
         parts.append(f"{listed if name in varying else f'any_value({own})'} AS {own}")
     rows = f'SELECT *, row_number() OVER () AS "row number" FROM {identifier(table.name)}'
     order = f'GROUP BY {identifier(by)} ORDER BY min("row number")'
-    table.folded = f"SELECT {', '.join(parts)}\nFROM ({rows})\n{order}"
+    _replace(con, table, f"SELECT {', '.join(parts)}\nFROM ({rows})\n{order}")
+
+
+def drop_duplicates(con: duckdb.DuckDBPyConnection, table: Table) -> None:
+    """Make one row of equal rows, if a column that is named as the identifier of the rows is one then."""
+    own = [c for c in table.columns.values() if names.is_own_id(c.name, table.type) and c.count == table.rows]
+    own = [c for c in own if 0.8 * table.rows <= c.distinct]
+    if not own or table.declared_key:
+        return
+    source = identifier(table.name)
+    [(ids,)] = con.execute(f"SELECT count(DISTINCT {own[0].value}) FROM {source}").fetchall()
+    if ids == table.rows:
+        return
+    [(rows,)] = con.execute(f"SELECT count(*) FROM (SELECT DISTINCT * FROM {source})").fetchall()
+    if ids != rows:
+        return
+    raw = ", ".join(identifier(row[0]) for row in con.execute(f"DESCRIBE {source}").fetchall())
+    table.repeated = table.rows - rows
+    numbered = f'SELECT *, row_number() OVER () AS "row number" FROM {source}'
+    _replace(con, table, f'SELECT {raw}\nFROM ({numbered})\nGROUP BY {raw} ORDER BY min("row number")')
+
+
+def _replace(con: duckdb.DuckDBPyConnection, table: Table, query: str) -> None:
+    """Replace the rows of a table by those of a query, and profile them."""
+    table.folded = query
     con.execute(f"CREATE TABLE folded AS {table.folded}")
     con.execute(f"DROP TABLE {identifier(table.name)}")
     con.execute(f"ALTER TABLE folded RENAME TO {identifier(table.name)}")
@@ -242,14 +272,14 @@ def _splits(con: duckdb.DuckDBPyConnection, source: str, one: _Field, sign: str)
     """
     query = f"""
         SELECT count(*), count(DISTINCT x), max(length(x) - length(replace(x, ' ', ''))),
-               count(*) FILTER (place < size), max(length(x)), bool_or(contains(x, chr(10)))
+               count(*) FILTER (place = 1 AND size > 1), max(length(x)), bool_or(contains(x, chr(10)))
         FROM (SELECT trim(unnest(parts)) AS x, generate_subscripts(parts, 1) AS place, len(parts) AS size
               FROM (SELECT string_split(trim({one.value}, ' {sign}'), {literal(sign)}) AS parts FROM {source}))
         WHERE x <> '' OR place < size"""
-    [(total, distinct, spaces, before_last, longest, lines)] = con.execute(query).fetchall()
+    [(total, distinct, spaces, lists, longest, lines)] = con.execute(query).fetchall()
     twice = literal(rf"[{sign}]\s*[{sign}]")
     empty = f"SELECT count(*) FROM {source} WHERE regexp_matches({one.value}, {twice})"
-    if not total or not before_last or lines or con.execute(empty).fetchall() != [(0,)]:
+    if lists < (1 if names.is_plural(one.name) else 2) or lines or con.execute(empty).fetchall() != [(0,)]:
         return False
     if sign == ",":
         return bool(spaces <= 2 and (names.is_plural(one.name) or 3 * distinct <= total))

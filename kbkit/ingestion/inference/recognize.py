@@ -19,6 +19,8 @@ _BY_COLUMNS = ("kgtk", "kgx", "table")
 """Recipes whose files have columns of fixed names."""
 
 
+_SPLITS = ("train", "valid", "dev", "test")
+_TEXT = (".tsv", ".txt")
 _VAGUE = frozenset({"type", "label"})
 """Alternative names of the relation which mean something else in exports of other programs (Gephi: ``Undirected``)."""
 
@@ -32,6 +34,10 @@ def recognize(paths: Sequence[Path]) -> str | None:
         return "rdf"
     if endings and endings <= _GRAPHS:
         return "graph"
+    splits = [path for path in (*listed, *inside) if path.stem in _SPLITS and path.is_file()]
+    texts = all(sources.suffix(path) in _TEXT for path in splits)
+    if len(splits) > 1 and texts and all(dialect.detect(path).columns == dialect.TRIPLE for path in splits):
+        return "triples"
     known = {_by_content(path) for path in (*listed, *inside) if path.is_file()} - {""}
     if len(known) == 1:
         return known.pop()

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _PREVIEW = 1000
 """Edges that are looked up in the other direction before all are."""
 _MOST_TYPES = 100
+_MOST_INCOMPLETE = 0.2
+"""Maximum fraction of the rows of a link table that lack an end; with more, its rows are nodes."""
 _FEW = 1
 """Maximum number of attributes of a link table that has a key of its own; with more, its rows are nodes."""
 
@@ -76,7 +78,10 @@ class Detail:
 
 @dataclass
 class Edges:
-    """A table whose rows are edges. ``by`` is the column with the relation, if there is one."""
+    """A table whose rows are edges, except those ``incomplete`` ones that lack an end, which are left out.
+
+    ``by`` is the column with the relation, if there is one.
+    """
 
     table: Table
     relation: str
@@ -85,6 +90,7 @@ class Edges:
     values: list[str]
     by: str = ""
     symmetric: bool = False
+    incomplete: int = 0
 
 
 @dataclass
@@ -108,7 +114,7 @@ def plan(
     keyed: Collection[str],
 ) -> Plan:
     """Decide what each table becomes. ``texts`` are columns of prose that the user named; the rows of the tables
-    ``keyed``, whose keys the user named, are nodes.
+    ``keyed``, whose keys or types the user named, are nodes.
     """
     result = Plan(unclear=guesses.unclear)
     referred = {link.target for table in tables for link in guesses.links[table.name] if link.target != table.name}
@@ -194,8 +200,19 @@ def _edges(
         relation = "link"  # edges of people in people_edges.csv
     elif table.type in (head.loose, tail.loose):
         relation = table.type  # hobbies.csv with people and their hobbies
+    incomplete = _incomplete(con, table, linked)
+    if incomplete > _MOST_INCOMPLETE * table.rows:
+        return None
     same = (head.target, head.loose) == (tail.target, tail.loose)
-    return Edges(table, relation, head, tail, values, by, same and not by and _mirrored(con, table, head, tail))
+    symmetric = same and not by and _mirrored(con, table, head, tail)
+    return Edges(table, relation, head, tail, values, by, symmetric, incomplete)
+
+
+def _incomplete(con: duckdb.DuckDBPyConnection, table: Table, columns: Collection[str]) -> int:
+    """Return the number of rows that have no value in some of the columns."""
+    missing = " OR ".join(f"{table.columns[name].value} IS NULL" for name in columns)
+    [(count,)] = con.execute(f"SELECT count(*) FROM {identifier(table.name)} WHERE {missing}").fetchall()
+    return int(count)
 
 
 def _are_directions(con: duckdb.DuckDBPyConnection, table: Table, column: Column) -> bool:
@@ -300,6 +317,9 @@ def _relation(link: Link) -> str:
     if len(link.columns) > 1:
         return names.identifier("_".join(names.words(link.target)))
     parts = names.subject(link.columns[0])
+    target = tuple(names.types([names.words(link.target)])[0].split("_")) if link.target else ()
+    if target and names.words(link.columns[0]) == (*target, *names.words(link.by[0])):
+        parts = target  # compound_cid, of the key cid of compounds
     return names.identifier("_".join(parts)) if parts else names.identifier(link.columns[0])
 
 

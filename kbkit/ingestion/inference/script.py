@@ -206,7 +206,11 @@ class _Script:
         for name in edges.values:
             own = attribute(name, edges.relation, of_edges=True)
             columns.append(_as(_value(table.columns[name], self._shape("edges", own)), own))
-        return "\n".join([f"SELECT {_wrapped(columns)}", f"FROM {identifier(table.name)}", *joins])
+        lines = [f"SELECT {_wrapped(columns)}", f"FROM {identifier(table.name)}", *joins]
+        if edges.incomplete:
+            ends = dict.fromkeys((*edges.head.columns, *edges.tail.columns))
+            lines.append("WHERE " + " AND ".join(f"{table.columns[name].value} IS NOT NULL" for name in ends))
+        return "\n".join(lines)
 
     def _texts(self, nodes: Nodes) -> list[str]:
         kind = f"{'NULL' if nodes.by else literal(nodes.table.type)} AS type"

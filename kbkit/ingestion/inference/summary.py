@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from kbkit.errors import plural
 from kbkit.ingestion.inference.links import Link
 from kbkit.ingestion.inference.profile import Table
 from kbkit.ingestion.inference.roles import Detail, Edges, Nodes, Plan
@@ -42,6 +43,7 @@ def _nodes(nodes: Nodes) -> Row:
     key, name = " + ".join(nodes.key) or "(row number)", " + ".join(nodes.named)
     links = ", ".join(_link(relation, link) for relation, link in nodes.links)
     kind = f"one type for each {nodes.by}" if nodes.by else nodes.table.type
+    kind += f"; {plural(nodes.table.repeated, 'repeated row')} left out" if nodes.table.repeated else ""
     return (f"nodes: {kind}", key, name, links, ", ".join(nodes.texts))
 
 
@@ -59,7 +61,8 @@ def _edges(edges: Edges) -> Row:
     head, tail = (_end(link) for link in (edges.head, edges.tail))
     kind = f"one for each {edges.by}" if edges.by else edges.relation
     ways = "symmetric, " if edges.symmetric else ""
-    return (f"edges: {kind}", "", "", f"{ways}from {head} to {tail}", "")
+    left_out = f"; {plural(edges.incomplete, 'row')} without an end left out" if edges.incomplete else ""
+    return (f"edges: {kind}", "", "", f"{ways}from {head} to {tail}{left_out}", "")
 
 
 def _end(link: Link) -> str:
