@@ -118,17 +118,25 @@ def test_a_query_is_completed_run_and_cancelled(tab: Tab) -> None:
     page.get_by_text("2 rows in").wait_for()
     assert page.locator("#result tbody tr").all_inner_texts() == ["Afghanistan", "Albania"]
     assert "LIMIT+2" in page.url
-    box.fill(ENDLESS)
-    box.press("Control+Enter")
-    page.get_by_text("Running").wait_for()
+    page.go_back()  # the page is loaded again, with its editor
+    page.get_by_text("Examples").wait_for()
+    page.go_forward()
+    page.get_by_text("2 rows in").wait_for()
+
+    def run(text: str) -> None:
+        box.press("Control+a")
+        page.keyboard.insert_text(text)
+        box.press("Control+Enter")
+
+    run(ENDLESS)
+    page.get_by_text("Running …").wait_for()
     page.get_by_role("button", name="Cancel").click()
     page.get_by_text("The query was cancelled.").wait_for()
-    box.fill("SELECT nonsense FROM country")
-    box.press("Control+Enter")
+    run("SELECT nonsense FROM country")
     page.locator("#result .problem").wait_for()
+    assert "nonsense" in page.url  # an error can be shared, too
     tab.wrong.clear()  # the console reports the status of the refused query
-    box.fill('country:"Nepal" -> [borders] -> country')
-    box.press("Control+Enter")
+    run('country:"Nepal" -> [borders] -> country')
     page.get_by_role("button", name="Why").first.click()
     page.locator(".proof").wait_for()
     assert "Nepal" in page.locator(".proof").inner_text()
@@ -166,8 +174,27 @@ def test_hits_are_graded_by_keys_and_resumed(browser: Any, world_kb: Path, tmp_p
         page.keyboard.press("1")
         page.locator(".hit:nth-child(9)[data-grade='1']").wait_for()
         assert labels.grades("ann")["1", pool[8]].grade == 1
-        tab.context.close()
+        page.locator(".hit:nth-child(3) [name=note]").fill("left")
+        page.locator(".hit:nth-child(5)").click()
+        page.locator(".hit:nth-child(3) [name=note][value='left']").wait_for()
+        assert labels.grades("ann")["1", pool[2]].note == "left"
         assert tab.wrong == []
+        shutil.move(kb.workspace.folder / "labels" / "grades", tmp_path / "grades")
+        (kb.workspace.folder / "labels" / "grades").write_text("")
+        page.locator(".hit:nth-child(10)").focus()
+        page.keyboard.press("2")
+        page.locator(".hit:nth-child(10) .problem").wait_for()  # what could not be saved is said, and not counted
+        assert page.locator(".hit:nth-child(10)").get_attribute("data-grade") == ""
+        tab.context.close()
+
+
+def test_a_page_says_that_its_server_is_gone(browser: Any, world_kb: Path) -> None:
+    with kbkit.open(world_kb) as kb, served(kb) as (url, _):
+        tab = Tab(browser, url.geturl())
+        tab.go("/query?q=SELECT+1")
+    tab.page.get_by_role("button", name="Run").click()
+    tab.page.get_by_text("The server does not answer").wait_for()
+    tab.context.close()
 
 
 SCREENS = {

@@ -254,11 +254,29 @@ def test_queries_that_fail(client: Any, world: KnowledgeBase) -> None:
     few = short.get("/query/run", params={"q": "SELECT * FROM country"}, headers=PART)
     assert "More than 3 rows" in shown(few)
     assert "first 3 are shown" in shown(few)
-    assert "2 rows" in shown(short.get("/query/run", params={"q": "SELECT 1 AS x UNION ALL SELECT 2; -- all"}))
+    both = short.get("/query/run", params={"q": "SELECT 1 AS x UNION ALL SELECT 2; -- all"}, headers=PART)
+    assert "2 rows" in shown(both)
     crossed = "SELECT a.id FROM nodes a, nodes b, nodes c, nodes d"
     assert "More than 3 rows" in shown(
-        opened(world, Limits(timeout=20, rows=3)).get("/query/run", params={"q": crossed})
+        opened(world, Limits(timeout=20, rows=3)).get("/query/run", params={"q": crossed}, headers=PART)
     )
+
+
+def test_a_link_of_another_site_runs_no_query(client: Any) -> None:
+    foreign = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    led = client.get("/query/run", params={"q": "SELECT 42"}, headers=foreign, follow_redirects=False)
+    assert (led.status_code, led.headers["location"]) == (303, "/query?q=SELECT+42")
+    assert "/query/run" not in client.get("/query?q=SELECT+42", headers=foreign).text.split('id="result"')[1]
+    for path in ("/query/file?format=csv&q=SELECT+42", "/query/why?q=country&node=1"):
+        assert client.get(path, headers=foreign).status_code == 403
+
+
+def test_names_are_found_without_full_text(tmp_path: Path) -> None:
+    with kbkit.ingest("world", out=tmp_path / "bare.kb", stores=["tables", "adjacency"]) as kb:
+        page = opened(kb).get("/search?q=Nepal")
+        assert page.status_code == 400
+        assert "no store &#39;text&#39;" in page.text
+        assert "/node/country/NPL" in page.text
 
 
 def test_completion_of_queries_at_the_cursor(client: Any) -> None:
@@ -274,9 +292,10 @@ def test_a_query_ends_when_the_browser_leaves(world_kb: Path) -> None:
         for _ in range(6):  # more than run at once
             with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
                 path = links.page("/query/run", q=ENDLESS, language="sql")
-                head = f"GET {path} HTTP/1.1\r\nHost: {address.netloc}\r\nCookie: {cookie}\r\n\r\n"
+                head = f"GET {path} HTTP/1.1\r\nHost: {address.netloc}\r\nCookie: {cookie}\r\nHX-Request: true\r\n\r\n"
                 connection.sendall(head.encode())
-        request = urllib.request.Request(f"{address.geturl()}/query/run?q=SELECT+41%2B1", headers={"Cookie": cookie})
+        headers = {"Cookie": cookie, "HX-Request": "true"}
+        request = urllib.request.Request(f"{address.geturl()}/query/run?q=SELECT+41%2B1", headers=headers)
         with urllib.request.urlopen(request, timeout=30) as answer:
             assert b"42" in answer.read()
 

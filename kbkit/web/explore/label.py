@@ -43,8 +43,8 @@ class _Label:
 
     def queries(self, request: Request) -> Response:
         """Show all queries with their progress, and the form for a new one."""
-        given = {name: links.text(request, name) for name in ("annotator", "node")}
-        return self._form(request, {**given, "q": "", "note": "", "k": _DEPTHS[0]}, None)
+        given = {name: links.text(request, name) for name in ("annotator", "node", "q", "note")}
+        return self._form(request, {**given, "k": _DEPTHS[0]}, None)
 
     def _form(self, request: Request, given: dict[str, Any], problem: KbError | None) -> Response:
         kb = self._site.kb
@@ -67,7 +67,8 @@ class _Label:
     def draw(self, request: Request) -> Response:
         """Draw a node to write a query for."""
         node = self._labels.draw(secrets.randbelow(2**31))
-        address = links.page(_PATH, node=node, annotator=links.text(request, "annotator"))
+        typed = {name: links.text(request, name) for name in ("annotator", "q", "note")}
+        address = links.page(_PATH, node=node, **typed)
         return RedirectResponse(address, 303, {"Cache-Control": "no-store"})
 
     def write(self, request: Request) -> Response:
@@ -105,21 +106,29 @@ class _Label:
         given = form.get("grade", "")
         if given not in ("", *map(str, GRADES)):
             raise HTTPException(400, f"Unknown grade. Use {', '.join(map(str, GRADES))}.")
-        self._labels.grade(number, node, int(given) if given else None, annotator, form.get("note", ""))
+        note, problem = form.get("note", ""), None
+        try:
+            self._labels.grade(number, node, int(given) if given else None, annotator, note)
+        except KbError as error:
+            if not is_part(request) or node not in self._labels.query(number).pool:
+                raise
+            problem = error
         if not is_part(request):
             return RedirectResponse(links.page(f"{_PATH}/{number}", annotator=annotator), 303)
-        query, grades = self._labels.query(number), self._labels.grades(annotator)
-        candidates = self._labels.candidates(query)
-        [one] = [one for one in candidates if one.reference == node]
+        query = self._labels.query(number)
+        [one] = [one for one in self._labels.candidates(query) if one.reference == node]
+        known = None if problem else self._labels.grades(annotator).get((number, node))
         return self._site.page(
             "label_hit.html",
             request,
+            status_of(problem) if problem else 200,
             query=query,
             annotator=annotator,
-            hit=self._shown(one, grades.get((number, node))),
+            hit={**self._shown(one, known), "problem": said(problem)} | ({"note": note} if problem else {}),
             grades=GRADES,
         )
 
     def _shown(self, one: Candidate, given: Grade | None) -> dict[str, Any]:
         """Return a hit as the template shows it."""
-        return {**one._asdict(), "grade": given.grade if given else None, "note": given.note if given else ""}
+        known = {"grade": given.grade, "note": given.note} if given else {"grade": None, "note": ""}
+        return {**one._asdict(), **known, "problem": ""}

@@ -28,6 +28,13 @@ def node(kind: str, key: str) -> str:
     return f"{_NODE}{quote(kind, safe='', errors='replace')}/{quote(key, safe='', errors='replace')}"
 
 
+def members(kind: str) -> str:
+    """Return the address of the list of a type's nodes."""
+    from kbkit.answers.syntax import identifier  # it would delay the first page
+
+    return page("/query", q=identifier(kind), language="answers")
+
+
 def node_of(reference: str) -> str:
     """Return the address of the page of a node that a person named."""
     return page(_NODE.rstrip("/"), ref=reference)

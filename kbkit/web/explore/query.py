@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import anyio
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from kbkit.display.bars import bars
 from kbkit.display.render import cell, clean, write
@@ -19,6 +19,7 @@ from kbkit.errors import KbError, QueryError
 from kbkit.executor import languages
 from kbkit.executor.executor import Executor, Outcome, Settings
 from kbkit.web.explore import links
+from kbkit.web.explore.site import is_part
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +67,7 @@ class _Query:
             q=text,
             language=language,
             choices=_CHOICES,
-            runs=bool(text) and request.headers.get("sec-fetch-site") not in ("cross-site", "same-site"),
+            runs=bool(text) and not _is_foreign(request),
             history=[known for known in reversed(self._history) if known[1] != text],
             saved=self._site.kb.workspace.queries.all(),
             examples=[] if text else self._site.kb.examples(3).rows(),
@@ -77,8 +78,14 @@ class _Query:
         text, language = _asked(request)
         if not text:
             return Response("")
-        answer = self._result(request, text, language)
         address = links.page("/query", language=language, q=text)
+        if not is_part(request):  # a link led here: the page shows the query, and does not run that of another site
+            return RedirectResponse(address, 303)
+        try:
+            answer = self._result(request, text, language)
+        except KbError as error:  # its address can be kept, too
+            answer = self._site.failed(request, error)
+            self._remember(language, text)
         shown = parse_qs(urlsplit(request.headers.get("hx-current-url", "")).query)
         if [text] != shown.get("q"):  # else the page shows the query already
             answer.headers["HX-Push-Url"] = address
@@ -86,6 +93,7 @@ class _Query:
 
     def file(self, request: Request) -> Response:
         """Run a query; return all its rows as a file."""
+        _refuse_foreign(request)
         text, language = _asked(request)
         kind = links.text(request, "format")
         if kind not in _FILES:
@@ -94,6 +102,7 @@ class _Query:
 
     def why(self, request: Request) -> Response:
         """Return the proof of an answer as a part of the page."""
+        _refuse_foreign(request)
         text, _ = _asked(request)
         node = links.number(request, "node", -1, 0, 2**31)
         proof = self._site.kb.answers(text, timeout=self._site.limits.timeout).why(node)
@@ -142,10 +151,7 @@ class _Query:
 
     def _result(self, request: Request, text: str, language: str) -> Response:
         outcome, nodes = self._outcome(text, language, self._site.limits.rows)
-        entry = (outcome.language, text)
-        if entry in self._history:
-            self._history.remove(entry)
-        self._history.append(entry)
+        self._remember(outcome.language, text)
         frame, most = outcome.frame, self._site.limits.rows
         rows = None if frame is None else self._rows(frame.head(most), nodes[:most], outcome.language)
         return self._site.page(
@@ -165,6 +171,12 @@ class _Query:
             files=list(_FILES),
             note=outcome.note,
         )
+
+    def _remember(self, language: str, text: str) -> None:
+        entry = (language, text)
+        if entry in self._history:
+            self._history.remove(entry)
+        self._history.append(entry)
 
     def _file(self, text: str, language: str, kind: str) -> Response:
         frame = self._outcome(text, language)[0].frame
@@ -212,6 +224,16 @@ class _Query:
         ids, _ = self._site.kb.stores.nodes.by_iri(iris)
         rows = self._site.kb.stores.nodes.rows(ids.tolist()).values()
         return {self._site.kb.schema.node_iri(row.type, row.key): (row.type, row.key, row.name) for row in rows}
+
+
+def _is_foreign(request: Request) -> bool:
+    """Whether a link of another site leads here."""
+    return request.headers.get("sec-fetch-site") in ("cross-site", "same-site")
+
+
+def _refuse_foreign(request: Request) -> None:
+    if _is_foreign(request):
+        raise HTTPException(403, "Another site led here. Open the query on the page, and run it there.")
 
 
 def _asked(request: Request) -> tuple[str, str]:

@@ -70,6 +70,7 @@ class _Search:
             modes=self._modes(),
             compared=[mode for mode in _COMPARED if mode in self._modes()],
             found=found,
+            named=self._site.vocabulary.names(asked["q"], None, asked["k"]) if problem else (),
             types=[t.name for t in self._site.kb.schema.node_types if t.members],
         )
 

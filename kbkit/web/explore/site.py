@@ -182,6 +182,7 @@ class Site(Pages):
             "kb": self.kb,
             "schema": self.kb.schema,
             "node_url": links.node,
+            "members_url": links.members,
             "types_url": f"/types.css?v={_digest(self.types_css().encode())}",
             "type_class": self.type_class,
             "limits": self.limits,

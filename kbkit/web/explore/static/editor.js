@@ -48,8 +48,8 @@
     const text = context.state.doc.toString();
     const at = [...text.slice(0, context.pos)].length;
     const query = new URLSearchParams({ q: text, at, language: box.form.elements.language.value });
-    const answer = await fetch(`/query/complete?${query}`);
-    if (!answer.ok || context.aborted) return null;
+    const answer = await fetch(`/query/complete?${query}`).catch(() => null);
+    if (!answer?.ok || context.aborted) return null;
     const found = await answer.json();
     if (!found.length || (!context.explicit && !/[^\s]$/u.test(text.slice(0, context.pos)))) return null;
     const from = [...text].slice(0, found[0].start).join("").length;

@@ -31,8 +31,13 @@
     return show(input, false);
   }
 
+  // Without this, a page would still show its last result.
+  const offline = document.getElementById("offline");
+  document.addEventListener("htmx:sendError", () => (offline.hidden = false));
+  document.addEventListener("htmx:afterOnLoad", () => (offline.hidden = true));
+
   document.addEventListener("htmx:afterSwap", ({ detail }) => {
-    const input = document.querySelector(`[data-names][aria-controls="${detail.target.id}"]`);
+    const input = document.querySelector(`[data-names][aria-controls="${detail.target?.id}"]`);
     if (!input) return;
     options(detail.target).forEach((option) => (option.id = `${detail.target.id}-${option.id}`));
     show(input, document.activeElement === input && input.value.trim() !== "" && typed);

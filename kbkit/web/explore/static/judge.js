@@ -5,7 +5,7 @@
   if (!form) return;
   const boxes = [...form.querySelectorAll("[type=checkbox]")];
   const questions = [...form.querySelectorAll("fieldset")];
-  const chosen = (question) => question.querySelector("input:checked, select")?.value;
+  const chosen = (question) => question.querySelector("input:checked, select")?.value || undefined;
 
   // Questions that other answers make needless are disabled, which hides them.
   function update() {

@@ -5,6 +5,7 @@
   if (!list) return;
   const hits = () => [...list.children];
   const done = []; // positions of grades given here, for undo
+  let leaving = false; // a note is saved because the focus left it
   let [current, wanted, noting] = [Math.max(0, hits().findIndex((hit) => hit.dataset.grade === "")), null, false];
 
   function go(position) {
@@ -19,15 +20,25 @@
 
   // A graded hit is replaced: the focus goes to the next one, or to where a key wants it.
   list.addEventListener("htmx:beforeRequest", ({ target }) => {
-    wanted = hits().indexOf(target.closest(".hit"));
+    wanted = leaving ? null : hits().indexOf(target.closest(".hit"));
+    leaving = false;
   });
   document.addEventListener("htmx:afterSettle", () => {
-    const graded = hits().filter((hit) => hit.dataset.grade !== "").length;
+    const graded = hits().filter((hit) => hit.dataset.grade).length;
     document.getElementById("progress").textContent = `${graded} of ${hits().length} graded`;
+    const failed = hits().findIndex((hit) => hit.querySelector(".problem"));
     if (wanted === null) return;
+    if (failed >= 0) wanted = failed;
     go(wanted);
     wanted = null;
     if (noting) note();
+  });
+
+  list.addEventListener("focusout", ({ target, relatedTarget }) => {
+    const hit = target.closest(".hit");
+    if (target.name !== "note" || target.value === target.defaultValue || hit.contains(relatedTarget)) return;
+    leaving = true;
+    target.form.requestSubmit(target.form.querySelector("button"));
   });
 
   function note() {
