@@ -21,7 +21,7 @@ import signal
 import sys
 import threading
 import urllib.parse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any
 
 import pyoxigraph as ox
@@ -33,6 +33,8 @@ _EARTH_RADIUS = 6371.0087714
 _ENTITY = "http://www.wikidata.org/entity/"
 _EARTH = _ENTITY + "Q2"
 _XSD = "http://www.w3.org/2001/XMLSchema#"
+_KB = "urn:kbkit:"
+_IN_LANGUAGE = ox.NamedNode(_KB + "inLanguage")
 _DOUBLE = ox.NamedNode(_XSD + "double")
 _WKT = ox.NamedNode("http://www.opengis.net/ont/geosparql#wktLiteral")
 _LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
@@ -96,11 +98,13 @@ def answer(
     named_graphs: Sequence[str] | None,
     solutions: str,
     graph: str,
+    columns: Sequence[Sequence[str]],
 ) -> None:
     """Run a query and write its result as frames.
 
     ``solutions`` and ``graph`` are the formats, by their file suffixes, of SELECT and ASK, and of CONSTRUCT and
-    DESCRIBE; the result has no data if its format is empty.
+    DESCRIBE; the result has no data if its format is empty. ``columns`` are those of a result in TSV (name, variable,
+    and for labels the property and the languages); if empty, those of the query.
     """
     dataset: dict[str, Any] = {}
     if default_graphs is not None or named_graphs is not None:
@@ -111,7 +115,8 @@ def answer(
     _frame(out, "triples" if is_graph else "ask" if isinstance(result, ox.QueryBoolean) else "select")
     frames = _Data(out)
     if graph if is_graph else solutions:
-        with io.BufferedWriter(frames, _CHUNK) as data:
+        stream = _Columns(frames, columns, known[_IN_LANGUAGE]) if columns else frames
+        with io.BufferedWriter(stream, _CHUNK) as data:
             if isinstance(result, ox.QueryTriples):
                 ox.serialize(result, data, ox.RdfFormat.from_extension(graph[1:]), prefixes=prefixes)
             else:
@@ -138,6 +143,44 @@ class _Data(io.RawIOBase):
             _frame(self._out, "data", self.pending)
         self.pending = bytes(data)
         return len(data)
+
+
+class _Columns(io.RawIOBase):
+    """A stream that takes TSV and passes on the given columns, with the labels of values, a chunk at a time."""
+
+    def __init__(self, out: io.RawIOBase, columns: Sequence[Sequence[str]], label: Callable[..., Term | None]) -> None:
+        self._out, self._columns, self._label = out, columns, label
+        self._rest = b""
+        self._variables: list[str] = []
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        *lines, self._rest = (self._rest + bytes(data)).split(b"\n")
+        if lines:
+            self._out.write(b"".join(self._rows(lines)))
+        return len(data)
+
+    def _rows(self, lines: list[bytes]) -> Iterator[bytes]:
+        if not self._variables:
+            self._variables = lines.pop(0).decode().split("\t")
+            yield "\t".join(f"?{name}" for name, *_ in self._columns).encode() + b"\n"
+        if lines:
+            cells = dict(zip(self._variables, zip(*[line.split(b"\t") for line in lines], strict=True), strict=True))
+            columns = [self._labels(cells[f"?{variable}"], *more) for _, variable, *more in self._columns]
+            yield b"\n".join(map(b"\t".join, zip(*columns, strict=True))) + b"\n"
+
+    def _labels(self, cells: Sequence[bytes], verb: str = "", languages: str = "") -> Iterable[bytes]:
+        """Return the label of each cell; without a property, the cell itself."""
+        if not verb:
+            return cells
+        distinct = list(set(cells) - {b""})
+        terms = ox.parse_query_results(b"\n".join([b"?x", *distinct, b""]), ox.QueryResultsFormat.TSV)
+        known = ox.NamedNode(verb), ox.Literal(languages)
+        labels = {cell: self._label(row[0], *known) for cell, row in zip(distinct, terms, strict=True)}
+        texts = {cell: str(label).encode() for cell, label in labels.items() if label is not None}
+        return (texts.get(cell, b"") for cell in cells)
 
 
 # -- places -----------------------------------------------------------------------------------------------------------
@@ -303,7 +346,6 @@ def _ranks(languages: str) -> Mapping[str, int]:
 
 # -- the table of functions -------------------------------------------------------------------------------------------
 
-_KB = "urn:kbkit:"
 _PLACES: dict[str, Callable[..., Term | None]] = {
     "distance": distance, "latitude": latitude, "longitude": longitude, "globe": globe,
     "northEast": north_east, "southWest": south_west,
@@ -328,7 +370,7 @@ https://www.mediawiki.org/wiki/Wikidata_Query_Service/User_Manual#Extensions
 
 def functions(store: ox.Store) -> Functions:
     """Return all functions that queries of a store may call."""
-    return {**FUNCTIONS, ox.NamedNode(_KB + "inLanguage"): in_language(store)}
+    return {**FUNCTIONS, _IN_LANGUAGE: in_language(store)}
 
 
 def _listen(requests: queue.Queue[bytes]) -> None:
