@@ -264,6 +264,35 @@ def test_labels_are_looked_up_last_if_the_rows_are_unchanged(query: str, late: b
     assert (done.count("SELECT") == 2) == late
 
 
+@pytest.mark.parametrize(
+    ("query", "columns"),
+    [
+        ("SELECT ?x ?xLabel { ?x wdt:P31 wd:Q5 . S } ORDER BY ?x LIMIT 5", "x xLabel"),
+        ("SELECT ?xLabel ?d { ?x wdt:P31 wd:Q5 ; wdt:P569 ?d . S }", "xLabel d"),
+        ("SELECT DISTINCT ?xLabel ?x { ?y wdt:P17 ?x . S }", "xLabel x"),
+        ("SELECT (YEAR(?d) AS ?y) ?xLabel { ?x wdt:P569 ?d . S } ORDER BY DESC(?y)", "y xLabel"),
+        ("SELECT ?xLabel (COUNT(*) AS ?n) { ?y wdt:P17 ?x . S } GROUP BY ?x ?xLabel", "xLabel n"),
+        ("SELECT DISTINCT ?xLabel { ?y wdt:P17 ?x . S }", ""),
+        ("SELECT ?xLabel (COUNT(*) AS ?n) { ?y wdt:P17 ?x . S } GROUP BY ?xLabel", ""),
+        ("SELECT (COUNT(?x) AS ?n) (SAMPLE(?xLabel) AS ?l) { ?x wdt:P31 wd:Q5 . S }", ""),
+        ("SELECT ?x ?xLabel { ?x wdt:P31 wd:Q5 . S } ORDER BY ?xLabel", ""),
+        ("SELECT ?x ?xLabel (STR(?xLabel) AS ?l) { ?x wdt:P31 wd:Q5 . S }", ""),
+        ("SELECT ?x ?xLabel { ?x wdt:P31 wd:Q5 . S FILTER(STRLEN(?xLabel) > 1) }", ""),
+        ("SELECT ?x ?xLabel { ?x wdt:P31 wd:Q5 . S } VALUES ?x { wd:Q1 }", ""),
+        ("SELECT ?x ?l { ?x wdt:P31 wd:Q5 . { SELECT ?x (?xLabel AS ?l) { ?x wdt:P31 wd:Q5 . S } } }", ""),
+        ("SELECT ?x ?xLabel { GRAPH ?g { ?x wdt:P31 wd:Q5 . S } }", ""),
+        ("SELECT ?x ?xLabel { { ?x wdt:P31 wd:Q5 . S } UNION { ?x wdt:P36 ?y } }", ""),
+        ("ASK { ?x wdt:P31 wd:Q5 . S }", ""),
+    ],
+)
+def test_labels_that_are_only_shown_are_columns_of_the_result(query: str, columns: str) -> None:
+    done = rewrite(query.replace(" S ", f" {EN} "), "wikidata", add_columns=True)
+    assert " ".join(column.name for column in done.columns) == columns
+    if columns:
+        assert "inLanguage" not in done.text
+        assert not rewrite(query.replace(" S ", f" {EN} "), "wikidata").columns
+
+
 def test_aliases_where_the_subject_may_be_unbound() -> None:
     rows = ask(f"SELECT ?x ?fAltLabel {{ ?x wdt:P31 wd:Q5 OPTIONAL {{ ?f wdt:P26 ?x }} {EN} }} ORDER BY ?x")
     assert rows == [("Q1", None), ("Q2", "Ad"), ("Q3", None)]
