@@ -171,7 +171,15 @@ ENDS = ("", "ORDER BY ?x ?o", "ORDER BY DESC(?o) ?x LIMIT 7 OFFSET 2", "ORDER BY
     st.lists(st.sampled_from(COLUMNS), min_size=1, max_size=6, unique=True),
     st.sampled_from(("", "DISTINCT", "REDUCED")),
     st.sampled_from(("en", "[AUTO_LANGUAGE],mul", "zz,de,en", "fr,de,nl,it,es,pl,mul,ja,en-gb,en", "zz")),
-    st.sampled_from(("", "?x rdfs:label ?n . ?o skos:altLabel ?xLabel .", "?x wdt:P1477 ?n .")),
+    st.sampled_from(
+        (
+            "",
+            "?x rdfs:label ?n . ?o skos:altLabel ?xLabel .",
+            "?x wdt:P1477 ?n .",
+            "?x rdfs:label ?n . ?o rdfs:label ?n .",
+            "?x rdfs:label ?n . ?n rdfs:label ?xLabel .",
+        )
+    ),
     st.sampled_from(ENDS),
 )
 def test_labels_added_to_rows_are_those_of_the_engine(

@@ -1,9 +1,9 @@
 """Rewrite ``SERVICE wikibase:label``: labels, descriptions and aliases in the requested languages.
 
-https://www.mediawiki.org/wiki/Wikidata_Query_Service/User_Manual#Label_service. Each becomes a ``BIND`` to the function
-``kb:inLanguage`` of the worker, which looks at the values of a property once, whatever the number of languages. The
-service runs last in its group, or before the first assignment that uses its variables. It neither removes nor
-multiplies rows, and leaves variables that are already bound.
+https://www.mediawiki.org/wiki/Wikidata_Query_Service/User_Manual#Label_service. Each becomes a column of the result
+(``shown_labels.py``), or a ``BIND`` to the function ``kb:inLanguage`` of the worker, which looks at the values of a
+property once, whatever the number of languages. The service runs last in its group, or before the first assignment that
+uses its variables. It neither removes nor multiplies rows, and leaves variables that are already bound.
 """
 
 from __future__ import annotations

@@ -81,8 +81,8 @@ def rewrite(
         _set_base(tree)
     names = Names(tree, {**(Wikibase.PREFIXES if wikidata else {}), **STANDARD_PREFIXES, **(prefixes or {})})
     taken = {str(token)[1:].lstrip(":") for token in tokens(tree) if token.type in ("VAR", "BLANK_NODE_LABEL")}
-    context = Context(names, tuple(languages) or ("en",), search, walk, limit, taken)
-    context.columns = [] if add_columns else None
+    columns: list[Column] | None = [] if add_columns else None
+    context = Context(names, tuple(languages) or ("en",), search, walk, limit, taken, columns=columns)
     if types_apart:
         private.find_types(tree, context)
     if wikidata:

@@ -1,7 +1,7 @@
 """Add labels to the result instead of the query.
 
-A label that a SELECT only shows is looked up after the query, once for all rows of a chunk with the same entity. The
-rows are the same, because a label depends on its subject alone.
+A label that a SELECT only shows is looked up when the rows are written: the engine calls a function for each row, which
+takes much longer. The rows are the same, because a label depends on its subject alone.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from kbkit.stores.sparql_process import Column
 
 
 def detach(query: ParseTree, group: ParseTree, labels: Sequence[Column], context: Context) -> bool:
-    """Make labels, which the pattern ``group`` would bind, columns of the result; return whether it has the same rows.
+    """Make labels, which the pattern ``group`` would bind, columns of the result; return whether the rows are the same.
 
-    The query is then changed in place: it has their subjects as columns, and ``context`` the columns of the result.
+    Only then is the query changed: it gets their subjects as columns, and ``context`` the columns of the result.
     """
     if context.columns is None or query.data != "select_query":
         return False
@@ -33,7 +33,9 @@ def detach(query: ParseTree, group: ParseTree, labels: Sequence[Column], context
     hidden = sorted(subjects - own.keys())
     if where.children[-1] is not group or child(query, "values_clause") or "*" in clause.children:
         return False
-    if not subjects <= visible(group).keys() or (hidden and head == 2) or not all(label.property for label in labels):
+    if len(label_of) < len(labels) or not all(label.property for label in labels):
+        return False
+    if not subjects <= visible(group).keys() or (hidden and head == 2):
         return False
     used = set[str]().union(*map(variables, (where, modifier, *own.values())))
     if used & label_of.keys() or _is_grouped(modifier, own.values()):
