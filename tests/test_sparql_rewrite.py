@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kbkit.errors import BadInputError, KbError, QuerySyntaxError, UnknownNameError
 from kbkit.schema import Wikibase
 from kbkit.sparql.rewrite import Rewritten, rewrite
-from kbkit.stores.sparql_worker import functions
+from kbkit.stores.sparql_worker import Labels, functions
 from tests.conftest import Run
 from tests.console import records
 from tests.wording import Wording
@@ -51,7 +51,7 @@ STORE.update(f"INSERT DATA {{ {DATA} }}", prefixes=Wikibase.PREFIXES)
 
 def results(text: str, store: ox.Store = STORE) -> ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples:
     """The result of a query as it is."""
-    return store.query(text, prefixes=Wikibase.PREFIXES, custom_functions=functions(store))
+    return store.query(text, prefixes=Wikibase.PREFIXES, custom_functions=functions(Labels(store)))
 
 
 def plain(term: ox.Literal | ox.NamedNode | None) -> str | None:
@@ -986,7 +986,7 @@ def test_published_queries_are_rewritten(name: str, count: int, shared_data: Pat
     taken = 0
     for record in records[::3]:
         done = rewrite(record["sparql"], "wikidata", prefixes={})
-        empty.query(done.text, custom_functions=functions(empty))  # raises where the engine refuses it
+        empty.query(done.text, custom_functions=functions(Labels(empty)))  # raises where the engine refuses it
         again = rewrite(done.text, "wikidata", prefixes={})
         assert again.text == done.text or "days" in str(done.notes) or "isBLANK" in str(done.notes)
         taken += 1

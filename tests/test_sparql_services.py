@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyoxigraph as ox
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,6 +21,7 @@ from kbkit.kb import KnowledgeBase
 from kbkit.schema import Schema
 from kbkit.sparql.rewrite import rewrite
 from kbkit.stores import ntriples
+from kbkit.stores.sparql_worker import LabelIndex, Labels, best
 from tests.performance.wikidata_dump import Shape, make
 from tests.test_sparql_rewrite import label
 
@@ -202,6 +204,36 @@ def test_labels_of_rows_in_several_chunks(made: KnowledgeBase) -> None:
     assert names == expected_names
     assert len(found) > 12_000
     assert sorted(map(repr, found)) == sorted(map(repr, expected))
+
+
+@pytest.mark.parametrize("codes", ["en", "fr,nl,de", "zz"])
+def test_the_index_of_labels_holds_what_the_store_holds(either: KnowledgeBase, codes: str) -> None:
+    folder = str(either.stores.triples.pool.folder)
+    store, index = ox.Store.read_only(folder), LabelIndex(folder)
+    properties = "VALUES ?p { rdfs:label skos:altLabel schema:description }"
+    pairs = rows(either, f"SELECT DISTINCT ?x ?p {{ {properties} ?x ?p ?o }}", dialect="wikidata")
+    left = 0
+    for subject, verb in pairs:
+        found, (language, values) = (
+            index.find(subject.encode(), verb, codes.split(",")),
+            best(store, subject, verb, codes),
+        )
+        if found is None:
+            left += 1
+        else:
+            assert (found[0], sorted(found[1])) == (language, sorted(value.encode() for value in values))
+    assert left < len(pairs) / 20
+
+
+def test_labels_without_an_index(kb: KnowledgeBase) -> None:
+    """As in KBs of earlier versions."""
+    store = ox.Store.read_only(str(kb.stores.triples.pool.folder))
+    with_index, without = Labels(store, LabelIndex(str(kb.stores.triples.pool.folder))), Labels(store)
+    cells = [f"<{ENTITY}{key}>".encode() for key in kb.sql("SELECT key FROM nodes")["key"]]
+    for verb in ("http://www.w3.org/2000/01/rdf-schema#label", "http://www.w3.org/2004/02/skos/core#altLabel"):
+        assert [with_index.cell(cell, verb, "fr,de") for cell in cells] == [
+            without.cell(cell, verb, "fr,de") for cell in cells
+        ]
 
 
 def test_aliases_and_other_properties(kb: KnowledgeBase) -> None:

@@ -43,6 +43,8 @@ def build(
     """
     import pyoxigraph as ox
 
+    from kbkit.stores.label_index import LabelIndexWriter  # NumPy, which a query does not need
+
     store = ox.Store(str(folder))
     counted = [0]
 
@@ -59,7 +61,9 @@ def build(
         store.bulk_load(input=_Stream.buffered(chunks, advance), format=ox.RdfFormat.N_TRIPLES, to_graph=graph)
     if quads is not None:
         with gzip.open(quads, "rb") as handle:
-            chunks = (memoryview(chunk) for chunk in iter(lambda: handle.read(1 << 20), b""))
+            read = iter(lambda: handle.read(1 << 20), b"")
+            kept = LabelIndexWriter(folder).passing(read) if schema.dialect == "wikidata" else read
+            chunks = (memoryview(chunk) for chunk in kept)
             store.bulk_load(input=_Stream.buffered(chunks, advance), format=ox.RdfFormat.N_QUADS)
     store.flush()
     store.optimize()
