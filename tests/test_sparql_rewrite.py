@@ -15,7 +15,7 @@ from kbkit.errors import BadInputError, KbError, QuerySyntaxError, UnknownNameEr
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Wikibase
 from kbkit.sparql.rewrite import Rewritten, check, rewrite
-from kbkit.stores.sparql_worker import functions
+from kbkit.stores.sparql_worker import Labels, functions
 from tests.conftest import Run
 from tests.console import records
 from tests.wording import Wording
@@ -52,7 +52,7 @@ STORE.update(f"INSERT DATA {{ {DATA} }}", prefixes=Wikibase.PREFIXES)
 
 def results(text: str, store: ox.Store = STORE) -> ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples:
     """The result of a query as it is."""
-    return store.query(text, prefixes=Wikibase.PREFIXES, custom_functions=functions(store))
+    return store.query(text, prefixes=Wikibase.PREFIXES, custom_functions=functions(Labels(store)))
 
 
 def plain(term: ox.Literal | ox.NamedNode | None) -> str | None:
@@ -263,6 +263,35 @@ def test_labels_are_looked_up_last_if_the_rows_are_unchanged(query: str, late: b
     assert run(done) == run(query.replace(" S ", f" {LOOKUP.format('x')} "))
     assert run(done)
     assert (done.count("SELECT") == 2) == late
+
+
+@pytest.mark.parametrize(
+    ("query", "columns"),
+    [
+        ("SELECT ?x ?xLabel { ?x wdt:P31 wd:Q5 . S } ORDER BY ?x LIMIT 5", "x xLabel"),
+        ("SELECT ?xLabel ?d { ?x wdt:P31 wd:Q5 ; wdt:P569 ?d . S }", "xLabel d"),
+        ("SELECT DISTINCT ?xLabel ?x { ?y wdt:P17 ?x . S }", "xLabel x"),
+        ("SELECT (YEAR(?d) AS ?y) ?xLabel { ?x wdt:P569 ?d . S } ORDER BY DESC(?y)", "y xLabel"),
+        ("SELECT ?xLabel (COUNT(*) AS ?n) { ?y wdt:P17 ?x . S } GROUP BY ?x ?xLabel", "xLabel n"),
+        ("SELECT DISTINCT ?xLabel { ?y wdt:P17 ?x . S }", ""),
+        ("SELECT ?xLabel (COUNT(*) AS ?n) { ?y wdt:P17 ?x . S } GROUP BY ?xLabel", ""),
+        ("SELECT (COUNT(?x) AS ?n) (SAMPLE(?xLabel) AS ?l) { ?x wdt:P31 wd:Q5 . S }", ""),
+        ("SELECT ?x ?xLabel { ?x wdt:P31 wd:Q5 . S } ORDER BY ?xLabel", ""),
+        ("SELECT ?x ?xLabel (STR(?xLabel) AS ?l) { ?x wdt:P31 wd:Q5 . S }", ""),
+        ("SELECT ?x ?xLabel { ?x wdt:P31 wd:Q5 . S FILTER(STRLEN(?xLabel) > 1) }", ""),
+        ("SELECT ?x ?xLabel { ?x wdt:P31 wd:Q5 . S } VALUES ?x { wd:Q1 }", ""),
+        ("SELECT ?x ?l { ?x wdt:P31 wd:Q5 . { SELECT ?x (?xLabel AS ?l) { ?x wdt:P31 wd:Q5 . S } } }", ""),
+        ("SELECT ?x ?xLabel { GRAPH ?g { ?x wdt:P31 wd:Q5 . S } }", ""),
+        ("SELECT ?x ?xLabel { { ?x wdt:P31 wd:Q5 . S } UNION { ?x wdt:P36 ?y } }", ""),
+        ("ASK { ?x wdt:P31 wd:Q5 . S }", ""),
+    ],
+)
+def test_labels_that_are_only_shown_are_columns_of_the_result(query: str, columns: str) -> None:
+    done = rewrite(query.replace(" S ", f" {EN} "), "wikidata", add_columns=True)
+    assert " ".join(column.name for column in done.columns) == columns
+    if columns:
+        assert "inLanguage" not in done.text
+        assert not rewrite(query.replace(" S ", f" {EN} "), "wikidata").columns
 
 
 def test_aliases_where_the_subject_may_be_unbound() -> None:
@@ -958,7 +987,7 @@ def test_published_queries_are_rewritten(name: str, count: int, shared_data: Pat
     taken = 0
     for record in records[::3]:
         done = rewrite(record["sparql"], "wikidata", prefixes={})
-        empty.query(done.text, custom_functions=functions(empty))  # raises where the engine refuses it
+        empty.query(done.text, custom_functions=functions(Labels(empty)))  # raises where the engine refuses it
         again = rewrite(done.text, "wikidata", prefixes={})
         assert again.text == done.text or "days" in str(done.notes) or "isBLANK" in str(done.notes)
         taken += 1

@@ -10,7 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyoxigraph as ox
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import kbkit
 from kbkit.directory.typed_json import from_json
@@ -18,6 +21,7 @@ from kbkit.kb import KnowledgeBase
 from kbkit.schema import Schema
 from kbkit.sparql.rewrite import rewrite
 from kbkit.stores import ntriples
+from kbkit.stores.sparql_worker import LabelIndex, Labels, best
 from tests.performance.wikidata_dump import Shape, make
 from tests.test_sparql_rewrite import label
 
@@ -130,6 +134,106 @@ def test_many_languages_and_variables_cost_no_more_patterns(kb: KnowledgeBase) -
         assert text.count("OPTIONAL") == len(properties)
         sizes.append(text.count("\n"))
     assert sizes[0] == sizes[1]
+
+
+def terms_in_json(kb: KnowledgeBase, text: str) -> tuple[list[str], list[list[dict[str, str] | None]]]:
+    """Columns and rows of a result in JSON, whose labels the engine looks up, row by row."""
+    with kb.sparql_results(text, "sparql-json") as found:
+        read = json.loads(found.read())
+    names = read["head"]["vars"]
+    return names, [[row.get(name) for name in names] for row in read["results"]["bindings"]]
+
+
+def terms_in_frame(kb: KnowledgeBase, text: str) -> tuple[list[str], list[list[dict[str, str] | None]]]:
+    """The same of a frame, to whose rows labels are added."""
+    frame = kb.sparql_terms(text)
+    renamed = {"language": "xml:lang"}
+    as_json = [
+        [value and {renamed.get(key, key): part for key, part in value.items() if part is not None} for value in row]
+        for row in frame.rows()
+    ]
+    return frame.columns, as_json
+
+
+PATTERNS = (
+    "?x wdt:P31 ?o .",
+    "VALUES ?x { wd:Q42 wd:Q5 wd:Q64 wd:Q937 wd:Q90 } ?x wdt:P31 ?o OPTIONAL { ?x wdt:P19 ?b }",
+    "?x wdt:P31 wd:Q5 OPTIONAL { ?x wdt:P569 ?o } OPTIONAL { ?x wdt:P1477 ?b }",
+    'VALUES (?x ?o) { (wd:Q42 "a\\t\\"b\\\\\\n"@de) (<urn:none> 5) (UNDEF UNDEF) (wd:Q64 true) }',
+    "?x wdt:P625 ?o . BIND(BNODE() AS ?b)",
+    "{ ?x wdt:P36 ?o } UNION { ?o wdt:P36 ?x } UNION { SELECT ?x (COUNT(*) AS ?o) { ?x wdt:P106 ?b } GROUP BY ?x }",
+)
+COLUMNS = ("?x", "?xLabel", "?o", "?oLabel", "?xDescription", "?xAltLabel", "?bLabel", "?n", "(STR(?o) AS ?text)")
+ENDS = ("", "ORDER BY ?x ?o", "ORDER BY DESC(?o) ?x LIMIT 7 OFFSET 2", "ORDER BY ?xLabel ?x ?o LIMIT 5")
+
+
+@settings(max_examples=120)
+@given(
+    st.sampled_from(PATTERNS),
+    st.lists(st.sampled_from(COLUMNS), min_size=1, max_size=6, unique=True),
+    st.sampled_from(("", "DISTINCT", "REDUCED")),
+    st.sampled_from(("en", "[AUTO_LANGUAGE],mul", "zz,de,en", "fr,de,nl,it,es,pl,mul,ja,en-gb,en", "zz")),
+    st.sampled_from(
+        (
+            "",
+            "?x rdfs:label ?n . ?o skos:altLabel ?xLabel .",
+            "?x wdt:P1477 ?n .",
+            "?x rdfs:label ?n . ?o rdfs:label ?n .",
+            "?x rdfs:label ?n . ?n rdfs:label ?xLabel .",
+        )
+    ),
+    st.sampled_from(ENDS),
+)
+def test_labels_added_to_rows_are_those_of_the_engine(
+    kb: KnowledgeBase, pattern: str, columns: list[str], kind: str, codes: str, more: str, end: str
+) -> None:
+    service = label(f'"{codes}"', more)
+    text = f"SELECT {kind} {' '.join(columns)} {{ {pattern} {service} }} {end}"
+    (names, found), (expected_names, expected) = terms_in_frame(kb, text), terms_in_json(kb, text)
+    assert names == expected_names
+    if "ORDER" in end:
+        assert found == expected
+    else:
+        assert sorted(map(repr, found)) == sorted(map(repr, expected))
+
+
+def test_labels_of_rows_in_several_chunks(made: KnowledgeBase) -> None:
+    """Rows are sent in chunks, which end in the middle of a line."""
+    text = f"SELECT ?xLabel ?o ?x {{ ?x wdt:P106|wdt:P19|wdt:P31 ?o . {label(chr(34) + 'nl,de' + chr(34))} }}"
+    (names, found), (expected_names, expected) = terms_in_frame(made, text), terms_in_json(made, text)
+    assert names == expected_names
+    assert len(found) > 12_000
+    assert sorted(map(repr, found)) == sorted(map(repr, expected))
+
+
+@pytest.mark.parametrize("codes", ["en", "fr,nl,de", "zz"])
+def test_the_index_of_labels_holds_what_the_store_holds(either: KnowledgeBase, codes: str) -> None:
+    folder = str(either.stores.triples.pool.folder)
+    store, index = ox.Store.read_only(folder), LabelIndex(folder)
+    properties = "VALUES ?p { rdfs:label skos:altLabel schema:description }"
+    pairs = rows(either, f"SELECT DISTINCT ?x ?p {{ {properties} ?x ?p ?o }}", dialect="wikidata")
+    left = 0
+    for subject, verb in pairs:
+        found, (language, values) = (
+            index.find(subject.encode(), verb, codes.split(",")),
+            best(store, subject, verb, codes),
+        )
+        if found is None:
+            left += 1
+        else:
+            assert (found[0], sorted(found[1])) == (language, sorted(value.encode() for value in values))
+    assert left < len(pairs) / 20
+
+
+def test_labels_without_an_index(kb: KnowledgeBase) -> None:
+    """As in KBs of earlier versions."""
+    store = ox.Store.read_only(str(kb.stores.triples.pool.folder))
+    with_index, without = Labels(store, LabelIndex(str(kb.stores.triples.pool.folder))), Labels(store)
+    cells = [f"<{ENTITY}{key}>".encode() for key in kb.sql("SELECT key FROM nodes")["key"]]
+    for verb in ("http://www.w3.org/2000/01/rdf-schema#label", "http://www.w3.org/2004/02/skos/core#altLabel"):
+        assert [with_index.cell(cell, verb, "fr,de") for cell in cells] == [
+            without.cell(cell, verb, "fr,de") for cell in cells
+        ]
 
 
 def test_aliases_and_other_properties(kb: KnowledgeBase) -> None:

@@ -12,6 +12,7 @@ from lark import Token
 
 from kbkit.sparql.escapes import unescape
 from kbkit.sparql.tree import Node, ParseTree, nodes, replace, tokens
+from kbkit.stores.sparql_process import Column
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,8 @@ class Context:
     taken: set[str] = field(default_factory=set)
     """Variables and blank nodes of the query, without ``?`` and ``_:``."""
     notes: list[str] = field(default_factory=list)
+    columns: list[Column] | None = None
+    """Columns of the result, if labels may be added to it."""
 
     def note(self, text: str) -> None:
         """Record a change for the user; duplicates are dropped."""

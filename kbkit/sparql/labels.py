@@ -1,9 +1,9 @@
 """Rewrite ``SERVICE wikibase:label``: labels, descriptions and aliases in the requested languages.
 
-https://www.mediawiki.org/wiki/Wikidata_Query_Service/User_Manual#Label_service. Each becomes a ``BIND`` to the function
-``kb:inLanguage`` of the worker, which looks at the values of a property once, whatever the number of languages. The
-service runs last in its group, or before the first assignment that uses its variables. It neither removes nor
-multiplies rows, and leaves variables that are already bound.
+https://www.mediawiki.org/wiki/Wikidata_Query_Service/User_Manual#Label_service. Each becomes a column of the result
+(``shown_labels.py``), or a ``BIND`` to the function ``kb:inLanguage`` of the worker, which looks at the values of a
+property once, whatever the number of languages. The service runs last in its group, or before the first assignment that
+uses its variables. It neither removes nor multiplies rows, and leaves variables that are already bound.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from kbkit.sparql.context import Context, rename
 from kbkit.sparql.late_labels import postpone
 from kbkit.sparql.parse import patterns, refuse
 from kbkit.sparql.printing import to_text
+from kbkit.sparql.shown_labels import detach
 from kbkit.sparql.tree import (
     Node,
     ParseTree,
@@ -36,6 +37,7 @@ from kbkit.sparql.tree import (
     variables,
     visible,
 )
+from kbkit.stores.sparql_process import Column
 from kbkit.stores.sparql_text import string_literal
 
 _AUTO = "[auto_language]"
@@ -52,6 +54,7 @@ class _Request(NamedTuple):
     subject: str  # ?x, or an IRI as written
     verb: str  # rdfs:label
     target: str  # ?xLabel
+    property: str  # the IRI of the verb, or "" if that is a variable
 
 
 def lookup(tree: ParseTree, calls: list[ParseTree], context: Context) -> None:
@@ -69,12 +72,25 @@ def lookup(tree: ParseTree, calls: list[ParseTree], context: Context) -> None:
         alone = calls_in[id(group)] == 1 and not any(request.target[1:] in bound for request in todo)
         graph = _graph(group, parent_of)
         if alone and not graph and all(request.subject.startswith("?") for request in todo):
-            names = [(request.target[1:], request.subject[1:]) for request in todo]
-            group = postpone(query_of(group, parent_of), group, names)
-        for request in todo:
-            _assign(group, request, ",".join(languages), graph, context)
+            outer = _late(query_of(group, parent_of), group, todo, ",".join(languages), context)
+        else:
+            outer = group
+        if outer is not None:
+            for request in todo:
+                _assign(outer, request, ",".join(languages), graph, context)
         words, codes = ", ".join(request.target for request in todo), ", ".join(languages)
         context.note(f"Looked up {words} in {codes}" if words else "Removed SERVICE wikibase:label: no label is used")
+
+
+def _late(
+    query: ParseTree, group: ParseTree, requests: list[_Request], languages: str, context: Context
+) -> ParseTree | None:
+    """Return the group in which to look up labels after all else, or None if they are columns of the result."""
+    labels = [Column(one.target[1:], one.subject[1:], one.property, languages) for one in requests]
+    if detach(query, group, labels, context):
+        return None
+    outer = postpone(query, group, [label[:2] for label in labels])
+    return None if outer is not group and detach(query, outer, labels, context) else outer
 
 
 def _assign(group: ParseTree, request: _Request, languages: str, graph: str, context: Context) -> None:
@@ -123,7 +139,7 @@ def _plan(call: ParseTree, context: Context, parent_of: dict[int, ParseTree]) ->
             refuse(call, "SERVICE wikibase:label needs plain triples", "Write ?x rdfs:label ?name")
         verb = context.names.iri(triple.verb)
         word = variable(triple.verb) if verb is None else context.names.short(verb)
-        explicit.append(_Request(variable(triple.subject), word, variable(triple.object)))
+        explicit.append(_Request(variable(triple.subject), word, variable(triple.object), verb or ""))
     return languages, explicit or _automatic(call, context, parent_of)
 
 
@@ -161,7 +177,8 @@ def _automatic(call: ParseTree, context: Context, parent_of: dict[int, ParseTree
         suffix = next((end for end in _AUTOMATIC if name.endswith(end) and name != end), "")
         base = name.removesuffix(suffix)
         if suffix and name not in bound and base in here:
-            requests.append(_Request("?" + base, context.names.short(_AUTOMATIC[suffix]), "?" + name))
+            verb = _AUTOMATIC[suffix]
+            requests.append(_Request("?" + base, context.names.short(verb), "?" + name, verb))
     return requests
 
 

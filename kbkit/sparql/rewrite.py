@@ -19,6 +19,7 @@ from kbkit.sparql.context import Context, Names, Search, Walk
 from kbkit.sparql.parse import error_at, parse
 from kbkit.sparql.printing import to_text
 from kbkit.sparql.tree import ParseTree, child, merge_triples, nodes, projected, tokens
+from kbkit.stores.sparql_process import Column
 
 _BASE = "https://query.wikidata.org/sparql"
 _SCHEME = re.compile("<[A-Za-z][A-Za-z0-9+.-]*:")
@@ -27,10 +28,14 @@ DIALECTS = ("sparql", "wikidata")
 
 @dataclass(frozen=True)
 class Rewritten:
-    """A query for the engine; each of the ``notes`` names one change. ``str`` prints the notes as comments."""
+    """A query for the engine; each of the ``notes`` names one change. ``str`` prints the notes as comments.
+
+    ``columns`` are those of the result, if labels are added to it; empty: those of the query.
+    """
 
     text: str
     notes: tuple[str, ...] = ()
+    columns: tuple[Column, ...] = ()
 
     def __str__(self) -> str:
         return "".join(f"# {' '.join(note.split())}\n" for note in self.notes) + self.text
@@ -45,6 +50,7 @@ def rewrite(
     limit: int | None = None,
     prefixes: Mapping[str, str] | None = None,
     types_apart: bool = False,
+    add_columns: bool = False,
 ) -> Rewritten:
     """Rewrite a query to standard SPARQL 1.1 (and ``geof:`` functions) without ``SERVICE``.
 
@@ -53,9 +59,9 @@ def rewrite(
     ``SERVICE kb:search``, ``walk`` answers ``SERVICE gas:service``. ``languages``, best first, replace
     ``[AUTO_LANGUAGE]``. ``limit`` is the maximum number of rows of SELECT, or of solutions that CONSTRUCT and DESCRIBE
     are built from. ``prefixes`` are those known to the engine. With ``types_apart``, the triples of ``kb:type`` are in
-    a graph of their own. In the dialect ``sparql`` the engine may support more
-    than this grammar (RDF 1.2): a query that does not parse and mentions no service is returned unchanged, without the
-    limit, which the caller must then apply.
+    a graph of their own. With ``add_columns``, labels that are only shown are columns of the result rather than of the
+    query. In the dialect ``sparql`` the engine may support more than this grammar (RDF 1.2): a query that does not
+    parse and mentions no service is returned unchanged, without the limit, which the caller must then apply.
     Raises :class:`QuerySyntaxError` with line and column for other syntax errors and for unsupported features.
     """
     if dialect not in DIALECTS:
@@ -75,7 +81,8 @@ def rewrite(
         _set_base(tree)
     names = Names(tree, {**(Wikibase.PREFIXES if wikidata else {}), **STANDARD_PREFIXES, **(prefixes or {})})
     taken = {str(token)[1:].lstrip(":") for token in tokens(tree) if token.type in ("VAR", "BLANK_NODE_LABEL")}
-    context = Context(names, tuple(languages) or ("en",), search, walk, limit, taken)
+    columns: list[Column] | None = [] if add_columns else None
+    context = Context(names, tuple(languages) or ("en",), search, walk, limit, taken, columns=columns)
     if types_apart:
         private.find_types(tree, context)
     if wikidata:
@@ -86,7 +93,7 @@ def rewrite(
         apply_limit(tree, context)
     if not wikidata and not context.notes:
         return Rewritten(text)
-    return Rewritten(to_text(tree) + "\n", tuple(context.notes))
+    return Rewritten(to_text(tree) + "\n", tuple(context.notes), tuple(context.columns or ()))
 
 
 def check(text: str, prefixes: Mapping[str, str]) -> None:

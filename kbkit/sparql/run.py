@@ -6,7 +6,7 @@ import re
 import warnings
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kbkit.errors import QueryError, UnknownNameWarning
 from kbkit.schema import KB_NAMESPACE
@@ -14,6 +14,8 @@ from kbkit.stores.sparql_formats import PLAIN
 from kbkit.stores.sparql_text import is_update
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import polars as pl
 
     from kbkit.sparql.context import Search, Traversal
@@ -21,13 +23,23 @@ if TYPE_CHECKING:
     from kbkit.sparql.view import View
     from kbkit.stores import Stores
     from kbkit.stores.sparql_formats import Formats
-    from kbkit.stores.sparql_process import Graphs, Results
+    from kbkit.stores.sparql_process import Column, Graphs, Results
 
 _STANDARD = "sparql"
 _MANY = 100
 """Brackets of a kind above which their nesting is checked, which loads the grammar."""
 REJECTED = "The engine rejected the rewritten query: "
 _POSITION = re.compile(r"^error at \d+:\d+: ")
+
+
+class _Sent(NamedTuple):
+    """A query for the engine."""
+
+    text: str
+    limited: bool
+    """Whether it has the limit: not if it is beyond our grammar."""
+    columns: Sequence[Column] = ()
+    """Columns of the result with labels (empty: those of the query)."""
 
 
 @dataclass(frozen=True)
@@ -72,13 +84,16 @@ class Query:
 
     def results(self, formats: Formats) -> Results:
         """Return the serialized result; see :meth:`kbkit.kb.KnowledgeBase.sparql_results`."""
-        sent, limited = self._sent()
-        if not limited:
+        sent = self._sent(formats)
+        if not sent.limited:
             raise QueryError("The number of rows of this query cannot be limited", "Write LIMIT in the query")
         return self._started(sent, formats)
 
-    def rewritten(self) -> Rewritten:
-        """Return the query as sent to the engine; see :meth:`kbkit.kb.KnowledgeBase.rewrite`."""
+    def rewritten(self, *, add_columns: bool = False) -> Rewritten:
+        """Return the query as sent to the engine; see :meth:`kbkit.kb.KnowledgeBase.rewrite`.
+
+        With ``add_columns``, it lacks labels that are only shown, which are added to its result.
+        """
         from kbkit.sparql.rewrite import rewrite
 
         return rewrite(
@@ -90,6 +105,7 @@ class Query:
             limit=self.limit,
             prefixes=self.stores.schema.prefixes(),
             types_apart=self._types_apart,
+            add_columns=add_columns,
         )
 
     @property
@@ -124,30 +140,31 @@ class Query:
         return rows if self.limit is None else rows.head(self.limit)
 
     def _read(self) -> tuple[str, bytes]:
-        with self._started(self._sent()[0], PLAIN) as found:
+        with self._started(self._sent(PLAIN), PLAIN) as found:
             return found.kind, found.read()
 
-    def _started(self, sent: str, formats: Formats) -> Results:
+    def _started(self, sent: _Sent, formats: Formats) -> Results:
         """Return the result of ``sent``; its errors are located in the user's text."""
 
         def rejected(message: str) -> None:
             _check(self.stores, self.text)
-            if sent != self.text:  # the position is that of another text
+            if sent.text != self.text:  # the position is that of another text
                 raise QueryError(REJECTED + _POSITION.sub("", message))
 
-        return self.stores.triples.results(sent, formats, self.timeout, self.graphs, rejected)
+        return self.stores.triples.results(sent.text, formats, self.timeout, self.graphs, rejected, sent.columns)
 
-    def _sent(self) -> tuple[str, bool]:
-        """Return the query for the engine, and whether it has the limit: not if it is beyond our grammar."""
+    def _sent(self, formats: Formats) -> _Sent:
+        """Return the query for the engine."""
         if any(self.text.count(sign) > _MANY for sign in "({[!"):
             from kbkit.sparql.parse import check_nesting
 
             check_nesting(self.text)
         plain = self._dialect == _STANDARD and "service" not in self.text.lower()
         if plain and self.limit is None and not self._types_apart:  # skips loading the grammar
-            return self.text, True
-        sent = self.rewritten()
-        return sent.text, self.limit is None or sent.text != self.text or not sent.notes
+            return _Sent(self.text, limited=True)
+        sent = self.rewritten(add_columns=formats.solutions == PLAIN.solutions)
+        limited = self.limit is None or sent.text != self.text or not sent.notes
+        return _Sent(sent.text, limited, sent.columns)
 
 
 def _walk(stores: Stores, traversal: Traversal) -> list[tuple[str, int, str | None]]:

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 from kbkit.directory.damage import damaged
 from kbkit.errors import Command, Option, QueryError, QueryTimeoutError
@@ -31,6 +31,17 @@ MOST = 4
 Graphs = tuple[Sequence[str] | None, Sequence[str] | None]
 """The IRIs of the default graphs and of the named graphs that replace the dataset of a query; None twice: they do not.
 """
+
+
+class Column(NamedTuple):
+    """A column of a result: a variable of the query, or the labels of its values."""
+
+    name: str
+    variable: str
+    property: str = ""
+    """IRI of ``rdfs:label`` or another property (empty: the values themselves)."""
+    languages: str = ""
+    """Codes, best first, separated by commas."""
 
 
 class Pool:
@@ -294,12 +305,13 @@ def _wrong_format(kind: str, formats: Formats) -> WrongFormatError:
     return WrongFormatError(f"The query returns {returned}, {problem}", f"Use one of {better}")
 
 
-def request(text: str, prefixes: Mapping[str, str], graphs: Graphs) -> dict[str, Any]:
-    """Return the request of a query."""
+def request(text: str, prefixes: Mapping[str, str], graphs: Graphs, columns: Sequence[Column] = ()) -> dict[str, Any]:
+    """Return the request of a query, and of the ``columns`` of a result in TSV (default: the query's)."""
     default, named = graphs
     return {
         "query": text,
         "prefixes": dict(prefixes),
         "default_graphs": None if default is None else list(default),
         "named_graphs": None if named is None else list(named),
+        "columns": columns,
     }

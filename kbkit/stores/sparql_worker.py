@@ -14,6 +14,7 @@ import functools
 import io
 import json
 import math
+import mmap
 import os
 import queue
 import re
@@ -21,7 +22,11 @@ import signal
 import sys
 import threading
 import urllib.parse
-from collections.abc import Callable, Mapping, Sequence
+import zlib
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
+from pathlib import Path
 from typing import IO, Any
 
 import pyoxigraph as ox
@@ -33,12 +38,14 @@ _EARTH_RADIUS = 6371.0087714
 _ENTITY = "http://www.wikidata.org/entity/"
 _EARTH = _ENTITY + "Q2"
 _XSD = "http://www.w3.org/2001/XMLSchema#"
+_KB = "urn:kbkit:"
 _DOUBLE = ox.NamedNode(_XSD + "double")
 _WKT = ox.NamedNode("http://www.opengis.net/ont/geosparql#wktLiteral")
 _LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 _DEFAULT_GRAPH = ox.DefaultGraph()
 _SINGLE = (_LABEL, "http://schema.org/description")
 """Properties with at most one value in a language."""
+_INDEXED = (*_SINGLE, "http://www.w3.org/2004/02/skos/core#altLabel")
 _CACHED = 1 << 16
 """Points, and labels, that the process remembers."""
 _NUMBER = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
@@ -77,8 +84,9 @@ def main(folder: str) -> None:
         try:
             if store is None:
                 store = ox.Store.read_only(folder)
-                known = functions(store)
-            answer(store, known, out, **request)
+                labels = Labels(store, LabelIndex(folder))
+                known = functions(labels)
+            answer(store, labels, known, out, **request)
         except (SyntaxError, ValueError, RuntimeError) as error:
             tag = "damaged" if store is None or "corrupt" in str(error).lower() else "error"
             _frame(out, tag, (error.msg if isinstance(error, SyntaxError) else str(error)).encode())
@@ -88,6 +96,7 @@ def main(folder: str) -> None:
 
 def answer(
     store: ox.Store,
+    labels: Labels,
     known: Functions,
     out: IO[bytes],
     query: str,
@@ -96,11 +105,13 @@ def answer(
     named_graphs: Sequence[str] | None,
     solutions: str,
     graph: str,
+    columns: Sequence[Sequence[str]],
 ) -> None:
     """Run a query and write its result as frames.
 
     ``solutions`` and ``graph`` are the formats, by their file suffixes, of SELECT and ASK, and of CONSTRUCT and
-    DESCRIBE; the result has no data if its format is empty.
+    DESCRIBE; the result has no data if its format is empty. ``columns`` are those of a result in TSV (name, variable,
+    and for labels the property and the languages); if empty, those of the query.
     """
     dataset: dict[str, Any] = {}
     if default_graphs is not None or named_graphs is not None:
@@ -111,7 +122,8 @@ def answer(
     _frame(out, "triples" if is_graph else "ask" if isinstance(result, ox.QueryBoolean) else "select")
     frames = _Data(out)
     if graph if is_graph else solutions:
-        with io.BufferedWriter(frames, _CHUNK) as data:
+        stream = _Columns(frames, columns, labels.cell) if columns else frames
+        with io.BufferedWriter(stream, _CHUNK) as data:
             if isinstance(result, ox.QueryTriples):
                 ox.serialize(result, data, ox.RdfFormat.from_extension(graph[1:]), prefixes=prefixes)
             else:
@@ -138,6 +150,37 @@ class _Data(io.RawIOBase):
             _frame(self._out, "data", self.pending)
         self.pending = bytes(data)
         return len(data)
+
+
+class _Columns(io.RawIOBase):
+    """A stream that takes TSV and passes on the given columns, with the labels of values, a chunk at a time."""
+
+    def __init__(self, out: io.RawIOBase, columns: Sequence[Sequence[str]], label: Callable[..., bytes]) -> None:
+        self._out, self._columns, self._label = out, columns, label
+        self._rest = b""
+        self._variables: list[str] = []
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        *lines, self._rest = (self._rest + bytes(data)).split(b"\n")
+        if lines:
+            self._out.write(b"".join(self._rows(lines)))
+        return len(data)
+
+    def _rows(self, lines: list[bytes]) -> Iterator[bytes]:
+        if not self._variables:
+            self._variables = lines.pop(0).decode().split("\t")
+            yield "\t".join(f"?{name}" for name, *_ in self._columns).encode() + b"\n"
+        if lines:
+            cells = dict(zip(self._variables, zip(*[line.split(b"\t") for line in lines], strict=True), strict=True))
+            columns = [self._labels(cells[f"?{variable}"], *more) for _, variable, *more in self._columns]
+            yield b"\n".join(map(b"\t".join, zip(*columns, strict=True))) + b"\n"
+
+    def _labels(self, cells: Sequence[bytes], verb: str = "", languages: str = "") -> Iterable[bytes]:
+        """Return the label of each cell; without a property, the cell itself."""
+        return map(self._label, cells, repeat(verb), repeat(languages)) if verb else cells
 
 
 # -- places -----------------------------------------------------------------------------------------------------------
@@ -257,43 +300,115 @@ def decode_uri(a: Term) -> ox.Literal | None:
 # -- labels -----------------------------------------------------------------------------------------------------------
 
 
-def in_language(store: ox.Store) -> Callable[..., Term | None]:
-    """Return the function behind the label service.
+class LabelIndex:
+    """The index of labels beside a store (``label_index.py``)."""
 
-    ``kb:inLanguage(?x, rdfs:label, "de,en")`` is the value of a property in the first of these languages that has one;
-    several values in it are joined by commas. Without any, a label is the id of an entity, or the term as text. The
-    name of a graph may follow.
-    """
+    def __init__(self, folder: str) -> None:
+        """Map the files; the index is empty if there are none."""
+        data, hashes, places = (_mapped(Path(folder) / f"labels.{name}") for name in ("data", "hashes", "places"))
+        self._data, self._hashes, self._places = data, memoryview(hashes).cast("I"), memoryview(places).cast("Q")
 
-    @functools.lru_cache(maxsize=_CACHED)
-    def best(subject: str, verb: str, languages: str, graph: str | None) -> ox.Literal | None:
-        ranks, single = _ranks(languages), verb in _SINGLE
-        values: list[str] = []
-        language, rank = "", len(ranks)
-        where = _DEFAULT_GRAPH if graph is None else ox.NamedNode(graph)
-        for quad in store.quads_for_pattern(ox.NamedNode(subject), ox.NamedNode(verb), None, where):
-            literal = quad.object
-            if not isinstance(literal, ox.Literal):
-                continue
-            found = ranks.get(code := literal.language or "")
-            if found is None or found > rank:
-                continue
-            if not found and single:  # each further value would be read from the disk
-                return literal if code else ox.Literal(literal.value)
-            values = [literal.value] if found < rank else [*values, literal.value]
-            language, rank = code, found
+    def find(self, subject: bytes, verb: str, codes: Iterable[str]) -> tuple[str, list[bytes]] | None:
+        """Return the first language with values of a property (or "") and these, or None if the store has to be asked.
+
+        Other properties, and values with escapes, are left to the store.
+        """
+        if verb not in _INDEXED or not len(self._hashes):
+            return None
+        record = b"".join(self._records(b"%b %b" % (subject, verb.encode())))
+        if b"\\" in record:
+            return None
+        for code in codes:
+            mark = f"\t{code}@".encode()
+            if mark in record:
+                return code, [part.partition(b"\t")[0] for part in record.split(mark)[1:]]
+        return "", []
+
+    def _records(self, key: bytes) -> Iterator[bytes]:
+        value = zlib.crc32(key)
+        at = bisect_left(self._hashes, value)
+        while at < len(self._hashes) and self._hashes[at] == value:
+            record = self._data[self._places[2 * at] : self._places[2 * at + 1]]
+            if record.startswith(key + b"\t"):
+                yield record[len(key) :]
+            at += 1
+
+
+def _mapped(path: Path) -> bytes | mmap.mmap:
+    if not path.exists() or not path.stat().st_size:
+        return b""
+    with path.open("rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+class Labels:
+    """The values of properties in the best of several languages, from an index or else from the store."""
+
+    def __init__(self, store: ox.Store, index: LabelIndex | None = None) -> None:
+        self._store, self._index = store, index
+        self._best = functools.lru_cache(maxsize=_CACHED)(self._find)
+        self.cell = functools.lru_cache(maxsize=_CACHED)(self._cell)
+        """Does the same as :meth:`in_language` with a cell of TSV, and returns one."""
+
+    def in_language(self, a: Term, verb: Term, languages: Term, graph: Term | None = None) -> ox.Literal | None:
+        """Return ``kb:inLanguage(?x, rdfs:label, "de,en")``, the function behind the label service.
+
+        It is the value of a property in the first of these languages that has one; several values in it are joined by
+        commas. Without any, a label is the id of an entity, or the term as text. The name of a graph may follow.
+        """
+        if not isinstance(verb, ox.NamedNode) or not isinstance(languages, ox.Literal):
+            return None
+        if isinstance(a, ox.NamedNode):
+            where = graph.value if isinstance(graph, ox.NamedNode) else None
+            return self._best(a.value, verb.value, languages.value, where)
+        return ox.Literal(a.value) if isinstance(a, ox.Literal) and verb.value == _LABEL else None
+
+    def _find(self, subject: str, verb: str, languages: str, graph: str | None) -> ox.Literal | None:
+        found = None if graph is not None else self._indexed(subject.encode(), verb, languages)
+        if found is None:
+            language, values = best(self._store, subject, verb, languages, graph)
+        else:
+            language, values = found[0], [value.decode() for value in found[1]]
         if values:
             return ox.Literal(", ".join(sorted(values)), language=language)
         return ox.Literal(subject.removeprefix(_ENTITY)) if verb == _LABEL else None
 
-    def value(a: Term, verb: Term, languages: Term, graph: Term | None = None) -> ox.Literal | None:
-        if not isinstance(verb, ox.NamedNode) or not isinstance(languages, ox.Literal):
-            return None
-        if isinstance(a, ox.NamedNode):
-            return best(a.value, verb.value, languages.value, graph.value if isinstance(graph, ox.NamedNode) else None)
-        return ox.Literal(a.value) if isinstance(a, ox.Literal) and verb.value == _LABEL else None
+    def _indexed(self, subject: bytes, verb: str, languages: str) -> tuple[str, list[bytes]] | None:
+        return None if self._index is None else self._index.find(subject, verb, languages.split(","))
 
-    return value
+    def _cell(self, cell: bytes, verb: str, languages: str) -> bytes:
+        if not cell:
+            return cell
+        if cell.startswith(b"<") and not cell.startswith(b"<<"):
+            found = self._indexed(cell[1:-1], verb, languages)
+            if found is not None and len(found[1]) == 1:  # faster than by way of terms
+                return b'"%b"@%b' % (found[1][0], found[0].encode())
+            term: Term = ox.NamedNode(cell[1:-1].decode())
+        else:
+            solutions: Any = ox.parse_query_results(b"?x\n" + cell + b"\n", ox.QueryResultsFormat.TSV)
+            [[term]] = solutions
+        label = self.in_language(term, ox.NamedNode(verb), ox.Literal(languages))
+        return b"" if label is None else str(label).encode()
+
+
+def best(store: ox.Store, subject: str, verb: str, languages: str, graph: str | None = None) -> tuple[str, list[str]]:
+    """Return the first of the languages in which a property has values (or ""), and these."""
+    ranks, single = _ranks(languages), verb in _SINGLE
+    values: list[str] = []
+    language, rank = "", len(ranks)
+    where = _DEFAULT_GRAPH if graph is None else ox.NamedNode(graph)
+    for quad in store.quads_for_pattern(ox.NamedNode(subject), ox.NamedNode(verb), None, where):
+        literal = quad.object
+        if not isinstance(literal, ox.Literal):
+            continue
+        found = ranks.get(code := literal.language or "")
+        if found is None or found > rank:
+            continue
+        values = [literal.value] if found < rank else [*values, literal.value]
+        language, rank = code, found
+        if not found and single:  # each further value would be read from the disk
+            break
+    return language, values
 
 
 @functools.lru_cache(maxsize=64)
@@ -303,7 +418,6 @@ def _ranks(languages: str) -> Mapping[str, int]:
 
 # -- the table of functions -------------------------------------------------------------------------------------------
 
-_KB = "urn:kbkit:"
 _PLACES: dict[str, Callable[..., Term | None]] = {
     "distance": distance, "latitude": latitude, "longitude": longitude, "globe": globe,
     "northEast": north_east, "southWest": south_west,
@@ -326,9 +440,9 @@ https://www.mediawiki.org/wiki/Wikidata_Query_Service/User_Manual#Extensions
 """
 
 
-def functions(store: ox.Store) -> Functions:
-    """Return all functions that queries of a store may call."""
-    return {**FUNCTIONS, ox.NamedNode(_KB + "inLanguage"): in_language(store)}
+def functions(labels: Labels) -> Functions:
+    """Return all functions that queries may call."""
+    return {**FUNCTIONS, ox.NamedNode(_KB + "inLanguage"): labels.in_language}
 
 
 def _listen(requests: queue.Queue[bytes]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import gzip
 import io
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from kbkit.directory.damage import damaged
 from kbkit.schema import Schema
 from kbkit.stores import ntriples
 from kbkit.stores.sparql_formats import PLAIN, Formats
-from kbkit.stores.sparql_process import Graphs, Pool, Results, request
+from kbkit.stores.sparql_process import Column, Graphs, Pool, Results, request
 from kbkit.stores.sparql_text import bind, refuse_service
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ def build(
     """
     import pyoxigraph as ox
 
+    from kbkit.stores.label_index import LabelIndexWriter  # NumPy, which a query does not need
+
     store = ox.Store(str(folder))
     counted = [0]
 
@@ -59,7 +61,9 @@ def build(
         store.bulk_load(input=_Stream.buffered(chunks, advance), format=ox.RdfFormat.N_TRIPLES, to_graph=graph)
     if quads is not None:
         with gzip.open(quads, "rb") as handle:
-            chunks = (memoryview(chunk) for chunk in iter(lambda: handle.read(1 << 20), b""))
+            read = iter(lambda: handle.read(1 << 20), b"")
+            kept = LabelIndexWriter(folder).passing(read) if schema.dialect == "wikidata" else read
+            chunks = (memoryview(chunk) for chunk in kept)
             store.bulk_load(input=_Stream.buffered(chunks, advance), format=ox.RdfFormat.N_QUADS)
     store.flush()
     store.optimize()
@@ -142,9 +146,12 @@ class Triples:
         timeout: float | None = 60.0,
         graphs: Graphs = (None, None),
         rejected: Callable[[str], None] = lambda _: None,
+        columns: Sequence[Column] = (),
     ) -> Results:
         """Return the serialized result of a query, which runs when the result is started (``with``).
 
-        ``rejected`` is called with the engine's message when it rejects the query, to raise a better error.
+        ``rejected`` is called with the engine's message when it rejects the query, to raise a better error. ``columns``
+        are those of a result in TSV (default: the query's).
         """
-        return Results(self.pool, request(refuse_service(text), self._prefixes, graphs), formats, timeout, rejected)
+        sent = request(refuse_service(text), self._prefixes, graphs, columns)
+        return Results(self.pool, sent, formats, timeout, rejected)
