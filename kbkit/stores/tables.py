@@ -26,7 +26,7 @@ from kbkit.errors import Option, QueryError, QueryTimeoutError, suggest
 from kbkit.schema import literal, quote
 from kbkit.stores import data_tables
 from kbkit.stores.table_schema import TABLES, selected
-from kbkit.stores.threads import Expired, run
+from kbkit.stores.threads import Expired, run, stopped_by_ctrl_c
 
 if TYPE_CHECKING:
     import polars as pl
@@ -180,7 +180,7 @@ class Tables:
         cursor = self._cursor()
         try:
             _register(cursor, frames or {})
-            with self._reading():
+            with self._reading(cursor):
                 return to_frame(cursor.sql(text, params=dict(params or {})).to_arrow_table())
         finally:
             cursor.close()
@@ -189,15 +189,16 @@ class Tables:
         """Run one of kbkit's own queries and return its rows as tuples."""
         cursor = self._cursor()
         try:
-            with self._reading():
+            with self._reading(cursor):
                 return cursor.execute(text, dict(params or {})).fetchall()
         finally:
             cursor.close()
 
     def batches(self, text: str, rows: int = 50_000) -> pa.RecordBatchReader:
         """Stream the result of a query in batches of ``rows``."""
-        with self._reading():
-            return self._cursor().sql(text).to_arrow_reader(rows)
+        cursor = self._cursor()
+        with self._reading(cursor):
+            return cursor.sql(text).to_arrow_reader(rows)
 
     def _define_sets(self, cursor: duckdb.DuckDBPyConnection) -> None:
         """Define the views of the saved sets as they are now."""
@@ -214,10 +215,11 @@ class Tables:
         )
 
     @contextmanager
-    def _reading(self) -> Iterator[None]:
+    def _reading(self, cursor: duckdb.DuckDBPyConnection) -> Iterator[None]:
         """Raise :class:`DamagedError` if one of kbkit's own queries fails, and ``KeyboardInterrupt`` on Ctrl-C."""
         try:
-            yield
+            with stopped_by_ctrl_c(cursor.interrupt):
+                yield
         except RuntimeError as error:  # which DuckDB raises in the main thread
             if str(error) == "Query interrupted":
                 raise KeyboardInterrupt from None
