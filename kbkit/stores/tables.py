@@ -56,6 +56,8 @@ class Tables:
     can share the object. With ``files``, SQL may read and write files, or those in some folders; otherwise DuckDB opens
     only the KB. Queries that exceed ``memory`` (such as ``1GB``; default: most of the machine's memory) spill to a
     temporary folder. ``sets`` returns the saved sets, which SQL sees as ``answer_sets`` and ``answer_members``.
+    ``extra_tables`` are those of the schema, which tell whether there are tables of data: asking DuckDB takes longer
+    than opening the file.
     """
 
     def __init__(
@@ -65,8 +67,10 @@ class Tables:
         files: bool | Sequence[Path] = False,
         sets: Callable[[], pl.DataFrame] | None = None,
         memory: str = "",
+        extra_tables: Sequence[str] = (),
     ) -> None:
         self._path, self._files, self._sets = path, files, sets
+        self._has_data = "table_columns" in extra_tables
         self._guard = threading.Lock()
         # DuckDB creates the folder when a query spills, and deletes it when the database is closed.
         self._settings: dict[str, Any] = {**NO_EXTENSIONS, "temp_directory": str(temporary.unused_folder())}
@@ -82,7 +86,8 @@ class Tables:
         con = duckdb.connect(config=self._settings)
         try:
             con.execute(f"ATTACH {literal(str(self._path))} AS kb (READ_ONLY)")
-            self._has_data = data_tables.attach(con)
+            if self._has_data:
+                data_tables.attach(con)
         except duckdb.Error as error:
             con.close()
             raise damaged(self._path, first_line(error), STORE_OF_RECORD) from error
