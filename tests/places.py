@@ -11,7 +11,7 @@ from pathlib import Path
 
 _MEMORY = Path("/dev/shm")
 _NEEDED = 6 * 2**30
-"""Bytes free in memory below which the disk is used; a run takes up to one."""
+"""Bytes free in memory below which the disk is used; a run takes up to two billion."""
 _NAME = "kbkit-tests-"
 
 
