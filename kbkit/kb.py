@@ -471,7 +471,9 @@ class KnowledgeBase:
             return self.tables.frame(query.text, params, timeout)
         from kbkit.stores import tables
 
-        opened = tables.Tables(self.folder / tables.FILE, files=True, sets=self.workspace.frame)
+        opened = tables.Tables(
+            self.folder / tables.FILE, files=True, sets=self.workspace.frame, extra_tables=self.schema.extra_tables
+        )
         try:
             return opened.frame(query.text, params, timeout)
         finally:

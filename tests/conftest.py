@@ -18,7 +18,7 @@ from hypothesis import settings
 import kbkit
 from kbkit.graph.neighbourhoods import Neighbourhood
 from kbkit.kb import KnowledgeBase
-from tests import console
+from tests import console, places
 from tests import wording as wordings
 from tests.console import Done
 from tests.hostile import build as build_hostile
@@ -34,6 +34,11 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 # There is a worker for every core: more threads of polars only take turns. It reads this when it is first imported.
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
+
+# Before anything asks for a temporary folder; processes started by tests inherit both.
+places.keep_bytecode()
+MEMORY = places.use_memory()
+PASSED = pytest.StashKey[bool]()
 
 TESTS = Path(__file__).parent
 SCRIPT = Path(sys.executable).with_name("kbkit")
@@ -70,9 +75,15 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
-def pytest_sessionfinish(session: pytest.Session) -> None:
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    session.config.stash[PASSED] = exitstatus == pytest.ExitCode.OK
     gc.unfreeze()  # libraries report what is left at the end as leaks
     wordings.finish(session.config)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if MEMORY and config.stash.get(PASSED, False):  # what failed can be looked at until the next run
+        shutil.rmtree(MEMORY, ignore_errors=True)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -303,7 +303,7 @@ def test_progress_of_check_and_run_as_libraries_tell_it(world_kb: Path) -> None:
         assert told[-1] == ("stores", 6, 6)
         assert [done for stage, done, _ in told if stage == "stores"] == [0, 1, 2, 3, 4, 5, 6]
         counted: list[tuple[int, int]] = []
-        texts = [f"query {n}" for n in range(401)]
+        texts = [f"river {n}" for n in range(401)]  # words of the KB: the spelling of others is corrected first
         found = kb.search_many(texts, 3, "dense", progress=lambda *event: counted.append(event))
         assert counted == [(0, 401), (200, 401), (400, 401), (401, 401)]
         assert found.equals(kb.search_many(texts, 3, "dense"))

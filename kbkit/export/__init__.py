@@ -136,11 +136,13 @@ def _folder(
 
 
 def _tables(stores: Stores, opened: Tables, place: Path, form: folder.Form, flat: bool, tell: folder.Progress) -> None:
-    if flat:
-        folder.write_flat(opened, stores.schema, place, form, tell)
-        rebuild.write_recipe(stores.schema, stores.manifest.recipe, place, form)
-    else:
-        folder.write_parts(opened, stores.schema, place, form, tell)
+    with contextlib.closing(opened.connect()) as connection:
+        writer = folder.Writer(opened, connection, form)
+        if flat:
+            folder.write_flat(writer, stores.schema, place, tell)
+            rebuild.write_recipe(stores.schema, stores.manifest.recipe, place, form)
+        else:
+            folder.write_parts(writer, stores.schema, place, tell)
 
 
 def _is_export(path: Path) -> bool:

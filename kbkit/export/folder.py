@@ -19,10 +19,14 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kbkit.export.columns import Value, as_csv, as_parquet, present
 from kbkit.schema import Attribute, NodeType, Schema, literal, merged_attributes, quote
 from kbkit.stores.tables import Tables
+
+if TYPE_CHECKING:
+    import duckdb
 
 Progress = Callable[[str, int, int], None]
 """Called with (stage, done, total)."""
@@ -47,22 +51,34 @@ class Form:
         ending, compression = (".csv.gz", "gzip") if gzip else (".csv", "none")
         return Form(ending, f"FORMAT csv, HEADER true, DELIMITER ',', COMPRESSION {compression}", as_csv)
 
-    def copy(self, tables: Tables, query: str, path: Path, rows: int = 0) -> None:
+
+@dataclass(frozen=True)
+class Writer:
+    """Writes queries to files of a form over one connection: opening one takes longer than writing a small file."""
+
+    tables: Tables
+    connection: duckdb.DuckDBPyConnection
+    form: Form
+
+    def copy(self, query: str, path: Path, rows: int = 0) -> None:
         """Write the rows of a query to a file; ``rows`` is the size of a row group (default: DuckDB's)."""
-        group = f", ROW_GROUP_SIZE {rows}" if rows and self.ending == ".parquet" else ""
-        path = path.with_name(path.name + self.ending)
+        form = self.form
+        group = f", ROW_GROUP_SIZE {rows}" if rows and form.ending == ".parquet" else ""
+        path = path.with_name(path.name + form.ending)
         path.parent.mkdir(parents=True, exist_ok=True)
-        tables.arrow(f"COPY ({query}) TO {literal(str(path))} ({self.options}{group})")
+        sql = f"COPY ({query}) TO {literal(str(path))} ({form.options}{group})"
+        self.tables.arrow(sql, on=self.connection)
 
 
-def write_parts(tables: Tables, schema: Schema, place: Path, form: Form, progress: Progress) -> None:
+def write_parts(writer: Writer, schema: Schema, place: Path, progress: Progress) -> None:
     """Write the partitioned layout into the folder ``place``."""
+    form = writer.form
     attributes = merged_attributes(t.attributes for t in schema.node_types)
     types = [t for t in schema.node_types if t.count]
     for number, node_type in enumerate(types):
         progress("nodes", number, len(types))
         query = _nodes(node_type, "n.id, n.key, n.name", attributes, form)
-        form.copy(tables, f"{query} ORDER BY id", place / "nodes" / partition("type", node_type.name) / "part-0")
+        writer.copy(f"{query} ORDER BY id", place / "nodes" / partition("type", node_type.name) / "part-0")
     progress("nodes", len(types), len(types))
     edges = merged_attributes(r.attributes for r in schema.relations)
     ends = (
@@ -72,21 +88,22 @@ def write_parts(tables: Tables, schema: Schema, place: Path, form: Form, progres
     for number, relation in enumerate(schema.relations):
         progress("edges", number, len(schema.relations))
         query = f"{_edges(ends, edges, form)} WHERE e.relation = {literal(relation.name)}"
-        form.copy(tables, query, place / "edges" / partition("relation", relation.name) / "part-0")
+        writer.copy(query, place / "edges" / partition("relation", relation.name) / "part-0")
     progress("edges", len(schema.relations), len(schema.relations))
     progress("texts", 0, 1)
     query = (
         "SELECT x.id, n.key, n.type::VARCHAR AS type, x.field, x.position, x.text FROM texts x JOIN nodes n USING (id)"
     )
-    form.copy(tables, query, place / "texts" / "part-0", _TEXT_ROWS)
-    form.copy(tables, "SELECT id, type::VARCHAR AS type FROM node_types", place / "node_types" / "part-0")
+    writer.copy(query, place / "texts" / "part-0", _TEXT_ROWS)
+    writer.copy("SELECT id, type::VARCHAR AS type FROM node_types", place / "node_types" / "part-0")
     for name in schema.extra_tables:
-        form.copy(tables, f"FROM {quote(name)}", place / name / "part-0")
+        writer.copy(f"FROM {quote(name)}", place / name / "part-0")
     progress("texts", 1, 1)
 
 
-def write_flat(tables: Tables, schema: Schema, place: Path, form: Form, progress: Progress) -> None:
+def write_flat(writer: Writer, schema: Schema, place: Path, progress: Progress) -> None:
     """Write the flat layout into the folder ``place``."""
+    form = writer.form
     progress("nodes", 0, 1)
     attributes = merged_attributes(t.attributes for t in schema.node_types)
     parts = [
@@ -95,23 +112,23 @@ def write_flat(tables: Tables, schema: Schema, place: Path, form: Form, progress
         if node_type.count
     ]
     # Ids are renumbered in row order.
-    form.copy(tables, f"SELECT * EXCLUDE (id) FROM ({' UNION ALL '.join(parts)}) ORDER BY id", place / "nodes")
+    writer.copy(f"SELECT * EXCLUDE (id) FROM ({' UNION ALL '.join(parts)}) ORDER BY id", place / "nodes")
     progress("nodes", 1, 1)
     progress("edges", 0, 1)
     ends = (
         "h.type::VARCHAR AS head_type, h.key AS head, e.relation::VARCHAR AS relation, t.type::VARCHAR AS tail_type,"
         " t.key AS tail"
     )
-    form.copy(tables, _edges(ends, merged_attributes(r.attributes for r in schema.relations), form), place / "edges")
+    writer.copy(_edges(ends, merged_attributes(r.attributes for r in schema.relations), form), place / "edges")
     progress("edges", 1, 1)
     progress("texts", 0, 1)
     query = "SELECT n.type::VARCHAR AS type, n.key, x.field, x.text FROM texts x JOIN nodes n USING (id)"
-    several = tables.rows("SELECT 1 FROM texts WHERE position > 0 LIMIT 1")
+    several = writer.tables.rows("SELECT 1 FROM texts WHERE position > 0 LIMIT 1")
     # Sorting moves all texts, so sort only if a node has several texts of a field, whose order is the file's.
     order = " ORDER BY x.id, x.field, x.position" if several else ""
-    form.copy(tables, query + order, place / "texts", _TEXT_ROWS)
+    writer.copy(query + order, place / "texts", _TEXT_ROWS)
     for name in schema.extra_tables:
-        form.copy(tables, f"FROM {quote(name)}", place / name)
+        writer.copy(f"FROM {quote(name)}", place / name)
     progress("texts", 1, 1)
 
 

@@ -123,7 +123,10 @@ class Stores:
         """The DuckDB store."""
         from kbkit.stores import tables
 
-        return self._opened(tables.FILE, lambda path: tables.Tables(path, sets=self.workspace.frame))
+        extra = self.schema.extra_tables
+        return self._opened(
+            tables.FILE, lambda path: tables.Tables(path, sets=self.workspace.frame, extra_tables=extra)
+        )
 
     @cached_property
     def nodes(self) -> Nodes:

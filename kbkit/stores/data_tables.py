@@ -52,13 +52,9 @@ DATA_TABLES: Mapping[str, tuple[Column, ...]] = {
 _NAMED = re.compile(r'\bdata\s*\.\s*(?:"((?:[^"]|"")+)"|(\w+))', re.IGNORECASE)
 
 
-def attach(con: duckdb.DuckDBPyConnection) -> bool:
-    """Attach a database in memory for the views if the KB holds tables of data; return whether it does."""
-    held = "SELECT 1 FROM duckdb_tables() WHERE database_name = 'kb' AND table_name = 'table_columns'"
-    if con.execute(held).fetchone() is None:
-        return False
+def attach(con: duckdb.DuckDBPyConnection) -> None:
+    """Attach a database in memory for the views."""
     con.execute(f"ATTACH ':memory:' AS {SCHEMA}")
-    return True
 
 
 def define_views(cursor: duckdb.DuckDBPyConnection, text: str) -> None:

@@ -26,7 +26,7 @@ from kbkit.errors import Option, QueryError, QueryTimeoutError, suggest
 from kbkit.schema import literal, quote
 from kbkit.stores import data_tables
 from kbkit.stores.table_schema import TABLES, selected
-from kbkit.stores.threads import Expired, run
+from kbkit.stores.threads import Expired, run, stopped_by_ctrl_c
 
 if TYPE_CHECKING:
     import polars as pl
@@ -56,6 +56,8 @@ class Tables:
     can share the object. With ``files``, SQL may read and write files, or those in some folders; otherwise DuckDB opens
     only the KB. Queries that exceed ``memory`` (such as ``1GB``; default: most of the machine's memory) spill to a
     temporary folder. ``sets`` returns the saved sets, which SQL sees as ``answer_sets`` and ``answer_members``.
+    ``extra_tables`` are those of the schema, which tell whether there are tables of data: asking DuckDB takes longer
+    than opening the file.
     """
 
     def __init__(
@@ -65,8 +67,10 @@ class Tables:
         files: bool | Sequence[Path] = False,
         sets: Callable[[], pl.DataFrame] | None = None,
         memory: str = "",
+        extra_tables: Sequence[str] = (),
     ) -> None:
         self._path, self._files, self._sets = path, files, sets
+        self._has_data = "table_columns" in extra_tables
         self._guard = threading.Lock()
         # DuckDB creates the folder when a query spills, and deletes it when the database is closed.
         self._settings: dict[str, Any] = {**NO_EXTENSIONS, "temp_directory": str(temporary.unused_folder())}
@@ -82,7 +86,8 @@ class Tables:
         con = duckdb.connect(config=self._settings)
         try:
             con.execute(f"ATTACH {literal(str(self._path))} AS kb (READ_ONLY)")
-            self._has_data = data_tables.attach(con)
+            if self._has_data:
+                data_tables.attach(con)
         except duckdb.Error as error:
             con.close()
             raise damaged(self._path, first_line(error), STORE_OF_RECORD) from error
@@ -180,7 +185,7 @@ class Tables:
         cursor = self._cursor()
         try:
             _register(cursor, frames or {})
-            with self._reading():
+            with self._reading(cursor):
                 return to_frame(cursor.sql(text, params=dict(params or {})).to_arrow_table())
         finally:
             cursor.close()
@@ -189,15 +194,16 @@ class Tables:
         """Run one of kbkit's own queries and return its rows as tuples."""
         cursor = self._cursor()
         try:
-            with self._reading():
+            with self._reading(cursor):
                 return cursor.execute(text, dict(params or {})).fetchall()
         finally:
             cursor.close()
 
     def batches(self, text: str, rows: int = 50_000) -> pa.RecordBatchReader:
         """Stream the result of a query in batches of ``rows``."""
-        with self._reading():
-            return self._cursor().sql(text).to_arrow_reader(rows)
+        cursor = self._cursor()
+        with self._reading(cursor):
+            return cursor.sql(text).to_arrow_reader(rows)
 
     def _define_sets(self, cursor: duckdb.DuckDBPyConnection) -> None:
         """Define the views of the saved sets as they are now."""
@@ -214,10 +220,11 @@ class Tables:
         )
 
     @contextmanager
-    def _reading(self) -> Iterator[None]:
+    def _reading(self, cursor: duckdb.DuckDBPyConnection) -> Iterator[None]:
         """Raise :class:`DamagedError` if one of kbkit's own queries fails, and ``KeyboardInterrupt`` on Ctrl-C."""
         try:
-            yield
+            with stopped_by_ctrl_c(cursor.interrupt):
+                yield
         except RuntimeError as error:  # which DuckDB raises in the main thread
             if str(error) == "Query interrupted":
                 raise KeyboardInterrupt from None

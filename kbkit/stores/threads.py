@@ -7,11 +7,13 @@ Ctrl-C from interrupting a blocking read. Therefore, the engine runs in a thread
 from __future__ import annotations
 
 import contextlib
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
+from types import FrameType
 from typing import TypeVar
 
 from kbkit.directory import systems
@@ -82,6 +84,29 @@ def run(work: Callable[[], T], stop: Callable[[], None] | None, seconds: float |
     if failure:
         raise failure[0]
     return result[0]
+
+
+@contextlib.contextmanager
+def stopped_by_ctrl_c(stop: Callable[[], None]) -> Iterator[None]:
+    """Within ``with``, call ``stop`` on Ctrl-C before ``KeyboardInterrupt`` is raised.
+
+    DuckDB ends a query in the main thread on Ctrl-C, but first waits for the parts of it that run in other threads,
+    which only an interrupt stops. Does nothing in other threads and beside another program's handler of Ctrl-C.
+    """
+    default = signal.default_int_handler
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not default:
+        yield
+        return
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        stop()
+        default(number, frame)
+
+    signal.signal(signal.SIGINT, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, default)
 
 
 def parallel(work: Callable[[S], T], items: Sequence[S], threads: int | None = None) -> Iterator[T]:
