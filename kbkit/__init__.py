@@ -102,7 +102,8 @@ def ingest(
 
     Four parameters correct an inferred recipe. Tables are named like their files without the ending. ``keys`` gives
     the columns of a table's key (none: the number of the row), ``links`` the table that a column ``table.column``
-    refers to (``""``: none), ``texts`` columns ``table.column`` of prose, and ``types`` the node type of a table.
+    refers to (``""``: none), ``texts`` columns ``table.column`` of prose, and ``types`` the node type of a table. A
+    warning names the sheets of a workbook that are skipped because they are empty or free text.
 
     ``embedder`` is the embedding model; ``query_prefix`` and ``document_prefix`` are prepended to its input (default:
     the model's known prefixes). Documents longer than ``chunk_words`` are also embedded in chunks that overlap by
@@ -112,6 +113,7 @@ def ingest(
 
     ``progress`` is called with a :class:`kbkit.display.progress.Event`, one at a time, from any thread.
     """
+    import warnings
     from dataclasses import replace as changed
 
     from kbkit.assets import arguments
@@ -145,6 +147,8 @@ def ingest(
         merge_duplicates=merge_duplicates,
     )
     with resolved(source, request.paths, Path(out), corrections) as found:
+        for note in found.inferred.notes if found.inferred else ():
+            warnings.warn(note, stacklevel=2)
         build(changed(request, source=found.recipe, paths=found.paths), Path(out), progress)
     return open(out)
 

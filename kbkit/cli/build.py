@@ -243,10 +243,8 @@ def show_inferred(context: typer.Context, inferred: Inferred, folder: Path | Non
     write(inferred.summary())
     unclear = (f"{column} may refer to {' or '.join(tables)}: say which with --link {column}={tables[0]}"
                for column, tables in inferred.plan.unclear.items())  # fmt: skip
-    note(
-        context,
-        [*unclear, f"Wrote the recipe {folder}: edit it, or correct a guess with --key, --link, --text, --type"],
-    )
+    wrote = f"Wrote the recipe {folder}: edit it, or correct a guess with --key, --link, --text, --type"
+    note(context, [*inferred.notes, *unclear, wrote])
 
 
 def _recipe_options(context: typer.Context, source: str, arguments: list[str]) -> tuple[list[Path], dict[str, str]]:

@@ -50,12 +50,13 @@ class Corrections:
 
 @dataclass(frozen=True)
 class Inferred:
-    """An inferred recipe: the texts of its two files, and what it makes of the tables."""
+    """An inferred recipe: the texts of its two files, what it makes of the tables, and ``notes`` on what it skips."""
 
     toml: str
     sql: str
     tables: Sequence[Table]
     plan: Plan
+    notes: Sequence[str] = ()
 
     def write(self, folder: Path) -> None:
         """Write the recipe to a new folder, or over an inferred one that was not edited."""
@@ -84,10 +85,11 @@ def infer(paths: Sequence[Path], name: str, corrections: Corrections | None = No
         try:
             tables = _tables(list(zip(found["files"], local["files"], strict=True)))
             plan = _examine(tables, told, folder)
+            notes = [note for pair in zip(found["files"], local["files"], strict=True) for note in _skipped(*pair)]
         except BadInputError as error:
             raise BadInputError(archives.original(error.message, found, local), *error.hints) from error
     used = list(tables)
-    return Inferred(script.recipe(plan, used, name, _title(plan)), script.load(plan), used, plan)
+    return Inferred(script.recipe(plan, used, name, _title(plan)), script.load(plan), used, plan, notes)
 
 
 def _examine(tables: Mapping[Table, Path], told: Corrections, folder: Path) -> Plan:
@@ -188,6 +190,15 @@ def _specs(given: Path, path: Path) -> Iterator[tuple[str, FileSpec]]:
         )
     else:
         yield stem, spec
+
+
+def _skipped(given: Path, path: Path) -> Iterator[str]:
+    """Yield a note for each sheet of a workbook that is not a table, if others are."""
+    if sources.format_of(given) == "excel":
+        used = workbooks.tables(path)
+        for name, problem in workbooks.sheets(path).items():
+            if name not in used:
+                yield f"Skipped sheet {name!r} of {given}: {problem}"
 
 
 def _drop_index(con: duckdb.DuckDBPyConnection, table: Table) -> None:
