@@ -179,11 +179,12 @@ def from_networkx(graph: Any, *, out: PathLike, relation: str = "relation", **se
     The key of a node is the networkx node as text. Its attributes ``type``, ``name`` (or ``label``), ``aliases`` and
     ``types`` have the meaning of the recipe ``table``, others are attributes. The relation of an edge is its attribute
     ``relation``, otherwise its key in a multigraph if that is text, otherwise ``link``. The relations of an undirected
-    graph are symmetric. ``settings`` are arguments of :func:`ingest`.
+    graph are symmetric. Sets become sorted lists. ``settings`` are arguments of :func:`ingest`. Raises
+    :class:`KbError` for other values that no table holds, and for different nodes with the same text.
     """
     from kbkit.readers.graphs.model import networkx_tables
 
-    nodes, edges = networkx_tables(graph, relation)
+    nodes, edges = networkx_tables(graph, relation, merge=bool(settings.get("merge_duplicates")))
     both = () if graph.is_directed() else tuple(edges["relation"].unique(maintain_order=True))
     return from_frames(nodes, edges, out=out, **{"symmetric": both, **settings})
 

@@ -60,6 +60,9 @@ def _prepared(given: Any, spec: FileSpec, constants: Mapping[str, str], what: st
     import polars as pl
 
     table = _polars(given, what)
+    if objects := [name for name, kind in table.schema.items() if kind == pl.Object]:
+        hint = "Convert them to text, numbers, dates or lists"
+        raise BadInputError(f"Unsupported values in column {objects[0]!r} of {what}", hint)
     # A column of the name of a constant, such as `type`, is an attribute here.
     table = table.rename(mapping={name: f"{name}_" for name in constants if name in table.columns})
     for name, others in spec.names.items():
