@@ -166,11 +166,14 @@ def from_frames(nodes: Any, edges: Any = None, texts: Any = None, *, out: PathLi
     :class:`KbError` for other tables, and the errors of :func:`ingest`.
     """
     from kbkit.directory.temporary import TemporaryFolder
-    from kbkit.ingestion.frames import write_frames
+    from kbkit.ingestion.frames import named, write_frames
 
     with TemporaryFolder() as folder:
         files = write_frames(folder, nodes, edges, texts)
-        return ingest("table", out=out, files=files, **{"name": Path(out).stem, "title": Path(out).stem, **settings})
+        with named(files):
+            return ingest(
+                "table", out=out, files=files, **{"name": Path(out).stem, "title": Path(out).stem, **settings}
+            )
 
 
 def from_networkx(graph: Any, *, out: PathLike, relation: str = "relation", **settings: Any) -> KnowledgeBase:

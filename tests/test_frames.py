@@ -60,7 +60,9 @@ def test_one_table_of_nodes_and_no_edges(tmp_path: Path) -> None:
         ({"t": {"key": ["a"]}}, None, "Invalid nodes['t']: dict"),
         ({1: pl.DataFrame({"key": ["a"]})}, None, "Invalid key of nodes: 1"),
         (pl.DataFrame({"key": ["a"]}), {("t", "r"): pl.DataFrame()}, "Invalid key of edges: ('t', 'r')"),
+        (pl.DataFrame({"name": ["a"]}), None, 'in nodes. The columns are name. Use columns={"key": "NAME"} to choose'),
         (pl.DataFrame({"name": ["a"]}), None, "Missing column 'key'"),
+        (pl.DataFrame({"key": [["a"]]}), None, "Unsupported values in column 'key' of nodes"),
         (pl.DataFrame({"key": ["a"]}), {"r": pl.DataFrame({"head": ["a"]})}, "Missing column 'tail'"),
         (pl.DataFrame({"key": ["a"]}), {"r": pl.DataFrame({"head": ["a"], "tail": ["b"]})}, "unknown nodes: 'a' [r]"),
         ({"t": pl.DataFrame({"key": ["a"], "x": [[1]]}), "u": pl.DataFrame({"key": ["a"], "x": [1]})}, None,
@@ -73,6 +75,7 @@ def test_other_tables_are_refused(tmp_path: Path, nodes: Any, edges: Any, fact: 
     with pytest.raises(KbError) as error:
         kbkit.from_frames(nodes, edges, out=tmp_path / "x.kb", stores=STORES)
     assert fact in str(error.value)
+    assert ".parquet" not in str(error.value)  # a temporary file
     assert list(tmp_path.iterdir()) == []
 
 

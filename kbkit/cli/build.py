@@ -395,17 +395,19 @@ def summarize(context: typer.Context, path: Path, started: float) -> None:
         f" {counted(schema.edges, 'edge')} of {counted(len(schema.relations), 'relation')},"
         f" {counted(texts, 'text')}; {size / 1e6:,.1f} MB in {time.perf_counter() - started:.1f} s"
     ]
-    for key, text in (
-        ("merged_nodes", "rows with duplicate keys merged"),
-        ("duplicate_edges", "duplicate edges dropped"),
-        ("dangling_edges", "edges to unknown nodes skipped"),
-        ("dangling_texts", "texts of unknown nodes skipped"),
-        ("repeated_entities", "repeated entities skipped"),
-        ("unknown_ids", "ids not found in the dump"),
-        ("bad_lines", "bad lines skipped"),
+    plurals = {"repeated entity": "repeated entities"}
+    for key, noun, happened in (
+        ("merged_nodes", "row", "with duplicate keys merged"),
+        ("duplicate_edges", "duplicate edge", "dropped"),
+        ("both_ways", "edge", "of symmetric relations given in both directions"),
+        ("dangling_edges", "edge", "to unknown nodes skipped"),
+        ("dangling_texts", "text", "of unknown nodes skipped"),
+        ("repeated_entities", "repeated entity", "skipped"),
+        ("unknown_ids", "id", "not found in the dump"),
+        ("bad_lines", "bad line", "skipped"),
     ):
         if report.get(key):
-            lines.append(f"  {report[key]:,} {text}")
+            lines.append(f"  {counted(int(report[key]), noun, plurals.get(noun, ''))} {happened}")
     if "first_bad_line" in report:
         lines.append(f"    the first: {report['first_bad_line']}")
     note(context, lines)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,20 @@ def write_frames(folder: Path, nodes: Any, edges: Any = None, texts: Any = None)
             files[name] = folder / f"{name}.parquet"
             table.write_parquet(files[name])
     return files
+
+
+@contextlib.contextmanager
+def named(files: Mapping[str, Path]) -> Iterator[None]:
+    """Name the tables in the errors of the block, not the temporary files of :func:`write_frames`."""
+    try:
+        yield
+    except BadInputError as error:
+        message = error.message
+        for name, path in files.items():
+            message = message.replace(str(path), name)
+        if message == error.message:
+            raise
+        raise BadInputError(message, *error.hints) from None
 
 
 def _joined(given: Any, spec: FileSpec, constants: Callable[[Any], dict[str, str]]) -> pl.DataFrame | None:
@@ -70,6 +85,8 @@ def _prepared(given: Any, spec: FileSpec, constants: Mapping[str, str], what: st
             other = next((other for other in others if other in table.columns), None)
             table = table.rename({other: name}) if other else table
     keys = [pl.col(name) for name in _KEYS if name in table.columns]
+    for name in (name for name in _KEYS if name in table.columns and table.schema[name].is_nested()):
+        raise BadInputError(f"Unsupported values in column {name!r} of {what}", "Use text or numbers")
     whole = [key.name for key in (table[column.meta.output_name()] for column in keys) if _is_whole(key)]
     return table.with_columns(
         pl.col(whole).cast(pl.Int64),

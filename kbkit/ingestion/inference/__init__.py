@@ -21,7 +21,7 @@ from kbkit.ingestion.generation import one_line_errors, staging_database
 from kbkit.ingestion.inference import dialect, links, names, profile, roles, script
 from kbkit.ingestion.inference.profile import Table
 from kbkit.ingestion.inference.roles import Plan
-from kbkit.ingestion.recipe import FileSpec
+from kbkit.ingestion.recipe import FileSpec, as_source
 from kbkit.ingestion.source_errors import explained
 from kbkit.readers import databases, workbooks
 from kbkit.schema import quote
@@ -61,7 +61,7 @@ class Inferred:
     def write(self, folder: Path) -> None:
         """Write the recipe to a new folder, or over an inferred one that was not edited."""
         if folder.exists() and not _is_ours(folder):
-            hint = ("Use ", Command(f"ingest ./{folder} FILES"), " to load with it, or delete it")
+            hint = ("Use ", Command(f"ingest {as_source(folder)} FILES"), " to load with it, or delete it")
             raise BadInputError(f"{folder} already exists, and was edited", *hint)
         folder.mkdir(parents=True, exist_ok=True)
         signed = f"{_SIGNED}{_digest(self.toml, self.sql)}\n{self.toml}"
