@@ -104,7 +104,8 @@ def ingest(
     Five parameters correct an inferred recipe. Tables are named like their files without the ending. ``keys`` gives
     the columns of a table's key (none: the number of the row), ``links`` the table that a column ``table.column``
     refers to (``""``: none), ``texts`` columns ``table.column`` of prose, and ``types`` the node type of a table. With
-    ``no_header``, the first lines of delimited files are data.
+    ``no_header``, the first lines of delimited files are data. A warning names the sheets of a workbook that are
+    skipped because they are empty or free text.
 
     ``embedder`` is the embedding model; ``query_prefix`` and ``document_prefix`` are prepended to its input (default:
     the model's known prefixes). Documents longer than ``chunk_words`` are also embedded in chunks that overlap by
@@ -114,6 +115,7 @@ def ingest(
 
     ``progress`` is called with a :class:`kbkit.display.progress.Event`, one at a time, from any thread.
     """
+    import warnings
     from dataclasses import replace as changed
 
     from kbkit.assets import arguments
@@ -147,6 +149,8 @@ def ingest(
         merge_duplicates=merge_duplicates,
     )
     with resolved(source, request.paths, Path(out), corrections) as found:
+        for note in found.inferred.notes if found.inferred else ():
+            warnings.warn(note, stacklevel=2)
         build(changed(request, source=found.recipe, paths=found.paths), Path(out), progress)
     return open(out)
 
@@ -164,11 +168,14 @@ def from_frames(nodes: Any, edges: Any = None, texts: Any = None, *, out: PathLi
     :class:`KbError` for other tables, and the errors of :func:`ingest`.
     """
     from kbkit.directory.temporary import TemporaryFolder
-    from kbkit.ingestion.frames import write_frames
+    from kbkit.ingestion.frames import named, write_frames
 
     with TemporaryFolder() as folder:
         files = write_frames(folder, nodes, edges, texts)
-        return ingest("table", out=out, files=files, **{"name": Path(out).stem, "title": Path(out).stem, **settings})
+        with named(files):
+            return ingest(
+                "table", out=out, files=files, **{"name": Path(out).stem, "title": Path(out).stem, **settings}
+            )
 
 
 def from_networkx(graph: Any, *, out: PathLike, relation: str = "relation", **settings: Any) -> KnowledgeBase:
@@ -177,11 +184,12 @@ def from_networkx(graph: Any, *, out: PathLike, relation: str = "relation", **se
     The key of a node is the networkx node as text. Its attributes ``type``, ``name`` (or ``label``), ``aliases`` and
     ``types`` have the meaning of the recipe ``table``, others are attributes. The relation of an edge is its attribute
     ``relation``, otherwise its key in a multigraph if that is text, otherwise ``link``. The relations of an undirected
-    graph are symmetric. ``settings`` are arguments of :func:`ingest`.
+    graph are symmetric. Sets become sorted lists. ``settings`` are arguments of :func:`ingest`. Raises
+    :class:`KbError` for other values that no table holds, and for different nodes with the same text.
     """
     from kbkit.readers.graphs.model import networkx_tables
 
-    nodes, edges = networkx_tables(graph, relation)
+    nodes, edges = networkx_tables(graph, relation, merge=bool(settings.get("merge_duplicates")))
     both = () if graph.is_directed() else tuple(edges["relation"].unique(maintain_order=True))
     return from_frames(nodes, edges, out=out, **{"symmetric": both, **settings})
 

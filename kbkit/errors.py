@@ -49,11 +49,18 @@ class Speller(Protocol):
     def command(self, command: Command) -> str: ...  # noqa: D102
 
 
+_MAPPINGS = frozenset({"columns", "files", "options"})
+"""Parameters with a mapping, which the command line writes as ``KEY=VALUE``."""
+
+
 class PythonSpeller:
     """Options as keyword arguments, commands as typed in a terminal."""
 
     def option(self, option: Option) -> str:
-        """Spell ``timeout``, or ``timeout=5``."""
+        """Spell ``timeout``, ``timeout=5``, or ``columns={"head": "subject"}``."""
+        key, equals, value = option.value.partition("=")
+        if option.name in _MAPPINGS and equals:
+            return f'{option.name}={{"{key}": "{value}"}}'
         return f"{option.name}={option.value}" if option.value else option.name
 
     def command(self, command: Command) -> str:

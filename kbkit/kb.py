@@ -56,6 +56,10 @@ if TYPE_CHECKING:
 S = TypeVar("S")
 
 
+Positional = Sequence[Any]
+"""Values of ``?``. The annotation is not checked for types, because the method has a better hint."""
+
+
 @checked
 class KnowledgeBase:
     """A KB opened for reading.
@@ -335,7 +339,7 @@ class KnowledgeBase:
     # -- query --------------------------------------------------------------------------------------------------------
 
     def sql(
-        self, text: str, values: Sequence[Any] | None = None, /, *, timeout: float | None = None, **params: Any
+        self, text: str, values: Positional | None = None, /, *, timeout: float | None = None, **params: Any
     ) -> pl.DataFrame:
         """Run SQL; ``$name`` is replaced by the keyword argument ``name``, each ``?`` or ``$1`` by the list ``values``.
 
@@ -346,8 +350,8 @@ class KnowledgeBase:
             return self.tables.frame(text, params, timeout)
         if params:
             raise KbError("SQL takes values by position or by name, not both", "Use $name for all of them, or ?")
-        if isinstance(values, (str, bytes)):
-            raise invalid("values", values, "Use a list")
+        if isinstance(values, (str, bytes)) or not isinstance(values, Sequence):
+            raise invalid("values", values, "Use a list for ?, or keywords for $k: kb.sql(text, k='a')")
         return self.tables.frame(text, list(values), timeout)
 
     def sparql(

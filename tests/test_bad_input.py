@@ -189,6 +189,34 @@ def test_edges_to_unknown_nodes_are_counted_and_the_first_five_shown(
     wording(mentions(message, "6 | 'z' | 'b' | 'a' | 'y' | '1' | '2' | '3' | '4' | --skip-dangling"), "cli")
 
 
+def test_dropped_edges_are_counted_in_the_singular_and_not_those_in_both_directions(here: Run, tmp_path: Path) -> None:
+    """Given in both directions, an edge of a symmetric relation is no duplicate."""
+    edges = "head,relation,tail\na,near,b\nb,near,a\na,r,b\na,r,b\n"
+    write(tmp_path / "src", {"nodes.csv": "key\na\nb\n", "edges.csv": edges})
+    done = here("ingest", "table", "src", "-o", "my.kb", "--stores", "adjacency", "--symmetric", "near", cwd=tmp_path)
+    assert done.stderr.splitlines()[-2:] == [
+        "  1 duplicate edge dropped",
+        "  1 edge of symmetric relations given in both directions",
+    ]
+
+
+def test_a_folder_without_tables_whose_subfolders_are_not_read(refused: Callable[..., str]) -> None:
+    message = refused("ingest", "src", files={"readme.md": "?"})
+    assert message.endswith(". Subfolders are not read.\n") or message.endswith(". Subfolders are not read.")
+
+
+def test_an_edited_recipe_of_another_folder(here: Run, tmp_path: Path) -> None:
+    """The hint is a command that works, without ./ before ../"""
+    write(tmp_path / "src", {"people.csv": "ssn,name\n1,Ann\n2,Bob\n"})
+    (tmp_path / "here").mkdir()
+    arguments = ("ingest", "../src/people.csv", "-o", "../my kb.kb", "--stores", "adjacency")
+    assert here(*arguments, cwd=tmp_path / "here").returncode == 0
+    recipe = tmp_path / "my kb.recipe" / "load.sql"
+    recipe.write_text(recipe.read_text(encoding="utf-8") + "-- mine\n", encoding="utf-8")
+    message = here(*arguments, "--replace", cwd=tmp_path / "here").stderr
+    assert "Use kbkit ingest '../my kb.recipe' FILES to load with it" in message
+
+
 def test_skip_dangling_leaves_edges_and_texts_out_and_says_how_many(here: Run, tmp_path: Path) -> None:
     texts = "key,text\na,words\nq,of nobody\nr,of nobody else\n"
     write(tmp_path / "src", {"nodes.csv": NODES, "edges.csv": DANGLING, "texts.csv": texts})

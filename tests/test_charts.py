@@ -243,3 +243,24 @@ def test_without_the_extra(library: str, tmp_path: Path, monkeypatch: pytest.Mon
     with pytest.raises(KbError) as caught:
         charts.check(tmp_path / "a.svg")
     wording(str(caught.value))
+
+
+def test_a_page_follows_the_theme_of_the_browser(browser: Any, tmp_path: Path) -> None:
+    """In the dark, text and lines are light on dark."""
+    path = tmp_path / "out.html"
+    charts.write([BARS, Chart("Long", FRAME.head(3), "size", "share.of[all]", flat=True)], path)
+    found = {}
+    for scheme in ("light", "dark"):
+        page = browser.new_context(color_scheme=scheme).new_page()
+        page.goto(path.as_uri())
+        page.wait_for_selector("#charts > div:nth-child(2) svg .role-axis-label")
+        styles = page.evaluate(
+            """() => [...document.querySelectorAll("#charts svg")].map(svg => [
+                 getComputedStyle(svg).backgroundColor,
+                 ...new Set([...svg.querySelectorAll("text")].map(text => getComputedStyle(text).fill)),
+               ])"""
+        )
+        found[scheme] = (page.evaluate("getComputedStyle(document.body).backgroundColor"), *styles)
+    paper, ink, none = "rgb(20, 25, 31)", "rgb(230, 234, 239)", "rgba(0, 0, 0, 0)"
+    assert found["dark"] == (paper, [none, ink], [none, ink])
+    assert found["light"] == (none, *[["rgb(255, 255, 255)", "rgb(0, 0, 0)"]] * 2)

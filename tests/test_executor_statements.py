@@ -291,6 +291,13 @@ def test_names_with_underscores_are_not_the_last_result(shell: Executor) -> None
     assert shell.ran == '(country:"Nepal"){name = "_"}'
 
 
+def test_more_after_the_last_row(shell: Executor) -> None:
+    run(shell, "SELECT name FROM country LIMIT 3")
+    assert run(shell, ".more").note == "All 3 rows were shown"
+    run(shell, "SELECT 1")
+    assert run(shell, ".more").note == "The only row was shown"
+
+
 def test_a_type_can_be_named_like_the_last_result(tmp_path: Path) -> None:
     (tmp_path / "nodes.csv").write_text("key,type,name\na,_,Anna\nb,_,Bert\nc,city,Cairo\n", encoding="utf-8")
     (tmp_path / "edges.csv").write_text("head,relation,tail\na,knows,b\nb,lives_in,c\n", encoding="utf-8")

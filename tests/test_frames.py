@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import networkx as nx
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -59,7 +60,9 @@ def test_one_table_of_nodes_and_no_edges(tmp_path: Path) -> None:
         ({"t": {"key": ["a"]}}, None, "Invalid nodes['t']: dict"),
         ({1: pl.DataFrame({"key": ["a"]})}, None, "Invalid key of nodes: 1"),
         (pl.DataFrame({"key": ["a"]}), {("t", "r"): pl.DataFrame()}, "Invalid key of edges: ('t', 'r')"),
+        (pl.DataFrame({"name": ["a"]}), None, 'in nodes. The columns are name. Use columns={"key": "NAME"} to choose'),
         (pl.DataFrame({"name": ["a"]}), None, "Missing column 'key'"),
+        (pl.DataFrame({"key": [["a"]]}), None, "Unsupported values in column 'key' of nodes"),
         (pl.DataFrame({"key": ["a"]}), {"r": pl.DataFrame({"head": ["a"]})}, "Missing column 'tail'"),
         (pl.DataFrame({"key": ["a"]}), {"r": pl.DataFrame({"head": ["a"], "tail": ["b"]})}, "unknown nodes: 'a' [r]"),
         ({"t": pl.DataFrame({"key": ["a"], "x": [[1]]}), "u": pl.DataFrame({"key": ["a"], "x": [1]})}, None,
@@ -72,6 +75,7 @@ def test_other_tables_are_refused(tmp_path: Path, nodes: Any, edges: Any, fact: 
     with pytest.raises(KbError) as error:
         kbkit.from_frames(nodes, edges, out=tmp_path / "x.kb", stores=STORES)
     assert fact in str(error.value)
+    assert ".parquet" not in str(error.value)  # a temporary file
     assert list(tmp_path.iterdir()) == []
 
 
@@ -167,8 +171,35 @@ def test_what_is_no_graph(tmp_path: Path) -> None:
 def test_nodes_that_are_equal_as_text_are_refused(tmp_path: Path) -> None:
     graph = nx.Graph()
     graph.add_edge(1, "1")
-    with pytest.raises(KbError, match="Duplicate key"):
+    with pytest.raises(KbError, match=r"Duplicate key '1': the nodes 1 and '1' have the same text"):
         kbkit.from_networkx(graph, out=tmp_path / "x.kb")
+    with kbkit.from_networkx(graph, out=tmp_path / "x.kb", merge_duplicates=True, stores=STORES) as kb:
+        assert (kb.schema.nodes, kb.schema.edges) == (1, 1)
+
+
+def test_sets_of_networkx_become_sorted_lists(tmp_path: Path) -> None:
+    graph = nx.DiGraph()
+    graph.add_node("a", tags={"y", "x"}, mixed={"b", 2, 10}, nested=[{3, 1}], none={})
+    graph.add_node("b", tags=frozenset("z"), mixed=pd.NA, nested=np.array([[2], None], dtype=object))
+    graph.add_edge("a", "b", years={2002, 1999})
+    with kbkit.from_networkx(graph, out=tmp_path / "x.kb", stores=STORES) as kb:
+        [found, other] = kb.sql("SELECT tags, mixed, nested FROM entity ORDER BY id").rows()
+        assert (found[0], found[2], other[0]) == (["x", "y"], [[1, 3]], ["z"])
+        assert other[1:] == (None, [[2], None])
+        assert found[1] == '[2, 10, "b"]'  # as any list of several types
+        assert kb.sql("SELECT years FROM edges").item().to_list() == [1999, 2002]
+
+
+def test_values_that_no_table_holds_are_located(tmp_path: Path) -> None:
+    graph = nx.DiGraph()
+    graph.add_node("a", size=1, where=[1, Path()])
+    with pytest.raises(KbError, match=r"Unsupported value in attribute 'where' of node 'a': PosixPath"):
+        kbkit.from_networkx(graph, out=tmp_path / "x.kb")
+    graph = nx.DiGraph([("a", "b", {"made_by": object()})])
+    with pytest.raises(KbError, match=r"Unsupported value in attribute 'made_by' of edge \('a', 'b'\): object"):
+        kbkit.from_networkx(graph, out=tmp_path / "x.kb")
+    with pytest.raises(KbError, match=r"Unsupported values in column 'made_by' of nodes"):
+        kbkit.from_frames(pl.DataFrame({"key": ["a"], "made_by": [object()]}), out=tmp_path / "x.kb")
 
 
 def test_keys_that_types_share_are_told_apart(world: KnowledgeBase, small: KnowledgeBase) -> None:

@@ -164,7 +164,7 @@ def test_bad_files_are_named(here: Run, tmp_path: Path, wording: Wording) -> Non
     with pytest.raises(BadInputError) as caught:
         kbkit.ingest("quest", bad, out=tmp_path / "kb")
     mentions(caught.value.message, f"{bad} | 'title'")
-    mentions(caught.value.hint, "name, text | columns=title=NAME")
+    mentions(caught.value.hint, 'name, text | columns={"title": "NAME"}')
     bad.write_text('{"title": "A", "text": "a"}\n{"title": "A", "text": "b"}\n')
     with pytest.raises(BadInputError) as caught:
         kbkit.ingest("quest", bad, out=tmp_path / "kb")

@@ -44,6 +44,13 @@ def test_explain_and_alternatives(here: Run, world_kb: Path, world: KnowledgeBas
     assert all("".join(other.split()) in squeezed for other in others)
 
 
+def test_a_question_that_names_nothing(here: Run, world_kb: Path) -> None:
+    done = here("ask", world_kb, "why is the sky blue")
+    assert done.returncode == 1
+    example = "--llm llama3.2@http://localhost:11434/v1. KBKIT_LLM sets a default (kbkit docs llm).\n"
+    assert done.stderr.endswith(f"or use a language model, for example {example}")
+
+
 def test_values_and_counts(here: Run, world_kb: Path) -> None:
     shown = good(here("ask", world_kb, "How long is the Danube?")).splitlines()
     assert shown[0] == 'values(river:"Danube", length_km)'
@@ -67,7 +74,7 @@ def test_doubts_are_shown(here: Run, world_kb: Path) -> None:
     done = here("ask", world_kb, "Which mountain in the Andes is the highest?")
     assert done.stderr == (
         f"A language model may answer it: kbkit ask {world_kb} 'Which mountain in the Andes is the highest?'"
-        " --llm llama3.2@http://localhost:11434/v1 (see kbkit docs ask)\n"
+        " --llm llama3.2@http://localhost:11434/v1 (see kbkit docs ask). KBKIT_LLM sets a default (kbkit docs llm).\n"
     )
     doubtful = good(done, None).splitlines()[1]
     assert doubtful.startswith("confidence ")

@@ -404,11 +404,29 @@ def test_values_by_position(kb: KnowledgeBase, wording: Wording) -> None:
         kb.sql("SELECT ?", [1], x=1)
     wording(str(error.value), "python")
     for wrong in (60, "8000", {"x": 1}):
-        with pytest.raises(BadInputError, match=r"Invalid values: .*\. Use a list"):
+        with pytest.raises(
+            BadInputError, match=r"Invalid values: .*\. Use a list for \?, or .*kb.sql\(text, k='a'\)\."
+        ):
             kb.sql("SELECT 1", wrong)  # type: ignore[arg-type]
     with pytest.raises(QueryError) as located:
         kb.sql("SELECT ?,\n nope", [1])
     assert (located.value.line, located.value.column) == (2, 2)
+
+
+def test_the_table_of_a_type_with_the_name_of_a_keyword_is_suggested(tmp_path: Path) -> None:
+    nodes, edges = (
+        pl.DataFrame({"key": ["a"], "type": ["order"]}),
+        pl.DataFrame({"head": ["a"], "relation": ["select"], "tail": ["a"]}),
+    )
+    with kbkit.from_frames(nodes, edges, out=tmp_path / "x.kb", stores=["adjacency"]) as kb:
+        for name, table in (("order", "type_order"), ("Order", "type_order"), ("select", "rel_select")):
+            with pytest.raises(QueryError, match=rf"Did you mean '{table}'\?") as error:
+                kb.sql(f'SELECT * FROM "{name}"')
+            assert kb.sql(f"SELECT * FROM {table}").height == 1
+            assert (error.value.line, error.value.column) == (1, 15)
+        with pytest.raises(QueryError) as unknown:
+            kb.sql('SELECT "order"(1)')
+        assert "type_order" not in str(unknown.value)
 
 
 # -- results ----------------------------------------------------------------------------------------------------------

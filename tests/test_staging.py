@@ -183,9 +183,10 @@ def test_every_edge_is_kept_once_and_duplicates_are_counted(
     spec = recipe(relations={name: RelationSpec(symmetric=True) for name in mirrored})
     staged = Staged(nodes, edges, spec=spec)
     ids = number(nodes)
-    once = set()
+    once, given = set(), set()
     for edge in edges:
         head, tail = ids[edge["head_type"], edge["head"]], ids[edge["tail_type"], edge["tail"]]
+        given.add((head, edge["relation"], tail, edge.get("note")))
         if edge["relation"] in mirrored:
             head, tail = sorted((head, tail))
         once.add((head, edge["relation"], tail, edge.get("note")))
@@ -196,7 +197,8 @@ def test_every_edge_is_kept_once_and_duplicates_are_counted(
     ordered = staged.rows("SELECT relation, head, tail FROM kb_sorted_edges")
     names = [relation.name for relation in staged.schema.relations]
     assert ordered == sorted(((r, h, t) for h, r, t, _ in found), key=lambda edge: (names.index(edge[0]), *edge[1:]))
-    assert staged.report.duplicate_edges == len(edges) - len(once)
+    assert staged.report.duplicate_edges == len(edges) - len(given)
+    assert staged.report.both_ways == len(given) - len(once)
     assert staged.report.dangling_edges == 0
 
 
@@ -242,7 +244,7 @@ def test_a_symmetric_relation_is_stored_both_ways_with_its_attributes_and_loops_
         (1, 0, 4),
         (2, 2, None),
     ]
-    assert staged.report.duplicate_edges == 1
+    assert (staged.report.duplicate_edges, staged.report.both_ways) == (0, 1)
     [near] = staged.schema.relations
     assert (near.symmetric, near.edges, near.pairs) == (True, 5, 3)
 

@@ -22,6 +22,7 @@ import kbkit
 from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.readers import databases, workbooks
+from tests.conftest import Run
 
 SQL = """
 CREATE TABLE nodes AS SELECT id::VARCHAR AS key, 'person' AS type, name, age FROM people;
@@ -208,6 +209,59 @@ def test_cells_of_workbooks(tmp_path: Path) -> None:
         "column5": [None, "odd", None],
         "n": [1.0, 1.5, None],
     }
+
+
+NOTES: dict[str, list[tuple[Any, ...]]] = {
+    "Sheet3": [],
+    "a title": [("Report of 2024",), (), ("id", "name"), (1, "Ann")],
+    "prose": [("Notes",), ("Ages are in years.",), ("Ann counted them.",)],
+    "a sentence": [("All of this was collected by Ann in the year 2024",), (), ("Ask her",)],
+    "cells": [("by", "Ann"), ("version", 2, "a draft"), ("and", "so", "on", "!")],
+}
+
+
+@pytest.mark.parametrize("name", NOTES)
+def test_sheets_that_are_not_tables_are_skipped(
+    tmp_path: Path, here: Run, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """A note names the sheet; the others are loaded."""
+    monkeypatch.chdir(tmp_path)
+    book = openpyxl.load_workbook(write(tmp_path / "x.xlsx"))
+    extra = book.create_sheet(name)
+    for row in NOTES[name]:
+        extra.append(row)
+    book.save(tmp_path / "x.xlsx")
+    done = here("ingest", "x.xlsx", "-o", "x.kb", "--stores", "adjacency")
+    assert done.returncode == 0, done.stderr
+    skipped = [line for line in done.stderr.splitlines() if line.startswith("Skipped")]
+    reasons = {"Sheet3": "it is empty", "prose": "it is free text", "a sentence": "it is free text"}
+    reason = reasons.get(name, "its first row does not name its columns")
+    assert skipped == [f"Skipped sheet {name!r} of x.xlsx: {reason}"]
+    with pytest.warns(UserWarning, match=skipped[0]):
+        kb = kbkit.ingest("x.xlsx", out="y.kb", stores=["adjacency"])
+    with kb:
+        assert sorted(one.name for one in kb.schema.node_types) == ["friend", "person"]
+
+
+def test_sheets_with_a_stray_value_and_workbooks_without_a_table_are_refused(tmp_path: Path) -> None:
+    """A table is not skipped for one mistake."""
+    book = openpyxl.load_workbook(write(tmp_path / "x.xlsx"))
+    book["people"]["F3"] = "?"
+    book.save(tmp_path / "x.xlsx")
+    with pytest.raises(BadInputError, match=r"Value without a column name in .*x.xlsx, sheet 'people', row 3"):
+        kbkit.ingest(str(tmp_path / "x.xlsx"), out=tmp_path / "x.kb")
+    openpyxl.Workbook().save(tmp_path / "y.xlsx")
+    with pytest.raises(BadInputError, match=r"No rows in .*y.xlsx, sheet 'Sheet'"):
+        kbkit.ingest(str(tmp_path / "y.xlsx"), out=tmp_path / "x.kb")
+    assert not (tmp_path / "x.recipe").exists()
+
+
+def test_the_only_sheet_with_cells_needs_no_name(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    book.active.append(("id",))
+    book.create_sheet("Sheet2")
+    book.save(tmp_path / "x.xlsx")
+    assert workbooks.read(tmp_path / "x.xlsx").schema.names == ["id"]
 
 
 def test_a_sheet_that_claims_to_be_huge(tmp_path: Path) -> None:

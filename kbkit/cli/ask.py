@@ -29,7 +29,7 @@ from kbkit.cli.options import (
     seconds,
 )
 from kbkit.errors import Command, KbError, Option
-from kbkit.llm.client import EXAMPLE, missing_model
+from kbkit.llm.client import EXAMPLE, VARIABLE, missing_model
 
 if TYPE_CHECKING:
     from kbkit.agent.agent import Answer, Turn
@@ -228,6 +228,9 @@ def _write_result(
             Command(f"search KB {result.question!r}"),
             "; or use a language model, for example ",
             Option("llm", EXAMPLE),
+            f". {VARIABLE} sets a default (",
+            Command("docs llm"),
+            ")",
         )
     if not on_screen(format, output):
         values = answers.value_table()
@@ -252,7 +255,8 @@ def _write_result(
         print_table(result.alternatives.head(alternatives), sys.stdout, count=False)
     if not _is_sure(result):
         words = ["kbkit", "ask", str(context.params["kb"]), result.question, "--llm", EXAMPLE]
-        note(context, [f"A language model may answer it: {shlex.join(words)} (see kbkit docs ask)"])
+        default = f"{VARIABLE} sets a default (kbkit docs llm)."
+        note(context, [f"A language model may answer it: {shlex.join(words)} (see kbkit docs ask). {default}"])
 
 
 def _is_sure(result: AskResult) -> bool:

@@ -252,10 +252,8 @@ def show_inferred(context: typer.Context, inferred: Inferred, folder: Path | Non
     write(inferred.summary())
     unclear = (f"{column} may refer to {' or '.join(tables)}: say which with --link {column}={tables[0]}"
                for column, tables in inferred.plan.unclear.items())  # fmt: skip
-    note(
-        context,
-        [*unclear, f"Wrote the recipe {folder}: edit it, or correct a guess with --key, --link, --text, --type"],
-    )
+    wrote = f"Wrote the recipe {folder}: edit it, or correct a guess with --key, --link, --text, --type"
+    note(context, [*inferred.notes, *unclear, wrote])
 
 
 def _recipe_options(context: typer.Context, source: str, arguments: list[str]) -> tuple[list[Path], dict[str, str]]:
@@ -406,17 +404,19 @@ def summarize(context: typer.Context, path: Path, started: float) -> None:
         f" {counted(schema.edges, 'edge')} of {counted(len(schema.relations), 'relation')},"
         f" {counted(texts, 'text')}; {size / 1e6:,.1f} MB in {time.perf_counter() - started:.1f} s"
     ]
-    for key, text in (
-        ("merged_nodes", "rows with duplicate keys merged"),
-        ("duplicate_edges", "duplicate edges dropped"),
-        ("dangling_edges", "edges to unknown nodes skipped"),
-        ("dangling_texts", "texts of unknown nodes skipped"),
-        ("repeated_entities", "repeated entities skipped"),
-        ("unknown_ids", "ids not found in the dump"),
-        ("bad_lines", "bad lines skipped"),
+    plurals = {"repeated entity": "repeated entities"}
+    for key, noun, happened in (
+        ("merged_nodes", "row", "with duplicate keys merged"),
+        ("duplicate_edges", "duplicate edge", "dropped"),
+        ("both_ways", "edge", "of symmetric relations given in both directions"),
+        ("dangling_edges", "edge", "to unknown nodes skipped"),
+        ("dangling_texts", "text", "of unknown nodes skipped"),
+        ("repeated_entities", "repeated entity", "skipped"),
+        ("unknown_ids", "id", "not found in the dump"),
+        ("bad_lines", "bad line", "skipped"),
     ):
         if report.get(key):
-            lines.append(f"  {report[key]:,} {text}")
+            lines.append(f"  {counted(int(report[key]), noun, plurals.get(noun, ''))} {happened}")
     if "first_bad_line" in report:
         lines.append(f"    the first: {report['first_bad_line']}")
     note(context, lines)

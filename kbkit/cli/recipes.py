@@ -87,7 +87,7 @@ def new_recipe(
     Prints what was inferred: which files hold nodes and which edges, their keys and links.
     """
     from kbkit.ingestion.inference import infer
-    from kbkit.ingestion.recipe import write_skeleton
+    from kbkit.ingestion.recipe import as_source, write_skeleton
 
     if folder.exists():
         raise BadInputError(f"{folder} already exists", "Choose a new folder")
@@ -101,7 +101,7 @@ def new_recipe(
         write_skeleton(folder)
         typer.echo(f"Wrote {folder / 'recipe.toml'} and {folder / 'load.sql'}")
     named = " ".join(shlex.quote(str(path)) for path in files or [Path("FILES")])
-    note(context, [f"Next: kbkit ingest ./{folder} {named} -o {folder.name}.kb"])
+    note(context, [f"Next: kbkit ingest {as_source(folder)} {named} -o {folder.name}.kb"])
 
 
 def fetch(

@@ -67,7 +67,8 @@ def check(path: Path) -> None:
 def write(charts: Sequence[Chart | Points | Spans], path: Path) -> None:
     """Write ``charts``, stacked vertically, to one file in the format of its suffix.
 
-    HTML is self-contained, fills the width of the page and shows values on hover; SVG output is deterministic. The file
+    HTML is self-contained, fills the width of the page, follows the browser's light or dark theme and shows values on
+    hover; SVG output is deterministic. The file
     is written atomically. Raises :class:`KbError` for an unsupported suffix, a missing extra, or a write error.
     """
     check(path)
@@ -215,6 +216,17 @@ _STYLE = """
 body { margin: 12px; }
 #charts > div { display: block; width: 100%; margin-bottom: 16px; }
 svg { overflow: visible; }
+@media (prefers-color-scheme: dark) {
+  :root { color-scheme: dark; }
+  body { background: #14191f; color: #e6eaef; }
+  #charts svg { background: none !important; }
+  #charts svg .background[stroke] { stroke: #323b45; }
+  #charts svg text { fill: currentColor; }
+  #charts svg .role-axis-grid line { stroke: #323b45; }
+  #charts svg .role-axis-domain line, #charts svg .role-axis-tick line { stroke: #a3adb8; }
+  body #vg-tooltip-element { background: #1c232b; color: #e6eaef; border-color: #323b45; }
+  body #vg-tooltip-element table tr td.key { color: #a3adb8; }
+}
 """
 
 

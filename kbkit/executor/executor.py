@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from kbkit.assets.parameters import convert
 from kbkit.display import render
-from kbkit.errors import Command, KbError, QueryError, QuerySyntaxError
+from kbkit.errors import Command, KbError, QueryError, QuerySyntaxError, plural
 from kbkit.executor import languages
 from kbkit.executor.lexers import masked, parameters
 from kbkit.executor.vocabulary import LAST, Columns
@@ -325,7 +325,10 @@ class Executor:
         assert self._rows is not None
         start, total = self._shown, self._rows.height
         if start >= total:
-            return Outcome(languages.COMMAND, note=f"there are no more rows than the {total:,} that were shown")
+            return Outcome(
+                languages.COMMAND,
+                note=f"All {plural(total, 'row')} were shown" if total != 1 else "The only row was shown",
+            )
         part = self._rows[start : start + (count or self.page_rows() or total)]
         self._shown = start + part.height
         prefixes = self.kb.schema.prefixes() if self.result().language == "sparql" else {}

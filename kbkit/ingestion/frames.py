@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,20 @@ def write_frames(folder: Path, nodes: Any, edges: Any = None, texts: Any = None)
     return files
 
 
+@contextlib.contextmanager
+def named(files: Mapping[str, Path]) -> Iterator[None]:
+    """Name the tables in the errors of the block, not the temporary files of :func:`write_frames`."""
+    try:
+        yield
+    except BadInputError as error:
+        message = error.message
+        for name, path in files.items():
+            message = message.replace(str(path), name)
+        if message == error.message:
+            raise
+        raise BadInputError(message, *error.hints) from None
+
+
 def _joined(given: Any, spec: FileSpec, constants: Callable[[Any], dict[str, str]]) -> pl.DataFrame | None:
     """Return one table of a table, or of a mapping; the keys of a mapping become columns of its tables."""
     import polars as pl
@@ -60,6 +75,9 @@ def _prepared(given: Any, spec: FileSpec, constants: Mapping[str, str], what: st
     import polars as pl
 
     table = _polars(given, what)
+    if objects := [name for name, kind in table.schema.items() if kind == pl.Object]:
+        hint = "Convert them to text, numbers, dates or lists"
+        raise BadInputError(f"Unsupported values in column {objects[0]!r} of {what}", hint)
     # A column of the name of a constant, such as `type`, is an attribute here.
     table = table.rename(mapping={name: f"{name}_" for name in constants if name in table.columns})
     for name, others in spec.names.items():
@@ -67,6 +85,8 @@ def _prepared(given: Any, spec: FileSpec, constants: Mapping[str, str], what: st
             other = next((other for other in others if other in table.columns), None)
             table = table.rename({other: name}) if other else table
     keys = [pl.col(name) for name in _KEYS if name in table.columns]
+    for name in (name for name in _KEYS if name in table.columns and table.schema[name].is_nested()):
+        raise BadInputError(f"Unsupported values in column {name!r} of {what}", "Use text or numbers")
     whole = [key.name for key in (table[column.meta.output_name()] for column in keys) if _is_whole(key)]
     return table.with_columns(
         pl.col(whole).cast(pl.Int64),

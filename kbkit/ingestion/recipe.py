@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import json
 import re
+import shlex
 import shutil
 import tomllib
 import urllib.parse
@@ -227,6 +228,12 @@ def names() -> list[str]:
 def is_name(source: str) -> bool:
     """Whether a source is the name of a recipe that ships with kbkit; ``./table`` is a path."""
     return "/" not in source and "\\" not in source and source in names()
+
+
+def as_source(folder: Path) -> str:
+    """Return the folder of a recipe as an argument in a shell, with a slash, so that it is not taken for a name."""
+    text = str(folder)
+    return shlex.quote(text if "/" in text or "\\" in text else f"./{text}")
 
 
 def load(source: str) -> Recipe:

@@ -152,7 +152,9 @@ def tables_in(paths: Sequence[Path]) -> list[Path]:
             found += [member for member in _inside(path, deep=False) if suffix(member) in _FORMATS]
     if not found:
         listed = ", ".join(map(str, paths))
-        raise BadInputError(f"No tables in {listed}", "Use files that end in " + ", ".join(sorted(_FORMATS)))
+        hint = "Use files that end in " + ", ".join(sorted(_FORMATS))
+        hint += ". Subfolders are not read" if any(path.is_dir() for path in paths) else ""
+        raise BadInputError(f"No tables in {listed}", hint)
     for path in (path for path in found if archives.size(path) == 0):
         raise BadInputError(f"{path} is empty")
     return list(dict.fromkeys(found))

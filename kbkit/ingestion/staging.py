@@ -64,10 +64,14 @@ _SKIP = ("Use ", Option("skip_dangling"), " to skip them")
 
 @dataclass
 class Report:
-    """Numbers of rows that staging merged, dropped or skipped."""
+    """Numbers of rows that staging merged, dropped or skipped.
+
+    ``both_ways`` is the number of edges of symmetric relations that the source gives in both directions.
+    """
 
     merged_nodes: int = 0
     duplicate_edges: int = 0
+    both_ways: int = 0
     dangling_edges: int = 0
     dangling_texts: int = 0
 
@@ -97,7 +101,7 @@ def stage(
     report = Report()
     report.merged_nodes = _nodes(con, recipe, merge=merge_duplicates)
     step()
-    report.dangling_edges, report.duplicate_edges = _edges(con, recipe, folder, skip=skip_dangling)
+    report.dangling_edges, report.duplicate_edges, report.both_ways = _edges(con, recipe, folder, skip=skip_dangling)
     step()
     report.dangling_texts = _texts(con, recipe, present, skip=skip_dangling)
     step()
@@ -250,7 +254,7 @@ def _merge_nodes(con: duckdb.DuckDBPyConnection, attributes: list[str], *, merge
     return sum(count - 1 for _, _, count in twice)
 
 
-def _edges(con: duckdb.DuckDBPyConnection, recipe: Recipe, folder: Path, *, skip: bool) -> tuple[int, int]:
+def _edges(con: duckdb.DuckDBPyConnection, recipe: Recipe, folder: Path, *, skip: bool) -> tuple[int, int, int]:
     attributes = _create_typed(con, "edges", "raw_edges", recipe)
     for end in ("head", "tail"):
         _require_unambiguous(con, "raw_edges", end, f"{end}_type")
@@ -262,7 +266,7 @@ def _edges(con: duckdb.DuckDBPyConnection, recipe: Recipe, folder: Path, *, skip
     if dangling and not skip:
         message = f"{_counted(dangling, 'edge')} to unknown nodes: {_dangling_edges(con)}"
         raise BadInputError(message, *_SKIP)
-    return dangling, staging_edges.sort(con, recipe, attributes, known, folder)
+    return dangling, *staging_edges.sort(con, recipe, attributes, known, folder)
 
 
 def _texts(con: duckdb.DuckDBPyConnection, recipe: Recipe, present: set[str], *, skip: bool) -> int:

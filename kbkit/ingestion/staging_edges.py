@@ -56,8 +56,9 @@ def resolve(con: duckdb.DuckDBPyConnection, attributes: Sequence[str]) -> tuple[
 
 def sort(
     con: duckdb.DuckDBPyConnection, recipe: Recipe, attributes: Sequence[str], known: dict[str, int], folder: Path
-) -> int:
-    """Create ``kb_edges``, ``kb_sorted_edges`` and ``kb_signatures``; return the number of duplicates dropped.
+) -> tuple[int, int]:
+    """Create ``kb_edges``, ``kb_sorted_edges`` and ``kb_signatures``; return the numbers of duplicates dropped, and of
+    edges of symmetric relations given in both directions.
 
     ``known`` is the number of edges by relation, ``folder`` that of the staging database.
     """
@@ -73,14 +74,15 @@ def sort(
 
 def _sort_in_sql(
     con: duckdb.DuckDBPyConnection, names: Sequence[str], symmetric: set[str], attributes: Sequence[str]
-) -> int:
+) -> tuple[int, int]:
     columns = "".join(", " + quote(name) for name in attributes)
     mirrored = f"relation IN ({', '.join(map(literal, sorted(symmetric)))})" if symmetric else "false"
     swapped = f"{mirrored} AND head > tail"
     con.execute(f"""
         CREATE TABLE one_way AS
         SELECT CASE WHEN {swapped} THEN tail ELSE head END AS head, relation,
-               CASE WHEN {swapped} THEN head ELSE tail END AS tail{columns}, count(*) AS "number of copies"
+               CASE WHEN {swapped} THEN head ELSE tail END AS tail{columns},
+               count(*) AS "number of copies", bool_or({swapped}) AND bool_or(NOT ({swapped})) AS "both ways"
         FROM resolved_edges WHERE {_KNOWN} GROUP BY ALL""")
     con.execute("DROP TABLE resolved_edges")
     con.execute(f"""
@@ -93,9 +95,9 @@ def _sort_in_sql(
         CREATE TABLE kb_signatures AS
         SELECT e.relation, h.type AS head_type, t.type AS tail_type, count(*) AS edges FROM kb_edges e
         JOIN kb_nodes h ON h.id = e.head JOIN kb_nodes t ON t.id = e.tail GROUP BY ALL""")
-    row = con.execute('SELECT coalesce(sum("number of copies" - 1), 0)::BIGINT FROM one_way').fetchone()
-    assert row is not None
-    return int(row[0])
+    counts = 'coalesce(sum("number of copies" - 1), 0)::BIGINT, count(*) FILTER ("both ways")'
+    [(copies, both)] = con.execute(f"SELECT {counts} FROM one_way").fetchall()
+    return copies - both, both
 
 
 # -- without attributes -----------------------------------------------------------------------------------------------
@@ -103,12 +105,12 @@ def _sort_in_sql(
 
 def _sort_in_arrays(
     con: duckdb.DuckDBPyConnection, names: Sequence[str], symmetric: set[str], known: dict[str, int], folder: Path
-) -> int:
+) -> tuple[int, int]:
     import pyarrow as pa
 
     types = _Types(con)
     signatures: list[tuple[str, str, str, int]] = []
-    duplicates = 0
+    duplicates = both_ways = 0
     paths = {name: folder / f"staging.duckdb.{name}.npy" for name in _COLUMNS}
     with (
         GrowingArray(paths["head"], np.int32) as heads,
@@ -116,8 +118,8 @@ def _sort_in_arrays(
         GrowingArray(paths["tail"], np.int32) as tails,
     ):
         for code, resolved in _by_relation(con, names, known):
-            head, tail, dropped = _distinct(*resolved, symmetric=names[code] in symmetric)
-            duplicates += dropped
+            head, tail, dropped, both = _distinct(*resolved, symmetric=names[code] in symmetric)
+            duplicates, both_ways = duplicates + dropped, both_ways + both
             heads.append(head)
             tails.append(tail)
             codes.append(np.full(len(head), code, np.int32))
@@ -137,17 +139,20 @@ def _sort_in_arrays(
     con.register("signature_rows", pa.Table.from_pylist(rows, pa.schema(names_of)))
     con.execute("CREATE TABLE kb_signatures AS FROM signature_rows")
     con.unregister("signature_rows")
-    return duplicates
+    return duplicates, both_ways
 
 
-def _distinct(head: Ids, tail: Ids, *, symmetric: bool) -> tuple[Ids, Ids, int]:
-    """Return sorted distinct edges, in both directions if ``symmetric``, and the number of duplicates."""
+def _distinct(head: Ids, tail: Ids, *, symmetric: bool) -> tuple[Ids, Ids, int, int]:
+    """Return sorted distinct edges, in both directions if ``symmetric``, and the numbers of duplicates and of edges
+    given in both directions.
+    """
     if not symmetric:
-        return *(found := distinct_pairs(head, tail)), len(head) - len(found[0])
+        return *(found := distinct_pairs(head, tail)), len(head) - len(found[0]), 0
+    given = len(distinct_pairs(head, tail)[0])
     low, high = distinct_pairs(np.minimum(head, tail), np.maximum(head, tail))
-    duplicates, apart = len(head) - len(low), low != high
+    apart = low != high
     both = np.concatenate([low, high[apart]]), np.concatenate([high, low[apart]])
-    return *distinct_pairs(*both), duplicates
+    return *distinct_pairs(*both), len(head) - given, given - len(low)
 
 
 def _by_relation(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import itertools
+import re
 import warnings
 import zipfile
 from collections.abc import Iterator
@@ -27,25 +28,47 @@ _MAX_BYTES = 2 << 30
 _MAX_ROWS = 1_048_576
 _MAX_CELLS = 100_000_000
 _ROWS = 10_000
+_SAMPLE = 1_000
+_EMPTY = "it is empty"
+_WORDS = 8
+"""Maximum words in the name of a column."""
+_SENTENCE = re.compile(r"[a-z)\"'][.!?:]\s*$")
 _ERRORS = frozenset({"#N/A", "#DIV/0!", "#REF!", "#NAME?", "#NULL!", "#NUM!", "#VALUE!"})
 _REMEDY = "Save it again as .xlsx, or each sheet as CSV"
 
 
-def tables(path: Path) -> list[str]:
-    """Return the names of the sheets with cells, in order; raise :class:`BadInputError` for an unreadable workbook."""
+def sheets(path: Path) -> dict[str, str]:
+    """Return the names of the sheets, in order, with the reason why a sheet is not a table (empty: it may be one).
+
+    Raises :class:`BadInputError` for an unreadable workbook.
+    """
     with _Workbook(path) as book:
-        return [sheet.title for sheet in book.worksheets]
+        return {sheet.title: _problem(sheet, f"{path}, sheet {sheet.title!r}") for sheet in book.worksheets}
+
+
+def tables(path: Path) -> list[str]:
+    """Return the names of the sheets that may be tables, in order; if none is, those with cells, or all.
+
+    Raises the errors of :func:`sheets`.
+    """
+    found = sheets(path)
+    for left_out in (set(found.values()) - {""}, {_EMPTY}):
+        if names := [name for name, problem in found.items() if problem not in left_out]:
+            return names
+    return list(found)
 
 
 def read(path: Path, table: str = "") -> pa.RecordBatchReader:
-    """Return a sheet, by default the only one; its first row that is not empty names the columns.
+    """Return a sheet, by default the only one with cells; its first row that is not empty names the columns.
 
     A column has the type of its values (integers, numbers, booleans, dates, times), or is text if they have several.
     """
     with _Workbook(path) as book:
-        sheets = {sheet.title: sheet for sheet in book.worksheets}
-        name = chosen(list(sheets), table, "sheet", path)
-        found = _table(sheets[name], f"{path}, sheet {name!r}")
+        listed = {sheet.title: sheet for sheet in book.worksheets}
+        if not table and len(listed) > 1:  # Excel once gave every workbook two empty sheets more
+            listed = {name: sheet for name, sheet in listed.items() if next(_rows(sheet, str(path)), None)} or listed
+        name = chosen(list(listed), table, "sheet", path)
+        found = _table(listed[name], f"{path}, sheet {name!r}")
     return pa.RecordBatchReader.from_batches(found.schema, found.to_batches())
 
 
@@ -87,8 +110,29 @@ class _Workbook:
         return BadInputError(f"Cannot read {self._path}: {detail}", _REMEDY)
 
 
+def _problem(sheet: Any, where: str) -> str:
+    """Return why a sheet is not a table, by its first rows: it is empty, or free text. A single value outside of the
+    columns does not count: reading the table reports it.
+    """
+    rows = [row for _, row in itertools.islice(_rows(sheet, where), _SAMPLE)]
+    if not rows:
+        return _EMPTY
+    first, rest = rows[0], rows[1:]
+    names = [value for value in first if value is not None]
+    wide = sum(len(row) > len(first) for row in rest)
+    if wide * 3 > len(rest) or (wide and len(names) == 1):
+        return "its first row does not name its columns"
+    sentences = sum(bool(_SENTENCE.search(str(row[-1]))) for row in rest)
+    is_text = len(first) == 1 and (_is_prose(str(first[0])) or sentences * 2 > len(rest))
+    return "it is free text" if is_text else ""
+
+
+def _is_prose(name: str) -> bool:
+    """Whether text is too long for the name of a column, or a sentence."""
+    return len(name.split()) > _WORDS or bool(_SENTENCE.search(name))
+
+
 def _table(sheet: Any, where: str) -> pa.Table:
-    sheet.reset_dimensions()  # which some programs write wrongly
     rows = _rows(sheet, where)
     names = _header(next(rows, (1, ()))[1], where)
     chunks: list[list[pa.Array]] = [[] for _ in names]
@@ -109,6 +153,7 @@ def _table(sheet: Any, where: str) -> pa.Table:
 
 def _rows(sheet: Any, where: str) -> Iterator[tuple[int, tuple[Any, ...]]]:
     """Yield number and values of each row that is not empty, without empty cells at the end."""
+    sheet.reset_dimensions()  # which some programs write wrongly
     cells = 0
     for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
         cells += len(row)

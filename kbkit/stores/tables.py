@@ -134,13 +134,21 @@ class Tables:
         except duckdb.PermissionException as error:
             raise QueryError(first_line(error), *_ALLOW_FILES) from None
         except (duckdb.Error, RuntimeError, UnicodeEncodeError) as error:
-            raise _query_error(_with_position(cursor, text, params or {}, error), text) from error
+            raise _query_error(_with_position(cursor, text, params or {}, error), text, self._called) from error
         finally:
             if on is None:
                 cursor.close()
             else:
                 for name in frames or ():
                     on.unregister(name)
+
+    def _called(self, name: str) -> list[str]:
+        """Return the tables of types and relations with a name, if they have another: ``type_order`` of ``order``."""
+        query = " UNION ".join(
+            f"SELECT sql_name FROM kb.{table}s WHERE lower({table}) = lower($name) AND lower(sql_name) <> lower($name)"
+            for table in ("type", "relation")
+        )
+        return sorted(table for (table,) in self.rows(query, {"name": name}))
 
     def connect(self) -> duckdb.DuckDBPyConnection:
         """Return a connection that keeps tables, variables and settings between statements, and that only it sees."""
@@ -394,12 +402,17 @@ def _with_position(cursor: duckdb.DuckDBPyConnection, text: str, params: Values,
     return error
 
 
-def _query_error(error: Exception, text: str) -> QueryError:
-    """Return DuckDB's error as a :class:`QueryError`, with its line and column and the closest names."""
+def _query_error(error: Exception, text: str, called: Callable[[str], Sequence[str]] = lambda _: ()) -> QueryError:
+    """Return DuckDB's error as a :class:`QueryError`, with its line and column and the closest names.
+
+    ``called`` returns the tables of a type or relation, whose names may differ from theirs.
+    """
     details = _details(str(error))
     known = [name for name in details.get("candidates", "").split(",") if name]
     hint = suggest(details["name"], known) if known and "name" in details else ""
     hint = hint if hint.startswith("Did you mean") else ""  # the candidates are guesses, not all names
+    if details.get("type") == "Table" and (tables := called(details.get("name", ""))):
+        hint = f"Did you mean {' or '.join(map(repr, tables))}?"
     if not details.get("position", "").isdecimal():
         return QueryError(first_line(error), hint)
     before = text.encode()[: int(details["position"])].decode(errors="ignore")  # DuckDB counts bytes

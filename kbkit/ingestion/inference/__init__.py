@@ -21,7 +21,7 @@ from kbkit.ingestion.generation import one_line_errors, staging_database
 from kbkit.ingestion.inference import dialect, links, names, profile, roles, script
 from kbkit.ingestion.inference.profile import Table
 from kbkit.ingestion.inference.roles import Plan
-from kbkit.ingestion.recipe import FileSpec
+from kbkit.ingestion.recipe import FileSpec, as_source
 from kbkit.ingestion.source_errors import explained
 from kbkit.readers import databases, workbooks
 from kbkit.schema import quote
@@ -51,17 +51,18 @@ class Corrections:
 
 @dataclass(frozen=True)
 class Inferred:
-    """An inferred recipe: the texts of its two files, and what it makes of the tables."""
+    """An inferred recipe: the texts of its two files, what it makes of the tables, and ``notes`` on what it skips."""
 
     toml: str
     sql: str
     tables: Sequence[Table]
     plan: Plan
+    notes: Sequence[str] = ()
 
     def write(self, folder: Path) -> None:
         """Write the recipe to a new folder, or over an inferred one that was not edited."""
         if folder.exists() and not _is_ours(folder):
-            hint = ("Use ", Command(f"ingest ./{folder} FILES"), " to load with it, or delete it")
+            hint = ("Use ", Command(f"ingest {as_source(folder)} FILES"), " to load with it, or delete it")
             raise BadInputError(f"{folder} already exists, and was edited", *hint)
         folder.mkdir(parents=True, exist_ok=True)
         signed = f"{_SIGNED}{_digest(self.toml, self.sql)}\n{self.toml}"
@@ -86,10 +87,11 @@ def infer(paths: Sequence[Path], name: str, corrections: Corrections | None = No
             files = list(zip(found["files"], local["files"], strict=True))
             tables = _tables(files, no_header=told.no_header)
             plan = _examine(tables, told, folder)
+            notes = [note for pair in zip(found["files"], local["files"], strict=True) for note in _skipped(*pair)]
         except BadInputError as error:
             raise BadInputError(archives.original(error.message, found, local), *error.hints) from error
     used = list(tables)
-    return Inferred(script.recipe(plan, used, name, _title(plan)), script.load(plan), used, plan)
+    return Inferred(script.recipe(plan, used, name, _title(plan)), script.load(plan), used, plan, notes)
 
 
 def _examine(tables: Mapping[Table, Path], told: Corrections, folder: Path) -> Plan:
@@ -191,6 +193,15 @@ def _specs(given: Path, path: Path, *, no_header: bool) -> Iterator[tuple[str, F
         )
     else:
         yield stem, spec
+
+
+def _skipped(given: Path, path: Path) -> Iterator[str]:
+    """Yield a note for each sheet of a workbook that is not a table, if others are."""
+    if sources.format_of(given) == "excel":
+        used = workbooks.tables(path)
+        for name, problem in workbooks.sheets(path).items():
+            if name not in used:
+                yield f"Skipped sheet {name!r} of {given}: {problem}"
 
 
 def _drop_index(con: duckdb.DuckDBPyConnection, table: Table) -> None:

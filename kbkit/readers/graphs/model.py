@@ -6,6 +6,8 @@ attribute whose values have several types is text.
 
 from __future__ import annotations
 
+import datetime
+import decimal
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -116,12 +118,24 @@ def _chosen(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
 # -- networkx ---------------------------------------------------------------------------------------------------------
 
 
-def networkx_tables(graph: Any, relation: str = "relation") -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return tables of the nodes and edges of a networkx graph; see :func:`kbkit.from_networkx`."""
+def networkx_tables(
+    graph: Any, relation: str = "relation", *, merge: bool = False
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return tables of the nodes and edges of a networkx graph; see :func:`kbkit.from_networkx`.
+
+    With ``merge``, several nodes may have the same text.
+    """
     for method in ("nodes", "edges", "is_directed", "is_multigraph"):
         if not hasattr(graph, method):
             raise KbError(f"Not a networkx graph: {type(graph).__name__}", "Use a Graph, DiGraph or MultiDiGraph")
-    nodes = ({"key": str(node), **free(data, ("key",))} for node, data in graph.nodes(data=True))
+    known: dict[str, Any] = {}
+    for node in graph.nodes:
+        if known.setdefault(str(node), node) is not node and not merge:
+            message = f"Duplicate key {str(node)!r}: the nodes {known[str(node)]!r} and {node!r} have the same text"
+            raise KbError(message, "Rename one, for example with networkx.relabel_nodes")
+    nodes = (
+        {"key": str(node), **free(_plain(data, "node {!r}", node), ("key",))} for node, data in graph.nodes(data=True)
+    )
     if graph.is_multigraph():
         edges = ((head, tail, key, data) for head, tail, key, data in graph.edges(keys=True, data=True))
     else:
@@ -133,9 +147,53 @@ def networkx_tables(graph: Any, relation: str = "relation") -> tuple[pl.DataFram
             "tail": str(tail),
             **free({name: value for name, value in data.items() if name != relation}, _ENDS),
         }
-        for head, tail, key, data in edges
+        for head, tail, key, given in edges
+        for data in [_plain(given, "edge ({!r}, {!r})", head, tail)]
     )
     return records(nodes, ("key",)), records(rows, ("head", "relation", "tail"))
+
+
+_SCALARS = (str, int, float, bytes, datetime.date, datetime.time, datetime.timedelta, decimal.Decimal, type(None))
+
+
+class _UnsupportedError(Exception):
+    """A value that no table holds; the argument is the name of its type."""
+
+
+def _plain(data: Mapping[Any, Any], where: str, *ends: Any) -> dict[Any, Any]:
+    """Return attributes with sorted lists for sets; raise :class:`KbError` for values that no table holds.
+
+    ``where`` formats ``ends``: the node, or the ends of the edge.
+    """
+    plain = {}
+    for name, value in data.items():
+        try:
+            plain[name] = _plain_value(value)
+        except _UnsupportedError as error:
+            message = f"Unsupported value in attribute {name!r} of {where.format(*ends)}: {error}"
+            raise KbError(message, "Convert it to a text, a number, a date, a list or a dict") from None
+    return plain
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, _SCALARS):
+        return value
+    if type(value).__module__ == "numpy" and value.dtype.kind not in "cV":
+        return _plain_value(value.tolist()) if value.dtype.kind == "O" else value
+    if type(value).__name__ == "NAType":  # pandas.NA
+        return None
+    if isinstance(value, set | frozenset):
+        value = sorted(value, key=_order)
+    if isinstance(value, list | tuple):
+        return [_plain_value(one) for one in value]
+    if isinstance(value, Mapping):
+        return {str(name): _plain_value(one) for name, one in value.items()} or None
+    raise _UnsupportedError(type(value).__name__)
+
+
+def _order(value: Any) -> tuple[bool, Any]:
+    """Return the key that sorts the values of a set, whose types may differ: numbers first."""
+    return (False, value) if isinstance(value, int | float) else (True, str(value))
 
 
 # -- tables -----------------------------------------------------------------------------------------------------------
