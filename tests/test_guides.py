@@ -179,8 +179,9 @@ def test_links_lead_to_files_and_sections_that_are_there(name: str) -> None:
         path, _, anchor = target.partition("#")
         file = CHECKOUT / (path or f"{name}.md")
         assert file.is_file(), target
-        slugs = [section.slug for section in guidebook.sections("", file.read_text(encoding="utf-8"))]
-        assert not anchor or anchor in slugs, target
+        if anchor:
+            slugs = [section.slug for section in guidebook.sections("", file.read_text(encoding="utf-8"))]
+            assert anchor in slugs, target
 
 
 # -- on a screen ------------------------------------------------------------------------------------------------------
