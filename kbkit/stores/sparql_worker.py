@@ -45,7 +45,9 @@ _LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 _DEFAULT_GRAPH = ox.DefaultGraph()
 _SINGLE = (_LABEL, "http://schema.org/description")
 """Properties with at most one value in a language."""
-_INDEXED = (*_SINGLE, "http://www.w3.org/2004/02/skos/core#altLabel")
+_INDEXED = {
+    verb: f" {verb}".encode() for verb in (*_SINGLE, "http://www.w3.org/2004/02/skos/core#altLabel")
+}  # as in the records
 _CACHED = 1 << 16
 """Points, and labels, that the process remembers."""
 _NUMBER = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
@@ -303,35 +305,34 @@ def decode_uri(a: Term) -> ox.Literal | None:
 class LabelIndex:
     """The index of labels beside a store (``label_index.py``)."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str | None = None) -> None:
         """Map the files; the index is empty if there are none."""
-        data, hashes, places = (_mapped(Path(folder) / f"labels.{name}") for name in ("data", "hashes", "places"))
+        names = ("labels.data", "labels.hashes", "labels.places")
+        data, hashes, places = (b"" if folder is None else _mapped(Path(folder) / name) for name in names)
         self._data, self._hashes, self._places = data, memoryview(hashes).cast("I"), memoryview(places).cast("Q")
 
-    def find(self, subject: bytes, verb: str, codes: Iterable[str]) -> tuple[str, list[bytes]] | None:
+    def find(self, subject: bytes, verb: str, languages: str) -> tuple[bytes, list[bytes]] | None:
         """Return the first language with values of a property (or "") and these, or None if the store has to be asked.
 
         Other properties, and values with escapes, are left to the store.
         """
-        if verb not in _INDEXED or not len(self._hashes):
+        ending, hashes = _INDEXED.get(verb), self._hashes
+        if ending is None or not hashes:
             return None
-        record = b"".join(self._records(b"%b %b" % (subject, verb.encode())))
+        key = subject + ending
+        value, record = zlib.crc32(key), b""
+        at = bisect_left(hashes, value)
+        while at < len(hashes) and hashes[at] == value:
+            found = self._data[self._places[2 * at] : self._places[2 * at + 1]]
+            if found.startswith(key + b"\t"):
+                record += found[len(key) :]
+            at += 1
         if b"\\" in record:
             return None
-        for code in codes:
-            mark = f"\t{code}@".encode()
+        for code, mark in _marks(languages):
             if mark in record:
                 return code, [part.partition(b"\t")[0] for part in record.split(mark)[1:]]
-        return "", []
-
-    def _records(self, key: bytes) -> Iterator[bytes]:
-        value = zlib.crc32(key)
-        at = bisect_left(self._hashes, value)
-        while at < len(self._hashes) and self._hashes[at] == value:
-            record = self._data[self._places[2 * at] : self._places[2 * at + 1]]
-            if record.startswith(key + b"\t"):
-                yield record[len(key) :]
-            at += 1
+        return b"", []
 
 
 def _mapped(path: Path) -> bytes | mmap.mmap:
@@ -345,7 +346,7 @@ class Labels:
     """The values of properties in the best of several languages, from an index or else from the store."""
 
     def __init__(self, store: ox.Store, index: LabelIndex | None = None) -> None:
-        self._store, self._index = store, index
+        self._store, self._index = store, index or LabelIndex()
         self._best = functools.lru_cache(maxsize=_CACHED)(self._find)
         self.cell = functools.lru_cache(maxsize=_CACHED)(self._cell)
         """Does the same as :meth:`in_language` with a cell of TSV, and returns one."""
@@ -364,25 +365,24 @@ class Labels:
         return ox.Literal(a.value) if isinstance(a, ox.Literal) and verb.value == _LABEL else None
 
     def _find(self, subject: str, verb: str, languages: str, graph: str | None) -> ox.Literal | None:
-        found = None if graph is not None else self._indexed(subject.encode(), verb, languages)
+        found = None if graph is not None else self._index.find(subject.encode(), verb, languages)
         if found is None:
             language, values = best(self._store, subject, verb, languages, graph)
         else:
-            language, values = found[0], [value.decode() for value in found[1]]
+            language, values = found[0].decode(), [value.decode() for value in found[1]]
         if values:
             return ox.Literal(", ".join(sorted(values)), language=language)
         return ox.Literal(subject.removeprefix(_ENTITY)) if verb == _LABEL else None
-
-    def _indexed(self, subject: bytes, verb: str, languages: str) -> tuple[str, list[bytes]] | None:
-        return None if self._index is None else self._index.find(subject, verb, languages.split(","))
 
     def _cell(self, cell: bytes, verb: str, languages: str) -> bytes:
         if not cell:
             return cell
         if cell.startswith(b"<") and not cell.startswith(b"<<"):
-            found = self._indexed(cell[1:-1], verb, languages)
-            if found is not None and len(found[1]) == 1:  # faster than by way of terms
-                return b'"%b"@%b' % (found[1][0], found[0].encode())
+            found = self._index.find(cell[1:-1], verb, languages)
+            if found is not None and len(found[1]) < 2:  # faster than by way of terms
+                if found[1]:
+                    return b'"%b"@%b' % (found[1][0], found[0])
+                return b'"%b"' % cell[1:-1].removeprefix(_ENTITY.encode()) if verb == _LABEL else b""
             term: Term = ox.NamedNode(cell[1:-1].decode())
         else:
             solutions: Any = ox.parse_query_results(b"?x\n" + cell + b"\n", ox.QueryResultsFormat.TSV)
@@ -409,6 +409,12 @@ def best(store: ox.Store, subject: str, verb: str, languages: str, graph: str | 
         if not found and single:  # each further value would be read from the disk
             break
     return language, values
+
+
+@functools.lru_cache(maxsize=64)
+def _marks(languages: str) -> list[tuple[bytes, bytes]]:
+    """Return the codes of languages, and what is before a value in them."""
+    return [(code, b"\t%b@" % code) for code in languages.encode().split(b",")]
 
 
 @functools.lru_cache(maxsize=64)
