@@ -88,6 +88,13 @@ def test_a_graph_grows_shrinks_and_is_undone(tab: Tab) -> None:
     assert tab.drawn(f"n === {len(after)}") == after
     page.reload()  # every state is an address
     assert tab.drawn(f"n === {len(after)}") == after
+    undo = page.get_by_role("button", name="Undo")
+    undo.click()  # still one step, which the browser remembers
+    assert tab.drawn(f"n === {len(before)}") == before
+    assert undo.is_disabled()
+    page.go_forward()
+    assert tab.drawn(f"n === {len(after)}") == after
+    assert undo.is_enabled()
     legend = page.locator("#legend").get_by_role("button", name=re.compile("river"))
     legend.click()
     assert legend.get_attribute("aria-pressed") == "true"

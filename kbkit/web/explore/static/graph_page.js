@@ -6,7 +6,8 @@
     ["panel", "legend", "find", "shown", "undo", "files", "problem", "summary"].map((id) => document.getElementById(id));
   const stage = document.querySelector(".stage");
   const pinned = new Map(); // positions of pinned nodes by key
-  let [graph, steps, type, wanted] = [null, 0, null, 0];
+  let [graph, type, wanted] = [null, null, 0];
+  const steps = () => history.state?.steps ?? 0; // the browser keeps it for each address, also after a reload
 
   // Fetch the graph of the page's address and draw it; the nodes that stay move to their new places.
   async function load(keep) {
@@ -15,6 +16,7 @@
     if (mine !== wanted) return;
     problem.hidden = answer?.ok ?? false;
     if (!answer?.ok) {
+      summary.textContent = "";
       problem.textContent = answer ? new DOMParser().parseFromString(await answer.text(), "text/html").querySelector(".problem")?.textContent : "The server does not answer.";
       return;
     }
@@ -64,14 +66,15 @@
 
   function filter(name) {
     type = name;
+    graph.choose(null); // a chosen node dims others, too
     graph.highlight(name === null ? null : graph.data.types.findIndex((known) => known.name === name));
     for (const button of legend.querySelectorAll("button")) button.setAttribute("aria-pressed", String(button.firstChild.nextSibling.textContent === `${name} `));
   }
 
   function go(address) {
+    if (new URL(address, location).href === location.href) return; // a double click
     const keep = graph.chosen === null ? null : graph.data.nodes[graph.chosen].key;
-    history.pushState(null, "", address);
-    steps += 1;
+    history.pushState({ steps: steps() + 1 }, "", address);
     undo.disabled = false;
     load(keep);
   }
@@ -106,16 +109,18 @@
   }
 
   addEventListener("popstate", () => {
-    steps = Math.max(0, steps - 1);
-    undo.disabled = !steps;
+    undo.disabled = !steps();
     load(graph?.chosen == null ? null : graph.data.nodes[graph.chosen].key);
   });
+  undo.disabled = !steps();
   undo.addEventListener("click", () => history.back());
   document.getElementById("fit").addEventListener("click", () => graph.place(true));
   find.addEventListener("change", () => {
     const typed = find.value.trim().toLowerCase();
     const found = typed ? graph.data.nodes.findIndex(({ name }) => name.toLowerCase().startsWith(typed)) : -1;
     if (found >= 0) graph.choose(found);
+    find.setCustomValidity(typed && found < 0 ? "No node of this graph has this name." : "");
+    find.reportValidity();
   });
   document.addEventListener("keydown", ({ key }) => key === "Escape" && graph?.choose(null));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => graph?.restyle());
