@@ -362,7 +362,7 @@ ENDLESS = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }"
         (
             "SELECT ?x (COUNT(?y) AS ?n) { ?x a ?y }",
             "syntax",
-            "syntax error: The SELECT contains a variable that is unb",
+            "syntax error: ?x is neither grouped nor aggregated (line 1, column 8)",
         ),
         ("  ", "syntax", "syntax error: the query is empty"),
         (ENDLESS, "timeout", "timeout: SPARQL query cancelled after 0.2 s; make the query simpler"),

@@ -203,7 +203,7 @@ def test_kgtk_bad_input(tmp_path: Path) -> None:
     bad.write_text("id\tnode1\tlabel\nx\ta\tb\n")
     message, hint = refused("kgtk", bad, out=tmp_path / "kb")
     mentions(message, f"{bad} | 'node2' or 'to' or 'object'")
-    mentions(hint, "id, node1, label | node2=NAME")
+    mentions(hint, 'id, node1, label | {"node2": "NAME"}')
     bad.write_text("node1\tlabel\tnode2\na\tr\tb\n# a comment\n")
     message, _ = refused("kgtk", bad, out=tmp_path / "kb")
     mentions(message, f"{bad}, line 3 | 1 | 3")
