@@ -285,7 +285,7 @@ class _Finder:
             return 3  # cid, or compound_cid: the key cid of compounds
         if other is table:
             parent = names.is_id(column.name) and " ".join(names.subject(column.name)) in names.PARENTS
-            parent = parent or names.plain(column.name) in names.PARENTS or names.words(column.name)[0] == "parent"
+            parent = parent or names.plain(column.name) in names.PARENTS or names.words(column.name)[:1] == ("parent",)
             return 2 if parent else min(names.fit(column.name, other.type), names.LAST_WORD)
         end = names.plain(column.name) in (*names.HEADS, *names.TAILS) and len(table.columns) > 1
         return names.fit(column.name, other.type) or 2 * end or int(names.is_id(column.name) or _is_role(column))
