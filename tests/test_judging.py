@@ -144,7 +144,7 @@ def test_requests_that_no_page_sends(made: Path, tmp_path: Path, name: str) -> N
         answer = client.post("/items/1", data=form)
         assert answer.status_code == 400, form
         assert 'role="alert"' in answer.text
-    assert client.post("/items/1", content=b"\xff=%ff").status_code in (400, 303)
+    assert client.post("/items/1", content=b"\xff=%ff").status_code == 400
     assert client.post("/items/1", content="&".join(f"row{i}=on" for i in range(rows + 50, 3_000))).status_code == 400
     other = client.post("/items/1", data={"row1": "on"}, headers={"origin": "http://evil.example"})
     assert other.status_code == 403

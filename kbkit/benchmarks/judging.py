@@ -91,7 +91,7 @@ class Stage(NamedTuple):
 
 
 class Task(ABC):
-    """What a rater judges, and the file of the judgements.
+    """What a rater judges. ``title`` says what to do, ``path`` is the file of the judgements.
 
     ``noun`` is what an item is called, singular and plural. ``whole``: an item is saved only when all its questions are
     answered.
@@ -120,7 +120,7 @@ class Task(ABC):
         """Save valid answers to an item, replacing others; return how many judgements were written."""
 
     def stage(self) -> Stage:
-        """Return the present stage. Raises :class:`KbError` for a rater who may not go on."""
+        """Return the current stage. Raises :class:`KbError` for a rater who may not go on."""
         return Stage(self.keys)
 
     def done(self, key: Hashable) -> bool:

@@ -19,7 +19,7 @@ _SAMPLE = 1 << 18
 _CHUNK = 1 << 20
 _DELIMITERS = ",;\t|"
 TRIPLE = ("head", "relation", "tail")
-"""Names of three columns without a header, if those of the second one have the fewest different values."""
+"""Column names of a file of triples without a header: three columns, the second with the fewest distinct values."""
 _DATUM = re.compile(r"[-+]?[0-9][0-9.,:/ -]*|")
 """A number, a date or nothing: no name of a column."""
 
@@ -114,9 +114,7 @@ def _rows(text: str, delimiter: str, quote: str) -> list[list[str]]:
 
 
 def _columns(rows: list[list[str]], *, no_header: bool) -> tuple[str, ...]:
-    """Return names for the columns if the first line is data: it has a number or a date where a name should be, or a
-    value that its column has again and again.
-    """
+    """Return names for the columns if the first line is data: it has a number or a date, or repeats in its column."""
     first, *others = [row for row in rows if row] or [[]]
     blank = len(first) == 1 or not any(field.strip() for field in first)
     again = _repeated(first, others)

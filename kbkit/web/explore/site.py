@@ -101,7 +101,7 @@ class Pages:
         return made
 
     def names(self) -> dict[str, Any]:
-        """Return what the templates know besides the values of a page."""
+        """Return the global names of the templates."""
         return {}
 
     def page(self, name: str, request: Request, status: int = 200, **values: Any) -> Response:
@@ -177,7 +177,7 @@ class Site(Pages):
                 work()
 
     def names(self) -> dict[str, Any]:
-        """Return what the templates know besides the values of a page."""
+        """Return the global names of the templates."""
         return {
             "kb": self.kb,
             "schema": self.kb.schema,
