@@ -1,4 +1,4 @@
-"""Where test runs keep temporary files and bytecode: both decide how long the suite takes."""
+"""Where the tests are, and where they keep temporary files and bytecode, which decides how long the suite takes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
+
+TESTS = Path(__file__).parent
+ROOT = TESTS.parent
+"""The checkout."""
 
 _MEMORY = Path("/dev/shm")
 _NEEDED = 6 * 2**30
@@ -50,7 +54,7 @@ def keep_bytecode() -> None:
     Each of the processes that tests start would compile what it imports, a fifth of its time.
     """
     if sys.dont_write_bytecode and not sys.pycache_prefix:
-        folder = Path(__file__).parents[1] / ".pytest_cache" / "bytecode"
+        folder = ROOT / ".pytest_cache" / "bytecode"
         sys.dont_write_bytecode, sys.pycache_prefix = False, str(folder)
         os.environ["PYTHONPYCACHEPREFIX"] = str(folder)
         del os.environ["PYTHONDONTWRITEBYTECODE"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from kbkit.answers import syntax
-from tests import oracle
-from tests.oracle import Ref, Triple
+from tests.answers import oracle
+from tests.answers.oracle import Ref, Triple
 
 
 class Deriver:

@@ -16,7 +16,7 @@ import polars as pl
 
 import kbkit
 from kbkit.kb import KnowledgeBase
-from tests import oracle
+from tests.answers import oracle
 
 TYPES = [
     "drug",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kbkit.answers import syntax
-from tests import oracle
+from tests.answers import oracle
 
 Costs = dict[oracle.Ref, int]
 """The fewest triples that lead to each answer, one counted again for each step that takes it."""

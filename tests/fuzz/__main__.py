@@ -24,7 +24,7 @@ AREAS: dict[str, int] = {
     "commands": 3,
     "sources": 4,
 }
-"""The modules of cases, each with the number of cases that ``tests/test_fuzz.py`` runs."""
+"""The modules of cases, each with the number of cases that ``tests/kb/test_fuzz.py`` runs."""
 TINY = Path(__file__).parents[1] / "tiny"
 
 

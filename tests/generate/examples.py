@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests import test_documents as documents
+from tests.assets import test_documents as documents
 
 _CHECKER = doctest.OutputChecker()
 

@@ -1,0 +1,265 @@
+"""Superlatives, counts, and the values of whole expressions, beyond the shared cases."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import kbkit
+from kbkit.answers import counting
+from kbkit.answers.parse import parse
+from kbkit.answers.syntax import Aggregate, Count, CountTest, Nodes, Step, Superlative
+from kbkit.errors import KbError
+from kbkit.executor.executor import Executor
+from kbkit.kb import KnowledgeBase
+from tests.answers import oracle
+from tests.answers.expressions import Writer
+from tests.answers.graphs import case
+from tests.answers.test_cases import prints_back
+from tests.console import good
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "state{max population}",
+        "state{area > 5, min `a b`, count(<- [r|^s+] <- river{year > 2000}) >= 3}",
+        "state{max count(-> (a | b) -> [r] -> @c)}{count(-> a#1) != <n>}",
+        "count(a{max max} -> [r] -> b)",
+        "values((a & b) -> c, `x y`)",
+        "sum(a - b, count)",
+        "avg(a, min)",
+        "count -> values -> sum{count > 3, max in ['x'], min contains 'y', max = 1, max count}",
+        "max{missing(max), not missing(count), max in}",
+    ],
+)
+def test_text_of_a_tree(text: str) -> None:
+    prints_back(text)
+
+
+def test_trees() -> None:
+    tree = parse("count(state{max area, count(<- [r] <- river) > 2})")
+    assert isinstance(tree, Aggregate)
+    assert (tree.op, tree.attribute) == ("count", None)
+    superlative, test = tree.source.conditions  # type: ignore[union-attr]
+    assert superlative == Superlative("max", "area")
+    assert isinstance(test, CountTest)
+    assert (test.op, test.value, test.count.arrows) == (">", 2, ("<-", "<-"))
+    assert [type(element) for element in test.count.elements] == [Step, Nodes]
+    assert parse("a{min count(-> b)}").conditions[0].measure == Count((Nodes("b"),), ("->",))  # type: ignore[union-attr]
+
+
+VALUES = {
+    "count(country)": 197,
+    "count(country - country)": 0,
+    'values(country:"Portugal" -> [borders] -> country, name)': ["Spain"],
+    "values(mountain{height_m > 8000}, range)": ["Himalayas", "Karakoram"],
+    "sum(mountain{height_m > 8600}, height_m)": 8849 + 8611,
+    "avg(mountain{height_m > 8600}, height_m)": (8849 + 8611) / 2,
+    "sum(country - country, area_km2)": 0,
+    "avg(country - country, area_km2)": None,
+    "values(country - country, area_km2)": [],
+    "country": None,
+}
+
+
+@pytest.mark.parametrize("text", VALUES)
+def test_values(world: KnowledgeBase, text: str) -> None:
+    for engine in ("walk", "sql", "sparql"):
+        assert world.answers(text, engine).value == VALUES[text]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_values_agree_with_the_oracle(seed: int) -> None:
+    made, rng = case(seed), random.Random(seed)
+    for _ in range(12):
+        writer = Writer(rng, made.graph)
+        wanted = writer.type()
+        source = writer.of(wanted, 2)
+        slots = {name: value for name, value in writer.slots.items() if f"<{name}>" in source}
+        attribute = "`" + rng.choice(writer.attributes(wanted)).replace("`", "``") + "`"
+        for text in [f"count({source})", *(f"{op}({source}, {attribute})" for op in ("values", "sum", "avg"))]:
+            try:
+                expected = oracle.value(made.graph, text, slots)
+            except (oracle.RefusedError, KbError):
+                with pytest.raises(KbError):
+                    made.kb.answers(text, **slots)
+                continue
+            except OverflowError:
+                continue
+            found = made.kb.answers(text, **slots).value
+            assert found == (pytest.approx(expected) if isinstance(expected, float) else expected), text
+
+
+def test_the_set_of_a_value(world: KnowledgeBase) -> None:
+    near = world.answers('country:"France" -> [borders] -> country')
+    count = world.answers('count(country:"France" -> [borders] -> country)')
+    assert count == near
+    assert count.value == len(near) == 11
+    assert count.sql.split("\n", 1)[1] == near.sql.split("\n", 1)[1]
+    assert str(count.why("Spain")) == str(near.why("Spain"))
+    assert (count & near).value is None
+    assert (count - near).expression == f"({near.expression}) - ({near.expression})"
+    assert near.value_table() is None
+    assert count.value_table().rows() == [(11,)]  # type: ignore[union-attr]
+    assert "11" in count._repr_html_()
+    assert world.answers(count.expression).value == 11
+
+
+def test_a_saved_value_is_a_set(small: KnowledgeBase) -> None:
+    with kbkit.open(small.directory.path) as kb:
+        kb.answers("count(drug{max year})").save("newest drugs")
+        try:
+            assert kb.answers("count(@`newest drugs`)").value == 1
+            assert kb.answers("@`newest drugs`{max year}") == kb.answers("drug{max year}")
+            assert kb.answers("person{count(-> [takes] -> @`newest drugs`) > 0}").nodes()["key"].to_list() == ["p2"]
+        finally:
+            kb.workspace.drop("newest drugs")
+
+
+MANY = [
+    ("(continent:<c> -> country){max area_km2}", {"c": ["Europe", "Asia", "Antarctica", "Europe"]}),
+    ("(continent:<c> -> country){min name} -> [capital] -> city", {"c": ["Europe", "Asia"]}),
+    ("(continent:<c> -> country){max count(-> [borders] -> country)}", {"c": ["Africa", "Asia", "Oceania"]}),
+    ("(continent:<c> -> country){count(<- river) >= <n>}", {"c": ["Europe", "Asia", "Asia"], "n": [3, 4, 1]}),
+    ("country{count(<- river) >= <n>, max area_km2}", {"n": [0, 3, 50]}),
+    ("country{count(<- river{length_km > <n>}) >= 1}", {"n": [0, 3000, 5000]}),
+    ("country{max count(<- river{length_km > <n>})}", {"n": [0, 3000, 5000]}),
+    ("country{count(-> language:<l>) = 1, max area_km2}", {"l": ["French", "German", "French"]}),
+    ("country{count(-> [borders] -> country -> language:<l>) = 1}", {"l": ["French", "German"]}),
+    ("(continent:<c> -> country) - country{count(<- river) > 2}", {"c": ["Europe", "Asia"]}),
+    ("country{max area_km2} & (continent:<c> -> country)", {"c": ["Europe", "Asia"]}),
+    (
+        "(continent:<c> -> country){max area_km2, area_km2 > <a>}",
+        {"c": ["Europe", "Asia"], "a": [10_000_000, 10_000_000]},
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "bindings"), MANY, ids=[text for text, _ in MANY])
+def test_batches(world: KnowledgeBase, text: str, bindings: dict[str, list[object]]) -> None:
+    found = world.answers_many(text, bindings)
+    rows = [dict(zip(bindings, row, strict=True)) for row in zip(*bindings.values(), strict=True)]
+    expected = [(i, node) for i, row in enumerate(rows) for node in world.answers(text, **row).ids.tolist()]  # type: ignore[arg-type]
+    assert found.rows() == expected
+    assert found.height
+
+
+@pytest.mark.parametrize("edges", [1, 40])
+def test_counts_in_blocks(world: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, edges: int) -> None:
+    texts = [
+        "country{max count(-> [borders] -> country -> language)}",
+        "country{count(-> [borders+] -> country) > 100}",
+        "*{count(-> [speaks|borders] -> *) > 12}",
+    ]
+    expected = [world.answers(text, "sql") for text in texts]
+    monkeypatch.setattr(counting, "_EDGES", edges)
+    monkeypatch.setattr(counting, "_CLOSURE_NODES", edges)
+    assert [world.answers(text) for text in texts] == expected
+
+
+WHY = [
+    ("mountain{max height_m}", "Mount Everest", ["height_m = 8849, the greatest of 322 nodes"]),
+    ("country{min area_km2}", "country#VAT", ["area_km2 = 0.49, the least of 197 nodes"]),
+    (
+        '(country:"Portugal" -> [borders] -> country){max area_km2}',
+        "Spain",
+        ["Portugal -> [borders] -> Spain", "area_km2 = 505990, the greatest of 1 node"],
+    ),
+    (
+        "country{max count(-> [borders] -> country)}",
+        "China",
+        ["count(-> [borders] -> country) = 14, the greatest of 197 nodes"],
+    ),
+    ("country{count(<- river) > 30}", "Russia", ["count(<- river) = 39"]),
+    (
+        "country{count(<- river) > 30, max name}",
+        "Russia",
+        ["count(<- river) = 39", "name = Russia, the greatest of 1 node"],
+    ),
+    ("country - country{max area_km2}", "France", ["not in country{max area_km2}"]),
+    ("country - country{count(<- river) > 30}", "France", ["not in country{count(<- river) > 30}"]),
+    ("avg(mountain{max height_m}, height_m)", "Mount Everest", ["height_m = 8849, the greatest of 322 nodes"]),
+]
+
+
+@pytest.mark.parametrize(("text", "node", "lines"), WHY, ids=[text for text, _, _ in WHY])
+def test_why(world: KnowledgeBase, text: str, node: str, lines: list[str]) -> None:
+    assert world.answers(text).why(node).lines() == lines
+
+
+def test_the_command(here: Any, world_kb: Path) -> None:
+    def run(*words: str) -> str:
+        return good(here("answers", world_kb, *words))
+
+    assert run("count(country)") == "197\n"
+    assert json.loads(run("count(country)", "-f", "json")) == [{"count": 197}]
+    assert run("avg(country - country, area_km2)") == "no value\n"
+    assert json.loads(run("avg(country - country, area_km2)", "-f", "json")) == [{"avg": None}]
+    ranges = "values(mountain{height_m > 8000}, range)"
+    assert "Karakoram" in run(ranges)
+    assert run(ranges, "-f", "csv") == "range\nHimalayas\nKarakoram\n"
+    assert run("count(country)", "--count") == "197\n"
+    assert run("count(mountain{max height_m})", "--why").splitlines()[1:] == [
+        "  height_m = 8849, the greatest of 322 nodes",
+        "count(mountain{max height_m}) = 1",
+        "1 answer",
+    ]
+
+
+def test_the_prompt(world: KnowledgeBase) -> None:
+    executor = Executor(world)
+    outcome = executor.answered(executor.answer_set("count(country{max area_km2})"))
+    assert outcome.preview is not None
+    assert outcome.preview.equals(pl.DataFrame({"count": [1]}))
+    assert executor.answer_set("_ -> city").nodes()["name"].to_list() == ["Moscow"]
+
+
+def test_samples(world: KnowledgeBase) -> None:
+    text = "(continent:<c> -> country){max area_km2}"
+    found = world.sample(text, 3, max_answers=1)
+    assert found.height == 3
+    with pytest.raises(KbError, match="is a value"):
+        world.sample("country{count(<- river) > <n>}", 3)
+
+
+def test_a_graph_with_these_names(tmp_path: Path) -> None:
+    """Types, relations and attributes called max, min, count, values, sum and avg."""
+    (tmp_path / "nodes.csv").write_text(
+        "key,type,count,max,min,name\n1,count,3,5,a,x\n2,count,1,9,b,y\n3,max,7,2,c,z\n", encoding="utf-8"
+    )
+    (tmp_path / "edges.csv").write_text("head,relation,tail\n1,sum,3\n2,sum,3\n1,values,2\n", encoding="utf-8")
+    with kbkit.ingest("table", tmp_path, out=tmp_path / "t.kb", stores=["adjacency", "triples"]) as kb:
+        for text, keys in {
+            "count": ["1", "2"],
+            "count{count > 2}": ["1"],
+            "count{max count}": ["1"],
+            "count{max `max`}": ["2"],
+            "count{min min, max = 5}": ["1"],
+            "count{max max}": ["2"],
+            "count{max in [5], min contains 'A'}": ["1"],
+            "max{max count(<- count)}": ["3"],
+            "count -> sum -> max": ["3"],
+            "count{count(-> sum -> max) = 1}": ["1", "2"],
+            "count(count)": ["1", "2"],
+            "values(count, count)": ["1", "2"],
+        }.items():
+            for engine in ("walk", "sql", "sparql"):
+                assert kb.answers(text, engine).nodes()["key"].to_list() == keys, (text, engine)
+        assert kb.answers("values(count, count)").value == [1, 3]
+        assert kb.answers("sum(count, max)").value == 14
+
+
+def test_dates_before_christ_are_text(wikidata_kb: Path) -> None:
+    with kbkit.open(wikidata_kb) as kb:
+        [(key, died)] = kb.tables.rows("SELECT key, P570::VARCHAR FROM human WHERE P570 < DATE '0001-01-01' LIMIT 1")
+        assert kb.answers(f"values(human#{key}, P570)").value == [died]
+        assert died.endswith("(BC)")
+        later = kb.answers("values(human{P570 > '1900-01-01'}, P570)").value
+        assert later == sorted(later)
+        assert {type(day).__name__ for day in later} == {"date"}

@@ -1,0 +1,196 @@
+"""Queries that people write in the browser, their grades, and what reads them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import ir_measures
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kbkit
+from kbkit.benchmarks.labels import POOLED, Labels, judged
+from kbkit.errors import BadInputError, KbError, UnknownNameError
+from kbkit.kb import KnowledgeBase
+from kbkit.measures.files import read_gold
+from tests.console import here
+from tests.explorer import opened
+from tests.places import TESTS
+
+QUERY = "long rivers in Asia"
+
+
+@pytest.fixture
+def kb(world_kb: Path, tmp_path: Path) -> Iterator[KnowledgeBase]:
+    """A copy of the world KB, whose workspace is written."""
+    with kbkit.open(shutil.copytree(world_kb, tmp_path / "world.kb")) as known:
+        yield known
+
+
+@pytest.mark.core
+def test_the_pool_has_the_first_hits_of_every_retriever(kb: KnowledgeBase) -> None:
+    query = Labels(kb).write(QUERY, "ann", k=5)
+    hits = {mode: kb.search(QUERY, 5, mode, include_weak=True) for mode in POOLED}
+    found = {f"{kind}#{key}" for frame in hits.values() for kind, key in frame.select("type", "key").iter_rows()}
+    assert set(query.pool) == found
+    assert len(query.pool) == len(found)
+    assert Labels(kb).write(QUERY, "bob", k=5).pool == query.pool  # both see the same order
+    assert query.pool != sorted(query.pool)
+    assert [one.reference for one in Labels(kb).candidates(query)] == query.pool
+
+
+def test_grades_are_kept_and_the_last_one_counts(kb: KnowledgeBase) -> None:
+    labels = Labels(kb)
+    query = labels.write("gas fields off Australia", "ann", "Timor Sea", "for the sea")
+    assert query.pool.count("sea#timor-sea") == 1
+    assert labels.grades("ann")[query.id, "sea#timor-sea"].grade == 2  # it was written for it
+    other = next(node for node in query.pool if node != "sea#timor-sea")
+    labels.grade(query.id, other, 1, "ann")
+    labels.grade(query.id, other, 0, "ann", "far away")
+    again = Labels(kb).grades("ann")[query.id, other]
+    assert (again.grade, again.note) == (0, "far away")
+    labels.grade(query.id, other, None, "ann")
+    assert Labels(kb).judgements().select("key", "grade", "annotators").rows() == [("timor-sea", 2, 1)]
+    assert Labels(kb).progress().rows() == [(query.id, query.text, "ann", 1, len(query.pool))]
+
+
+@given(st.lists(st.lists(st.sampled_from([0, 1, 2]), min_size=1, max_size=5), min_size=1, max_size=4))
+def test_a_judgement_is_the_lower_median(grades: list[list[int]]) -> None:
+    raters = {
+        f"rater{at}": {("1", f"a#{node}"): own[at] for node, own in enumerate(grades) if at < len(own)}
+        for at in range(5)
+    }
+    rows = judged(raters, {"1": "x"}).select("key", "grade", "annotators").rows()
+    found = {key: (grade, count) for key, grade, count in rows}
+    for node, own in enumerate(grades):
+        grade, count = found[str(node)]
+        assert count == len(own)
+        assert grade in own
+        assert 2 * sum(one >= grade for one in own) >= len(own)
+        assert 2 * sum(one <= grade for one in own) >= len(own)
+
+
+def test_annotators_agree_as_by_hand(kb: KnowledgeBase) -> None:
+    """Cohen's kappa of 2 2 0 0 and 2 0 0 0: equal in 3 of 4, by chance (1/2 * 1/4 + 1/2 * 3/4) = 1/2."""
+    labels = Labels(kb)
+    query = labels.write(QUERY, "ann")
+    for name, grades in {"ann": (2, 2, 0, 0), "bob": (2, 0, 0, 0)}.items():
+        for node, grade in zip(query.pool, grades, strict=False):
+            labels.grade(query.id, node, grade, name)
+    assert labels.agreement().rows() == [("ann, bob", "cohen", 4, 0.75, pytest.approx(0.5))]
+
+
+def test_writers_at_once_lose_nothing(kb: KnowledgeBase) -> None:
+    labels = Labels(kb)
+    query = labels.write(QUERY, "ann")
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda node: Labels(kb).grade(query.id, node, 1, "ann"), query.pool))
+        more = list(pool.map(lambda i: labels.write(f"{QUERY} {i}", "ann").id, range(6)))
+    assert len(labels.grades("ann")) == len(query.pool)
+    assert sorted(map(int, more)) == [2, 3, 4, 5, 6, 7]
+
+
+def test_an_unfinished_line_is_skipped_and_a_damaged_one_is_named(kb: KnowledgeBase) -> None:
+    labels = Labels(kb)
+    query = labels.write(QUERY, "ann")
+    labels.grade(query.id, query.pool[0], 2, "ann")
+    path = kb.workspace.folder / "labels" / "grades" / "ann.jsonl"
+    whole = path.read_text(encoding="utf-8")
+    path.write_text(whole + '{"query": "1", "no', encoding="utf-8")
+    assert len(labels.grades("ann")) == 1
+    labels.grade(query.id, query.pool[1], 0, "ann")
+    assert len(labels.grades("ann")) == 2
+    path.write_text(whole + '{"query": "1", "node": "x", "grade": 7}\n', encoding="utf-8")
+    with pytest.raises(BadInputError, match="line 2: 7 is not 2, 1, 0"):
+        labels.grades("ann")
+
+
+def test_invalid_input_is_refused(kb: KnowledgeBase) -> None:
+    labels = Labels(kb)
+    for text, annotator, node, wrong in (
+        ("", "ann", "", "query is empty"),
+        ("x" * 2001, "ann", "", "too long"),
+        ("x", "../ann", "", "Invalid rater"),
+        ("the timor sea gas", "ann", "sea#timor-sea", "contains the name Timor Sea"),
+        ("x", "ann", "sea#nowhere", "nowhere"),
+    ):
+        with pytest.raises(KbError, match=wrong):
+            labels.write(text, annotator, node)
+    assert labels.queries() == []
+    query = labels.write(QUERY, "ann")
+    with pytest.raises(UnknownNameError):
+        labels.grade("9", query.pool[0], 2, "ann")
+    with pytest.raises(KbError, match="not in the pool"):
+        labels.grade(query.id, "river#nowhere", 2, "ann")
+    with pytest.raises(KbError, match="Invalid grade"):
+        labels.grade(query.id, query.pool[0], 3, "ann")
+    tiny, out = TESTS / "tiny", kb.folder.parent / "bare.kb"
+    with (
+        kbkit.ingest("table", tiny, out=out, stores=["tables"]) as bare,
+        pytest.raises(KbError, match="neither full text nor vectors"),
+    ):
+        Labels(bare).write("x", "ann")
+
+
+@pytest.mark.core
+def test_others_read_the_labels(kb: KnowledgeBase, tmp_path: Path) -> None:
+    """TREC judgements with ir_measures and with our own reader; a STaRK dataset with several answers."""
+    labels = Labels(kb)
+    query = labels.write(QUERY, "ann")
+    for node, grade in zip(query.pool, (2, 2, 1, 0), strict=False):
+        labels.grade(query.id, node, grade, "ann")
+    path = kb.directory.path
+    assert here("stark", "labels", path, "-o", tmp_path / "l.qrels").returncode == 0
+    trec = {(one.doc_id, one.relevance) for one in ir_measures.read_trec_qrels(str(tmp_path / "l.qrels"))}
+    keys = [node.partition("#")[2] for node in query.pool[:4]]
+    assert trec == set(zip(keys, (2, 2, 1, 0), strict=True))
+    assert read_gold(tmp_path / "l.qrels").relevant.height == 3
+    shown = here("stark", "labels", path, "-f", "csv")
+    assert pl.read_csv(shown.stdout.encode())["grade"].to_list() == [2, 2, 1, 0]
+    for expected in ("1 labelled query added", "0 labelled queries added"):
+        done = here("stark", "write", path, "-o", tmp_path / "mine", "--labels")
+        assert (done.returncode, expected in done.stderr) == (0, True), done.stderr
+    with (tmp_path / "mine/stark_qa/stark_qa_human_generated_eval.csv").open() as file:
+        [row] = csv.DictReader(file)
+    assert row["query"] == QUERY
+    assert set(json.loads(row["answer_ids"])) == {kb.find(node) for node in query.pool[:2]}
+    done = here(
+        "stark", "run", path, tmp_path / "mine", "--split", "human_generated_eval", "--mode", "bm25", "--latency", "0"
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_screen_saves_what_it_shows(kb: KnowledgeBase) -> None:
+    client = opened(kb)
+    drawn = client.get("/label/draw", params={"annotator": "ann"}, follow_redirects=False)
+    assert drawn.headers["location"].startswith("/label?node=")
+    saved = client.post("/label", data={"q": QUERY, "annotator": "ann", "k": "10"}, follow_redirects=False)
+    assert saved.headers["location"] == "/label/1?annotator=ann"
+    page = client.get("/label/1?annotator=ann").text
+    assert not re.search("bm25|relational|score", page)  # the source is hidden
+    [node, *_] = Labels(kb).query("1").pool
+    part: Any = {"HX-Request": "true"}
+    graded = client.post("/label/1", data={"node": node, "annotator": "ann", "grade": "2", "note": "<b>"}, headers=part)
+    assert 'aria-pressed="true">2 answer' in graded.text
+    assert "&lt;b&gt;" in graded.text
+    assert 'data-grade="2"' in graded.text
+    assert Labels(kb).grades("ann")["1", node].note == "<b>"
+    for data in ({}, {"node": node, "annotator": "", "grade": "2"}, {"node": node, "annotator": "ann", "grade": "9"}):
+        assert client.post("/label/1", data=data, headers=part).status_code == 400
+    assert client.post("/label", data={"q": "", "annotator": "ann"}).status_code == 400
+    assert client.post("/label/1", content=b"\xff=%zz").status_code == 400
+    assert client.get("/label/9").status_code == 404
+    assert (
+        client.post("/label", data={"q": "x", "annotator": "a"}, headers={"Origin": "https://evil.example"}).status_code
+        == 403
+    )
+    assert len(Labels(kb).queries()) == 1

@@ -1,0 +1,531 @@
+"""Recipes inferred from files: folders with the schema that a person expects of them, and nothing is lost."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import datetime
+import difflib
+import gzip
+import io
+import json
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+import kbkit
+from kbkit.errors import KbError
+from kbkit.kb import KnowledgeBase
+from tests.console import here
+from tests.places import TESTS
+
+CASES = sorted(path.parent for path in (TESTS / "ingestion" / "inferred").glob("*/expected.json"))
+
+Build = Callable[[Path], KnowledgeBase]
+
+
+def files_of(case: Path) -> list[Path]:
+    """Return the data files of a case."""
+    return sorted(path for path in case.iterdir() if path.name != "expected.json")
+
+
+def build(files: Sequence[Path], folder: Path) -> KnowledgeBase:
+    """Build a KB from files without a recipe."""
+    first, *others = files
+    return kbkit.ingest(str(first), *others, out=folder / "my.kb", stores=["tables"])
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Build]:
+    """Return the KB of a case, built once for all tests of it."""
+    known: dict[Path, KnowledgeBase | KbError] = {}
+
+    def get(case: Path) -> KnowledgeBase:
+        if case not in known:
+            try:
+                known[case] = build(files_of(case), tmp_path_factory.mktemp("case"))
+            except KbError as error:
+                known[case] = error
+        found = known[case]
+        if isinstance(found, KbError):
+            pytest.fail(f"{found.message}. {found.hint}", pytrace=False)
+        return found
+
+    yield get
+    for kb in known.values():
+        if isinstance(kb, KnowledgeBase):
+            kb.close()
+
+
+cases = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+
+
+# -- the expected schema ----------------------------------------------------------------------------------------------
+
+
+def shape(kb: KnowledgeBase) -> dict[str, Any]:
+    """Return types and relations of a KB as ``expected.json`` has them."""
+    fields = kb.sql("SELECT DISTINCT type::VARCHAR AS type, field FROM texts JOIN nodes USING (id)").rows()
+    types = {
+        t.name: {
+            "nodes": t.members,
+            "attributes": sorted(a.name for a in t.attributes),
+            "texts": sorted(field for type_, field in fields if type_ == t.name),
+        }
+        for t in kb.schema.node_types
+        if t.members
+    }
+    relations = [
+        [s.head, r.name, s.tail, s.edges, sorted(a.name for a in r.attributes)]
+        for r in kb.schema.relations
+        for s in r.signatures
+    ]
+    return {"types": types, "relations": sorted(relations)}
+
+
+def completed(expected: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an expectation with empty lists for what it leaves out."""
+    types = {
+        name: {
+            "nodes": spec["nodes"],
+            "attributes": sorted(spec.get("attributes", [])),
+            "texts": sorted(spec.get("texts", [])),
+        }
+        for name, spec in expected["types"].items()
+    }
+    relations = sorted([*r[:4], sorted(r[4] if len(r) > 4 else [])] for r in expected["relations"])
+    return {"types": types, "relations": relations}
+
+
+def lines(found: Mapping[str, Any]) -> list[str]:
+    """Return one line for each type and relation."""
+    types = [f"{name}: {json.dumps(spec, ensure_ascii=False)}" for name, spec in sorted(found["types"].items())]
+    return types + [json.dumps(relation, ensure_ascii=False) for relation in found["relations"]]
+
+
+def properties(kb: KnowledgeBase, reference: str) -> dict[str, Any]:
+    """Return name, aliases, attributes and texts of a node, as JSON has them."""
+    node = kb.node(reference)
+    attributes = {
+        name: value.isoformat() if isinstance(value, datetime.date) else value
+        for name, value in node.attributes.items()
+    }
+    return {"name": node.name, "aliases": list(node.aliases), **attributes, **dict(node.texts)}
+
+
+def differences(kb: KnowledgeBase, expected: Mapping[str, Any]) -> list[str]:
+    """Return what a KB has (``+``) and lacks (``-``), and values of nodes that differ."""
+    found, wanted = lines(shape(kb)), lines(completed(expected))
+    differing = [line for line in difflib.ndiff(wanted, found) if line[0] in "+-"]
+    for reference, values in expected.get("nodes", {}).items():
+        try:
+            has = properties(kb, reference)
+        except KbError as error:
+            differing.append(f"{reference}: {error.message}")
+            continue
+        differing += [
+            f"{reference}: {name} is {has.get(name)!r}, not {value!r}"
+            for name, value in values.items()
+            if has.get(name) != value
+        ]
+    return differing
+
+
+@cases
+def test_a_folder_gets_the_schema_that_a_person_expects(case: Path, built: Build) -> None:
+    expected = json.loads((case / "expected.json").read_text("utf-8"))
+    if difference := differences(built(case), expected):
+        pytest.fail(f"{expected['note']}\n" + "\n".join(difference), pytrace=False)
+
+
+@cases
+def test_the_written_recipe_makes_the_same_kb(case: Path, built: Build, tmp_path: Path) -> None:
+    once = built(case)
+    recipe = once.directory.path.with_suffix(".recipe")
+    if not recipe.exists():
+        assert once.manifest.recipe["name"] in ("table", "kgtk"), "neither inferred nor recognized"
+        return
+    with kbkit.ingest(str(recipe), *files_of(case), out=tmp_path / "again.kb", stores=["tables"]) as again:
+        assert lines(shape(again)) == lines(shape(once))
+        for table in ("nodes", "edges", "texts", *(f'"{t.table}"' for t in once.schema.node_types)):
+            query = f"SELECT * FROM {table} ORDER BY ALL"
+            assert again.sql(query).equals(once.sql(query)), table
+
+
+# -- nothing is lost --------------------------------------------------------------------------------------------------
+
+MISSING = {"", "na", "n/a", "null", "none", "nan", "\\n"}
+
+
+def encoded(path: Path) -> str:
+    """Return the text of a file, whatever its encoding."""
+    data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    encodings = ["utf-16"] if data[:2] in (b"\xff\xfe", b"\xfe\xff") else ["utf-8-sig", "cp1252"]
+    for encoding in encodings:
+        try:
+            return data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    raise AssertionError(path)
+
+
+def rows_of(path: Path) -> list[list[Any]]:
+    """Return the rows of a file, by readers that kbkit does not use for it; every line without a header is a row."""
+    kind = path.name.removesuffix(".gz").rpartition(".")[2]
+    if kind == "parquet":
+        return [list(row) for row in pl.read_parquet(path).rows()]
+    text = encoded(path)
+    if kind == "json":
+        return [list(record.values()) for record in json.loads(text)]
+    if kind == "jsonl":
+        return [list(json.loads(line).values()) for line in text.splitlines()]
+    first = text.split("\n", 1)[0]
+    delimiter = max(";\t|,", key=first.count)
+    table: list[list[Any]] = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+    if not table[0][0]:  # the index of a data frame
+        table = [row[1:] for row in table]
+    return table if any(cell[:1].isdigit() for cell in table[0]) else table[1:]
+
+
+def atoms(value: Any) -> Iterator[str]:
+    """Yield the values in a cell, without the forms that numbers, dates and lists have in files."""
+    if value is None:
+        return
+    if isinstance(value, Mapping):
+        for part in value.values():
+            yield from atoms(part)
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            yield from atoms(part)
+    elif isinstance(value, (bool, float, int)):
+        yield from (
+            [] if value != value else [number(str(value)) if not isinstance(value, bool) else str(value).lower()]
+        )
+    elif isinstance(value, datetime.datetime):
+        at_midnight = value.time() == datetime.time()
+        yield value.date().isoformat() if at_midnight else value.replace(tzinfo=None).isoformat(" ")
+    elif isinstance(value, (datetime.date, datetime.time)):
+        yield value.isoformat()
+    else:
+        yield from words(str(value).strip())
+
+
+def words(text: str) -> Iterator[str]:
+    """Yield the values in a text: the text itself, or the items of a list in JSON."""
+    if text.lower() in MISSING:
+        return
+    if text[:1] in "[{":
+        try:
+            yield from atoms(json.loads(text))
+            return
+        except ValueError:
+            pass
+    if text.lower() in ("true", "false"):
+        yield text.lower()
+        return
+    for order in ("%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y-%m-%d"):
+        try:
+            yield datetime.datetime.strptime(text, order).date().isoformat()
+            return
+        except ValueError:
+            continue
+    yield number(text)
+
+
+def number(text: str) -> str:
+    """Return a number in one form (``1,5``, ``1.50`` and ``01.5`` differ in print only), any other text as it is."""
+    plain = text
+    if re.fullmatch(r"[+-]?\d{1,3}(\.\d{3})*,\d+", text):
+        plain = text.replace(".", "").replace(",", ".")
+    elif re.fullmatch(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?", text):
+        plain = text.replace(",", "")
+    elif re.fullmatch(r"[+-]?\d+,\d+", text):
+        plain = text.replace(",", ".")
+    if re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", plain) and not re.match(r"[+-]?0\d", plain):
+        return f"{float(plain):.12g}" if len(plain) < 16 else plain
+    return text
+
+
+def held(kb: KnowledgeBase) -> list[tuple[str, set[str]]]:
+    """Return what each node with its outgoing edges, and each edge, holds: all values as one text, and one by one."""
+    nodes = kb.sql("SELECT id, type::VARCHAR AS type, key, name, aliases FROM nodes ORDER BY id").to_dicts()
+    held: list[list[Any]] = [[*node.values()][1:] for node in nodes]
+    for node, values in zip(nodes, held, strict=True):
+        described = kb.node(node["id"])
+        values += [*described.attributes.values(), *(text for _, text in described.texts)]
+        values += [part for part in re.split(r"[^\w.-]+", node["key"]) if part]  # composite keys
+    edges = kb.sql("SELECT * FROM edges").to_dicts()
+    alone = []
+    for edge in edges:
+        head, tail = edge.pop("head"), edge.pop("tail")
+        ends = [nodes[end][column] for end in (head, tail) for column in ("type", "key", "name")]
+        alone.append([*ends, *edge.values()])
+        held[head] += [nodes[tail]["key"], nodes[tail]["name"], *edge.values()]
+    return [(as_text(values), set(atoms(values))) for values in [*held, *alone]]
+
+
+def as_text(values: Iterable[Any]) -> str:
+    """Return texts one after another, to look for a part in."""
+    return "\n".join(str(value) for value in values if value is not None)
+
+
+def kept(cell: Any, text: str, values: set[str]) -> bool:
+    """Whether a cell is among the values, or is a list of them."""
+    wanted = set(atoms(cell))
+    if wanted <= values or (isinstance(cell, str) and cell.strip() in text):
+        return True
+    if not isinstance(cell, str) or "\n" in cell:
+        return False
+    if re.fullmatch(r"\d{1,3}(\.\d{3})+", cell) and cell.replace(".", "") in values:  # 12.500, beside 1,84
+        return True
+    if re.fullmatch(r"\[.*\]", cell):  # as Python prints lists
+        return set(atoms(ast.literal_eval(cell))) <= values
+    splits = (cell.split(sign) for sign in ";|," if sign in cell)  # also of a list of one, with a sign at its end
+    return any({atom for part in parts if part.strip() for atom in atoms(part)} <= values for parts in splits)
+
+
+def lost(kb: KnowledgeBase, rows: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
+    """Return the rows of which not all cells are together at one node or edge."""
+    places = held(kb)
+    return [row for row in rows if not any(all(kept(cell, *place) for cell in row) for place in places)]
+
+
+@cases
+def test_no_cell_is_lost(case: Path, built: Build) -> None:
+    """All cells of a row are found together: as key, name, alias, attribute and text of a node, or along its edges."""
+    kb = built(case)
+    missing = {path.name: rows for path in files_of(case) if (rows := lost(kb, rows_of(path)))}
+    expected = json.loads((case / "expected.json").read_text("utf-8"))
+    assert sum(map(len, missing.values())) == expected.get("left_out", 0), missing
+
+
+# Letters, digits, and what delimits, quotes and separates; an odd capital keeps random words from being missing values
+cell_texts = st.text("aàxZ09,;|\t\"' .-:/\n", min_size=0, max_size=12).map(lambda text: text and f"Q{text.strip()}")
+fractions = st.floats(-1e6, 1e6, allow_nan=False).map(lambda x: f"{x:.3f}".replace("-0.000", "0.000"))  # equal
+numbers = st.integers(-1000, 10**7).map(str) | fractions
+days = st.dates(datetime.date(1900, 1, 1), datetime.date(2100, 1, 1)).map(str)
+
+
+@st.composite
+def folders(draw: st.DrawFn) -> dict[str, list[list[str]]]:
+    """Draw owners, things that refer to them, and a link table; with missing values and odd texts."""
+    form = draw(st.sampled_from(["{}", "k{}", "{:04}", "http://x.org/{}"]))
+    first = draw(st.integers(0, 500))
+
+    def column(count: int) -> list[str]:
+        kind = draw(st.sampled_from([cell_texts, numbers, days, st.sampled_from(["red", "green", ""])]))
+        return draw(st.lists(kind | st.just(""), min_size=count, max_size=count))
+
+    def table(names: list[str], *columns: list[str]) -> list[list[str]]:
+        return [names, *map(list, zip(*columns, strict=True))]
+
+    owners = [form.format(first + i) for i in range(draw(st.integers(1, 6)))]
+    things = [form.format(first + i) for i in range(draw(st.integers(1, 8)))]
+    references = st.sampled_from(owners) | st.just("")
+    owner_of = draw(st.lists(references, min_size=len(things), max_size=len(things)))
+    links = draw(st.lists(st.tuples(st.sampled_from(owners), st.sampled_from(things)), min_size=1, max_size=8))
+    return {
+        "owners.csv": table(["id", "name", "note"], owners, column(len(owners)), column(len(owners))),
+        "things.csv": table(
+            ["id", "title", "owner_id", "x", "y"],
+            things,
+            column(len(things)),
+            owner_of,
+            column(len(things)),
+            column(len(things)),
+        ),
+        "lends.csv": table(
+            ["owner_id", "thing_id", "amount"], [a for a, _ in links], [b for _, b in links], column(len(links))
+        ),
+    }
+
+
+# Shrinking would take minutes, because each example builds a KB
+@settings(max_examples=12, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@given(folders(), st.sampled_from(",;\t|"))
+def test_random_tables_are_kept(tables: dict[str, list[list[str]]], delimiter: str) -> None:
+    """Every cell of random tables with keys, references and missing values is kept, in the row that it belongs to."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "data").mkdir()
+        for file, rows in tables.items():
+            with (folder / "data" / file).open("w", encoding="utf-8", newline="") as handle:
+                csv.writer(handle, delimiter=delimiter).writerows(rows)
+        with build([folder / "data"], folder) as kb:
+            missing = {file: gone for file, table in tables.items() if (gone := lost(kb, table[1:]))}
+        assert not missing
+
+
+# -- corrections ------------------------------------------------------------------------------------------------------
+
+FILMS = "id,code,title,director,plot\n1,A,Solaris,Lem,Sea\n2,B,Stalker,Str,Zone\n3,C,Mirror,Lem,\n"
+PEOPLE = "no,nick,city\n1,Lem,Krakow\n2,Str,Moscow\n3,Tar,Rome\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with films.csv and people.csv, whose columns say little."""
+    (tmp_path / "films.csv").write_text(FILMS)
+    (tmp_path / "people.csv").write_text(PEOPLE)
+    return tmp_path
+
+
+def ingest(folder: Path, *args: object) -> KnowledgeBase:
+    """Build a KB of films.csv and people.csv by the command line."""
+    done = here("ingest", "films.csv", "people.csv", "-o", "my.kb", "--stores", "tables", *args, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return kbkit.open(folder / "my.kb")
+
+
+def test_wrong_guesses_are_corrected_by_options(folder: Path) -> None:
+    options = ["--key", "films=code", "--key", "people=nick", "--link", "films.director=people"]
+    with ingest(folder, *options, "--text", "films.plot", "--type", "people=human") as kb:
+        assert shape(kb)["relations"] == [["film", "director", "human", 3, []]]
+        assert shape(kb)["types"]["film"]["texts"] == ["plot"]
+        assert kb.node("film#B").texts == [("plot", "Zone")]
+        assert kb.node("human#Tar").attributes == {"no": 3, "city": "Rome"}
+        assert not lost(kb, [line.split(",") for line in [*FILMS.splitlines()[1:], *PEOPLE.splitlines()[1:]]])
+
+
+def test_python_corrects_guesses_as_options_do(folder: Path) -> None:
+    with kbkit.ingest(
+        str(folder / "films.csv"),
+        folder / "people.csv",
+        out=folder / "my.kb",
+        stores=["tables"],
+        keys={"films": ["code"], "people": ["nick"]},
+        links={"films.director": "people"},
+        texts=["films.plot"],
+        types={"people": "human"},
+    ) as kb:
+        assert shape(kb)["relations"] == [["film", "director", "human", 3, []]]
+        assert kb.node("film#B").texts == [("plot", "Zone")]
+    with pytest.raises(kbkit.KbError, match="no guesses to correct"):
+        kbkit.ingest("table", folder, out=folder / "x.kb", types={"people": "human"})
+
+
+def test_a_guessed_link_can_be_taken_away(folder: Path) -> None:
+    (folder / "people.csv").write_text("director,city\nLem,Krakow\nStr,Moscow\nTar,Rome\n")
+    with ingest(folder) as kb:
+        assert [relation.name for relation in kb.schema.relations] == ["director"]
+    with ingest(folder, "--link", "films.director=", "--replace") as kb:
+        assert not kb.schema.relations
+        assert kb.node("film#1").attributes["director"] == "Lem"
+
+
+def test_a_key_can_have_two_columns_or_none(folder: Path) -> None:
+    with ingest(folder, "--key", "films=code,title") as kb:
+        keys = kb.sql("SELECT key FROM film ORDER BY id")["key"].to_list()
+        titles = ["Solaris", "Stalker", "Mirror"]
+        assert all(code in key and title in key for key, code, title in zip(keys, "ABC", titles, strict=True))
+    with ingest(folder, "--key", "films=", "--replace") as kb:
+        assert shape(kb)["types"]["film"]["nodes"] == 3
+        assert {"code", "director", "plot"} <= {attribute.name for attribute in kb.schema.type("film").attributes}
+        assert not kb.schema.relations
+
+
+def test_a_correction_follows_a_first_look(folder: Path) -> None:
+    """The second call replaces the recipe that the first one wrote."""
+    with ingest(folder) as kb:
+        assert not kb.schema.relations
+    with ingest(folder, "--link", "films.director=people", "--key", "people=nick", "--replace") as kb:
+        assert [relation.name for relation in kb.schema.relations] == ["director"]
+
+
+def test_a_failed_build_does_not_stop_the_next(folder: Path) -> None:
+    args = ("ingest", "films.csv", "people.csv", "-o", "my.kb", "--stores", "tables")
+    done = here(*args, "--key", "films=director", cwd=folder)
+    assert (done.returncode, "Duplicate key: film 'Lem'" in done.stderr) == (1, True)
+    done = here(*args, cwd=folder)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_recipe_is_written_for_files_and_never_over_another(folder: Path) -> None:
+    done = here("recipe", "new", "films", "films.csv", "people.csv", "--key", "films=code", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert {path.name for path in (folder / "films").iterdir()} == {"recipe.toml", "load.sql"}
+    done = here("ingest", "./films", "films.csv", "people.csv", "-o", "my.kb", "--stores", "tables", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    with kbkit.open(folder / "my.kb") as kb:
+        assert kb.node("film#C").name == "Mirror"
+    written = {path: path.read_bytes() for path in (folder / "films").iterdir()}
+    done = here("recipe", "new", "films", "people.csv", cwd=folder)
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+    assert {path: path.read_bytes() for path in (folder / "films").iterdir()} == written
+
+
+# -- bad input --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("args", "facts"),
+    [
+        (["nix.csv"], ["nix.csv does not exist"]),
+        (["films.csv", "nix.csv"], ["nix.csv does not exist"]),
+        (["films.docx"], ["films.docx", ".csv, "]),
+        (["empty"], ["No tables in empty"]),
+        (["zero.csv"], ["zero.csv is empty"]),
+        (["twice.csv"], ["twice.csv", "Duplicate column 'a'"]),
+        (["ragged.csv"], ["ragged.csv, line 3", "2 columns instead of 3"]),
+        (["films.csv", "--key", "film=code"], ["Unknown table 'film'", "'films'"]),
+        (["films.csv", "--key", "films=cod"], ["Unknown column 'cod'", "films", "'code'"]),
+        (["films.csv", "--key", "films=director"], ["Duplicate key: film 'Lem'"]),
+        (["films.csv", "people.csv", "--link", "films.directr=people"], ["Unknown column 'directr'", "'director'"]),
+        (["films.csv", "people.csv", "--link", "films.director=peple"], ["Unknown table 'peple'", "'people'"]),
+        (["films.csv", "--text", "films.plt"], ["Unknown column 'plt'", "'plot'"]),
+        (["films.csv", "--type", "fims=film"], ["Unknown table 'fims'", "'films'"]),
+        (["films.csv", "--key", "films"], ["'films'", "people=ssn"]),
+    ],
+    ids=lambda value: " ".join(value) if value and value[0].endswith(("csv", "docx", "empty")) else "",
+)
+def test_bad_input_is_one_line_and_leaves_nothing(folder: Path, args: list[str], facts: list[str]) -> None:
+    (folder / "films.docx").write_text(FILMS)
+    (folder / "empty").mkdir()
+    (folder / "zero.csv").write_text("")
+    (folder / "twice.csv").write_text("a,b,a\n1,2,3\n")
+    (folder / "ragged.csv").write_text("id,latin,height\n1,Bellis,3\n2,Urtica\n")
+    before = sorted(folder.rglob("*"))
+    done = here("-q", "ingest", *args, "-o", "my.kb", "--stores", "tables", cwd=folder)
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert [fact for fact in facts if fact not in done.stderr] == [], done.stderr
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_an_edited_recipe_is_not_overwritten(folder: Path) -> None:
+    with ingest(folder):
+        pass
+    (folder / "my.recipe" / "load.sql").open("a").write("-- mine\n")
+    before = (folder / "my.recipe" / "load.sql").read_bytes()
+    done = here("ingest", "films.csv", "-o", "my.kb", "--replace", "--stores", "tables", cwd=folder)
+    assert (done.returncode, "my.recipe" in done.stderr) == (1, True)
+    assert (folder / "my.recipe" / "load.sql").read_bytes() == before
+
+
+def test_files_of_link_prediction_are_recognized(tmp_path: Path) -> None:
+    rows = [f"e{i}\tr{i % 3}\te{(i * 7) % 20}" for i in range(20)]
+    for split, part in (("train", rows[:12]), ("valid", rows[12:16]), ("test", rows[16:])):
+        (tmp_path / f"{split}.txt").write_text("\n".join(part * 2) + "\n", encoding="utf-8")
+    with build([tmp_path], tmp_path) as kb:
+        assert (kb.schema.nodes, sorted(r.name for r in kb.schema.relations)) == (20, ["r0", "r1", "r2"])
+
+
+def test_the_first_line_is_data_if_the_user_says_so(tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text("Anna,Berlin\nBob,Paris\nCy,Rome\n", encoding="utf-8")
+    with kbkit.ingest(str(tmp_path / "p.csv"), out=tmp_path / "p.kb", no_header=True, stores=["tables"]) as kb:
+        assert sorted(kb.sql("SELECT name FROM p")["name"]) == ["Berlin", "Paris", "Rome"]
+
+
+@pytest.mark.parametrize("corrections", [{"types": {"credits": "credit"}}, {"keys": {"credits": ()}}])
+def test_rows_of_a_link_table_are_nodes_if_the_user_says_so(tmp_path: Path, corrections: dict[str, Any]) -> None:
+    case = TESTS / "ingestion" / "inferred" / "incomplete_links"
+    with kbkit.ingest(*map(str, files_of(case)), out=tmp_path / "c.kb", stores=["tables"], **corrections) as kb:
+        members = {t.name: t.members for t in kb.schema.node_types}
+        assert members == {"artist": 2, "song": 3, next(name for name in members if name.startswith("credit")): 6}
