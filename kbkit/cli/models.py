@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kbkit.cli.options import note, pairs
+from kbkit.cli.options import RARE, note, pairs
 from kbkit.errors import KbError, Option
 from kbkit.llm.client import VARIABLE, missing_model
 
@@ -31,19 +31,34 @@ Llm = Annotated[
 ]
 Budget = Annotated[
     float | None,
-    typer.Option("--budget", metavar="N", help="Maximum number of tokens, or amount of money if --price is given."),
+    typer.Option(
+        "--budget",
+        metavar="N",
+        help="Maximum number of tokens, or amount of money if --price is given.",
+        rich_help_panel=RARE,
+    ),
 ]
 Price = Annotated[
     list[str] | None,
     typer.Option(
-        "--price", metavar="IN,OUT", help="Price of a million input and output tokens; MODEL=IN,OUT for one model."
+        "--price",
+        metavar="IN,OUT",
+        help="Price of a million input and output tokens; MODEL=IN,OUT for one model.",
+        rich_help_panel=RARE,
     ),
 ]
 Prompts = Annotated[
     list[str] | None,
-    typer.Option("--prompt", metavar="NAME=FILE", help="Replace a prompt (see kbkit llm prompts); repeatable."),
+    typer.Option(
+        "--prompt",
+        metavar="NAME=FILE",
+        help="Replace a prompt (see kbkit llm prompts); repeatable.",
+        rich_help_panel=RARE,
+    ),
 ]
-Workers = Annotated[int, typer.Option("--workers", metavar="N", help="Number of concurrent calls.")]
+Workers = Annotated[
+    int, typer.Option("--workers", metavar="N", help="Number of concurrent calls.", rich_help_panel=RARE)
+]
 
 _EXAMPLES = "For example ", Option("price", "0.15,0.6"), " or ", Option("price", "gpt-4o-mini=0.15,0.6")
 
