@@ -10,7 +10,7 @@ import numpy as np
 
 import kbkit
 from kbkit.kb import KnowledgeBase
-from kbkit.search.run import Search
+from kbkit.search.hybrid import Search
 from kbkit.search.settings import MODES, Settings
 from kbkit.stores.text_query import TextQuery
 from tests.performance import data

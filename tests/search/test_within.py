@@ -25,9 +25,9 @@ import kbkit
 from kbkit.answers.session import Session
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
-from kbkit.questions.relational_search import WEIGHTS
 from kbkit.schema import NodeType, Schema
-from kbkit.search.run import Search
+from kbkit.search.hybrid import Search
+from kbkit.search.relational import WEIGHTS
 from kbkit.search.settings import MODES, RETRIEVERS, Settings
 from kbkit.stores import text, vectors
 from kbkit.stores.arrays import Within, both, compact, is_in, is_within

@@ -1,20 +1,23 @@
-"""The search mode ``relational``: hybrid search, with the answers of a trusted reading of the query first."""
+"""The search modes ``relational`` and ``auto``: the answers of a trusted reading of the query first."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from kbkit.answers.session import Session
 from kbkit.questions.reader import Read, Reader
 from kbkit.search.hits import positions
+from kbkit.search.hybrid import Queries, Search, pairs
 from kbkit.search.names import names_first
 from kbkit.search.ranking import EMPTY, QueryResult, Ranking
 from kbkit.search.retrievers import QueryBatch
-from kbkit.search.run import Search
 from kbkit.search.settings import Settings
+from kbkit.stores import Stores
 from kbkit.stores.arrays import Within, is_within
 from kbkit.stores.text_query import TextQuery
 
@@ -100,6 +103,22 @@ class AutomaticSearch(RelationalSearch):
         if trusted(self, query.text) is None:
             return Search.explained(self, query, result, frame)
         return super().explained(query, result, frame)
+
+
+def ask_many(
+    stores: Stores, questions: Queries, k: int = 20, progress: Callable[[int, int], None] | None = None
+) -> pl.DataFrame:
+    """Rank answers to many questions; see :meth:`kbkit.kb.KnowledgeBase.ask_many`."""
+    search = RelationalSearch.of(Session.of(stores), "relational", k, None, None, None, {"quotes": False})
+    ranked = search.many(questions, progress)
+    found = []
+    for name, text in zip(*pairs(questions), strict=True):
+        if text in search.read:
+            expression, ids = search.read[text]
+            found.append(pl.DataFrame({"query": name, "id": ids, "expression": expression}))
+    schema = {"query": pl.String, "id": pl.Int32, "expression": pl.String}
+    known = pl.concat([pl.DataFrame(schema=schema), *(frame.cast(schema) for frame in found)])  # type: ignore[arg-type]
+    return ranked.join(known, on=["query", "id"], how="left", maintain_order="left")
 
 
 def trusted(search: Search, text: str) -> Read | None:

@@ -12,7 +12,7 @@ import pytest
 import kbkit
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
-from kbkit.questions.relational_search import WEIGHTS
+from kbkit.search.relational import WEIGHTS
 from tests.performance.known_items import known_items, questions
 from tests.questions.table import WORLD
 from tests.wording import Wording
