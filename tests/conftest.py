@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
 
 import kbkit
 from kbkit.graph.neighbourhoods import Neighbourhood
 from kbkit.kb import KnowledgeBase
-from tests import console, places
+from tests import console, examples, places
 from tests import wording as wordings
 from tests.console import Done
 from tests.hostile import build as build_hostile
@@ -26,11 +25,7 @@ from tests.wording import wording
 
 __all__ = ["wording"]
 
-# Half the usual examples, so that the suite stays short; HYPOTHESIS_PROFILE=thorough looks longer.
-# No deadline: a loaded machine is no defect.
-settings.register_profile("default", max_examples=25, deadline=None)
-settings.register_profile("thorough", max_examples=250, deadline=None)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+examples.register_profiles()
 
 # There is a worker for every core: more threads of polars only take turns. It reads this when it is first imported.
 os.environ.setdefault("POLARS_MAX_THREADS", "1")

@@ -14,13 +14,14 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from kbkit.display.render import FORMATS, TABLE_ROWS, cell, clean, markdown, print_table, write, write_text
 from kbkit.errors import KbError, UnknownNameError
 from tests.console import one_line
+from tests.examples import examples
 from tests.wording import Wording
 
 SCRIPT = Path(sys.executable).with_name("kbkit")
@@ -65,7 +66,7 @@ def test_json_and_ndjson_say_the_same(tmp_path: Path) -> None:
 PLAIN_BREAKS = st.text(st.characters(exclude_categories=("Cs",), exclude_characters=LINE_BREAKS))
 
 
-@settings(max_examples=150, deadline=None)
+@examples(30)
 @given(st.lists(st.tuples(PLAIN_BREAKS, st.none() | st.integers(0, 9)), max_size=5))
 def test_json_round_trip(tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, int | None]]) -> None:
     frame = pl.DataFrame(rows, schema={"a": pl.String, "b": pl.Int64}, orient="row")
@@ -80,7 +81,7 @@ def test_json_with_other_line_breaks(tmp_path: Path, sign: str) -> None:
     assert json.loads(written(pl.DataFrame({"a": [f"x{sign}y"]}), "json", tmp_path)) == [{"a": f"x{sign}y"}]
 
 
-@settings(max_examples=150, deadline=None)
+@examples(30)
 @given(st.lists(st.tuples(TEXT, TEXT), max_size=5))
 def test_csv_round_trip(tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str]]) -> None:
     frame = pl.DataFrame(rows, schema={"a": pl.String, 'b, "c"': pl.String}, orient="row")

@@ -18,7 +18,7 @@ from typing import Any
 import duckdb
 import pyoxigraph as ox
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kbkit.errors import BadInputError, KbError
@@ -440,7 +440,6 @@ def places(content: Any) -> list[tuple[Any, Any]]:
     return [(content, key) for key in keys] + [place for key in keys for place in places(content[key])]
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_whatever_stands_in_an_entity(drawn: Random) -> None:
     """Anything put anywhere is refused in one line, or comes out as RDF that can be loaded."""
