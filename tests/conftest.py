@@ -60,6 +60,13 @@ def settings_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
+@pytest.hookimpl(tryfirst=True)  # before the tests are chosen by their markers
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if {"browser", "shared_data"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker("system")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Import the tests without looking for garbage: half a million objects stay, and each look at them is slow."""

@@ -280,6 +280,7 @@ def test_ndjson_in_a_pipe(run, tiny_kb: Path) -> None:
     assert run("sql", tiny_kb, query, "-f", "ndjson").stdout == '{"a":1,"b":"x"}\n{"a":2,"b":null}\n'
 
 
+@pytest.mark.system
 def test_a_terminal_gets_a_table(tiny_kb: Path) -> None:
     pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()
@@ -305,6 +306,7 @@ def test_a_terminal_gets_a_table(tiny_kb: Path) -> None:
     assert "\x1b[31mred" not in text
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(  # the pipe breaks while rows are written, or when what is buffered goes out at the end
     ("kind", "rows"), [*((kind, 10_000) for kind in ("ndjson", "csv", "json", "table", "markdown")), ("ndjson", 1)]
 )
@@ -318,6 +320,7 @@ def test_a_reader_that_goes_away_is_no_error(tiny_kb: Path, kind: str, rows: int
         assert process.wait() in (0, 1, 141)
 
 
+@pytest.mark.system
 def test_an_output_that_knows_no_unicode(run, tiny_kb: Path) -> None:
     done = run("sql", tiny_kb, "-c", "SELECT 'é' AS a", env={"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"})
     assert done.returncode == 0

@@ -279,6 +279,7 @@ def test_a_sheet_that_claims_to_be_huge(tmp_path: Path) -> None:
         workbooks.read(tmp_path / "y.xlsx")
 
 
+@pytest.mark.system
 def test_without_the_extra(tmp_path: Path) -> None:
     write(tmp_path / "x.xlsx")
     code = (

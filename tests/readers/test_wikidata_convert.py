@@ -584,6 +584,7 @@ def command(path: Path, folder: Path, limit: int, **options: str) -> subprocess.
     return subprocess.run([sys.executable, "-c", CONVERT, *arguments], capture_output=True, text=True, check=False)
 
 
+@pytest.mark.system
 def test_a_killed_build_goes_on(many, tmp_path, monkeypatch) -> None:
     options = {"class": "Q3", "hops": "1"}
     done = command(many, tmp_path / "parts", 5, **options)
@@ -655,6 +656,7 @@ def executors(monkeypatch: pytest.MonkeyPatch) -> list[ProcessPoolExecutor]:
     return started
 
 
+@pytest.mark.system
 def test_an_exception_of_progress_ends_the_workers(many, tmp_path, executors) -> None:
     processes: dict[int, Any] = {}
 
@@ -670,6 +672,7 @@ def test_an_exception_of_progress_ends_the_workers(many, tmp_path, executors) ->
     assert not any(process.is_alive() for process in processes.values())
 
 
+@pytest.mark.system
 def test_a_killed_worker(many, tmp_path, executors, wording) -> None:
     def progress(done: int, total: int) -> None:
         for executor in executors:
@@ -682,6 +685,7 @@ def test_a_killed_worker(many, tmp_path, executors, wording) -> None:
     wording(re.sub("line [0-9,]+", "line N", message), replace={str(many): "DUMP"})
 
 
+@pytest.mark.system
 def test_a_script_without_a_main_guard(many, tmp_path) -> None:
     script = tmp_path / "script.py"
     script.write_text(CONVERT + "\nprint('end')\n")
@@ -691,6 +695,7 @@ def test_a_script_without_a_main_guard(many, tmp_path) -> None:
     assert done.stdout.count("end") == 1
 
 
+@pytest.mark.system
 def test_workers_end_with_a_killed_parent(many, tmp_path) -> None:
     done = command(many, tmp_path / "parts", 5)
     assert done.returncode == -signal.SIGKILL
