@@ -243,6 +243,7 @@ def test_debug_shows_a_traceback(run, tmp_path: Path) -> None:
     assert plain.returncode != 0 != debug.returncode
 
 
+@pytest.mark.system
 def test_quiet_builds_print_nothing(run, here, tiny: Path, tmp_path: Path) -> None:
     files = [f"--file={name}={tiny / name}.csv" for name in ("nodes", "edges", "texts")]
     done = run("-q", "ingest", "table", *files, "-o", tmp_path / "a.kb")

@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kbkit
 from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
 from tests.conftest import TESTS, Run
+from tests.examples import examples
 from tests.kbs import mentions
 from tests.wording import Wording
 
@@ -127,7 +128,7 @@ def text_rows(texts: Mapping[Any, list[str]]) -> list[Row]:
     ]
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(6)
 @given(data=st.data())
 def test_an_update_is_an_ingest_of_the_edited_source(tmp_path_factory: pytest.TempPathFactory, data: Any) -> None:
     folder = tmp_path_factory.mktemp("edits")

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import kbkit
@@ -17,6 +17,7 @@ from kbkit.errors import KbError, UnknownNameError
 from kbkit.kb import KnowledgeBase
 from kbkit.search.ranking import EMPTY, Ranking, fuse, scaled
 from kbkit.search.settings import Settings
+from tests.examples import examples
 from tests.wording import Wording
 
 QUERY = "far south of Africa"  # names no type, and has no adjective with another form
@@ -56,7 +57,7 @@ LISTED = st.dictionaries(st.integers(0, 15), st.integers(-8, 8).map(lambda n: n 
 )
 
 
-@settings(max_examples=80)
+@examples(20)
 @given(
     st.lists(st.tuples(LISTED, st.sampled_from([0.0, 0.25, 1.0, 3.0]) | st.floats(0, 10)), min_size=1, max_size=4),
     st.integers(1, 20),

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import kbkit
@@ -18,6 +18,7 @@ from kbkit.kb import KnowledgeBase
 from kbkit.stores.embedders import load
 from kbkit.stores.text import analyzer
 from kbkit.stores.text_query import TextQuery, parse
+from tests.examples import examples
 from tests.wording import Wording
 
 QUERY = "long river in Africa"
@@ -179,7 +180,7 @@ SIGNS = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=80)
+@examples(20)
 @given(SIGNS | st.text())
 @example('"a ' * 20_000)
 @example('"' + " " * 50_000)
@@ -252,7 +253,6 @@ def test_quotations_hold_in_the_fields_that_are_searched(small: KnowledgeBase) -
 # -- fields and weights -----------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     st.dictionaries(
         st.sampled_from(["name", "summary", "description", "biography", "history"]), st.floats(0.1, 9), min_size=1

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kbkit
@@ -372,7 +372,6 @@ def test_without_a_text_index_nothing_is_left_out(tiny: Path, tmp_path: Path) ->
         assert kb.search(name, mode="dense", k=1)["id"].to_list() == [0]
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.text(min_size=1, max_size=40), st.sampled_from(MODES))
 def test_any_text_is_a_query(odd: KnowledgeBase, text: str, mode: str) -> None:
     try:

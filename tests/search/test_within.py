@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import kbkit
@@ -293,7 +293,6 @@ def test_filters_that_look_deeper_first_and_those_that_do_not(corpus: Corpus, mo
     assert ways(candidates(3_000, "scattered"), 500) == ["only", "settled"]  # would have to look too deep
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     size=st.sampled_from([1, 3, 50, 999, 5_000, 60_000]),

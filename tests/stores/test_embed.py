@@ -347,6 +347,7 @@ def test_the_model_at_another_address_is_used(remote: Path, endpoint: Endpoint, 
     assert hits["id"].to_list() == run["id"].to_list()
 
 
+@pytest.mark.system
 def test_a_strangers_kb_sends_queries_nowhere(
     remote: Path, endpoint: Endpoint, tmp_path: Path, wording: Wording
 ) -> None:

@@ -12,7 +12,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import kbkit
@@ -24,6 +24,7 @@ from kbkit.stores.arrays import compact
 from kbkit.stores.text import ANALYZERS, analyzer
 from kbkit.stores.text_query import STOP_WORDS, TextQuery, parse
 from kbkit.stores.text_query import snippet as cut
+from tests.examples import examples
 
 Make = Callable[..., KnowledgeBase]
 
@@ -101,7 +102,7 @@ def test_operators_are_punctuation(world: KnowledgeBase, query: str) -> None:
     assert world.find("river#nile") in ids(world, query, 10)
 
 
-@settings(max_examples=50, deadline=None)
+@examples(20)
 @given(st.text(max_size=60))
 @example('"' * 100)
 def test_any_text_can_be_searched_for(world: KnowledgeBase, query: str) -> None:
@@ -196,7 +197,6 @@ def scored(make: Make) -> tuple[KnowledgeBase, list[Counter[str]], list[Counter[
 
 
 @pytest.mark.core
-@settings(max_examples=30, deadline=None)
 @given(words=st.lists(st.sampled_from([*WORDS, "nowhere"]), min_size=1, max_size=5, unique=True), k=st.integers(1, 130))
 def test_scores_are_bm25(
     scored: tuple[KnowledgeBase, list[Counter[str]], list[Counter[str]]], words: list[str], k: int
@@ -304,7 +304,7 @@ def test_snippets_show_where_most_words_are(world: KnowledgeBase) -> None:
 PIECES = ["amber", "Amber", "Äämber", "é", "🤧", "糖尿病", "\0", "\x1b[31m", "\n", "Æ", "ﬁ"]
 
 
-@settings(max_examples=80, deadline=None)
+@examples(20)
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=60), st.integers(10, 200))
 def test_snippets_are_pieces_of_the_document(world: KnowledgeBase, words: list[str], characters: int) -> None:
     document = " ".join(words)

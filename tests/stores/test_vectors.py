@@ -13,7 +13,7 @@ import lancedb
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -26,6 +26,7 @@ from kbkit.stores.arrays import Within
 from kbkit.stores.embedders import load, unit
 from kbkit.stores.vector_build import VectorSettings, chunked
 from kbkit.stores.vectors import Vectors, mean_of_top, top
+from tests.examples import examples
 
 
 def schema_of(nodes: int) -> Schema:
@@ -111,7 +112,6 @@ def test_top_is_a_stable_sort(scores: np.ndarray, k: int) -> None:
 # -- exact ------------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=25, deadline=None)
 @given(row=st.integers(0, 499), k=st.integers(1, 600), noise=st.integers(0, 2**32 - 1))
 def test_search_is_brute_force(store: Vectors, matrix: np.ndarray, row: int, k: int, noise: int) -> None:
     query = unit(matrix[[row]] + 0.1 * np.random.default_rng(noise).normal(size=(1, 24)))[0]
@@ -122,7 +122,6 @@ def test_search_is_brute_force(store: Vectors, matrix: np.ndarray, row: int, k: 
     np.testing.assert_allclose(scores, (matrix @ query)[ids], atol=1e-6)
 
 
-@settings(max_examples=25, deadline=None)
 @given(row=st.integers(0, 499), k=st.integers(1, 20), first=st.integers(0, 500), count=st.integers(0, 500))
 def test_within_a_range(store: Vectors, matrix: np.ndarray, row: int, k: int, first: int, count: int) -> None:
     ids, scores = one(store, matrix[row], k, range(first, first + count))
@@ -130,7 +129,6 @@ def test_within_a_range(store: Vectors, matrix: np.ndarray, row: int, k: int, fi
     assert np.all(np.diff(scores) <= 0)
 
 
-@settings(max_examples=25, deadline=None)
 @given(row=st.integers(0, 499), k=st.integers(1, 20), within=st.sets(st.integers(0, 499), max_size=60))
 def test_within_ids(store: Vectors, matrix: np.ndarray, row: int, k: int, within: set[int]) -> None:
     chosen = np.array(sorted(within), np.int64)
@@ -275,7 +273,6 @@ def test_another_layout_is_refused(tmp_path: Path, matrix: np.ndarray, monkeypat
         lance_table.create(tmp_path, matrix, index=False)
 
 
-@settings(max_examples=30, deadline=None)
 @given(rows=st.lists(st.integers(0, 499), max_size=12), k=st.integers(1, 600), step=st.sampled_from([1, 1_100, 10**6]))
 def test_many_queries_at_once(store: Vectors, matrix: np.ndarray, rows: list[int], k: int, step: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -377,7 +374,7 @@ WITHIN = st.one_of(
 
 
 @pytest.mark.core
-@settings(max_examples=50, deadline=None)
+@examples(20)
 @given(WITHIN, st.integers(1, 320), st.integers(1, 8), st.lists(st.integers(0, 299), min_size=1, max_size=3))
 @example(np.arange(200, 300), 5, 3, [0])  # nobody in chunks
 @example(range(200, 300), 5, 3, [0])
