@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kbkit.answers import syntax
-from kbkit.answers.english import plural, spoken
-from kbkit.answers.noun_phrases import noun_phrase
 from kbkit.answers.pairs import ids_of, neighbors, pack, unique
 from kbkit.answers.session import Session
 from kbkit.answers.syntax import Edge, Expression, Nodes, Path, Slot, Step
+from kbkit.answers.wording import noun_phrase
 from kbkit.assets.arguments import check_range
+from kbkit.english.words import plural, spoken
 from kbkit.schema import Join
 
 if TYPE_CHECKING:

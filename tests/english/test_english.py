@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 import kbkit
-from kbkit.answers import english
-from kbkit.answers.noun_phrases import NounPhrase, noun_phrase
+from kbkit import english
 from kbkit.answers.parse import parse
 from kbkit.answers.templates import shipped
+from kbkit.answers.wording import noun_phrase
 from kbkit.benchmarks.stark.sentences import entity_name
+from kbkit.english.noun_phrases import NounPhrase
 from kbkit.ingestion import recipe as recipes
 from kbkit.kb import KnowledgeBase
 

@@ -6,9 +6,9 @@ import re
 
 import polars as pl
 
-from kbkit.answers.articles import named
-from kbkit.answers.english import is_person
 from kbkit.benchmarks.convkgyarn.wording import type_noun
+from kbkit.english.names import named
+from kbkit.english.words import is_person
 from kbkit.schema import Schema
 
 _TITLES = frozenset(("article", "book", "document", "paper", "publication", "report", "thesis"))

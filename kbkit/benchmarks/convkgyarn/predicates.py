@@ -13,10 +13,10 @@ from typing import Any
 
 import polars as pl
 
-from kbkit.answers.english import YEARS, is_person, spoken
 from kbkit.benchmarks.convkgyarn import values
 from kbkit.benchmarks.convkgyarn.values import Source
 from kbkit.benchmarks.pipeline import Row, Stage
+from kbkit.english.words import YEARS, is_person, spoken
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import quote
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kbkit.answers.english import spoken
+from kbkit.english.words import spoken
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, NodeType, Relation, literal, quote
 

@@ -10,21 +10,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kbkit.answers.english import (
-    PREPOSITIONS,
-    VerbPhrase,
-    inflections,
-    is_participle,
-    is_plural,
-    of_noun,
-    plural,
-    spoken,
-    verb_phrase,
-    with_article,
-)
 from kbkit.benchmarks.convkgyarn.cores import Core, base_form, is_past_form
 from kbkit.benchmarks.convkgyarn.predicates import Predicate, Qualifier
 from kbkit.benchmarks.convkgyarn.values import is_mutual
+from kbkit.english.verbs import VerbPhrase, of_noun, verb_phrase
+from kbkit.english.words import PREPOSITIONS, inflections, is_participle, is_plural, plural, spoken, with_article
 from kbkit.schema import Schema
 
 LEXICON = Path(__file__).with_name("lexicon.toml")

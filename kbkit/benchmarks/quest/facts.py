@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from kbkit.answers import english
-from kbkit.answers.articles import named
-from kbkit.answers.english import YEARS
+from kbkit import english
 from kbkit.benchmarks.quest import phrases
+from kbkit.english.names import named
+from kbkit.english.words import YEARS
 from kbkit.schema import Attribute, quote
 
 if TYPE_CHECKING:

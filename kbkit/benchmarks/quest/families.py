@@ -11,15 +11,16 @@ from pathlib import Path
 
 import numpy as np
 
-from kbkit.answers import english, syntax
-from kbkit.answers.articles import named
-from kbkit.answers.english import YEARS
+from kbkit import english
+from kbkit.answers import syntax
 from kbkit.answers.parse import parse
 from kbkit.answers.syntax import Condition, Edge, Filter, Nodes, Slot, Step
 from kbkit.benchmarks.quest import facts, phrases
 from kbkit.benchmarks.quest.facts import Fact
 from kbkit.benchmarks.quest.grammar import parsed
 from kbkit.directory.files import parse_toml
+from kbkit.english.names import named
+from kbkit.english.words import YEARS
 from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, Relation, quote

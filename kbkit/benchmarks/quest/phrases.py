@@ -2,16 +2,16 @@
 
 A label reads as ``head LABEL tail``. In a pattern, ``{name}`` is the node or value that the members of the category
 share. A phrase is a head (``movies``) and a modifier (``directed by Jane Doe``) or a relative clause (``in which Jane
-Doe acted``). Verbs, plurals and articles come from :mod:`kbkit.answers.english`.
+Doe acted``). Verbs, plurals and articles come from :mod:`kbkit.english`.
 """
 
 from __future__ import annotations
 
 import re
 
-from kbkit.answers import english
-from kbkit.answers.english import spoken
+from kbkit import english
 from kbkit.benchmarks.quest.grammar import divided
+from kbkit.english.words import spoken
 
 NAME = "{name}"
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
-from kbkit.answers import english
+from kbkit import english
 from kbkit.benchmarks.quest import phrases
 from kbkit.questions.english import FUNCTION_WORDS
 

@@ -11,8 +11,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from kbkit.answers import english, syntax
-from kbkit.answers.english import YEARS
+from kbkit import english
+from kbkit.answers import syntax
+from kbkit.english.words import YEARS
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, quote
 

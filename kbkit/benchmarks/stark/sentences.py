@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kbkit.answers import articles, english
-from kbkit.answers.noun_phrases import NounPhrase
+from kbkit import english
 from kbkit.benchmarks.stark.textual import Property
+from kbkit.english.noun_phrases import NounPhrase
 
 _VERBS = (("mentions", "mention"), ("contains the phrase", "contain the phrase"), ("has the words", "have the words"))
 _WORKS = frozenset(("paper", "article", "book", "movie", "film", "publication", "song", "album", "document"))
@@ -67,7 +67,7 @@ def entity_name(name: str, node_type: str, article: str) -> str:
     """Return a name as sentences have it: titles, and names without a capital, in quotes; others with their article."""
     if node_type in _WORKS or name[:1].islower() or name[:1].isdigit():
         return english.quoted(name)
-    return articles.named(name, node_type, article)
+    return english.named(name, node_type, article)
 
 
 def requirements(properties: Iterable[Property], noun: str, rng: np.random.Generator) -> Requirements:

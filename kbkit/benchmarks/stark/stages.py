@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from kbkit.answers.noun_phrases import NounPhrase
 from kbkit.answers.templates import Template
 from kbkit.benchmarks.documents import Document, Passage, read, types_with_text
 from kbkit.benchmarks.evidence import Matcher, leaks
@@ -24,6 +23,7 @@ from kbkit.benchmarks.stark.requirements import Chooser, fits
 from kbkit.benchmarks.stark.settings import NAME_TEXT, StarkSettings
 from kbkit.benchmarks.stark.textual import READER, TEXTUAL, Property, Requirement
 from kbkit.benchmarks.stark.verify import VERIFIED, Answer, Check, Judgement, Proof, Verified
+from kbkit.english.noun_phrases import NounPhrase
 from kbkit.kb import KnowledgeBase
 from kbkit.llm.calls import Calls
 from kbkit.schema import Role

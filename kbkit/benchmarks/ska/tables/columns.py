@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from kbkit.answers import english
-from kbkit.answers.english import YEARS
+from kbkit import english
+from kbkit.english.words import YEARS
 from kbkit.schema import quote
 
 KEY, NAME, CATEGORY, NUMBER, YEAR, DATE, CODE, TEXT, CONSTANT = KINDS = (

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from kbkit.answers import english
+from kbkit import english
 from kbkit.benchmarks.ska.tables import wording
 from kbkit.benchmarks.ska.tables.columns import CATEGORY, NUMBER, YEAR, Column
 from kbkit.benchmarks.ska.tables.conditions import amounts, equal, literal

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from kbkit.answers import english
+from kbkit import english
 from kbkit.benchmarks.documents import Document, Passage
 from kbkit.benchmarks.evidence import Matcher, folded, leaks
 from kbkit.benchmarks.ska.tables import wording

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kbkit.answers import articles, english
+from kbkit import english
 from kbkit.benchmarks.ska.tables.columns import CATEGORY, CODE, DATE, NAME, NUMBER, YEAR, Column
 from kbkit.benchmarks.ska.tables.data import TableData
 from kbkit.benchmarks.stark.sentences import entity_name
@@ -71,7 +71,7 @@ def called(table: TableData, name: str) -> str:
     if is_title or is_odd or "," in bare or " and " in bare:
         return english.quoted(bare)
     noun = row_noun(table)
-    return articles.named(bare, "country" if noun in ("nation", "team", "territory") else noun)
+    return english.named(bare, "country" if noun in ("nation", "team", "territory") else noun)
 
 
 def value(text: str) -> str:
