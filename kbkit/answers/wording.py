@@ -6,7 +6,8 @@ from kbkit.answers.algebra import AllNodes, Difference, Hop, Intersection, Looku
 from kbkit.answers.syntax import Name, Slot
 from kbkit.english.noun_phrases import Clause, NounPhrase, either
 from kbkit.english.relations import Link
-from kbkit.english.words import spoken, with_article
+from kbkit.english.types import type_noun
+from kbkit.english.words import with_article
 from kbkit.schema import Schema
 
 
@@ -27,7 +28,7 @@ class _Words:
     def phrase(self, operator: Operator) -> NounPhrase | None:
         if operator.type is None:
             return None
-        noun = spoken(operator.type)
+        noun = type_noun(operator.type)
         if isinstance(operator, AllNodes):
             return NounPhrase(noun)
         if isinstance(operator, Hop):
@@ -87,7 +88,7 @@ class _Words:
         verbs = [self._link(move, hop).verb for move in hop.moves]
         if any(verb is None or verb.singular.endswith(" of") for verb in verbs):  # hypernyms of the same word as X
             return ""
-        return f"the same {spoken(before.type)} as {name}" if name and list(hop.moves) == back else ""
+        return f"the same {type_noun(before.type)} as {name}" if name and list(hop.moves) == back else ""
 
     def _link(self, move: Move, hop: Hop) -> Link:
         assert hop.type is not None

@@ -21,12 +21,13 @@ from kbkit.english.words import (
     listed,
     plural,
     quoted,
+    singular,
     spoken,
     with_article,
 )
 
 __all__ = [
     "PREPOSITIONS", "YEARS", "VerbPhrase", "inflections", "is_common", "is_nominal", "is_participle", "is_person",
-    "is_plural", "is_verbal", "lemmas_of", "listed", "named", "of_noun", "plural", "quoted", "spoken", "verb_phrase",
-    "with_article",
+    "is_plural", "is_verbal", "lemmas_of", "listed", "named", "of_noun", "plural", "quoted", "singular", "spoken",
+    "verb_phrase", "with_article",
 ]  # fmt: skip

@@ -86,6 +86,16 @@ def _plural_noun(word: str) -> str:
     return word + ("es" if re.search(r"(?:s|x|z|ch|sh)$", word) else "s")
 
 
+def singular(noun: str) -> str:
+    """Return the singular of a plural noun phrase: *country*, *field of study*."""
+    head, of, rest = noun.partition(" of ")
+    before, space, last = head.rpartition(" ")
+    lemma = next(iter(lemmas_of(last).get("NOUN", ())), last)
+    if lemma == last and last.endswith("s") and not last.endswith("ss"):  # a word that is not in the dictionary
+        lemma = last[:-3] + "y" if last.endswith("ies") else last[:-1]
+    return before + space + lemma + of + rest
+
+
 def is_plural(noun: str) -> bool:
     """Return whether the last word of a noun phrase is a plural: *keywords*, *reviews*."""
     last = noun.rpartition(" ")[2].casefold()
