@@ -25,7 +25,6 @@ import kbkit
 from kbkit.answers.session import Session
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
-from kbkit.questions.relational_search import WEIGHTS
 from kbkit.schema import NodeType, Schema
 from kbkit.search.run import Search
 from kbkit.search.settings import MODES, RETRIEVERS, Settings
@@ -470,7 +469,7 @@ def test_relational_within(kb: KnowledgeBase, question: str, size: int) -> None:
         found = frame["id"].to_list()
         first = min(k, len(answers))
         assert set(found[:first]) <= answers
-        hybrid = kb.search(question, k, "hybrid", members, fusion="minmax", weights=WEIGHTS)["id"].to_list()
+        hybrid = kb.search(question, k, "hybrid", members)["id"].to_list()
         assert found[first:] == [node for node in hybrid if node not in answers][: k - first]
     if size == 1_642:
         assert frame.equals(everyone)
