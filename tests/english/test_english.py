@@ -12,7 +12,7 @@ from kbkit.answers import english
 from kbkit.answers.noun_phrases import NounPhrase, noun_phrase
 from kbkit.answers.parse import parse
 from kbkit.answers.templates import shipped
-from kbkit.benchmarks.stark.sentences import entity_name
+from kbkit.benchmarks.requirements.sentences import entity_name
 from kbkit.ingestion import recipe as recipes
 from kbkit.kb import KnowledgeBase
 

@@ -11,9 +11,9 @@ import polars as pl
 
 from kbkit.answers import english
 from kbkit.answers.english import YEARS
+from kbkit.benchmarks.requirements.sentences import text_noun
 from kbkit.benchmarks.ska.tables.data import Linked, TableData, holds_tables, stored
 from kbkit.benchmarks.ska.tables.fit import MIN_COLUMNS, MIN_ROWS, SMALL, problem, without_numbering
-from kbkit.benchmarks.stark.sentences import text_noun
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, Join, NodeType, quote
 

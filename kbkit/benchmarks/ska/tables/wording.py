@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from kbkit.answers import articles, english
+from kbkit.benchmarks.requirements.sentences import entity_name
 from kbkit.benchmarks.ska.tables.columns import CATEGORY, CODE, DATE, NAME, NUMBER, YEAR, Column
 from kbkit.benchmarks.ska.tables.data import TableData
-from kbkit.benchmarks.stark.sentences import entity_name
 
 _NO_NOUN = frozenset(("name", "title", "full name", "term", "item", "property", "names", "titles", "common name"))
 _NOUNS = frozenset(("cast", "cost", "cut", "head", "lead", "read", "record", "set", "spread", "run", "result", "score"))

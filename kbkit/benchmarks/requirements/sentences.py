@@ -13,7 +13,7 @@ import numpy as np
 
 from kbkit.answers import articles, english
 from kbkit.answers.noun_phrases import NounPhrase
-from kbkit.benchmarks.stark.textual import Property
+from kbkit.benchmarks.requirements.textual import Property
 
 _VERBS = (("mentions", "mention"), ("contains the phrase", "contain the phrase"), ("has the words", "have the words"))
 _WORKS = frozenset(("paper", "article", "book", "movie", "film", "publication", "song", "album", "document"))
