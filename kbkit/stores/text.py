@@ -1,7 +1,7 @@
 """The full-text store: Tantivy, one document per node.
 
 Nodes are ranked by one field that holds all of a node's words, names and texts together, with one length and one set of
-document frequencies; a small weight of the names alone is added. Scores are BM25 (k1 1.2, b 0.75, Tantivy's constants,
+document frequencies; a small weight of the names alone is added, and a larger one if they hold the whole query. Scores are BM25 (k1 1.2, b 0.75, Tantivy's constants,
 which keep a length in one byte). Scores of separate fields are not summed, because each would have its own frequencies
 and lengths, and short fields would dominate. Names and each text field are also indexed by themselves, for searches
 restricted to fields, whose scores are summed with the weights of the recipe.
@@ -42,8 +42,11 @@ ANALYZERS = (
 
 DOCUMENT, NAME, RELATIONS = "document", "name", "relations"
 """The index fields for all words of a node, for its names, and for the names of its neighbours."""
-NAME_WEIGHT = 0.15
-"""Weight of the BM25 score of the names, which is added to that of the whole document."""
+NAME_WEIGHT, WHOLE_WEIGHT = 0.15, 1.0
+"""Weight of the BM25 score of the names, which is added to that of the whole document; a second one is added for names
+that hold all words of the query, which may be part of a name that somebody is looking for.
+"""
+_MAX_NAME_WORDS = 8
 RELATIONS_WEIGHT = 1.0
 
 _WHOLE_NAME, _STEMMED_NAME = "whole_name", "stemmed_name"
@@ -334,6 +337,9 @@ class Text:
         if superlatives and self._unstemmed:
             words = list(dict.fromkeys([*words, *self._superlatives(query.text)]))
         parts = [self._term(word, field, weight) for word in words for field, weight in weights.items()]
+        if DOCUMENT in weights and len(words) <= _MAX_NAME_WORDS:
+            whole = [(tantivy.Occur.Must, self._term(word, NAME, WHOLE_WEIGHT)) for word in words]
+            parts.append(tantivy.Query.boolean_query(whole))
         any_word = tantivy.Query.boolean_query([(tantivy.Occur.Should, part) for part in parts])
         required = self._required(query, weights)
         if required is None:

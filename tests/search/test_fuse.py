@@ -82,7 +82,7 @@ def test_fusion(legs: list[tuple[Listed, float]], k: int, method: str, constant:
 @pytest.mark.core
 def test_a_fusion_by_hand() -> None:
     words, meaning = ranking_of([(7, 9.0), (3, 6.0), (5, 3.0)]), ranking_of([(3, 0.8), (9, 0.8), (7, 0.4)])
-    fused = fuse([words, meaning], [1, 2], 3)
+    fused = fuse([words, meaning], [1, 2], 3, "rrf")
     assert fused.ids.tolist() == [3, 7, 9]
     assert fused.scores.tolist() == pytest.approx([1 / 62 + 2 / 61, 1 / 61 + 2 / 63, 2 / 62])
     fused = fuse([words, meaning], [1, 2], 9, "minmax")
