@@ -1,10 +1,11 @@
 """The full-text store: Tantivy, one document per node.
 
 Nodes are ranked by one field that holds all of a node's words, names and texts together, with one length and one set of
-document frequencies; a small weight of the names alone is added, and a larger one if they hold the whole query. Scores are BM25 (k1 1.2, b 0.75, Tantivy's constants,
-which keep a length in one byte). Scores of separate fields are not summed, because each would have its own frequencies
-and lengths, and short fields would dominate. Names and each text field are also indexed by themselves, for searches
-restricted to fields, whose scores are summed with the weights of the recipe.
+document frequencies; a small weight of the names alone is added, and a larger one if they hold the whole query. Scores
+are BM25 (k1 1.2, b 0.75, Tantivy's constants, which keep a length in one byte). Scores of separate fields are not
+summed, because each would have its own frequencies and lengths, and short fields would dominate. Names and each text
+field are also indexed by themselves, for searches restricted to fields, whose scores are summed with the weights of the
+recipe.
 
 Texts are stored in the tables only. Two more fields index each name as one term, plain and stemmed, for lookup of the
 names in a question.
