@@ -17,7 +17,7 @@ from kbkit.llm.threads import each
 from kbkit.search.filters import Scope, candidates
 from kbkit.search.hits import SearchResults, hits, positions
 from kbkit.search.names import named, names_first
-from kbkit.search.ranking import QueryResult, Ranking, fuse
+from kbkit.search.ranking import EMPTY, QueryResult, Ranking, fuse, union, with_scores
 from kbkit.search.retrievers import QueryBatch, build, corrected
 from kbkit.search.settings import RETRIEVERS, Options, Settings, field_weights
 from kbkit.search.type_words import DEPTH as TYPE_DEPTH
@@ -171,8 +171,27 @@ class Search:
         threads = systems.cores() if len(batch.queries) > 1 or self.session.schema.nodes > _SMALL else 1
         rankings = each(lambda retrieve: retrieve(depth), list(retrievers.values()), threads)
         fusing = replace(settings, k=k)
-        found = [fused(dict(zip(retrievers, parts, strict=True)), fusing) for parts in zip(*rankings, strict=True)]
+        legs = [dict(zip(retrievers, parts, strict=True)) for parts in zip(*rankings, strict=True)]
+        found = each(lambda at: self._fused(batch.one(at), legs[at], fusing), range(len(legs)), threads)
         return self._preferred(found, types, settings.k)
+
+    def _fused(self, batch: QueryBatch, components: dict[str, Ranking], settings: Settings) -> QueryResult:
+        """Fuse the rankings of one query.
+
+        Scores are fused after each retriever has also scored the nodes that only the others found: a node is not worse
+        for being just below the depth of a retriever.
+        """
+        rankings = {name: ranking for name, ranking in components.items() if len(ranking.ids)}
+        if settings.fusion != "rrf":
+            ids = union(rankings.values())
+            for name, ranking in rankings.items():
+                rest = np.setdiff1d(ids, ranking.ids)
+                retrieve = build(self.session.stores, batch, replace(settings, within=rest))[name]
+                [more] = retrieve(len(rest)) if len(rest) else [EMPTY]
+                rankings[name] = with_scores(ranking, more, ids)
+        weights = [settings.weights[name] for name in rankings]
+        ranking = fuse(list(rankings.values()), weights, settings.k, settings.fusion, settings.rrf_k)
+        return QueryResult(ranking, components)
 
     def _preferred(self, results: Sequence[QueryResult], types: Sequence[tuple[str, ...]], k: int) -> list[QueryResult]:
         """Prefer the types that each query names, and return the ``k`` best."""
@@ -191,14 +210,6 @@ class Search:
         k = self.settings.k
         found = zip(queries, self.retrieve(queries, max(k, self.settings.rerank_depth)), strict=True)
         return [rerank.rerank(self.session, query.text, result, self.reranker, k) for query, result in found]
-
-
-def fused(components: dict[str, Ranking], settings: Settings) -> QueryResult:
-    """Fuse the rankings of one query."""
-    weights = [settings.weights[name] for name in components]
-    return QueryResult(
-        fuse(list(components.values()), weights, settings.k, settings.fusion, settings.rrf_k), components
-    )
 
 
 def pairs(queries: Queries) -> tuple[list[str], list[str]]:

@@ -21,10 +21,6 @@ from kbkit.stores import Stores
 from kbkit.stores.arrays import Within, is_within
 from kbkit.stores.text_query import TextQuery
 
-WEIGHTS = {"bm25": 1.5, "dense": 1.0}
-"""Weights with which scores are fused, unless the user chooses others: by hit@1 and MRR better than ranks on all our
-evaluations.
-"""
 MIN_CONFIDENCE, MIN_CONFIDENCE_IN_DOUBT = 0.5, 0.85
 """Confidence from which the answers of a reading rank first; the second if its names may be common words, or if a text
 has all words of the query, which may be a list of words.
@@ -43,9 +39,6 @@ class RelationalSearch(Search):
     def rank(self, batch: QueryBatch, settings: Settings) -> list[QueryResult]:
         """Return the hybrid rankings, with answers first."""
         hybrid = replace(settings, mode="hybrid")
-        unchosen = Settings(settings.mode)
-        if (settings.fusion, settings.weights) == (unchosen.fusion, unchosen.weights):
-            hybrid = replace(hybrid, fusion="minmax", weights=WEIGHTS)
         results = super().rank(batch, hybrid)
         return [self._answers_first(batch.one(at), hybrid, result) for at, result in enumerate(results)]
 

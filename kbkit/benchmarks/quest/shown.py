@@ -17,13 +17,9 @@ import numpy as np
 from kbkit.benchmarks import documents
 from kbkit.benchmarks.documents import Document, Span
 from kbkit.benchmarks.evidence import NAME, leaks
-<<<<<<< HEAD
-from kbkit.benchmarks.quest import fact_sentences, phrases
+from kbkit.benchmarks.quest import fact_sentences
 from kbkit.benchmarks.quest.facts import NAMES
-=======
-from kbkit.benchmarks.quest import facts
 from kbkit.english.types import type_noun, type_plural
->>>>>>> english
 from kbkit.stores.text import Text
 
 if TYPE_CHECKING:

@@ -11,15 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-<<<<<<< HEAD:kbkit/benchmarks/requirements/sentences.py
-from kbkit.answers import articles, english
-from kbkit.answers.noun_phrases import NounPhrase
-from kbkit.benchmarks.requirements.textual import Property
-=======
 from kbkit import english
-from kbkit.benchmarks.stark.textual import Property
+from kbkit.benchmarks.requirements.textual import Property
 from kbkit.english.noun_phrases import NounPhrase
->>>>>>> english:kbkit/benchmarks/stark/sentences.py
 
 _VERBS = (("mentions", "mention"), ("contains the phrase", "contain the phrase"), ("has the words", "have the words"))
 _WITH, _COUNT = "with ", "with at "

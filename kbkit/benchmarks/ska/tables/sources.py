@@ -9,19 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import polars as pl
 
-<<<<<<< HEAD
-from kbkit.answers import english
-from kbkit.answers.english import YEARS
-from kbkit.benchmarks.requirements.sentences import text_noun
-from kbkit.benchmarks.ska.tables.data import Linked, TableData, holds_tables, stored
-from kbkit.benchmarks.ska.tables.fit import MIN_COLUMNS, MIN_ROWS, SMALL, problem, without_numbering
-=======
 from kbkit import english
 from kbkit.benchmarks.ska.tables.data import Linked, TableData, holds_tables, stored
 from kbkit.benchmarks.ska.tables.fit import MIN_COLUMNS, MIN_ROWS, SMALL, problem, without_numbering
 from kbkit.english.types import text_noun, type_noun
 from kbkit.english.words import YEARS
->>>>>>> english
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, Join, NodeType, quote
 

@@ -11,17 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-<<<<<<< HEAD
-from kbkit.answers import articles, english
-from kbkit.benchmarks.requirements.sentences import entity_name
-from kbkit.benchmarks.ska.tables.columns import CATEGORY, CODE, DATE, NAME, NUMBER, YEAR, Column
-from kbkit.benchmarks.ska.tables.data import TableData
-=======
 from kbkit import english
 from kbkit.benchmarks.ska.tables.columns import CATEGORY, CODE, DATE, NAME, NUMBER, YEAR, Column
 from kbkit.benchmarks.ska.tables.data import TableData
 from kbkit.english.names import written_name
->>>>>>> english
 
 _NO_NOUN = frozenset(("name", "title", "full name", "term", "item", "property", "names", "titles", "common name"))
 _NOUNS = frozenset(("cast", "cost", "cut", "head", "lead", "read", "record", "set", "spread", "run", "result", "score"))
