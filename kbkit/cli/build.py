@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace as changed
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +11,7 @@ import typer
 from kbkit.cli.commands import add
 from kbkit.cli.options import RARE, Kb, counted, note, split_options
 from kbkit.errors import KbError, Option
-from kbkit.ingestion.request import Delta, IngestRequest, RebuildSettings
+from kbkit.ingestion.request import Delta, IngestRequest, IngestSettings, RebuildSettings
 
 if TYPE_CHECKING:
     from kbkit.ingestion.inference import Inferred
@@ -48,7 +47,7 @@ def ingest(
         Path | None, typer.Option("--output", "-o", metavar="KB", help="Directory of the new KB (required).")
     ] = None,
     *,
-    request: IngestRequest,
+    settings: IngestSettings,
     dry_run: Annotated[
         bool,
         typer.Option(
@@ -76,14 +75,14 @@ def ingest(
     files, own = _recipe_options(context, source, paths or [])
     if output is None and not dry_run:
         raise KbError("No directory for the KB", "Use ", Option("output", "my.kb"))
-    options = own | dict(request.options) | ({"compat": "yes"} if stark_compat else {})
+    options = own | dict(settings.options) | ({"compat": "yes"} if stark_compat else {})
     out = output or Path("my.kb")
-    with resolved(source, files, out, request.corrections) as found:
+    with resolved(source, files, out, settings.corrections) as found:
         if found.inferred:
             show_inferred(context, found.inferred, found.folder)
         elif found.recipe != source:
             note(context, [f"Recognized the files of the recipe {found.recipe}"])
-        request = changed(request, source=found.recipe, paths=found.paths, options=options)
+        request = IngestRequest(found.recipe, found.paths, **{**vars(settings), "options": options})
         if dry_run:
             _estimate(request)
             return

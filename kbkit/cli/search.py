@@ -36,7 +36,7 @@ Fields = Annotated[
 Fusion = Annotated[
     str,
     typer.Option(
-        "--fusion", metavar="METHOD", help="Score fusion: rrf (reciprocal rank) or minmax.", rich_help_panel=RARE
+        "--fusion", metavar="METHOD", help="Score fusion: minmax (scaled scores) or rrf (ranks).", rich_help_panel=RARE
     ),
 ]
 Weight = Annotated[
@@ -96,7 +96,7 @@ def search(
     all: Annotated[
         bool, typer.Option("--all", help="Return weak results too if no word of the query occurs in the KB.")
     ] = False,
-    fusion: Fusion = "rrf",
+    fusion: Fusion = "minmax",
     weight: Weight = None,
     average: Average = 3,
     rerank: Rerank = None,
@@ -166,7 +166,7 @@ def run(
         ),
     ] = "key",
     fields: Fields = None,
-    fusion: Fusion = "rrf",
+    fusion: Fusion = "minmax",
     weight: Weight = None,
     average: Average = 3,
     quotes: Annotated[

@@ -96,17 +96,15 @@ class Identity:
     symmetric: Annotated[Sequence[str], Setting("Store edges in both directions.", values="RELATION", rare=True)] = ()
 
 
-@dataclass(frozen=True)
-class IngestRequest:
-    """A source to ingest, with settings.
+@dataclass(frozen=True, kw_only=True)
+class IngestSettings:
+    """Settings of an ingest.
 
-    ``source`` is a recipe, ``options`` and ``columns`` are the recipe's, ``files`` assigns single files. ``identity``
-    replaces the recipe's name, title, licence and base. ``stores`` are the stores to build in addition to the tables
-    and the node directory (None: all but the embeddings).
+    ``options`` and ``columns`` are the recipe's, ``files`` assigns single files. ``identity`` replaces the recipe's
+    name, title, licence and base. ``stores`` are the stores to build in addition to the tables and the node directory
+    (None: all but the embeddings).
     """
 
-    source: str
-    paths: Sequence[Path] = ()
     corrections: Corrections = field(default_factory=Corrections)
     replace: Annotated[bool, Setting("Build the next generation of an existing KB.")] = False
     options: Annotated[
@@ -145,6 +143,14 @@ class IngestRequest:
     ) = None
     skip_dangling: SkipDangling = False
     merge_duplicates: Annotated[bool, Setting("Merge nodes with the same key instead of failing.")] = False
+
+
+@dataclass(frozen=True)
+class IngestRequest(IngestSettings):
+    """A source to ingest, which is a recipe and the paths of its files, with settings."""
+
+    source: str
+    paths: Sequence[Path] = ()
 
 
 @dataclass(frozen=True)

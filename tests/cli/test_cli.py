@@ -192,6 +192,7 @@ def test_debug_shows_a_traceback(run, tmp_path: Path) -> None:
     assert plain.returncode != 0 != debug.returncode
 
 
+@pytest.mark.system
 def test_quiet_builds_print_nothing(run, here, tiny: Path, tmp_path: Path) -> None:
     files = [f"--file={name}={tiny / name}.csv" for name in ("nodes", "edges", "texts")]
     done = run("-q", "ingest", "table", *files, "-o", tmp_path / "a.kb")
@@ -233,16 +234,16 @@ def test_check(here, world_kb: Path) -> None:
 
 def test_check_fails_where_a_file_changed(here, tiny_kb: Path, tmp_path: Path) -> None:
     kb = shutil.copytree(tiny_kb, tmp_path / "copy.kb")
-    matrix = kb / "generations" / "0001" / "vectors" / "matrix.npy"
-    body = bytearray(matrix.read_bytes())
+    [vectors] = (kb / "generations" / "0001" / "vectors" / "lance").rglob("data/*.lance")
+    body = bytearray(vectors.read_bytes())
     body[-1] ^= 1
-    matrix.write_bytes(body)
+    vectors.write_bytes(body)
     done = here("check", kb, "-f", "json")
     assert done.returncode == 1
     assert done.stderr == ""
     wrong = [row for row in json.loads(done.stdout) if row["result"] == "wrong"]
     assert [row["what"] for row in wrong] == ["files", "vectors"]
-    assert "vectors/matrix.npy" in wrong[0]["problem"]
+    assert f"data/{vectors.name}" in wrong[0]["problem"]
 
 
 @pytest.mark.core
