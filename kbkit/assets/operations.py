@@ -104,7 +104,8 @@ def _check(field: SettingField, value: Any) -> None:
         high = "" if most is None else f"{most:,}"
         if not ((least is None or value >= least) and (most is None or value <= most)):  # NaN is outside
             allowed = f"{low} to {high}" if low and high else f"{low} or more" if low else f"{high} or less"
-            raise BadInputError(f"Invalid {field.noun}: {value!r}", f"Use {allowed}")
+            shown = f"{value:g}" if isinstance(value, float) else value
+            raise BadInputError(f"Invalid {field.noun}: {shown}", f"Use {allowed}")
     if field.about.choices and value is not None:
         for one in (value,) if isinstance(value, str) else value:
             if one not in field.about.choices:
@@ -149,3 +150,15 @@ def _alternatives(hint: Any) -> tuple[Any, ...]:
 
 def _plain(hint: Any) -> Any:
     return hint.__origin__ if typing.get_origin(hint) is Annotated else hint
+
+
+# -- settings that several operations have ----------------------------------------------------------------------------
+
+SAMPLINGS = ("uniform", "popular")
+Seed = Annotated[int, Setting("Random seed, for reproducible output.", least=0)]
+Sampling = Annotated[
+    str,
+    Setting(
+        "Sampling: uniform, or popular to prefer nodes of high degree.", values="HOW", choices=SAMPLINGS, noun="weight"
+    ),
+]

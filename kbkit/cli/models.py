@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -59,6 +60,24 @@ Prompts = Annotated[
 Workers = Annotated[
     int, typer.Option("--workers", metavar="N", help="Number of concurrent calls.", rich_help_panel=RARE)
 ]
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """The language models of a command, and how they are called."""
+
+    llm: Llm = None
+    budget: Budget = None
+    price: Price = None
+    prompt: Prompts = None
+    workers: Workers = 8
+
+    def opened(
+        self, context: typer.Context, kb: KnowledgeBase | Path
+    ) -> contextlib.AbstractContextManager[Calls | None]:
+        """Open the models; see :func:`opened`."""
+        return opened(context, kb, self.llm, self.budget, self.price, self.prompt, self.workers)
+
 
 _EXAMPLES = "For example ", Option("price", "0.15,0.6"), " or ", Option("price", "gpt-4o-mini=0.15,0.6")
 

@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
-from kbkit.cli import quest_annotate, quest_make, quest_score
+from kbkit.cli import quest_annotate, quest_score
 from kbkit.cli.commands import add, group
 from kbkit.cli.options import Format, Output, Plot, draw, note
+from kbkit.cli.papers import making
 from kbkit.cli.quest_score import BY_SYSTEM, Data, Split
 from kbkit.cli.tables import Table, check_table, write_tables
 from kbkit.errors import KbError, Option
@@ -18,8 +19,8 @@ from kbkit.errors import KbError, Option
 def register(app: typer.Typer) -> None:
     """Add the commands of QUEST to the program."""
     quest = group("Make, run and score QUEST datasets.")
-    add(quest, quest_make.make)
-    add(quest, quest_make.documents)
+    add(quest, making.make_quest, "make")
+    add(quest, making.quest_documents, "documents")
     add(quest, stats)
     add(quest, quest_annotate.annotate)
     add(quest, quest_annotate.agreement)

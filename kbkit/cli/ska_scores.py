@@ -115,7 +115,7 @@ def _sections(found: pl.DataFrame, scored: pl.DataFrame, table: int | None) -> I
     import polars as pl
 
     from kbkit.benchmarks.ska import evaluate as scoring
-    from kbkit.benchmarks.ska.instances import FORMS
+    from kbkit.benchmarks.ska.settings import FORMS
     from kbkit.benchmarks.ska.testbeds import NOISE, ORDER, REJECTION
 
     titles = {NOISE: "F1 by noise", ORDER: "F1 by order", REJECTION: "rejection rate"}

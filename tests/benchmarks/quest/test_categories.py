@@ -14,8 +14,9 @@ import kbkit
 from kbkit.benchmarks import documents
 from kbkit.benchmarks.quest import phrases, readable
 from kbkit.benchmarks.quest.categories import Categories, build
-from kbkit.benchmarks.quest.draft import Draft, QuestSettings
+from kbkit.benchmarks.quest.draft import Draft
 from kbkit.benchmarks.quest.families import families, read_patterns
+from kbkit.benchmarks.quest.settings import QuestSettings
 from kbkit.english.names import named
 from kbkit.errors import BadInputError, KbError, UnknownNameError
 from kbkit.kb import KnowledgeBase

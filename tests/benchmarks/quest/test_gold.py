@@ -14,7 +14,8 @@ import pytest
 
 import kbkit
 from kbkit.benchmarks.quest.draft import default_domains
-from kbkit.benchmarks.quest.make import QuestSettings, make
+from kbkit.benchmarks.quest.make import make
+from kbkit.benchmarks.quest.settings import QuestSettings
 from kbkit.kb import KnowledgeBase
 
 PARTS = """WITH RECURSIVE below(top, sea) AS (SELECT id, id FROM sea UNION SELECT b.top, p.head FROM below b

@@ -1,0 +1,1 @@
+"""Commands of the five papers: make, describe, run and score their datasets."""
