@@ -79,6 +79,8 @@ class ModelOptions:
         return opened(context, kb, self.llm, self.budget, self.price, self.prompt, self.workers)
 
 
+NO_MODELS = ModelOptions()
+
 _EXAMPLES = "For example ", Option("price", "0.15,0.6"), " or ", Option("price", "gpt-4o-mini=0.15,0.6")
 
 
