@@ -142,7 +142,7 @@ def kbkit(scale: float, engine: str) -> Iterator[Figure]:
                 median, high, _ = times(functools.partial(kb.search, mode=mode, quotes=False), texts)
                 extra = _means(own, asked)
                 if mode in COMBINED:
-                    pair = (each.select("query", "ndcg@10") for each in (own, per_query[best]))
+                    pair = (each.select("query", "ndcg@10") for each in (per_query[best], own))
                     [row] = scores.compare(*pair).to_dicts()
                     extra |= {f"beyond {best}": row["difference"], "low": row["low"], "high": row["high"]}
                 yield Figure(f"{name}, {mode}", median, p95=high, answers=own.height, extra=_rounded(extra))
