@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -69,7 +70,21 @@ def explain(plan: Plan, session: Session, bound: Bindings, nodes: Sequence[int])
     facts.read([note for proof in proofs for note in proof.notes])
     involved = {n for proof in proofs for n in _nodes(proof)} | set(nodes)
     names = {node: row.name for node, row in session.stores.nodes.rows(sorted(involved)).items()}
-    return [_with_names(node, proof, names, facts) for node, proof in zip(nodes, proofs, strict=True)]
+    triples = _triples([row for proof in proofs for row in proof.rows], names)  # one frame: slices of it cost less
+    starts = [0, *itertools.accumulate(len(proof.rows) for proof in proofs)]
+    return [
+        Why(node, names[node], triples.slice(start, len(proof.rows)), *_worded(node, proof, names, facts))
+        for node, proof, start in zip(nodes, proofs, starts, strict=False)
+    ]
+
+
+def _triples(rows: Sequence[tuple[int, str, int]], names: Mapping[int, str]) -> pl.DataFrame:
+    """Return triples with the names of their nodes."""
+    import polars as pl
+
+    named = [(head, names[head], relation, tail, names[tail]) for head, relation, tail in rows]
+    schema = {"head": pl.Int32, "head_name": pl.String, "relation": pl.String, "tail": pl.Int32, "tail_name": pl.String}
+    return pl.DataFrame(named, schema=schema, orient="row")
 
 
 def _nodes(proof: Evidence) -> set[int]:
@@ -78,17 +93,15 @@ def _nodes(proof: Evidence) -> set[int]:
     return ends.union(*(note.nodes.tolist() for note in proof.notes))
 
 
-def _with_names(node: int, proof: Evidence, names: Mapping[int, str], facts: _Facts) -> Why:
-    """Return a proof with the names of its nodes."""
-    import polars as pl
-
-    rows = [(head, names[head], relation, tail, names[tail]) for head, relation, tail in proof.rows]
-    schema = {"head": pl.Int32, "head_name": pl.String, "relation": pl.String, "tail": pl.Int32, "tail_name": pl.String}
+def _worded(
+    node: int, proof: Evidence, names: Mapping[int, str], facts: _Facts
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the facts of a proof and the sets without a node; nodes other than ``node`` are named."""
     noted = [(n, note) for note in proof.notes for n in note.nodes.tolist()]
     said = dict.fromkeys((n, note.absent, text) for n, note in noted for text in facts.of(note, n))
     present = tuple(text if n == node else f"{names[n]}: {text}" for n, absent, text in said if not absent)
     missing = tuple(text if n == node else f"{text}: {names[n]}" for n, absent, text in said if absent)
-    return Why(node, names[node], pl.DataFrame(rows, schema=schema, orient="row"), present, missing)
+    return present, missing
 
 
 @dataclass
