@@ -81,8 +81,8 @@ def write(
 def _show(kb: KnowledgeBase, drawn: int) -> Node:
     """Print a node with shortened texts and some paths of two steps."""
     from kbkit.benchmarks.stark import human
+    from kbkit.display.pages import print_lines
     from kbkit.display.render import clean, width_of
-    from kbkit.graph.pages import print_lines
 
     node = kb.node(drawn)
     print_lines(kb.page(drawn, NEIGHBORS).lines(width_of(sys.stdout)), sys.stdout)
