@@ -1,24 +1,21 @@
-"""How to ask for a predicate: cores of questions and search queries, from ``lexicon.toml`` or from its words."""
+"""How to ask for a predicate: cores of questions and search queries, from ``predicates.toml`` or from its words."""
 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any
 
-from kbkit.benchmarks.convkgyarn.cores import Core, base_form, is_past_form
 from kbkit.benchmarks.convkgyarn.predicates import Predicate, Qualifier
 from kbkit.benchmarks.convkgyarn.values import is_mutual
+from kbkit.english.frames import frame_file
+from kbkit.english.questions import Core, base_form, is_past_form
 from kbkit.english.types import THING, type_noun
 from kbkit.english.verbs import VerbPhrase, of_noun, verb_phrase
 from kbkit.english.words import PREPOSITIONS, inflections, is_participle, is_plural, plural, spoken, with_article
 from kbkit.schema import Schema
 
-LEXICON = Path(__file__).with_name("lexicon.toml")
 _START = re.compile(r"(?i)start time|since|from|joined|begin.*|start.*")
 _END = re.compile(r"(?i)end time|until|to|left|end.*")
 _POINT = re.compile(r"(?i)point in time|year|date|when|time")
@@ -37,12 +34,6 @@ class Wording:
     keys: tuple[str, ...]
     theme: str
     given: str = ""
-
-
-@cache
-def lexicon() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
-    """Return the entries of ``lexicon.toml``."""
-    return tomllib.loads(LEXICON.read_text(encoding="utf-8"))
 
 
 def wording(one: Predicate, schema: Schema, *, person: bool) -> Wording | None:
@@ -111,7 +102,7 @@ def _worded(cores: Iterable[str], keys: Iterable[str], theme: str, given: str = 
 
 def _entry(part: str, one: Predicate, *, person: bool, suffix: str = "") -> Mapping[str, Any] | None:
     """Return the entry of a predicate: for its type, for people, or for all."""
-    known = lexicon().get(part, {})
+    known: Mapping[str, Mapping[str, Any]] = frame_file("predicates").get(part, {})
     noun = spoken(one.type)
     for name in (
         f"{noun}/{one.label}",
@@ -125,7 +116,7 @@ def _entry(part: str, one: Predicate, *, person: bool, suffix: str = "") -> Mapp
 
 
 def _filled(text: str, one: Predicate) -> str:
-    """Return a text of the lexicon with the nouns of the subject and of the answers."""
+    """Return a text of an entry with the nouns of the subject and of the answers."""
     target = type_noun(one.target) if one.target else THING
     text = text.replace("{type}", type_noun(one.type))
     return text.replace("{targets}", plural(target)).replace("{target}", target)

@@ -18,9 +18,9 @@ from kbkit.answers.sample import first_slot
 from kbkit.answers.sample_plans import PlanSampler, SlotSets
 from kbkit.answers.sample_sets import AnswerSets, Request, matrix_of, splitmix64
 from kbkit.benchmarks.quest.families import Family, families, family_of
-from kbkit.benchmarks.quest.phrases import flag_name, has_marks, of_flag
-from kbkit.benchmarks.quest.readable import objection
 from kbkit.directory.files import parse_json
+from kbkit.english.categories import flag_name, has_marks, of_flag
+from kbkit.english.readable import objection
 from kbkit.errors import BadInputError, KbError, Option
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import quote

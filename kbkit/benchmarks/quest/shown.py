@@ -18,6 +18,7 @@ from kbkit.benchmarks import documents
 from kbkit.benchmarks.documents import Document, Span
 from kbkit.benchmarks.evidence import NAME, leaks
 from kbkit.benchmarks.quest import facts
+from kbkit.english.facts import NAMES
 from kbkit.english.types import type_noun, type_plural
 from kbkit.stores.text import Text
 
@@ -99,7 +100,7 @@ def spans(document: Document) -> Iterator[Span]:
 
 def _is_like(sentence: str, fact: str) -> bool:
     """Return whether a sentence is a fact, with any names: ``It is in {names}``."""
-    before, _, after = fact.partition(facts.NAMES)
+    before, _, after = fact.partition(NAMES)
     return sentence[: len(before)].casefold() == before.casefold() and sentence.endswith(after)
 
 

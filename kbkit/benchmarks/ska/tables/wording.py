@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 
 import numpy as np
 
 from kbkit import english
 from kbkit.benchmarks.ska.tables.columns import CATEGORY, CODE, DATE, NAME, NUMBER, YEAR, Column
 from kbkit.benchmarks.ska.tables.data import TableData
+from kbkit.english.frames import frame_file, pool
 from kbkit.english.names import written_name
 
 _NO_NOUN = frozenset(("name", "title", "full name", "term", "item", "property", "names", "titles", "common name"))
@@ -26,16 +24,10 @@ EMPTY = frozenset(
 """Cells without information, in lower case; no question asks for them."""
 
 
-@cache
-def frames() -> dict[str, list[str]]:
-    """Return the frames that ship with kbkit."""
-    return tomllib.loads(Path(__file__).with_name("frames.toml").read_text(encoding="utf-8"))
-
-
 def drawn(name: str, rng: np.random.Generator, **values: str) -> str:
     """Return a frame with its values, chosen at random."""
-    pool = frames()[name]
-    text = pool[int(rng.integers(len(pool)))].format(**values)
+    sentences = pool("tables", name)
+    text = sentences[int(rng.integers(len(sentences)))].format(**values)
     return text[:1].upper() + text[1:]
 
 
@@ -106,7 +98,7 @@ def lookup(column: Column, key: str, rng: np.random.Generator) -> str:
         name = "who"
     else:
         name = "plural" if column.is_plural else "lookup"
-    return drawn(name + short if name + short in frames() else name, rng, **values)
+    return drawn(name + short if name + short in frame_file("tables")["frames"] else name, rng, **values)
 
 
 def can_ask(column: Column) -> bool:

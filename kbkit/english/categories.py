@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 
 from kbkit import english
-from kbkit.benchmarks.quest.grammar import divided
 from kbkit.english.attributes import words_of_name
+from kbkit.english.modifiers import divided
 from kbkit.english.types import are_people, type_noun, type_plural, who_or_that
 from kbkit.english.words import spoken
 
