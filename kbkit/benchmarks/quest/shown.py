@@ -17,7 +17,7 @@ import numpy as np
 from kbkit.benchmarks import documents
 from kbkit.benchmarks.documents import Document, Span
 from kbkit.benchmarks.evidence import NAME, leaks
-from kbkit.benchmarks.quest import facts
+from kbkit.benchmarks.quest import fact_sentences
 from kbkit.english.facts import NAMES
 from kbkit.english.types import type_noun, type_plural
 from kbkit.stores.text import Text
@@ -59,7 +59,7 @@ class Reader:
             return _within(self._stems(condition.phrase), self._stems(sentence))
         if not leaks(sentence, [condition.name]):
             return False
-        if fact and span.field == facts.FIELD and _is_like(sentence, fact):
+        if fact and span.field == fact_sentences.FIELD and _is_like(sentence, fact):
             return True
         own = self._content(condition.name)
         if (self._content(cues) - own) & self._content(sentence):
@@ -90,7 +90,7 @@ def spans(document: Document) -> Iterator[Span]:
     """Yield each fact of a document, its name, and the sentences of its texts."""
     texts = []
     for passage in document.passages:
-        if passage.field == facts.FIELD:
+        if passage.field == fact_sentences.FIELD:
             yield Span(passage.field, 0, len(passage.text), passage.text)
         else:
             texts.append(passage)

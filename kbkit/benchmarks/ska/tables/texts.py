@@ -15,12 +15,12 @@ import numpy as np
 from kbkit import english
 from kbkit.benchmarks.documents import Document, Passage
 from kbkit.benchmarks.evidence import Matcher, folded, leaks
+from kbkit.benchmarks.requirements.phrases import Mentions, Phrase, avoided, telling_phrases
+from kbkit.benchmarks.requirements.textual import READER
 from kbkit.benchmarks.ska.tables import wording
 from kbkit.benchmarks.ska.tables.columns import CATEGORY, NAME, Column
 from kbkit.benchmarks.ska.tables.conditions import equal, literal
 from kbkit.benchmarks.ska.tables.drafts import Draft, Drafter
-from kbkit.benchmarks.stark.phrases import Mentions, Phrase, avoided, telling_phrases
-from kbkit.benchmarks.stark.textual import READER
 
 _VERBS = ("mentions {}", "mentions {}", "contains the phrase {}", "speaks of {}")
 _PLURAL_VERBS = ("include {}", "contain {}")

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kbkit import english
-from kbkit.benchmarks.stark.textual import Property
+from kbkit.benchmarks.requirements.textual import Property
 from kbkit.english.frames import frame_file
 from kbkit.english.noun_phrases import NounPhrase
 

@@ -14,15 +14,15 @@ from kbkit.answers.templates import Template
 from kbkit.benchmarks.documents import Document, Passage, read, types_with_text
 from kbkit.benchmarks.evidence import Matcher, leaks
 from kbkit.benchmarks.pipeline import Item, Pipeline, models, origin
-from kbkit.benchmarks.stark import fuse, relational, sentences, textual, verify
-from kbkit.benchmarks.stark import products as goods
-from kbkit.benchmarks.stark.answer_counts import Target, select
-from kbkit.benchmarks.stark.fuse import FUSED, Wording, count_words
-from kbkit.benchmarks.stark.relational import RELATIONAL, Entity, Grounding
-from kbkit.benchmarks.stark.requirements import Chooser, fits
-from kbkit.benchmarks.stark.settings import NAME_TEXT, StarkSettings
-from kbkit.benchmarks.stark.textual import READER, TEXTUAL, Property, Requirement
-from kbkit.benchmarks.stark.verify import VERIFIED, Answer, Check, Judgement, Proof, Verified
+from kbkit.benchmarks.requirements import fuse, relational, sentences, textual, verify
+from kbkit.benchmarks.requirements import products as goods
+from kbkit.benchmarks.requirements.answer_counts import Target, select
+from kbkit.benchmarks.requirements.choose import Chooser, fits
+from kbkit.benchmarks.requirements.fuse import FUSED, Wording, count_words
+from kbkit.benchmarks.requirements.relational import RELATIONAL, Entity, Grounding
+from kbkit.benchmarks.requirements.settings import NAME_TEXT, StarkSettings
+from kbkit.benchmarks.requirements.textual import READER, TEXTUAL, Property, Requirement
+from kbkit.benchmarks.requirements.verify import VERIFIED, Answer, Check, Judgement, Proof, Verified
 from kbkit.english.names import written_name
 from kbkit.english.noun_phrases import NounPhrase
 from kbkit.english.types import text_noun

@@ -1,27 +1,24 @@
 """Facts of the KB as sentences, for documents whose own texts are too short to show why a node is an answer.
 
 A fact joins all nodes or values that a node shares a family of categories with: ``It was directed by Ann Lee and Bo
-Li.`` Sentences and phrases of categories have the same source, so each category of a node has its sentence.
+Li.`` The patterns are those of the families.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from kbkit.benchmarks.quest.categories import CODE, Categories
+from kbkit.benchmarks.quest.families import Family
+from kbkit.english import facts
 from kbkit.english.attributes import attribute_words
-from kbkit.english.facts import NAMES, of_attribute, of_flag
 from kbkit.english.names import named
 from kbkit.english.words import YEARS
+from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, quote
-
-if TYPE_CHECKING:
-    from kbkit.benchmarks.quest.categories import Categories
-    from kbkit.benchmarks.quest.families import Family
-    from kbkit.kb import KnowledgeBase
 
 FIELD = "facts"
 """The field of the passages of facts."""
@@ -31,9 +28,9 @@ _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT",
 _SHOWN = (*_NUMBERS, "VARCHAR", "DOUBLE", "FLOAT", "DATE", "BOOLEAN", "VARCHAR[]")
 
 
-def sentences(kb: KnowledgeBase, found: Categories) -> pl.DataFrame:
+def sentences(kb: KnowledgeBase, categories: Categories) -> pl.DataFrame:
     """Return the facts of the nodes of a domain: id, facts (list of sentences). Nodes without facts are left out."""
-    parts = [_of_attributes(kb, found.domain), _of_groups(kb, found)]
+    parts = [_of_attributes(kb, categories.domain), _of_groups(kb, categories)]
     both = pl.concat([part for part in parts if part.height] or parts[:1])
     capital = pl.col("sentence").str.slice(0, 1).str.to_uppercase() + pl.col("sentence").str.slice(1)
     return both.with_columns(sentence=capital).group_by("id", maintain_order=True).agg(facts=pl.col("sentence"))
@@ -53,10 +50,10 @@ def _of_attributes(kb: KnowledgeBase, domain: str) -> pl.DataFrame:
     for number, attribute in enumerate(shown):
         known = frame.select(pl.col("id").cast(pl.Int64), names=pl.col(f"c{number}")).drop_nulls()
         if attribute.type == "BOOLEAN":
-            yes, no = (pl.lit(of_flag(domain, attribute, value=value)) for value in (True, False))
+            yes, no = (pl.lit(facts.of_flag(domain, attribute, value=value)) for value in (True, False))
             sentence = pl.when(pl.col("names")).then(yes).otherwise(no)
         else:
-            fact = of_attribute(domain, attribute, years=_are_years(known["names"]))
+            fact = facts.of_attribute(domain, attribute, years=_are_years(known["names"]))
             sentence = _filled(fact.one, pl.col("names"))
         parts.append(known.select("id", sentence=sentence))
     return pl.concat(parts).cast(dict(_SENTENCES))  # type: ignore[arg-type] # names and types
@@ -86,14 +83,14 @@ def _as_text(attribute: Attribute) -> str:
 
 
 def _filled(pattern: str, names: pl.Expr) -> pl.Expr:
-    before, _, after = pattern.partition(NAMES)
+    before, _, after = pattern.partition(facts.NAMES)
     return pl.lit(before) + names + pl.lit(after)
 
 
-def _of_groups(kb: KnowledgeBase, found: Categories) -> pl.DataFrame:
+def _of_groups(kb: KnowledgeBase, categories: Categories) -> pl.DataFrame:
     """Return a sentence for each node and each family by nodes that has categories."""
-    groups = found.groups
-    used = set(found.by_family())
+    groups = categories.groups
+    used = set(categories.by_family())
     if groups is None or not len(groups.values):
         return pl.DataFrame(schema=_SENTENCES)
     sizes = np.diff(groups.matrix.indptr)
@@ -131,8 +128,6 @@ def _names(kb: KnowledgeBase, values: np.ndarray) -> pl.DataFrame:
         "SELECT n.id::BIGINT AS value, trim(n.name) AS name FROM nodes n JOIN kbkit_wanted w USING (id)"
         " WHERE trim(coalesce(n.name, '')) <> '' AND NOT (n.name = n.key AND regexp_full_match(n.name, $code))"
     )
-    from kbkit.benchmarks.quest.categories import CODE
-
     return kb.tables.lookup(sql, {"code": CODE.pattern}, {"kbkit_wanted": wanted})
 
 
