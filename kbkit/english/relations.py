@@ -31,8 +31,7 @@ class Link:
     @cached_property
     def verb(self) -> VerbPhrase | None:
         """The verb phrase with this subject: that of the recipe, or one from the label; None if none reads well."""
-        given = dict(self.relation.phrases).get(self.subject)
-        if given is not None:
+        if given := self.relation.phrase(self.subject, of_head=self.of_head):
             return VerbPhrase(given)
         pairs = {(signature.head, signature.tail) for signature in self.relation.signatures}
         both = {(self.subject, self.other), (self.other, self.subject)}
@@ -42,8 +41,6 @@ class Link:
         active = verb_phrase(self.label)
         if self.of_head or self.relation.symmetric:
             return active
-        if self.relation.inverse:
-            return VerbPhrase(self.relation.inverse)
         return active and active.inverse()
 
     def clause(self, thing: str, *, is_named: bool, is_negated: bool = False) -> Clause | None:

@@ -65,7 +65,7 @@ def qualified(one: Predicate, qualifier: Qualifier, schema: Schema, *, person: b
 
 def _since(one: Predicate, qualifier: Qualifier, schema: Schema) -> Wording | None:
     """Return questions for when a relation began, ended or held, from its verb."""
-    phrase = dict(schema.relation(one.relation).phrases).get(one.type) or getattr(
+    phrase = schema.relation(one.relation).phrase(one.type, of_head=True) or getattr(
         verb_phrase(one.label), "singular", ""
     )
     if not phrase or "{}" in phrase or qualifier.kind != "date":
@@ -192,11 +192,11 @@ def _of_relation(one: Predicate, schema: Schema, *, person: bool) -> Wording | N
     entry = _entry("forward" if forward else "inverse", one, person=person)
     if entry:
         return _of_noun(one, entry, person=person)
-    own = dict(relation.phrases).get(one.type, "") or ("" if forward else relation.inverse)
+    own = relation.phrase(one.type, of_head=forward)
     verb = own or (getattr(verb_phrase(one.label), "singular", "") if forward else "")
     if verb:
         return _object_question(one, verb)
-    return _subject_question(one, dict(relation.phrases).get(one.target, ""))
+    return _subject_question(one, relation.phrase(one.target, of_head=not forward))
 
 
 def _linked(one: Predicate) -> Wording:

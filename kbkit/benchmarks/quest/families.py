@@ -145,21 +145,20 @@ def _relations(kb: KnowledgeBase, domain: str) -> Iterator[Family]:
         if not any(domain in (s.head, s.tail) for s in relation.signatures):
             continue
         label = " ".join((relation.label or relation.name.replace("_", " ")).split())
-        own = dict(relation.phrases).get(domain, "")
-        either = "" if own else categories.of_either(domain, label)
+        as_head, as_tail = (relation.phrase(domain, of_head=of_head) for of_head in (True, False))
+        either = "" if as_head or as_tail else categories.of_either(domain, label)
         mutual = _mutual(kb, relation)
         for signature in relation.signatures:
             if signature.head == domain:
                 ends = "both" if categories.of_either(domain, label) else "heads"
                 path = _path(kb, relation, signature.tail, domain, ends)
-                yield _family(kb, path, domain, signature.tail, own or label, either)
+                yield _family(kb, path, domain, signature.tail, as_head or label, either)
             # With the same pairs in both directions there is one family, worded as for heads.
             twice = mutual or bool(categories.of_either(domain, label))
             if signature.tail == domain and (not twice or not _runs(relation, domain, signature.head)):
                 path = _path(kb, relation, signature.head, domain, "tails")
-                inverse = own or relation.inverse
-                if inverse or either:
-                    yield _family(kb, path, domain, signature.head, inverse or label, either)
+                if as_tail or either:
+                    yield _family(kb, path, domain, signature.head, as_tail or label, either)
                 else:
                     pattern, fact = categories.of_tail(domain, label), facts.of_tail(domain, label)
                     yield Family(path, pattern, None, signature.head, fact, kb.schema.type(signature.head).article)
