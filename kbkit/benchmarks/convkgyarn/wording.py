@@ -11,6 +11,8 @@ from kbkit.benchmarks.convkgyarn.predicates import Predicate, Qualifier
 from kbkit.benchmarks.convkgyarn.values import is_mutual
 from kbkit.english.frames import frame_file
 from kbkit.english.questions import Core, base_form, is_past_form
+from kbkit.english.readable import label_problem
+from kbkit.english.relations import Link
 from kbkit.english.types import THING, type_noun
 from kbkit.english.verbs import VerbPhrase, of_noun, verb_phrase
 from kbkit.english.words import PREPOSITIONS, inflections, is_participle, is_plural, plural, spoken, with_article
@@ -40,7 +42,18 @@ def wording(one: Predicate, schema: Schema, *, person: bool) -> Wording | None:
     """Return the wording of a predicate; ``person``: its subjects are people. None if no wording reads well."""
     if one.origin in ("forward", "backward"):
         return _of_relation(one, schema, person=person)
-    return _of_noun(one, _entry("ask", one, person=person), person=person)
+    entry = _entry("ask", one, person=person)
+    return None if entry is None and label_problem(one.label) else _of_noun(one, entry, person=person)
+
+
+def problem(one: Predicate, schema: Schema) -> str:
+    """Return what is wrong with the label of a predicate that cannot be worded; "" if it is the predicate itself."""
+    if one.origin in ("forward", "backward"):
+        link = Link(schema.relation(one.relation), one.type, one.target, of_head=one.origin == "forward")
+        found = link.problem
+    else:
+        found = label_problem(one.label)
+    return f"a label that cannot be worded ({found})" if found else ""
 
 
 def qualified(one: Predicate, qualifier: Qualifier, schema: Schema, *, person: bool) -> Wording | None:
@@ -192,6 +205,8 @@ def _of_relation(one: Predicate, schema: Schema, *, person: bool) -> Wording | N
     entry = _entry("forward" if forward else "inverse", one, person=person)
     if entry:
         return _of_noun(one, entry, person=person)
+    if Link(relation, one.type, one.target, of_head=forward).problem:
+        return None
     own = relation.phrase(one.type, of_head=forward)
     verb = own or (getattr(verb_phrase(one.label), "singular", "") if forward else "")
     if verb:

@@ -11,6 +11,7 @@ import numpy as np
 from kbkit import english
 from kbkit.benchmarks.ska.tables.columns import CATEGORY, CODE, DATE, NAME, NUMBER, YEAR, Column
 from kbkit.benchmarks.ska.tables.data import TableData
+from kbkit.english.askable import is_technical
 from kbkit.english.frames import frame_file, pool
 from kbkit.english.names import written_name
 
@@ -104,6 +105,8 @@ def lookup(column: Column, key: str, rng: np.random.Generator) -> str:
 def can_ask(column: Column) -> bool:
     """Return whether *the NOUN of X* reads well for a column."""
     if not column.noun or column.by or column.kind not in (NAME, CATEGORY, NUMBER, YEAR, DATE, CODE):
+        return False
+    if is_technical(column.noun):
         return False
     last = column.noun.rpartition(" ")[2]
     return not english.is_participle(last) or last in _NOUNS
