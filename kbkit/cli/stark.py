@@ -12,6 +12,7 @@ from kbkit.cli import stark_people, stark_runs
 from kbkit.cli.commands import add, group
 from kbkit.cli.models import Budget, Llm, Price, Prompts, Workers, opened, stages
 from kbkit.cli.options import DatasetOutput, Kb, Restart, Sampling, Seed, counted
+from kbkit.english.relations import left_out
 from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
@@ -213,6 +214,7 @@ def _report(made: NewDataset) -> Sequence[str]:
             f"{report['repeating_phrases']:,} phrases are names of neighbours: these texts repeat a relation, so that"
             " graph search alone can answer their queries"
         )
+    lines += left_out(report.get("unworded", {}))
     if report["golds_verified"] is not None:
         lines.append(f"Gold answers accepted: {report['golds_verified']:.1%}")
     lines += [f"Dropped: {count:,}, {reason}" for reason, count in report["dropped"].items()]

@@ -151,7 +151,7 @@ def test_a_relation_takes_its_phrases_from_the_recipe(tmp_path: Path) -> None:
         file.write(
             '\n[types.gene]\narticle = "the"\n'
             '[relations.target]\nphrases = { drug = "targets", gene = "is targeted by" }\n'
-            '[relations.likes]\ninverse = "is a favourite of"\n'
+            '[relations.likes]\nphrases = { tail = "is a favourite of" }\n'
         )
     data = tmp_path / "data"
     data.mkdir()
