@@ -22,6 +22,7 @@ from kbkit.errors import BadInputError, KbError, UnknownNameError
 from kbkit.ingestion.generate import generate
 from kbkit.kb import KnowledgeBase
 from kbkit.stores.sparql_text import parameters as named_in_sparql
+from tests.examples import some
 from tests.generate import template_queries
 from tests.wording import Wording
 
@@ -86,7 +87,7 @@ def query_values(query: queries.Query, bound: dict[str, str]) -> dict[str, str]:
 # -- every template of STaRK ------------------------------------------------------------------------------------------
 
 
-@stark
+@pytest.mark.parametrize("template", some(STARK, 2), ids=lambda t: t.id)
 def test_engines_agree(shapes: dict[str, KnowledgeBase], template: Template) -> None:
     kb = shapes[template.id.split("/")[0]]
     rows = groundings(kb, template)

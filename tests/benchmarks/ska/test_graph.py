@@ -24,17 +24,22 @@ from kbkit.benchmarks.stark.settings import StarkSettings
 from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
 
-SEED, KG, TEXT = 5, 30, 15
+SEED, KG, TEXT = 5, 24, 8
+NOISE = 500  # units of an instance; the default is eight times as many
 
 
 @pytest.fixture(scope="module")
 def kg(world: KnowledgeBase) -> list[Instance]:
-    return graph.make(world, KG, SEED)
+    made = graph.make(world, KG, SEED, noise_units=NOISE)
+    assert len(made) == KG
+    return made
 
 
 @pytest.fixture(scope="module")
 def text(world: KnowledgeBase) -> list[Instance]:
-    return graph.make(world, TEXT, SEED, text=True)
+    made = graph.make(world, TEXT, SEED, text=True, noise_units=NOISE)
+    assert len(made) == TEXT
+    return made
 
 
 @pytest.fixture(scope="module")
@@ -170,11 +175,9 @@ def test_values_and_texts_are_those_of_the_kb(world: KnowledgeBase, both: list[I
 
 
 def test_shapes(kg: list[Instance], text: list[Instance]) -> None:
-    assert len(kg) == KG
-    assert len(text) == TEXT
     for one in kg:
         assert {unit.kind for unit in one.units} == {TRIPLE}
-        assert 1_500 < len(one.noise) <= graph.NOISE_UNITS  # the subgraph of some topics is smaller
+        assert len(one.noise) == NOISE
     for one in text:
         assert sum(unit.kind == TRIPLE for unit in one.units) >= 200
         assert {unit.kind for unit in one.positive} == {TRIPLE, PASSAGE}
@@ -238,7 +241,7 @@ def test_noise_is_in_random_order(kg: list[Instance]) -> None:
 
 def test_same_seed_same_bytes(world_kb: Path, text: list[Instance], tmp_path: Path) -> None:
     with kbkit.open(world_kb) as kb:
-        again = graph.make(kb, TEXT, SEED, text=True)
+        again = graph.make(kb, TEXT, SEED, text=True, noise_units=NOISE)
     assert instances.write(tmp_path, again).read_bytes() == instances.write(tmp_path, text).read_bytes()
     assert instances.read(tmp_path) == text
 
@@ -246,6 +249,8 @@ def test_same_seed_same_bytes(world_kb: Path, text: list[Instance], tmp_path: Pa
 def test_noise_has_the_size_asked_for(world: KnowledgeBase) -> None:
     [one] = graph.make(world, 1, noise_units=50)
     assert len(one.noise) == 50
+    [one] = graph.make(world, 1)
+    assert 1_500 < len(one.noise) <= graph.NOISE_UNITS  # the subgraph of some topics is smaller
 
 
 def test_questions_of_generated_datasets(world: KnowledgeBase, tmp_path: Path) -> None:
@@ -253,11 +258,11 @@ def test_questions_of_generated_datasets(world: KnowledgeBase, tmp_path: Path) -
     make_quest(world, tmp_path / "quest", QuestSettings(("country",), 14, scale=True))
     files = (tmp_path / "stark", tmp_path / "quest" / QUERIES)
     left_out: Counter[str] = Counter()
-    made = graph.make(world, 40, files=files, left_out=left_out)
+    made = graph.make(world, 40, files=files, left_out=left_out, noise_units=20)
     assert {one.provenance.dataset for one in made} == {"stark", "quest"}
     assert left_out["it needs texts"]
     assert len(made) + left_out.total() == 25 + sum(1 for _ in (tmp_path / "quest" / QUERIES).open())
-    with_text = graph.make(world, 40, text=True, files=files)
+    with_text = graph.make(world, 40, text=True, files=files, noise_units=20)
     assert {one.provenance.dataset for one in with_text} == {"stark"}
 
 
@@ -277,7 +282,7 @@ def test_a_kb_without_texts(tmp_path: Path) -> None:
 
 def test_positive_units_that_exceed_the_limit(world: KnowledgeBase) -> None:
     left_out: Counter[str] = Counter()
-    made = graph.make(world, 5, max_positive=3, left_out=left_out)
+    made = graph.make(world, 5, max_positive=3, left_out=left_out, noise_units=20)
     assert max(len(one.positive) for one in made) <= 3
     assert left_out["more than 3 positive units"]
     with pytest.raises(KbError, match=r"None of the \d+ questions .* more than 0 positive units"):
