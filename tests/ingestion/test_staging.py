@@ -26,6 +26,7 @@ from kbkit.schema import Schema, quote
 from kbkit.stores import adjacency, table_build, tables
 from tests.examples import examples
 from tests.kbs import mentions
+from tests.loops import each
 from tests.wording import Wording
 
 FEW = examples(8)
@@ -329,7 +330,7 @@ def test_an_attribute_gets_the_narrowest_type_of_all_its_values() -> None:
     staged = Staged(nodes, [])
     [node_type] = staged.schema.node_types
     kinds = {attribute.name: attribute.type for attribute in node_type.attributes}
-    for name, (source, kind, values) in zip(columns, NARROWEST, strict=True):
+    for name, (source, kind, values) in each(zip(columns, NARROWEST, strict=True)):
         found = [row[0] for row in staged.rows(f"SELECT {name} FROM kb_nodes ORDER BY id")]
         assert (kinds[name], found[: len(source)]) == (kind, values), source
 

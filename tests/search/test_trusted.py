@@ -24,6 +24,7 @@ from kbkit.search.weak import Threshold, random_queries
 from kbkit.stores.text_query import parse, superlative
 from tests.conftest import Run
 from tests.examples import some
+from tests.loops import each
 from tests.places import TESTS
 
 MODES = ("bm25", "dense", "multivector", "hybrid", "relational")
@@ -192,7 +193,7 @@ def test_odd_names(odd: KnowledgeBase, mode: str, query: str, keys: set[str]) ->
 def test_a_stem_is_not_a_name(world: KnowledgeBase, odd: KnowledgeBase, mode: str) -> None:
     for kb in (world, odd):
         why = kb.search("used", k=20, mode=mode, explain=True)["why"].to_list()
-        assert not any("named by the query" in lines for lines in why)
+        assert not any("named by the query" in lines for lines in each(why))
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -220,7 +221,7 @@ def test_another_number_is_another_name(odd: KnowledgeBase) -> None:
 def test_fields_without_names_do_not_rank_names_first(odd: KnowledgeBase) -> None:
     [field] = odd.schema.text_fields
     frame = odd.search("storm", mode="bm25", fields=[field.name], explain=True)
-    assert not any("named by the query" in lines for lines in frame["why"].to_list())
+    assert not any("named by the query" in lines for lines in each(frame["why"].to_list()))
 
 
 def test_a_name_that_is_first_anyway_keeps_its_score(world: KnowledgeBase) -> None:

@@ -16,6 +16,7 @@ import kbkit
 from kbkit.benchmarks.quest.draft import default_domains
 from kbkit.benchmarks.quest.make import QuestSettings, make
 from kbkit.kb import KnowledgeBase
+from tests.loops import each
 
 PARTS = """WITH RECURSIVE below(top, sea) AS (SELECT id, id FROM sea UNION SELECT b.top, p.head FROM below b
 JOIN part_of p ON p.tail = b.sea) """
@@ -161,7 +162,7 @@ def test_documents_show_every_answer(made: tuple[KnowledgeBase, Path]) -> None:
     _, folder = made
     texts = {row["title"]: row["text"] for row in rows(folder / "documents.jsonl")}
     names = {row["phrase"]: row["name"] for row in rows(folder / "stages" / "1_categories.jsonl")[1:]}
-    for row in rows(folder / "queries.jsonl"):
+    for row in each(rows(folder / "queries.jsonl")):
         ratings = row["metadata"]["evidence_ratings"]
         assert {evidence for found in ratings.values() for evidence in found} == {"complete"}
         if row["metadata"]["template"] in ("_", "_ that are also _", "_ that are also both _ and _"):

@@ -30,6 +30,7 @@ from kbkit.llm.cache import Cache
 from kbkit.llm.calls import Calls
 from kbkit.llm.openai_compatible import OpenAIModel
 from tests.llm_server import Seen, Server, by
+from tests.loops import each
 
 HEADER = ["Player", "Club", "Position", "Goals", "Debut year", "Trained by", "Title"]
 NAMES = ["Ann Roe", "Bob Poe", "Cid Moe", "Dan Loe", "Eve Koe", "Flo Joe", "Gus Hoe", "Hal Goe", "Ida Foe", "Jon Doe"]
@@ -123,7 +124,7 @@ def test_rows_keep_the_order_of_the_table_and_synthesized_ones_are_spread(by_row
 
 def test_no_synthesized_row_meets_the_condition(by_rows: list[Instance]) -> None:
     with Solver() as solver:
-        for one in [one for one in by_rows if one.title == "Players"]:
+        for one in each([one for one in by_rows if one.title == "Players"]):
             rows = [unit for unit in one.noise if unit.synthesized]
             bare = replace(one, noise=[u for u in one.noise if not u.synthesized])
             assert all(safe(bare, [unit.content for unit in rows], solver))
