@@ -29,7 +29,7 @@ from tests.kbs import mentions
 from tests.loops import each
 from tests.wording import Wording
 
-FEW = examples(8)
+FEW = examples(5)
 
 # What DuckDB's trim takes off: the space separators of Unicode.
 BLANKS = "".join(map(chr, (0x20, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000)))
@@ -251,7 +251,7 @@ def test_a_symmetric_relation_is_stored_both_ways_with_its_attributes_and_loops_
     assert (near.symmetric, near.edges, near.pairs) == (True, 5, 3)
 
 
-@examples(6)
+@FEW
 @given(graphs(), st.lists(st.tuples(st.sampled_from(["head", "tail"]), TEXT), min_size=1, max_size=8))
 def test_edges_to_unknown_nodes_are_refused_or_left_out_and_counted(
     graph: tuple[list[dict[str, Any]], list[dict[str, Any]]], broken: list[tuple[str, str]]

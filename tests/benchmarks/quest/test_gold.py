@@ -18,6 +18,7 @@ from kbkit.benchmarks.quest.make import QuestSettings, make
 from kbkit.kb import KnowledgeBase
 from tests.loops import each
 
+COUNT, AUGMENTED = 140, 40
 PARTS = """WITH RECURSIVE below(top, sea) AS (SELECT id, id FROM sea UNION SELECT b.top, p.head FROM below b
 JOIN part_of p ON p.tail = b.sea) """
 """Each sea with all seas within it, itself included."""
@@ -107,9 +108,9 @@ def made_films(films: KnowledgeBase, tmp_path_factory: pytest.TempPathFactory) -
 
 
 def complete(kb: KnowledgeBase, folder: Path) -> Path:
-    """Make 350 queries with the defaults of the command."""
-    settings = QuestSettings(default_domains(kb), count=350, seed=1, scale=True, augmented=100)
-    assert len(make(kb, folder / "made", settings).records) == 350
+    """Make queries with the defaults of the command."""
+    settings = QuestSettings(default_domains(kb), count=COUNT, seed=1, scale=True, augmented=AUGMENTED)
+    assert len(make(kb, folder / "made", settings).records) == COUNT
     return folder / "made"
 
 
@@ -146,10 +147,10 @@ def test_gold_answers_by_sql(made: tuple[KnowledgeBase, Path]) -> None:
         assert {ids[titles[title]] for title in row["docs"]} == expected, row["query"]
         assert 2 <= len(expected) <= 20
         checked += 1
-    assert checked == 350
+    assert checked == COUNT
     used = {part["phrase"] for row in rows(folder / "queries.jsonl") for part in row["categories"]}
     augmented = rows(folder / "augmented.jsonl")
-    assert len(augmented) == 100
+    assert len(augmented) == AUGMENTED
     lowered = {phrase[0].upper() + phrase[1:]: part for phrase, part in by_phrase.items()}
     for row in augmented:
         part = lowered[row["query"]]
