@@ -74,7 +74,7 @@ def test_queries_on_world(world: KnowledgeBase) -> None:
     assert_reached(figures(world, "world"), reached)
 
 
-def test_queries_on_imdb(shared_data: Path, tmp_path: Path) -> None:
+def test_queries_on_imdb(imdb_kb: Path) -> None:
     reached = {
         "bm25": (18, 18),
         "dense": (18, 18),
@@ -82,7 +82,7 @@ def test_queries_on_imdb(shared_data: Path, tmp_path: Path) -> None:
         "hybrid": (18, 18),
         "relational": (18, 18),
     }
-    with kbkit.ingest("imdb", shared_data / "imdb", out=tmp_path / "imdb.kb") as kb:
+    with kbkit.open(imdb_kb) as kb:
         assert_reached(figures(kb, "imdb"), reached)
 
 

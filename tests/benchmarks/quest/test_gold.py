@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -92,9 +93,9 @@ def rows(path: Path) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def films(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
-    source = shared_data / "imdb"
-    return kbkit.ingest("imdb", source, out=tmp_path_factory.mktemp("imdb") / "imdb.kb")
+def films(imdb_kb: Path) -> Iterator[KnowledgeBase]:
+    with kbkit.open(imdb_kb) as kb:
+        yield kb
 
 
 @pytest.fixture(scope="module")
