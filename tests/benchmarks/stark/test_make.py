@@ -43,6 +43,7 @@ from kbkit.llm.models import open_models
 from kbkit.measures.files import read_gold
 from kbkit.schema import Role, quote
 from tests.conftest import Run
+from tests.examples import some
 from tests.kbs import source
 from tests.llm_server import Seen, Server, by
 from tests.loops import each
@@ -216,7 +217,7 @@ def test_output_depends_only_on_the_seed(made: Output, world: KnowledgeBase, tmp
     assert not {r["query"] for r in other.records} <= {r["query"] for r in made.records}
 
 
-@pytest.mark.parametrize("left", [2, 7])
+@pytest.mark.parametrize("left", some([2, 7], 2))
 def test_an_interrupted_run_continues(made: Output, world: KnowledgeBase, tmp_path: Path, left: int) -> None:
 
     def stop(stage: str, done: int, total: int) -> None:
