@@ -20,7 +20,6 @@ from kbkit.kb import KnowledgeBase
 from kbkit.measures.files import read_run
 from tests.conftest import Done, Run
 from tests.console import one_line, records, rows
-from tests.loops import each
 from tests.wording import Wording
 
 MODES = ("bm25", "dense", "multivector", "hybrid", "relational")
@@ -170,7 +169,7 @@ SEARCH_ERRORS: list[tuple[list[object], list[str]]] = [
 @pytest.mark.parametrize(("arguments", "facts"), SEARCH_ERRORS, ids=[" ".join(map(str, a)) for a, _ in SEARCH_ERRORS])
 def test_search_errors(here: Here, world_kb: Path, arguments: list[object], facts: list[str], wording: Wording) -> None:
     message = one_line(here("search", world_kb, *arguments))
-    assert [fact for fact in each(facts) if fact not in message] == []
+    assert [fact for fact in facts if fact not in message] == []
     wording(message, "cli")
 
 

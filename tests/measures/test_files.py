@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.measures import files
 from kbkit.measures.files import Gold, kind, read_bindings, read_gold, read_queries, read_run, write_gold, write_run
-from tests.loops import each
 from tests.wording import Wording
 
 RUN = {"query": pl.String, "node": pl.String, "score": pl.Float64}
@@ -88,7 +87,7 @@ def test_trec_run_of_another_system(write: Write) -> None:
 )
 def test_bad_runs(write: Write, text: str, facts: list[str], wording: Wording) -> None:
     message = problem(read_run, write("r.trec", text))
-    assert [fact for fact in each(facts) if fact not in message] == []
+    assert [fact for fact in facts if fact not in message] == []
     wording(message)
 
 
@@ -118,7 +117,7 @@ def test_qrels(write: Write, ending: str) -> None:
 )
 def test_bad_qrels(write: Write, text: str, facts: list[str], wording: Wording) -> None:
     message = problem(read_gold, write("g.qrels", text))
-    assert [fact for fact in each(facts) if fact not in message] == []
+    assert [fact for fact in facts if fact not in message] == []
     wording(message)
 
 
@@ -305,7 +304,7 @@ GOOD = '{"query": "1", "nodes": ["a"], "answers": ["a"]}\n'
 )
 def test_bad_runs_in_json(write: Write, line: str, facts: list[str], wording: Wording) -> None:
     message = problem(read_run, write("r.jsonl", GOOD + line + "\n"))
-    assert [fact for fact in each(facts) if fact not in message] == []
+    assert [fact for fact in facts if fact not in message] == []
     wording(message)
 
 
@@ -335,7 +334,7 @@ def test_bad_runs_in_json(write: Write, line: str, facts: list[str], wording: Wo
 )
 def test_bad_gold_in_json(write: Write, line: str, facts: list[str], wording: Wording) -> None:
     message = problem(read_gold, write("g.jsonl", GOOD + line + "\n"))
-    assert [fact for fact in each(facts) if fact not in message] == []
+    assert [fact for fact in facts if fact not in message] == []
     wording(message)
 
 
@@ -510,7 +509,7 @@ def test_bad_splits_of_stark(stark: Path, write: Write, wording: Wording) -> Non
 )
 def test_bad_tables_of_stark(write: Write, text: str, facts: list[str], wording: Wording) -> None:
     message = problem(read_gold, write("t.csv", text))
-    assert [fact for fact in each(facts) if fact not in message] == []
+    assert [fact for fact in facts if fact not in message] == []
     wording(message)
 
 
@@ -564,7 +563,7 @@ def test_results_of_sparql(write: Write) -> None:
 )
 def test_bad_results_of_sparql(write: Write, text: str, facts: list[str], wording: Wording) -> None:
     message = problem(read_bindings, write("r.json", text))
-    assert [fact for fact in each(facts) if fact not in message] == []
+    assert [fact for fact in facts if fact not in message] == []
     wording(message)
 
 
