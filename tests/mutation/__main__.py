@@ -37,7 +37,7 @@ class Trial:
                 shutil.copyfile(root / name, target)
 
     def tests_of(self, module: str) -> list[str]:
-        """Return the test files of a module's room, first those that name the module."""
+        """Return the test files of a module's room, first those that name the module or its folder."""
         folder = self._folder / "tests" / Path(module).parent.relative_to("kbkit")
         while not folder.is_dir():
             folder = folder.parent
@@ -46,7 +46,14 @@ class Trial:
         package, _, name = dotted.rpartition(".")
         known = (dotted, f"from {package} import {name}")
         text = {file: file.read_text(encoding="utf-8") for file in files}
-        files.sort(key=lambda file: (not any(one in text[file] for one in known), package not in text[file]))
+        names = {name, package.rpartition(".")[2]}
+        files.sort(
+            key=lambda file: (
+                not any(one in text[file] for one in known),
+                file.stem.removeprefix("test_") not in names,
+                package not in text[file],
+            )
+        )
         return [file.relative_to(self._folder).as_posix() for file in files]
 
     def notices(self, mutant: Mutant) -> str:
