@@ -15,7 +15,8 @@ import pytest
 
 import kbkit
 from kbkit.benchmarks.quest.draft import default_domains
-from kbkit.benchmarks.quest.make import QuestSettings, make
+from kbkit.benchmarks.quest.make import make
+from kbkit.benchmarks.quest.settings import QuestSettings
 from kbkit.kb import KnowledgeBase
 from tests.loops import each
 

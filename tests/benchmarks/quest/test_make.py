@@ -22,9 +22,10 @@ from kbkit.benchmarks.quest.categories import build
 from kbkit.benchmarks.quest.dataset import Dataset
 from kbkit.benchmarks.quest.grammar import grammar
 from kbkit.benchmarks.quest.label import Labelling, by_matching
-from kbkit.benchmarks.quest.make import QuestSettings, make
+from kbkit.benchmarks.quest.make import make
 from kbkit.benchmarks.quest.paraphrase import parse_query
 from kbkit.benchmarks.quest.records import split_of
+from kbkit.benchmarks.quest.settings import QuestSettings
 from kbkit.benchmarks.quest.shown import Condition, Reader
 from kbkit.errors import KbError, LockedError, UnknownNameError
 from kbkit.kb import KnowledgeBase
@@ -251,7 +252,7 @@ def test_every_category_of_a_query_matters(world: KnowledgeBase) -> None:
 
 def test_too_few_queries_name_the_constraint(world: KnowledgeBase, tmp_path: Path) -> None:
     with pytest.raises(KbError) as error:
-        make(world, tmp_path / "out", QuestSettings(("river",), count=70))
+        make(world, tmp_path / "out", QuestSettings(("river",), count=70, scale=False))
     assert "river, '_ that are also _': " in error.value.message
     assert "of 10 possible, intersection_sides_over=50 binds (without it" in error.value.message
     assert "scale_constraints" in error.value.hint
@@ -274,7 +275,7 @@ def test_the_limit_of_the_sampler_is_reported(world: KnowledgeBase) -> None:
 def test_replace_removes_nothing_before_queries_are_drawn(world: KnowledgeBase, made: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     shutil.copytree(made, out)
-    for settings in (QuestSettings(("river",), count=70), QuestSettings(("land",))):
+    for settings in (QuestSettings(("river",), count=70, scale=False), QuestSettings(("land",))):
         with pytest.raises(KbError):
             make(world, out, settings, replace=True)
         assert content(out) == content(made)

@@ -13,8 +13,8 @@ import pytest
 import kbkit
 from kbkit.benchmarks.dataset import QUERIES
 from kbkit.benchmarks.evidence import leaks
-from kbkit.benchmarks.quest.draft import QuestSettings
 from kbkit.benchmarks.quest.make import make as make_quest
+from kbkit.benchmarks.quest.settings import QuestSettings
 from kbkit.benchmarks.requirements.settings import StarkSettings
 from kbkit.benchmarks.ska import instances, statements
 from kbkit.benchmarks.ska.graphs import make as graph

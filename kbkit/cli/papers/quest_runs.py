@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.cli.models import Budget, Llm, Price, Prompts, Workers
+from kbkit.cli.models import NO_MODELS, ModelOptions
 from kbkit.cli.options import Format, Kb, Output, note
+from kbkit.cli.papers.arguments import QuestDataset, QuestSplit
 from kbkit.cli.tables import Table, check_table, write_tables
 from kbkit.errors import KbError, Option
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase
     from kbkit.llm.calls import Calls
 
-Data = Annotated[Path, typer.Argument(metavar="DATASET", help="Folder with train.jsonl, val.jsonl and test.jsonl.")]
-Split = Annotated[str, typer.Option("--split", metavar="NAME", help="Split of the dataset: train, val or test.")]
 Modes = Annotated[
     list[str] | None,
     typer.Option(
@@ -49,11 +48,11 @@ BY_SYSTEM = (5, 6)
 def run(
     context: typer.Context,
     kb: Kb,
-    dataset: Data,
+    dataset: QuestDataset,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FOLDER", help="Output folder, with one file per run.")
     ],
-    split: Split = "test",
+    split: QuestSplit = "test",
     mode: Modes = None,
     k: Annotated[int, typer.Option("-k", metavar="N", help="Number of results per query.")] = 100,
     classifier: Annotated[
@@ -65,11 +64,7 @@ def run(
     parsed: Annotated[
         bool, typer.Option("--parsed/--no-parsed", help="Also parse queries into expressions and evaluate them.")
     ] = True,
-    llm: Llm = None,
-    budget: Budget = None,
-    price: Price = None,
-    prompt: Prompts = None,
-    workers: Workers = 8,
+    models: ModelOptions = NO_MODELS,
     empty_precision: EmptyPrecision = "zero",
     table: Table = None,
     format: Format = None,
@@ -81,7 +76,6 @@ def run(
     from kbkit.benchmarks.quest import evaluate as bench
     from kbkit.benchmarks.quest import runs
     from kbkit.benchmarks.quest.dataset import Dataset
-    from kbkit.cli.models import opened as calls_of
     from kbkit.kb import KnowledgeBase
     from kbkit.measures.sets import check_empty
 
@@ -91,7 +85,7 @@ def run(
     bench.check_retrievers(retrievers)
     opened = Dataset.open(dataset)
     with KnowledgeBase(kb) as base:
-        with calls_of(context, base, llm, budget, price, prompt, workers) as calls:
+        with models.opened(context, base) as calls:
             bench.check_classifier(classifier, opened, split, calls)
             setup = bench.Bench.of(base, opened, k)
             part = setup.part(split)
@@ -145,13 +139,13 @@ def _parsed(context: typer.Context, setup: Bench, part: Part, calls: Calls | Non
 
 def evaluate(
     context: typer.Context,
-    dataset: Data,
+    dataset: QuestDataset,
     run: Annotated[list[Path], typer.Argument(metavar="RUN", help="Ranked runs or predicted sets.")],
     kb: Annotated[
         Path | None,
         typer.Option("--kb", metavar="KB", help="KB of the dataset, for Table 6 and for runs with node keys."),
     ] = None,
-    split: Split = "test",
+    split: QuestSplit = "test",
     empty_precision: EmptyPrecision = "zero",
     table: Table = None,
     format: Format = None,
