@@ -216,13 +216,22 @@ def snapshot(kb: KnowledgeBase) -> dict[str, Any]:
     """Return the identity of a KB's data: name, generation, its creation time, and a hash of the sources."""
     manifest = kb.manifest
     sources = sorted((str(source.get("name")), str(source.get("sha256"))) for source in manifest.sources)
-    digest = hashlib.sha256(json.dumps(sources).encode()).hexdigest()
     return {
         "name": kb.schema.name,
         "generation": manifest.generation,
         "created": manifest.created,
-        "sources": digest,
+        "sources": digest(sources),
     }
+
+
+def kb_settings(kb: KnowledgeBase) -> dict[str, Any]:
+    """Return the version of kbkit and the data that answers from a KB depend on."""
+    return {"made_by": origin(kb)["made_by"], "kb": snapshot(kb)}
+
+
+def digest(value: Any) -> str:
+    """Return a hash of JSON data."""
+    return hashlib.sha256(json.dumps(value).encode()).hexdigest()
 
 
 def generation(kb: KnowledgeBase) -> dict[str, Any]:
