@@ -184,6 +184,15 @@ def run_file(folder: Path, name: str) -> Path:
     return folder / f"{stem}.jsonl"
 
 
+PREDICTIONS = "predictions"
+"""The folder of runs beside files that are written from them for other programs."""
+
+
+def predictions_file(folder: Path, name: str) -> Path:
+    """Return the file of a system's run beside files for other programs in ``folder``."""
+    return run_file(folder / PREDICTIONS, name)
+
+
 def check_parent(path: Path) -> None:
     """Raise :class:`KbError` unless the folder of a run exists."""
     if not path.absolute().parent.is_dir():

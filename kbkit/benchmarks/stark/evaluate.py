@@ -37,8 +37,6 @@ __all__ = ["Latency", "Result", "Runner", "Task", "questions", "read", "remarks"
 
 MEASURES = {"Hit@1": "hit@1", "Hit@5": "hit@5", "R@20": "recall@20", "MRR": "mrr"}
 """Table 6's columns."""
-PREDICTIONS = "predictions"
-"""The folder of the runs, with costs, beside the files that are written for other programs."""
 TIMED = 100
 """Number of questions whose searches are timed."""
 BATCH = 200
@@ -178,12 +176,9 @@ class Runner:
     ) -> tuple[Result, list[Hits]]:
         """Return the run of a system and its rows."""
         with contextlib.ExitStack() as stack:
-            if self._folder is None:
-                folder = Path(stack.enter_context(TemporaryDirectory()))
-            else:
-                folder = self._folder / PREDICTIONS
-                runs.make_folder(folder)
-            path = runs.run_file(folder, system.name)
+            folder = self._folder or Path(stack.enter_context(TemporaryDirectory()))
+            path = runs.predictions_file(folder, system.name)
+            runs.make_folder(path.parent)
             settings = self._settings
             run = runs.run(
                 path, system, self.queries, FORM, settings, replace=self._replace, progress=progress, timing=timing
@@ -273,7 +268,7 @@ def read(path: Path) -> Result:
 
     An empty file is a run without hits if its predictions are beside it; otherwise it is invalid.
     """
-    predictions = path.parent / PREDICTIONS / f"{path.stem}.jsonl"
+    predictions = runs.predictions_file(path.parent, path.stem)
     latency = summary(CostFile(predictions).read()).latency
     if path.is_file() and not path.stat().st_size and predictions.is_file():
         return Result(str(path), pl.DataFrame(schema=RUN), latency)
