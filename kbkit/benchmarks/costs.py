@@ -106,11 +106,13 @@ class CostFile:
             return pl.DataFrame(schema=COSTS)
         content = self.path.read_bytes()
         complete = content[: content.rfind(b"\n") + 1]
+        if not complete:
+            return pl.DataFrame(schema=COSTS)
         try:
-            frame = pl.read_csv(complete, schema=COSTS) if complete else pl.DataFrame(schema=COSTS)
+            frame = pl.read_csv(complete, schema=COSTS)
         except pl.exceptions.PolarsError:
             raise BadInputError(f"{self.path} is not a file of costs", "Delete it; costs are then unknown") from None
-        return frame
+        return frame.with_columns(pl.col("id").fill_null(""))  # polars reads an empty text as null
 
     def repair(self) -> None:
         """Cut off a last line that a killed run left incomplete."""
