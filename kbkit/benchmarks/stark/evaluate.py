@@ -26,8 +26,8 @@ from kbkit.errors import BadInputError, Command, KbError, UnknownNameError
 from kbkit.measures import ranking, stark
 from kbkit.measures.files import read_run, write_run
 from kbkit.measures.frames import RUN, Gold
-from kbkit.questions.run import search
-from kbkit.search.run import Search, pairs
+from kbkit.search.hybrid import Search, pairs
+from kbkit.search.run import search
 from kbkit.search.settings import MODES, missing_stores
 
 if TYPE_CHECKING:
