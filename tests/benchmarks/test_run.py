@@ -277,6 +277,7 @@ def process(path: Path, what: str, workers: int) -> subprocess.Popen[str]:
     return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no such signal")
 def test_a_killed_process_loses_only_what_it_worked_on(tmp_path: Path, workers: int) -> None:
@@ -295,6 +296,7 @@ def test_a_killed_process_loses_only_what_it_worked_on(tmp_path: Path, workers: 
     assert {f"n{value}" for value in again.asked} == {item.id for item in NUMBERS} - known
 
 
+@pytest.mark.system
 def test_a_second_process_is_rejected_and_then_continues(tmp_path: Path, wording: Wording) -> None:
     path = tmp_path / "r.jsonl"
     first = process(path, "wait", 0)

@@ -629,6 +629,24 @@ def test_run_is_deterministic(here: Run, done: tuple[Done, Path], folder: Path, 
         assert (tmp_path / "again" / f"{name}.jsonl").read_bytes() == (done[1] / f"{name}.jsonl").read_bytes()
 
 
+def test_an_interrupted_run_continues(
+    here: Run, done: tuple[Done, Path], folder: Path, world_kb: Path, tmp_path: Path
+) -> None:
+    """The classifier is trained again for the queries that are left, and finds the same."""
+    runs_folder = shutil.copytree(done[1], tmp_path / "runs")
+    command = ("quest", "run", world_kb, folder, "-o", runs_folder, "-m", "bm25", "-m", "dense", "-f", "ndjson")
+    kept = {path: path.read_bytes() for path in sorted(runs_folder.rglob("*.jsonl"))}
+    assert len(kept) == 10
+    for path in (runs_folder / "predictions").glob("*.jsonl"):
+        path.write_bytes(kept[path][: len(kept[path]) // 2])
+    again = here(*command, "-k", 40)
+    assert (again.returncode, again.stdout) == (0, done[0].stdout), again.stderr
+    assert {path: path.read_bytes() for path in kept} == kept
+    other = here(*command, "-k", 30)
+    assert (other.returncode, "k was 40, now 30" in other.stderr) == (1, True)
+    assert here(*command, "-k", 30, "--no-parsed", "--replace").returncode == 0
+
+
 def test_runs_with_the_same_stem(here: Run, done: tuple[Done, Path], folder: Path) -> None:
     place = done[1].parent
     copy = done[1] / "copy"
@@ -644,7 +662,7 @@ def test_screen_output(here: Run, done: tuple[Done, Path], folder: Path) -> None
     one = here("-q", "quest", "eval", folder, *files, "--table", 5, "-f", "table").stdout.splitlines()
     assert [one[0], one[1].split()] == ["bm25+logistic", ["template", "country", "all"]]
     second = one.index("dense+logistic")
-    assert (one[second - 1], one[second + 1]) == ("", one[1])
+    assert (one[second - 1], one[second + 1].split()) == ("", one[1].split())
     rows = records(here("-q", "quest", "eval", folder, *files, "-f", "ndjson").stdout, 5)
     assert [line.rsplit(maxsplit=2)[0] for line in one[3 : second - 1]] == [
         row["template"] for row in rows if row["system"] == "bm25+logistic"

@@ -19,10 +19,8 @@ from kbkit.benchmarks.spinach import evaluate, execute, files, paper, run, runs
 from kbkit.benchmarks.spinach.execute import Executed
 from kbkit.benchmarks.spinach.files import Question
 from kbkit.benchmarks.spinach.runs import Record, Run
-from kbkit.directory.systems import exclusive
-from kbkit.errors import BadInputError, KbError, LockedError
+from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
-from kbkit.llm.account import BudgetError
 from kbkit.llm.calls import Calls
 from kbkit.llm.models import open_calls, open_models
 from kbkit.measures.rows import Result
@@ -191,58 +189,6 @@ def test_an_ablation(kb: KnowledgeBase, dataset: files.Dataset, tmp_path: Path) 
         known = [action["name"] for action in server.requests[0].inputs["actions"]]
     assert known == ["entry", "examples", "sparql", "stop"]
     assert runs.read(tmp_path / "runs.jsonl").settings["without"] == ["search"]
-
-
-def test_an_interrupted_run_continues(kb: KnowledgeBase, dataset: files.Dataset, tmp_path: Path) -> None:
-    out = tmp_path / "runs.jsonl"
-    with Server(otherwise=by(next_action)) as server:
-        with pytest.raises(BudgetError):  # three calls of 15 tokens answer the first question
-            run.run(kb, dataset, out, PLAN, calls_to(server, budget=46))
-        assert [record.id for record in runs.read(out).records] == ["1"]
-        with out.open("a", encoding="utf-8") as file:
-            file.write('{"id": "2", "ques')  # as a killed run leaves it
-        assert [record.id for record in runs.read(out).records] == ["1"]
-        server.requests.clear()
-        seen: list[tuple[int, int]] = []
-        run.run(kb, dataset, out, PLAN, calls_to(server), workers=4, progress=lambda *at: seen.append(at))
-        assert {seen.inputs["question"] for seen in server.requests} == {q["question"] for q in QUESTIONS[1:3]}
-        server.requests.clear()
-        run.run(kb, dataset, out, PLAN, calls_to(server))
-        assert server.requests == []
-    assert sorted(record.id for record in runs.read(out).records) == ["1", "2", "3", "4", "5"]
-    assert (seen[0], seen[-1]) == ((1, 5), (5, 5))
-    assert [path.name for path in tmp_path.iterdir() if "lock" in path.name] == []
-
-
-def test_a_larger_limit_continues(kb: KnowledgeBase, dataset: files.Dataset, tmp_path: Path) -> None:
-    out = tmp_path / "runs.jsonl"
-    assert len(answered(kb, dataset, out, run.Plan(PLAN.agent, limit=1))) == 2
-    assert len(answered(kb, dataset, out, run.Plan(PLAN.agent, limit=3))) == 4
-
-
-def test_other_settings_are_rejected(kb: KnowledgeBase, dataset: files.Dataset, tmp_path: Path) -> None:
-    out = tmp_path / "runs.jsonl"
-    answered(kb, dataset, out)
-    before = out.read_bytes()
-    with Server() as server:
-        other = run.Plan(Settings(actions=6, total=12, without=("entry",)))
-        with pytest.raises(KbError, match=r'made with other settings: without was \[\], now \["entry"\]'):
-            run.run(kb, dataset, out, other, calls_to(server))
-    assert out.read_bytes() == before
-    assert json.loads(before.splitlines()[0])["settings"]["without"] == []
-    first, *_ = answered(kb, dataset, out, run.Plan(Settings(actions=6, total=12, without=("entry",))), replace=True)
-    assert first["settings"]["without"] == ["entry"]
-
-
-def test_concurrent_runs_are_rejected(kb: KnowledgeBase, dataset: files.Dataset, tmp_path: Path) -> None:
-    out = tmp_path / "runs.jsonl"
-    with Server() as server, exclusive(tmp_path / ".runs.jsonl.lock", "", ""):
-        asked = calls_to(server)
-        with pytest.raises(LockedError, match="Another run writes to"):
-            run.run(kb, dataset, out, PLAN, asked)
-        with pytest.raises(KbError, match="does not exist"):
-            run.run(kb, dataset, tmp_path / "no" / "runs.jsonl", PLAN, asked)
-    assert not out.exists()
 
 
 def test_a_kb_without_triples(dataset: files.Dataset, tmp_path: Path) -> None:
