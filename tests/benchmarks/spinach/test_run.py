@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -215,13 +215,13 @@ def test_a_question_whose_model_fails_is_asked_again(kb: KnowledgeBase, dataset:
     out = tmp_path / "runs.jsonl"
     with Server(otherwise=broken) as server:
         run.run(kb, dataset, out, PLAN, calls_to(server))
-    [one] = [record for record in runs.read(out).records if record.id == "1"]
+    [one] = [record for record in runs.read(out).rows.values() if record.id == "1"]
     assert one.predicted is None
     assert "too long" in one.error
     with Server(otherwise=by(next_action)) as server:
         run.run(kb, dataset, out, PLAN, calls_to(server))
         assert {seen.inputs["question"] for seen in server.requests} == {QUESTIONS[0]["question"]}
-    found = {record.id: record for record in runs.read(out).records}
+    found = {record.id: record for record in runs.read(out).rows.values()}
     assert len(found) == 5
     assert found["1"].error == ""
 
@@ -240,8 +240,12 @@ def record(name: str, predicted: Result, gold: Result, **more: Any) -> Record:
     return Record(name, f"question {name}", "", predicted, "", gold, **more)
 
 
+def run_at(path: Path, settings: dict[str, Any], records: Sequence[Record]) -> Run:
+    return Run(path.stem, path, settings, {one.id: one for one in records})
+
+
 def scored(*records: Record, path: str = "mine.jsonl", **settings: Any) -> evaluate.Scored:
-    [one] = evaluate.score_all([Run(Path(path), settings, records)])
+    [one] = evaluate.score_all([run_at(Path(path), settings, records)])
     return one
 
 
@@ -362,8 +366,8 @@ def question(name: str, answers: Result, sparql: str = "") -> Question:
 def test_gold_of_a_file() -> None:
     uri: Result = [{"x": {"type": "uri", "value": "a"}}]
     gold = files.Dataset(Path("gold.json"), (question("1", uri), question("9", True)))
-    theirs = Run(Path("theirs.json"), {}, (Record("q", "question 1", "", uri, "", None), record("2", True, True)))
-    one, other = evaluate.with_gold(theirs, gold).records
+    theirs = run_at(Path("theirs.json"), {}, (Record("q", "question 1", "", uri, "", None), record("2", True, True)))
+    one, other = evaluate.with_gold(theirs, gold).rows.values()
     assert (one.id, one.gold, one.predicted) == ("1", uri, uri)
     assert (other.id, other.gold, other.predicted, other.error) == (
         "9",
@@ -372,15 +376,15 @@ def test_gold_of_a_file() -> None:
         "the run does not have the question",
     )
     mine = (record("1", cells({"y": "a"}), None), record("7", None, None), record("8", None, None))
-    ours = Run(Path("ours.jsonl"), {"file": "x"}, mine)
+    ours = run_at(Path("ours.jsonl"), {"file": "x"}, mine)
     [score] = evaluate.score_all([evaluate.with_gold(ours, gold)])
     assert score.scores["em"].to_list() == [100, 0]  # cells of a KB have no types
     assert evaluate.outside(ours, gold) == ["ours.jsonl: 2 questions (7, 8) not in gold.json, left out"]
-    assert evaluate.outside(Run(Path("ours.jsonl"), {}, mine[:1]), gold) == []
+    assert evaluate.outside(run_at(Path("ours.jsonl"), {}, mine[:1]), gold) == []
 
 
 def test_gold_of_other_questions() -> None:
-    mine = Run(Path("mine.json"), {}, (record("1", [], []),))
+    mine = run_at(Path("mine.json"), {}, (record("1", [], []),))
     with pytest.raises(KbError, match=r"gold\.json .* mine\.json: '7' and '1'"):
         evaluate.with_gold(mine, files.Dataset(Path("gold.json"), (question("7", []),)))
     with pytest.raises(KbError, match=r"Missing answers in .*gold\.json, record 1"):
@@ -396,11 +400,11 @@ def test_rerun(kb: KnowledgeBase) -> None:
 
     old = Record("1", "?", ANDORRA, None, ANDORRA, None)
     kept = Record("2", "?", "", True, "", True)
-    [one] = evaluate.score_all([evaluate.rerun(Run(Path("r.json"), {}, (old, kept)), run_on_kb, gold=True)])
+    [one] = evaluate.score_all([evaluate.rerun(run_at(Path("r.json"), {}, (old, kept)), run_on_kb, gold=True)])
     assert one.scores["f1"].to_list() == [100, 100]
     assert asked == [ANDORRA, ANDORRA]
     gold = files.Dataset(Path("gold.json"), (question("1", None, ANDORRA),))
-    [only] = evaluate.with_gold(Run(Path("r.json"), {}, (old,)), gold, run_on_kb).records
+    [only] = evaluate.with_gold(run_at(Path("r.json"), {}, (old,)), gold, run_on_kb).rows.values()
     assert isinstance(only.gold, list)
     assert len(only.gold) == 2
 
