@@ -20,6 +20,7 @@ from kbkit.benchmarks.requirements.settings import StarkSettings
 from kbkit.benchmarks.ska.settings import SkaSettings
 from kbkit.cli.models import ModelOptions, stages
 from kbkit.cli.options import RARE, DatasetOutput, Kb, Restart, Seed, counted, note
+from kbkit.english.relations import left_out
 
 if TYPE_CHECKING:
     import polars as pl
