@@ -144,7 +144,7 @@ def ratings(
     from kbkit.display.render import write
 
     check_table(table, (2, 3), format, output)
-    found = module.read(files)
+    found = module.read_rated(files)
     rated, preferred = people.rating_table(found), people.preference_table(found)
     note(context, people.remarks(found))
     if table is None and not (rated.height or preferred.height):

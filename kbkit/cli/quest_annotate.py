@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from pathlib import Path
 from typing import Annotated
 
@@ -47,15 +46,11 @@ def agreement(
 
     Computes the fraction of pairs on which they agree, Fleiss' kappa for all and Cohen's kappa for each two.
     """
-    from kbkit.benchmarks.quest import agreement as module
-    from kbkit.benchmarks.quest import annotate as files
+    from kbkit.benchmarks.quest import annotate as module
     from kbkit.benchmarks.quest.dataset import Dataset
-    from kbkit.benchmarks.quest.label import RELEVANT
     from kbkit.display.render import write
 
-    found = files.files(Dataset.open(dataset)).all(raters or ())
-    ratings: dict[str, dict[Hashable, int]] = {
-        name: {item: one.rating for item, one in own.items()} for name, own in found.items()
-    }
-    write(module.table(ratings, RELEVANT), format, output)
-    note(context, [f"{name}: {counted(len(own), 'judgement')}" for name, own in found.items()])
+    found = module.rater_files(Dataset.open(dataset)).all(raters or ())
+    write(module.agreement(found), format, output)
+    judged = {name: len({one.item for one in own if one.mark is not None}) for name, own in found.items()}
+    note(context, [f"{name}: {counted(count, 'judgement')}" for name, count in judged.items()])

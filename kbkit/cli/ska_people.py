@@ -73,8 +73,8 @@ def agreement(
     from kbkit.benchmarks.ska import instances
     from kbkit.display.render import write
 
-    found = module.files(dataset).all(raters or ())
     loaded = instances.read(dataset)
+    found = module.annotations_of(module.annotator_files(dataset).all(raters or ()), loaded)
     write(module.agreement(found, loaded), format, output)
     times = module.expert_minutes(found, loaded)
     note(context, [f"{form}: median {minutes:.1f} minutes of {count:,}" for form, count, minutes in times.iter_rows()])
@@ -93,15 +93,16 @@ def revise(context: typer.Context, dataset: Data, output: DatasetOutput, raters:
     if output.resolve() == dataset.resolve():
         raise KbError(f"{output} is the dataset itself", "Choose another folder with ", Option("output"))
     loaded = instances.read(dataset)
-    given, marks = annotations.files(dataset).all(), reviews.files(dataset).all()
+    given, marks = annotations.annotator_files(dataset).all(), reviews.reviewer_files(dataset).all()
     if unknown := set(raters or ()) - given.keys() - marks.keys():
         raise UnknownNameError("rater", min(unknown), sorted({*given, *marks}))
     if not given and not marks:
         raise KbError(f"No annotations or reviews in {dataset}", "Run kbkit ska annotate or kbkit ska review first")
     chosen = set(raters or {*given, *marks})
     given = {name: own for name, own in given.items() if name in chosen}
-    verdicts = reviews.judged(loaded, (one for name in chosen for one in marks.get(name, {}).values()))
-    kept, left_out = annotations.apply(reviews.without_unsafe(loaded, verdicts), given)
+    verdicts = reviews.judged(loaded, (one for name in chosen for one in marks.get(name, ())))
+    annotated = annotations.annotations_of(given, loaded)
+    kept, left_out = annotations.apply(reviews.without_unsafe(loaded, verdicts), annotated)
     if not kept:
         raise KbError("All instances are left out by their annotations", "Use other ", Option("raters"))
     path = instances.write(output, kept)

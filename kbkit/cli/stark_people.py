@@ -180,17 +180,19 @@ def ratings(
 
     Shows positive and non-negative rates in percent, as in Table 10 of the paper, and how pairs of raters agree.
     """
+    import polars as pl
+
     from kbkit.benchmarks.stark import ratings as rating
     from kbkit.display.render import check, print_table
     from kbkit.display.render import write as render
 
     check(format, output)
-    found = rating.read(files)
+    found = rating.read_ratings(files)
     rates, agreed = rating.rates(found), rating.agreement(found)
     if not on_screen(format, output):
         render(agreed if agreement else rates, format, output)
         return
-    rounded = agreed.with_columns(agreed["equal"].round(1), agreed["kappa"].round(3))
+    rounded = agreed.with_columns(pl.col("agreement", "kappa").round(3))
     if not agreement:
         typer.secho("Table 10: positive / non-negative ratings, in percent", bold=True)
         print_table(rating.as_printed(rates), sys.stdout, count=False)

@@ -164,7 +164,7 @@ def test_hits_are_graded_by_keys_and_resumed(browser: Any, world_kb: Path, tmp_p
         for done, key in enumerate("2102211020", 1):
             page.keyboard.press(key)
             page.get_by_text(f"{done} of {len(pool)} graded").wait_for()
-        grades = [labels.grades("ann")["1", node].grade for node in pool[:10]]
+        grades = [labels.marks("ann")["1", node].grade for node in pool[:10]]
         assert grades == [2, 1, 0, 2, 2, 1, 1, 0, 2, 0]
         page.keyboard.press("u")
         page.get_by_text(f"9 of {len(pool)} graded").wait_for()
