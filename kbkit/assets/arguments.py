@@ -1,4 +1,8 @@
-"""Check the arguments of the Python API by their annotations, before any engine sees them."""
+"""Check the arguments of the Python API by their annotations, before any engine sees them.
+
+Own code, because beartype 0.23 checks one item of a list chosen at random (it found 4 of 200 lists with one bad item in
+100), typeguard 4.6 adds 0.13 s to the import of a KB, and neither checks Unicode, 64 bits, paths, or says a remedy.
+"""
 
 from __future__ import annotations
 

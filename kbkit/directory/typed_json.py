@@ -2,6 +2,10 @@
 
 Everything that kbkit reads back from its own JSON goes through :func:`from_json`: the manifest, the rows of the
 benchmarks' stages, and parts of records. A reader is made once for each type, and words only what does not fit.
+
+Own code, because the libraries do less or cost more: msgspec 0.22 drops unknown fields of dataclasses and rejects
+unions of two of them; pydantic 2.14 reads 10**400 as infinity and needs 0.12 s more to open a KB (its import and the
+validator of the manifest); cattrs 26.2 converts "1" to 1.
 """
 
 from __future__ import annotations

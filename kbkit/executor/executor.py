@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from kbkit.answers.errors import ExpressionError
 from kbkit.assets.parameters import convert
 from kbkit.display import render
-from kbkit.errors import Command, KbError, QueryError, QuerySyntaxError, plural
+from kbkit.errors import Command, KbError, QueryError, plural
 from kbkit.executor import languages
 from kbkit.executor.lexers import masked, parameters
 from kbkit.executor.vocabulary import LAST, Columns
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _SURROGATE = re.compile("[\ud800-\udfff]")  # stands for bytes that could not be decoded
 _LAST = re.compile(r"(?<![\w@/.:#`\[])_(?![\w/:#`])")
 _LAST_IN_SQL = re.compile(r"(?<![\w.\"'])_(?![\w\"'])")
+_CYPHER = re.compile(r"(?i)(?:optional\s+)?match\b|(?:merge|create)\s*\(|unwind\b")
 _NEIGHBORS = 20
 """Neighbours of each group that ``more`` shows."""
 _NO_RESULT = "There is no last result"
@@ -220,39 +222,45 @@ class Executor:
             raise KbError("Invalid UTF-8 in the statement", "Convert it to UTF-8, for example with iconv")
         if languages.is_empty(statement):
             return Outcome(language)
-        if language == languages.CYPHER:
-            raise QuerySyntaxError(
-                "This looks like Cypher, which kbkit does not support",
-                'Use an answer expression (person:"Ann" -> [knows] -> person), SQL or SPARQL; see ',
-                Command("docs answers"),
-                "; to search for these words, use .mode search",
-            )
         values = self.bound(statement, language) if values is None else values
         trimmed = languages.without_end(statement, language).strip()
         text = self.ran = languages.body(trimmed)
         if language in ("sql", "sparql"):  # their errors count lines
             self.ran = "\n" * trimmed[: len(trimmed) - len(text)].count("\n") + text
         try:
-            if language == "sql":
-                frame = self.sql(self.ran, values)
-                return self.keep(Last("sql", text, frame)) if frame.width else Outcome("sql")
-            if language == "sparql":
-                from kbkit.questions.sparql import query  # imports the engines, which would delay the first prompt
-
-                asked = query(self.kb.stores, self.ran, self.settings.timeout, params=values)
-                kind = self.settings.kind(self.settings.file)
-                if kind in sparql_formats.NAMES:
-                    with asked.results(sparql_formats.only(kind)) as found:
-                        return Outcome("sparql", found.read())
-                kept = self.keep(Last("sparql", text, asked.frame()))
-                return replace(kept, note="\n".join(f"warning: {message}" for message in asked.unknown_names()))
-        except QueryError as error:
-            certain = error.message.startswith(("Binder Error", "Invalid Input Error"))  # it was parsed
-            if not certain and self.settings.mode == languages.AUTO and languages.may_be_words(text):
-                end = {"": "", "?": " ", ".": " "}.get(error.hint[-1:], ". ")
-                error.hints = (*error.hints, f"{end}To search for these words, put them in quotes or use .mode search")
+            return self._run(text, language, values)
+        except (ExpressionError, QueryError) as error:
+            error.hints = (*error.hints, *self._hints(text, language, error))
             raise
+
+    def _run(self, text: str, language: str, values: Mapping[str, Any]) -> Outcome:
+        """Run a statement without comments before it; ``self.ran`` has the same one with its lines."""
+        if language == "sql":
+            frame = self.sql(self.ran, values)
+            return self.keep(Last("sql", text, frame)) if frame.width else Outcome("sql")
+        if language == "sparql":
+            from kbkit.sparql.run import query  # imports the engines, which would delay the first prompt
+
+            asked = query(self.kb.stores, self.ran, self.settings.timeout, params=values)
+            kind = self.settings.kind(self.settings.file)
+            if kind in sparql_formats.NAMES:
+                with asked.results(sparql_formats.only(kind)) as results:
+                    return Outcome("sparql", results.read())
+            kept = self.keep(Last("sparql", text, asked.frame()))
+            return replace(kept, note="\n".join(f"warning: {message}" for message in asked.unknown_names()))
         return self.search(text) if language == "search" else self.answered(self.answer_set(text, values))
+
+    def _hints(self, text: str, language: str, error: KbError) -> tuple[str | Command, ...]:
+        """Return what to do instead if a statement was not parsed and its language was not chosen by the user."""
+        parsed = error.message.startswith(("Binder Error", "Invalid Input Error"))
+        if parsed or self.settings.mode != languages.AUTO:
+            return ()
+        end = {"": "", "?": " ", ".": " "}.get(error.hint[-1:], ". ")
+        if _CYPHER.match(text):
+            return f"{end}Cypher is not supported; write an answer expression instead, see ", Command("docs answers")
+        if language in ("sql", "sparql") and languages.may_be_words(text):
+            return (f"{end}To search for these words, put them in quotes or use .mode search",)
+        return ()
 
     def bound(self, statement: str, language: str, given: Mapping[str, str] | None = None) -> dict[str, Any]:
         """Return the values that are given or set for the parameters of a statement; numeric text becomes a number."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import itertools
 import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
@@ -13,8 +11,6 @@ from kbkit.executor.lexers import masked, sql_tokens, unfinished
 LANGUAGES = ("sql", "sparql", "answers", "search")
 AUTO = "auto"
 COMMAND = "command"
-CYPHER = "cypher"
-"""Recognized only for the error message that kbkit does not support it."""
 Language = Callable[[str], str]
 """Returns the language of a statement."""
 
@@ -52,41 +48,12 @@ _SPARQL = re.compile(
     )""",
     re.I | re.S | re.X,
 )
-_CYPHER = re.compile(
-    r"""\s*(?P<verb>(?:optional\s+)?match|merge|create)\s*(?:\w+\s*=\s*)?
-    \(\s*(?:\w+|`[^`]*`)?\s*(?P<label>:\s*[\w`:|&!]+\s*)?(?P<map>\{[^}]*\}?\s*)?(?:\Z|\)\s*(?P<rest>.*))""",
-    re.I | re.S | re.X,
-)
-"""A clause of Cypher with its first node: ``MATCH (n``, ``create (n:Person)``, ``merge p = ({name: "x"})``."""
-_CYPHER_REST = re.compile(r"-\s*[\[>-]|<-|(?:return|where|set|with|delete|detach|match|create|merge|on)\b", re.I)
-_CYPHER_OTHER = re.compile(r"(?i)\s*(?:unwind\s+[\[$\w].*\bas\s+\w|call\s+\w+\.\w)", re.S)
 _GROUP = re.compile(r"\{[^{}]*\?\w[^{}]*\}")
-_PREFIX = re.compile(r"(?i)\s*prefi?x?\s+\w*:\s*<")
-_CYPHER_VERBS = {"MATCH", "MERGE", "UNWIND"}
-_SQL_VERBS = {"SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER"}
-_CLAUSES = {"SELECT", "FROM", "WHERE", "JOIN", "GROUP", "ORDER", "LIMIT", "VALUES", "INTO", "HAVING", "UNION", "SET"}
-_NEEDED = {
-    "select": re.compile(r"(?i)\bfrom\s+\S|[*,(=<>]"),
-    "insert": re.compile(r"(?i)\binto\b|\bvalues\b|\("),
-    "update": re.compile("="),
-    "delete": re.compile(r"(?i)\bfrom\b|\bwhere\b"),
-    "create": re.compile(r"(?i)^\s+(?:or\s+replace\s+)?(?:temp|temporary|table|tabel|tabl|view|veiw|macro|index)\b"),
-    "explain": re.compile(r"(?i)^\s+(?:analyze|select|with|from)\b"),
-    "describe": re.compile(r"(?i)^\s+select\b"),
-    "summarize": re.compile(r"(?i)^\s+select\b"),
-    "values": re.compile(r"^\s*\("),
-    "from": re.compile(r"(?i)\s(?:where|were|select|join|group\s+by|order\s+by)\b.*[=<>]|;\s*$"),
-    "drop": re.compile(r"[;(]"),
-    "alter": re.compile(r"[;(]"),
-    "with": re.compile(r"(?i)\(\s*select\b"),
+_KEYWORDS = {
+    *("SELECT", "FROM", "WHERE", "JOIN", "HAVING", "LIMIT", "VALUES"),
+    *("INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER", "MATCH", "MERGE", "RETURN"),
 }
-"""Patterns that must follow an SQL keyword, or a misspelling of it, in a statement that DuckDB may not parse."""
-_ENGLISH = frozenset(
-    """select selects selected selector selection selections insects inserts inserted inset updates updated updater
-    deletes deleted creates created creator crate explains explained described describes summarized value
-    valued""".split()  # noqa: SIM905
-)
-"""Words that are close to a keyword without being a misspelling of it."""
+"""Words that are not taken for a search if they are in capitals."""
 _PLAIN_SELECT = re.compile(r"\s*select((?:\s+[^\W\d_][\w'’-]*)+)\s*[.?!]?\s*\Z", re.I)
 _WORDS_ONLY = re.compile(r"[^\W\d_]+(?:(?:\s+|['’-])[^\W\d_]+)*[\s;.?!]*")
 _SELECT_WORDS = {"distinct", "as", "where", "limit", "by", "case", "null", "true", "false", "union", "having"}
@@ -118,12 +85,11 @@ class Statement:
 
 
 def recognize(text: str, types: Collection[str] = ()) -> str:  # noqa: PLR0911
-    """Return the language of a statement: one of ``LANGUAGES``, ``command`` or ``cypher``; ``types`` are the KB's.
+    """Return the language of a statement: one of ``LANGUAGES`` or ``command``; ``types`` are the KB's.
 
     Plain words are a search, even if they start with a word of SQL (``from France to Spain``, ``select committee
-    members``): the rest has to look like SQL too. A statement with a typing error that looks like SQL or SPARQL
-    (``SELEC name FROM country``) is in that language, whose engine reports the error. SELECT is SPARQL if a
-    ``?variable`` or a group ``{`` follows.
+    members``): the rest has to look like SQL too, or have keywords in capitals (``SELEC name FROM country``), for which
+    the engine reports what is wrong. SELECT is SPARQL if a ``?variable`` or a group ``{`` follows.
     """
     if is_command(text):
         return COMMAND
@@ -133,18 +99,16 @@ def recognize(text: str, types: Collection[str] = ()) -> str:  # noqa: PLR0911
     statement = text[start.end() :] if start is not None else text
     if _SPARQL.match(masked(statement[:_HEAD], "sparql")):
         return "sparql"
-    if _is_cypher(masked(statement[:_HEAD], "answers", inside="_")):
-        return CYPHER
     total = _TOTAL.match(masked(statement, "answers", inside="_"))
     if total is not None and _is_expression(total[1], types):
         return "answers"
     if _SQL.match(_without_comments(statement[:_HEAD])):
         return "search" if _is_plain_select(statement, types) else "sql"
-    if _GROUP.search(masked(statement[:_HEAD], "sparql")) or _PREFIX.match(statement):
+    if _GROUP.search(masked(statement[:_HEAD], "sparql")):
         return "sparql"
     if _is_expression(masked(statement, "answers", inside="_"), types):
         return "answers"
-    return _resembled(statement[:_HEAD], types)
+    return "sql" if _has_keywords(statement[:_HEAD]) else "search"
 
 
 def is_command(text: str, *, words: bool = True) -> bool:
@@ -170,15 +134,6 @@ def _is_expression(signs: str, types: Collection[str]) -> bool:
     return names not in ([], ["*"]) and all(fit)
 
 
-def _is_cypher(signs: str) -> bool:
-    found = _CYPHER.match(signs)
-    if found is not None:
-        certain = found["verb"].isupper() or found["label"] or found["map"]
-        return bool(certain or _CYPHER_REST.match(found["rest"] or ""))
-    first, *rest = signs.split(None, 1) or [""]
-    return bool(_CYPHER_OTHER.match(signs) or (first in _CYPHER_VERBS and rest and not rest[0].isupper()))
-
-
 def _is_plain_select(text: str, types: Collection[str]) -> bool:
     """Return whether a text is English that starts with "select": words only, which SQL's grammar does not allow."""
     found = None if text.lstrip().startswith("SELECT") else _PLAIN_SELECT.match(text)
@@ -190,39 +145,13 @@ def _is_plain_select(text: str, types: Collection[str]) -> bool:
     if sources:  # "select a b from c" is SQL, "select the best films from c" is not
         first = sources[0]
         return first > 3 and words[first + 1 : first + 2] != [] and words[first + 1] not in known
-    pairs = itertools.pairwise(words)  # "select name form country"
-    return not any(following in known and _is_near(word, "from") for word, following in pairs)
+    return True
 
 
-def _is_near(word: str, keyword: str) -> bool:
-    """Return whether a word is a keyword with one letter too many or too few, a wrong one, or two swapped."""
-    if abs(len(word) - len(keyword)) > 1 or word[:1] != keyword[:1]:
-        return False
-    return word == keyword or sorted(word) == sorted(keyword) or difflib.SequenceMatcher(
-        None, word, keyword, autojunk=False
-    ).ratio() >= 0.8  # fmt: skip
-
-
-def _resembled(text: str, types: Collection[str]) -> str:
-    """Return ``sql`` if a statement resembles SQL although it cannot be parsed, else ``search``."""
-    signs = masked(text, "sql", inside="_")
-    words = re.findall(r"[^\W\d_]+", signs)
-    if len(words) < 2 or not re.match(r"[\s(]*[^\W\d_]", signs):
-        return "search"
-    first, word = words[0], words[0].casefold()
-    rest = signs[signs.index(first) + len(first) :]
-    if first in _SQL_VERBS and not rest.isupper():
-        return "sql"
-    if len(_CLAUSES.intersection(words)) > 1 and not text.isupper():
-        return "sql"
-    if first == "FROM" and words[1].casefold() in {name.casefold() for name in types}:
-        return "sql"
-    if word not in _ENGLISH:
-        for keyword, needed in _NEEDED.items():
-            near = word == keyword or (len(keyword) > 5 and _is_near(word, keyword))
-            if near and not (word == keyword == "select") and needed.search(rest):
-                return "sql"
-    return "search"
+def _has_keywords(text: str) -> bool:
+    """Return whether a text has a keyword in capitals and is not all in capitals: ``SELEC name FROM country``."""
+    words = re.findall(r"[^\W\d_]+", masked(text, "sql", inside="_"))
+    return words[:1] != [] and words[0].isupper() and not text.isupper() and not _KEYWORDS.isdisjoint(words)
 
 
 # -- ends and scripts -------------------------------------------------------------------------------------------------
@@ -326,7 +255,7 @@ def _language(text: str, mode: str | Language, types: Collection[str]) -> str:
 
 def _pieces(text: str, language: str) -> tuple[list[tuple[str, int]], str]:
     """Return the statements that ``;`` ends, each with the number of lines before it, and the rest of the text."""
-    if language not in ("sql", "sparql", CYPHER):
+    if language not in ("sql", "sparql"):
         return [], text
     signs, start, depth = masked(text, language), 0, 0
     pieces = []

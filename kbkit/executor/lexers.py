@@ -42,7 +42,7 @@ def sql_tokens(text: str) -> Iterator[Token]:
 
 def tokens(text: str, language: str) -> Iterator[Token]:
     """Split a statement into the tokens of its language; plain words are one token."""
-    if language in ("sql", "cypher"):
+    if language == "sql":
         return sql_tokens(text)
     if language == "sparql":
         from kbkit.stores import sparql_text

@@ -50,7 +50,6 @@ _ENDS = {
     "answers": "Enter runs it",
     "search": "Enter searches",
     languages.COMMAND: "Enter runs it",
-    languages.CYPHER: "not supported, see .help answers",
 }
 _OPEN = "incomplete (open quote or bracket?); Alt-Enter runs it, Ctrl-C clears it"
 

@@ -255,6 +255,7 @@ BAD_INPUT = {
     ".timeout inf": "'inf'",
     ".sets nope-at-all": "nope-at-all",
     "MATCH (n) RETURN n": "Cypher",
+    "MATCH (n:country)-[:borders]->(m) RETURN m": "Cypher",
     "SELEC name FROM country": "SELEC",
     "show rivers": "quotes",
 }

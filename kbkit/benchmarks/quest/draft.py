@@ -16,7 +16,7 @@ from kbkit.answers.sample_sets import Constraints, Request
 from kbkit.assets.arguments import check_range
 from kbkit.benchmarks.documents import titles, types_with_text
 from kbkit.benchmarks.pipeline import Row, Stage
-from kbkit.benchmarks.quest import categories, facts, sample, shown
+from kbkit.benchmarks.quest import categories, fact_sentences, sample, shown
 from kbkit.benchmarks.quest.categories import Categories
 from kbkit.benchmarks.quest.families import answer_type, families, family_of
 from kbkit.benchmarks.quest.grammar import Shape, grammar
@@ -97,7 +97,8 @@ class QuestSettings:
     ``require``: the evidence that an answer's document must show; in the paper about 99% of the answers have complete
     or partial evidence (section 3.4). ``texts``: False for domains without texts, whose answers get no labels.
     ``without``: text fields that documents leave out. ``facts``: when documents have the facts of the KB as sentences
-    (:data:`kbkit.benchmarks.quest.facts.HOW`). ``augmented``: number of additional training queries (section 3.5).
+    (:data:`kbkit.benchmarks.quest.fact_sentences.HOW`). ``augmented``: number of additional training queries (section
+    3.5).
     """
 
     domains: tuple[str, ...]
@@ -123,8 +124,8 @@ class QuestSettings:
             raise KbError("Duplicate domain", "List each type once")
         if self.require not in EVIDENCE:
             raise UnknownNameError("evidence", self.require, EVIDENCE)
-        if self.facts not in facts.HOW:
-            raise UnknownNameError("use of facts", self.facts, facts.HOW)
+        if self.facts not in fact_sentences.HOW:
+            raise UnknownNameError("use of facts", self.facts, fact_sentences.HOW)
         check_range("number of queries", self.count)
         check_range("number of additional training queries", self.augmented, 0)
         check_range("minimum number of answers", self.min_answers)
@@ -185,7 +186,7 @@ class Draft:
     @cached_property
     def facts(self) -> pl.DataFrame:
         """The facts of the nodes of these domains: id, facts."""
-        parts = [facts.sentences(self.kb, self.found[domain]) for domain in self.with_facts]
+        parts = [fact_sentences.sentences(self.kb, self.found[domain]) for domain in self.with_facts]
         empty = pl.DataFrame(schema={"id": pl.Int64, "facts": pl.List(pl.String)})
         return pl.concat([empty, *parts]).unique("id", keep="first", maintain_order=True)
 

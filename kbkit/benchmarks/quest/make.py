@@ -20,7 +20,7 @@ from kbkit.benchmarks.dataset import ABOUT, SPLITS, json_lines
 from kbkit.benchmarks.documents import Document, Passage
 from kbkit.benchmarks.evidence import leaks
 from kbkit.benchmarks.pipeline import Item, Output, Pipeline, Progress, Stage, generation, models, origin
-from kbkit.benchmarks.quest import augment, facts, label, paraphrase, records
+from kbkit.benchmarks.quest import augment, fact_sentences, label, paraphrase, records
 from kbkit.benchmarks.quest.categories import NoCategoriesError
 from kbkit.benchmarks.quest.dataset import DOCUMENTS
 from kbkit.benchmarks.quest.draft import (
@@ -143,7 +143,7 @@ class _Run:
         found = documents.read(self.kb, ids, set(self.settings.without))
         own = self.draft.facts.filter(pl.col("id").is_in(list(found)))
         for node, sentences in own.iter_rows():
-            passages = (*found[node].passages, *(Passage(facts.FIELD, text) for text in sentences))
+            passages = (*found[node].passages, *(Passage(fact_sentences.FIELD, text) for text in sentences))
             found[node] = replace(found[node], passages=passages)
         return found
 

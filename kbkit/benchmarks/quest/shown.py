@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from kbkit.answers import english
 from kbkit.benchmarks import documents
 from kbkit.benchmarks.documents import Document, Span
 from kbkit.benchmarks.evidence import NAME, leaks
-from kbkit.benchmarks.quest import facts, phrases
+from kbkit.benchmarks.quest import fact_sentences
+from kbkit.benchmarks.quest.facts import NAMES
+from kbkit.english.types import type_noun, type_plural
 from kbkit.stores.text import Text
 
 if TYPE_CHECKING:
@@ -58,14 +59,14 @@ class Reader:
             return _within(self._stems(condition.phrase), self._stems(sentence))
         if not leaks(sentence, [condition.name]):
             return False
-        if fact and span.field == facts.FIELD and _is_like(sentence, fact):
+        if fact and span.field == fact_sentences.FIELD and _is_like(sentence, fact):
             return True
         own = self._content(condition.name)
         if (self._content(cues) - own) & self._content(sentence):
             return True
-        heads = (node_type, phrases.plural(node_type))
+        heads = (type_noun(node_type), type_plural(node_type))
         words = self._stems(sentence)
-        return any(_within(self._stems(f"{condition.name} {english.spoken(head)}"), words) for head in heads)
+        return any(_within(self._stems(f"{condition.name} {head}"), words) for head in heads)
 
 
 _SAMPLE = 200
@@ -89,7 +90,7 @@ def spans(document: Document) -> Iterator[Span]:
     """Yield each fact of a document, its name, and the sentences of its texts."""
     texts = []
     for passage in document.passages:
-        if passage.field == facts.FIELD:
+        if passage.field == fact_sentences.FIELD:
             yield Span(passage.field, 0, len(passage.text), passage.text)
         else:
             texts.append(passage)
@@ -99,7 +100,7 @@ def spans(document: Document) -> Iterator[Span]:
 
 def _is_like(sentence: str, fact: str) -> bool:
     """Return whether a sentence is a fact, with any names: ``It is in {names}``."""
-    before, _, after = fact.partition(facts.NAMES)
+    before, _, after = fact.partition(NAMES)
     return sentence[: len(before)].casefold() == before.casefold() and sentence.endswith(after)
 
 

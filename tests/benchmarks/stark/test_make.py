@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 
 import kbkit
-from kbkit.answers.noun_phrases import Clause, NounPhrase
 from kbkit.benchmarks import evidence
 from kbkit.benchmarks.dataset import SPLITS
 from kbkit.benchmarks.documents import Document, Passage, Span, read
@@ -35,6 +34,7 @@ from kbkit.benchmarks.requirements import (
 from kbkit.benchmarks.requirements.settings import StarkSettings
 from kbkit.benchmarks.stark import dataset
 from kbkit.benchmarks.stark.make import make
+from kbkit.english.noun_phrases import Clause, NounPhrase
 from kbkit.errors import KbError, LockedError
 from kbkit.kb import KnowledgeBase
 from kbkit.llm.cache import Cache

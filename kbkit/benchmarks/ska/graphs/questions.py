@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from kbkit.answers import syntax
-from kbkit.answers.noun_phrases import noun_phrase
 from kbkit.answers.parse import parse
 from kbkit.answers.templates import Template
+from kbkit.answers.wording import noun_phrase
 from kbkit.benchmarks.dataset import QUERIES
 from kbkit.benchmarks.evidence import Matcher
 from kbkit.benchmarks.pipeline import Item
