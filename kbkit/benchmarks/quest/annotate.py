@@ -17,7 +17,7 @@ from kbkit.assets.arguments import check_range
 from kbkit.benchmarks.documents import sentences
 from kbkit.benchmarks.judging import Answers, Item, Passage, Question, Task
 from kbkit.benchmarks.quest.dataset import DOCUMENTS, Dataset, Example
-from kbkit.benchmarks.quest.label import EVIDENCE
+from kbkit.benchmarks.quest.settings import EVIDENCE
 from kbkit.benchmarks.raters import FOLDER, RaterFiles
 from kbkit.errors import Command, KbError
 

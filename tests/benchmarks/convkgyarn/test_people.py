@@ -18,6 +18,7 @@ from kbkit.benchmarks.convkgyarn.ratings import COMPARE, RATE, Judgement
 from kbkit.kb import KnowledgeBase
 from tests.benchmarks.convkgyarn import data as conv_data
 from tests.conftest import Run
+from tests.loops import each
 from tests.wording import Wording
 
 
@@ -313,7 +314,7 @@ def test_errors_say_what_is_wrong(here: Run, dataset: Path, tmp_path: Path, word
         ),
     ]
     file("pairs.jsonl", json.dumps({**row, "task": COMPARE, "values": {"fluency": "same"}}) + "\n")
-    for command in commands:
+    for command in each(commands):
         done = here(*command, stdin="")
         assert done.returncode == 1, (command, done.stdout)
         wording(done.stderr, "cli", {str(tmp_path): "DIR"})
