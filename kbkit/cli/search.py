@@ -127,7 +127,7 @@ def search(
     if not on_screen(format, output):
         write(frame, format, output)
     elif explain:
-        from kbkit.graph.pages import explained
+        from kbkit.display.pages import explained
 
         for line in explained(frame, linked):
             typer.echo(line)

@@ -69,16 +69,15 @@ class FileSpec:
 class RelationSpec:
     """A relation in a recipe. Edges of a ``symmetric`` relation are stored in both directions.
 
-    ``words`` are further words for it in questions: verbs, nouns, its inverse. ``inverse`` is a verb phrase with the
-    tail as the subject (``is cited by``); ``phrases`` are verb phrases by the type of the subject, for relations whose
-    label fits one of their types only.
+    ``words`` are further words for it in questions: verbs, nouns, its inverse. ``phrases`` are verb phrases by their
+    subject, a type or ``head`` or ``tail`` for any node at that end (``tail = "is cited by"``). Sentences use them;
+    without one, the label is worded.
     """
 
     label: str = ""
     symmetric: bool = False
     iri: str = ""
     words: tuple[str, ...] = ()
-    inverse: str = ""
     phrases: tuple[tuple[str, str], ...] = ()
 
 

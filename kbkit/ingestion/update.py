@@ -153,10 +153,7 @@ def _recipe(old: Manifest) -> Recipe:
         name_weight=schema.name_weight,
         types={t.name: TypeSpec(t.description, t.article) for t in schema.node_types},
         relations={
-            **{
-                r.name: RelationSpec(r.label, r.symmetric, r.iri, r.words, r.inverse, r.phrases)
-                for r in schema.relations
-            },
+            **{r.name: RelationSpec(r.label, r.symmetric, r.iri, r.words, r.phrases) for r in schema.relations},
             **{name: spec for name, spec in unused.items() if name not in {r.name for r in schema.relations}},
         },
         texts={f.name: f.weight for f in schema.text_fields},

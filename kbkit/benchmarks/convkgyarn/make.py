@@ -147,7 +147,7 @@ class _Run:
         rows = select.by_rule(found, max_answers=s.max_answers, min_coverage=s.min_coverage)
         return [
             row if row.dropped or any(True for _ in self._wordings(one, row.qualifiers))
-            else replace_fields(row, dropped="no wording that reads well")
+            else replace_fields(row, dropped=wording.problem(one, self.kb.schema) or "no wording that reads well")
             for one, row in zip(found, rows, strict=True)
         ]  # fmt: skip
 

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from kbkit.benchmarks.quest import facts
 from kbkit.benchmarks.quest.categories import CODE, Categories
 from kbkit.benchmarks.quest.families import Family
+from kbkit.english import facts
 from kbkit.english.attributes import attribute_words
 from kbkit.english.names import named
 from kbkit.english.words import YEARS

@@ -89,8 +89,8 @@ def stark_write(
 def _show(kb: KnowledgeBase, drawn: int) -> Node:
     """Print a node with shortened texts and some paths of two steps."""
     from kbkit.benchmarks.stark import human
+    from kbkit.display.pages import print_lines
     from kbkit.display.render import clean, width_of
-    from kbkit.graph.pages import print_lines
 
     node = kb.node(drawn)
     print_lines(kb.page(drawn, _NEIGHBORS).lines(width_of(sys.stdout)), sys.stdout)

@@ -20,6 +20,7 @@ from kbkit.benchmarks.requirements.settings import StarkSettings
 from kbkit.benchmarks.ska.settings import SkaSettings
 from kbkit.cli.models import ModelOptions, stages
 from kbkit.cli.options import RARE, DatasetOutput, Kb, Restart, Seed, counted, note
+from kbkit.english.relations import left_out
 
 if TYPE_CHECKING:
     import polars as pl
@@ -109,6 +110,7 @@ def _stark_lines(made: NewDataset) -> Sequence[str]:
             f"{report['repeating_phrases']:,} phrases are names of neighbours: these texts repeat a relation, so that"
             " graph search alone can answer their queries"
         )
+    lines += left_out(report.get("unworded", {}))
     if report["golds_verified"] is not None:
         lines.append(f"Gold answers accepted: {report['golds_verified']:.1%}")
     lines += [f"Dropped: {count:,}, {reason}" for reason, count in report["dropped"].items()]

@@ -6,12 +6,12 @@ import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kbkit.cli.models import NO_MODELS, ModelOptions
-from kbkit.cli.options import Format, Kb, Output, Seed, Types, note
+from kbkit.cli.options import Format, Kb, Output, Restart, Seed, Types, note
 from kbkit.cli.papers.arguments import StarkDataset, StarkSplit
 from kbkit.errors import KbError, Option
 
@@ -73,6 +73,7 @@ def run(
             help="Number of results to rerank (default: 20; 10 for human_generated_eval).",
         ),
     ] = None,
+    replace: Restart = False,
     models: ModelOptions = NO_MODELS,
     format: Format = None,
     output: Output = None,
@@ -80,7 +81,7 @@ def run(
     """Run and score retrievers on a dataset.
 
     Shows Hit@1, Hit@5, R@20 and MRR in percent, and milliseconds per query. Each model of --llm reranks the best
-    results of --rerank-mode, in a separate row.
+    results of --rerank-mode, in a separate row. With --runs, an interrupted run is resumed.
     """
     from kbkit.benchmarks.stark import evaluate as stark
     from kbkit.benchmarks.stark import numbers
@@ -91,7 +92,7 @@ def run(
     check(format, output)
     gold = stark.questions(dataset, split, sample, seed)
     depth = reranking.depth(split, rerank_depth)
-    about = {"kb": str(kb), "dataset": str(dataset), "split": split, "sample": sample, "seed": seed, "k": k}
+    settings = stark.settings(dataset, split, sample, seed, gold)
     if runs is not None:
         stark.check_folder(runs)
     with (
@@ -100,18 +101,18 @@ def run(
     ):
         modes = stark.modes(base, mode or ())
         note(context, () if mode else stark.left_out(base))
-        systems = reranking.systems(rerank, calls)
+        scorings = reranking.scorings(rerank, calls)
         [again] = stark.modes(base, [rerank_mode])
         if runs is not None:
-            stark.check_folder(runs, [*modes, *(reranking.run_name(again, system) for system in systems)])
+            stark.check_folder(runs, [*modes, *(reranking.run_name(again, scoring) for scoring in scorings)])
         task = stark.task(base, gold, types or (), numbers.read(dataset, split))
-        runner = stark.Runner(base, task, k, latency)
+        runner = stark.Runner(base, task, k, latency, folder=runs, settings=settings, replace=replace)
         note(context, runner.remarks())
-        with _results_writer(context, task, task.candidates(base), runs, about, format, output) as keep:
+        with _results_writer(context, task, task.candidates(base), runs, format, output) as keep:
             for result in _results(context, runner, modes, calls):
                 keep(result)
-            for system in systems:
-                result, remarks = reranking.result(runner, again, system, depth)
+            for scoring in scorings:
+                result, remarks = reranking.result(runner, again, scoring, depth)
                 keep(result)
                 note(context, remarks)
 
@@ -122,7 +123,6 @@ def _results_writer(
     task: Task,
     candidates: pl.Series,
     runs: Path | None,
-    about: dict[str, Any],
     format: str | None,
     output: Path | None,
 ) -> Iterator[Callable[[Result], None]]:
@@ -136,7 +136,7 @@ def _results_writer(
     def keep(result: Result) -> None:
         results.append(result)
         if runs is not None:
-            written.append(str(stark.write(result, runs, about)))
+            written.append(str(stark.write(result, runs)))
 
     try:
         yield keep

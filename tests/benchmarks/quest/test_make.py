@@ -38,6 +38,7 @@ from kbkit.llm.recording import Replay
 from kbkit.measures.files import read_gold, read_queries
 from tests.conftest import Run
 from tests.llm_server import Server, status
+from tests.loops import each
 from tests.wording import Wording
 
 SETTINGS = QuestSettings(("country", "river"), count=42, seed=3, scale=True)
@@ -97,7 +98,7 @@ def made(world: KnowledgeBase, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 def test_every_answer_satisfies_its_expression(world: KnowledgeBase, made: Path) -> None:
     """Recomputed by SPARQL; without a model none is removed."""
-    for row in queries(made):
+    for row in each(queries(made)):
         nodes = world.answers(row["expression"], engine="sparql").nodes()
         expected = {(kind, key) for kind, key in nodes.select("type", "key").iter_rows()}
         answers = {(node["type"], node["key"]) for node in row["answer_nodes"]}
@@ -109,7 +110,7 @@ def test_every_answer_satisfies_its_expression(world: KnowledgeBase, made: Path)
 def test_sides_meet_the_constraints_that_the_dataset_names(world: KnowledgeBase, made: Path) -> None:
     about = json.loads((made / "dataset.json").read_text(encoding="utf-8"))
     used = {(row["domain"], row["template"]): row["constraints"] for row in about["report"]["shapes"]}
-    for row in queries(made):
+    for row in each(queries(made)):
         sets = [set(world.answers(part["expression"]).ids.tolist()) for part in row["categories"]]
         template = row["metadata"]["template"]
         bounds = Constraints(**used[row["metadata"]["domain"], template])
@@ -469,7 +470,7 @@ def test_without_evidence_there_are_no_labels(world: KnowledgeBase, tmp_path: Pa
     done = make(
         world, tmp_path / "out", QuestSettings(("country",), count=7, seed=1, scale=True, texts=False, require="none")
     )
-    assert all(not row["metadata"]["relevance_ratings"] for row in done.records)
+    assert all(not row["metadata"]["relevance_ratings"] for row in each(done.records))
     for row in done.records:
         assert len(row["docs"]) == len(world.answers(row["expression"]))
 

@@ -1,8 +1,8 @@
 """Questions without their subject, and how they read directly and after *Can you tell me*.
 
-A core is written as the entries of ``lexicon.toml`` are. Its texts contain alternatives in brackets: ``[a~b]`` for a
-subject that is not, or is, past; ``[a+b]`` for one answer or several; ``[a/b]`` for a singular pronoun or *they*. The
-order of precedence is ``~``, ``+``, ``/``: ``[is/are~was/were]``.
+A core is written as the entries of ``frames/predicates.toml`` are. Its texts contain alternatives in brackets:
+``[a~b]`` for a subject that is not, or is, past; ``[a+b]`` for one answer or several; ``[a/b]`` for a singular pronoun
+or *they*. The order of precedence is ``~``, ``+``, ``/``: ``[is/are~was/were]``.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Core:
 
     @staticmethod
     def parse(text: str) -> Core:
-        """Parse the notation of the lexicon."""
+        """Parse the notation of ``frames/predicates.toml``."""
         parts = [part.strip() for part in text.split(";")]
         if len(parts) == 1:
             return Core(parts[0])

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 
 from kbkit import english
-from kbkit.benchmarks.quest.grammar import divided
 from kbkit.english.attributes import words_of_name
+from kbkit.english.modifiers import divided
 from kbkit.english.types import are_people, type_noun, type_plural, who_or_that
 from kbkit.english.words import spoken
 
@@ -35,8 +35,7 @@ _KINDS = {"kind", "sort", "type"}
 def finite(label: str) -> str:
     """Return a label as a finite verb for one head, or "" if it is a noun: ``part of`` gives is part of."""
     found = english.verb_phrase(label)
-    clause = "" if found is None or english.of_noun(label) else found.singular
-    return re.sub(r"^is born\b", "was born", clause)
+    return "" if found is None or english.of_noun(label) else found.singular
 
 
 def agreeing(label: str) -> str:

@@ -1,6 +1,7 @@
-"""Patterns of the sentences that state a fact of a node, such as ``It was directed by {names}``.
+"""Facts of a node in sentences: ``It was directed by {names}``, ``Its duration is 142 minutes``.
 
-Sentences and phrases of categories have the same source, so each category of a node has its sentence.
+Sentences and the phrases of :mod:`kbkit.english.categories` have the same source, so that each category of a node has
+its sentence.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from kbkit import english
-from kbkit.benchmarks.quest import phrases
+from kbkit.english import categories
 from kbkit.english.attributes import attribute_words
 from kbkit.english.types import are_people, type_noun
 from kbkit.schema import Attribute
@@ -34,16 +35,16 @@ class Fact:
 def of_head(domain: str, label: str, other: str) -> Fact:
     """Return the fact of a head about tails of type ``other``: ``It was made in {names}``."""
     subject, possessive, noun = _subject(domain), _possessive(domain), type_noun(other) if other else ""
-    if noun in phrases.MARKERS:
+    if noun in categories.MARKERS:
         return Fact(f"{possessive} {noun} is {NAMES}.", f"{possessive} {english.plural(noun)} are {NAMES}.")
-    also, either, has_as = (p.fullmatch(label) for p in (phrases.ALSO, phrases.EITHER, phrases.HAS_AS))
+    also, either, has_as = (p.fullmatch(label) for p in (categories.ALSO, categories.EITHER, categories.HAS_AS))
     if also:
         return _same(f"Those who {also[1]} it also {also[2]} {NAMES}.")
     if either:
         return _same(f"{subject} is linked to {NAMES} as {either[1]}.")
     if has_as:
         return _as_noun(subject, has_as[1])
-    clause = phrases.finite(label)
+    clause = categories.finite(label)
     if not clause:
         return Fact(f"{possessive} {label} is {NAMES}.", f"{possessive} {english.plural(label)} are {NAMES}.")
     sentence = f"{subject} {clause.replace('{}', NAMES)}." if "{}" in clause else f"{subject} {clause} {NAMES}."
@@ -58,15 +59,15 @@ def _as_noun(subject: str, noun: str) -> Fact:
 
 def _of_noun(subject: str, label: str, clause: str, noun: str) -> Fact | None:
     """Return the fact for a label that has a noun for its object: ``has the genre``, ``is in the language``."""
-    has = phrases.HAS.fullmatch(label)
+    has = categories.HAS.fullmatch(label)
     into = re.fullmatch(rf"(is in|comes in|belongs to) the {re.escape(noun)}", clause)
     if into:
         many = f"{subject} {into[1]} the {english.plural(noun)} {NAMES}."
         return Fact(f"{subject} {into[1]} the {NAMES} {noun}.", many)
-    if not has or phrases.ends_with_preposition(label):
+    if not has or categories.ends_with_preposition(label):
         return None
     if has[1] == noun:
-        group = noun in phrases.GROUPS
+        group = noun in categories.GROUPS
         one = f"{subject} is in the {NAMES} {noun}." if group else f"{subject} has the {noun} {NAMES}."
         return Fact(one, f"{subject} {'is in' if group else 'has'} the {english.plural(noun)} {NAMES}.")
     return _as_noun(subject, has[1])
@@ -75,15 +76,15 @@ def _of_noun(subject: str, label: str, clause: str, noun: str) -> Fact | None:
 def of_tail(domain: str, label: str) -> Fact:
     """Return the fact of a tail about heads: ``It was directed by {names}``, ``{names} acted in it``."""
     subject, object_ = _subject(domain), "this person" if are_people(domain) else "it"
-    clause, noun, by = phrases.finite(label), phrases.noun_of(label), phrases.passive(label)
+    clause, noun, by = categories.finite(label), categories.noun_of(label), categories.passive(label)
     if noun:
         return _same(f"{subject} is {english.with_article(noun)} of {NAMES}.")
     if not clause:
         return _same(f"{subject} is linked to {NAMES}.")
     if by:
         return _same(f"{subject} {by} {NAMES}.")
-    clause = phrases.without_place(label, clause)
-    return Fact(f"{NAMES} {clause} {object_}.", f"{NAMES} {phrases.agreeing(clause)} {object_}.")
+    clause = categories.without_place(label, clause)
+    return Fact(f"{NAMES} {clause} {object_}.", f"{NAMES} {categories.agreeing(clause)} {object_}.")
 
 
 def of_attribute(domain: str, attribute: Attribute, *, years: bool) -> Fact:
