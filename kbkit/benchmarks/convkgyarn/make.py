@@ -57,7 +57,6 @@ def make(
     ``format`` is jsonl or parquet. Equal settings give equal bytes. An interrupted run continues at the first stage
     without a table; with ``replace`` it starts over. Raises :class:`KbError` if there is nothing to ask for.
     """
-    settings.check()
     types, related = (tuple(kb.schema.type(n).name for n in names) for names in (settings.types, settings.related))
     settings = replace_fields(settings, types=types, related=related)
     path = out / f"{CONVERSATIONS}.{format}"

@@ -22,8 +22,6 @@ from kbkit.schema import Attribute, quote
 
 FIELD = "facts"
 """The field of the passages of facts."""
-HOW = ("auto", "always", "never")
-"""When documents have facts; ``auto``: if their texts do not show the categories of their nodes."""
 _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "HUGEINT")
 _SHOWN = (*_NUMBERS, "VARCHAR", "DOUBLE", "FLOAT", "DATE", "BOOLEAN", "VARCHAR[]")
 

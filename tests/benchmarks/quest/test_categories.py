@@ -13,8 +13,9 @@ import pytest
 import kbkit
 from kbkit.benchmarks import documents
 from kbkit.benchmarks.quest.categories import Categories, build
-from kbkit.benchmarks.quest.draft import Draft, QuestSettings
+from kbkit.benchmarks.quest.draft import Draft
 from kbkit.benchmarks.quest.families import families, read_patterns
+from kbkit.benchmarks.quest.settings import QuestSettings
 from kbkit.errors import BadInputError, KbError, UnknownNameError
 from kbkit.kb import KnowledgeBase
 from tests.wording import Wording

@@ -1,4 +1,4 @@
-"""Commands for SPINACH and other questions with SPARQL: spinach stats, check, run, eval."""
+"""Commands that run and score the agent on questions with SPARQL: spinach run, eval."""
 
 from __future__ import annotations
 
@@ -9,22 +9,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kbkit.cli.ask import FullHistory, MaxActions
-from kbkit.cli.commands import add, group
-from kbkit.cli.models import Budget, Llm, Price, Prompts, Workers
+from kbkit.cli.models import NO_MODELS, ModelOptions
 from kbkit.cli.options import (
     Format,
     Kb,
     Output,
     PerQuery,
-    Plot,
     Restart,
     RowLimit,
     Timeout,
     Without,
-    draw,
     note,
     seconds,
 )
+from kbkit.cli.papers.arguments import SpinachPaper, SpinachQuestions
 from kbkit.cli.tables import Table, check_table, write_tables
 
 if TYPE_CHECKING:
@@ -34,103 +32,11 @@ if TYPE_CHECKING:
     from kbkit.cli.tables import Titled
     from kbkit.kb import KnowledgeBase
 
-Questions = Annotated[
-    Path, typer.Argument(metavar="FILE", help="JSON list or lines of records with question, sparql or query.")
-]
-Paper = Annotated[
-    str | None,
-    typer.Option("--paper", metavar="NAME", help="Dataset of the paper to compare with, or none (default: detected)."),
-]
 
-_SHORT = {"projections": "projs", "relations": "rels", "subjects": "subjs", "predicates": "preds", "literals": "lits"}
-"""Columns of Table 1 on a screen, as the paper's."""
-_STATS = (1, 6, 7)
 _EVAL = (3, 5, 10, 11)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file to the program."""
-    spinach = group("Check, run and score questions with SPARQL.")
-    add(spinach, stats)
-    add(spinach, check)
-    add(spinach, run)
-    add(spinach, evaluate, "eval")
-    app.add_typer(spinach, name="spinach")
-
-
 # -- stats and check --------------------------------------------------------------------------------------------------
-
-
-def stats(
-    context: typer.Context,
-    file: Annotated[
-        list[Path], typer.Argument(metavar="FILE", help="JSON lists or lines of records with sparql or query.")
-    ],
-    table: Table = None,
-    per_query: PerQuery = False,
-    paper: Paper = None,
-    plot: Plot = None,
-    format: Format = None,
-    output: Output = None,
-) -> None:
-    """Describe the queries of datasets.
-
-    Shows sizes (Table 1 of the paper), unique patterns (6) and unique properties (7), next to the paper's figures.
-    """
-    from kbkit.benchmarks.spinach import files
-    from kbkit.benchmarks.spinach import stats as statistics
-    from kbkit.display.render import write
-
-    check_table(table, _STATS, format, output, per_query=per_query)
-    datasets = [files.read(path) for path in file]
-    described = statistics.describe(datasets, paper)
-    note(context, statistics.remarks(described))
-    draw(context, plot, lambda: statistics.charts(described))
-    if per_query:
-        write(statistics.per_query(described), format, output)
-        return
-    tables = [
-        (1, "means per query", statistics.sizes(described)),
-        (6, "unique query patterns", statistics.forms(described)),
-        (7, "unique properties", statistics.properties(described)),
-    ]
-    write_tables(tables, table, format, output, short=_SHORT)
-
-
-def check(
-    context: typer.Context,
-    kb: Kb,
-    file: Questions,
-    timeout: Timeout = 60,
-    row_limit: RowLimit = 10_000,
-    details: Annotated[
-        Path | None,
-        typer.Option("--details", metavar="FILE", help="File for one row per query: .jsonl, .csv, ..."),
-    ] = None,
-    format: Format = None,
-    output: Output = None,
-) -> None:
-    """Check the queries of a file on a KB.
-
-    Counts the queries that the KB accepts, that finish in time and that have results, with reasons for the others.
-    """
-    from kbkit.benchmarks.spinach import execute as checking
-    from kbkit.benchmarks.spinach import files
-    from kbkit.cli.progress import counting
-    from kbkit.display.render import check as check_render
-    from kbkit.display.render import write
-    from kbkit.kb import KnowledgeBase
-
-    check_render(format, output)
-    if details is not None:
-        check_render(None, details)
-    dataset = files.read(file)
-    with KnowledgeBase(kb) as base, counting(context.obj.quiet, "queries") as progress:
-        checked = list(checking.check(base, dataset, seconds(timeout), row_limit, progress))
-    write(checking.counts(checked), format, output)
-    if details is not None:
-        write(checking.details(checked), None, details)
-    note(context, checking.lines(checked))
 
 
 # -- run and eval -----------------------------------------------------------------------------------------------------
@@ -139,11 +45,11 @@ def check(
 def run(
     context: typer.Context,
     kb: Kb,
-    file: Questions,
+    file: SpinachQuestions,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", help="Output file for the run (JSON lines).")
     ],
-    llm: Llm = None,
+    models: ModelOptions = NO_MODELS,
     without: Without = None,
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", metavar="N", min=1, help="Maximum number of questions.")
@@ -164,11 +70,7 @@ def run(
         bool, typer.Option("--unscored", help="Include questions whose gold query has no results on this KB.")
     ] = False,
     replace: Restart = False,
-    budget: Budget = None,
-    price: Price = None,
-    prompt: Prompts = None,
-    workers: Workers = 8,
-    paper: Paper = None,
+    paper: SpinachPaper = None,
 ) -> None:
     """Run the agent on the questions of a file.
 
@@ -178,7 +80,6 @@ def run(
     from kbkit.agent.agent import Settings
     from kbkit.benchmarks.spinach import files, runs
     from kbkit.benchmarks.spinach import run as running
-    from kbkit.cli.models import opened
     from kbkit.display.progress import Event
     from kbkit.kb import KnowledgeBase
     from kbkit.llm.client import missing_model
@@ -193,7 +94,7 @@ def run(
         fold=0 if full_history else Settings.fold,
     )
     plan = running.Plan(agent, limit, unscored)
-    with KnowledgeBase(kb) as base, opened(context, base, llm, budget, price, prompt, workers) as calls:
+    with KnowledgeBase(kb) as base, models.opened(context, base) as calls:
         if calls is None:
             raise missing_model()
         listen, calls.listen = calls.listen, None  # a bar for questions, none for the calls of each
@@ -202,7 +103,7 @@ def run(
             if listen:
                 listen(Event("questions", done, total))
 
-        running.run(base, dataset, output, plan, calls, workers=workers, replace=replace, progress=progress)
+        running.run(base, dataset, output, plan, calls, workers=models.workers, replace=replace, progress=progress)
     _show(context, [runs.read(output)], paper, None, None, None)
 
 
@@ -222,7 +123,7 @@ def evaluate(
     row_limit: RowLimit = 10_000,
     table: Table = None,
     per_query: PerQuery = False,
-    paper: Paper = None,
+    paper: SpinachPaper = None,
     format: Format = None,
     output: Output = None,
 ) -> None:

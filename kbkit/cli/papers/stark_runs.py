@@ -1,34 +1,28 @@
-"""Commands for STaRK datasets and runs: stark stats, run, eval."""
+"""Commands that run and score systems on STaRK datasets: stark run, eval."""
 
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.cli.commands import add
-from kbkit.cli.models import Budget, Llm, Price, Prompts, Workers, opened
-from kbkit.cli.options import Format, Kb, Output, Plot, Seed, Types, draw, note, on_screen
+from kbkit.cli.models import NO_MODELS, ModelOptions
+from kbkit.cli.options import Format, Kb, Output, Restart, Seed, Types, note
+from kbkit.cli.papers.arguments import StarkDataset, StarkSplit
 from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
     import polars as pl
 
     from kbkit.benchmarks.stark.evaluate import Result, Runner
-    from kbkit.benchmarks.stark.stats import Statistics
     from kbkit.benchmarks.stark.task import Task
     from kbkit.llm.calls import Calls
     from kbkit.measures.frames import Gold
 
-Data = Annotated[Path, typer.Argument(metavar="DATASET", help="Folder with stark_qa/ and split/, or a csv file.")]
-Split = Annotated[
-    str, typer.Option("--split", metavar="NAME", help="Split of the dataset: test, val, ... or human_generated_eval.")
-]
 Fraction = Annotated[
     float, typer.Option("--sample", metavar="FRACTION", help="Fraction of the queries to use, drawn at random.")
 ]
@@ -43,49 +37,7 @@ Modes = Annotated[
 ]
 
 
-def register(stark: typer.Typer) -> None:
-    """Add the commands of this file to those for STaRK."""
-    add(stark, stats)
-    add(stark, run)
-    add(stark, evaluate, "eval")
-
-
 # -- stats ------------------------------------------------------------------------------------------------------------
-
-
-def stats(
-    context: typer.Context,
-    dataset: Annotated[list[Path], typer.Argument(metavar="DATASET", help="Folders with stark_qa/ and split/.")],
-    plot: Plot = None,
-    format: Format = None,
-    output: Output = None,
-) -> None:
-    """Describe datasets.
-
-    Shows Tables 3 and 4 of the paper, the lengths of Figure 4 and the parts of Figure 5.
-    """
-    from kbkit.benchmarks.stark import stats as statistics
-    from kbkit.benchmarks.stark.dataset import read_all
-    from kbkit.display.render import check
-    from kbkit.display.render import write as render
-
-    check(format, output)
-    datasets = read_all(dataset)
-    found = statistics.statistics(datasets)
-    note(context, statistics.remarks(datasets))
-    draw(context, plot, lambda: statistics.charts(found))
-    if on_screen(format, output):
-        _print_statistics(found)
-    else:
-        render(statistics.long(found), format, output)
-
-
-def _print_statistics(found: Statistics) -> None:
-    from kbkit.display.render import print_table
-
-    for position, (title, frame) in enumerate(found.sections()):
-        typer.secho(f"{title}\n" if not position else f"\n{title}\n", bold=True, nl=False)
-        print_table(frame, sys.stdout, count=False)
 
 
 # -- run and eval -----------------------------------------------------------------------------------------------------
@@ -94,8 +46,8 @@ def _print_statistics(found: Statistics) -> None:
 def run(
     context: typer.Context,
     kb: Kb,
-    dataset: Data,
-    split: Split = "test",
+    dataset: StarkDataset,
+    split: StarkSplit = "test",
     mode: Modes = None,
     k: Annotated[int, typer.Option("-k", metavar="N", help="Number of results per query.")] = 100,
     types: Types = None,
@@ -121,18 +73,15 @@ def run(
             help="Number of results to rerank (default: 20; 10 for human_generated_eval).",
         ),
     ] = None,
-    llm: Llm = None,
-    budget: Budget = None,
-    price: Price = None,
-    prompt: Prompts = None,
-    workers: Workers = 8,
+    replace: Restart = False,
+    models: ModelOptions = NO_MODELS,
     format: Format = None,
     output: Output = None,
 ) -> None:
     """Run and score retrievers on a dataset.
 
     Shows Hit@1, Hit@5, R@20 and MRR in percent, and milliseconds per query. Each model of --llm reranks the best
-    results of --rerank-mode, in a separate row.
+    results of --rerank-mode, in a separate row. With --runs, an interrupted run is resumed.
     """
     from kbkit.benchmarks.stark import evaluate as stark
     from kbkit.benchmarks.stark import numbers
@@ -143,27 +92,27 @@ def run(
     check(format, output)
     gold = stark.questions(dataset, split, sample, seed)
     depth = reranking.depth(split, rerank_depth)
-    about = {"kb": str(kb), "dataset": str(dataset), "split": split, "sample": sample, "seed": seed, "k": k}
+    settings = stark.settings(dataset, split, sample, seed, gold)
     if runs is not None:
         stark.check_folder(runs)
     with (
         KnowledgeBase(kb) as base,
-        opened(context, base, llm, budget, price, prompt, workers) as calls,
+        models.opened(context, base) as calls,
     ):
         modes = stark.modes(base, mode or ())
         note(context, () if mode else stark.left_out(base))
-        systems = reranking.systems(rerank, calls)
+        scorings = reranking.scorings(rerank, calls)
         [again] = stark.modes(base, [rerank_mode])
         if runs is not None:
-            stark.check_folder(runs, [*modes, *(reranking.run_name(again, system) for system in systems)])
+            stark.check_folder(runs, [*modes, *(reranking.run_name(again, scoring) for scoring in scorings)])
         task = stark.task(base, gold, types or (), numbers.read(dataset, split))
-        runner = stark.Runner(base, task, k, latency)
+        runner = stark.Runner(base, task, k, latency, folder=runs, settings=settings, replace=replace)
         note(context, runner.remarks())
-        with _results_writer(context, task, task.candidates(base), runs, about, format, output) as keep:
+        with _results_writer(context, task, task.candidates(base), runs, format, output) as keep:
             for result in _results(context, runner, modes, calls):
                 keep(result)
-            for system in systems:
-                result, remarks = reranking.result(runner, again, system, depth)
+            for scoring in scorings:
+                result, remarks = reranking.result(runner, again, scoring, depth)
                 keep(result)
                 note(context, remarks)
 
@@ -174,7 +123,6 @@ def _results_writer(
     task: Task,
     candidates: pl.Series,
     runs: Path | None,
-    about: dict[str, Any],
     format: str | None,
     output: Path | None,
 ) -> Iterator[Callable[[Result], None]]:
@@ -188,7 +136,7 @@ def _results_writer(
     def keep(result: Result) -> None:
         results.append(result)
         if runs is not None:
-            written.append(str(stark.write(result, runs, about)))
+            written.append(str(stark.write(result, runs)))
 
     try:
         yield keep
@@ -216,11 +164,11 @@ def _results(context: typer.Context, runner: Runner, modes: list[str], calls: Ca
 
 def evaluate(
     context: typer.Context,
-    dataset: Data,
+    dataset: StarkDataset,
     runs: Annotated[
         list[Path], typer.Argument(metavar="RUN", help="Ranked runs: TREC, JSON lines, or csv for the leaderboard.")
     ],
-    split: Split = "test",
+    split: StarkSplit = "test",
     kb: Annotated[
         Path | None,
         typer.Option(

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.cli import ska_scores
-from kbkit.cli.commands import add
-from kbkit.cli.models import Budget, Llm, Price, Prompts, Workers, is_default, opened
+from kbkit.cli.models import NO_MODELS, ModelOptions, Prompts, is_default
 from kbkit.cli.options import Format, Restart, Seed, counted, note
-from kbkit.cli.ska_options import Data, Form, Setting, Testbed, Testbeds
-from kbkit.cli.ska_scores import check_tables, counting, show
+from kbkit.cli.papers.arguments import SkaDataset
+from kbkit.cli.papers.ska_scores import check_tables, counting, show
 from kbkit.cli.tables import Table
 from kbkit.errors import KbError, Option
 from kbkit.llm.client import missing_model
@@ -27,15 +25,27 @@ if TYPE_CHECKING:
     from kbkit.benchmarks.ska.testbeds import Record, Report
     from kbkit.llm.calls import Calls
 
+Form = Annotated[
+    list[str] | None,
+    typer.Option("--form", metavar="NAME", help="Form: kg, table, kg+text or table+text (default: all); repeatable."),
+]
+Testbeds = Annotated[
+    Path | None,
+    typer.Option("--testbeds", metavar="FOLDER", help="Folder of the testbeds (default: DATASET/testbeds)."),
+]
+Testbed = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--testbed", metavar="NAME", help="Testbed: noise, order, integration or rejection (default: all); repeatable."
+    ),
+]
+Setting = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--setting", metavar="NAME", help="Setting of a testbed: 4k, prefix, 2, ... (default: all); repeatable."
+    ),
+]
 _LISTED = 3
-
-
-def register(ska: typer.Typer) -> None:
-    """Add the commands of this file to those for SKA-Bench."""
-    add(ska, testbed)
-    add(ska, prompt)
-    add(ska, run)
-    ska_scores.register(ska)
 
 
 # -- testbeds and prompts ---------------------------------------------------------------------------------------------
@@ -43,7 +53,7 @@ def register(ska: typer.Typer) -> None:
 
 def testbed(
     context: typer.Context,
-    dataset: Data,
+    dataset: SkaDataset,
     folder: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FOLDER", help="Output folder (default: DATASET/testbeds)."),
@@ -89,7 +99,7 @@ def _testbed_lines(report: Report) -> Iterator[str]:
 
 def prompt(
     context: typer.Context,
-    dataset: Data,
+    dataset: SkaDataset,
     instance: Annotated[
         str | None, typer.Argument(metavar="ID", help="Id of an instance (default: the first).")
     ] = None,
@@ -174,14 +184,14 @@ def _records(
 
 def run(
     context: typer.Context,
-    dataset: Data,
+    dataset: SkaDataset,
     output: Annotated[
         Path | None,
         typer.Option(
             "--output", "-o", metavar="FOLDER", help="Output folder, with one file per system (default: DATASET/runs)."
         ),
     ] = None,
-    llm: Llm = None,
+    models: ModelOptions = NO_MODELS,
     oracle: Annotated[
         bool, typer.Option("--oracle", help="Run the queries of the instances on their units, which checks the data.")
     ] = False,
@@ -196,10 +206,6 @@ def run(
         int | None, typer.Option("--limit", "-n", metavar="N", min=1, help="Maximum number of instances per form.")
     ] = None,
     replace: Restart = False,
-    budget: Budget = None,
-    price: Price = None,
-    prompt: Prompts = None,
-    workers: Workers = 8,
     table: Table = None,
     format: Format = None,
 ) -> None:
@@ -215,9 +221,10 @@ def run(
     records, report = _records(dataset, testbeds, testbed, setting, form)
     chosen = _limited(records, limit)
     folder = output or dataset / running.FOLDER_OF_RUNS
-    llm = None if (oracle or baseline) and is_default(context) else llm
+    if (oracle or baseline) and is_default(context):
+        models = NO_MODELS
     paths = []
-    with opened(context, dataset, llm, budget, price, prompt, workers) as calls, ExitStack() as stack:
+    with models.opened(context, dataset) as calls, ExitStack() as stack:
         for system in _systems(stack, calls, oracle=oracle, baseline=baseline):
             with _steps(context, system.name, calls) as progress:
                 done = running.run(dataset, chosen, report, system, folder, replace=replace, progress=progress)

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.cli.models import Budget, Llm, Price, Prompts, Workers
-from kbkit.cli.options import Format, Kb, Output, note
+from kbkit.cli.models import NO_MODELS, ModelOptions
+from kbkit.cli.options import Format, Kb, Output, Restart, note
+from kbkit.cli.papers.arguments import QuestDataset, QuestSplit
 from kbkit.cli.tables import Table, check_table, write_tables
 from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
     from kbkit.benchmarks.quest.corpus import Corpus
     from kbkit.benchmarks.quest.dataset import Example
-    from kbkit.benchmarks.quest.evaluate import Bench, Part
+    from kbkit.benchmarks.quest.evaluate import Part
+    from kbkit.benchmarks.quest.systems import QuestSystem
     from kbkit.benchmarks.quest.tables import System
     from kbkit.cli.tables import Titled
     from kbkit.kb import KnowledgeBase
     from kbkit.llm.calls import Calls
 
-Data = Annotated[Path, typer.Argument(metavar="DATASET", help="Folder with train.jsonl, val.jsonl and test.jsonl.")]
-Split = Annotated[str, typer.Option("--split", metavar="NAME", help="Split of the dataset: train, val or test.")]
 Modes = Annotated[
     list[str] | None,
     typer.Option(
@@ -49,11 +49,11 @@ BY_SYSTEM = (5, 6)
 def run(
     context: typer.Context,
     kb: Kb,
-    dataset: Data,
+    dataset: QuestDataset,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FOLDER", help="Output folder, with one file per run.")
     ],
-    split: Split = "test",
+    split: QuestSplit = "test",
     mode: Modes = None,
     k: Annotated[int, typer.Option("-k", metavar="N", help="Number of results per query.")] = 100,
     classifier: Annotated[
@@ -65,23 +65,21 @@ def run(
     parsed: Annotated[
         bool, typer.Option("--parsed/--no-parsed", help="Also parse queries into expressions and evaluate them.")
     ] = True,
-    llm: Llm = None,
-    budget: Budget = None,
-    price: Price = None,
-    prompt: Prompts = None,
-    workers: Workers = 8,
+    replace: Restart = False,
+    models: ModelOptions = NO_MODELS,
     empty_precision: EmptyPrecision = "zero",
     table: Table = None,
     format: Format = None,
 ) -> None:
     """Run and score retrievers on a dataset.
 
-    Retrieves candidates, classifies them, evaluates the parsed queries, and prints Tables 3 to 6 of the paper.
+    Retrieves candidates, classifies them, evaluates the parsed queries, and prints Tables 3 to 6 of the paper. An
+    interrupted run is resumed.
     """
     from kbkit.benchmarks.quest import evaluate as bench
     from kbkit.benchmarks.quest import runs
+    from kbkit.benchmarks.quest import systems as running
     from kbkit.benchmarks.quest.dataset import Dataset
-    from kbkit.cli.models import opened as calls_of
     from kbkit.kb import KnowledgeBase
     from kbkit.measures.sets import check_empty
 
@@ -91,67 +89,54 @@ def run(
     bench.check_retrievers(retrievers)
     opened = Dataset.open(dataset)
     with KnowledgeBase(kb) as base:
-        with calls_of(context, base, llm, budget, price, prompt, workers) as calls:
+        with models.opened(context, base) as calls:
             bench.check_classifier(classifier, opened, split, calls)
             setup = bench.Bench.of(base, opened, k)
             part = setup.part(split)
             note(context, bench.remarks(setup, part))
-            output.mkdir(parents=True, exist_ok=True)
-            systems = []
-            for system in _systems(context, setup, part, retrievers, classifier, parsed, calls):
-                runs.write(system, part.examples, output)
-                systems.append(system)
-        _write_scores(context, systems, part.examples, table, format, None, (base, setup.corpus), empty_precision)
-    note(context, [f"{output}: {', '.join(f'{system.name}.jsonl' for system in systems)}"])
+            finished = []
+            for system in _systems(context, part, retrievers, classifier, parsed, calls):
+                run = running.run(part, system, output, replace=replace)
+                found = running.predictions(run)
+                runs.export(found, part.examples, output)
+                note(context, running.remarks(run, with_model=calls is not None))
+                finished.append(found)
+        _write_scores(context, finished, part.examples, table, format, None, (base, setup.corpus), empty_precision)
+    note(context, [f"{output}: {', '.join(f'{one.name}.jsonl' for one in finished)}"])
 
 
 def _systems(
     context: typer.Context,
-    setup: Bench,
     part: Part,
     retrievers: Sequence[str],
     classifier: str,
     parsed: bool,
     calls: Calls | None,
-) -> Iterable[System]:
-    """Yield each system when it is done, so that its run is saved at once."""
-    from kbkit.benchmarks.quest import evaluate as bench
-    from kbkit.benchmarks.quest.tables import System
+) -> Iterator[QuestSystem]:
+    """Yield the systems to run."""
+    from kbkit.benchmarks.quest import systems
 
     for retriever in retrievers:
-        yield System(retriever, setup.corpus.named(part.ranking(retriever)), ranked=True, k=setup.k)
+        yield systems.Retriever(part, retriever)
         if classifier != "none":
-            system = bench.predict(setup, part, retriever, classifier, calls)
-            note(context, [bench.threshold_text(system)])
-            yield system
+            yield systems.Classified(part, retriever, classifier, calls)
     if parsed:
-        yield from _parsed(context, setup, part, calls)
-
-
-def _parsed(context: typer.Context, setup: Bench, part: Part, calls: Calls | None) -> Iterable[System]:
-    from kbkit.benchmarks.quest import parsed
-
-    phrases = setup.dataset.phrases()
-    if not phrases:
-        note(context, ["The dataset has no categories, so its queries cannot be parsed into expressions"])
-        return
-    reading = parsed.read(part.examples, phrases, calls)
-    by_model = f", {reading.by_model:,} of them by a model" if calls else ""
-    rest = "; the others have no answers" if reading.unread else ""
-    count = len(part.examples)
-    note(context, [f"{parsed.NAME}: parsed {len(reading.expressions):,} of {count:,} queries{by_model}{rest}"])
-    yield parsed.predict(setup.kb, setup.corpus, part.examples, reading)
+        phrases = part.bench.dataset.phrases()
+        if phrases:
+            yield systems.Parsed(part, phrases, calls)
+        else:
+            note(context, ["The dataset has no categories, so its queries cannot be parsed into expressions"])
 
 
 def evaluate(
     context: typer.Context,
-    dataset: Data,
+    dataset: QuestDataset,
     run: Annotated[list[Path], typer.Argument(metavar="RUN", help="Ranked runs or predicted sets.")],
     kb: Annotated[
         Path | None,
         typer.Option("--kb", metavar="KB", help="KB of the dataset, for Table 6 and for runs with node keys."),
     ] = None,
-    split: Split = "test",
+    split: QuestSplit = "test",
     empty_precision: EmptyPrecision = "zero",
     table: Table = None,
     format: Format = None,

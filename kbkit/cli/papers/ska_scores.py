@@ -1,4 +1,4 @@
-"""Commands that score runs of SKA-Bench and describe datasets: ska eval, stats."""
+"""The command that scores runs of SKA-Bench, ska eval, and how scores are shown."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.cli.commands import add
 from kbkit.cli.options import Format, Output, PerQuery, Plot, draw, note, on_screen
-from kbkit.cli.ska_options import Data
 from kbkit.cli.tables import Table
 from kbkit.errors import KbError
 
@@ -20,13 +18,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from kbkit.benchmarks.ska.evaluate import Run
-    from kbkit.benchmarks.ska.stats import Statistics
-
-
-def register(ska: typer.Typer) -> None:
-    """Add the commands of this file to those for SKA-Bench."""
-    add(ska, evaluate, "eval")
-    add(ska, stats)
 
 
 @contextmanager
@@ -105,7 +96,7 @@ def show(
         render(scoring.table(found, scoring.TABLES[table]), format, output)
     elif on_screen(format, output):
         for number, (title, frame) in enumerate(_sections(found, scored, table)):
-            _print(title, frame, first=not number)
+            print_section(title, frame, first=not number)
     else:
         render(found, format, output)
 
@@ -115,7 +106,7 @@ def _sections(found: pl.DataFrame, scored: pl.DataFrame, table: int | None) -> I
     import polars as pl
 
     from kbkit.benchmarks.ska import evaluate as scoring
-    from kbkit.benchmarks.ska.instances import FORMS
+    from kbkit.benchmarks.ska.settings import FORMS
     from kbkit.benchmarks.ska.testbeds import NOISE, ORDER, REJECTION
 
     titles = {NOISE: "F1 by noise", ORDER: "F1 by order", REJECTION: "rejection rate"}
@@ -154,7 +145,8 @@ def _wide(spread: pl.DataFrame) -> pl.DataFrame:
     return shown.pivot("form", index=["system", "figures"], values="shown", maintain_order=True)
 
 
-def _print(title: str, frame: pl.DataFrame, *, first: bool) -> None:
+def print_section(title: str, frame: pl.DataFrame, *, first: bool) -> None:
+    """Print a table with its title."""
     from kbkit.display.render import print_table
 
     typer.secho(f"{title}\n" if first else f"\n{title}\n", bold=True, nl=False)
@@ -162,33 +154,3 @@ def _print(title: str, frame: pl.DataFrame, *, first: bool) -> None:
 
 
 # -- stats ------------------------------------------------------------------------------------------------------------
-
-
-def stats(
-    context: typer.Context,
-    dataset: Data,
-    plot: Plot = None,
-    format: Format = None,
-    output: Output = None,
-) -> None:
-    """Describe a dataset.
-
-    Shows Tables 1 and 2 of the paper with its figures, and the number of positive units (Figure 4).
-    """
-    from kbkit.benchmarks.ska import run as running
-    from kbkit.benchmarks.ska import stats as statistics
-    from kbkit.benchmarks.ska.instances import scan
-    from kbkit.display.render import check
-    from kbkit.display.render import write as render
-
-    check(format, output)
-    running.digest(dataset)
-    with counting(context, "instances") as progress:
-        found: Statistics = statistics.statistics(scan(dataset), progress=progress)
-    note(context, [f"Tokens counted by {found.tokenizer}"])
-    draw(context, plot, lambda: statistics.charts(found))
-    if not on_screen(format, output):
-        render(statistics.long(found), format, output)
-        return
-    for number, (title, frame) in enumerate(found.sections()):
-        _print(title, frame, first=not number)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.cli.commands import add
-from kbkit.cli.models import Budget, Llm, Price, Prompts, Workers
+from kbkit.cli.models import NO_MODELS, ModelOptions
 from kbkit.cli.options import Format, Kb, Output, PerQuery, Plot, Restart, Seed, counted, draw, note, on_screen
+from kbkit.cli.papers.arguments import Conversations
 from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
     from kbkit.llm.calls import Calls
 
-Conversations = Annotated[
-    Path, typer.Argument(metavar="DATASET", help="Folder of conv make, or a file of conversations (.parquet, .jsonl).")
-]
 Groups = Annotated[
     int | None,
     typer.Option(
@@ -33,12 +30,6 @@ Groups = Annotated[
 ]
 
 
-def register(conv: typer.Typer) -> None:
-    """Add the commands of this file to those for ConvKGYarn."""
-    add(conv, run)
-    add(conv, evaluate, "eval")
-
-
 def run(
     context: typer.Context,
     kb: Kb,
@@ -46,13 +37,9 @@ def run(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", help="Output file for the run (JSON lines).")
     ],
-    llm: Llm = None,
+    models: ModelOptions = NO_MODELS,
     groups: Groups = None,
     replace: Restart = False,
-    budget: Budget = None,
-    price: Price = None,
-    prompt: Prompts = None,
-    workers: Workers = 8,
 ) -> None:
     """Answer the questions of conversations.
 
@@ -63,12 +50,12 @@ def run(
     """
     from kbkit.benchmarks.convkgyarn import evaluate as scoring
     from kbkit.benchmarks.convkgyarn import run as running
-    from kbkit.cli.models import opened, stages
+    from kbkit.cli.models import stages
     from kbkit.kb import KnowledgeBase
 
     with (
         KnowledgeBase(kb) as base,
-        opened(context, base, llm, budget, price, prompt, workers) as calls,
+        models.opened(context, base) as calls,
         stages(context, calls) as report,
     ):
         running.run(
@@ -91,7 +78,7 @@ def evaluate(
     context: typer.Context,
     dataset: Conversations,
     run: Annotated[list[Path], typer.Argument(metavar="RUN", help="Runs of conv run, or of any other system.")],
-    llm: Llm = None,
+    models: ModelOptions = NO_MODELS,
     kb: Annotated[
         Path | None, typer.Option("--kb", metavar="KB", help="KB that records the calls of the model (with --llm).")
     ] = None,
@@ -111,10 +98,6 @@ def evaluate(
     groups: Groups = None,
     seed: Seed = 0,
     plot: Plot = None,
-    budget: Budget = None,
-    price: Price = None,
-    prompt: Prompts = None,
-    workers: Workers = 8,
     format: Format = None,
     output: Output = None,
 ) -> None:
@@ -137,7 +120,7 @@ def evaluate(
     conversations = chosen(dataset, groups, {name for one in runs for name in one.rows})
     digest = fingerprint(dataset_file(dataset))["sha256"]
     note(context, [line for one in runs for line in scoring.checked_against(one, digest)])
-    with _judge(context, kb, llm, budget, price, prompt, workers) as calls:
+    with _judge(context, kb, models) as calls:
         turns, remarks = scoring.per_turn(conversations, runs, calls)
     note(context, remarks)
     draw(context, plot, lambda: scoring.charts(turns))
@@ -165,25 +148,17 @@ def _print(turns: pl.DataFrame, seed: int, *, table: bool) -> None:
 
 
 @contextlib.contextmanager
-def _judge(
-    context: typer.Context,
-    kb: Path | None,
-    llm: list[str] | None,
-    budget: float | None,
-    price: list[str] | None,
-    prompt: list[str] | None,
-    workers: int,
-) -> Iterator[Calls | None]:
+def _judge(context: typer.Context, kb: Path | None, models: ModelOptions) -> Iterator[Calls | None]:
     """Open the model that judges, if one is named."""
-    from kbkit.cli.models import is_default, opened
+    from kbkit.cli.models import is_default
     from kbkit.kb import KnowledgeBase
 
-    if not llm or llm == ["none"] or (kb is None and is_default(context)):
+    if not models.llm or models.llm == ["none"] or (kb is None and is_default(context)):
         yield None
         return
     if kb is None:
         raise KbError("No KB to record the calls of the model in", "Use ", Option("kb", "KB"))
-    with KnowledgeBase(kb) as base, opened(context, base, llm, budget, price, prompt, workers) as calls:
+    with KnowledgeBase(kb) as base, models.opened(context, base) as calls:
         yield calls
 
 
