@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 
 import kbkit
+from kbkit.benchmarks.quest.families import families
+from kbkit.benchmarks.requirements import relational
 from kbkit.english import askable, readable
-from kbkit.english.relations import Link, left_out, unworded
+from kbkit.english.relations import REMEDY, Link, left_out, unworded
 from kbkit.english.types import type_noun
+from kbkit.errors import KbError
 from kbkit.schema import Relation, Signature
 
 
@@ -105,6 +108,16 @@ def test_relations_that_cannot_be_worded_are_reported(tmp_path: Path) -> None:
         questions = kb.suggest_templates(10)["question"].to_list()
         assert questions
         assert not any("starred actors actors" in text or "that starred actors" in text for text in questions)
+
+
+def test_a_kb_without_any_relation_that_can_be_worded_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "nodes.csv").write_text("key,type,name\na,movie,A\nb,person,B\nc,movie,C\n")
+    (tmp_path / "edges.csv").write_text("head,relation,tail\na,starred_actors,b\nc,starred_actors,b\n")
+    with kbkit.ingest("table", tmp_path, out=tmp_path / "m.kb") as kb:
+        with pytest.raises(KbError, match="the label of relation starred_actors has a noun after its verb") as refused:
+            relational.templates(kb)
+        assert REMEDY in str(refused.value.hints)
+        assert not any(family.id.count("starred_actors") for family in families(kb, "movie"))
 
 
 @pytest.mark.parametrize(
