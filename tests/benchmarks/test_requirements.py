@@ -26,6 +26,7 @@ from kbkit.benchmarks.requirements import (
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Role
+from tests.loops import each
 
 
 def test_templates_by_id_catalogue_file_and_suggestion(world: KnowledgeBase, tmp_path: Path) -> None:
@@ -50,7 +51,7 @@ def test_templates_by_id_catalogue_file_and_suggestion(world: KnowledgeBase, tmp
 
 def test_nodes_that_a_query_names_are_not_candidates(world: KnowledgeBase) -> None:
     chosen = relational.templates(world, ["suggest"])
-    for row in relational.draw(world, chosen, np.arange(50) % 12 + 1, 1, (1, 30)):
+    for row in each(relational.draw(world, chosen, np.arange(50) % 12 + 1, 1, (1, 30))):
         named = {world.find(f"{slot.type}#{slot.key}") for slot in row.slots.values()}
         assert not named & set(row.candidates)
         assert 1 <= len(row.candidates) <= 30
@@ -136,7 +137,7 @@ def test_conditions_hold_for_the_rows_that_they_name(world: KnowledgeBase) -> No
         known = conditions.Conditions(world, node_type)
         values = known.values(ids)
         for gold in range(0, 60, 7):
-            for condition, mask in known.options(values, gold, 4):
+            for condition, mask in each(known.options(values, gold, 4)):
                 assert mask[gold] or gold >= len(ids)
                 kept = world.answers(f"{node_type}{{{condition.test}}}").ids.tolist()
                 assert [node for node, has in zip(ids, mask, strict=True) if has] == [n for n in ids if n in kept]

@@ -10,39 +10,37 @@ import polars as pl
 
 from kbkit.benchmarks.convkgyarn import paper
 from kbkit.benchmarks.convkgyarn.paper import DIMENSIONS, SETTINGS, Setting
-from kbkit.benchmarks.convkgyarn.ratings import COMPARE, OURS, RATE, REFERENCE, SAME, Judgement
+from kbkit.benchmarks.convkgyarn.ratings import COMPARE, OURS, RATE, REFERENCE, SAME, Rated
 from kbkit.errors import plural
+from kbkit.measures.agreement import majority
 
 RATERS = 3
 SETS = ("general", "related")
 _PROPERTIES = ("interaction", "deixis", "disfluency", "typo")
 
 
-def agreement(judgements: Sequence[Judgement], dimension: str | None = None) -> tuple[int, float | None]:
+def agreement(rated: Sequence[Rated], dimension: str | None = None) -> tuple[int, float | None]:
     """Return the number of values that three raters gave, and the percentage on which at least two of them agree.
 
     A value is one dimension of one item; of more than three raters, the first three count. None without such values.
     """
     given: dict[tuple[str, str], list[Any]] = {}
-    for one in judgements:
+    for one in rated:
         for name, value in one.values.items():
             if dimension in (None, name):
                 given.setdefault((one.item, name), []).append(value)
-    complete = [values[:RATERS] for values in given.values() if len(values) >= RATERS]
-    if not complete:
-        return 0, None
-    agreed = sum(Counter(values).most_common(1)[0][1] >= 2 for values in complete)
-    return len(complete), 100 * agreed / len(complete)
+    count, share = majority(given.values(), RATERS)
+    return count, None if share is None else 100 * share
 
 
-def rating_table(judgements: Sequence[Judgement]) -> pl.DataFrame:
+def rating_table(judgements: Sequence[Rated]) -> pl.DataFrame:
     """Return Table 2: set, interaction, deixis, disfluency, typo, then for each configuration what was rated here.
 
     ``conversations`` (rated), the mean of each dimension, ``agreement`` (percent), and the paper's figures as
     ``paper_`` columns. Opted-out conversations and tests are left out.
     """
     chosen = [one for one in judgements if one.task == RATE and one.values and not one.test]
-    parts: dict[tuple[bool, Setting], list[Judgement]] = {}
+    parts: dict[tuple[bool, Setting], list[Rated]] = {}
     for one in chosen:
         parts.setdefault((one.related, one.setting), []).append(one)
     rows = []
@@ -67,7 +65,7 @@ def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def preference_table(judgements: Sequence[Judgement]) -> pl.DataFrame:
+def preference_table(judgements: Sequence[Rated]) -> pl.DataFrame:
     """Return Table 3: dimension, judgements, preference, same, reference, agreement, and the paper's figures.
 
     ``preference``, ``same`` and ``reference`` are the percentages of judgements that prefer the conversation of the
@@ -103,7 +101,7 @@ def _shown(value: float | None, digits: int) -> str:
     return "-" if value is None else f"{value:.{digits}f}"
 
 
-def remarks(judgements: Sequence[Judgement]) -> list[str]:
+def remarks(judgements: Sequence[Rated]) -> list[str]:
     """Return lines about opted-out items, and about items that fewer than three raters judged."""
     found = []
     for task, noun in ((RATE, "conversation"), (COMPARE, "pair")):

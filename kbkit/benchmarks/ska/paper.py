@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from kbkit.benchmarks.ska.instances import FORMS
+from kbkit.benchmarks.ska.settings import FORMS
 from kbkit.benchmarks.ska.testbeds import NOISE, ONLY, ORDER, REJECTION, orders_of, sizes_of
 
 _NAMES = (

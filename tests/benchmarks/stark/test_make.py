@@ -35,8 +35,10 @@ from kbkit.llm.models import open_models
 from kbkit.measures.files import read_gold
 from kbkit.schema import Role, quote
 from tests.conftest import Run
+from tests.examples import some
 from tests.kbs import source
 from tests.llm_server import Seen, Server, by
+from tests.loops import each
 from tests.wording import Wording
 
 SETTINGS = StarkSettings(20, seed=7)
@@ -64,7 +66,7 @@ def test_count(made: Output) -> None:
 
 
 def test_every_answer_satisfies_its_expression_in_sparql(made: Output, world: KnowledgeBase) -> None:
-    for record in made.records:
+    for record in each(made.records):
         found = world.answers(record["expression"], engine="sparql")
         assert len(found) == record["candidates"]
         keys = set(zip(*found.nodes().select("type", "key").to_dict(as_series=False).values(), strict=True))
@@ -74,19 +76,19 @@ def test_every_answer_satisfies_its_expression_in_sparql(made: Output, world: Kn
 
 
 def test_every_answer_has_its_proof(made: Output, world: KnowledgeBase) -> None:
-    for record in made.records:
-        for answer in record["answers"][:3]:
+    for record in each(made.records):
+        for answer in each(record["answers"][:3]):
             reference = f"{answer['type']}#{answer['key']}"
             assert answer["why"] == world.answers(record["expression"]).why(reference).lines()
 
 
 def test_no_query_names_an_answer(made: Output) -> None:
-    for record in made.records:
+    for record in each(made.records):
         assert leaks(record["query"], [answer["name"] for answer in record["answers"]]) == ""
 
 
 def test_queries_mention_entities_and_properties(made: Output) -> None:
-    for record in made.records:
+    for record in each(made.records):
         for text in (record["query"], record["fused"]):
             assert all(slot["name"] in text for slot in record["slots"].values())
             for entry in record["properties"]:
@@ -102,14 +104,14 @@ def test_positions_of_properties_and_evidence(made: Output, world: KnowledgeBase
         "SELECT n.type::VARCHAR, n.key, t.field::VARCHAR, t.text FROM texts t JOIN nodes n USING (id)"
     ).rows()
     texts = {row[:3]: row[3] for row in rows}
-    for record in made.records:
+    for record in each(made.records):
         gold = record["gold"]
         for entry in record["properties"]:
             if "condition" not in entry:
                 text = texts[gold["type"], gold["key"], entry["field"]]
                 assert text[entry["start"] : entry["end"]] == entry["text"]
                 assert entry["evidence"] in text
-        for answer in record["answers"]:
+        for answer in each(record["answers"]):
             assert [e.get("property", 0) for e in answer["evidence"]] == list(range(len(record["properties"])))
             for span, entry in zip(answer["evidence"], record["properties"], strict=True):
                 if "condition" not in entry:
@@ -139,7 +141,7 @@ def satisfying(world: KnowledgeBase, entry: dict[str, Any], node_type: str) -> t
 
 def test_sql_finds_the_same_answers(made: Output, world: KnowledgeBase) -> None:
     """Every answer has all properties, and no other candidate has them."""
-    for record in made.records:
+    for record in each(made.records):
         candidates = set(world.sql(world.answers(record["expression"]).sql)["id"])
         nodes = dict(zip(candidates, map(world.node, candidates), strict=True))
         certain, possible = ({node.key for node in nodes.values()} for _ in range(2))
@@ -151,7 +153,7 @@ def test_sql_finds_the_same_answers(made: Output, world: KnowledgeBase) -> None:
 
 
 def test_answers_are_the_candidates_that_the_rule_accepts(made: Output) -> None:
-    for record in made.records:
+    for record in each(made.records):
         if record["properties"]:
             assert len(record["checks"]) == record["candidates"]
             accepted = [
@@ -207,7 +209,7 @@ def test_output_depends_only_on_the_seed(made: Output, world: KnowledgeBase, tmp
     assert not {r["query"] for r in other.records} <= {r["query"] for r in made.records}
 
 
-@pytest.mark.parametrize("left", [2, 7])
+@pytest.mark.parametrize("left", some([2, 7], 2))
 def test_an_interrupted_run_continues(made: Output, world: KnowledgeBase, tmp_path: Path, left: int) -> None:
 
     def stop(stage: str, done: int, total: int) -> None:
@@ -322,7 +324,7 @@ def test_names_as_texts(tmp_path: Path) -> None:
 
 def test_relations_alone(world: KnowledgeBase, tmp_path: Path) -> None:
     made = make(world, tmp_path / "x", StarkSettings(10, seed=4, relations_only=1))
-    for record in made.records:
+    for record in each(made.records):
         assert record["properties"] == []
         assert len(record["answers"]) == record["candidates"]
 
@@ -656,8 +658,8 @@ def test_a_question_must_name_its_slots(
 
 
 def test_no_property_and_no_query_has_an_alias_of_its_answer(made: Output, world: KnowledgeBase) -> None:
-    for record in made.records:
-        for answer in record["answers"]:
+    for record in each(made.records):
+        for answer in each(record["answers"]):
             node = world.node(f"{answer['type']}#{answer['key']}")
             assert not leaks(record["query"], [node.name, *node.aliases])
 
