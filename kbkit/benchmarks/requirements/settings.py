@@ -9,7 +9,7 @@ from kbkit.answers.sample_sets import WEIGHTS
 from kbkit.answers.templates import Template
 from kbkit.assets.arguments import check_range
 from kbkit.benchmarks.dataset import check_fractions
-from kbkit.benchmarks.requirements.answer_counts import LIKE, Target
+from kbkit.benchmarks.requirements.answer_counts import Target, published_targets, target_of
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.schema import Role
 
@@ -72,7 +72,8 @@ class StarkSettings:
 def complete_settings(settings: StarkSettings, chosen: Sequence[Template]) -> StarkSettings:
     """Return the settings with a target, and with the maximum numbers that it needs."""
     catalogues = {template.id.split("/")[0] for template in chosen}
-    target = settings.target or (LIKE.get(catalogues.pop(), LIKE["mag"]) if len(catalogues) == 1 else LIKE["mag"])
+    named = catalogues.pop() if len(catalogues) == 1 else ""
+    target = settings.target or target_of(named if named in published_targets() else "mag")
     most = settings.max_answers or target.max_answers
     candidates = settings.max_candidates or max(_CANDIDATES, _CANDIDATES_PER_ANSWER * most, settings.min_candidates)
     return replace(settings, target=target, max_answers=most, max_candidates=candidates)
