@@ -77,7 +77,7 @@ def test_an_invalid_file_is_named_with_its_line(tmp_path: Path, text: str, messa
 
 def test_figures_are_found_by_name(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
-    path.write_text(HEAD + "1,2,a,,b,3,percent,\"x, y\"\n1,2,a,p,b,4,,\n,3,a,,b,5,,\n", encoding="utf-8")
+    path.write_text(HEAD + '1,2,a,,b,3,percent,"x, y"\n1,2,a,p,b,4,,\n,3,a,,b,5,,\n', encoding="utf-8")
     found = read_published(path)
     assert found.of("1") == {("a", ""): {"b": 3}, ("a", "p"): {"b": 4}}
     assert found.of("7") == {}
@@ -105,8 +105,9 @@ def test_rows_of_a_paper_follow_ours() -> None:
         ("b", 2, "here", None, None, 2.0),
         ("b", 2, "paper", 9, 0.1, 1.0),
     ]
-    less = beside(OURS, ["name", "n"], lambda *key: THEIRS.get(key), named=lambda name, n: (name * 2, n), difference=True)
-    assert less.filter(pl.col("figures") == "paper")["name"].to_list() == ["aa", "bb"]
+    twice = beside(OURS, ["name", "n"], lambda *key: THEIRS.get(key), named=lambda name, n: (name * 2, n))
+    assert twice.filter(pl.col("figures") == "paper")["name"].to_list() == ["aa", "bb"]
+    less = beside(OURS, ["name", "n"], lambda *key: THEIRS.get(key), difference=True)
     assert less.filter(pl.col("figures") == "difference").rows() == [
         ("a", 1, "difference", None, pytest.approx(0.1), None),
         ("b", 2, "difference", None, None, 1.0),
