@@ -16,6 +16,7 @@ from kbkit.english.names import written_name
 from kbkit.english.noun_phrases import NounPhrase
 from kbkit.ingestion import recipe as recipes
 from kbkit.kb import KnowledgeBase
+from tests.loops import each
 
 
 @pytest.mark.core
@@ -151,7 +152,7 @@ def test_a_relation_takes_its_phrases_from_the_recipe(tmp_path: Path) -> None:
         file.write(
             '\n[types.gene]\narticle = "the"\n'
             '[relations.target]\nphrases = { drug = "targets", gene = "is targeted by" }\n'
-            '[relations.likes]\ninverse = "is a favourite of"\n'
+            '[relations.likes]\nphrases = { tail = "is a favourite of" }\n'
         )
     data = tmp_path / "data"
     data.mkdir()
@@ -167,7 +168,7 @@ def test_a_relation_takes_its_phrases_from_the_recipe(tmp_path: Path) -> None:
 
 
 def test_given_phrases_name_the_slots_of_their_templates() -> None:
-    for template in shipped():
+    for template in each(shipped()):
         if template.phrase:
             noun, predicate = template.phrase.split(": ")
             assert noun

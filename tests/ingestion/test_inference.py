@@ -24,7 +24,7 @@ import kbkit
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from tests.console import here
-from tests.examples import examples
+from tests.examples import examples, some
 from tests.places import TESTS
 
 CASES = sorted(path.parent for path in (TESTS / "ingestion" / "inferred").glob("*/expected.json"))
@@ -146,7 +146,7 @@ def test_a_folder_gets_the_schema_that_a_person_expects(case: Path, built: Build
         pytest.fail(f"{expected['note']}\n" + "\n".join(difference), pytrace=False)
 
 
-@cases
+@pytest.mark.parametrize("case", some(CASES, 4), ids=lambda case: case.name)
 def test_the_written_recipe_makes_the_same_kb(case: Path, built: Build, tmp_path: Path) -> None:
     once = built(case)
     recipe = once.directory.path.with_suffix(".recipe")
@@ -349,7 +349,7 @@ def folders(draw: st.DrawFn) -> dict[str, list[list[str]]]:
 
 
 # Shrinking would take minutes, because each example builds a KB
-@examples(phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@examples(8, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(folders(), st.sampled_from(",;\t|"))
 def test_random_tables_are_kept(tables: dict[str, list[list[str]]], delimiter: str) -> None:
     """Every cell of random tables with keys, references and missing values is kept, in the row that it belongs to."""

@@ -20,6 +20,7 @@ import pytest
 
 from kbkit.readers.wikidata.convert import convert
 from kbkit.schema import Wikibase
+from tests.loops import each
 from tests.samples.wikidata import make
 
 FOLDER = Path(make.__file__).parent
@@ -204,7 +205,7 @@ def test_the_converter_says_no_more_of_a_statement(name: str, triples: ox.Store)
     """Statements whose rank is expected are expected in full, but for normalized values."""
     wanted = expected(name)
     rank = ox.NamedNode(Wikibase.ONTOLOGY + "rank")
-    for statement in {triple.subject for triple in wanted if triple.predicate == rank}:
+    for statement in each({triple.subject for triple in wanted if triple.predicate == rank}):
         told = Counter(quad.predicate.value for quad in triples.quads_for_pattern(statement, None, None))
         hoped = Counter(triple.predicate.value for triple in wanted if triple.subject == statement)
         assert {p: n for p, n in told.items() if "normalized" not in p} == {

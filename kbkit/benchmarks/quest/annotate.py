@@ -18,7 +18,8 @@ from kbkit.benchmarks.documents import sentences
 from kbkit.benchmarks.people.judgements import ANNOTATIONS, Judgement, RaterFolder, outside, ratings
 from kbkit.benchmarks.people.tasks import Passage, Task, TaskItem, TaskQuestion
 from kbkit.benchmarks.quest.dataset import DOCUMENTS, Dataset, Example
-from kbkit.benchmarks.quest.label import EVIDENCE, RELEVANT
+from kbkit.benchmarks.quest.label import RELEVANT
+from kbkit.benchmarks.quest.settings import EVIDENCE
 from kbkit.errors import Command, KbError
 from kbkit.measures.agreement import agreement_table
 

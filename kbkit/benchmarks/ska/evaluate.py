@@ -12,9 +12,10 @@ import polars as pl
 from kbkit.benchmarks import run as running
 from kbkit.benchmarks.report import HERE, PAPER
 from kbkit.benchmarks.ska import paper
-from kbkit.benchmarks.ska.instances import FILE, FORMS
+from kbkit.benchmarks.ska.instances import FILE
 from kbkit.benchmarks.ska.paper import AVERAGE
 from kbkit.benchmarks.ska.run import FOLDER_OF_RUNS, Answered
+from kbkit.benchmarks.ska.settings import FORMS
 from kbkit.benchmarks.ska.testbeds import (
     GROUPS,
     INTEGRATION,

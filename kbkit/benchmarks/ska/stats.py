@@ -10,8 +10,9 @@ import polars as pl
 
 from kbkit.benchmarks.report import HERE, beside
 from kbkit.benchmarks.ska import paper
-from kbkit.benchmarks.ska.instances import FORMS, Instance, Unit
+from kbkit.benchmarks.ska.instances import Instance, Unit
 from kbkit.benchmarks.ska.rendering import line
+from kbkit.benchmarks.ska.settings import FORMS
 from kbkit.benchmarks.ska.testbeds import Report, budget, fitting, sized, sizes_of
 from kbkit.benchmarks.ska.tokens import Tokenizer, tokenizer
 from kbkit.display.charts import Chart

@@ -50,24 +50,24 @@ def with_gold(run: Run, gold: Dataset, execute: Callable[[str], Executed] | None
     are compared by their text only. Raises :class:`KbError` if no record matches, and for a question that has neither
     answers nor, with ``execute``, a query.
     """
-    by_id = {record.id: record for record in run.records}
-    by_text = {record.question: record for record in run.records if record.question}
+    by_id = {record.id: record for record in run.rows.values()}
+    by_text = {record.question: record for record in run.rows.values() if record.question}
     pairs = [(one, by_id.get(one.id) or (by_text.get(one.text) if one.text else None)) for one in gold.questions]
     if not any(record for _, record in pairs):
-        mine, theirs = run.records[0].id, gold.questions[0].id
+        mine, theirs = next(iter(run.rows)), gold.questions[0].id
         raise KbError(
             f"No question of {gold.path} is in {run.path}: {theirs!r} and {mine!r} differ",
             "Records are matched by id, or by question",
         )
     untyped = bool(run.settings) or execute is not None
     records = [_with_gold(one, record, gold, execute) for one, record in pairs]
-    return replace(run, records=tuple(replace(r, gold=plain(r.gold)) if untyped else r for r in records))
+    return replace(run, rows={r.id: replace(r, gold=plain(r.gold)) if untyped else r for r in records})
 
 
 def outside(run: Run, gold: Dataset) -> list[str]:
     """Return a line about the records of a run that are not in a gold file."""
     ids, texts = {one.id for one in gold.questions}, {one.text for one in gold.questions if one.text}
-    found = [record for record in run.records if record.id not in ids and record.question not in texts]
+    found = [record for record in run.rows.values() if record.id not in ids and record.question not in texts]
     return [f"{run.path}: {_listed(found)} not in {gold.path}, left out"] if found else []
 
 
@@ -85,7 +85,7 @@ def _with_gold(
 
 def rerun(run: Run, execute: Callable[[str], Executed], *, gold: bool) -> Run:
     """Return the run with its predicted queries, and with ``gold`` the gold ones, executed again."""
-    return replace(run, records=tuple(_rerun(record, execute, gold) for record in run.records))
+    return replace(run, rows={name: _rerun(record, execute, gold) for name, record in run.rows.items()})
 
 
 def _rerun(record: Record, execute: Callable[[str], Executed], gold: bool) -> Record:
@@ -118,7 +118,7 @@ def _published(run: Run, name: str | None) -> Published | None:
 
 def score(run: Run, published: Published | None, name: str = "") -> Scored:
     """Score a run; ``published`` are the paper's figures for its dataset. The default ``name`` is the file's."""
-    scores = rows.measure([_record(record) for record in run.records])
+    scores = rows.measure([_record(record) for record in run.rows.values()])
     percent = scores.with_columns(pl.col("em", "f1") * 100)
     return Scored(name or run.path.stem, run, percent, _printed(run, published))
 
@@ -152,7 +152,7 @@ def table(scored: Sequence[Scored]) -> pl.DataFrame:
     rows = []
     for one in scored:
         means = one.scores.select(pl.col("em", "f1").mean()).row(0)
-        asked = [record for record in one.run.records if record.asked]
+        asked = [record for record in one.run.rows.values() if record.asked]
         counts = [_mean([getattr(record, name) for record in asked]) for name in _COUNTS]
         rows.append((one.name, len(one.scores.drop_nulls()), *means, *counts))
     numbers = dict.fromkeys(("em", "f1", *_COUNTS), pl.Float64)
@@ -182,7 +182,7 @@ def per_query(scored: Sequence[Scored]) -> pl.DataFrame:
     parts = []
     for one in scored:
         details = pl.DataFrame(
-            [_details(record) for record in one.run.records],
+            [_details(record) for record in one.run.rows.values()],
             schema={
                 "query": pl.String,
                 **dict.fromkeys(("actions", "rolled_back", "input_tokens", "output_tokens"), pl.Int64),
@@ -248,7 +248,7 @@ def tokens(scored: Sequence[Scored], name: str) -> pl.DataFrame:
 
 
 def _known(run: Run, name: str) -> list[int]:
-    found = (getattr(record, name) for record in run.records if record.asked)
+    found = (getattr(record, name) for record in run.rows.values() if record.asked)
     return [value for value in found if value is not None]
 
 
@@ -257,7 +257,7 @@ def _known(run: Run, name: str) -> list[int]:
 
 def remarks(scored: Scored) -> list[str]:
     """Return remarks on the scores: which questions have none and why, which are scored 0."""
-    records = scored.run.records
+    records = list(scored.run.rows.values())
     missing = set(scored.scores.filter(pl.col("f1").is_null())["query"])
     counted = [record for record in records if record.id not in missing]
     lines = [

@@ -16,6 +16,7 @@ from kbkit.benchmarks.convkgyarn.ratings import COMPARE, RATE, Rated
 from kbkit.kb import KnowledgeBase
 from tests.benchmarks.convkgyarn import data as conv_data
 from tests.conftest import Run
+from tests.loops import each
 from tests.wording import Wording
 
 
@@ -308,7 +309,7 @@ def test_errors_say_what_is_wrong(here: Run, dataset: Path, tmp_path: Path, word
         ),
     ]
     file("pairs.jsonl", given(item=[COMPARE, "i"], mark="same"))
-    for command in commands:
+    for command in each(commands):
         done = here(*command, stdin="")
         assert done.returncode == 1, (command, done.stdout)
         wording(done.stderr, "cli", {str(tmp_path): "DIR"})

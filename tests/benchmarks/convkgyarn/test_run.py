@@ -157,7 +157,7 @@ def test_a_model_gets_the_correct_history_and_its_run_is_replayed(
     assert table["voice", False, True, False]["general_turns"] == 0
 
 
-def test_an_interrupted_run_is_resumed(
+def test_a_failed_run_is_replaced(
     here: Run, kb_path: Path, dataset: Path, known: list[Conversation], tmp_path: Path
 ) -> None:
     out = tmp_path / "r.jsonl"
@@ -168,10 +168,7 @@ def test_an_interrupted_run_is_resumed(
         command = ("conv", "run", kb_path, dataset, "-o", out, "--llm", f"whole@{server.url}")
         assert here(*command).returncode == 1  # another model than in the file
         assert here(*command, "--replace").returncode == 0
-        rows = lines(out)
-        out.write_text("".join(json.dumps(row) + "\n" for row in rows[:10]) + '{"id": "half', encoding="utf-8")
-        assert here(*command).returncode == 0
-        assert lines(out) == rows
+    assert len(lines(out)) == 1 + len(known)
 
 
 def test_invalid_answers_of_a_model_score_zero_and_are_not_na(

@@ -19,6 +19,7 @@ from kbkit.errors import BadInputError, KbError, QueryError
 from kbkit.kb import KnowledgeBase
 from kbkit.stores.scratch import Scratch
 from tests.conftest import Run
+from tests.loops import each
 
 variable = pl.DataFrame({"secret": ["x"]})
 
@@ -97,7 +98,7 @@ def test_units_with_any_text_are_read_as_written(tmp_path: Path) -> None:
 def test_commands_need_instances(here: Run, tmp_path: Path) -> None:
     (tmp_path / instances.FILE).write_text("", encoding="utf-8")
     commands = ("check", "stats", "testbed", "agreement"), ("annotate", "review")
-    for command, more in [(one, ()) for one in commands[0]] + [(one, ("--rater", "a")) for one in commands[1]]:
+    for command, more in each([(one, ()) for one in commands[0]] + [(one, ("--rater", "a")) for one in commands[1]]):
         done = here("ska", command, tmp_path, *more)
         assert done.returncode == 1, command
         assert "No instances in" in done.stderr or "two raters" in done.stderr, command

@@ -31,6 +31,7 @@ from kbkit.benchmarks.ska.testbeds import INTEGRATION, NOISE, ORDER, REJECTION, 
 from kbkit.benchmarks.ska.tokens import Tokenizer
 from kbkit.errors import BadInputError, KbError, UnknownNameError
 from tests.benchmarks.ska import data as ska_data
+from tests.loops import each
 
 # -- budgets, subsets, orders -----------------------------------------------------------------------------------------
 
@@ -213,7 +214,7 @@ def prompts_request(instance: Instance, units: Sequence[Unit]) -> list[str]:
 
 
 def test_the_input_says_nothing_of_what_is_right() -> None:
-    for instance in ska_data.instances(1):
+    for instance in each(ska_data.instances(1)):
         [_, message] = prompts_request(instance, instance.units)
         ids = {u.id for u in instance.units}
         assert set(json.loads(message)) == {"knowledge", "question"}
