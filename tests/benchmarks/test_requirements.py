@@ -169,10 +169,10 @@ def test_sentences_have_their_parts_in_every_frame() -> None:
         assert not names & {"np", "np1"} or names & {"vp", "vp1"}
 
 
-@pytest.mark.parametrize("like", answer_counts.LIKE)
+@pytest.mark.parametrize("like", answer_counts.published_targets())
 @pytest.mark.parametrize("queries", [100, 1000])
 def test_wanted_answers_have_the_distribution_of_the_paper(like: str, queries: int) -> None:
-    target = answer_counts.LIKE[like]
+    target = answer_counts.target_of(like)
     counts = target.counts(queries, target.max_answers)
     assert len(counts) == queries
     assert counts.min() == 1
