@@ -100,6 +100,29 @@ class Program(TyperGroup):
             formatter.write(f"{panel:<10}{name:<{width}}{text}\n")
 
 
+class LazyGroup(typer.Typer):
+    """A group of commands whose modules are imported when its commands are built or listed."""
+
+    _commands: list[CommandInfo] | None
+
+    def __init__(self, help: str, load: Callable[[typer.Typer], None]) -> None:
+        super().__init__(help=help, no_args_is_help=True)
+        self._load = load
+        self._commands = None
+
+    @property
+    def registered_commands(self) -> list[CommandInfo]:
+        """The commands; the first access loads them."""
+        if self._commands is None:
+            self._commands = []
+            self._load(self)
+        return self._commands
+
+    @registered_commands.setter
+    def registered_commands(self, commands: list[CommandInfo]) -> None:
+        self._commands = commands
+
+
 def group(help: str) -> typer.Typer:
     """Return a group of commands that prints its help when called without a command."""
     return typer.Typer(help=help, no_args_is_help=True)

@@ -6,28 +6,46 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 import typer
 
-from kbkit.cli.commands import add, group
-from kbkit.cli.papers import (
-    annotating,
-    conv_runs,
-    describing,
-    judgements,
-    making,
-    quest_runs,
-    ska_runs,
-    ska_scores,
-    spinach_runs,
-    stark_runs,
-)
+from kbkit.cli.commands import LazyGroup, add
 
-COMMANDS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
-    "stark": (
-        "Make, run and score STaRK datasets.",
-        {
+GROUPS = {
+    "stark": "Make, run and score STaRK datasets.",
+    "quest": "Make, run and score QUEST datasets.",
+    "ska": "Make, run and score SKA-Bench datasets.",
+    "spinach": "Check, run and score questions with SPARQL.",
+    "conv": "Make, run and score conversations (ConvKGYarn).",
+}
+"""The groups of commands, with their help."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the groups of commands to the program; their modules are imported when they are needed."""
+    for name, help_ in GROUPS.items():
+        app.add_typer(LazyGroup(help_, functools.partial(_load, name)), name=name)
+
+
+def _load(name: str, paper: typer.Typer) -> None:
+    """Add the commands of a paper to its group."""
+    from kbkit.cli.papers import (
+        annotating,
+        conv_runs,
+        describing,
+        judgements,
+        making,
+        quest_runs,
+        ska_runs,
+        ska_scores,
+        spinach_runs,
+        stark_runs,
+    )
+
+    commands: dict[str, dict[str, Callable[..., None]]] = {
+        "stark": {
             "make": making.make_stark,
             "stats": describing.stark_stats,
             "run": stark_runs.run,
@@ -38,10 +56,7 @@ COMMANDS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
             "ratings": judgements.stark_ratings,
             "generate": making.generate_stark,
         },
-    ),
-    "quest": (
-        "Make, run and score QUEST datasets.",
-        {
+        "quest": {
             "make": making.make_quest,
             "documents": making.quest_documents,
             "stats": describing.quest_stats,
@@ -51,10 +66,7 @@ COMMANDS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
             "eval": quest_runs.evaluate,
             "purity": describing.quest_purity,
         },
-    ),
-    "ska": (
-        "Make, run and score SKA-Bench datasets.",
-        {
+        "ska": {
             "make": making.make_ska,
             "check": describing.ska_check,
             "testbed": ska_runs.testbed,
@@ -67,19 +79,13 @@ COMMANDS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
             "agreement": judgements.ska_agreement,
             "revise": judgements.ska_revise,
         },
-    ),
-    "spinach": (
-        "Check, run and score questions with SPARQL.",
-        {
+        "spinach": {
             "stats": describing.spinach_stats,
             "check": describing.spinach_check,
             "run": spinach_runs.run,
             "eval": spinach_runs.evaluate,
         },
-    ),
-    "conv": (
-        "Make, run and score conversations (ConvKGYarn).",
-        {
+        "conv": {
             "make": making.make_conv,
             "stats": describing.conv_stats,
             "run": conv_runs.run,
@@ -89,15 +95,6 @@ COMMANDS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
             "ratings": judgements.conv_ratings,
             "proxies": describing.conv_proxies,
         },
-    ),
-}
-"""The groups of commands with their help, and the commands of each."""
-
-
-def register(app: typer.Typer) -> None:
-    """Add the groups of commands to the program."""
-    for name, (help_, commands) in COMMANDS.items():
-        paper = group(help_)
-        for command, function in commands.items():
-            add(paper, function, command)
-        app.add_typer(paper, name=name)
+    }
+    for command, function in commands[name].items():
+        add(paper, function, command)
