@@ -135,7 +135,7 @@ def ska_revise(context: typer.Context, dataset: SkaDataset, output: DatasetOutpu
     rejected and without rows that were reviewed as unsafe.
     """
     from kbkit.benchmarks.ska import annotate as annotations
-    from kbkit.benchmarks.ska import instances
+    from kbkit.benchmarks.ska import instances, paper
     from kbkit.benchmarks.ska import review as reviews
 
     if output.resolve() == dataset.resolve():
@@ -157,7 +157,8 @@ def ska_revise(context: typer.Context, dataset: SkaDataset, output: DatasetOutpu
     lines = [f"{path}: {counted(len(kept), 'instance')}"]
     if verdicts:
         safe = sum(verdicts.values())
-        lines.append(f"Safe rows: {safe / len(verdicts):.1%} of {len(verdicts):,} reviewed (the paper: 92.5%)")
+        share = f"{safe / len(verdicts):.1%} of {len(verdicts):,} reviewed"
+        lines.append(f"Safe rows: {share} (the paper: {paper.safe_rows():g}%)")
     note(context, [*lines, *(f"{count} left out: {reason}" for reason, count in left_out.items())])
 
 
