@@ -20,6 +20,7 @@ from kbkit.benchmarks.pipeline import locked
 from kbkit.benchmarks.quest import sample
 from kbkit.benchmarks.quest.categories import build
 from kbkit.benchmarks.quest.dataset import Dataset
+from kbkit.benchmarks.quest.draft import default_domains, with_domains
 from kbkit.benchmarks.quest.grammar import grammar
 from kbkit.benchmarks.quest.label import Labelling, by_matching
 from kbkit.benchmarks.quest.make import make
@@ -481,7 +482,6 @@ def test_without_evidence_there_are_no_labels(world: KnowledgeBase, tmp_path: Pa
 @pytest.mark.parametrize(
     "options",
     [
-        {"domains": ()},
         {"domains": ("country", "country")},
         {"count": 0},
         {"min_answers": 0},
@@ -496,6 +496,13 @@ def test_invalid_settings(options: dict[str, Any], wording: Wording) -> None:
     with pytest.raises(KbError) as error:
         QuestSettings(**{"domains": ("country",), **options})
     wording(str(error.value))
+
+
+def test_types_with_texts_are_the_default_domains(world: KnowledgeBase) -> None:
+    completed = with_domains(world, QuestSettings(count=7))
+    assert completed == QuestSettings(default_domains(world), count=7)
+    assert completed.domains
+    assert with_domains(world, SMALL) is SMALL
 
 
 def test_invalid_domains(world: KnowledgeBase, tmp_path: Path) -> None:
