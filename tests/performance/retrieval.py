@@ -159,11 +159,7 @@ def bm25s(scale: float, engine: str) -> Iterator[Figure]:
         path, asked = make()
         with package.open(path) as kb:
             search = _peer(kb)
-            rows = [
-                (query, key, float(score))
-                for query, text in asked.queries.rows()
-                for key, score in search(text)
-            ]
+            rows = [(query, key, float(score)) for query, text in asked.queries.rows() for key, score in search(text)]
             run = pl.DataFrame(rows, schema=["query", "key", "score"], orient="row")
             median, high, _ = times(search, asked.queries["text"].to_list()[:TIMED])
             own = _scores(run, asked)

@@ -163,9 +163,10 @@ class StarkSettings:
 def complete_settings(settings: StarkSettings, chosen: Sequence[Template]) -> StarkSettings:
     """Return the settings with a target, and with the maximum numbers that it needs."""
     catalogues = {template.id.split("/")[0] for template in chosen}
-    from kbkit.benchmarks.requirements.answer_counts import LIKE
+    from kbkit.benchmarks.requirements.answer_counts import published_targets, target_of
 
-    target = settings.target or (LIKE.get(catalogues.pop(), LIKE["mag"]) if len(catalogues) == 1 else LIKE["mag"])
+    named = catalogues.pop() if len(catalogues) == 1 else ""
+    target = settings.target or target_of(named if named in published_targets() else "mag")
     most = settings.max_answers or target.max_answers
     candidates = settings.max_candidates or max(_CANDIDATES, _CANDIDATES_PER_ANSWER * most, settings.min_candidates)
     return replace(

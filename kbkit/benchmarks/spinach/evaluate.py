@@ -9,12 +9,13 @@ import numpy as np
 import polars as pl
 
 from kbkit.benchmarks.dataset import bin_counts, run_names
+from kbkit.benchmarks.report import PAPER, beside
 from kbkit.benchmarks.spinach import paper
 from kbkit.benchmarks.spinach.execute import Executed, gold_problem, plain
 from kbkit.benchmarks.spinach.files import Dataset, Question
 from kbkit.benchmarks.spinach.paper import Published
 from kbkit.benchmarks.spinach.runs import Record, Run
-from kbkit.benchmarks.spinach.stats import DIFFERENCE, HERE, PAPER, known
+from kbkit.benchmarks.spinach.stats import known
 from kbkit.errors import KbError, Option, plural
 from kbkit.measures import rows
 
@@ -148,20 +149,23 @@ def table(scored: Sequence[Scored]) -> pl.DataFrame:
     The columns are run, figures, questions, em and f1 in percent, and the means of actions, input_tokens, output_tokens
     and cost over the questions that were asked.
     """
-    parts: list[tuple[object, ...]] = []
+    rows = []
     for one in scored:
-        means = one.scores.select(pl.col("em", "f1").mean()).rows()[0]
+        means = one.scores.select(pl.col("em", "f1").mean()).row(0)
         asked = [record for record in one.run.rows.values() if record.asked]
         counts = [_mean([getattr(record, name) for record in asked]) for name in _COUNTS]
-        parts.append((one.name, HERE, len(one.scores.drop_nulls()), *means, *counts))
-        if one.printed:
-            cost = paper.COST if one.printed == paper.SPINACH.scores["dev"] else None
-            parts.append((one.name, PAPER, None, *one.printed, None, None, None, cost))
-            both = [None if a is None else round(a - b, 4) for a, b in zip(means, one.printed, strict=True)]
-            parts.append((one.name, DIFFERENCE, None, *both, None, None, None, None))
+        rows.append((one.name, len(one.scores.drop_nulls()), *means, *counts))
     numbers = dict.fromkeys(("em", "f1", *_COUNTS), pl.Float64)
-    schema = {"run": pl.String, "figures": pl.String, "questions": pl.Int64, **numbers}
-    return pl.DataFrame(parts, schema=schema, orient="row")
+    ours = pl.DataFrame(rows, schema={"run": pl.String, "questions": pl.Int64, **numbers}, orient="row")
+    known = {one.name: one.printed for one in scored if one.printed}
+    dev = paper.datasets()[paper.SPINACH].scores["dev"]
+
+    def printed(name: str) -> tuple[object, ...] | None:
+        if name not in known:
+            return None
+        return (None, *known[name], None, None, None, paper.cost() if known[name] == dev else None)
+
+    return beside(ours, ["run"], printed, difference=True)
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
@@ -215,7 +219,7 @@ def actions(scored: Sequence[Scored]) -> pl.DataFrame:
             continue
         for label, count, fraction in bin_counts(counts, BINS):
             name = label.removesuffix("+")  # the paper's limit is 15 actions
-            parts.append((one.name, name, count, 100 * (fraction or 0.0), paper.ACTIONS.get(name, 0.0)))
+            parts.append((one.name, name, count, 100 * (fraction or 0.0), paper.actions().get(name, 0.0)))
     schema = {"run": pl.String, "actions": pl.String, "questions": pl.Int64, "percent": pl.Float64, PAPER: pl.Float64}
     return pl.DataFrame(parts, schema=schema, orient="row")
 
@@ -227,8 +231,6 @@ def tokens(scored: Sequence[Scored], name: str) -> pl.DataFrame:
     question; all but the last exclude their upper end. The paper's bins are those of its own run: paper_from, paper_to,
     paper.
     """
-    first, width, shares = paper.INPUT_TOKENS if name == "input_tokens" else paper.OUTPUT_TOKENS
-    theirs = [(first + i * width, first + (i + 1) * width, share) for i, share in enumerate(shares)]
     parts = []
     for one in scored:
         counts = _known(one.run, name)
@@ -237,7 +239,7 @@ def tokens(scored: Sequence[Scored], name: str) -> pl.DataFrame:
         low = min(counts)
         span = (low, max(counts) if max(counts) > low else low + TOKEN_BINS)  # for one number, bins of one token
         counted, edges = np.histogram(np.array(counts, np.float64), TOKEN_BINS, span)
-        for i, printed in enumerate(theirs):
+        for i, printed in enumerate(paper.tokens(name)):
             share = 100 * int(counted[i]) / len(counts)
             parts.append((one.name, float(edges[i]), float(edges[i + 1]), int(counted[i]), share, *printed))
     numbers = dict.fromkeys(("percent", "paper_from", "paper_to", PAPER), pl.Float64)

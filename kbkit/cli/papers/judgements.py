@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Hashable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -62,17 +61,19 @@ def stark_ratings(
 
     Shows positive and non-negative rates in percent, as in Table 10 of the paper, and how pairs of raters agree.
     """
+    import polars as pl
+
     from kbkit.benchmarks.stark import ratings as rating
     from kbkit.display.render import check, print_table
     from kbkit.display.render import write as render
 
     check(format, output)
-    found = rating.read(files)
+    found = rating.read_ratings(files)
     rates, agreed = rating.rates(found), rating.agreement(found)
     if not on_screen(format, output):
         render(agreed if agreement else rates, format, output)
         return
-    rounded = agreed.with_columns(agreed["equal"].round(1), agreed["kappa"].round(3))
+    rounded = agreed.with_columns(pl.col("agreement", "kappa").round(3))
     if not agreement:
         typer.secho("Table 10: positive / non-negative ratings, in percent", bold=True)
         print_table(rating.as_printed(rates), sys.stdout, count=False)
@@ -95,18 +96,14 @@ def quest_agreement(
 
     Computes the fraction of pairs on which they agree, Fleiss' kappa for all and Cohen's kappa for each two.
     """
-    from kbkit.benchmarks.quest import agreement as module
-    from kbkit.benchmarks.quest import annotate as files
+    from kbkit.benchmarks.quest import annotate as module
     from kbkit.benchmarks.quest.dataset import Dataset
-    from kbkit.benchmarks.quest.label import RELEVANT
     from kbkit.display.render import write
 
-    found = files.files(Dataset.open(dataset)).all(raters or ())
-    ratings: dict[str, dict[Hashable, int]] = {
-        name: {item: one.rating for item, one in own.items()} for name, own in found.items()
-    }
-    write(module.table(ratings, RELEVANT), format, output)
-    note(context, [f"{name}: {counted(len(own), 'judgement')}" for name, own in found.items()])
+    found = module.rater_files(Dataset.open(dataset)).all(raters or ())
+    write(module.agreement(found), format, output)
+    judged = {name: len({one.item for one in own if one.mark is not None}) for name, own in found.items()}
+    note(context, [f"{name}: {counted(count, 'judgement')}" for name, count in judged.items()])
 
 
 # -- SKA-Bench ---------------------------------------------------------------------------------------------------------
@@ -124,8 +121,8 @@ def ska_agreement(
     from kbkit.benchmarks.ska import instances
     from kbkit.display.render import write
 
-    found = module.files(dataset).all(raters or ())
     loaded = instances.read(dataset)
+    found = module.annotations_of(module.annotator_files(dataset).all(raters or ()), loaded)
     write(module.agreement(found, loaded), format, output)
     times = module.expert_minutes(found, loaded)
     note(context, [f"{form}: median {minutes:.1f} minutes of {count:,}" for form, count, minutes in times.iter_rows()])
@@ -138,28 +135,30 @@ def ska_revise(context: typer.Context, dataset: SkaDataset, output: DatasetOutpu
     rejected and without rows that were reviewed as unsafe.
     """
     from kbkit.benchmarks.ska import annotate as annotations
-    from kbkit.benchmarks.ska import instances
+    from kbkit.benchmarks.ska import instances, paper
     from kbkit.benchmarks.ska import review as reviews
 
     if output.resolve() == dataset.resolve():
         raise KbError(f"{output} is the dataset itself", "Choose another folder with ", Option("output"))
     loaded = instances.read(dataset)
-    given, marks = annotations.files(dataset).all(), reviews.files(dataset).all()
+    given, marks = annotations.annotator_files(dataset).all(), reviews.reviewer_files(dataset).all()
     if unknown := set(raters or ()) - given.keys() - marks.keys():
         raise UnknownNameError("rater", min(unknown), sorted({*given, *marks}))
     if not given and not marks:
         raise KbError(f"No annotations or reviews in {dataset}", "Run kbkit ska annotate or kbkit ska review first")
     chosen = set(raters or {*given, *marks})
     given = {name: own for name, own in given.items() if name in chosen}
-    verdicts = reviews.judged(loaded, (one for name in chosen for one in marks.get(name, {}).values()))
-    kept, left_out = annotations.apply(reviews.without_unsafe(loaded, verdicts), given)
+    verdicts = reviews.judged(loaded, (one for name in chosen for one in marks.get(name, ())))
+    annotated = annotations.annotations_of(given, loaded)
+    kept, left_out = annotations.apply(reviews.without_unsafe(loaded, verdicts), annotated)
     if not kept:
         raise KbError("All instances are left out by their annotations", "Use other ", Option("raters"))
     path = instances.write(output, kept)
     lines = [f"{path}: {counted(len(kept), 'instance')}"]
     if verdicts:
         safe = sum(verdicts.values())
-        lines.append(f"Safe rows: {safe / len(verdicts):.1%} of {len(verdicts):,} reviewed (the paper: 92.5%)")
+        share = f"{safe / len(verdicts):.1%} of {len(verdicts):,} reviewed"
+        lines.append(f"Safe rows: {share} (the paper: {paper.safe_rows():g}%)")
     note(context, [*lines, *(f"{count} left out: {reason}" for reason, count in left_out.items())])
 
 
@@ -183,7 +182,7 @@ def conv_ratings(
     from kbkit.display.render import write
 
     check_table(table, (2, 3), format, output)
-    found = module.read(files)
+    found = module.read_rated(files)
     rated, preferred = people.rating_table(found), people.preference_table(found)
     note(context, people.remarks(found))
     if table is None and not (rated.height or preferred.height):

@@ -105,12 +105,13 @@ def _sections(found: pl.DataFrame, scored: pl.DataFrame, table: int | None) -> I
     """Yield titles and tables; those with a column per form and setting in two parts, because they are wide."""
     import polars as pl
 
+    from kbkit.benchmarks.report import HERE
     from kbkit.benchmarks.ska import evaluate as scoring
     from kbkit.benchmarks.ska.settings import FORMS
     from kbkit.benchmarks.ska.testbeds import NOISE, ORDER, REJECTION
 
     titles = {NOISE: "F1 by noise", ORDER: "F1 by order", REJECTION: "rejection rate"}
-    ours = found.filter(pl.col("figures") == scoring.HERE)
+    ours = found.filter(pl.col("figures") == HERE)
     for number, testbed in scoring.TABLES.items():
         known = set(ours.filter(pl.col("testbed") == testbed)["form"])
         if (table is not None and table != number) or (table is None and not known):
@@ -130,7 +131,7 @@ def _sections(found: pl.DataFrame, scored: pl.DataFrame, table: int | None) -> I
         yield "Figure 9: F1 by number of positive units, in percent", groups
     for first, testbed in ((5, NOISE), (7, ORDER)):
         spread = scoring.spread(found, testbed)
-        if spread.filter(pl.col("figures") == scoring.HERE).height:  # of systems with all settings
+        if spread.filter(pl.col("figures") == HERE).height:  # of systems with all settings
             yield f"Figure {first}: mean (variance) over the settings, {titles[testbed]}", _wide(spread)
             yield f"Figure {first + 1}: rank correlation of forms across systems", scoring.correlations(spread)
 

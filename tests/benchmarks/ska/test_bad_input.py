@@ -119,7 +119,7 @@ def test_people_who_did_not_rate(here: Run, tmp_path: Path) -> None:
     instances.write(tmp_path, [VALID])
     done = here("ska", "revise", tmp_path, "-o", tmp_path / "new")
     assert "No annotations or reviews in" in done.stderr
-    note = {"instance": "a", "verdict": "usable", "units": ["p0"], "seconds": 1.0}
+    note = {"who": "ada", "item": ["a", "p0"], "question": "needed", "mark": True}
     (tmp_path / "annotations").mkdir()
     (tmp_path / "annotations" / "ada.jsonl").write_text(json.dumps(note) + "\n", encoding="utf-8")
     assert "Did you mean 'ada'" in here("ska", "revise", tmp_path, "-o", tmp_path / "new", "--raters", "adda").stderr

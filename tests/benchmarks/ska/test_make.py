@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from kbkit.benchmarks.people.judgements import Judgement
 from kbkit.benchmarks.ska import instances, review, statements
 from kbkit.benchmarks.ska.make import make
 from kbkit.benchmarks.ska.settings import FORMS, SkaSettings
@@ -166,7 +167,7 @@ def test_verdicts_of_other_instances(players: Path) -> None:
     made = instances.read(players)
     for unit in ("n99999", next(unit.id for one in made for unit in one.noise if not unit.synthesized)):
         with pytest.raises(KbError, match="has no synthesized row"):
-            review.judged(made, [review.Verdict(made[0].id, unit, False)])
+            review.judged(made, [Judgement("ann", (made[0].id, unit), "unsafe", mark=True)])
 
 
 @pytest.mark.parametrize(
