@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.models import ParameterInfo
+from typer.models import OptionInfo, ParameterInfo
 
 from kbkit.assets import operations
 from kbkit.assets.operations import SettingField
@@ -49,7 +49,8 @@ def expand(command: Command) -> Command:
             options |= own
         else:
             options[parameter.name] = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-    has_rare = len(options) > _MANY and any(_is_rare(option) for option in options.values())
+    panels = [info.rich_help_panel for option in options.values() for info in _infos(option)]
+    has_rare = len(panels) > _MANY and RARE in panels
     if not builders and not has_rare:
         return command
     if has_rare:
@@ -68,9 +69,9 @@ def expand(command: Command) -> Command:
     return expanded
 
 
-def _is_rare(option: inspect.Parameter) -> bool:
-    extras = getattr(option.annotation, "__metadata__", ())
-    return any(isinstance(extra, ParameterInfo) and extra.rich_help_panel == RARE for extra in extras)
+def _infos(option: inspect.Parameter) -> list[OptionInfo]:
+    """Return what Typer is told about an option; empty for arguments and the context."""
+    return [extra for extra in getattr(option.annotation, "__metadata__", ()) if isinstance(extra, OptionInfo)]
 
 
 def _show_all(context: typer.Context, wanted: bool) -> None:

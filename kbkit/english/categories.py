@@ -105,9 +105,11 @@ def of_tail(domain: str, label: str) -> str:
         return f"{things} of {NAME}" if same else f"{things} {who_or_that(domain)} are {english.plural(noun)} of {NAME}"
     if not clause:
         return f"{things} {who_or_that(domain)} are linked to {NAME}"
-    by = passive(label)
+    by, verb = passive(label), active(label)
     if by:
         return f"{things} {by.partition(' ')[2]} {NAME}"
+    if verb:
+        return f"{things} {who_or_that(domain)} {verb.plural} {NAME}"
     clause = without_place(label, clause)
     found = _STRANDED.fullmatch(clause)
     if not found or found[1] in ("is", "was"):
@@ -126,8 +128,15 @@ def noun_of(label: str) -> str:
 def passive(label: str) -> str:
     """Return the passive of a transitive verb of one word, ``was directed by``, or ""."""
     found = english.verb_phrase(label)
-    inverse = found.inverse() if found and " " not in label and not english.of_noun(label) else None
+    inverse = found.inverse() if found and " " not in spoken(label) and not english.of_noun(label) else None
     return inverse.singular if inverse else ""
+
+
+def active(label: str) -> english.VerbPhrase | None:
+    """Return the active verb of a passive label: *directed* for ``directed by``; None for other labels."""
+    found = english.verb_phrase(label)
+    is_passive = found is not None and re.fullmatch(r"(?:is|was) \w+ by", found.singular)
+    return found.inverse() if found and is_passive else None
 
 
 def ends_with_preposition(label: str) -> bool:

@@ -83,6 +83,8 @@ def of_tail(domain: str, label: str) -> Fact:
         return _same(f"{subject} is linked to {NAMES}.")
     if by:
         return _same(f"{subject} {by} {NAMES}.")
+    if verb := categories.active(label):
+        return _same(f"{subject} {verb.singular} {NAMES}.")
     clause = categories.without_place(label, clause)
     return Fact(f"{NAMES} {clause} {object_}.", f"{NAMES} {categories.agreeing(clause)} {object_}.")
 

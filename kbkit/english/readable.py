@@ -26,7 +26,22 @@ _OPEN_ID = re.compile(
 )
 """Identifiers that are never names: of Freebase, Wikidata, RDF."""
 _WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
-_PLACEHOLDERS = {"", "-", "?", "n.a", "na", "nan", "nil", "none", "null", "other", "unassigned", "undefined", "unknown"}
+_PLACEHOLDERS = {
+    "",
+    "-",
+    "?",
+    "n.a",
+    "n/a",
+    "na",
+    "nan",
+    "nil",
+    "none",
+    "null",
+    "other",
+    "unassigned",
+    "undefined",
+    "unknown",
+}
 _SINGULAR_VERB = re.compile(r"\b(?:that|who) (?:is|was|has|does|goes)\b")
 _VERB = re.compile(rf"\bthat ([a-z]+) ({'|'.join(sorted(PREPOSITIONS))})\b")
 _HEADLESS = FUNCTION_WORDS | {"about", "although", "because", "under", "without"}

@@ -32,7 +32,7 @@ _VOWEL_SOUND = re.compile(
 _ONE = re.compile(r"one(?:\b|-)|once\b", re.IGNORECASE)  # begins with the sound of w
 _INITIALS = re.compile(r"[AEFHILMNORSX][A-Z]{1,2}\b")  # an FBI agent
 _ADJECTIVE = re.compile(r".{3,}(?:al|ic|ous|ive|able|ible|ary|ful|less)")
-_CAMEL = re.compile(r"[a-z]+(?:[A-Z][a-z]+)+")
+_CAMEL = re.compile(r"[A-Z]?[a-z]+(?:[A-Z][a-z]*)+")
 _CAPITAL = re.compile(r"[A-Z]")
 _IRREGULAR = {"person": "people", "series": "series", "species": "species", "news": "news"}
 

@@ -136,12 +136,12 @@ def test_conditions_hold_for_the_rows_that_they_name(world: KnowledgeBase) -> No
         ids = world.answers(node_type).ids.tolist()[:60]
         known = conditions.Conditions(world, node_type)
         values = known.values(ids)
-        for gold in range(0, 60, 7):
-            for condition, mask in each(known.options(values, gold, 4)):
-                assert mask[gold] or gold >= len(ids)
-                kept = world.answers(f"{node_type}{{{condition.test}}}").ids.tolist()
-                assert [node for node, has in zip(ids, mask, strict=True) if has] == [n for n in ids if n in kept]
-                assert condition.whose or condition.modifier
+        options = ((gold, *one) for gold in range(0, 60, 7) for one in known.options(values, gold, 4))
+        for gold, condition, mask in each(options, 5):
+            assert mask[gold] or gold >= len(ids)
+            kept = world.answers(f"{node_type}{{{condition.test}}}").ids.tolist()
+            assert [node for node, has in zip(ids, mask, strict=True) if has] == [n for n in ids if n in kept]
+            assert condition.whose or condition.modifier
 
 
 def test_conditions_are_checked_by_the_type_of_each_candidate(tmp_path: Path) -> None:

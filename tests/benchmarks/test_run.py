@@ -15,11 +15,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kbkit.benchmarks.costs import CostFile, Latency, summary
+from kbkit.benchmarks.costs import COSTS, CostFile, Latency, summary
 from kbkit.benchmarks.pipeline import Row
 from kbkit.benchmarks.rankings import Ranked, frame_of, lists_of
 from kbkit.benchmarks.run import Run, RunForm, Timing, read_runs, run, run_file
@@ -415,6 +416,18 @@ def test_an_interrupted_measurement_is_no_latency(tmp_path: Path) -> None:
     costs = CostFile(path).read()
     assert (costs["together"].to_list(), costs["alone"].to_list()) == ([1, 0], [True, False])
     assert not summary(costs.filter(together=0)).latency
+
+
+def test_an_item_that_was_answered_again_has_its_last_time() -> None:
+    rows = [("a", 1, True, 5.0), ("b", 1, True, 2.0), ("a", 1, True, 1.0), ("a", 3, False, 9.0)]
+    numbers = dict.fromkeys(("calls", "cached", "input_tokens", "output_tokens"), 0.0)
+    costs = pl.DataFrame(
+        [(*row, *numbers.values(), None) for row in rows],
+        schema=COSTS,
+        orient="row",
+    )
+    assert summary(costs).latency == Latency(1500.0, 1500.0)
+    assert summary(costs).seconds == 17
 
 
 def test_latency_is_in_milliseconds() -> None:

@@ -58,6 +58,27 @@ def test_verb_phrases(label: str, one: str, several: str, negated: str | None, i
     assert (back and back.plural) == inverse
 
 
+@pytest.mark.parametrize(
+    ("label", "one", "inverse"),
+    [
+        ("directed_by", "was directed by", "directed"),
+        ("written_by", "was written by", "wrote"),
+        ("affected_by", "is affected by", "affects"),
+        ("has_tags", "has {} as a tag", "is a tag of"),
+        ("has_imdb_rating", "has {} as an imdb rating", "is an imdb rating of"),
+        ("in_language", "is in the language", None),
+        ("placeOfBirth", "has {} as a place of birth", "is a place of birth of"),
+        ("born_in", "was born in", None),
+    ],
+)
+def test_labels_of_other_graphs(label: str, one: str, inverse: str | None) -> None:
+    found = english.verb_phrase(label)
+    assert found is not None
+    assert found.singular == one
+    back = found.inverse()
+    assert (back and back.singular) == inverse
+
+
 @pytest.mark.parametrize("label", ["also_see", "expression absent", "member_of_domain_region"])
 def test_labels_that_do_not_read_well(label: str) -> None:
     assert english.verb_phrase(label) is None

@@ -10,6 +10,7 @@ import gzip
 import io
 import json
 import re
+import sqlite3
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -530,3 +531,18 @@ def test_rows_of_a_link_table_are_nodes_if_the_user_says_so(tmp_path: Path, corr
     with kbkit.ingest(*map(str, files_of(case)), out=tmp_path / "c.kb", stores=["tables"], **corrections) as kb:
         members = {t.name: t.members for t in kb.schema.node_types}
         assert members == {"artist": 2, "song": 3, next(name for name in members if name.startswith("credit")): 6}
+
+
+def test_a_foreign_key_may_name_another_column_than_the_key(tmp_path: Path) -> None:
+    con = sqlite3.connect(tmp_path / "films.sqlite")
+    con.executescript("""
+        CREATE TABLE people(no INTEGER PRIMARY KEY, nick TEXT UNIQUE, city TEXT);
+        CREATE TABLE films(no INTEGER PRIMARY KEY, title TEXT, director TEXT REFERENCES people(nick));
+        INSERT INTO people VALUES (7, 'Lem', 'Krakow'), (8, 'Str', 'Moscow'), (9, 'Tar', 'Rome');
+        INSERT INTO films VALUES (1, 'Solaris', 'Lem'), (2, 'Stalker', 'Str'), (3, 'Mirror', 'Lem'), (4, 'Home', NULL);
+    """)
+    con.close()
+    with kbkit.ingest(str(tmp_path / "films.sqlite"), out=tmp_path / "x.kb", stores=["tables"]) as kb:
+        query = "SELECT h.key, t.key FROM director JOIN nodes h ON h.id = head JOIN nodes t ON t.id = tail"
+        assert sorted(kb.sql(query).rows()) == [("1", "7"), ("2", "8"), ("3", "7")]
+        assert kb.schema.type("person").members == 3

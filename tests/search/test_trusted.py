@@ -355,8 +355,8 @@ def test_the_threshold_is_that_of_random_queries(world: KnowledgeBase) -> None:
     queries = random_queries(world.stores)
     assert queries == random_queries(world.stores)
     assert len(set(queries)) == len(queries)
-    asked = some(queries, 4)
-    assert len(asked) > 50
+    asked = some(queries, 2)
+    assert len(asked) >= 50
     best = [max(frame["dense"]) for frame in (world.search(q, k=1, mode="dense", include_weak=True) for q in asked)]
     beaten = np.mean(np.array(best) > Threshold(world.stores).cosine)
     assert 0 < beaten <= 0.05  # a word of these may be corrected, and be embedded with its correction

@@ -46,7 +46,7 @@ def folder(embedded: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Conversations about all types of the world, related entities for countries."""
     out = tmp_path_factory.mktemp("conv") / "out"
     with kbkit.open(embedded) as kb:
-        make(kb, out, ConvSettings(count=160, related=("country",)))
+        make(kb, out, ConvSettings(count=250, related=("country",)))
     return out
 
 

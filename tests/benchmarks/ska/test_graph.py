@@ -148,7 +148,8 @@ def test_noise_is_near_the_question(world: KnowledgeBase, both: list[Instance]) 
             distance[ends] = np.minimum(distance[ends], step)
         nodes = {node for u in one.noise if u.kind == TRIPLE for node in u.source[::2] if node}
         steps = distance[[ids[node] for node in nodes]]
-        assert (steps > 2).mean() < 0.02 if is_text else steps.max() <= 4
+        # There are as many near misses beside few units as beside many
+        assert (steps > 2).mean() < 0.02 * graph.NOISE_UNITS / NOISE if is_text else steps.max() <= 4
 
 
 def test_relations_alone_give_more_than_the_answers(text: list[Instance]) -> None:
