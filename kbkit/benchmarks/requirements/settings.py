@@ -147,6 +147,9 @@ class RequirementSettings:
         if self.fractions:
             from kbkit.benchmarks.dataset import check_fractions
 
+            if len(self.fractions) != 3:
+                shown = ",".join(f"{fraction:g}" for fraction in self.fractions)
+                raise KbError(f"Expected three split fractions, found {shown}", "Use train, val, test: 0.6,0.2,0.2")
             check_fractions(self.fractions)
         _ = self.target
 
