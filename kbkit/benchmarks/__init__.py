@@ -4,4 +4,5 @@ Shared modules: ``pipeline`` (resumable stages of typed rows), ``dataset`` (spli
 ``documents`` (texts of nodes and their sentences), ``evidence`` (phrases and names in texts), ``requirements`` (queries
 on relations and texts), ``run`` (a system over the items of a dataset), ``rankings`` (rows of runs that rank nodes) and
 ``costs`` (time, tokens and money of runs).
+``people`` (tasks of raters and their judgements) and ``report`` (our figures beside published ones) are shared too.
 """

@@ -1,4 +1,4 @@
-"""The settings of a generated STaRK dataset."""
+"""Settings of queries on relations, texts and attributes."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _CANDIDATES_PER_ANSWER = 3
 
 
 @dataclass(frozen=True)
-class StarkSettings:
-    """Settings of a generated dataset.
+class RequirementSettings:
+    """Settings of generated queries.
 
     ``templates``: as in :func:`relational.templates`. ``roles``: replace those of the KB. ``max_properties``: each
     query has 1 to that many. ``max_candidates`` and ``min_candidates``: number of nodes that satisfy the relations
@@ -147,6 +147,9 @@ class StarkSettings:
         if self.fractions:
             from kbkit.benchmarks.dataset import check_fractions
 
+            if len(self.fractions) != 3:
+                shown = ",".join(f"{fraction:g}" for fraction in self.fractions)
+                raise KbError(f"Expected three split fractions, found {shown}", "Use train, val, test: 0.6,0.2,0.2")
             check_fractions(self.fractions)
         _ = self.target
 
@@ -160,7 +163,7 @@ class StarkSettings:
         return target_of(self.like) if self.like else None
 
 
-def complete_settings(settings: StarkSettings, chosen: Sequence[Template]) -> StarkSettings:
+def complete_settings(settings: RequirementSettings, chosen: Sequence[Template]) -> RequirementSettings:
     """Return the settings with a target, and with the maximum numbers that it needs."""
     catalogues = {template.id.split("/")[0] for template in chosen}
     from kbkit.benchmarks.requirements.answer_counts import published_targets, target_of

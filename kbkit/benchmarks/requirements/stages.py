@@ -20,7 +20,7 @@ from kbkit.benchmarks.requirements.answer_counts import Target, select
 from kbkit.benchmarks.requirements.choose import Chooser, fits
 from kbkit.benchmarks.requirements.fuse import FUSED, Wording, count_words
 from kbkit.benchmarks.requirements.relational import RELATIONAL, Entity, Grounding
-from kbkit.benchmarks.requirements.settings import NAME_TEXT, StarkSettings
+from kbkit.benchmarks.requirements.settings import NAME_TEXT, RequirementSettings
 from kbkit.benchmarks.requirements.textual import READER, TEXTUAL, Property, Requirement
 from kbkit.benchmarks.requirements.verify import VERIFIED, Answer, Check, Judgement, Proof, Verified
 from kbkit.english.names import written_name
@@ -43,7 +43,7 @@ class Run:
     """The inputs of all stages; the settings are complete."""
 
     kb: KnowledgeBase
-    settings: StarkSettings
+    settings: RequirementSettings
     calls: Calls | None
     matcher: Matcher
     templates: dict[str, Template]

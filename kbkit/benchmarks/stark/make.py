@@ -8,7 +8,7 @@ from kbkit.benchmarks.dataset import QUERIES
 from kbkit.benchmarks.evidence import Matcher
 from kbkit.benchmarks.pipeline import Output, Pipeline, Progress, generation
 from kbkit.benchmarks.requirements import relational
-from kbkit.benchmarks.requirements.settings import NAME_TEXT, StarkSettings, complete_settings
+from kbkit.benchmarks.requirements.settings import NAME_TEXT, RequirementSettings, complete_settings
 from kbkit.benchmarks.requirements.stages import Run
 from kbkit.benchmarks.stark import dataset, numbers
 from kbkit.benchmarks.stark.report import reasons, record, report_of
@@ -21,7 +21,7 @@ from kbkit.llm.calls import Calls
 def make(
     kb: KnowledgeBase,
     out: Path,
-    settings: StarkSettings,
+    settings: RequirementSettings,
     calls: Calls | None = None,
     progress: Progress = lambda *_: None,
     *,

@@ -16,7 +16,7 @@ import typer
 
 from kbkit.benchmarks.convkgyarn.settings import ConvSettings
 from kbkit.benchmarks.quest.settings import DocumentSettings, QuestSettings
-from kbkit.benchmarks.requirements.settings import StarkSettings
+from kbkit.benchmarks.requirements.settings import RequirementSettings
 from kbkit.benchmarks.ska.settings import SkaSettings
 from kbkit.cli.models import ModelOptions, stages
 from kbkit.cli.options import RARE, DatasetOutput, Kb, Restart, Seed, counted, note
@@ -65,7 +65,7 @@ def make_stark(
     context: typer.Context,
     kb: Kb,
     output: DatasetOutput,
-    settings: StarkSettings,
+    settings: RequirementSettings,
     roles: Annotated[
         Path | None, typer.Option("--roles", metavar="FILE", help="Roles of the users (default: those of the recipe).")
     ] = None,

@@ -15,7 +15,7 @@ from kbkit.benchmarks.dataset import QUERIES
 from kbkit.benchmarks.evidence import leaks
 from kbkit.benchmarks.quest.make import make as make_quest
 from kbkit.benchmarks.quest.settings import QuestSettings
-from kbkit.benchmarks.requirements.settings import StarkSettings
+from kbkit.benchmarks.requirements.settings import RequirementSettings
 from kbkit.benchmarks.ska import instances, statements
 from kbkit.benchmarks.ska.graphs import make as graph
 from kbkit.benchmarks.ska.instances import PASSAGE, TRIPLE, Instance, Unit
@@ -256,7 +256,7 @@ def test_noise_has_the_size_asked_for(world: KnowledgeBase) -> None:
 
 
 def test_questions_of_generated_datasets(world: KnowledgeBase, tmp_path: Path) -> None:
-    make_stark(world, tmp_path / "stark", StarkSettings(25, seed=2, max_answers=6))
+    make_stark(world, tmp_path / "stark", RequirementSettings(25, seed=2, max_answers=6))
     make_quest(world, tmp_path / "quest", QuestSettings(("country",), 14, scale=True))
     files = (tmp_path / "stark", tmp_path / "quest" / QUERIES)
     left_out: Counter[str] = Counter()

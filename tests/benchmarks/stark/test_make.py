@@ -23,7 +23,7 @@ from kbkit.benchmarks.requirements import (
     textual,
     verify,
 )
-from kbkit.benchmarks.requirements.settings import StarkSettings
+from kbkit.benchmarks.requirements.settings import RequirementSettings
 from kbkit.benchmarks.stark import dataset
 from kbkit.benchmarks.stark.make import make
 from kbkit.english.noun_phrases import Clause, NounPhrase
@@ -41,7 +41,7 @@ from tests.llm_server import Seen, Server, by
 from tests.loops import each
 from tests.wording import Wording
 
-SETTINGS = StarkSettings(20, seed=7)
+SETTINGS = RequirementSettings(20, seed=7)
 
 
 @pytest.fixture(scope="module")
@@ -205,7 +205,7 @@ def test_split_fractions_of_the_paper(templates: list[str], shares: tuple[float,
 def test_output_depends_only_on_the_seed(made: Output, world: KnowledgeBase, tmp_path: Path) -> None:
     make(world, tmp_path / "same", SETTINGS)
     assert files(tmp_path / "same") == files(made.folder)
-    other = make(world, tmp_path / "other", StarkSettings(5, seed=8))
+    other = make(world, tmp_path / "other", RequirementSettings(5, seed=8))
     assert not {r["query"] for r in other.records} <= {r["query"] for r in made.records}
 
 
@@ -228,7 +228,7 @@ def test_an_interrupted_run_continues(made: Output, world: KnowledgeBase, tmp_pa
     assert files(tmp_path) == files(made.folder)
 
 
-def test_concurrent_runs_are_rejected(few: StarkSettings, world: KnowledgeBase, tmp_path: Path) -> None:
+def test_concurrent_runs_are_rejected(few: RequirementSettings, world: KnowledgeBase, tmp_path: Path) -> None:
     told: list[str] = []
 
     def another(*_: object) -> None:
@@ -243,7 +243,7 @@ def test_concurrent_runs_are_rejected(few: StarkSettings, world: KnowledgeBase, 
     assert make(world, tmp_path / "out", few).records == made.records
 
 
-def test_a_foreign_dataset_is_not_overwritten(few: StarkSettings, world: KnowledgeBase, tmp_path: Path) -> None:
+def test_a_foreign_dataset_is_not_overwritten(few: RequirementSettings, world: KnowledgeBase, tmp_path: Path) -> None:
     (tmp_path / "stark_qa").mkdir()
     (tmp_path / "stark_qa" / "stark_qa.csv").write_text("id,query,answer_ids\n0,theirs,[1]\n")
     before = files(tmp_path)
@@ -256,7 +256,7 @@ def test_a_foreign_dataset_is_not_overwritten(few: StarkSettings, world: Knowled
 def test_other_settings_are_rejected(made: Output, world: KnowledgeBase) -> None:
     before = files(made.folder)
     with pytest.raises(KbError, match=r"1_relational\.jsonl was made with other settings: seed was 7, now 9"):
-        make(world, made.folder, StarkSettings(20, seed=9))
+        make(world, made.folder, RequirementSettings(20, seed=9))
     assert files(made.folder) == before
 
 
@@ -293,7 +293,7 @@ def test_sentences_in_the_singular_are_for_one_answer(made: Output) -> None:
 
 
 def test_numbers_of_answers_reach_the_target(world: KnowledgeBase, tmp_path: Path) -> None:
-    made = make(world, tmp_path / "x", StarkSettings(100, seed=4))
+    made = make(world, tmp_path / "x", RequirementSettings(100, seed=4))
     assert made.report["several"] == pytest.approx(0.52, rel=0.1)
     assert made.report["answers"] == pytest.approx(2.78, rel=0.1)
 
@@ -311,7 +311,7 @@ def test_names_as_texts(tmp_path: Path) -> None:
     edges = [f"a{i % 5},wrote,p{j}" for j in range(25) for i in (j, j + 1, j // 5)]
     (folder / "edges.csv").write_text("source,relation,target\n" + "\n".join(dict.fromkeys(edges)) + "\n")
     with kbkit.ingest("table", folder, out=tmp_path / "g.kb") as kb:
-        made = make(kb, tmp_path / "x", StarkSettings(8, seed=4, text="name", relations_only=0))
+        made = make(kb, tmp_path / "x", RequirementSettings(8, seed=4, text="name", relations_only=0))
     assert len(made.records) == 8
     for record in made.records:
         for entry in record["properties"]:
@@ -323,7 +323,7 @@ def test_names_as_texts(tmp_path: Path) -> None:
 
 
 def test_relations_alone(world: KnowledgeBase, tmp_path: Path) -> None:
-    made = make(world, tmp_path / "x", StarkSettings(10, seed=4, relations_only=1))
+    made = make(world, tmp_path / "x", RequirementSettings(10, seed=4, relations_only=1))
     for record in each(made.records):
         assert record["properties"] == []
         assert len(record["answers"]) == record["candidates"]
@@ -361,7 +361,7 @@ def asked(names: list[str], cache: Path | None = None, **options: Any) -> Calls:
 
 
 @pytest.fixture(scope="module")
-def few(tmp_path_factory: pytest.TempPathFactory) -> StarkSettings:
+def few(tmp_path_factory: pytest.TempPathFactory) -> RequirementSettings:
     """Few queries, of templates that need not be suggested first."""
     own = tmp_path_factory.mktemp("templates") / "own.toml"
     paths = {
@@ -371,11 +371,13 @@ def few(tmp_path_factory: pytest.TempPathFactory) -> StarkSettings:
     }
     text = "[[template]]\nid = '{}'\nexpression = '{}'\nquestion = '{}'\n"
     own.write_text("".join(text.format(name, *path) for name, path in paths.items()))
-    return StarkSettings(8, seed=3, templates=(str(own),))
+    return RequirementSettings(8, seed=3, templates=(str(own),))
 
 
 @pytest.mark.core
-def test_models_do_all_four_stages(few: StarkSettings, world: KnowledgeBase, server: Server, tmp_path: Path) -> None:
+def test_models_do_all_four_stages(
+    few: RequirementSettings, world: KnowledgeBase, server: Server, tmp_path: Path
+) -> None:
     calls = asked([f"first@{server.url}", f"second@{server.url}"])
     made = make(world, tmp_path, few, calls)
     assert len(made.records) == 8
@@ -411,7 +413,7 @@ def product_model(seen: Seen) -> str:
 
 
 def test_products_have_hard_and_soft_requirements_and_a_category(
-    few: StarkSettings, world: KnowledgeBase, tmp_path: Path
+    few: RequirementSettings, world: KnowledgeBase, tmp_path: Path
 ) -> None:
     settings = dataclasses.replace(few, roles=(Role("customer", products=True),))
     with Server(otherwise=by(product_model)) as server:
@@ -453,7 +455,7 @@ def test_a_recording_gives_the_same_bytes_with_no_network(
 
 
 def test_a_run_continues_after_the_budget_is_spent(
-    few: StarkSettings, world: KnowledgeBase, server: Server, tmp_path: Path
+    few: RequirementSettings, world: KnowledgeBase, server: Server, tmp_path: Path
 ) -> None:
     names = [f"m@{server.url}"]
     cache = tmp_path / "calls.sqlite"
@@ -470,7 +472,7 @@ def test_a_run_continues_after_the_budget_is_spent(
     assert whole > before
 
 
-def test_invalid_answers_of_models_are_counted(few: StarkSettings, world: KnowledgeBase, tmp_path: Path) -> None:
+def test_invalid_answers_of_models_are_counted(few: RequirementSettings, world: KnowledgeBase, tmp_path: Path) -> None:
     def odd(seen: Seen) -> str:
         if "document" in seen.inputs and "count" not in seen.inputs and "a" in seen.inputs["document"]["name"]:
             return "I would rather not"
@@ -484,7 +486,9 @@ def test_invalid_answers_of_models_are_counted(few: StarkSettings, world: Knowle
     assert all("a" not in answer["name"] for record in made.records for answer in record["answers"])
 
 
-def test_a_query_that_names_its_answer_is_dropped(few: StarkSettings, world: KnowledgeBase, tmp_path: Path) -> None:
+def test_a_query_that_names_its_answer_is_dropped(
+    few: RequirementSettings, world: KnowledgeBase, tmp_path: Path
+) -> None:
     names: list[str] = []
 
     def chatty(seen: Seen) -> str:
@@ -499,7 +503,7 @@ def test_a_query_that_names_its_answer_is_dropped(few: StarkSettings, world: Kno
         make(world, tmp_path, few, asked([f"m@{server.url}"]))
 
 
-def test_answers_of_models_are_checked(few: StarkSettings, world: KnowledgeBase, tmp_path: Path) -> None:
+def test_answers_of_models_are_checked(few: RequirementSettings, world: KnowledgeBase, tmp_path: Path) -> None:
     """Queries that are empty or lost a name are dropped; properties come once, on one line, as many as were asked."""
 
     def odd(seen: Seen) -> str:
@@ -533,7 +537,7 @@ def test_answers_of_models_are_checked(few: StarkSettings, world: KnowledgeBase,
 
 @pytest.mark.parametrize("numbers", [[1, 1], [2]])
 def test_judgements_with_wrong_numbers_are_invalid(
-    few: StarkSettings, world: KnowledgeBase, tmp_path: Path, numbers: list[int]
+    few: RequirementSettings, world: KnowledgeBase, tmp_path: Path, numbers: list[int]
 ) -> None:
     def odd(seen: Seen) -> str:
         if "properties" in seen.inputs and "question" not in seen.inputs:

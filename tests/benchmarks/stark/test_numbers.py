@@ -14,7 +14,7 @@ import pytest
 
 import kbkit
 from kbkit.benchmarks.stark import evaluate, human, numbers
-from kbkit.benchmarks.stark.make import StarkSettings, make
+from kbkit.benchmarks.stark.make import RequirementSettings, make
 from kbkit.errors import BadInputError, KbError
 from kbkit.export.numbering import numbering
 from kbkit.export.numbering import numbers as by_id
@@ -70,7 +70,7 @@ def test_the_digest_is_that_of_the_nodes(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def made(world: KnowledgeBase, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("numbers") / "made"
-    make(world, folder, StarkSettings(30, seed=4))
+    make(world, folder, RequirementSettings(30, seed=4))
     human.append(world, folder, "wine?", world.node("country#FRA"), 0)
     return folder
 

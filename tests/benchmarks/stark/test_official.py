@@ -63,7 +63,7 @@ def exported(world: KnowledgeBase, tmp_path_factory: pytest.TempPathFactory) -> 
 @pytest.fixture(scope="module")
 def made(world: KnowledgeBase, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("stark") / "made"
-    make.make(world, folder, make.StarkSettings(40, seed=3))
+    make.make(world, folder, make.RequirementSettings(40, seed=3))
     for key in ("FRA", "BTN"):
         human.append(world, folder, f"one like {key}", world.node(f"country#{key}"), 0)
     return folder

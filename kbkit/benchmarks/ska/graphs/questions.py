@@ -27,7 +27,7 @@ from kbkit.benchmarks.requirements.answer_counts import Target
 from kbkit.benchmarks.requirements.choose import CONDITION, PHRASE, Chooser
 from kbkit.benchmarks.requirements.fuse import Wording
 from kbkit.benchmarks.requirements.relational import Grounding
-from kbkit.benchmarks.requirements.settings import StarkSettings, complete_settings
+from kbkit.benchmarks.requirements.settings import RequirementSettings, complete_settings
 from kbkit.benchmarks.requirements.stages import Run
 from kbkit.benchmarks.requirements.textual import READER, Requirement, role_for
 from kbkit.benchmarks.ska.graphs.subgraphs import two_way
@@ -76,7 +76,7 @@ def draw(kb: KnowledgeBase, count: int, seed: int, *, text: bool) -> list[Questi
     """Return about ``count`` questions, with phrases if ``text``; raise :class:`KbError` if no template fits."""
     templates = relational.templates(kb, (), seed)
     target = _ANSWERS[text]
-    settings = StarkSettings(
+    settings = RequirementSettings(
         count, seed, relations_only=0.0 if text else 1.0, several=target.several, mean_answers=target.mean
     )
     pairs = [] if text else _exclusions(kb, seed)
