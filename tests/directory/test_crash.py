@@ -17,10 +17,11 @@ import kbkit
 from kbkit.display.progress import Event
 from tests import kbs
 from tests.console import here
+from tests.examples import thorough
 
 pytestmark = pytest.mark.system
 
-THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
+THOROUGH = thorough()
 
 
 @pytest.fixture(scope="module")
