@@ -427,7 +427,7 @@ def test_aggregates_in_assignments(either: KnowledgeBase) -> None:
 )
 def test_assignments_before_their_variables(either: KnowledgeBase, pattern: str, more: str) -> None:
     twin = f"SELECT ?x ?year {{ ?x wdt:P31 wd:Q5 ; wdt:P569 ?born . {more} BIND(YEAR(?born) AS ?year) }}"
-    same(either, f"SELECT ?x ?year {{ ?x wdt:P31 wd:Q5 . {pattern.replace('MORE', more)} }}", twin, 40)
+    same(either, f"SELECT ?x ?year {{ ?x wdt:P31 wd:Q5 . {pattern.replace('MORE', more)} }}", twin, 20)
 
 
 # -- subgraphs, slices, traversals, searches --------------------------------------------------------------------------

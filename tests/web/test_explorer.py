@@ -558,7 +558,7 @@ def test_popular_nodes_and_questions_about_them(world: KnowledgeBase) -> None:
 
 
 def test_facets_of_hits_are_filters(world: KnowledgeBase, client: Any) -> None:
-    hits = world.search("country", 150, type="country")["id"].to_list()
+    hits = world.search("country", 500, type="country")["id"].to_list()
     facets = world.facets(hits, "country")
     status = facets.filter(facets["attribute"] == "un_status")
     assert status["value"][0] == "member"
