@@ -18,7 +18,7 @@ from kbkit.directory.generations import KbDirectory, link_tree, now, source_reco
 from kbkit.directory.manifest import ALL_STORES, STORES, Manifest, RecipeRecord, StoreRecord
 from kbkit.display.progress import Listener, Progress
 from kbkit.errors import BadInputError, Command, InterruptedBuildError, KbError, Option, UnknownNameError
-from kbkit.ingestion import archives, data_tables, sources
+from kbkit.ingestion import archives, data_tables, source_files, sources
 from kbkit.ingestion import recipe as recipes
 from kbkit.ingestion.describe import describe, symmetric_relations
 from kbkit.ingestion.generation import (
@@ -187,7 +187,7 @@ def _find_files(recipe: Recipe, request: Request) -> dict[str, list[Path]]:
     A recipe from elsewhere may hold links to the user's files, which are read only if the user names them.
     """
     paths = list(request.paths) or ([recipe.folder / recipe.data] if recipe.data else [])
-    found = sources.find(recipe, paths, request.named)
+    found = source_files.find_files(recipe, paths, request.named)
     if recipe.folder.parent != assets.folder("ingest"):  # an installer may link shipped files
         folder, here = recipe.folder.absolute(), recipe.folder.resolve()
         given = {*request.named.values(), *request.paths}

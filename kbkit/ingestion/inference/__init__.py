@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from kbkit.directory.files import write_files
 from kbkit.directory.temporary import TemporaryFolder
 from kbkit.errors import BadInputError, Command
-from kbkit.ingestion import archives, sources
+from kbkit.ingestion import archives, source_files, sources
 from kbkit.ingestion.generation import one_line_errors, staging_database
 from kbkit.ingestion.inference import dialect, links, names, profile, roles, script
 from kbkit.ingestion.inference.profile import Table
@@ -80,7 +80,7 @@ def infer(paths: Sequence[Path], name: str, corrections: Corrections | None = No
     :class:`kbkit.errors.UnknownNameError` for corrections of unknown tables and columns.
     """
     told = corrections or Corrections()
-    found = {"files": sources.tables_in(paths)}
+    found = {"files": source_files.tables_in(paths)}
     with TemporaryFolder() as folder, one_line_errors():
         local = archives.unpack(found, folder / "unpacked")
         try:
@@ -169,9 +169,9 @@ def _tables(files: Sequence[tuple[Path, Path]], *, no_header: bool) -> dict[Tabl
 def _specs(given: Path, path: Path, *, no_header: bool) -> Iterator[tuple[str, FileSpec]]:
     """Yield the names and specifications of the tables in a file."""
     kind, stem, pattern = (
-        sources.format_of(given),
-        Path(sources.plain_name(given)).stem,
-        glob.escape(sources.plain_name(given)),
+        source_files.format_of(given),
+        Path(source_files.plain_name(given)).stem,
+        glob.escape(source_files.plain_name(given)),
     )
     spec = FileSpec(stem, (pattern,))
     if kind in ("database", "excel"):
@@ -197,7 +197,7 @@ def _specs(given: Path, path: Path, *, no_header: bool) -> Iterator[tuple[str, F
 
 def _skipped(given: Path, path: Path) -> Iterator[str]:
     """Yield a note for each sheet of a workbook that is not a table, if others are."""
-    if sources.format_of(given) == "excel":
+    if source_files.format_of(given) == "excel":
         used = workbooks.tables(path)
         for name, problem in workbooks.sheets(path).items():
             if name not in used:

@@ -1,14 +1,23 @@
-"""Keys and links: which columns identify the rows of a table, and which refer to rows of another."""
+"""Links: which columns refer to rows of another table."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kbkit.errors import UnknownNameError
 from kbkit.ingestion.inference import names
+from kbkit.ingestion.inference.keys import (
+    KEY_LOOKS,
+    best_key,
+    is_unique,
+    pair_with_link,
+    referable_columns,
+    reference,
+    shared_pair,
+)
 from kbkit.ingestion.inference.profile import Column, Table
 from kbkit.stores.sql_names import identifier
 
@@ -17,7 +26,6 @@ if TYPE_CHECKING:
 
     Connection = duckdb.DuckDBPyConnection
 
-_KEY_LOOKS = ("integer", "text", "address")
 _FITTING = 0.5
 """Fraction of the values that must exist in the other table, if the column's name says that it refers to it."""
 _TELLING = 8
@@ -64,113 +72,21 @@ def find(
     a column refers to (empty: none).
     """
     chosen = {table.name: keys.get(table.name, table.declared_key) or () for table in tables}
-    open_ = [table for table in tables if table.name not in keys and not table.declared_key]
+    free = [table for table in tables if table.name not in keys and not table.declared_key]
     finder = _Finder(con, tables, chosen, links)
     for sure in (True, False):  # then a column that refers to a sure key is no key
-        for table in (table for table in open_ if not chosen[table.name]):
-            chosen[table.name] = _key(con, table, tables, finder, sure=sure)
-    for table in (table for table in open_ if not chosen[table.name]):
-        chosen[table.name] = _shared_pair(con, table, tables)
+        for table in (table for table in free if not chosen[table.name]):
+            is_told, refers = partial(finder.is_told, table), partial(finder.refers, table)
+            chosen[table.name] = best_key(con, table, tables, is_told, refers, sure=sure)
+    for table in (table for table in free if not chosen[table.name]):
+        chosen[table.name] = shared_pair(con, table, tables)
     finder.find_targets()
-    found = {table.name: finder.links(table) for table in tables}
+    links_of = {table.name: finder.links(table) for table in tables}
     for table in tables:
-        own = {column for link in found[table.name] for column in link.columns}
-        if not chosen[table.name] and table.name not in keys and len(found[table.name]) < 2:
-            chosen[table.name] = _pair(con, table, own)
-    return Guesses(chosen, found, finder.unclear)
-
-
-# -- keys -------------------------------------------------------------------------------------------------------------
-
-
-def _key(con: Connection, table: Table, tables: Sequence[Table], finder: _Finder, *, sure: bool) -> tuple[str, ...]:
-    """Return the column that identifies the rows of a table: the best named one of those whose values differ.
-
-    ``sure``: only columns named as the identifier of this table. Others must not refer to another table, by their name
-    or by their values.
-    """
-    others = [other.type for other in tables if other is not table]
-    looks = [c for c in table.columns.values() if c.look in _KEY_LOOKS]
-    refers = [c.name for c in looks if any(names.fit(c.name, other) == 3 for other in others)]
-    if not sure and next(iter(table.columns)) in refers and is_unique(con, table, [next(iter(table.columns))]):
-        return ()  # its rows say more about those of the other table
-    ranked = []
-    for position, column in enumerate(table.columns.values()):
-        rank = _key_rank(column, table, position)
-        named = column.name in refers or finder.is_told(table, column)
-        if rank is None or named or (sure and rank) or column.count < table.rows or column.distinct < 0.8 * table.rows:
-            continue
-        if rank and rank < 5 and names.is_id(column.name) and finder.refers(table, column):
-            continue
-        ranked.append((rank, position, column))
-    return next(((c.name,) for _, _, c in sorted(ranked, key=lambda r: r[:2]) if is_unique(con, table, [c.name])), ())
-
-
-def _key_rank(column: Column, table: Table, position: int) -> int | None:
-    """Return how likely a column is a key by its name, place and look (0: most likely; None: it is none)."""
-    if column.look not in _KEY_LOOKS:
-        return None
-    if names.is_own_id(column.name, table.type):
-        return 0
-    if names.is_id(column.name):
-        return 1 if position == 0 else 3
-    if column.look == "integer":
-        return 4 if position == 0 else None
-    if position == 0 or names.is_own_name(column.name, table.type):
-        return 2 if position == 0 else 5
-    return None
-
-
-def is_unique(con: Connection, table: Table, columns: Sequence[str]) -> bool:
-    """Whether no two rows have the same values in the columns, all of which have a value in every row."""
-    values = ", ".join(table.columns[name].value for name in columns)
-    if any(table.columns[name].count < table.rows for name in columns) or not table.rows:
-        return False
-    [(count,)] = con.execute(
-        f"SELECT count(*) FROM (SELECT DISTINCT {values} FROM {identifier(table.name)})"
-    ).fetchall()
-    return bool(count == table.rows)
-
-
-def _pair(con: Connection, table: Table, linked: set[str]) -> tuple[str, ...]:
-    """Return two columns that identify the rows together: one links to another table, which alone does not."""
-    if any(is_unique(con, table, [name]) for name in linked):
-        return ()
-    full = [c for c in table.columns.values() if c.count == table.rows]
-    others = [c.name for c in full if _may_identify(c)]
-    pairs = ((a.name, b) for a in full for b in others if a.name in linked and a.name != b)
-    return next((pair for pair in pairs if is_unique(con, table, pair)), ())
-
-
-def _shared_pair(con: Connection, table: Table, tables: Sequence[Table]) -> tuple[str, ...]:
-    """Return two columns that identify the rows together, if another table has columns of the same names."""
-    full = [c.name for c in table.columns.values() if c.count == table.rows and _may_identify(c)]
-    others = [set(other.columns) for other in tables if other is not table and len(other.columns) > 2]
-    pairs = itertools.combinations(full[:6], 2)
-    return next((p for p in pairs if any(set(p) < other for other in others) and is_unique(con, table, p)), ())
-
-
-def _may_identify(column: Column) -> bool:
-    """Whether a column can be a part of a key: a text, a date, or a number that counts or identifies something."""
-    numbers = names.is_id(column.name) or names.words(column.name)[-1:] in _NUMBERS
-    return column.look in ("text", "date", "address") or (column.look == "integer" and numbers)
-
-
-_NUMBERS = {(word,) for word in ("year", "number", "no", "nr", "line", "position", "rank", "season", "week", "round")}
-
-
-def _targets(con: Connection, table: Table, key: Sequence[str]) -> list[str]:
-    """Return the columns by which other tables can refer to the rows: the key, and other texts without repetition."""
-    result = list(key) if len(key) == 1 else []
-    for column in table.columns.values():
-        named = names.plain(column.name) in names.NAMES or names.is_id(column.name)
-        repeated = column.count < table.rows or column.distinct < 0.8 * table.rows
-        if column.name not in result and column.look == "text" and named and not repeated:
-            result += [column.name] if is_unique(con, table, [column.name]) else []
-    return result
-
-
-# -- links ------------------------------------------------------------------------------------------------------------
+        linked = {column for link in links_of[table.name] for column in link.columns}
+        if not chosen[table.name] and table.name not in keys and len(links_of[table.name]) < 2:
+            chosen[table.name] = pair_with_link(con, table, linked)
+    return Guesses(chosen, links_of, finder.unclear)
 
 
 class _Finder:
@@ -191,7 +107,7 @@ class _Finder:
     def find_targets(self) -> None:
         """Find the columns that other tables can refer to, once all keys are known."""
         for name, table in self._tables.items():
-            self._targets[name] = _targets(self._con, table, self._keys[name])
+            self._targets[name] = referable_columns(self._con, table, self._keys[name])
 
     def is_told(self, table: Table, column: Column) -> bool:
         """Whether the user said that a column refers to a table."""
@@ -244,7 +160,7 @@ class _Finder:
         """Return the link of a column to the table that fits best: by its name first, then by its values."""
         if (table.name, column.name) in self._given:
             return self._as_told(table, column, self._given[table.name, column.name])
-        if column.look not in (*_KEY_LOOKS, "list", "boolean") and not column.floats:
+        if column.look not in (*KEY_LOOKS, "list", "boolean") and not column.floats:
             return None
         own = self._keys[table.name] == (column.name,)
         ranked: list[tuple[float, Link]] = []
@@ -317,7 +233,7 @@ class _Finder:
         """Return the link to rows that no table has: the other column of two, if it is named as the table, or one that
         is named as an identifier of something else.
         """
-        others = [c for c in table.columns.values() if c.name not in link.columns and c.look in _KEY_LOOKS]
+        others = [c for c in table.columns.values() if c.name not in link.columns and c.look in KEY_LOOKS]
         for column in (c for c in others if (table.name, c.name) not in self._given):
             kind = "_".join(names.subject(column.name))
             only = len(table.columns) == 2 and names.fit(column.name, table.type) == 3
@@ -361,7 +277,7 @@ class _Finder:
 
     def _unnamed(self, table: Table) -> list[Link]:
         """Return the links of a table whose first two columns hold keys of the same table, whatever their names."""
-        first = [c for c in table.columns.values() if c.look in _KEY_LOOKS][:2]
+        first = [c for c in table.columns.values() if c.look in KEY_LOOKS][:2]
         if len(first) < 2 or any(c.look == "prose" for c in table.columns.values()):
             return []
         if any((table.name, column.name) in self._given for column in first):
@@ -394,20 +310,6 @@ def _numbers(table: Table, column: str) -> str:
 
 def _is_role(column: Column) -> bool:
     return " ".join(names.subject(column.name)) in names.ROLES
-
-
-def reference(table: Table, columns: Sequence[str]) -> str:
-    """Return the SQL expression of a key or of a value that refers to one: a text (of a list, one row each)."""
-    parts = []
-    for name in columns:
-        column = table.columns[name]
-        if column.look == "list":
-            return f"unnest({column.elements})"
-        value = column.value if column.kind == "VARCHAR" else f"{column.value}::VARCHAR"
-        # Missing integers make pandas write 1.0.
-        parts.append(f"regexp_replace({value}, '\\.0$', '')" if column.floats else value)
-    joined = " || '/' || ".join(parts)
-    return joined if len(parts) == 1 else f"({joined})"
 
 
 def check(tables: Sequence[Table], table: str, columns: Sequence[str]) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 
-from kbkit.ingestion.inference.links import Link, reference
+from kbkit.ingestion.inference.edges import Edges
+from kbkit.ingestion.inference.keys import reference
+from kbkit.ingestion.inference.links import Link
 from kbkit.ingestion.inference.profile import Column, Table
-from kbkit.ingestion.inference.roles import Detail, Edges, Nodes, Plan
+from kbkit.ingestion.inference.roles import Detail, Nodes, Plan
 from kbkit.ingestion.staging import COLUMNS
 from kbkit.schema import literal
 from kbkit.stores.sql_names import identifier

@@ -11,7 +11,7 @@ from kbkit.directory import systems
 from kbkit.directory.files import is_file, is_folder
 from kbkit.errors import BadInputError, KbError
 from kbkit.ingestion import recipe as recipes
-from kbkit.ingestion import sources
+from kbkit.ingestion import source_files
 from kbkit.ingestion.inference import Corrections, Inferred, infer
 from kbkit.ingestion.inference.recognize import recognize
 
@@ -35,7 +35,7 @@ def is_files(source: str) -> bool:
     """
     if recipes.is_name(source):
         return False
-    if sources.suffix(Path(source)) and not is_file(source) and not is_folder(source):
+    if source_files.suffix(Path(source)) and not is_file(source) and not is_folder(source):
         raise BadInputError(f"{source} does not exist")
     return is_file(source) or (is_folder(source) and not (Path(source) / "recipe.toml").is_file())
 

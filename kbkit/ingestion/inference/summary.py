@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kbkit.errors import plural
+from kbkit.ingestion.inference.edges import Edges
 from kbkit.ingestion.inference.links import Link
 from kbkit.ingestion.inference.profile import Table
-from kbkit.ingestion.inference.roles import Detail, Edges, Nodes, Plan
+from kbkit.ingestion.inference.roles import Detail, Nodes, Plan
 
 if TYPE_CHECKING:
     import polars as pl
