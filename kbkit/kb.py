@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from kbkit.questions.ask import AskResult
     from kbkit.search.filters import Scope
     from kbkit.search.hits import SearchResults
+    from kbkit.search.hybrid import Queries, Search
     from kbkit.search.rerank import Reranker
-    from kbkit.search.run import Queries, Search
     from kbkit.search.settings import Options
     from kbkit.sparql.rewrite import Rewritten
     from kbkit.sparql.view import View
@@ -370,7 +370,7 @@ class KnowledgeBase:
         ``max_rows`` limits the result.
         Raises :class:`QuerySyntaxError` with line and column, :class:`QueryTimeoutError`, :class:`QueryError`.
         """
-        from kbkit.questions.sparql import query
+        from kbkit.sparql.run import query
 
         return query(self.stores, text, timeout, dialect, max_rows, params).warned().frame()
 
@@ -389,7 +389,7 @@ class KnowledgeBase:
         ``datatype`` (an IRI; null for plain strings) and ``language`` (null: none), as in SPARQL Results JSON. A
         variable without a value is null.
         """
-        from kbkit.questions.sparql import query
+        from kbkit.sparql.run import query
 
         return query(self.stores, text, timeout, dialect, max_rows, params).warned().terms()
 
@@ -409,7 +409,7 @@ class KnowledgeBase:
         ``turtle``, ``ntriples``, ``jsonld`` or ``rdfxml`` for CONSTRUCT and DESCRIBE (default: JSON and Turtle).
         The query runs inside ``with``, where ``read()`` returns all bytes and iteration returns chunks.
         """
-        from kbkit.questions.sparql import query
+        from kbkit.sparql.run import query
         from kbkit.stores.sparql_formats import DEFAULT, only
 
         formats = DEFAULT if format is None else only(format)
@@ -430,13 +430,13 @@ class KnowledgeBase:
         ImageGrid, Map, Timeline, BarChart, LineChart, ScatterChart, Graph or Tree. Its options ``hide`` and ``layer``
         are used: ``#defaultView:Map{"hide": ["?coordinates"], "layer": "?kind"}``.
         """
-        from kbkit.questions.sparql import query
+        from kbkit.sparql.run import query
 
         return query(self.stores, text, timeout, dialect, max_rows, params).warned().view()
 
     def rewrite(self, text: str, dialect: str | None = None, max_rows: int | None = None, **params: Any) -> Rewritten:
         """Return the query as the engine receives it (``text``) and notes on the changes; see :meth:`sparql`."""
-        from kbkit.questions.sparql import query
+        from kbkit.sparql.run import query
 
         return query(self.stores, text, None, dialect, max_rows, params).rewritten()
 
@@ -468,7 +468,7 @@ class KnowledgeBase:
             raise invalid("query", query, "Use a query of kbkit.assets.queries.load")
         params = convert_all(self, query, values or {})
         if query.kind == "sparql":
-            from kbkit.questions.sparql import query as sparql_query
+            from kbkit.sparql.run import query as sparql_query
 
             return sparql_query(self.stores, query.text, timeout, params=params).frame()
         if not allow_files:
@@ -569,7 +569,7 @@ class KnowledgeBase:
         embedder: str | None,
         options: Options,
     ) -> Search:
-        from kbkit.questions.run import search
+        from kbkit.search.run import search
 
         if embedder is not None:
             self.stores.use_embedder(embedder)
@@ -600,7 +600,7 @@ class KnowledgeBase:
         hybrid search after them; ``expression`` is null for these. ``progress`` is called with (done, total).
         """
         from kbkit.measures.files import read_queries
-        from kbkit.questions.ask import ask_many
+        from kbkit.search.relational import ask_many
 
         if isinstance(questions, str | os.PathLike):
             questions = read_queries(questions)

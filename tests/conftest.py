@@ -13,24 +13,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
 
 import kbkit
 from kbkit.graph.neighbourhoods import Neighbourhood
 from kbkit.kb import KnowledgeBase
-from tests import console, places
+from tests import console, examples, places
 from tests import wording as wordings
 from tests.console import Done
 from tests.hostile import build as build_hostile
+from tests.once import Once, once
 from tests.wording import wording
 
-__all__ = ["wording"]
+__all__ = ["once", "wording"]
 
-# Half the usual examples, so that the suite stays short; HYPOTHESIS_PROFILE=thorough looks longer.
-# No deadline: a loaded machine is no defect.
-settings.register_profile("default", max_examples=25, deadline=None)
-settings.register_profile("thorough", max_examples=250, deadline=None)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+examples.register_profiles()
 
 # There is a worker for every core: more threads of polars only take turns. It reads this when it is first imported.
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
@@ -62,6 +58,13 @@ def settings_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KBKIT_SETTINGS", str(folder))
         yield folder
+
+
+@pytest.hookimpl(tryfirst=True)  # before the tests are chosen by their markers
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if {"browser", "shared_data"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker("system")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -163,36 +166,29 @@ def tiny() -> Path:
 
 
 @pytest.fixture(scope="session")
-def tiny_kb(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tiny_kb(tiny: Path, once: Once) -> Path:
     """The KB of the tiny graph, from its tables; read it only."""
-    out = tmp_path_factory.mktemp("kb") / "tiny.kb"
     files = {"nodes": tiny / "nodes.csv", "edges": tiny / "edges.csv", "texts": tiny / "texts.csv"}
-    kbkit.ingest("table", out=out, files=files, name="table").close()
-    return out
+    return once("tiny/tiny.kb", lambda out: kbkit.ingest("table", out=out, files=files, name="table").close())
 
 
 @pytest.fixture(scope="session")
-def world_kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def world_kb(once: Once) -> Path:
     """The KB of the sample that ships with kbkit; read it only."""
-    out = tmp_path_factory.mktemp("kb") / "world.kb"
-    kbkit.ingest("world", out=out).close()
-    return out
+    return once("world/world.kb", lambda out: kbkit.ingest("world", out=out).close())
 
 
 @pytest.fixture(scope="session")
-def rdf_kb(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def rdf_kb(tiny: Path, once: Once) -> Path:
     """The KB of the tiny graph, from its Turtle file; read it only."""
-    out = tmp_path_factory.mktemp("kb") / "rdf.kb"
-    kbkit.ingest("rdf", tiny / "tiny.ttl", out=out, name="rdf").close()
-    return out
+    return once("rdf/rdf.kb", lambda out: kbkit.ingest("rdf", tiny / "tiny.ttl", out=out, name="rdf").close())
 
 
 @pytest.fixture(scope="session")
-def wikidata_kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def wikidata_kb(once: Once) -> Path:
     """The KB of the Wikidata sample that ships with kbkit, in three languages; read it only."""
-    out = tmp_path_factory.mktemp("kb") / "wikidata.kb"
-    kbkit.ingest("wikidata", out=out, options={"language": "en,de,fr"}).close()
-    return out
+    options = {"language": "en,de,fr"}
+    return once("wikidata/wikidata.kb", lambda out: kbkit.ingest("wikidata", out=out, options=options).close())
 
 
 @pytest.fixture(scope="session")

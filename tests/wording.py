@@ -89,4 +89,6 @@ def gather(config: pytest.Config, output: dict[str, Any]) -> None:
 def wording(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Wording:
     """Compare a text with its snapshot: ``wording(str(error.value))``, ``wording(done.stderr, "cli")``."""
     test = request.node.nodeid.removeprefix("tests/")
-    return Recorder(test, tmp_path_factory.getbasetemp(), getattr(request.config, _KEY, None))
+    base = tmp_path_factory.getbasetemp()
+    root = base.parent if base.name.startswith("popen-") else base
+    return Recorder(test, root, getattr(request.config, _KEY, None))

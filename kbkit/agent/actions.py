@@ -12,8 +12,8 @@ from kbkit.agent.search import PROPERTY, Searcher
 from kbkit.assets.arguments import checked
 from kbkit.errors import KbError, QueryError, QuerySyntaxError, QueryTimeoutError, UnknownNameError
 from kbkit.graph.nodes import describe
-from kbkit.questions.sparql import query as sparql_query
 from kbkit.sparql.run import REJECTED
+from kbkit.sparql.run import query as sparql_query
 
 if TYPE_CHECKING:
     from kbkit.stores import Stores

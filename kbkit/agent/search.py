@@ -10,7 +10,7 @@ from kbkit.agent.names import Names, Property, titled
 from kbkit.agent.results import Hit, SearchHits
 from kbkit.answers.answer_set import answers
 from kbkit.errors import KbError
-from kbkit.questions.run import search
+from kbkit.search.run import search
 from kbkit.stores.arrays import is_in
 from kbkit.stores.folding import words
 from kbkit.stores.text_query import snippet

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kbkit.answers import syntax
-from kbkit.answers.english import plural, spoken
-from kbkit.answers.noun_phrases import noun_phrase
 from kbkit.answers.pairs import ids_of, neighbors, pack, unique
 from kbkit.answers.session import Session
 from kbkit.answers.syntax import Edge, Expression, Nodes, Path, Slot, Step
+from kbkit.answers.wording import noun_phrase
 from kbkit.assets.arguments import check_range
+from kbkit.english.types import type_plural
+from kbkit.english.words import spoken
 from kbkit.schema import Join
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ def question(session: Session, tree: Expression, answer: str) -> str:
     if phrase is None:  # its relations do not read well as verbs
         named = " and ".join(f"<{slot}>" for slot in syntax.slots(tree))
         steps = [edge.relation for part in syntax.subtrees(tree) if isinstance(part, Step) for edge in part.edges]
-        return f"Which {plural(spoken(answer))} are linked to {named} by {', then '.join(map(spoken, steps))}?"
+        return f"Which {type_plural(answer)} are linked to {named} by {', then '.join(map(spoken, steps))}?"
     predicate = phrase.predicate(is_plural=True)
     if predicate:
         return f"Which {phrase.head(is_plural=True)} {predicate}?"

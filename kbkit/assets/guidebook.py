@@ -18,11 +18,10 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("getting started", ("start", "shell", "look", "explore")),
-    ("your data", ("data", "wikidata", "export")),
-    ("querying", ("answers", "search", "sparql", "engines", "notebook", "ask", "llm")),
+    ("getting started", ("start", "data", "shell", "explore", "look", "notebook")),
+    ("querying", ("answers", "search", "ask", "sparql", "wikidata", "engines", "llm", "export")),
     ("benchmarks", ("measures", "stark", "quest", "ska", "spinach", "conv", "reproduce")),
-    ("reference", ("commands", "schema", "performance", "architecture", "troubleshooting")),
+    ("reference", ("commands", "schema", "troubleshooting", "performance", "architecture")),
 )
 """Guides in reading order. Guides without an entry come last."""
 WIDTH = 100

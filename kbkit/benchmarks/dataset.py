@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -70,3 +71,14 @@ def writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise KbError(f"Cannot write {error.filename or path}: {error.strerror or error}") from None
+
+
+def check_output_file(path: Path) -> None:
+    """Raise :class:`KbError` for a file that cannot be written."""
+    if not path.absolute().parent.is_dir():
+        raise KbError(f"{path.absolute().parent} does not exist", "Create the folder first")
+    if path.is_dir():
+        raise KbError(f"{path} is a folder", "Use a file")
+    writable = os.access(path, os.W_OK) if path.exists() else os.access(path.absolute().parent, os.W_OK | os.X_OK)
+    if not writable:
+        raise KbError(f"Cannot write {path}: Permission denied", "Use another file")

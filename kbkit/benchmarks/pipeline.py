@@ -9,6 +9,7 @@ from the tables of later stages.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import threading
@@ -21,12 +22,11 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from kbkit import __version__
 from kbkit.benchmarks.dataset import writing
 from kbkit.directory import systems
-from kbkit.directory.files import parse_json, whole_lines
+from kbkit.directory.files import parse_json
 from kbkit.directory.systems import exclusive
 from kbkit.directory.typed_json import from_json, shortened, to_json
-from kbkit.errors import BadInputError, Command, KbError, Option
+from kbkit.errors import BadInputError, KbError, Option
 from kbkit.llm import threads
-from kbkit.measures.records import content, load
 
 if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase
@@ -212,6 +212,19 @@ def origin(kb: KnowledgeBase) -> dict[str, Any]:
     return {"made_by": f"kbkit {__version__}", "kb": kb.schema.name}
 
 
+def snapshot(kb: KnowledgeBase) -> dict[str, Any]:
+    """Return the identity of a KB's data: name, generation, its creation time, and a hash of the sources."""
+    manifest = kb.manifest
+    sources = sorted((str(source.get("name")), str(source.get("sha256"))) for source in manifest.sources)
+    digest = hashlib.sha256(json.dumps(sources).encode()).hexdigest()
+    return {
+        "name": kb.schema.name,
+        "generation": manifest.generation,
+        "created": manifest.created,
+        "sources": digest,
+    }
+
+
 def generation(kb: KnowledgeBase) -> dict[str, Any]:
     """Return the generation of a KB: node ids in tables are valid for this generation only."""
     return {"generation": kb.manifest.generation, "created": kb.manifest.created}
@@ -259,12 +272,12 @@ class Table(Generic[R]):
         workers: int,
         progress: Callable[[int, int], None],
         retry: Callable[[R], bool] = lambda _: False,
-    ) -> None:
+    ) -> list[R]:
         """Compute the rows of the items that have none, or one to ``retry``, in ``workers`` threads.
 
-        Rows are written in the order in which they are finished.
+        Rows are written in the order in which they are finished, and returned in the items' order.
         """
-        with self._resumed(items, retry) as (_, left, append):
+        with self._resumed(items, retry) as (rows, left, append):
             finished = len(items) - len(left)
             progress(finished, len(items))
 
@@ -274,6 +287,7 @@ class Table(Generic[R]):
                 progress(finished, len(items))
 
             threads.each(lambda item: append([work(item)]), left, min(workers, len(left)), report)
+        return [rows[item.id] for item in items]
 
     def write(self, rows: list[R]) -> list[R]:
         """Write all rows at once, or none if that fails."""
@@ -316,7 +330,7 @@ class Table(Generic[R]):
         """Open the table to append: the rows that it has, the items without a row, and a function that appends rows."""
         with writing(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            rows = {name: row for name, row in self._finished().items() if not retry(row)}
+            rows = {name: row for name, row in self.resume().items() if not retry(row)}
             guard = threading.Lock()
             with self.path.open("a", encoding="utf-8", newline="\n") as file:
 
@@ -330,8 +344,11 @@ class Table(Generic[R]):
                 yield rows, [item for item in items if item.id not in rows], append
                 systems.sync(file.fileno())
 
-    def _finished(self) -> dict[str, R]:
-        """Return the rows by id; start a new table, and cut off a last line that a killed run left incomplete."""
+    def resume(self) -> dict[str, R]:
+        """Return the rows by id; start a new table, and cut off a last line that a killed run left incomplete.
+
+        Raises :class:`KbError` if the table was made with other settings.
+        """
         text = self.path.read_bytes() if self.path.exists() else b""
         complete = text[: text.rfind(b"\n") + 1]
         if not complete:
@@ -360,34 +377,6 @@ class Table(Generic[R]):
         names = (name for name in {**old, **self._settings} if old.get(name) != self._settings.get(name))
         name = next(names, "")
         return f"{name} was {shortened(old.get(name))}, now {shortened(self._settings.get(name))}"
-
-
-def read_run(path: Path, row: type[R], command: str) -> tuple[dict[str, Any], dict[str, R]]:
-    """Return the settings and the rows by id of a run: a table, or rows of another program without settings.
-
-    An incomplete last line, of a run that is active, is skipped; of duplicate ids, the last row counts. ``command``
-    writes such runs. Raises :class:`BadInputError` that names the line, or if there are no rows.
-    """
-    hint = ("Run ", Command(command), " to write runs")
-    if not path.is_file():
-        raise BadInputError(f"{path} does not exist", *hint)
-    settings: dict[str, Any] = {}
-    rows: dict[str, R] = {}
-    for number, line in enumerate(whole_lines(content(path)).decode("utf-8", "replace").split("\n"), 1):
-        if line.strip():
-            where = f"{path}, line {number}"
-            value = load(line, where)
-            if number == 1 and isinstance(value, dict) and isinstance(value.get("settings"), dict):
-                settings = value["settings"]
-                continue
-            try:
-                one: R = from_json(row, value, where)
-            except BadInputError as error:
-                raise error if rows or settings else BadInputError(f"Not a run: {error.message}", *hint) from None
-            rows[one.id] = one
-    if not rows:
-        raise BadInputError(f"No predictions in {path}", *hint)
-    return settings, rows
 
 
 def _line(value: Any) -> str:

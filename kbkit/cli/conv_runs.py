@@ -84,7 +84,7 @@ def run(
     turns, remarks = scoring.per_turn(running.chosen(dataset, groups), runs)
     note(context, remarks)
     _print_table(scoring.table(turns))
-    note(context, [f"{output}: {counted(len(runs[0].attempts), 'conversation')}"])
+    note(context, [f"{output}: {counted(len(runs[0].rows), 'conversation')}"])
 
 
 def evaluate(
@@ -134,7 +134,7 @@ def evaluate(
     if sum((compare, bool(by), per_query)) > 1:
         raise KbError("Options --compare, --by and --per-query cannot be combined", "Use one of them")
     runs = scoring.read_runs(run)
-    conversations = chosen(dataset, groups, {name for one in runs for name in one.attempts})
+    conversations = chosen(dataset, groups, {name for one in runs for name in one.rows})
     digest = fingerprint(dataset_file(dataset))["sha256"]
     note(context, [line for one in runs for line in scoring.checked_against(one, digest)])
     with _judge(context, kb, llm, budget, price, prompt, workers) as calls:

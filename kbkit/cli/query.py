@@ -102,7 +102,7 @@ def sparql(
     from kbkit.assets.parameters import convert_all
     from kbkit.display.render import check, check_output, write, write_bytes
     from kbkit.kb import KnowledgeBase
-    from kbkit.questions.sparql import query as asking
+    from kbkit.sparql.run import query as asking
     from kbkit.stores import sparql_formats
 
     rdf = sparql_formats.of_file(format, output)

@@ -34,7 +34,7 @@ Fields = Annotated[
     typer.Option("--fields", metavar="FIELDS", help="Fields to search, separated by commas; name=2,plot sets weights."),
 ]
 Fusion = Annotated[
-    str, typer.Option("--fusion", metavar="METHOD", help="Score fusion: rrf (reciprocal rank) or minmax.")
+    str, typer.Option("--fusion", metavar="METHOD", help="Score fusion: minmax (scaled scores) or rrf (ranks).")
 ]
 Weight = Annotated[
     list[str] | None,
@@ -80,7 +80,7 @@ def search(
     all: Annotated[
         bool, typer.Option("--all", help="Return weak results too if no word of the query occurs in the KB.")
     ] = False,
-    fusion: Fusion = "rrf",
+    fusion: Fusion = "minmax",
     weight: Weight = None,
     average: Average = 3,
     rerank: Rerank = None,
@@ -150,7 +150,7 @@ def run(
         ),
     ] = "key",
     fields: Fields = None,
-    fusion: Fusion = "rrf",
+    fusion: Fusion = "minmax",
     weight: Weight = None,
     average: Average = 3,
     quotes: Annotated[bool, typer.Option("--quotes", help='Require phrases in "quotes" to occur.')] = False,

@@ -220,7 +220,8 @@ def run(
     with opened(context, dataset, llm, budget, price, prompt, workers) as calls, ExitStack() as stack:
         for system in _systems(stack, calls, oracle=oracle, baseline=baseline):
             with _steps(context, system.name, calls) as progress:
-                paths.append(running.run(dataset, chosen, report, system, folder, replace=replace, progress=progress))
+                done = running.run(dataset, chosen, report, system, folder, replace=replace, progress=progress)
+                paths.append(done.path)
     runs = scoring.read_all(paths)
     show(context, runs, table, format, None)
 

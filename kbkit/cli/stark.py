@@ -16,7 +16,7 @@ from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
     from kbkit.benchmarks.pipeline import Output as NewDataset
-    from kbkit.benchmarks.stark.answer_counts import Target
+    from kbkit.benchmarks.requirements.answer_counts import Target
 
 
 _CLOSE = 0.1
@@ -121,8 +121,8 @@ def make(
     extracts properties and writes queries, the second rephrases them, and all models verify the answers. An
     interrupted run is resumed.
     """
+    from kbkit.benchmarks.requirements.settings import StarkSettings
     from kbkit.benchmarks.stark import make as stark
-    from kbkit.benchmarks.stark.settings import StarkSettings
     from kbkit.ingestion.recipe import load_roles
     from kbkit.kb import KnowledgeBase
 
@@ -153,7 +153,7 @@ def make(
 
 def _target(like: str | None, several: float | None, mean: float | None) -> Target | None:
     """Return the numbers of answers to aim at, if any are given."""
-    from kbkit.benchmarks.stark.answer_counts import Target, target_of
+    from kbkit.benchmarks.requirements.answer_counts import Target, target_of
 
     if like and (several is not None or mean is not None):
         raise KbError(

@@ -239,7 +239,7 @@ class Executor:
             frame = self.sql(self.ran, values)
             return self.keep(Last("sql", text, frame)) if frame.width else Outcome("sql")
         if language == "sparql":
-            from kbkit.questions.sparql import query  # imports the engines, which would delay the first prompt
+            from kbkit.sparql.run import query  # imports the engines, which would delay the first prompt
 
             asked = query(self.kb.stores, self.ran, self.settings.timeout, params=values)
             kind = self.settings.kind(self.settings.file)

@@ -71,7 +71,7 @@ def node_arrays(stores: Stores, tables: Tables, kind: NodeType) -> Arrays:
     """Return the arrays of a type by name; an attribute that is called like one of ours gets an underscore."""
     result: Arrays = {"id": np.arange(kind.first, kind.last + 1, dtype=np.int32)}
     if "vectors" in stores.manifest.stores:
-        result["x"] = stores.vectors.matrix[kind.first : kind.last + 1]
+        result["x"] = np.asarray(stores.vectors.matrix.between(kind.first, kind.last + 1))
     numbers = _numbers(kind.attributes)
     if numbers and kind.table:
         columns = ", ".join(f"{quote(one.name)}::FLOAT AS {quote(one.name)}" for one in numbers)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 from kbkit.errors import KbError, Option, UnknownNameError, plural
@@ -50,6 +52,39 @@ class Tally:
         return f"{name}: {plural(self.calls, 'call')}{cached}, {tokens}{cost}{unfit}"
 
 
+@dataclass
+class Meter:
+    """Usage of a block of code: numbers as in :class:`Tally`, of all models (``cost`` None: no prices)."""
+
+    calls: int = 0
+    cached: int = 0
+    input: int = 0
+    output: int = 0
+    cost: float | None = None
+
+    def add(self, usage: Usage, prices: Prices | None) -> None:
+        """Count a paid call."""
+        self.calls += 1
+        self.input += usage.input
+        self.output += usage.output
+        if prices is not None:
+            self.cost = (self.cost or 0.0) + (usage.input * prices[0] + usage.output * prices[1]) / 1e6
+
+
+_METER: ContextVar[Meter | None] = ContextVar("meter", default=None)
+
+
+@contextlib.contextmanager
+def metered() -> Iterator[Meter]:
+    """Count the calls that the block makes, those in threads of :func:`kbkit.llm.threads.each` included."""
+    meter = Meter()
+    token = _METER.set(meter)
+    try:
+        yield meter
+    finally:
+        _METER.reset(token)
+
+
 class Account:
     """Usage of all models, with sums by the names of a :class:`Tally`, and the budget; safe for threads.
 
@@ -84,12 +119,17 @@ class Account:
             tally.calls += 1
             tally.input += usage.input
             tally.output += usage.output
+            if meter := _METER.get():
+                meter.add(usage, tally.prices)
 
     def add_cached(self, model: str, count: int = 1) -> None:
         """Count free calls."""
         with self._guard:
             self.models[model].calls += count
             self.models[model].cached += count
+            if meter := _METER.get():
+                meter.calls += count
+                meter.cached += count
 
     def add_unfit(self, model: str) -> None:
         """Count an answer that does not fit its schema."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import queue
 import threading
 import time
@@ -55,7 +56,9 @@ def _threaded(work: Callable[[S], T], items: Sequence[S], workers: int, done: Ca
                 results.put((position, None, error))
         results.put((_END, None, None))
 
-    threads = [threading.Thread(target=run, daemon=True) for _ in range(workers)]
+    # Each thread works in a copy of this thread's context, so that calls are metered where they are caused.
+    targets = [contextvars.copy_context().run for _ in range(workers)]
+    threads = [threading.Thread(target=target, args=(run,), daemon=True) for target in targets]
     for thread in threads:
         thread.start()
     try:

@@ -1,4 +1,4 @@
-"""Questions in plain English: entity linking, relational search, proofs. No language model.
+"""Questions in plain English: entity linking, reading as answer expressions, proofs. No language model.
 
-``run`` is the entry point for searches of any mode, and for SPARQL with ``SERVICE kb:search``.
+``ask`` is the entry point.
 """

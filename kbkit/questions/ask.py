@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from kbkit.answers.session import Session
 from kbkit.questions.reader import Match, Read, Reader, Reading
 from kbkit.stores import Stores
 
@@ -15,7 +13,6 @@ if TYPE_CHECKING:
 
     from kbkit.answers.answer_set import AnswerSet
     from kbkit.answers.why import Why
-    from kbkit.search.run import Queries
 
 MAX_ALTERNATIVES = 5
 
@@ -120,24 +117,3 @@ class AskResult:
 def ask(stores: Stores, question: str, alternatives: int = MAX_ALTERNATIVES) -> AskResult:
     """Read and answer a question; see :meth:`kbkit.kb.KnowledgeBase.ask`."""
     return AskResult(stores, Reader.of(stores).read(question), alternatives)
-
-
-def ask_many(
-    stores: Stores, questions: Queries, k: int = 20, progress: Callable[[int, int], None] | None = None
-) -> pl.DataFrame:
-    """Rank answers to many questions; see :meth:`kbkit.kb.KnowledgeBase.ask_many`."""
-    import polars as pl
-
-    from kbkit.questions.relational_search import RelationalSearch
-    from kbkit.search.run import pairs
-
-    search = RelationalSearch.of(Session.of(stores), "relational", k, None, None, None, {"quotes": False})
-    ranked = search.many(questions, progress)
-    found = []
-    for name, text in zip(*pairs(questions), strict=True):
-        if text in search.read:
-            expression, ids = search.read[text]
-            found.append(pl.DataFrame({"query": name, "id": ids, "expression": expression}))
-    schema = {"query": pl.String, "id": pl.Int32, "expression": pl.String}
-    known = pl.concat([pl.DataFrame(schema=schema), *(frame.cast(schema) for frame in found)])  # type: ignore[arg-type]
-    return ranked.join(known, on=["query", "id"], how="left", maintain_order="left")

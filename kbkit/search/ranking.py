@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-METHODS = ("rrf", "minmax")
+METHODS = ("minmax", "rrf")
 
 RRF_K = 60
 """Constant of reciprocal rank fusion (Cormack, Clarke and Buettcher, SIGIR 2009)."""
@@ -51,11 +51,11 @@ class QueryResult(NamedTuple):
 
 
 def fuse(
-    rankings: Sequence[Ranking], weights: Sequence[float], k: int, method: str = "rrf", constant: float = RRF_K
+    rankings: Sequence[Ranking], weights: Sequence[float], k: int, method: str = "minmax", constant: float = RRF_K
 ) -> Ranking:
     """Return the ``k`` best nodes by the weighted sum of their scores in each ranking (0: not in it).
 
-    With ``rrf`` the score is 1 / (``constant`` + rank), ranks from 1; with ``minmax`` the score scaled to 0 to 1.
+    With ``minmax`` the score is scaled to 0 to 1; with ``rrf`` it is 1 / (``constant`` + rank), ranks from 1.
     """
     if not any(len(ranking.ids) for ranking in rankings):
         return EMPTY
@@ -66,6 +66,21 @@ def fuse(
     ids, inverse = np.unique(np.concatenate([r.ids for r in rankings]), return_inverse=True)
     scores = np.bincount(inverse, np.concatenate(parts), len(ids)).astype(np.float64)
     return Ranking.of(ids, scores, k)
+
+
+def union(rankings: Iterable[Ranking]) -> NDArray[np.int64]:
+    """Return the sorted ids of all rankings."""
+    return np.unique(np.concatenate([EMPTY.ids, *(ranking.ids for ranking in rankings)]))
+
+
+def with_scores(ranking: Ranking, more: Ranking, ids: NDArray[np.int64]) -> Ranking:
+    """Return a ranking of ``ids`` by their scores in ``ranking`` or in ``more``; the others follow, with a score of 0.
+
+    A node that full text does not find has a BM25 score of 0, and a node without a vector has no similarity.
+    """
+    scores = ranking.score_of(ids)
+    scores = np.where(np.isnan(scores), more.score_of(ids), scores)
+    return Ranking.of(ids, np.nan_to_num(scores, nan=min(0.0, float(ranking.scores.min(initial=0.0)))))
 
 
 def scaled(scores: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -14,9 +14,10 @@ from kbkit.search.ranking import EMPTY, Ranking
 from kbkit.search.settings import Settings
 from kbkit.stores import Stores, embedders
 from kbkit.stores.arrays import Within
+from kbkit.stores.lance_table import Matrix
 from kbkit.stores.text import Text
 from kbkit.stores.text_query import TextQuery
-from kbkit.stores.vectors import Best, Matrix, Vectors
+from kbkit.stores.vectors import Best, Vectors
 
 MAX_CORRECTED = 16
 """Limit on the words of a query that are spell-checked."""

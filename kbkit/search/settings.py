@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
@@ -30,6 +30,13 @@ AUTO = "auto"
 """The default of a single search: the best mode for the stores of the KB and for the query."""
 RETRIEVERS = ("bm25", "dense", "multivector")
 """The retrievers that mode ``hybrid`` can fuse."""
+WEIGHTS: Mapping[str, Mapping[str, float]] = {
+    "minmax": {"bm25": 1.0, "dense": 0.3},
+    "rrf": {"bm25": 1.0, "dense": 1.0},
+}
+"""Default weights of the fused retrievers by method. The weight of ``dense`` is for the embedder that ships with kbkit,
+which is weaker than full text: with 0.2 to 0.4, fusion is at least as good as both on all development sets.
+"""
 MAX_K = 1_000_000
 
 Fields = str | Sequence[str] | Mapping[str, float | None]
@@ -39,8 +46,8 @@ class Options(TypedDict, total=False):
     """Options of a search, except mode, limit and filters.
 
     * ``fields``: fields for full text: a name, names, or ``{name: weight}`` (default: all, weighted by the recipe)
-    * ``fusion``: ``rrf`` (reciprocal rank, the default) or ``minmax`` (scaled scores)
-    * ``weights``: weight of each fused retriever (default: ``{"bm25": 1, "dense": 1}``)
+    * ``fusion``: ``minmax`` (scaled scores, the default) or ``rrf`` (reciprocal rank)
+    * ``weights``: weight of each fused retriever (default: ``{"bm25": 1, "dense": 0.3}``; with ``rrf``, 1 each)
     * ``rrf_k``: constant of reciprocal rank fusion (default: 60)
     * ``depth``: minimum number of hits of each fused retriever (default: 100)
     * ``average``: in mode ``multivector``, the number of best chunks averaged to a document's score (default: 3)
@@ -68,8 +75,8 @@ class Settings:
     k: int = 20
     within: Within = None
     fields: Mapping[str, float] | None = None
-    fusion: str = "rrf"
-    weights: Mapping[str, float] = field(default_factory=lambda: {"bm25": 1.0, "dense": 1.0})
+    fusion: str = METHODS[0]
+    weights: Mapping[str, float] = None  # type: ignore[assignment] # set below, by the method
     rrf_k: float = RRF_K
     depth: int = 100
     average: int = 3
@@ -82,6 +89,8 @@ class Settings:
             raise UnknownNameError("mode", self.mode, (AUTO, *MODES))
         if self.fusion not in METHODS:
             raise UnknownNameError("fusion", str(self.fusion), METHODS)
+        if self.weights is None:
+            object.__setattr__(self, "weights", WEIGHTS[self.fusion])
         for name, weight in self.weights.items():
             if name not in RETRIEVERS:
                 raise UnknownNameError("retriever", name, RETRIEVERS)

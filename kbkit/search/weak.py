@@ -32,12 +32,12 @@ class Threshold:
 
 
 def _threshold(stores: Stores) -> float:
-    matrix = stores.vectors.matrix
+    rows = stores.vectors.matrix
     vectors = embedders.queries(stores.embedder, random_queries(stores))
     # Blocks of rows, because scattered rows of a large file are slow to read.
     size = max(1, SAMPLE // _BLOCKS)
-    starts = range(0, len(matrix), max(size, len(matrix) // _BLOCKS + 1))
-    best = np.max([(vectors @ matrix[start : start + size].T).max(axis=1) for start in starts], axis=0)
+    starts = range(0, len(rows), max(size, len(rows) // _BLOCKS + 1))
+    best = np.max([rows.between(start, start + size).products(vectors).max(axis=1) for start in starts], axis=0)
     return float(np.percentile(best, PERCENTILE))
 
 

@@ -6,15 +6,15 @@ import re
 import warnings
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kbkit.errors import QueryError, UnknownNameWarning
 from kbkit.schema import KB_NAMESPACE
 from kbkit.stores.sparql_formats import PLAIN
-from kbkit.stores.sparql_text import is_update
+from kbkit.stores.sparql_text import bind, is_update, term
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
 
@@ -42,9 +42,23 @@ class _Sent(NamedTuple):
     """Columns of the result with labels (empty: those of the query)."""
 
 
+def query(
+    stores: Stores,
+    text: str,
+    timeout: float | None = 60.0,
+    dialect: str | None = None,
+    limit: int | None = None,
+    params: Mapping[str, Any] | None = None,
+    graphs: Graphs = (None, None),
+) -> Query:
+    """Return a query with the values of its parameters, in which ``SERVICE kb:search`` searches this KB."""
+    bound = bind(text, {name: term(value) for name, value in (params or {}).items()})
+    return Query(stores, bound, timeout, dialect, limit, graphs, partial(_service, stores))
+
+
 @dataclass(frozen=True)
 class Query:
-    """A SPARQL query on a KB; :func:`kbkit.questions.sparql.query` makes one.
+    """A SPARQL query on a KB; :func:`query` makes one.
 
     ``dialect`` is the KB's by default, ``limit`` a maximum number of rows, ``timeout`` is in seconds (None: no limit).
     ``graphs`` are the IRIs of the default graphs and of the named graphs that replace the dataset of the query.
@@ -165,6 +179,17 @@ class Query:
         sent = self.rewritten(add_columns=formats.solutions == PLAIN.solutions)
         limited = self.limit is None or sent.text != self.text or not sent.notes
         return _Sent(sent.text, limited, sent.columns)
+
+
+def _service(
+    stores: Stores, words: str, limit: int = 100, mode: str = "bm25", node_type: str | None = None
+) -> list[tuple[str, float]]:
+    """Answer ``SERVICE kb:search``: IRIs with their scores, best first."""
+    from kbkit.search.run import search  # loads the search stack, which other queries do not need
+
+    found = search(stores, mode, limit, node_type=node_type).one(words)
+    rows = found.select("type", "key", "score").iter_rows()
+    return [(stores.schema.node_iri(kind, key), float(score)) for kind, key, score in rows]
 
 
 def _walk(stores: Stores, traversal: Traversal) -> list[tuple[str, int, str | None]]:

@@ -131,12 +131,14 @@ def _text(stores: Stores) -> list[str]:
 
 def _vectors(stores: Stores) -> list[str]:
     shape = (stores.schema.nodes, stores.manifest.stores["vectors"].settings.get("dimension"))
-    expected = {"matrix": shape, "LanceDB rows": stores.schema.nodes}
+    expected = {"vectors": shape, "LanceDB rows": stores.schema.nodes}
     problems = _recorded(stores, "vectors", {"vectors": stores.vectors.rows(), "chunks": len(stores.vectors.chunks)})
     if len(stores.vectors.chunk_nodes) != len(stores.vectors.chunks):
         problems.append(f"{len(stores.vectors.chunk_nodes):,} nodes of {len(stores.vectors.chunks):,} chunks")
+    if not stores.vectors.is_consistent():
+        problems.append("LanceDB reads other vectors than those that are searched")
     return problems + _differences(
-        "shape of", expected, {"matrix": stores.vectors.matrix.shape, "LanceDB rows": stores.vectors.rows()}
+        "shape of", expected, {"vectors": stores.vectors.matrix.shape, "LanceDB rows": stores.vectors.rows()}
     )
 
 

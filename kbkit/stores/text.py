@@ -1,8 +1,14 @@
-"""The full-text store: Tantivy, one document per node, with a field for names and one for each text field.
+"""The full-text store: Tantivy, one document per node.
 
-Scores are BM25 (k1 1.2, b 0.75, Tantivy's constants), summed over words and fields; the recipe sets the weights of the
-fields. Texts are stored in the tables only. Two more fields index each name as one term, plain and stemmed, for lookup
-of the names in a question.
+Nodes are ranked by one field that holds all of a node's words, names and texts together, with one length and one set of
+document frequencies; a small weight of the names alone is added, and a larger one if they hold the whole query. Scores
+are BM25 (k1 1.2, b 0.75, Tantivy's constants, which keep a length in one byte). Scores of separate fields are not
+summed, because each would have its own frequencies and lengths, and short fields would dominate. Names and each text
+field are also indexed by themselves, for searches restricted to fields, whose scores are summed with the weights of the
+recipe.
+
+Texts are stored in the tables only. Two more fields index each name as one term, plain and stemmed, for lookup of the
+names in a question.
 """
 
 from __future__ import annotations
@@ -19,7 +25,7 @@ from numpy.typing import NDArray
 from kbkit.directory import systems
 from kbkit.directory.damage import damaged, reading
 from kbkit.directory.temporary import TemporaryFolder
-from kbkit.errors import DamagedError, UnknownNameError
+from kbkit.errors import Command, DamagedError, KbError, UnknownNameError
 from kbkit.schema import Schema, TextField, literal, quote
 from kbkit.stores import documents
 from kbkit.stores.arrays import Within, is_within
@@ -35,8 +41,13 @@ ANALYZERS = (
 )  # fmt: skip
 """Analyzers: stemmers by language; ``simple`` only splits, lower-cases and removes accents."""
 
-NAME, RELATIONS = "name", "relations"
-"""The index fields for names and for the names of neighbours."""
+DOCUMENT, NAME, RELATIONS = "document", "name", "relations"
+"""The index fields for all words of a node, for its names, and for the names of its neighbours."""
+NAME_WEIGHT, WHOLE_WEIGHT = 0.15, 1.0
+"""Weight of the BM25 score of the names, which is added to that of the whole document; a second one is added for names
+that hold all words of the query, which may be part of a name that somebody is looking for.
+"""
+_MAX_NAME_WORDS = 8
 RELATIONS_WEIGHT = 1.0
 
 _WHOLE_NAME, _STEMMED_NAME = "whole_name", "stemmed_name"
@@ -97,12 +108,13 @@ def build(
     index = tantivy.Index(_index_schema(schema.text_fields, settings), path=str(folder))
     index.register_tokenizer("kb", words)
     writer = index.writer(_WRITER_BYTES, 1)
+    left_out = {field_name(field.name) for field in schema.text_fields if not field.weight}
     done = 0
     try:
         step = documents.step(schema)
         for first in range(0, schema.nodes, step):
             for batch in batches(_documents_sql(schema, settings, first, first + step - 1)):
-                _add(writer, batch, words)
+                _add(writer, batch, words, left_out)
                 done += batch.num_rows
                 progress(done, schema.nodes)
         writer.commit()
@@ -117,7 +129,8 @@ def _index_schema(fields: Sequence[TextField], settings: TextSettings) -> tantiv
     builder.add_unsigned_field("id", stored=False, indexed=True, fast=True)
     for name in (_WHOLE_NAME, _STEMMED_NAME):
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
-    for name in (NAME, *(field_name(f.name) for f in fields), *((RELATIONS,) if settings.relations else ())):
+    parts = (NAME, *(field_name(f.name) for f in fields), *((RELATIONS,) if settings.relations else ()))
+    for name in (DOCUMENT, *parts):
         builder.add_text_field(name, tokenizer_name="kb", index_option="position")
     return builder.build()
 
@@ -137,8 +150,10 @@ def _documents_sql(schema: Schema, settings: TextSettings, first: int, last: int
     return f"SELECT n.id, list_concat([n.name], coalesce(n.aliases, [])) AS {NAME}{texts} FROM nodes n{joined} {ids}"
 
 
-def _add(writer: tantivy.IndexWriter, batch: pa.RecordBatch, words: tantivy.TextAnalyzer) -> None:
-    """Add the documents of a batch; Tantivy takes them one by one."""
+def _add(
+    writer: tantivy.IndexWriter, batch: pa.RecordBatch, words: tantivy.TextAnalyzer, left_out: Collection[str]
+) -> None:
+    """Add the documents of a batch; Tantivy takes them one by one. Fields ``left_out`` are not ranked by default."""
     fields = batch.schema.names[1:]
     for number, *columns in zip(*(column.to_pylist() for column in batch.columns), strict=True):
         document = tantivy.Document()
@@ -146,6 +161,8 @@ def _add(writer: tantivy.IndexWriter, batch: pa.RecordBatch, words: tantivy.Text
         for field, values in zip(fields, columns, strict=True):
             for value in values or ():
                 document.add_text(field, value)
+                if field not in left_out:
+                    document.add_text(DOCUMENT, value)
         for name in columns[0]:
             document.add_text(_WHOLE_NAME, _joined(_PLAIN, name))
             document.add_text(_STEMMED_NAME, _joined(words, name))
@@ -183,6 +200,7 @@ class Text:
         self._unstemmed = _PLAIN if settings.analyzer == "english" else None
         self._schema, self._relations = schema, settings.relations
         self._searcher = self._index.searcher()
+        self._check_layout()
 
     def _opened(self, folder: Path) -> tantivy.Index:
         try:
@@ -195,6 +213,15 @@ class Text:
         for path in (path for path in folder.iterdir() if path.suffix != ".lock"):
             systems.symlink_or_copy(path, self._links.path / path.name)
         return tantivy.Index.open(str(self._links.path))
+
+    def _check_layout(self) -> None:
+        """Raise :class:`KbError` for an index without the field that nodes are ranked by."""
+        try:
+            self._searcher.doc_freq(DOCUMENT, "")
+        except ValueError:
+            self.close()
+            message = "The full-text index was built by an earlier version of kbkit"
+            raise KbError(message, "Run ", Command("build KB text"), " to build it again") from None
 
     @property
     def documents(self) -> int:
@@ -218,8 +245,13 @@ class Text:
         return list(dict.fromkeys(words))[:_MAX_QUERY_WORDS]
 
     @property
+    def ranked(self) -> dict[str, float]:
+        """The index fields by which nodes are ranked by default, with their weights."""
+        return {DOCUMENT: 1.0, NAME: NAME_WEIGHT}
+
+    @property
     def weights(self) -> dict[str, float]:
-        """The weight of each index field: names, text fields, and relations if indexed."""
+        """The weight of each field in searches restricted to fields: names, text fields, and relations if indexed."""
         own = {NAME: self._schema.name_weight, **{field_name(f.name): f.weight for f in self._schema.text_fields}}
         return {**own, RELATIONS: RELATIONS_WEIGHT} if self._relations else own
 
@@ -241,15 +273,16 @@ class Text:
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the ``k`` best nodes for any of the words: ids and BM25 scores, best first, ties by id.
 
-        ``within`` filters exactly, before the best are chosen; ``weights`` are the weights of the fields to search.
+        ``within`` filters exactly, before the best are chosen; ``weights`` are the weights of the fields to search
+        (default: the whole document, see :attr:`ranked`).
         With ``superlatives``, adjectives of an English query match theirs too: "high" matches "highest".
         """
-        scored = self._scored(query, weights or self.weights, superlatives)
+        scored = self._scored(query, weights or self.ranked, superlatives)
         return self._best(scored, min(k, self.documents), within)
 
     def matching(self, query: TextQuery, weights: Mapping[str, float] | None = None) -> Within:
         """Return the sorted ids of the nodes with all required phrases; None if the query has none."""
-        required = self._required(query, weights or self.weights)
+        required = self._required(query, weights or self.ranked)
         if required is None:
             return None
         return np.sort(self._hits(tantivy.Query.const_score_query(required, 0.0), self.documents)[0])
@@ -289,11 +322,11 @@ class Text:
     def frequency(self, word: str, fields: Iterable[str] | None = None) -> int:
         """Return the number of documents with an index word, in the field with the most."""
         with reading(FOLDER, self._folder):
-            return max(self._searcher.doc_freq(field, word) for field in fields or self.weights)
+            return max(self._searcher.doc_freq(field, word) for field in fields or (DOCUMENT,))
 
     def vocabulary(self, prefix: str, fields: Iterable[str] | None = None) -> list[tuple[str, int]]:
         """Return the index words that start with ``prefix``, with their document frequency, field by field."""
-        searched = fields or self.weights
+        searched = fields or (DOCUMENT,)
         with reading(FOLDER, self._folder):
             return [entry for field in searched for entry in self._searcher.terms_with_prefix(field, prefix)]
 
@@ -305,6 +338,9 @@ class Text:
         if superlatives and self._unstemmed:
             words = list(dict.fromkeys([*words, *self._superlatives(query.text)]))
         parts = [self._term(word, field, weight) for word in words for field, weight in weights.items()]
+        if DOCUMENT in weights and len(words) <= _MAX_NAME_WORDS:
+            whole = [(tantivy.Occur.Must, self._term(word, NAME, WHOLE_WEIGHT)) for word in words]
+            parts.append(tantivy.Query.boolean_query(whole))
         any_word = tantivy.Query.boolean_query([(tantivy.Occur.Should, part) for part in parts])
         required = self._required(query, weights)
         if required is None:

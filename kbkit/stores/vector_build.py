@@ -6,8 +6,7 @@ Vectors of unchanged documents are copied from an earlier build, which their has
 from __future__ import annotations
 
 import hashlib
-import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,15 +14,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kbkit.directory import systems
 from kbkit.errors import KbError
 from kbkit.schema import Schema
-from kbkit.stores import documents, vectors
+from kbkit.stores import documents, lance_table, vectors
 from kbkit.stores.arrays import GrowingArray, expand_ranges, mapped
-from kbkit.stores.vectors import TABLE, Matrix
+from kbkit.stores.lance_table import Matrix, VectorRows
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_EMBEDDED = "embedded.npy"
+"""The vectors until all are embedded and in LanceDB."""
 _ROWS = 100_000
 """Rows per batch, and maximum number of rows sampled for the principal components."""
 
@@ -65,7 +67,7 @@ class _Batch(NamedTuple):
 class _Known(NamedTuple):
     """The vectors of an earlier build by the hashes of their documents; ``order`` sorts the hashes."""
 
-    matrix: Matrix
+    matrix: VectorRows
     chunks: Matrix
     chunk_nodes: NDArray[Any]
     hashes: NDArray[np.uint64]
@@ -74,15 +76,16 @@ class _Known(NamedTuple):
     @staticmethod
     def load(folder: Path) -> _Known:
         """Load the vectors in ``folder``."""
-        matrix, chunks, chunk_nodes = (mapped(folder / f"{name}.npy") for name in ("matrix", "chunks", "chunk_nodes"))
-        hashes = mapped(folder / "hashes.npy")
-        return _Known(matrix, chunks, chunk_nodes, hashes, np.argsort(hashes[:, 0], kind="stable"))
+        chunks, chunk_nodes, hashes = (mapped(folder / f"{name}.npy") for name in ("chunks", "chunk_nodes", "hashes"))
+        rows = lance_table.mapped_rows(folder)
+        return _Known(rows, chunks, chunk_nodes, hashes, np.argsort(hashes[:, 0], kind="stable"))
 
     @staticmethod
     def empty(dimension: int) -> _Known:
         """Return no vectors, so that all documents are embedded."""
         none = np.empty((0, dimension), np.float32)
-        return _Known(none, none, np.empty(0, np.int32), np.empty((0, 2), np.uint64), np.empty(0, np.int64))
+        hashes = np.empty((0, 2), np.uint64)
+        return _Known(VectorRows([none]), none, np.empty(0, np.int32), hashes, np.empty(0, np.int64))
 
     def find(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Return the row of each document, -1 if unknown."""
@@ -104,7 +107,7 @@ def _embedded(texts: Sequence[str], settings: VectorSettings, embed: Embed, know
     row = known.find(hashes)
     old, new = np.flatnonzero(row >= 0), np.flatnonzero(row < 0)
     rows = np.empty((len(texts), known.matrix.shape[1]), np.float32)
-    rows[old] = known.matrix[row[old]]
+    rows[old] = known.matrix.take(row[old])
     if len(new):
         rows[new] = embed([texts[position] for position in new.tolist()])
     pieces, owners = _chunks([(position, texts[position]) for position in new.tolist()], settings)
@@ -151,7 +154,7 @@ def build(
     done = chunks = copied = 0
     old = _Known.load(known) if known is not None else _Known.empty(dimension)
     with (
-        GrowingArray(folder / "matrix.npy", np.float32, dimension) as matrix,
+        GrowingArray(folder / _EMBEDDED, np.float32, dimension) as embedded,
         GrowingArray(folder / "chunks.npy", np.float32, dimension) as chunk_rows,
         GrowingArray(folder / "chunk_nodes.npy", np.int32) as chunk_nodes,
         GrowingArray(folder / "hashes.npy", np.uint64, 2) as hashes,
@@ -161,51 +164,28 @@ def build(
             sql = documents.documents_sql(schema, first, first + step - 1, relations=settings.relations)
             for batch in batches(sql, 10_000):
                 part = _embedded(batch.column("document").to_pylist(), settings, embed, old)
-                matrix.append(part.rows)
+                embedded.append(part.rows)
                 hashes.append(part.hashes)
                 chunk_rows.append(part.chunks)
                 chunk_nodes.append(part.chunk_nodes + done)
                 chunks, copied = chunks + len(part.chunks), copied + part.copied
                 done += batch.num_rows
                 progress(done, schema.nodes)
-    _write_coarse(folder, schema.nodes, dimension)
-    rows_in_lance = _write_lance(folder, folder / "matrix.npy", schema.nodes, dimension)
-    if rows_in_lance != schema.nodes:
-        raise KbError(f"LanceDB stored {rows_in_lance:,} of {schema.nodes:,} vectors", "Please report this bug")
+    rows = lance_table.create(folder, mapped(folder / _EMBEDDED), index=schema.nodes > vectors.COARSE_LIMIT)
+    systems.remove(folder / _EMBEDDED)
+    _write_coarse(folder, rows)
     return {"vectors": done, "chunks": chunks, "taken_over": copied}
 
 
-def _write_coarse(folder: Path, nodes: int, dimension: int) -> None:
+def _write_coarse(folder: Path, rows: VectorRows) -> None:
     """Project the rows onto a third of the principal components, computed from up to 100,000 rows."""
+    nodes, dimension = rows.shape
     columns = max(1, dimension // 3) if vectors.EXACT_LIMIT < nodes <= vectors.COARSE_LIMIT else 0
-    matrix = mapped(folder / "matrix.npy")
-    sample = np.asarray(matrix[:: nodes // _ROWS + 1], np.float64) if columns else np.empty((0, dimension))
+    sampled = np.arange(0, nodes if columns else 0, nodes // _ROWS + 1)
+    sample = rows.take(sampled).astype(np.float64)
     _, components = np.linalg.eigh(sample.T @ sample)
     directions = np.ascontiguousarray(components[:, ::-1][:, :columns], np.float32)
     np.save(folder / "directions.npy", directions)
     with GrowingArray(folder / "coarse.npy", np.float32, columns) as coarse:
         for start in range(0, nodes if columns else 0, _ROWS):
-            coarse.append(matrix[start : start + _ROWS] @ directions)
-
-
-def _write_lance(folder: Path, matrix: Path, nodes: int, dimension: int) -> int:
-    """Write the rows of the matrix as a LanceDB table in batches, and return its number of rows."""
-    import lancedb
-    import pyarrow as pa
-    from lancedb.index import IvfRq
-
-    schema = pa.schema([("id", pa.int32()), ("vector", pa.list_(pa.float32(), dimension))])
-
-    def batches() -> Iterator[pa.RecordBatch]:
-        with matrix.open("rb") as handle:
-            handle.seek(-4 * nodes * dimension, os.SEEK_END)
-            for start in range(0, nodes, _ROWS):
-                ids = pa.array(np.arange(start, min(start + _ROWS, nodes), dtype=np.int32))
-                values = np.fromfile(handle, "<f4", len(ids) * dimension)
-                yield pa.record_batch([ids, pa.FixedSizeListArray.from_arrays(values, dimension)], schema=schema)
-
-    reader = pa.RecordBatchReader.from_batches(schema, batches())
-    table = lancedb.connect(str(folder / "lance")).create_table(TABLE, reader)
-    if nodes > vectors.COARSE_LIMIT:
-        table.create_index("vector", config=IvfRq(distance_type="cosine"))
-    return int(table.count_rows())
+            coarse.append(np.asarray(rows.between(start, start + _ROWS)) @ directions)

@@ -1,12 +1,12 @@
-"""The vector store: a memory-mapped float32 matrix of embeddings, and the same vectors in LanceDB.
+"""The vector store: a LanceDB table of embeddings, whose data files are memory-mapped for exact search.
 
-* ``matrix.npy``       float32 (nodes, dimension): row ``i`` is node ``i``, of unit length, so that products are cosines
+* ``lance/``           the table ``nodes``: ``vector``, float32 of unit length so that products are cosines, and ``id``
+* ``layout.json``      the table's data files in order, each with its number of rows; see :mod:`lance_table`
 * ``chunks.npy``       float32 (chunks, dimension): the overlapping chunks of documents longer than one chunk
 * ``chunk_nodes.npy``  int32 (chunks,): the node of each chunk, ascending
 * ``hashes.npy``       uint64 (nodes, 2): a hash of each document, so that a rebuild embeds only changed documents
-* ``coarse.npy``       float32 (nodes, dimension / 3): the rows projected onto the principal components of the matrix
+* ``coarse.npy``       float32 (nodes, dimension / 3): the vectors projected onto their principal components
 * ``directions.npy``   float32 (dimension, dimension / 3): these components
-* ``lance/``           the rows of the matrix as a LanceDB table
 
 Search is exact for any set of candidates, for batches of queries, and up to ``EXACT_LIMIT`` nodes. Above that, a single
 query without candidates is compared with the coarse rows first, and exactly with the best of these; above
@@ -23,7 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.directory.damage import reading
+from kbkit.stores import lance_table
 from kbkit.stores.arrays import Within, expand_ranges, mapped
+from kbkit.stores.lance_table import Matrix, VectorRows
 
 FOLDER = "vectors"
 EXACT_LIMIT, COARSE_LIMIT = 100_000, 1_000_000
@@ -31,12 +33,10 @@ _COARSE_DEPTH, _COARSE_TIMES = 2_000, 20
 """The best coarse rows to compare exactly: at least this many, or this many times k."""
 _ROUNDING, _CROWD = 1e-5, 20_000
 """Rounding error of products of unit vectors, and the maximum number of near ties that are scored again."""
-TABLE = "nodes"
 _NPROBES, _REFINE = 50, 10
 _MAX_SCORES = 32_000_000
 """Maximum number of cosines (nodes times queries) in memory at once."""
 
-Matrix = NDArray[np.float32]
 Best = tuple[NDArray[np.int64], NDArray[np.float64]]
 """Ids and cosines, best first."""
 
@@ -54,8 +54,9 @@ class Vectors:
 
     def __init__(self, folder: Path) -> None:
         with reading(FOLDER, folder):
-            self.matrix, self.chunks, self._coarse, self._directions = (
-                mapped(folder / f"{name}.npy", np.float32, 2) for name in ("matrix", "chunks", "coarse", "directions")
+            self.matrix = lance_table.mapped_rows(folder)
+            self.chunks, self._coarse, self._directions = (
+                mapped(folder / f"{name}.npy", np.float32, 2) for name in ("chunks", "coarse", "directions")
             )
             self.chunk_nodes = mapped(folder / "chunk_nodes.npy", np.int32)
         self._folder = folder
@@ -69,7 +70,19 @@ class Vectors:
     def rows(self) -> int:
         """Return the number of rows in the LanceDB table."""
         with reading(FOLDER, self._folder):
-            return int(self._lance().count_rows())
+            return int(self._opened().count_rows())
+
+    def is_consistent(self) -> bool:
+        """Return whether LanceDB reads the first, the middle and the last vector as they are mapped."""
+        last = len(self.matrix) - 1
+        if last < 0:
+            return True
+        ids = sorted({0, last // 2, last})
+        with reading(FOLDER, self._folder):
+            query = self._opened().search().where(f"id IN ({', '.join(map(str, ids))})")
+            read = query.select(["id", "vector"]).to_arrow().sort_by("id")
+        vectors = np.array(read.column("vector").to_pylist(), np.float32)
+        return read.column("id").to_pylist() == ids and np.array_equal(vectors, self.matrix.take(np.array(ids)))
 
     def search(self, queries: Matrix, k: int, within: Within = None) -> Iterator[Best]:
         """Yield, for each query (a row of unit length), the ``k`` nodes of highest cosine, ties by id.
@@ -98,7 +111,7 @@ class Vectors:
         rows = self._rows_of(None if compare_all else within)
         step = max(1, _MAX_SCORES // max(1, len(rows)))
         for start in range(0, len(queries), step):
-            for scores in queries[start : start + step] @ rows.T:
+            for scores in rows.products(queries[start : start + step]):
                 yield scores[within] if compare_all else scores
 
     def _best(self, query: Matrix, scores: Matrix, k: int, within: Within, average: int = 0) -> Best:
@@ -109,7 +122,7 @@ class Vectors:
         """
         positions = _nearly_top(scores, k)
         ids = within[positions] if isinstance(within, np.ndarray) else positions + (within.start if within else 0)
-        again = _cosines(self.matrix[ids], query)
+        again = _cosines(self.matrix.take(ids), query)
         if average:
             segments = self._segments(ids)
             if len(segments.positions):
@@ -130,30 +143,30 @@ class Vectors:
         starts = (np.cumsum(counts) - counts)[positions]
         return _Segments(self.chunks[expand_ranges(low, counts)], starts, positions)
 
-    def _rows_of(self, within: Within) -> Matrix:
+    def _rows_of(self, within: Within) -> VectorRows:
         if within is None:
             return self.matrix
-        return self.matrix[within.start : within.stop] if isinstance(within, range) else self.matrix[within]
+        if isinstance(within, range):
+            return self.matrix.between(within.start, within.stop)
+        return VectorRows([self.matrix.take(within)])
 
     def _from_coarse(self, vector: Matrix, k: int, depth: int) -> Best:
         """Return the best of the ``depth`` nodes whose coarse rows are closest."""
         near = np.sort(top(self._coarse @ (vector @ self._directions), depth))
-        return self._best(vector, self.matrix[near] @ vector, k, near)
+        return self._best(vector, self.matrix.take(near) @ vector, k, near)
 
     def _indexed(self, vector: Matrix, k: int) -> Best:
         """Search LanceDB's index."""
         with reading(FOLDER, self._folder):
-            query = self._lance().search(vector).distance_type("cosine").nprobes(_NPROBES).refine_factor(_REFINE)
+            query = self._opened().search(vector).distance_type("cosine").nprobes(_NPROBES).refine_factor(_REFINE)
             found = query.select(["id", "_distance"]).limit(k).to_arrow()
         ids, scores = found.column("id").to_numpy().astype(np.int64), 1.0 - found.column("_distance").to_numpy()
         order = np.lexsort((ids, -scores))
         return ids[order], scores[order].astype(np.float64)
 
-    def _lance(self) -> Any:
+    def _opened(self) -> Any:
         if self._table is None:
-            import lancedb
-
-            self._table = lancedb.connect(str(self._folder / "lance")).open_table(TABLE)
+            self._table = lance_table.open_table(self._folder)
         return self._table
 
 

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from kbkit.errors import DamagedError, KbError, Option, PythonSpeller, QueryError, QueryTimeoutError
-from kbkit.questions.sparql import query
+from kbkit.sparql.run import query
 from kbkit.stores.sparql_process import MOST, WrongFormatError
 from kbkit.web import description, protocol
 from kbkit.web.negotiation import Choice, best, choose, ranges

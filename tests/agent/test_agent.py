@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kbkit
@@ -605,14 +605,12 @@ def test_long_rests_are_read_at_once(begun: str, part: str) -> None:
     assert replies.read(begun + part * (90_000 // len(part)), ACTIONS).action in ("", "sparql", "search")
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.text(alphabet=st.sampled_from(list("ab (){}[]\"'`\n\\:=>*#?.“”Action searchstopqlTh")), max_size=80))
 def test_any_reply_is_read_or_refused(said: str) -> None:
     wanted = replies.read(said, ACTIONS)
     assert wanted.problem or wanted.action in ACTIONS
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.text(min_size=1).filter(lambda text: '"""' not in text and text.strip() and not text.endswith('"')))
 def test_an_argument_between_triple_marks_comes_through(argument: str) -> None:
     if re.search(r"\n[\s*#>]*Observation\b", argument, re.IGNORECASE) or "think>" in argument:

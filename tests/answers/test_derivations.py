@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kbkit.answers.parse import parse
@@ -16,9 +16,9 @@ from tests.answers import oracle
 from tests.answers.expressions import Writer
 from tests.answers.graphs import Case, case
 from tests.conftest import Run
+from tests.examples import examples
 
 GRAPHS = 6
-fixed = settings(derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 choices = st.randoms(use_true_random=False)
 
 
@@ -43,7 +43,7 @@ def drawn(seed: int, rng: random.Random) -> tuple[Case, str, dict[str, object], 
 
 
 @pytest.mark.parametrize("seed", range(GRAPHS))
-@settings(fixed, max_examples=60)
+@examples(20)
 @given(rng=choices)
 def test_derivations_are_those_of_a_brute_force_search(seed: int, rng: random.Random) -> None:
     case_ = drawn(seed, rng)
@@ -58,7 +58,7 @@ def test_derivations_are_those_of_a_brute_force_search(seed: int, rng: random.Ra
 
 
 @pytest.mark.parametrize("seed", range(GRAPHS))
-@settings(fixed, max_examples=60)
+@examples(20)
 @given(rng=choices)
 def test_with_exclusions_they_decide_the_answers(seed: int, rng: random.Random) -> None:
     """No further triple of the graph changes the answers."""

@@ -138,6 +138,7 @@ def test_all_cases(name: str, small: KnowledgeBase, world: KnowledgeBase, tmp_pa
         assert_same(kb, Endpoint(server.url), f"{name}.txt")
 
 
+@pytest.mark.system
 @pytest.mark.skipif(OXIGRAPH is None, reason="the package oxigraph (a SPARQL server) is not installed")
 def test_all_cases_on_an_oxigraph_server(world: KnowledgeBase, tmp_path: Path) -> None:
     location = str(tmp_path / "store")

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import kbkit
@@ -17,6 +17,7 @@ from kbkit.answers.templates import find
 from kbkit.errors import KbError
 from kbkit.ingestion.generate import generate
 from kbkit.kb import KnowledgeBase
+from tests.examples import examples
 from tests.wording import Wording
 
 SCHEMA = {"binding": pl.UInt32, "node": pl.Int32}
@@ -358,9 +359,7 @@ COLUMNS = {
     "c": ["Europe", "Africa", "Europe", "Asia", "Oceania"],
     "a": [100_000, 0, 9_999_999, 1_000, 50_000],
 }
-cheap = settings(
-    max_examples=40, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
-)
+cheap = examples(20)
 
 
 def check_random(kb: KnowledgeBase, expression: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kbkit
@@ -17,6 +17,7 @@ from kbkit.answers.templates import find
 from kbkit.ingestion.generate import generate
 from kbkit.kb import KnowledgeBase
 from kbkit.stores.adjacency import Csr, Heavy
+from tests.examples import examples
 
 NAMES = ("author", "cited", "field", "institution", "same_author", "same_author_and_field", "institution_and_field")
 OWN = (
@@ -92,7 +93,7 @@ def test_samples_are_the_same(mag: KnowledgeBase, monkeypatch: pytest.MonkeyPatc
 rows = st.lists(st.lists(st.integers(0, 30), max_size=12, unique=True), min_size=1, max_size=9)
 
 
-@settings(max_examples=80, deadline=None, derandomize=True, database=None)
+@examples(20)
 @given(rows, st.integers(1, 200), st.data())
 def test_heavy_nodes(table: list[list[int]], limit: int, data: st.DataObject) -> None:
     """``meet`` is what a loop over the rows says of the heavy nodes, by both of its ways."""

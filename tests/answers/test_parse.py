@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kbkit.answers import ExpressionError, parse
@@ -24,8 +24,9 @@ from kbkit.answers.syntax import (
     Slot,
     Step,
 )
+from tests.examples import examples
 
-QUICK = settings(derandomize=True, deadline=None, max_examples=120)
+QUICK = examples(40)
 A, B, C, D = Nodes("a"), Nodes("b"), Nodes("c"), Nodes("d")
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import random
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kbkit.answers import evaluate as evaluating
@@ -15,20 +14,13 @@ from kbkit.errors import KbError
 from tests.answers import oracle
 from tests.answers.expressions import Writer
 from tests.answers.graphs import Case, case
+from tests.examples import examples
 
 ENGINES = ("walk", "sql", "sparql")
 GRAPHS = 10
 REFUSED = "refused"
 
-fixed = settings(
-    derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck), print_blob=False
-)
 choices = st.randoms(use_true_random=False)
-
-
-def examples(number: int) -> settings:
-    """So many, and ten times as many where HYPOTHESIS_PROFILE=thorough asks for it."""
-    return settings(fixed, max_examples=number * (10 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 1))
 
 
 def expected(made: Case, text: str, slots: dict[str, object]) -> frozenset[oracle.Ref] | str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kbkit.answers.parse import parse
@@ -16,6 +16,7 @@ from kbkit.kb import KnowledgeBase
 from tests.answers import oracle, proofs
 from tests.answers.expressions import Writer
 from tests.answers.graphs import Case, case
+from tests.examples import examples
 
 GRAPHS = 6
 
@@ -43,7 +44,7 @@ def check(made: Case, text: str, slots: dict[str, object], ref: oracle.Ref) -> N
 
 
 @pytest.mark.parametrize("seed", range(GRAPHS))
-@settings(derandomize=True, deadline=None, database=None, max_examples=50, suppress_health_check=list(HealthCheck))
+@examples(20)
 @given(rng=st.randoms(use_true_random=False))
 def test_a_proof_is_correct_sufficient_and_short(seed: int, rng: random.Random) -> None:
     made = case(seed)

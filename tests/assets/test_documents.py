@@ -138,7 +138,10 @@ def write_shown_files(page: str, folder: Path) -> None:
             path.write_text(output + "\n", encoding="utf-8")
 
 
-@pytest.fixture(params=list(PAGES), scope="module")
+@pytest.fixture(
+    params=[pytest.param(name, marks=[] if name == "README" else pytest.mark.system) for name in PAGES],
+    scope="module",
+)
 def page(request: pytest.FixtureRequest) -> str:
     return PAGES[request.param]
 

@@ -278,6 +278,7 @@ def on_a_terminal(*arguments: str, env: dict[str, str]) -> str:
     return ESCAPE.sub("", printed)
 
 
+@pytest.mark.system
 def test_long_pages_go_through_the_pager() -> None:
     long = guidebook.render(guidebook.load("search"), 80, colour=False)
     mark = {"PAGER": "sed 's/^/> /'"}

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from xml.etree import ElementTree
 
+import networkx as nx
 import pytest
 
 import kbkit
 from kbkit import assets
 from kbkit.errors import UnknownNameError
-from tests.generate import reference
+from tests.generate import reference, rooms
 from tests.generate import schema as schema_reference
 
 HOW = "run python -m tests.generate.reference --write"
@@ -35,6 +38,43 @@ def keys(text: str) -> list[str]:
 def test_references_are_up_to_date(schema: str) -> None:
     assert (assets.guides() / "schema.md").read_text(encoding="utf-8") == schema, HOW
     assert (assets.guides() / "commands.md").read_text(encoding="utf-8") == reference.render(), HOW
+
+
+def hints(picture: str) -> list[str]:
+    """Return what the picture of the rooms says of each room: what it imports."""
+    return re.findall(r"<title>(\w+ imports .*)</title>", picture)
+
+
+@pytest.mark.core
+def test_picture_of_the_rooms_is_up_to_date() -> None:
+    drawn = hints((assets.guides() / rooms.NAME).read_text(encoding="utf-8"))
+    assert len(drawn) > 20
+    assert drawn == hints(rooms.render()), "run python -m tests.generate.rooms --write"
+
+
+def test_every_room_of_the_package_is_drawn() -> None:
+    package = Path(kbkit.__file__).parent
+    found = {p.stem for p in package.glob("*.py")} | {p.parent.name for p in package.glob("*/__init__.py")}
+    assert set(rooms.rooms()) == found - {"__init__"}
+
+
+def test_picture_leaves_out_imports_that_follow_from_others() -> None:
+    graph = nx.DiGraph([("cli", "kb"), ("kb", "stores"), ("stores", "errors"), ("cli", "errors"), ("web", "errors")])
+    picture = rooms.draw(graph, ["cli", "web", "kb", "stores", "errors"])
+    assert hints(picture)[0] == "cli imports kb, errors"
+    assert picture.count('class="head"') == 4
+    ElementTree.fromstring(picture)
+
+
+def test_picture_is_printed_or_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(rooms, "render", lambda: "<svg/>\n")
+    monkeypatch.setattr("kbkit.assets.guides", lambda: tmp_path)
+    rooms.main([])
+    assert capsys.readouterr().out == "<svg/>\n"
+    rooms.main(["--write"])
+    assert (tmp_path / rooms.NAME).read_text(encoding="utf-8") == "<svg/>\n"
 
 
 @pytest.mark.parametrize("table", ["nodes", "node_types", "edges", "texts", "types", "relations"])

@@ -101,6 +101,7 @@ TASKS: dict[str, tuple[Make, Answers]] = {
 }
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("name", TASKS)
 def test_answers_by_keys_are_saved_and_shown_again(browser: Any, made: Path, tmp_path: Path, name: str) -> None:
     make, answers = TASKS[name]
@@ -175,6 +176,7 @@ def test_the_entrance_test_in_a_browser(made: Path, tmp_path: Path) -> None:
     assert [(row["rater"], row["test"]) for row in rows] == [("ann", True)] * 2 + [("bob", True)] * 2
 
 
+@pytest.mark.system
 def test_the_terminal_continues_what_the_browser_began(here: Run, made: Path, tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     command = ("stark", "rate", made / "atlas", "-o", path, "--rater", "ann", "--queries", 2, "--samples", 2)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kbkit.benchmarks.dataset import assign, bin_counts, run_names
@@ -50,7 +50,6 @@ def test_leaks(text: str, names: list[str], given_away: str) -> None:
     assert leaks(text, names) == given_away
 
 
-@settings(max_examples=25)
 @given(st.text(), st.text(), st.text())
 def test_a_name_between_spaces_is_always_found(before: str, name: str, after: str) -> None:
     if leaks(name, [name]):
@@ -59,7 +58,6 @@ def test_a_name_between_spaces_is_always_found(before: str, name: str, after: st
         assert not any(c.isascii() and c.isalnum() for c in name)
 
 
-@settings(max_examples=25)
 @given(st.integers(0, 300), st.lists(st.integers(0, 20), min_size=1, max_size=5).filter(any), st.integers(0, 9))
 def test_splits_have_the_size_of_their_fractions(count: int, weights: list[int], seed: int) -> None:
     shares = {str(i): weight / sum(weights) for i, weight in enumerate(weights)}
@@ -354,7 +352,6 @@ def test_invalid_rows_are_named_by_line(tmp_path: Path, row: str, wording: Wordi
     wording(str(caught.value), replace={str(tmp_path): "DIR"})
 
 
-@settings(max_examples=25)
 @given(
     st.builds(
         Square,

@@ -1,4 +1,4 @@
-"""The command line: help, names of options, old names, errors, exit codes, and the commands on one KB."""
+"""The command line: help, names of options, errors, exit codes, and the commands on one KB."""
 
 from __future__ import annotations
 
@@ -150,57 +150,6 @@ def test_hints_name_options_that_exist() -> None:
     assert set(NAMES.values()) <= {name for _, name, _ in options()}
 
 
-# -- old names --------------------------------------------------------------------------------------------------------
-
-
-def test_old_options_are_gone_and_new_ones_exist() -> None:
-    from kbkit.cli.commands import CHANGED, OPTIONS
-
-    for command, renamed in OPTIONS.items():
-        own = {name for _, name, _ in options(*([tuple(command.split())] if command else []))}
-        assert not own & set(renamed)
-        assert set(renamed.values()) - {""} <= own
-    for command, changed in CHANGED.items():
-        own = {name for _, name, _ in options(tuple(command.split()))}
-        assert not own & set(changed)
-        assert set(changed.values()) <= own
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("path KB France Japan --max 3 -n 1", "path KB France Japan --max-steps 3 --limit 1"),
-        ("path KB France Japan --max=3 -n1", "path KB France Japan --max-steps=3 -n1"),
-        ("answers KB country --print sql", "answers KB country --compile sql"),
-        ("recipes", "recipe list"),
-        ("recipes imdb -f csv", "recipe show imdb -f csv"),
-        ("queries -f csv", "query list -f csv"),
-        ("queries graph/components", "query show graph/components"),
-        ("templates KB -f csv", "template list KB -f csv"),
-        ("templates -t mag/author -f csv", "template show mag/author -f csv"),
-        ("templates suggest KB -n 2", "template suggest KB -n 2"),
-        ("sample KB country:<c> --weight popular", "template sample KB country:<c> --sampling popular"),
-    ],
-)
-def test_old_names_still_work(here, world_kb: Path, old: str, new: str) -> None:
-    before, after = ([str(world_kb) if word == "KB" else word for word in line.split()] for line in (old, new))
-    done = here(*before)
-    assert done.stdout == good(here(*after))
-    assert done.returncode == 0
-    assert all(re.fullmatch(r"kbkit: .* is now .*; the old name will be removed in the next release", line)
-               for line in done.stderr.splitlines())  # fmt: skip
-    assert done.stderr
-    assert here("-q", *before) == Done(0, done.stdout, "")
-
-
-def test_old_names_are_only_options(here, tiny_kb: Path) -> None:
-    """A value, or an argument after ``--``, is not an option even if it looks like one."""
-    assert good(here("search", tiny_kb, "-m", "bm25", "-f", "csv", "--", "--out")).count("\n") == 1
-    done = here("sql", tiny_kb, "-p", "a=--max", "-c", "SELECT $a AS v", "-f", "csv")
-    assert good(done) == "v\n--max\n"
-    assert here("sql", tiny_kb, "SELECT 1", "--max-rows", "3").returncode == 2
-
-
 @pytest.mark.parametrize("path", ALL, ids=" ".join)
 def test_help_is_printed(run, here, path: tuple[str, ...]) -> None:
     for flag in ("--help", "-h") if not path else ("--help",):
@@ -243,6 +192,7 @@ def test_debug_shows_a_traceback(run, tmp_path: Path) -> None:
     assert plain.returncode != 0 != debug.returncode
 
 
+@pytest.mark.system
 def test_quiet_builds_print_nothing(run, here, tiny: Path, tmp_path: Path) -> None:
     files = [f"--file={name}={tiny / name}.csv" for name in ("nodes", "edges", "texts")]
     done = run("-q", "ingest", "table", *files, "-o", tmp_path / "a.kb")
@@ -284,16 +234,16 @@ def test_check(here, world_kb: Path) -> None:
 
 def test_check_fails_where_a_file_changed(here, tiny_kb: Path, tmp_path: Path) -> None:
     kb = shutil.copytree(tiny_kb, tmp_path / "copy.kb")
-    matrix = kb / "generations" / "0001" / "vectors" / "matrix.npy"
-    body = bytearray(matrix.read_bytes())
+    [vectors] = (kb / "generations" / "0001" / "vectors" / "lance").rglob("data/*.lance")
+    body = bytearray(vectors.read_bytes())
     body[-1] ^= 1
-    matrix.write_bytes(body)
+    vectors.write_bytes(body)
     done = here("check", kb, "-f", "json")
     assert done.returncode == 1
     assert done.stderr == ""
     wrong = [row for row in json.loads(done.stdout) if row["result"] == "wrong"]
     assert [row["what"] for row in wrong] == ["files", "vectors"]
-    assert "vectors/matrix.npy" in wrong[0]["problem"]
+    assert f"data/{vectors.name}" in wrong[0]["problem"]
 
 
 @pytest.mark.core

@@ -14,6 +14,8 @@ from tests.conftest import Run
 from tests.console import here, one_line
 from tests.wording import Wording
 
+pytestmark = pytest.mark.system
+
 BIN = str(Path(sys.executable).parent)
 
 

@@ -15,6 +15,7 @@ from tests.console import here
 SELECT = "SELECT name, repeat(name, 200) AS long FROM nodes"
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("output", ["x.csv", "x.json", "x.parquet"])
 def test_output_beyond_a_limit_is_not_left(tiny_kb: Path, tmp_path: Path, output: str) -> None:
     before = tmp_path / output
@@ -39,6 +40,7 @@ def test_a_device_is_written_in_place(tiny_kb: Path, form: str) -> None:
     assert Path("/dev/full").is_char_device()
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("closed", ["<&-", "2>&-", "<&- 2>&-", ">&-", "<&- >&- 2>&-"])
 def test_closed_streams(tiny_kb: Path, tmp_path: Path, closed: str) -> None:
     query = '"$1" sql "$2" -c "SELECT 1 AS one"'

@@ -18,6 +18,7 @@ TARGETS = "Which drugs target p53?"
 EXPRESSION = 'gene/protein:"TP53 \\"the guardian\\"" -> [targets] -> drug'
 
 
+@pytest.mark.system
 @pytest.mark.core
 def test_a_question_as_a_process(run: Run, tiny_kb: Path) -> None:
     lines = good(run("ask", tiny_kb, TARGETS)).splitlines()

@@ -90,6 +90,7 @@ def test_searching_within_saved_sets(here: Here, world_kb: Path, tmp_path: Path)
     assert found == records("search", own, "mountains", "-w", GERMAN, "-m", "bm25", "-k", 99)
 
 
+@pytest.mark.system
 @pytest.mark.core
 def test_the_program_prints_a_table(run: Run, world_kb: Path) -> None:
     done = run("search", world_kb, "the longest river of Africa", "-f", "table", "-k", 2, "-m", "bm25", "-t", "river")

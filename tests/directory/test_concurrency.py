@@ -20,6 +20,8 @@ from kbkit.kb import KnowledgeBase
 from tests import kbs
 from tests.console import here
 
+pytestmark = pytest.mark.system
+
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:

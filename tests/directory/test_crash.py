@@ -18,6 +18,8 @@ from kbkit.display.progress import Event
 from tests import kbs
 from tests.console import here
 
+pytestmark = pytest.mark.system
+
 THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 
 

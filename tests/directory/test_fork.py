@@ -19,6 +19,8 @@ from kbkit.kb import KnowledgeBase
 from tests import kbs
 from tests.places import ROOT
 
+pytestmark = pytest.mark.system
+
 METHODS = multiprocessing.get_all_start_methods()
 SECONDS = 60
 needs_fork = pytest.mark.skipif("fork" not in METHODS, reason="this system does not fork")

@@ -441,6 +441,7 @@ READING = {
 }
 
 
+@pytest.mark.system
 def test_reading_works_on_read_only_media(kb: Path, tmp_path: Path) -> None:
     left = on_read_only_media(kb, tmp_path / "mount", list(READING))
     for (words, answer), (code, output, errors) in zip(READING.items(), left, strict=True):
@@ -448,6 +449,7 @@ def test_reading_works_on_read_only_media(kb: Path, tmp_path: Path) -> None:
         assert answer in output, words
 
 
+@pytest.mark.system
 def test_writing_to_read_only_media_is_one_line(kb: Path, tmp_path: Path) -> None:
     writing = [("gc", "MOUNT"), ("build", "MOUNT", "text"), ("ingest", "world", "--replace", "-o", "MOUNT")]
     for code, _, errors in on_read_only_media(kb, tmp_path / "mount", writing):

@@ -130,6 +130,7 @@ def test_readers_share_and_builders_do_not(system: str, tmp_path: Path) -> None:
             assert not systems.lock(late, shared=True)
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("how", ["shared", "exclusive"])
 def test_a_lock_of_another_process_ends_with_it(system: str, tmp_path: Path, how: str) -> None:
     path = tmp_path / "lock"
@@ -179,6 +180,7 @@ def test_a_lock_file_is_made_and_goes_again(system: str, tmp_path: Path) -> None
         assert names(tmp_path) == ["lock"]
 
 
+@pytest.mark.system
 def test_a_lock_file_of_another_process(system: str, tmp_path: Path) -> None:
     path = tmp_path / "lock"
     with held_elsewhere(system, path) as process:

@@ -240,6 +240,7 @@ with kbkit.open(sys.argv[1]) as kb:
 """
 
 
+@pytest.mark.system
 def test_another_process(kb: KnowledgeBase) -> None:
     kb.answers("country#FRA").save("mine")
     done = subprocess.run(
@@ -251,6 +252,7 @@ def test_another_process(kb: KnowledgeBase) -> None:
     assert kb.sql("SELECT name FROM answer_sets ORDER BY name")["name"].to_list() == ["mine", "theirs"]
 
 
+@pytest.mark.system
 def test_concurrent_writers(kb: KnowledgeBase) -> None:
     kb.answers("country{area_km2 > 0}").save("s")
     writers = [
@@ -371,6 +373,7 @@ def test_a_file_in_place_of_the_folder(kb: KnowledgeBase) -> None:
         place.unlink()
 
 
+@pytest.mark.system
 def test_a_workspace_that_is_read_only(kb: KnowledgeBase) -> None:
     kb.answers("country#FRA").save("s")
     script = """

@@ -228,6 +228,7 @@ def test_a_failed_write_leaves_no_file(tmp_path: Path, wording: Wording) -> None
     assert [path.name for path in tmp_path.iterdir()] == ["a.svg"]
 
 
+@pytest.mark.system
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit has no effect elsewhere")
 def test_an_engine_that_dies_is_an_error(world_kb: Path, tmp_path: Path) -> None:
     """V8 reserves much address space, and ends its process with a signal if it cannot."""

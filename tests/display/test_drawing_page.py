@@ -168,6 +168,7 @@ def test_a_notebook_shows_the_page_apart_from_its_own(hostile: Neighbourhood) ->
     assert Tags(frame["srcdoc"] or "").found[0][0] == "html"
 
 
+@pytest.mark.system
 @pytest.mark.core
 def test_commands_draw(world_kb: Path, tmp_path: Path, run: Callable[..., Done]) -> None:
     for words, file in (

@@ -248,6 +248,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.system
 def test_a_build_shows_its_stages(tables: Path) -> None:
     stores = ("--stores", "tables,adjacency,triples")
     code, output, drawn = on_terminal("ingest", "table", tables / "prime", "-o", tables / "shown.kb", *stores)
@@ -258,6 +259,7 @@ def test_a_build_shows_its_stages(tables: Path) -> None:
     assert quiet == (0, "", "")
 
 
+@pytest.mark.system
 def test_a_long_query_is_said_to_run(world_kb: Path) -> None:
     endless = "SELECT count(*) AS n FROM range(10_000_000_000_000) t(i) WHERE i % 7 = 8"
     code, output, drawn = on_terminal("sql", world_kb, "-c", endless, "--timeout", "1.5")
@@ -268,6 +270,7 @@ def test_a_long_query_is_said_to_run(world_kb: Path) -> None:
     assert re.fullmatch(r"kbkit: .*cancelled after 1.5 s.*\s*", drawn)
 
 
+@pytest.mark.system
 def test_check_shows_bytes(world_kb: Path) -> None:
     code, output, drawn = on_terminal("check", world_kb, "-f", "ndjson")
     assert code == 0
@@ -276,6 +279,7 @@ def test_check_shows_bytes(world_kb: Path) -> None:
     assert re.search(r"stores +━", drawn)
 
 
+@pytest.mark.system
 def test_a_run_shows_queries(world_kb: Path, tmp_path: Path) -> None:
     from kbkit.measures.files import read_run
 

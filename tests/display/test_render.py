@@ -14,13 +14,14 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from kbkit.display.render import FORMATS, TABLE_ROWS, cell, clean, markdown, print_table, write, write_text
 from kbkit.errors import KbError, UnknownNameError
 from tests.console import one_line
+from tests.examples import examples
 from tests.wording import Wording
 
 SCRIPT = Path(sys.executable).with_name("kbkit")
@@ -65,7 +66,7 @@ def test_json_and_ndjson_say_the_same(tmp_path: Path) -> None:
 PLAIN_BREAKS = st.text(st.characters(exclude_categories=("Cs",), exclude_characters=LINE_BREAKS))
 
 
-@settings(max_examples=150, deadline=None)
+@examples(30)
 @given(st.lists(st.tuples(PLAIN_BREAKS, st.none() | st.integers(0, 9)), max_size=5))
 def test_json_round_trip(tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, int | None]]) -> None:
     frame = pl.DataFrame(rows, schema={"a": pl.String, "b": pl.Int64}, orient="row")
@@ -80,7 +81,7 @@ def test_json_with_other_line_breaks(tmp_path: Path, sign: str) -> None:
     assert json.loads(written(pl.DataFrame({"a": [f"x{sign}y"]}), "json", tmp_path)) == [{"a": f"x{sign}y"}]
 
 
-@settings(max_examples=150, deadline=None)
+@examples(30)
 @given(st.lists(st.tuples(TEXT, TEXT), max_size=5))
 def test_csv_round_trip(tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str]]) -> None:
     frame = pl.DataFrame(rows, schema={"a": pl.String, 'b, "c"': pl.String}, orient="row")
@@ -279,6 +280,7 @@ def test_ndjson_in_a_pipe(run, tiny_kb: Path) -> None:
     assert run("sql", tiny_kb, query, "-f", "ndjson").stdout == '{"a":1,"b":"x"}\n{"a":2,"b":null}\n'
 
 
+@pytest.mark.system
 def test_a_terminal_gets_a_table(tiny_kb: Path) -> None:
     pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()
@@ -304,6 +306,7 @@ def test_a_terminal_gets_a_table(tiny_kb: Path) -> None:
     assert "\x1b[31mred" not in text
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(  # the pipe breaks while rows are written, or when what is buffered goes out at the end
     ("kind", "rows"), [*((kind, 10_000) for kind in ("ndjson", "csv", "json", "table", "markdown")), ("ndjson", 1)]
 )
@@ -317,6 +320,7 @@ def test_a_reader_that_goes_away_is_no_error(tiny_kb: Path, kind: str, rows: int
         assert process.wait() in (0, 1, 141)
 
 
+@pytest.mark.system
 def test_an_output_that_knows_no_unicode(run, tiny_kb: Path) -> None:
     done = run("sql", tiny_kb, "-c", "SELECT 'é' AS a", env={"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"})
     assert done.returncode == 0

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -16,6 +16,7 @@ from kbkit.display.iris import prefixed
 from kbkit.display.render import print_table
 from kbkit.display.tables import LINES
 from tests.console import good
+from tests.examples import examples
 
 WORD = st.text("abc漢ü\u0301-_/", min_size=1, max_size=12) | st.text("xyz/", min_size=20, max_size=60)
 TEXT = st.lists(WORD, max_size=8).map(" ".join)
@@ -58,13 +59,13 @@ def letters(text: str) -> str:
     return "".join(sorted(re.sub(r"[\s─]|row ", "", text)))
 
 
-@settings(max_examples=200, deadline=None)
+@examples(30)
 @given(frames(), st.integers(30, 140), st.booleans())
 def test_every_line_fits(frame: pl.DataFrame, width: int, cut: bool) -> None:
     assert all(cell_len(line) <= width for line in shown(frame, width, cut=cut))
 
 
-@settings(max_examples=200, deadline=None)
+@examples(30)
 @given(frames(), st.integers(30, 140))
 def test_nothing_is_lost_without_cutting(frame: pl.DataFrame, width: int) -> None:
     lines = shown(frame, width, cut=False)
@@ -77,7 +78,7 @@ def test_nothing_is_lost_without_cutting(frame: pl.DataFrame, width: int) -> Non
         assert letters("".join(lines)) == letters("".join([*values, *frame.columns, commas]))
 
 
-@settings(max_examples=200, deadline=None)
+@examples(30)
 @given(st.lists(st.lists(WORD, min_size=1, max_size=9), min_size=2, max_size=5), st.integers(40, 140), st.booleans())
 def test_no_word_is_broken_where_there_is_room(cells: list[list[str]], width: int, cut: bool) -> None:
     """Words are whole if the longest of all columns fit side by side; if cells are cut, those that are shown."""

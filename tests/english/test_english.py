@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 import kbkit
-from kbkit.answers import english
-from kbkit.answers.noun_phrases import NounPhrase, noun_phrase
+from kbkit import english
 from kbkit.answers.parse import parse
 from kbkit.answers.templates import shipped
-from kbkit.benchmarks.stark.sentences import entity_name
+from kbkit.answers.wording import noun_phrase
+from kbkit.english.names import written_name
+from kbkit.english.noun_phrases import NounPhrase
 from kbkit.ingestion import recipe as recipes
 from kbkit.kb import KnowledgeBase
 
@@ -104,7 +105,7 @@ def test_nouns(noun: str, several: str, with_article: str) -> None:
     ],
 )
 def test_names(name: str, node_type: str, article: str, text: str) -> None:
-    assert entity_name(name, node_type, article) == text
+    assert written_name(name, node_type, article) == text
 
 
 def phrase(kb: KnowledgeBase, expression: str) -> NounPhrase | None:

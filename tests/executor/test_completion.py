@@ -10,7 +10,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kbkit
@@ -27,6 +27,7 @@ from kbkit.executor.vocabulary import Argument, CommandWords, Named, Vocabulary,
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, NodeType, Relation, Schema, Signature, quote
 from kbkit.stores.sql_names import RESERVED, identifier
+from tests.examples import examples
 
 COMMANDS = {
     words.name: words
@@ -690,7 +691,7 @@ def light(words: Vocabulary) -> Vocabulary:
     return Vocabulary(words.schema, COMMANDS, names, names, words.sets)
 
 
-@settings(max_examples=400)
+@examples(30)
 @given(text=_TEXT, where=st.floats(0, 1), language=st.sampled_from([*LANGUAGES, "command"]))
 def test_any_text(words: Vocabulary, text: str, where: float, language: str) -> None:
     at = round(where * len(text))
@@ -747,7 +748,7 @@ def expressions(draw: st.DrawFn, schema: Schema) -> list[str]:
     return tokens
 
 
-@settings(max_examples=150)
+@examples(30)
 @given(data=st.data())
 def test_candidates_are_complete_and_valid(words: Vocabulary, data: st.DataObject) -> None:
     schema = words.schema

@@ -715,6 +715,7 @@ ls -A "$DISK"
 """
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(("to", "name"), [("csv", "out"), ("ntriples", "out.nt")])
 def test_a_full_disk(world_kb: Path, tmp_path: Path, to: str, name: str, wording: Wording) -> None:
     disk = tmp_path / "disk"
@@ -774,6 +775,7 @@ def test_an_export_replaces_another_in_one_step(
     assert not (out / "texts" / "old").exists()
 
 
+@pytest.mark.system
 def test_leftovers_of_killed_exports_are_removed(tiny_kb: Path, tmp_path: Path) -> None:
     dead = _dead_process()
     for name in (f".out.{dead}.exporting", f".out.{dead}.exporting.former", f".other.{dead}.exporting"):

@@ -23,7 +23,7 @@ def test_nodes_have_their_vectors_and_numbers(folder: Path, world: KnowledgeBase
     assert np.array_equal(np.load(here / "id.npy"), rows["id"].to_numpy())
     heights = rows["height_m"].cast(float).to_numpy().astype(np.float32)
     assert np.array_equal(np.load(here / "height_m.npy"), heights, equal_nan=True)
-    assert np.array_equal(np.load(here / "x.npy"), world.stores.vectors.matrix[rows["id"].to_numpy()])
+    assert np.array_equal(np.load(here / "x.npy"), np.asarray(world.stores.vectors.matrix)[rows["id"].to_numpy()])
 
 
 def test_edges_are_those_of_the_tables(folder: Path, world: KnowledgeBase) -> None:

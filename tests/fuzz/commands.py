@@ -28,7 +28,6 @@ COMMANDS = 25
 _CODES = {0, 1, 2, 124, 130}
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
-_RENAMED = "the old name will be removed in the next release"
 _SKIPPED = {"fetch", "completion", "serve", "explore", "mcp"}
 """Commands that connect out, that write into the settings of shells, or that serve until Ctrl-C."""
 _SLOW = {"demo", "ingest", "build", "update", "stark generate", "conv make", "export", "stark write"}
@@ -210,7 +209,7 @@ def broken_by(words: list[str], stdin: str, folder: Path, env: dict[str, str], *
         yield f"exit code {done.returncode}: {end}"
     if "Traceback" in done.stderr or "Internal error" in done.stderr:
         yield f"traceback: {end}"
-    errors = [line for line in done.stderr.splitlines() if line.startswith("kbkit: ") and _RENAMED not in line]
+    errors = [line for line in done.stderr.splitlines() if line.startswith("kbkit: ")]
     if len(errors) > 1 or (done.returncode == 1 and not errors and not _reports(words)):
         yield f"{len(errors)} lines of errors: {end}"
     printed = _STYLE.sub("", (done.stdout if terminal else "") + done.stderr)

@@ -17,7 +17,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kbkit
@@ -119,7 +119,6 @@ def sizes(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
-@settings(max_examples=25)
 @given(edges=EDGES, ends=st.permutations(range(10)), longest=st.integers(1, 6), limit=st.integers(1, 6),
        relations=NARROWED, types=TYPED)  # fmt: skip
 def test_random_paths(
@@ -145,7 +144,6 @@ def test_random_paths(
             assert len(step.relations) == len(joining)
 
 
-@settings(max_examples=25)
 @given(edges=EDGES, center=st.integers(0, 9), hops=st.integers(1, 4), limit=st.integers(1, 12),
        relations=NARROWED, types=TYPED)  # fmt: skip
 def test_random_neighbourhoods(

@@ -20,7 +20,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kbkit
@@ -714,7 +714,6 @@ FAULTS: list[Fault] = [
 
 
 @given(faults=st.lists(st.sampled_from(FAULTS), max_size=8), tries=st.integers(1, 5))
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_whatever_happens_a_finished_file_is_right(
     site: Site, get: Get, tmp_path: Path, faults: list[Fault], tries: int
 ) -> None:
@@ -859,7 +858,6 @@ def test_a_name_in_the_address_is_checked_too(tmp_path: Path, wording: Wording) 
 
 
 @given(st.lists(st.sampled_from([*"ab.:/\\ ~*\0\n", "..", "/.", "con", "é"]), min_size=1, max_size=6).map("".join))
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_no_name_leads_out_of_the_folder(tmp_path: Path, name: str) -> None:
     try:
         (download,) = loaded(tmp_path / "mine", {"url": URL, "name": name})

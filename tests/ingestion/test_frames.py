@@ -12,7 +12,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kbkit
@@ -87,7 +87,6 @@ _ROWS = st.dictionaries(
 )
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=_ROWS, pairs=st.data())
 def test_frames_come_back(
     tmp_path: Path, rows: dict[str, tuple[str, int | None, bool | None]], pairs: st.DataObject
@@ -109,7 +108,6 @@ def test_frames_come_back(
         assert set(kb.sql(links).rows()) == ends
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), directed=st.booleans())
 def test_graphs_come_back(tmp_path: Path, data: st.DataObject, directed: bool) -> None:
     """Also parallel edges of one relation, if their attributes differ, and loops."""

@@ -17,13 +17,14 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, given
 from hypothesis import strategies as st
 
 import kbkit
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from tests.console import here
+from tests.examples import examples
 from tests.places import TESTS
 
 CASES = sorted(path.parent for path in (TESTS / "ingestion" / "inferred").glob("*/expected.json"))
@@ -348,7 +349,7 @@ def folders(draw: st.DrawFn) -> dict[str, list[list[str]]]:
 
 
 # Shrinking would take minutes, because each example builds a KB
-@settings(max_examples=12, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@examples(phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(folders(), st.sampled_from(",;\t|"))
 def test_random_tables_are_kept(tables: dict[str, list[list[str]]], delimiter: str) -> None:
     """Every cell of random tables with keys, references and missing values is kept, in the row that it belongs to."""

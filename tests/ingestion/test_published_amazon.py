@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kbkit
@@ -231,7 +231,6 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=25)
 @given(st.lists(st.dictionaries(st.text(), VALUES, max_size=4), min_size=1, max_size=4))
 def test_what_was_printed_is_read_again(tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, Any]]) -> None:
     path = tmp_path_factory.getbasetemp() / "printed.json"

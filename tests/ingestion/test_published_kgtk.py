@@ -9,7 +9,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kbkit
@@ -173,7 +173,6 @@ def escaped(text: str) -> str:
     return "".join(table.get(sign, sign) for sign in text)
 
 
-@settings(max_examples=25, deadline=None)
 @given(texts=st.lists(TEXTS, min_size=1, max_size=4), tag=st.sampled_from(["en", "de-at"]))
 def test_kgtk_texts_come_back(macros: duckdb.DuckDBPyConnection, texts: list[str], tag: str) -> None:
     strings, tagged = [f'"{escaped(text)}"' for text in texts], f"'{escaped(texts[0])}'@{tag}"

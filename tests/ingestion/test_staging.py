@@ -14,7 +14,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import kbkit
@@ -24,10 +24,11 @@ from kbkit.ingestion.recipe import Recipe, RelationSpec, TypeSpec
 from kbkit.ingestion.staging import Report, stage
 from kbkit.schema import Schema, quote
 from kbkit.stores import adjacency, table_build, tables
+from tests.examples import examples
 from tests.kbs import mentions
 from tests.wording import Wording
 
-FEW = settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = examples(8)
 
 # What DuckDB's trim takes off: the space separators of Unicode.
 BLANKS = "".join(map(chr, (0x20, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000)))
@@ -249,7 +250,7 @@ def test_a_symmetric_relation_is_stored_both_ways_with_its_attributes_and_loops_
     assert (near.symmetric, near.edges, near.pairs) == (True, 5, 3)
 
 
-@settings(FEW, max_examples=6)
+@examples(6)
 @given(graphs(), st.lists(st.tuples(st.sampled_from(["head", "tail"]), TEXT), min_size=1, max_size=8))
 def test_edges_to_unknown_nodes_are_refused_or_left_out_and_counted(
     graph: tuple[list[dict[str, Any]], list[dict[str, Any]]], broken: list[tuple[str, str]]
@@ -507,7 +508,7 @@ ODD_RELATIONS = st.lists(
 )
 
 
-@settings(FEW, max_examples=8)
+@FEW
 @given(types=ODD_TYPES, relations=ODD_RELATIONS)
 def test_every_type_and_relation_can_be_asked_by_its_name_in_sql(
     tmp_path_factory: pytest.TempPathFactory, types: list[str], relations: list[str]

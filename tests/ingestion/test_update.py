@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kbkit
 from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
 from tests.conftest import TESTS, Run
+from tests.examples import examples
 from tests.kbs import mentions
 from tests.wording import Wording
 
@@ -127,7 +128,7 @@ def text_rows(texts: Mapping[Any, list[str]]) -> list[Row]:
     ]
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(6)
 @given(data=st.data())
 def test_an_update_is_an_ingest_of_the_edited_source(tmp_path_factory: pytest.TempPathFactory, data: Any) -> None:
     folder = tmp_path_factory.mktemp("edits")
@@ -212,7 +213,7 @@ def places(kb: KnowledgeBase) -> list[tuple[str, str]]:
 
 def test_every_store_follows_and_known_vectors_are_taken_over(tiny_kb: Path, tmp_path: Path) -> None:
     with kbkit.open(tiny_kb) as kb:
-        vector_of = dict(zip(places(kb), kb.vectors.matrix.copy(), strict=True))
+        vector_of = dict(zip(places(kb), np.array(kb.vectors.matrix), strict=True))
     nodes = [
         {"key": "g9", "type": "gene/protein", "name": "telomerase", "year": 1985},
         {"key": "g1", "type": "gene/protein", "year": 1991},
@@ -240,7 +241,7 @@ def test_every_store_follows_and_known_vectors_are_taken_over(tiny_kb: Path, tmp
         nodes = places(kb)
         counts = {"vectors": len(nodes), "chunks": 0, "taken_over": len(nodes) - 1}
         assert kb.manifest.stores["vectors"].counts == counts
-        for place, row in zip(nodes, kb.vectors.matrix, strict=True):
+        for place, row in zip(nodes, np.asarray(kb.vectors.matrix), strict=True):
             assert place == ("gene/protein", "g9") or np.array_equal(row, vector_of[place])
         assert [source.get("update", False) for source in kb.manifest.sources][-4:] == [True] * 4
 

@@ -9,6 +9,8 @@ import pytest
 
 from tests.fuzz.__main__ import AREAS, attack
 
+pytestmark = pytest.mark.system
+
 
 @pytest.fixture(scope="module")
 def kbs(world_kb: Path, tiny_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:

@@ -309,6 +309,7 @@ calls.ask("rerank", [{"query": "storm", "candidate": {"name": name}} for name in
 """
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
 def test_a_killed_process_resumes(tmp_path: Path, sent: signal.Signals) -> None:
     came = threading.Event()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kbkit.errors import BadInputError, KbError, UnknownNameError
@@ -53,7 +53,6 @@ def write(folder: Path, *calls: Recorded) -> Path:
 # -- the cache --------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=25)
 @given(st.lists(st.tuples(REQUESTS, REPLIES), max_size=6))
 def test_cache_round_trip(pairs: list[tuple[Request, Reply]]) -> None:
     cache, first = Cache(None), {}
@@ -183,7 +182,6 @@ def test_a_place_that_is_no_folder(tmp_path: Path, wording: Wording) -> None:
 # -- recordings -------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=25)
 @given(st.lists(st.tuples(REQUESTS, REPLIES), max_size=4))
 def test_a_recording_reads_back_as_it_was_written(tmp_path_factory: Any, pairs: list[tuple[Request, Reply]]) -> None:
     folder = tmp_path_factory.mktemp("r")

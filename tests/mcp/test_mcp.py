@@ -83,6 +83,7 @@ def test_the_command_serves_over_stdio(world_kb: Path) -> None:
     talk(mcp.StdioServerParameters(command=str(SCRIPT), args=["mcp", str(world_kb)], env=dict(os.environ)), tour)
 
 
+@pytest.mark.system
 def test_nothing_but_the_protocol_is_on_standard_output(world_kb: Path) -> None:
     """Garbage and unknown methods get answers of the protocol, and the end of the input ends the server."""
     hello = {
@@ -125,6 +126,7 @@ def test_nothing_but_the_protocol_is_on_standard_output(world_kb: Path) -> None:
 # -- over HTTP --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.system
 @pytest.mark.core
 def test_the_command_serves_over_http(world_kb: Path) -> None:
     """The official client talks to it, browsers of other sites do not, and Ctrl-C ends it."""

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kbkit.errors import KbError
@@ -53,7 +53,6 @@ def test_worked_by_hand() -> None:
     assert found["p_bootstrap"] == pytest.approx(0.25**4, abs=0.005)
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.25, 1.0]), min_size=2, max_size=9))
 def test_the_randomization_test_is_exact_for_few_queries(differences: list[float]) -> None:
     found = row([0.0] * len(differences), list(differences), n=512)

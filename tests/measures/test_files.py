@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kbkit.errors import KbError, UnknownNameError
@@ -579,21 +579,18 @@ def runs(names: st.SearchStrategy[str]) -> st.SearchStrategy[pl.DataFrame]:
     return rows.map(lambda found: files.ordered(pl.DataFrame(found, schema=RUN, orient="row")))
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(runs(WORD))
 def test_runs_come_back_from_trec(tmp_path: Path, run: pl.DataFrame) -> None:
     write_run(run, tmp_path / "r.trec", "me")
     assert read_run(tmp_path / "r.trec").rows() == run.rows()
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(runs(TEXT), st.sampled_from([".jsonl", ".json"]))
 def test_runs_come_back_from_json(tmp_path: Path, run: pl.DataFrame, ending: str) -> None:
     write_run(run, tmp_path / f"r{ending}")
     assert read_run(tmp_path / f"r{ending}").rows() == run.rows()
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.dictionaries(TEXT, st.dictionaries(TEXT, st.integers(-3, 3), max_size=3), min_size=1, max_size=4),
     st.sampled_from([".jsonl", ".json"]),

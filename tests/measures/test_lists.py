@@ -9,12 +9,13 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kbkit.errors import BadInputError
 from kbkit.measures import lists
 from kbkit.measures.lists import Prediction, normalize
+from tests.examples import examples
 from tests.wording import Wording
 
 Files = Callable[..., Path]
@@ -88,7 +89,7 @@ def test_normalize(text: str, expected: str) -> None:
 @given(st.text() | st.text("aThe n0123,.-'\"!? ", max_size=12))
 @example("İ")
 @example("ΐ")
-@settings(max_examples=80)
+@examples(20)
 def test_normalize_is_idempotent_and_never_empty(text: str) -> None:
     once = normalize(text)
     assert normalize(once) == once
@@ -285,7 +286,7 @@ JSON = st.recursive(
 
 
 @given(JSON, JSON)
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(20)
 def test_any_json_is_scored_or_rejected(tmp_path: Path, first: object, second: object) -> None:
     paths = [tmp_path / "first.json", tmp_path / "second.json"]
     for path, value in zip(paths, (first, second), strict=True):

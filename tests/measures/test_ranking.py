@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 import ir_measures
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kbkit.errors import KbError, UnknownNameError
@@ -16,6 +16,7 @@ from kbkit.measures import ranking
 from kbkit.measures.frames import Gold, ordered
 from kbkit.measures.ranking import DEFAULT, measure, parse_measure, remarks
 from kbkit.measures.scores import summary, undefined
+from tests.examples import examples
 from tests.wording import Wording
 
 RUN = {"query": pl.String, "node": pl.String, "score": pl.Float64}
@@ -222,7 +223,7 @@ RANKED = st.dictionaries(NODES, st.sampled_from([0.0, -0.0, 0.5, 1.0, 1e-300, -3
 JUDGED = st.dictionaries(NODES, st.integers(-1, 3))
 
 
-@settings(max_examples=50, deadline=None)
+@examples(20)
 @given(st.lists(st.tuples(RANKED, JUDGED), min_size=1, max_size=5))
 def test_scores_are_those_of_the_definitions(queries: list[tuple[dict[str, float], dict[str, int]]]) -> None:
     names = [f"q{i}" for i in range(len(queries))]
@@ -237,7 +238,6 @@ def test_scores_are_those_of_the_definitions(queries: list[tuple[dict[str, float
 # -- properties -------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=25, deadline=None)
 @given(RANKED, JUDGED)
 def test_bounds_and_growth(scores: dict[str, float], levels: dict[str, int]) -> None:
     names = [f"{base}@{k}" for base in ("recall", "hit", "mrr") for k in (1, 2, 3, 5, 20)]
@@ -251,7 +251,6 @@ def test_bounds_and_growth(scores: dict[str, float], levels: dict[str, int]) -> 
         assert grown == sorted(grown, key=float)
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.permutations("abcdefgh"), st.sets(st.sampled_from("abcdefgh"), min_size=1), st.data())
 def test_a_relevant_node_that_moves_up_never_harms(order: list[str], answers: set[str], data: st.DataObject) -> None:
     places = [place for place, node in enumerate(order) if node in answers and place]

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 from kbkit.errors import KbError
 from kbkit.measures import rows
 from kbkit.measures.rows import Prediction, Result
+from tests.examples import examples
 from tests.wording import Wording
 
 
@@ -183,7 +184,7 @@ TABLE = st.lists(ROW, max_size=5)
 
 
 @given(TABLE, TABLE)
-@settings(max_examples=80, deadline=None)
+@examples(20)
 def test_all_assignments_in_exact_fractions_give_the_same(
     predicted: list[dict[str, Any]], gold: list[dict[str, Any]]
 ) -> None:
@@ -234,7 +235,6 @@ def test_widths_without_a_small_common_multiple() -> None:
 
 
 @given(TABLE, TABLE, st.randoms(use_true_random=False))
-@settings(max_examples=25, deadline=None)
 def test_order_and_names_do_not_matter_nor_do_more_predicted_columns(
     predicted: list[dict[str, Any]], gold: list[dict[str, Any]], random: Any
 ) -> None:
@@ -255,7 +255,6 @@ COLUMN = st.lists(st.sampled_from("abcde"), max_size=12)
 
 
 @given(COLUMN, COLUMN)
-@settings(max_examples=25, deadline=None)
 def test_one_column_gives_the_textbook_f1_of_multisets(predicted: list[str], gold: list[str]) -> None:
     f1 = score([{"p": uri(value)} for value in predicted], [{"g": uri(value)} for value in gold])[1]
     both, total = (Counter(predicted) & Counter(gold)).total(), len(predicted) + len(gold)
@@ -263,7 +262,6 @@ def test_one_column_gives_the_textbook_f1_of_multisets(predicted: list[str], gol
 
 
 @given(TABLE.filter(lambda gold: all({*row} - {"xLabel"} for row in gold) and bool(gold)))
-@settings(max_examples=25, deadline=None)
 def test_gold_itself_is_exact(gold: list[dict[str, Any]]) -> None:
     assert score(gold[::-1], gold) == (1.0, 1.0)
 

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kbkit.errors import BadInputError
 from kbkit.measures import rows
 from kbkit.measures.rows import Prediction
+from tests.examples import examples
 from tests.measures.test_rows import score, table, uri
 from tests.wording import Wording
 
@@ -280,7 +281,7 @@ JSON = st.recursive(
 
 
 @given(JSON, JSON)
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(20)
 def test_any_json_is_scored_or_rejected(tmp_path: Path, first: object, second: object) -> None:
     paths = [tmp_path / "first.json", tmp_path / "second.json"]
     for path, value in zip(paths, (first, second), strict=True):

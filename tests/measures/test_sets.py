@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kbkit.answers.parse import parse
@@ -104,7 +104,6 @@ def test_invalid_sets(wording: Wording) -> None:
 NAMES = st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8)
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(NAMES, NAMES), min_size=1, max_size=4), st.lists(st.integers(1, 9), max_size=3))
 def test_scores_are_those_of_the_definitions(queries: list[tuple[list[str], list[str]]], ks: list[int]) -> None:
     predicted = {str(i): nodes for i, (nodes, _) in enumerate(queries)}

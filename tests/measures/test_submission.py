@@ -9,20 +9,21 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kbkit.errors import KbError
 from kbkit.measures.files import kind, ordered, read_run, write_run
 from kbkit.measures.frames import RUN
 from tests.conftest import Done
+from tests.examples import examples
 from tests.wording import Wording
 
 NUMBER = st.integers(0, 10**17).map(str)
 SCORE = st.floats(-1e6, 1e6, allow_nan=False).map(lambda x: x + 0.0)
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(20)
 @given(st.lists(st.tuples(NUMBER, NUMBER, SCORE), min_size=1, max_size=20, unique_by=lambda row: row[:2]))
 def test_a_run_comes_back_in_its_order(tmp_path: Path, rows: list[tuple[str, str, float]]) -> None:
     run = ordered(pl.DataFrame(rows, schema=RUN, orient="row"))

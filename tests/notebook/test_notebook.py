@@ -484,6 +484,7 @@ def test_question_marks_do_not_call_help(line: str, asked: tuple[str, str] | Non
 GUIDES = sorted((Path(kbkit.__file__).parent / "assets" / "guides").glob("*.md"))
 
 
+@pytest.mark.system
 def test_cells_of_the_guides(world_kb: Path, tmp_path: Path) -> None:
     text = "\n".join(page.read_text(encoding="utf-8") for page in GUIDES)
     shown = re.findall(r"```ipython\n(.*?)```", text, re.DOTALL)

@@ -93,15 +93,14 @@ def exact(scale: float, engine: str) -> Iterator[Figure]:
     """numpy: the whole matrix times the vector, float32, mapped into memory."""
     queries, places = data.asked(scale)
     with kbkit.open(data.documents_kb(scale)) as kb:
-        vectors, file = kb.embedder.embed(queries), kb.folder / "vectors" / "matrix.npy"
-    matrix = np.asarray(np.load(file, mmap_mode="r"))
+        vectors, matrix = kb.embedder.embed(queries), np.asarray(kb.vectors.matrix)
 
     def search(vector: Any) -> Any:
         scores = matrix @ vector
         best = np.argpartition(-scores, K)[:K]
         return best[np.argsort(-scores[best])]
 
-    yield timed("dense, top 100", search, list(vectors), places, disk_mb=disk_mb(file), extra={"recall@100": 1.0})
+    yield timed("dense, top 100", search, list(vectors), places, disk_mb=matrix.nbytes / 1e6, extra={"recall@100": 1.0})
 
 
 # -- LanceDB -----------------------------------------------------------------------------------------------------------
@@ -118,7 +117,7 @@ def _build_lancedb(scale: float, place: Path, engine: str) -> float:
     from lancedb.index import FTS, IvfFlat, IvfRq
 
     with kbkit.open(data.documents_kb(scale)) as kb:
-        matrix = kb.vectors.matrix
+        matrix = np.asarray(kb.vectors.matrix)
         started = time.perf_counter()
         vectors = pa.FixedSizeListArray.from_arrays(pa.array(matrix.reshape(-1)), matrix.shape[1])
         rows = {"id": np.arange(len(matrix), dtype=np.int32), "text": data.texts(scale), "vector": vectors}
@@ -138,7 +137,7 @@ def lancedb(scale: float, engine: str) -> Iterator[Figure]:
                  disk_mb=disk_mb(place / "lance"))  # fmt: skip
     table = _table(place)
     with kbkit.open(data.documents_kb(scale)) as kb:
-        vectors, matrix = kb.embedder.embed(queries), kb.vectors.matrix
+        vectors, matrix = kb.embedder.embed(queries), np.asarray(kb.vectors.matrix)
 
         def words(query: str) -> Any:
             found = table.search(query, query_type="fts").select(["id", "_score"]).limit(K).to_arrow()

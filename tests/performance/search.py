@@ -10,7 +10,7 @@ import numpy as np
 
 import kbkit
 from kbkit.kb import KnowledgeBase
-from kbkit.search.run import Search
+from kbkit.search.hybrid import Search
 from kbkit.search.settings import MODES, Settings
 from kbkit.stores.text_query import TextQuery
 from tests.performance import data
@@ -62,7 +62,7 @@ def dense(scale: float, engine: str) -> Iterator[Figure]:
         def search(vector: Any) -> Any:
             return next(iter(kb.vectors.search(vector[None, :], K)))[0]
 
-        share = recall(search, vectors, kb.vectors.matrix)
+        share = recall(search, vectors, np.asarray(kb.vectors.matrix))
         size = disk_mb(kb.folder / "vectors")
         yield timed("dense, top 100", search, list(vectors), places, disk_mb=size, extra={"recall@100": share})
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import networkx as nx
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kbkit
@@ -56,7 +56,6 @@ EDGE = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), kind=st.sampled_from(sorted(WRITERS)), multi=st.booleans(), directed=st.booleans())
 def test_graphs_of_networkx_come_back(
     tmp_path: Path, data: st.DataObject, kind: str, multi: bool, directed: bool

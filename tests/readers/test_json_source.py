@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kbkit.ingestion.recipe import FileSpec
@@ -46,7 +46,6 @@ def same(seen: Any, written: Any) -> bool:
     return False
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ROWS)
 def test_values_are_those_of_an_independent_reader(tmp_path: Path, rows: list[dict[str, Any]]) -> None:
     path = tmp_path / "nodes.jsonl"

@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import pyoxigraph as ox
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kbkit
@@ -19,6 +19,7 @@ from kbkit.ingestion import recipe as recipes
 from kbkit.kb import KnowledgeBase
 from kbkit.readers import nesting, rdf
 from kbkit.stores.triples import QUADS
+from tests.examples import examples
 from tests.ingestion.test_recipes import assert_sound, content
 
 PREFIXES = """
@@ -586,7 +587,7 @@ LITERAL = st.text(
 )
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(10)
 @given(
     values=st.lists(LITERAL | st.sampled_from(ODD), min_size=1, max_size=20), tag=st.sampled_from(["", "en", "en-GB"])
 )

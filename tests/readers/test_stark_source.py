@@ -17,7 +17,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kbkit
@@ -28,13 +28,13 @@ from kbkit.ingestion import recipe as recipes
 from kbkit.kb import KnowledgeBase
 from kbkit.readers import pickles, reader, tensors
 from tests.conftest import Run
+from tests.examples import examples
 from tests.kbs import mentions
 from tests.samples import stark
 from tests.samples.stark import Archive, describe, tensor, torch_file
 from tests.wording import Wording
 
 KBS = ("amazon", "mag", "prime")
-FEW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture(scope="module")
@@ -252,7 +252,7 @@ def test_compat_leaves_a_symmetric_graph_alone(tmp_path: Path) -> None:
     assert compat_edges(edges, tmp_path) == sorted(edges)
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(10)
 @given(edges=st.lists(st.tuples(*[st.integers(0, 3)] * 2, st.integers(0, 4)), min_size=1, max_size=15))
 def test_compat_is_what_the_loader_gives(tmp_path: Path, edges: list[tuple[int, int, int]]) -> None:
     assert sorted(set(compat_edges(edges, tmp_path))) == merged(edges)
@@ -463,7 +463,6 @@ def test_hostile_pickles_are_refused(
     assert capfd.readouterr() == ("", "")
 
 
-@FEW
 @given(data=st.data())
 def test_a_damaged_pickle_is_read_or_refused(tmp_path: Path, data: st.DataObject) -> None:
     whole = bytearray(pickle.dumps(PLAIN, data.draw(st.integers(0, 5))))
@@ -492,7 +491,6 @@ def without_nan(value: Any) -> Any:
     return {key: without_nan(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
-@FEW
 @given(value=JSON | st.lists(st.sampled_from([math.nan, "NaN", "[NaN", "\nNaN", ",\nNaN,", math.inf])))
 def test_any_json_comes_back(tmp_path: Path, value: Any) -> None:
     assert read_pickle(pickle.dumps([value]), tmp_path) == {"0": without_nan(value)}
@@ -594,7 +592,6 @@ def test_bad_tensors_are_refused(tmp_path: Path, name: str) -> None:
     assert caught.value.hint
 
 
-@FEW
 @given(data=st.data())
 def test_a_damaged_tensor_is_read_or_refused(tmp_path: Path, data: st.DataObject) -> None:
     packed = data.draw(st.sampled_from([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED]))
@@ -615,7 +612,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return stark.sample("mag").write_zip(tmp_path_factory.mktemp("archive") / "processed.zip").read_bytes()
 
 
-@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(4)
 @given(data=st.data())
 def test_a_damaged_archive_gives_a_kb_or_one_line(tmp_path: Path, archive: bytes, data: st.DataObject) -> None:
     whole = bytearray(archive)

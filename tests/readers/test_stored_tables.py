@@ -15,7 +15,7 @@ from typing import Any
 import duckdb
 import openpyxl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kbkit
@@ -23,6 +23,7 @@ from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.readers import databases, workbooks
 from tests.conftest import Run
+from tests.examples import examples
 
 SQL = """
 CREATE TABLE nodes AS SELECT id::VARCHAR AS key, 'person' AS type, name, age FROM people;
@@ -116,7 +117,7 @@ VALUE = st.one_of(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@examples(20)
 @given(st.lists(st.tuples(VALUE, st.one_of(st.none(), st.integers(-9, 9), st.floats(-9, 9))), max_size=30))
 def test_values_of_sqlite_lose_nothing(tmp_path: Path, rows: list[tuple[Any, Any]]) -> None:
     path = tmp_path / "x.sqlite"
@@ -278,6 +279,7 @@ def test_a_sheet_that_claims_to_be_huge(tmp_path: Path) -> None:
         workbooks.read(tmp_path / "y.xlsx")
 
 
+@pytest.mark.system
 def test_without_the_extra(tmp_path: Path) -> None:
     write(tmp_path / "x.xlsx")
     code = (

@@ -18,7 +18,7 @@ from typing import Any
 import duckdb
 import pyoxigraph as ox
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kbkit.errors import BadInputError, KbError
@@ -440,7 +440,6 @@ def places(content: Any) -> list[tuple[Any, Any]]:
     return [(content, key) for key in keys] + [place for key in keys for place in places(content[key])]
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_whatever_stands_in_an_entity(drawn: Random) -> None:
     """Anything put anywhere is refused in one line, or comes out as RDF that can be loaded."""
@@ -585,6 +584,7 @@ def command(path: Path, folder: Path, limit: int, **options: str) -> subprocess.
     return subprocess.run([sys.executable, "-c", CONVERT, *arguments], capture_output=True, text=True, check=False)
 
 
+@pytest.mark.system
 def test_a_killed_build_goes_on(many, tmp_path, monkeypatch) -> None:
     options = {"class": "Q3", "hops": "1"}
     done = command(many, tmp_path / "parts", 5, **options)
@@ -656,6 +656,7 @@ def executors(monkeypatch: pytest.MonkeyPatch) -> list[ProcessPoolExecutor]:
     return started
 
 
+@pytest.mark.system
 def test_an_exception_of_progress_ends_the_workers(many, tmp_path, executors) -> None:
     processes: dict[int, Any] = {}
 
@@ -671,6 +672,7 @@ def test_an_exception_of_progress_ends_the_workers(many, tmp_path, executors) ->
     assert not any(process.is_alive() for process in processes.values())
 
 
+@pytest.mark.system
 def test_a_killed_worker(many, tmp_path, executors, wording) -> None:
     def progress(done: int, total: int) -> None:
         for executor in executors:
@@ -683,6 +685,7 @@ def test_a_killed_worker(many, tmp_path, executors, wording) -> None:
     wording(re.sub("line [0-9,]+", "line N", message), replace={str(many): "DUMP"})
 
 
+@pytest.mark.system
 def test_a_script_without_a_main_guard(many, tmp_path) -> None:
     script = tmp_path / "script.py"
     script.write_text(CONVERT + "\nprint('end')\n")
@@ -692,6 +695,7 @@ def test_a_script_without_a_main_guard(many, tmp_path) -> None:
     assert done.stdout.count("end") == 1
 
 
+@pytest.mark.system
 def test_workers_end_with_a_killed_parent(many, tmp_path) -> None:
     done = command(many, tmp_path / "parts", 5)
     assert done.returncode == -signal.SIGKILL

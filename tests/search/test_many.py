@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kbkit
@@ -89,7 +89,6 @@ def test_batches_fit_in_memory(kb: KnowledgeBase, mode: str, monkeypatch: pytest
     assert_each_is_as_alone(kb, QUERIES, kb.search_many(QUERIES, k=9, mode=mode), k=9, mode=mode)
 
 
-@settings(max_examples=12, deadline=None)
 @given(
     st.lists(st.sampled_from(["nile", "lake of Africa", "amazno", "?", "of", "big city", "qqqq"]), min_size=1),
     st.sampled_from(MODES),

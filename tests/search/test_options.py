@@ -301,7 +301,7 @@ def test_vectors_hold_the_relations(plain: Path, joined: Path) -> None:
         keys = list(names)
         rows = embed.load("static").embed([names[key] for key in keys])
         ids = [after.find(f"{'person' if key[0] == 'p' else 'film'}#{key}") for key in keys]
-        np.testing.assert_allclose(after.vectors.matrix[ids], rows, atol=1e-6)
+        np.testing.assert_allclose(np.asarray(after.vectors.matrix)[ids], rows, atol=1e-6)
         same = np.isclose(before.vectors.matrix, after.vectors.matrix, atol=1e-6).all(axis=1)
         assert np.flatnonzero(same).tolist() == [after.find("film#l")]  # which has no relations
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kbkit
@@ -125,7 +125,6 @@ def test_equal_scores_keep_their_order(kb: KnowledgeBase) -> None:
 
 
 @given(st.lists(st.floats(-1e9, 1e9) | st.sampled_from([0.0, 1.0]), min_size=6, max_size=6), st.integers(1, 8))
-@settings(max_examples=30, deadline=None)
 def test_the_best_scores_come_first(kb: KnowledgeBase, scores: list[float], k: int) -> None:
     plain = kb.search("storm", k=6, mode="dense")["id"].to_list()
     frame = kb.search("storm", k=k, mode="dense", rerank=Mine(lambda _: scores), rerank_depth=6)
@@ -262,7 +261,6 @@ def test_the_model_is_shown_query_and_candidate_as_json(kb: KnowledgeBase) -> No
 
 
 @given(st.text(max_size=40), st.text(max_size=40), st.lists(st.text(max_size=20), max_size=3))
-@settings(max_examples=30)
 def test_no_text_leaves_its_json(query: str, text: str, relations: list[str]) -> None:
     model = scores(1)
     model.reranker().score(query, [Candidate(text, text, text, relations)])

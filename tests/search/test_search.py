@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import kbkit
@@ -18,6 +18,7 @@ from kbkit.kb import KnowledgeBase
 from kbkit.stores.embedders import load
 from kbkit.stores.text import analyzer
 from kbkit.stores.text_query import TextQuery, parse
+from tests.examples import examples
 from tests.wording import Wording
 
 QUERY = "long river in Africa"
@@ -65,7 +66,7 @@ def test_scores_descend_and_ties_are_by_id(kb: KnowledgeBase, mode: str) -> None
 def test_dense_is_the_cosine_with_the_query(kb: KnowledgeBase) -> None:
     query = "long way through Africa"  # names no type
     [vector] = load("static").embed([query])
-    scores = kb.vectors.matrix @ vector
+    scores = kb.vectors.matrix.products(vector[None])[0]
     frame = kb.search(query, k=15, mode="dense")
     assert frame["id"].to_list() == np.lexsort((np.arange(len(scores)), -scores))[:15].tolist()
     assert frame["score"].to_list() == pytest.approx(np.sort(scores)[::-1][:15].tolist(), abs=1e-6)
@@ -179,7 +180,7 @@ SIGNS = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=80)
+@examples(20)
 @given(SIGNS | st.text())
 @example('"a ' * 20_000)
 @example('"' + " " * 50_000)
@@ -252,7 +253,6 @@ def test_quotations_hold_in_the_fields_that_are_searched(small: KnowledgeBase) -
 # -- fields and weights -----------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     st.dictionaries(
         st.sampled_from(["name", "summary", "description", "biography", "history"]), st.floats(0.1, 9), min_size=1
@@ -269,9 +269,7 @@ def test_a_score_is_the_weighted_sum_of_the_fields(small: KnowledgeBase, weights
 
 
 def test_fields_weigh_what_the_recipe_says_unless_told(small: KnowledgeBase) -> None:
-    everything = list(small.text.fields)
     query = "insulin cancer tonic blood"
-    assert small.search(query, mode="bm25", fields=everything).equals(small.search(query, mode="bm25"))
     named = small.search(query, mode="bm25", fields=["name"])["score"].to_list()
     plain = small.search(query, mode="bm25", fields={"name": 1})["score"].to_list()
     assert named == pytest.approx([small.schema.name_weight * score for score in plain], rel=1e-5)
@@ -383,7 +381,7 @@ def test_misspelled_words(found: Found, query: str, meant: str | None) -> None:
 def test_a_misspelled_query_is_embedded_with_its_correction(words: KnowledgeBase) -> None:
     dense = words.search("ambr", mode="dense", k=8, include_weak=True)["dense"].to_list()
     [vector] = words.embedder.embed(["ambr amber"])
-    assert sorted(dense) == pytest.approx(sorted((words.vectors.matrix @ vector).tolist()), abs=1e-6)
+    assert sorted(dense) == pytest.approx(sorted((words.vectors.matrix.products(vector[None])[0]).tolist()), abs=1e-6)
     assert words.search('"ambr"', mode="bm25").is_empty()
     assert words.search('"ambr" zzz', mode="hybrid").is_empty()
     hybrid = words.search("ambr", mode="hybrid", k=8)

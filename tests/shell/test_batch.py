@@ -266,6 +266,7 @@ def _process(world_kb: Path, *words: str, stdin: bytes = b"", out: int = subproc
     return done.returncode, done.stdout or b"", done.stderr
 
 
+@pytest.mark.system
 def test_a_pipe_that_closes_is_no_error(world_kb: Path) -> None:
     read, written = os.pipe()
     os.close(read)
@@ -276,6 +277,7 @@ def test_a_pipe_that_closes_is_no_error(world_kb: Path) -> None:
     assert (code != 0, err) == (True, b"")
 
 
+@pytest.mark.system
 def test_input_that_is_not_utf8(world_kb: Path) -> None:
     code, out, err = _process(world_kb, "-f", "ndjson", stdin=b"SELECT 1 AS a;\nSELECT '\xff\xfe' AS b;\n")
     assert (code, out) == (1, b'{"a":1}\n')

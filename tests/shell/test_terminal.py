@@ -15,6 +15,8 @@ import pytest
 import kbkit
 from tests.terminal import ALT_ENTER, BACKSPACE, DOWN, ENTER, LEFT, TAB, UP, Shell, Terminal, ctrl
 
+pytestmark = pytest.mark.system
+
 SCRIPT = Path(sys.executable).with_name("kbkit")
 PLAIN = {"PAGER": "cat"}
 SLOW = "SELECT count(*) FROM range(100000000000) a, range(1000) b;"

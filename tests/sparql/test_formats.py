@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 import pyoxigraph as ox
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kbkit
@@ -22,6 +22,7 @@ from kbkit.sparql.view import VIEWS, wanted
 from kbkit.stores import sparql_formats
 from kbkit.stores.sparql_results import terms
 from tests.console import good, one_line
+from tests.examples import examples
 from tests.wording import Wording
 
 rdflib = pytest.importorskip("rdflib")
@@ -74,7 +75,7 @@ LITERALS = st.one_of(
 DECIMAL = ox.NamedNode(XSD + "decimal")
 
 
-@settings(max_examples=60)
+@examples(20)
 @given(values=st.lists(st.one_of(st.none(), LITERALS), min_size=1, max_size=6))
 def test_a_term_is_that_of_sparql_json(values: list[Any]) -> None:
     """The frame has what the engine's own JSON says, whatever the values."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyoxigraph as ox
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kbkit.assets import queries
@@ -287,7 +287,6 @@ groups = st.recursive(
 generated = st.builds("SELECT {} WHERE {{ {} }} ORDER BY {}".format, st.sampled_from(["*", "?x ?y"]), groups, names)
 
 
-@settings(max_examples=25, deadline=None)
 @given(generated)
 def test_generated_queries_keep_their_results(text: str) -> None:
     text = text.replace("_:n", "[]")  # a blank node's name must not stand in two patterns
@@ -306,7 +305,6 @@ def rows(text: str) -> list[str]:
     return sorted(str(row) for row in SMALL.query(text.replace("NOW()", "3"), prefixes=PREFIXES))  # type: ignore[union-attr]
 
 
-@settings(max_examples=25, deadline=None)
 @given(generated, st.data())
 def test_accepts_mutated_queries_that_oxigraph_accepts(text: str, data: st.DataObject) -> None:
     """Also after a word has gone, or stands twice."""

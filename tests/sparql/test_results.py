@@ -9,12 +9,13 @@ from pathlib import Path
 import polars as pl
 import pyoxigraph as ox
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import kbkit
 from kbkit.kb import KnowledgeBase
 from kbkit.stores.sparql_results import parse_select, parse_triples
+from tests.examples import examples
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=30)
@@ -116,7 +117,7 @@ def test_several_columns_keep_their_rows() -> None:
     assert frame.rows() == [(1, "a", None), (None, None, None), (3, None, "urn:x")]
 
 
-@settings(max_examples=80, deadline=None)
+@examples(20)
 @given(st.lists(st.one_of(TEXT, st.sampled_from(['"', "\\", "\\n", "\t", "\n", "", "<x>", "5", "true"])), min_size=1))
 @example(["\\", '\\"', "\\\\\n"])
 def test_strings_come_back_equal(texts: list[str]) -> None:
@@ -136,7 +137,6 @@ def test_the_private_character_comes_back_equal(text: str) -> None:
     assert value == text
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=5))
 def test_integers_come_back_equal(numbers: list[int]) -> None:
     frame = select(" ".join(f"({n})" for n in numbers))
@@ -144,7 +144,6 @@ def test_integers_come_back_equal(numbers: list[int]) -> None:
     assert frame["x"].to_list() == numbers
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.lists(st.floats(allow_nan=False), min_size=1, max_size=5))
 def test_doubles_come_back_equal(numbers: list[float]) -> None:
     shown = {math.inf: "INF", -math.inf: "-INF"}
@@ -173,7 +172,7 @@ CONTROLS = "".join(map(chr, [*range(8), 0xB, *range(0xE, 0x20), 0x7F]))
 LINE_BREAKS = "\x85\u2028\u2029"
 
 
-@settings(max_examples=50, deadline=None)
+@examples(20)
 @given(st.text(st.characters(exclude_categories=("Cs",), exclude_characters=CONTROLS + LINE_BREAKS + "\ue000")))
 def test_objects_come_back_equal(text: str) -> None:
     assert construct(ox.Literal(text))["object"].to_list() == [text]
@@ -227,7 +226,6 @@ def test_counts_and_groups(kb: KnowledgeBase) -> None:
     assert sum(frame["n"].to_list()) == 12 + 3
 
 
-@settings(max_examples=25, deadline=None)
 @given(TEXT)
 def test_parameters_of_a_kb_come_back_equal(tiny_kb: Path, text: str) -> None:
     if text.startswith("<") and text.endswith(">"):

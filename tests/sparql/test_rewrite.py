@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyoxigraph as ox
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kbkit.errors import BadInputError, KbError, QuerySyntaxError, UnknownNameError
@@ -350,7 +350,6 @@ def test_a_column_computed_under_a_labels_name() -> None:
 terms = st.sampled_from(["wd:Q90", "wd:Q64", "wd:Q1055", "wd:Q1", "wd:Q404", '"word"', "<http://a/b>", "UNDEF"])
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     st.lists(terms, max_size=6),
     st.lists(st.sampled_from(["en", "de", "fr", "mul", "xx"]), min_size=1, max_size=4, unique=True),
@@ -968,7 +967,6 @@ def test_errors_of_the_dialect_sparql_and_of_options(wording: Wording) -> None:
     wording(message)
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.text("?xywdt:P31{}[]()<>.;,/*+^|!&='\"@_ %\n", max_size=60))
 def test_any_text_is_rewritten_or_rejected(text: str) -> None:
     try:

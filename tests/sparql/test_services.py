@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 import pyoxigraph as ox
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kbkit
@@ -22,6 +22,7 @@ from kbkit.schema import Schema
 from kbkit.sparql.rewrite import rewrite
 from kbkit.stores import ntriples
 from kbkit.stores.sparql_worker import LabelIndex, Labels, best
+from tests.examples import examples
 from tests.performance.wikidata_dump import Shape, make
 from tests.sparql.test_rewrite import label
 
@@ -167,7 +168,7 @@ COLUMNS = ("?x", "?xLabel", "?o", "?oLabel", "?xDescription", "?xAltLabel", "?bL
 ENDS = ("", "ORDER BY ?x ?o", "ORDER BY DESC(?o) ?x LIMIT 7 OFFSET 2", "ORDER BY ?xLabel ?x ?o LIMIT 5")
 
 
-@settings(max_examples=120)
+@examples(30)
 @given(
     st.sampled_from(PATTERNS),
     st.lists(st.sampled_from(COLUMNS), min_size=1, max_size=6, unique=True),

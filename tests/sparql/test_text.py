@@ -11,11 +11,12 @@ from collections.abc import Iterator
 
 import pyoxigraph as ox
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kbkit.errors import QueryError
 from kbkit.stores.sparql_text import Token, bind, parameters, refuse_service, term, tokens
+from tests.examples import examples
 from tests.wording import Wording
 
 ANSWER = b'{"head": {"vars": []}, "results": {"bindings": [{}]}}'
@@ -199,7 +200,7 @@ PIECES = [
 ]  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@examples(30)
 @given(before=st.lists(st.sampled_from(PIECES), max_size=6), after=st.lists(st.sampled_from(PIECES), max_size=4))
 @example(before=["?s ?p ", "1"], after=[])
 def test_no_text_that_passes_calls_out(network: Network, before: list[str], after: list[str]) -> None:
@@ -268,7 +269,7 @@ def test_an_iri_parameter_cannot_end_early(text: str) -> None:
         term(text)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(20)
 @given(st.text(st.characters(exclude_categories=("Cs",)), max_size=40))
 @example("' . } SERVICE <urn:x> { ?s ?p ?o } #")
 @example("\\u0022")
@@ -323,7 +324,7 @@ def test_unfinished_strings_and_iris(text: str, kind: str, start: int) -> None:
     assert last == Token(kind, text[start:], start)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(20)
 @given(st.text(st.sampled_from("ab1_?$:.-@<>=\"'#\\ \n\r{}/\u00e9"), max_size=40))
 def test_tokens_are_the_whole_text(text: str) -> None:
     assert "".join(token.text for token in tokens(text)) == text

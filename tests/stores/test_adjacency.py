@@ -11,12 +11,13 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kbkit
 from kbkit.stores import adjacency
 from kbkit.stores.tables import Tables
+from tests.examples import examples
 from tests.wording import Wording
 
 Edge = tuple[int, int, int]
@@ -76,7 +77,7 @@ def assert_equal(opened: adjacency.Adjacency, edges: list[Edge], relations: int,
 
 
 @pytest.mark.core
-@settings(max_examples=50, deadline=None)
+@examples(20)
 @given(EDGES)
 def test_neighbours_equal_a_dict_of_sets(edges: list[Edge]) -> None:
     with TemporaryDirectory() as folder:

@@ -347,6 +347,7 @@ def test_the_model_at_another_address_is_used(remote: Path, endpoint: Endpoint, 
     assert hits["id"].to_list() == run["id"].to_list()
 
 
+@pytest.mark.system
 def test_a_strangers_kb_sends_queries_nowhere(
     remote: Path, endpoint: Endpoint, tmp_path: Path, wording: Wording
 ) -> None:
@@ -623,11 +624,11 @@ def test_prefixes_of_the_shipped_model(static_kb: Path, tmp_path: Path) -> None:
     assert (settings["query_prefix"], settings["document_prefix"]) == ("bridges ", "a city ")
     model = embed.load("static")
     with kbkit.open(tmp_path / "a.kb") as opened:
-        row = opened.vectors.matrix[opened.find("city#d")]
+        row = np.asarray(opened.vectors.matrix)[opened.find("city#d")]
         np.testing.assert_allclose(row, model.embed(["a city Delft"])[0], atol=1e-6)
         [hit] = opened.search("programs", k=1, mode="dense").iter_rows(named=True)
         asked = model.embed(["bridges programs"])[0]
-        assert hit["score"] == pytest.approx(float(opened.vectors.matrix[hit["id"]] @ asked), abs=1e-5)
+        assert hit["score"] == pytest.approx(float(np.asarray(opened.vectors.matrix)[hit["id"]] @ asked), abs=1e-5)
 
 
 def test_one_prefix_given_leaves_the_other(copy: Path) -> None:

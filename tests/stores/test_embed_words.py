@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kbkit import assets
@@ -35,7 +35,6 @@ def library() -> embed.StaticEmbedder:
     return model
 
 
-@settings(max_examples=25, deadline=None)
 @given(texts=TEXTS)
 def test_vectors_are_those_of_the_library(
     shipped: embed.StaticEmbedder, library: embed.StaticEmbedder, texts: list[str]

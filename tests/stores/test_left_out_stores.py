@@ -49,6 +49,7 @@ def test_an_error_says_how_to_add_a_store(bare: Path, store: str, use: object, w
     wording(str(caught.value))
 
 
+@pytest.mark.system
 def test_build_adds_what_was_left_out(run: Run, here: Run, tmp_path: Path) -> None:
     out = tmp_path / "grown.kb"
     done = run("ingest", "table", TINY, "-o", out, "--stores", "tables")

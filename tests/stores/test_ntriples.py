@@ -12,11 +12,12 @@ from urllib.parse import quote
 import polars as pl
 import pyoxigraph as ox
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import Phase, given
 from hypothesis import strategies as st
 
 import kbkit
 from kbkit.kb import KnowledgeBase
+from tests.examples import examples
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 RDFS = "http://www.w3.org/2000/01/rdf-schema#"
@@ -190,12 +191,7 @@ TYPES = {
 }
 
 
-@settings(
-    max_examples=6,
-    deadline=None,
-    phases=[Phase.explicit, Phase.generate],
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+@examples(6, phases=[Phase.explicit, Phase.generate])
 @given(st.data())
 def test_the_store_holds_what_the_tables_call_for(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

@@ -209,6 +209,7 @@ def test_timeout_kills_the_worker_and_the_next_query_has_a_new_one(tiny_kb: Path
         assert not Path(f"/proc/{first}").exists()
 
 
+@pytest.mark.system
 def test_timeout_of_the_command(run, tiny_kb: Path, wording: Wording) -> None:
     done = run("sparql", tiny_kb, "--timeout", "0.3", "-c", ENDLESS)
     assert (done.returncode, done.stdout) == (124, "")
@@ -241,6 +242,7 @@ def _ticks(pid: int) -> int:
     return int(fields[11]) + int(fields[12])
 
 
+@pytest.mark.system
 @linux
 @pytest.mark.parametrize("text", [ENDLESS])
 def test_the_worker_dies_with_its_parent_in_the_middle_of_a_query(tiny_kb: Path, text: str) -> None:
@@ -286,6 +288,7 @@ def test_threads_share_a_worker(kb: KnowledgeBase) -> None:
     assert answers == {number: [number] for number in range(8)}
 
 
+@pytest.mark.system
 def test_the_working_directory_is_no_source_of_code(run, tiny_kb: Path, tmp_path: Path) -> None:
     (tmp_path / "queue.py").write_text("from pathlib import Path\nPath('ran').touch()\nraise SystemExit\n")
     done = run("sparql", tiny_kb, "-c", "ASK {}", cwd=tmp_path)

@@ -16,13 +16,14 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kbkit
 from kbkit.errors import BadInputError, KbError, QueryError, QueryTimeoutError
 from kbkit.kb import KnowledgeBase
 from kbkit.stores.tables import unique_names
+from tests.examples import examples
 from tests.wording import Wording
 
 CANARY = "the canary sings"
@@ -325,7 +326,7 @@ def test_a_negative_timeout_is_refused(here, tiny_kb: Path) -> None:
 # -- parameters -------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=50, deadline=None)
+@examples(20)
 @given(st.text(st.characters(exclude_categories=("Cs",)), max_size=50))
 def test_text_parameters_come_back_equal(tiny_kb: Path, text: str) -> None:
     with _shared(tiny_kb) as kb:
@@ -333,7 +334,6 @@ def test_text_parameters_come_back_equal(tiny_kb: Path, text: str) -> None:
     assert frame.to_dicts() == [{"value": text, "more": text + "x", "n": 12}]
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     st.one_of(
         st.integers(-(2**63), 2**63 - 1),

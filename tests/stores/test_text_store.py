@@ -8,22 +8,25 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from operator import mul
+from pathlib import Path
 from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+import tantivy
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import kbkit
-from kbkit.errors import UnknownNameError
+from kbkit.errors import KbError, UnknownNameError
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Schema, TextField
 from kbkit.stores import documents
 from kbkit.stores.arrays import compact
-from kbkit.stores.text import ANALYZERS, analyzer
+from kbkit.stores.text import ANALYZERS, NAME, NAME_WEIGHT, WHOLE_WEIGHT, Text, TextSettings, analyzer, field_name
 from kbkit.stores.text_query import STOP_WORDS, TextQuery, parse
 from kbkit.stores.text_query import snippet as cut
+from tests.examples import examples
 
 Make = Callable[..., KnowledgeBase]
 
@@ -101,7 +104,7 @@ def test_operators_are_punctuation(world: KnowledgeBase, query: str) -> None:
     assert world.find("river#nile") in ids(world, query, 10)
 
 
-@settings(max_examples=50, deadline=None)
+@examples(20)
 @given(st.text(max_size=60))
 @example('"' * 100)
 def test_any_text_can_be_searched_for(world: KnowledgeBase, query: str) -> None:
@@ -114,7 +117,7 @@ def test_any_text_can_be_searched_for(world: KnowledgeBase, query: str) -> None:
 
 def test_a_very_long_query(world: KnowledgeBase) -> None:
     found = ids(world, "nile " + " ".join(f"word{n}" for n in range(100_000)), 5)
-    assert found == ids(world, "nile", 5)
+    assert set(found) == set(ids(world, "nile", 5))  # in another order: no name holds all of the long query
     assert world.find("river#nile") in found
     assert len(world.text.words(" ".join(f"word{n}" for n in range(1000)))) == 256
     assert ids(world, "x" * 100_000) == []
@@ -190,20 +193,23 @@ def scored(make: Make) -> tuple[KnowledgeBase, list[Counter[str]], list[Counter[
     """A KB of random names and texts, and the words of each. Lengths up to 40 words are kept exactly."""
     random = Random(7)
     names = [random.choices(WORDS, k=random.randint(1, 6)) for _ in range(120)]
-    texts = [random.choices(WORDS[:7], k=random.randint(1, 40)) for _ in range(120)]
+    texts = [random.choices(WORDS[:7], k=random.randint(1, 34)) for _ in range(120)]
     nodes = [(str(n), "t", " ".join(names[n]), [], [" ".join(texts[n])]) for n in range(120)]
     return make(nodes, analyzer="simple"), [Counter(n) for n in names], [Counter(t) for t in texts]
 
 
 @pytest.mark.core
-@settings(max_examples=30, deadline=None)
 @given(words=st.lists(st.sampled_from([*WORDS, "nowhere"]), min_size=1, max_size=5, unique=True), k=st.integers(1, 130))
 def test_scores_are_bm25(
     scored: tuple[KnowledgeBase, list[Counter[str]], list[Counter[str]]], words: list[str], k: int
 ) -> None:
     kb, names, texts = scored
-    pairs = zip(bm25(names, words), bm25(texts, words), strict=True)
-    expected = [1.25 * name + text for name, text in pairs]  # what a name weighs by default
+    documents = [name + text for name, text in zip(names, texts, strict=True)]
+    pairs = zip(bm25(documents, words), bm25(names, words), strict=True)
+    expected = [
+        document + (NAME_WEIGHT + (WHOLE_WEIGHT if words_of.keys() >= set(words) else 0)) * name
+        for (document, name), words_of in zip(pairs, names, strict=True)
+    ]
     found, scores = kb.text.search(TextQuery(" ".join(words)), 1000)
     assert set(found.tolist()) == {n for n, score in enumerate(expected) if score > 0}
     assert scores.tolist() == pytest.approx([expected[n] for n in found], rel=1e-5)
@@ -211,11 +217,45 @@ def test_scores_are_bm25(
     assert kb.text.search(TextQuery(" ".join(words)), k)[0].tolist() == found[:k].tolist()
 
 
+def test_scores_of_chosen_fields_are_summed(
+    scored: tuple[KnowledgeBase, list[Counter[str]], list[Counter[str]]],
+) -> None:
+    kb, names, texts = scored
+    field = field_name(kb.schema.text_fields[0].name)
+    words = list(WORDS[:3])
+    for weights in ({NAME: 1.0}, {field: 1.0}, {NAME: 2.0, field: 0.5}):
+        legs = {NAME: bm25(names, words), field: bm25(texts, words)}
+        expected = [sum(weight * legs[one][n] for one, weight in weights.items()) for n in range(len(names))]
+        found, scores = kb.text.search(TextQuery(" ".join(words)), 1000, None, weights)
+        assert set(found.tolist()) == {n for n, score in enumerate(expected) if score > 0}
+        assert scores.tolist() == pytest.approx([expected[n] for n in found], rel=1e-5)
+
+
+def test_a_short_field_does_not_dominate(make: Make) -> None:
+    """The name "birch" and a text about it: summing the scores of fields would rank the bare name first."""
+    filler = [(f"f{n}", "t", f"{WORDS[n % 3 + 3]} {n}", [], [" ".join(WORDS[3:])]) for n in range(20)]
+    told = ("told", "t", "dune", [], ["amber birch cedar " + " ".join(WORDS[3:])])
+    kb = make([told, ("bare", "t", "birch", [], ["harbour"]), *filler])
+    assert kb.text.search(TextQuery("amber birch cedar"), 2)[0].tolist() == [0, 1]
+
+
+def test_an_index_of_an_earlier_layout_names_the_remedy(make: Make, tmp_path: Path) -> None:
+    kb = make([("a", "t", "amber", [], ["birch"])])
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field(NAME, tokenizer_name="kb")
+    folder = tmp_path / "text"
+    folder.mkdir()
+    tantivy.Index(builder.build(), path=str(folder))
+    with pytest.raises(KbError) as caught:
+        Text(folder, kb.schema, TextSettings())
+    assert "build KB text" in str(caught.value)
+
+
 def test_a_name_counts_more_than_a_text(make: Make) -> None:
     kb = make([("a", "t", "nothing", [], ["amber"]), ("b", "t", "amber", [], ["nothing"])])
     found, scores = kb.text.search(TextQuery("amber"), 5)
     assert found.tolist() == [1, 0]
-    assert scores[0] == pytest.approx(1.25 * scores[1], rel=1e-5)
+    assert scores[0] > scores[1]
 
 
 def test_ties_are_by_id_also_at_the_cut(make: Make) -> None:
@@ -304,7 +344,7 @@ def test_snippets_show_where_most_words_are(world: KnowledgeBase) -> None:
 PIECES = ["amber", "Amber", "Äämber", "é", "🤧", "糖尿病", "\0", "\x1b[31m", "\n", "Æ", "ﬁ"]
 
 
-@settings(max_examples=80, deadline=None)
+@examples(20)
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=60), st.integers(10, 200))
 def test_snippets_are_pieces_of_the_document(world: KnowledgeBase, words: list[str], characters: int) -> None:
     document = " ".join(words)

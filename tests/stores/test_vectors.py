@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import lancedb
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -20,11 +21,12 @@ import kbkit
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import NodeType, Schema
-from kbkit.stores import vector_build, vectors
+from kbkit.stores import lance_table, vector_build, vectors
 from kbkit.stores.arrays import Within
 from kbkit.stores.embedders import load, unit
 from kbkit.stores.vector_build import VectorSettings, chunked
 from kbkit.stores.vectors import Vectors, mean_of_top, top
+from tests.examples import examples
 
 
 def schema_of(nodes: int) -> Schema:
@@ -110,7 +112,6 @@ def test_top_is_a_stable_sort(scores: np.ndarray, k: int) -> None:
 # -- exact ------------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=25, deadline=None)
 @given(row=st.integers(0, 499), k=st.integers(1, 600), noise=st.integers(0, 2**32 - 1))
 def test_search_is_brute_force(store: Vectors, matrix: np.ndarray, row: int, k: int, noise: int) -> None:
     query = unit(matrix[[row]] + 0.1 * np.random.default_rng(noise).normal(size=(1, 24)))[0]
@@ -121,7 +122,6 @@ def test_search_is_brute_force(store: Vectors, matrix: np.ndarray, row: int, k: 
     np.testing.assert_allclose(scores, (matrix @ query)[ids], atol=1e-6)
 
 
-@settings(max_examples=25, deadline=None)
 @given(row=st.integers(0, 499), k=st.integers(1, 20), first=st.integers(0, 500), count=st.integers(0, 500))
 def test_within_a_range(store: Vectors, matrix: np.ndarray, row: int, k: int, first: int, count: int) -> None:
     ids, scores = one(store, matrix[row], k, range(first, first + count))
@@ -129,7 +129,6 @@ def test_within_a_range(store: Vectors, matrix: np.ndarray, row: int, k: int, fi
     assert np.all(np.diff(scores) <= 0)
 
 
-@settings(max_examples=25, deadline=None)
 @given(row=st.integers(0, 499), k=st.integers(1, 20), within=st.sets(st.integers(0, 499), max_size=60))
 def test_within_ids(store: Vectors, matrix: np.ndarray, row: int, k: int, within: set[int]) -> None:
     chosen = np.array(sorted(within), np.int64)
@@ -167,16 +166,113 @@ def test_the_lance_table_is_the_matrix(store: Vectors, matrix: np.ndarray) -> No
     assert table.column("id").to_pylist() == list(range(500))
     found = np.array(table.column("vector").to_pylist(), np.float32)
     np.testing.assert_array_equal(found, matrix)
-    np.testing.assert_array_equal(store.matrix, matrix)
-    assert store.matrix.dtype == np.float32
+    np.testing.assert_array_equal(np.asarray(store.matrix), matrix)
+    assert np.asarray(store.matrix).dtype == np.float32
 
 
-def test_a_missing_matrix_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(KbError, match=r"matrix\.npy.*kbkit check KB"):
+def test_there_is_one_copy_of_the_vectors(store: Vectors, matrix: np.ndarray) -> None:
+    sizes = [path.stat().st_size for path in store._folder.rglob("*") if path.is_file()]
+    assert matrix.nbytes <= sum(sizes) < 1.5 * matrix.nbytes
+    mapped = np.asarray(store.matrix)
+    assert not mapped.flags.writeable
+    assert mapped.base is not None  # of a file, not of memory
+
+
+def test_a_missing_file_is_one_line(tmp_path: Path, matrix: np.ndarray) -> None:
+    folder = build(tmp_path / "v", matrix[:20])
+    (folder / "chunks.npy").unlink()
+    with pytest.raises(KbError, match=r"chunks\.npy.*kbkit check KB"):
+        Vectors(folder)
+
+
+def test_a_store_of_an_earlier_version_is_built_again(tmp_path: Path) -> None:
+    np.save(tmp_path / "matrix.npy", np.zeros((3, 4), np.float32))
+    with pytest.raises(KbError, match=r"earlier version.*kbkit build KB vectors"):
         Vectors(tmp_path)
 
 
-@settings(max_examples=30, deadline=None)
+@pytest.mark.parametrize("name", ["../../../../other.lance", "/etc/passwd", "missing.lance"])
+def test_a_layout_that_names_other_files(tmp_path: Path, matrix: np.ndarray, name: str) -> None:
+    folder = build(tmp_path / "v", matrix[:20])
+    layout = json.loads((folder / "layout.json").read_text())
+    (folder / "layout.json").write_text(json.dumps({**layout, "files": {name: 20}}))
+    with pytest.raises(KbError, match="is damaged"):
+        Vectors(folder)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (7, 3), (100, 5), (1_000, 33), (0, 4)])
+def test_all_shapes_are_mapped(tmp_path: Path, rows: int, columns: int) -> None:
+    wanted = np.random.default_rng(rows).normal(size=(rows, columns)).astype(np.float32)
+    made = lance_table.create(tmp_path, wanted, index=False)
+    assert made.shape == (rows, columns)
+    np.testing.assert_array_equal(np.asarray(made), wanted)
+    read = lance_table.open_table(tmp_path).to_arrow().column("vector").to_pylist()
+    assert np.array_equal(np.array(read, np.float32).reshape(rows, columns), wanted)
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[lance_table.VectorRows, np.ndarray]]:
+    """Rows in four files, written in several batches, and the same rows in memory."""
+    wanted = random_matrix(1_000, 7)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lance_table, "_FILE_ROWS", 300)
+        patch.setattr(lance_table, "_BATCH_ROWS", 32)
+        made = lance_table.create(tmp_path_factory.mktemp("several"), wanted, index=False)
+    yield made, wanted
+
+
+def test_rows_of_several_files(several: tuple[lance_table.VectorRows, np.ndarray]) -> None:
+    made, wanted = several
+    assert len(made._arrays) == 4
+    assert made.shape == wanted.shape
+    np.testing.assert_array_equal(np.asarray(made), wanted)
+    assert np.asarray(made, np.float64).dtype == np.float64
+    with pytest.raises(ValueError, match="without a copy"):
+        np.array(made, copy=False)
+
+
+def test_files_in_another_order_are_inconsistent(tmp_path: Path, matrix: np.ndarray, monkeypatch: Any) -> None:
+    monkeypatch.setattr(lance_table, "_FILE_ROWS", 250)
+    folder = build(tmp_path / "v", matrix)
+    assert Vectors(folder).is_consistent()
+    layout = json.loads((folder / "layout.json").read_text())
+    layout["files"] = dict(reversed(layout["files"].items()))
+    (folder / "layout.json").write_text(json.dumps(layout))
+    assert not Vectors(folder).is_consistent()
+
+
+@given(first=st.integers(0, 1_001), last=st.integers(0, 1_200), positions=st.lists(st.integers(0, 999), max_size=20))
+def test_parts_of_several_files(
+    several: tuple[lance_table.VectorRows, np.ndarray], first: int, last: int, positions: list[int]
+) -> None:
+    made, wanted = several
+    np.testing.assert_array_equal(np.asarray(made.between(first, last)), wanted[first:last])
+    np.testing.assert_array_equal(made.take(np.array(positions, np.int64)), wanted[positions])
+    products = made.between(first, last).products(wanted[:3])
+    np.testing.assert_allclose(products, wanted[:3] @ wanted[first:last].T, atol=1e-6)
+
+
+def test_search_over_several_files_is_brute_force(tmp_path: Path, matrix: np.ndarray, monkeypatch: Any) -> None:
+    monkeypatch.setattr(lance_table, "_FILE_ROWS", 128)
+    monkeypatch.setattr(vectors, "EXACT_LIMIT", 400)
+    monkeypatch.setattr(vectors, "COARSE_LIMIT", 450)
+    monkeypatch.setattr(vectors, "_COARSE_DEPTH", 20)
+    opened = Vectors(build(tmp_path / "v", matrix))
+    assert len(opened.matrix._arrays) == 4
+    for row in (3, 200, 499):
+        for within in (range(100, 300), np.arange(0, 500, 3), np.array([5, 130, 490])):
+            assert one(opened, matrix[row], 9, within)[0].tolist() == brute(matrix, matrix[row], 9, list(within))
+        [first] = one(opened, matrix[row], 1)[0].tolist()  # by LanceDB's index
+        assert first == row
+    opened.close()
+
+
+def test_another_layout_is_refused(tmp_path: Path, matrix: np.ndarray, monkeypatch: Any) -> None:
+    monkeypatch.setattr(lance_table, "_ENCODING", {"lance-encoding:structural-encoding": "miniblock"})
+    with pytest.raises(KbError, match="unexpected layout"):
+        lance_table.create(tmp_path, matrix, index=False)
+
+
 @given(rows=st.lists(st.integers(0, 499), max_size=12), k=st.integers(1, 600), step=st.sampled_from([1, 1_100, 10**6]))
 def test_many_queries_at_once(store: Vectors, matrix: np.ndarray, rows: list[int], k: int, step: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -278,7 +374,7 @@ WITHIN = st.one_of(
 
 
 @pytest.mark.core
-@settings(max_examples=50, deadline=None)
+@examples(20)
 @given(WITHIN, st.integers(1, 320), st.integers(1, 8), st.lists(st.integers(0, 299), min_size=1, max_size=3))
 @example(np.arange(200, 300), 5, 3, [0])  # nobody in chunks
 @example(range(200, 300), 5, 3, [0])
@@ -351,12 +447,12 @@ def kb(world_kb: Path) -> Iterator[KnowledgeBase]:
 
 
 def test_every_node_has_a_vector_of_its_name_and_texts(kb: KnowledgeBase) -> None:
-    lengths = np.linalg.norm(kb.vectors.matrix, axis=1)
+    lengths = np.linalg.norm(np.asarray(kb.vectors.matrix), axis=1)
     assert kb.vectors.matrix.shape == (kb.schema.nodes, 192)
     np.testing.assert_allclose(lengths[lengths > 0], 1, atol=1e-5)
     node = kb.node("river#nile")
     [vector] = load("static").embed([f"{node.name}: {node.texts[0][1]}"])
-    np.testing.assert_allclose(kb.vectors.matrix[node.id], vector, atol=1e-6)
+    np.testing.assert_allclose(kb.vectors.matrix.take(np.array([node.id]))[0], vector, atol=1e-6)
     assert one(kb.vectors, vector, 1)[0].tolist() == [node.id]
 
 

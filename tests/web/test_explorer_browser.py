@@ -15,6 +15,8 @@ from kbkit.benchmarks.labels import Labels
 from kbkit.web.explore import links
 from tests.explorer import Tab, served
 
+pytestmark = pytest.mark.system
+
 axe = pytest.importorskip("axe_playwright_python.sync_playwright")
 
 ENDLESS = "SELECT count(*) FROM range(1000000000) a, range(1000000) b WHERE (a.range * b.range) % 7 = 3"

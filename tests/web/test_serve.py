@@ -417,6 +417,7 @@ def malformed(rng: random.Random, host: str) -> bytes:
     return b"\r\n".join([head, *headers[: rng.randrange(1, 6)], b"Connection: close", b"", body])
 
 
+@pytest.mark.system
 @pytest.mark.core
 def test_the_command(world_kb: Path) -> None:
     """It prints its address and a command to copy, and ends at once on Ctrl-C, even while a query runs."""

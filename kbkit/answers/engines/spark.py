@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from kbkit.answers.algebra import Plan
-    from kbkit.answers.answer_set import AnswerSet
+    from kbkit.answers.engines import CompiledSet
     from kbkit.answers.session import Session
     from kbkit.stores.adjacency import Ids
 
@@ -104,7 +104,7 @@ class Spark:
             self._owner.stop()
             self._owner = None
 
-    def ids(self, answers: AnswerSet, session: Session, timeout: float | None = None) -> Ids:
+    def ids(self, answers: CompiledSet, session: Session, timeout: float | None = None) -> Ids:
         """See :class:`kbkit.answers.engines.Engine`.
 
         Raises :class:`KbError` if Spark or the export is missing or the export belongs to another build,

@@ -17,7 +17,7 @@ from kbkit.stores import endpoint
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kbkit.answers.answer_set import AnswerSet
+    from kbkit.answers.engines import CompiledSet
     from kbkit.answers.session import Session
     from kbkit.stores.adjacency import Ids
 
@@ -38,7 +38,7 @@ class Endpoint:
         if not (self._agent.isascii() and self._agent.isprintable()):
             raise KbError(f"Invalid user agent {self._agent!r}", "Use printable ASCII: 'my-study/1.0 (me@example.org)'")
 
-    def ids(self, answers: AnswerSet, session: Session, timeout: float | None = None) -> Ids:
+    def ids(self, answers: CompiledSet, session: Session, timeout: float | None = None) -> Ids:
         """See :class:`kbkit.answers.engines.Engine`.
 
         Raises :class:`KbError` for invalid responses and for answers that are not in the KB, and

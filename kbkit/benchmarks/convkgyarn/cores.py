@@ -12,7 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from kbkit.answers.english import VerbPhrase, inflections, lemmas_of
+from kbkit.english.verbs import VerbPhrase
+from kbkit.english.words import inflections, lemmas_of
 
 SUBJECT, POSSESSIVE = "{S}", "{S's}"
 _BRACKETS = re.compile(r"\[([^\[\]]*[~+/][^\[\]]*)\]")

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from kbkit.benchmarks import run as running
 from kbkit.benchmarks.convkgyarn import paper
 from kbkit.benchmarks.convkgyarn.conversations import Conversation
 from kbkit.benchmarks.convkgyarn.judge import judge
 from kbkit.benchmarks.convkgyarn.matching import matches
 from kbkit.benchmarks.convkgyarn.run import Attempt
-from kbkit.benchmarks.dataset import run_names
-from kbkit.benchmarks.pipeline import read_run
 from kbkit.display.charts import Chart
 from kbkit.errors import KbError, UnknownNameError, plural
 from kbkit.measures import scores as tests
@@ -37,14 +35,8 @@ BREAKDOWNS = (*SETTING, "set", "form", "subject", "kind", "predicate", "type", "
 _RESAMPLES = 10_000
 
 
-@dataclass(frozen=True)
-class Run:
-    """A run: the predictions by conversation, and the ``settings`` in its first line (empty for other programs)."""
-
-    name: str
-    path: Path
-    settings: dict[str, Any]
-    attempts: dict[str, Attempt]
+Run = running.Run[Attempt]
+"""The predictions by conversation."""
 
 
 # -- files ------------------------------------------------------------------------------------------------------------
@@ -53,13 +45,10 @@ class Run:
 def read_runs(paths: Sequence[Path]) -> list[Run]:
     """Read runs of :func:`kbkit.benchmarks.convkgyarn.run.run`, or of another program in the same form.
 
-    A line is ``{"id": conversation, "turns": [{"answers": [...]}, ...]}``. An incomplete last line of an active run is
-    skipped. If files have the same stem, their runs are named by paths. Raises :class:`BadInputError` with the line.
+    A line is ``{"id": conversation, "turns": [{"answers": [...]}, ...]}``. See
+    :func:`kbkit.benchmarks.run.read_runs`.
     """
-    return [
-        Run(name, path, *read_run(path, Attempt, "conv run"))
-        for path, name in zip(paths, run_names(paths), strict=True)
-    ]
+    return running.read_runs(paths, Attempt, "conv run")
 
 
 # -- scores -----------------------------------------------------------------------------------------------------------
@@ -78,7 +67,7 @@ def per_turn(
     remarks: list[str] = []
     frames = []
     for run in runs:
-        known = [one for one in conversations if one.id in run.attempts]
+        known = [one for one in conversations if one.id in run.rows]
         if not known:
             raise KbError(f"{run.path} has none of the conversations", "Use the dataset that it was made with")
         attempts = [_checked(one, run) for one in known]
@@ -106,7 +95,7 @@ _SCHEMA = pl.Schema(
 
 
 def _checked(conversation: Conversation, run: Run) -> Attempt:
-    attempt = run.attempts[conversation.id]
+    attempt = run.rows[conversation.id]
     if len(attempt.turns) != len(conversation.turns):
         message = f"{run.path} has {plural(len(attempt.turns), 'turn')} of conversation {conversation.id!r}"
         raise KbError(f"{message}, which has {len(conversation.turns)}", "Use the dataset that it was made with")

@@ -6,13 +6,10 @@ import re
 
 import polars as pl
 
-from kbkit.answers.articles import named
-from kbkit.answers.english import is_person
-from kbkit.benchmarks.convkgyarn.wording import type_noun
+from kbkit.english.names import spoken_name
+from kbkit.english.types import type_noun
 from kbkit.schema import Schema
 
-_TITLES = frozenset(("article", "book", "document", "paper", "publication", "report", "thesis"))
-"""Types of works whose titles are quoted, as they read like sentences."""
 _LONG = 4
 """Words of a name from which it is quoted or gets no possessive."""
 _GENERIC = frozenset(
@@ -64,14 +61,7 @@ def _forms(kind: str, name: str, schema: Schema) -> tuple[str, str, bool, bool]:
 
 def said_in_voice(kind: str, name: str, schema: Schema) -> str:
     """Return a name in the form that questions use: *the Rhine*, or a title in quotes."""
-    noun = type_noun(kind)
-    article = schema.type(kind).article if kind else ""
-    head = noun.rpartition(" ")[2]
-    said = named(name, "place" if head == "thing" else head, article)
-    if said != name or is_person(noun):
-        return said
-    is_title = noun.rpartition(" ")[2] in _TITLES and " " in name
-    return f'"{name}"' if is_title and '"' not in name else name
+    return spoken_name(name, kind, schema.type(kind).article if kind else "")
 
 
 def given(texts: pl.Series, kind: str, schema: Schema) -> pl.DataFrame:

@@ -13,10 +13,12 @@ from typing import Any
 
 import polars as pl
 
-from kbkit.answers.english import YEARS, is_person, spoken
 from kbkit.benchmarks.convkgyarn import values
 from kbkit.benchmarks.convkgyarn.values import Source
 from kbkit.benchmarks.pipeline import Row, Stage
+from kbkit.english.attributes import attribute_words
+from kbkit.english.types import are_people
+from kbkit.english.words import YEARS
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import quote
 
@@ -109,7 +111,7 @@ def extract(kb: KnowledgeBase, types: Iterable[str]) -> list[Predicate]:
 
 def people_types(kb: KnowledgeBase) -> frozenset[str]:
     """Return the types of people: by their names, or because most entities have a date of birth or a gender."""
-    named = {t.name for t in kb.schema.node_types if is_person(spoken(t.name))}
+    named = {t.name for t in kb.schema.node_types if are_people(t.name)}
     if values.is_wikidata(kb):
         sql = (
             f"WITH m AS ({MEMBERSHIP}), p AS (SELECT DISTINCT n.id FROM statements s JOIN nodes n ON n.key = s.subject"
@@ -196,7 +198,7 @@ def _edge_qualifiers(kb: KnowledgeBase, source: Source, rows: str) -> dict[str, 
             " GROUP BY type, entity)"
             " GROUP BY type"
         )
-        label, _ = values.words_of(attribute.label or attribute.name)
+        label = attribute_words(attribute).noun
         for name, entities, distinguishes, low, high in kb.tables.rows(sql):
             is_year = kind == "number" and low is not None and YEARS[0] <= low and high <= YEARS[1]
             own = "date" if is_year and _YEAR_WORDS.search(label) else kind

@@ -6,12 +6,13 @@ lines: the settings, then one line per conversation with the answers to its turn
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kbkit.assets.arguments import check_range
+from kbkit.benchmarks import run as runs
 from kbkit.benchmarks.convkgyarn.baseline import METHOD, Baseline
 from kbkit.benchmarks.convkgyarn.conversations import (
     Conversation,
@@ -21,10 +22,8 @@ from kbkit.benchmarks.convkgyarn.conversations import (
     from_record,
     read,
 )
-from kbkit.benchmarks.pipeline import Row, Table, busy, generation, models, origin
-from kbkit.directory import systems
+from kbkit.benchmarks.pipeline import Row, models, origin, snapshot
 from kbkit.directory.generations import fingerprint
-from kbkit.directory.systems import exclusive
 from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
@@ -126,31 +125,25 @@ def run(
     groups: int | None = None,
     replace: bool = False,
     progress: Callable[[int, int], None] = lambda *_: None,
-) -> None:
+) -> runs.Run[Attempt]:
     """Answer the turns of the conversations in ``dataset`` and write them to ``out``.
 
     With ``calls``, the model answers from its own knowledge; without, the baseline answers from the KB. ``groups``
-    limits the conversations, see :func:`chosen`. An interrupted run continues; with ``replace`` it starts over. Raises
-    :class:`KbError` for a file of another run.
+    limits the conversations, see :func:`chosen`. See :func:`kbkit.benchmarks.run.run` for ``replace`` and errors.
     """
-    if not out.absolute().parent.is_dir():
-        raise KbError(f"{out.absolute().parent} does not exist", "Create the folder first")
-    if out.absolute() == dataset_file(dataset).absolute():
-        raise KbError(f"{out} holds the conversations", "Use another file for ", Option("output"))
-    conversations = chosen(dataset, groups)
-    system = _model(calls) if calls is not None else _baseline(kb)
-    with exclusive(out.with_name(f".{out.name}.lock"), *busy(out)):
-        if replace:
-            systems.remove(out)
-        table = Table(out, Attempt, _settings(kb, dataset, calls, groups))
-        table.fill(conversations, system, _BATCH, progress)
-
-
-def _settings(kb: KnowledgeBase, dataset: Path, calls: Calls | None, groups: int | None) -> dict[str, Any]:
-    """Return everything that the predictions depend on."""
     file = dataset_file(dataset)
-    own = {"method": METHOD, **origin(kb), **generation(kb)} if calls is None else models(calls, [PROMPT])
-    return {"dataset": file.name, "conversations": fingerprint(file)["sha256"], "groups": groups, **own}
+    if out.absolute() == file.absolute():
+        raise KbError(f"{out} holds the conversations", "Use another file for ", Option("output"))
+    runs.check_parent(out)
+    conversations = chosen(dataset, groups)
+    system = Model(calls) if calls is not None else Asking(kb)
+    settings = {"dataset": file.name, "conversations": fingerprint(file)["sha256"], "groups": groups}
+    return runs.run(out, system, conversations, _FORM, settings, replace=replace, progress=progress)
+
+
+_FORM: runs.RunForm[Conversation, Conversation, list[Prediction], Attempt] = runs.RunForm(
+    Attempt, lambda one: one, lambda one, turns: Attempt(one.id, turns), _BATCH
+)
 
 
 def history(turns: Sequence[Turn]) -> Iterator[list[dict[str, Any]]]:
@@ -161,17 +154,25 @@ def history(turns: Sequence[Turn]) -> Iterator[list[dict[str, Any]]]:
         known.append({"question": turn.question, "answers": [answer.text for answer in turn.answers]})
 
 
-def _model(calls: Calls) -> Callable[[Sequence[Conversation]], list[Attempt]]:
-    def answer(batch: Sequence[Conversation]) -> list[Attempt]:
+# -- systems ----------------------------------------------------------------------------------------------------------
+
+
+class Model:
+    """A language model, which answers from its own knowledge and the correct history."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls, self.name = calls, calls.models[0]
+        self.settings: Mapping[str, Any] = models(calls, [PROMPT])
+
+    def answer(self, conversations: Sequence[Conversation]) -> list[list[Prediction]]:
+        """Return the predictions for the turns of each conversation."""
         inputs = [
             {"history": before, "question": turn.question}
-            for one in batch
+            for one in conversations
             for turn, before in zip(one.turns, history(one.turns), strict=True)
         ]
-        replies = iter(calls.ask(PROMPT, inputs))
-        return [Attempt(one.id, [_prediction(next(replies)) for _ in one.turns]) for one in batch]
-
-    return answer
+        replies = iter(self._calls.ask(PROMPT, inputs))
+        return [[_prediction(next(replies)) for _ in one.turns] for one in conversations]
 
 
 def _prediction(reply: Any) -> Prediction:
@@ -182,13 +183,18 @@ def _prediction(reply: Any) -> Prediction:
     return Prediction([] if any(text.casefold() in ("na", "n/a") for text in answers) else answers)
 
 
-def _baseline(kb: KnowledgeBase) -> Callable[[Sequence[Conversation]], list[Attempt]]:
-    baseline = Baseline(kb)
+class Asking:
+    """The baseline, which asks the KB without a model."""
 
-    def answer(batch: Sequence[Conversation]) -> list[Attempt]:
+    name = METHOD
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        self._baseline = Baseline(kb)
+        self.settings: Mapping[str, Any] = {"method": METHOD, **origin(kb), "kb": snapshot(kb)}
+
+    def answer(self, conversations: Sequence[Conversation]) -> list[list[Prediction]]:
+        """Return the predictions for the turns of each conversation."""
         return [
-            Attempt(one.id, [Prediction(found.answers, reading=found.reading) for found in baseline.answer(one)])
-            for one in batch
+            [Prediction(found.answers, reading=found.reading) for found in self._baseline.answer(one)]
+            for one in conversations
         ]
-
-    return answer

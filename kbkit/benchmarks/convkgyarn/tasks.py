@@ -11,8 +11,8 @@ from kbkit.benchmarks.convkgyarn import ratings
 from kbkit.benchmarks.convkgyarn.conversations import Conversation
 from kbkit.benchmarks.convkgyarn.ratings import COMPARE, LABELS, OURS, QUESTIONS, RATE, REFERENCE, SAME, Judgement
 from kbkit.benchmarks.convkgyarn.references import Match
+from kbkit.benchmarks.dataset import check_output_file
 from kbkit.benchmarks.judging import Answers, Item, Passage, Question, Stage, Task, check_rater
-from kbkit.benchmarks.stark.ratings import check_file
 from kbkit.errors import KbError, plural
 
 _OPT_OUT = "o"
@@ -32,7 +32,7 @@ class _Judging(Task):
         self, items: Mapping[str, Any], path: Path, rater: str, gold: Mapping[str, Judgement], threshold: float
     ) -> None:
         check_rater(rater)
-        check_file(path)
+        check_output_file(path)
         if not 0 <= threshold <= 1:
             raise KbError(f"Invalid threshold of the test: {threshold:g}", "Use a number from 0 to 1")
         if missing := [name for name in gold if name not in items]:

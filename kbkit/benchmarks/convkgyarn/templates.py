@@ -17,8 +17,9 @@ from kbkit.benchmarks.convkgyarn import disfluencies
 from kbkit.benchmarks.convkgyarn.cores import IT, THEY, Core, Reference
 from kbkit.benchmarks.convkgyarn.grammar import grammar
 from kbkit.benchmarks.convkgyarn.predicates import Predicate
-from kbkit.benchmarks.convkgyarn.wording import Wording, type_noun
+from kbkit.benchmarks.convkgyarn.wording import Wording
 from kbkit.benchmarks.pipeline import Row, Stage
+from kbkit.english.types import THING, type_noun
 
 VARIANTS = 3
 VOICE = ("original", "deixis", "disfluencies", "deixis_disfluencies")
@@ -104,7 +105,7 @@ class _Maker:
         self._wording, self._rng = wording, rng
         self._name = Reference.noun(self.slot)
         self._noun = noun = type_noun(one.type)
-        short = len(noun.split()) <= _LONG_NOUN and noun not in ("thing", "node")
+        short = len(noun.split()) <= _LONG_NOUN and noun != THING
         if person:
             self._deictic = (THEY, THEY, Reference.noun(f"this {noun}") if short else THEY)
         else:

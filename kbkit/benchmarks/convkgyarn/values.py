@@ -6,19 +6,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kbkit.answers.english import spoken
+from kbkit.english.attributes import attribute_words
+from kbkit.english.words import spoken
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, NodeType, Relation, literal, quote
 
-UNITS = {
-    "km": "km", "km2": "km²", "km3": "km³", "m": "m", "m2": "m²", "m3": "m³", "cm": "cm", "mm": "mm", "kg": "kg",
-    "g": "g", "t": "t", "mi": "mi", "ft": "ft", "ha": "ha", "s": "s", "seconds": "seconds", "minutes": "minutes",
-    "hours": "hours", "days": "days", "years": "years", "usd": "US dollars", "eur": "euros", "percent": "percent",
-    "c": "°C", "mw": "MW", "kmh": "km/h",
-}  # fmt: skip
-"""Last words of attributes' names that are units, as written after a number."""
-_DIGITS = {"km2": "km²", "m2": "m²"}
-_EXPANDED = {"max": "maximum", "min": "minimum", "avg": "average", "num": "number of", "un": "UN", "gdp": "GDP"}
 _NUMBERS = re.compile(r"(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DOUBLE|FLOAT|REAL|DECIMAL.*)")
 COLUMNS = "entity, node, value, precision, unit, statement"
 """The columns of every query here: ids of nodes; value as text; the precision of a date as in Wikidata (9: a year)."""
@@ -70,7 +62,8 @@ def is_mutual(relation: Relation) -> bool:
 
 
 def _attribute(node_type: NodeType, attribute: Attribute) -> Source:
-    label, unit = words_of(attribute.label or attribute.name)
+    label, measured, counts = attribute_words(attribute)
+    unit = measured.symbol if measured else ""
     kind, is_list = attribute.type.removesuffix("[]"), attribute.type.endswith("[]")
     column = quote(attribute.name)
     listed = column if is_list else f"string_split({column}, '|')"  # some sources join several values
@@ -82,7 +75,7 @@ def _attribute(node_type: NodeType, attribute: Attribute) -> Source:
         f"SELECT entity, NULL::INTEGER AS node, {shown} AS value, {precision}::INTEGER AS precision,"
         f" {literal(unit)} AS unit, NULL::VARCHAR AS statement FROM ({rows}) WHERE v IS NOT NULL"
     )
-    return Source(attribute.name, label, kind_of(kind), sql, "attribute", unit, (node_type.name,))
+    return Source(attribute.name, counts or label, kind_of(kind), sql, "attribute", unit, (node_type.name,))
 
 
 def value_sql(kind: str, column: str) -> str:
@@ -102,14 +95,6 @@ def kind_of(sql_type: str) -> str:
     if _NUMBERS.fullmatch(sql_type):
         return "number"
     return "text" if sql_type == "VARCHAR" else ""
-
-
-def words_of(name: str) -> tuple[str, str]:
-    """Return an attribute's name in words and its unit: ``max_depth_m`` is *maximum depth*, m."""
-    words = spoken(name).split(" ")
-    unit = UNITS.get(words[-1].casefold(), "") if len(words) > 1 else ""
-    words = words[:-1] if unit else words
-    return " ".join(_EXPANDED.get(word, word) for word in words), unit
 
 
 def _relation(relation: Relation, *, forward: bool, head: NodeType | None = None) -> Source:

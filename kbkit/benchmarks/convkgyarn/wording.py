@@ -10,21 +10,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kbkit.answers.english import (
-    PREPOSITIONS,
-    VerbPhrase,
-    inflections,
-    is_participle,
-    is_plural,
-    of_noun,
-    plural,
-    spoken,
-    verb_phrase,
-    with_article,
-)
 from kbkit.benchmarks.convkgyarn.cores import Core, base_form, is_past_form
 from kbkit.benchmarks.convkgyarn.predicates import Predicate, Qualifier
 from kbkit.benchmarks.convkgyarn.values import is_mutual
+from kbkit.english.types import THING, type_noun
+from kbkit.english.verbs import VerbPhrase, of_noun, verb_phrase
+from kbkit.english.words import PREPOSITIONS, inflections, is_participle, is_plural, plural, spoken, with_article
 from kbkit.schema import Schema
 
 LEXICON = Path(__file__).with_name("lexicon.toml")
@@ -33,12 +24,6 @@ _END = re.compile(r"(?i)end time|until|to|left|end.*")
 _POINT = re.compile(r"(?i)point in time|year|date|when|time")
 _SO_MANY = re.compile(r"(?:had|has) so many (\w+) in (?:the )?(\w+)")
 _ROLE = re.compile(r"(?i)role|status|kind|type|function|capacity|rank|grade|position")
-
-_NOUNS = {
-    "human": "person", "entity": "thing", "big city": "city", "U S state": "state", "sovereign state": "country",
-    "capital city": "city", "natural satellite": "moon", "educational institution": "school",
-}  # fmt: skip
-"""Nouns of types that are terms of Wikidata."""
 
 
 @dataclass(frozen=True)
@@ -58,13 +43,6 @@ class Wording:
 def lexicon() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
     """Return the entries of ``lexicon.toml``."""
     return tomllib.loads(LEXICON.read_text(encoding="utf-8"))
-
-
-def type_noun(name: str) -> str:
-    """Return the noun of a type: *river*, *person* for Wikidata's humans; "thing" for nodes without a type."""
-    noun = spoken(name)
-    noun = _NOUNS.get(noun, noun)
-    return noun[:1].lower() + noun[1:] if not noun.isupper() and not noun[1:2].isupper() else noun
 
 
 def wording(one: Predicate, schema: Schema, *, person: bool) -> Wording | None:
@@ -148,7 +126,7 @@ def _entry(part: str, one: Predicate, *, person: bool, suffix: str = "") -> Mapp
 
 def _filled(text: str, one: Predicate) -> str:
     """Return a text of the lexicon with the nouns of the subject and of the answers."""
-    target = type_noun(one.target) if one.target else "thing"
+    target = type_noun(one.target) if one.target else THING
     text = text.replace("{type}", type_noun(one.type))
     return text.replace("{targets}", plural(target)).replace("{target}", target)
 
@@ -243,7 +221,7 @@ def _answers(one: Predicate) -> str:
     if one.people:
         return "who"
     noun = type_noun(one.target)
-    if one.targets > 1 or noun == "thing":
+    if one.targets > 1 or noun == THING:
         return "what"
     return f"which [{noun}+{plural(noun)}]" if one.most > 1 else f"which {noun}"
 

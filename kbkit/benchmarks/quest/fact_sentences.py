@@ -11,11 +11,12 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from kbkit.answers.articles import named
-from kbkit.answers.english import YEARS
 from kbkit.benchmarks.quest import facts
 from kbkit.benchmarks.quest.categories import CODE, Categories
 from kbkit.benchmarks.quest.families import Family
+from kbkit.english.attributes import attribute_words
+from kbkit.english.names import named
+from kbkit.english.words import YEARS
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, quote
 
@@ -68,7 +69,7 @@ def _as_text(attribute: Attribute) -> str:
     column = quote(attribute.name)
     if attribute.type in _NUMBERS:
         grouped = f"coalesce(format('{{:,}}', TRY_CAST({column} AS BIGINT)), {column}::VARCHAR)"
-        return grouped if facts.attribute_and_unit(attribute)[1] else f"{column}::VARCHAR"
+        return grouped if attribute_words(attribute).unit else f"{column}::VARCHAR"
     if attribute.type in ("DOUBLE", "FLOAT"):
         return (
             f"CASE WHEN {column} = trunc({column}) AND abs({column}) < 1e15"

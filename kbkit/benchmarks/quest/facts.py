@@ -8,16 +8,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from kbkit.answers import english
+from kbkit import english
 from kbkit.benchmarks.quest import phrases
+from kbkit.english.attributes import attribute_words
+from kbkit.english.types import are_people, type_noun
 from kbkit.schema import Attribute
 
 NAMES = "{names}"
 """The place of the names in a fact."""
-_UNITS = {
-    **{name: name for name in ("days", "hours", "minutes", "seconds", "years", "km", "kg", "mm", "cm")},
-    **{"m": "metres", "km2": "square kilometres", "m2": "square metres", "usd": "US dollars", "percent": "percent"},
-}
 
 
 @dataclass(frozen=True)
@@ -35,9 +33,9 @@ class Fact:
 
 def of_head(domain: str, label: str, other: str) -> Fact:
     """Return the fact of a head about tails of type ``other``: ``It was made in {names}``."""
-    subject, possessive, noun = _subject(domain), _possessive(domain), english.spoken(other)
+    subject, possessive, noun = _subject(domain), _possessive(domain), type_noun(other) if other else ""
     if noun in phrases.MARKERS:
-        return Fact(f"{possessive} {noun} is {NAMES}.", f"{possessive} {phrases.plural(noun)} are {NAMES}.")
+        return Fact(f"{possessive} {noun} is {NAMES}.", f"{possessive} {english.plural(noun)} are {NAMES}.")
     also, either, has_as = (p.fullmatch(label) for p in (phrases.ALSO, phrases.EITHER, phrases.HAS_AS))
     if also:
         return _same(f"Those who {also[1]} it also {also[2]} {NAMES}.")
@@ -63,20 +61,20 @@ def _of_noun(subject: str, label: str, clause: str, noun: str) -> Fact | None:
     has = phrases.HAS.fullmatch(label)
     into = re.fullmatch(rf"(is in|comes in|belongs to) the {re.escape(noun)}", clause)
     if into:
-        many = f"{subject} {into[1]} the {phrases.plural(noun)} {NAMES}."
+        many = f"{subject} {into[1]} the {english.plural(noun)} {NAMES}."
         return Fact(f"{subject} {into[1]} the {NAMES} {noun}.", many)
     if not has or phrases.ends_with_preposition(label):
         return None
     if has[1] == noun:
         group = noun in phrases.GROUPS
         one = f"{subject} is in the {NAMES} {noun}." if group else f"{subject} has the {noun} {NAMES}."
-        return Fact(one, f"{subject} {'is in' if group else 'has'} the {phrases.plural(noun)} {NAMES}.")
+        return Fact(one, f"{subject} {'is in' if group else 'has'} the {english.plural(noun)} {NAMES}.")
     return _as_noun(subject, has[1])
 
 
 def of_tail(domain: str, label: str) -> Fact:
     """Return the fact of a tail about heads: ``It was directed by {names}``, ``{names} acted in it``."""
-    subject, object_ = _subject(domain), "this person" if phrases.are_people(domain) else "it"
+    subject, object_ = _subject(domain), "this person" if are_people(domain) else "it"
     clause, noun, by = phrases.finite(label), phrases.noun_of(label), phrases.passive(label)
     if noun:
         return _same(f"{subject} is {english.with_article(noun)} of {NAMES}.")
@@ -91,8 +89,8 @@ def of_tail(domain: str, label: str) -> Fact:
 def of_attribute(domain: str, attribute: Attribute, *, years: bool) -> Fact:
     """Return the fact about an attribute, whose values may be ``years``: ``Its duration is 142 minutes``."""
     possessive = _possessive(domain)
-    words, unit = attribute_and_unit(attribute)
-    after = f" {unit}" if unit else ""
+    words, unit, _ = attribute_words(attribute)
+    after = f" {unit.words}" if unit else ""
     if years and english.is_participle(words):
         return _same(f"{_subject(domain)} was {words} in {NAMES}.")
     if attribute.type.endswith("[]"):
@@ -103,7 +101,7 @@ def of_attribute(domain: str, attribute: Attribute, *, years: bool) -> Fact:
 
 def of_flag(domain: str, attribute: Attribute, *, value: bool) -> str:
     """Return the fact about a Boolean attribute: ``It is not active``."""
-    words = phrases.attribute_words(attribute.label or attribute.name)
+    words = attribute_words(attribute).noun
     subject, (first, _, rest), no = _subject(domain), words.partition(" "), "" if value else "not "
     if rest and first in ("is", "was"):
         return f"{subject} {first} {no}{rest}."
@@ -112,20 +110,13 @@ def of_flag(domain: str, attribute: Attribute, *, value: bool) -> str:
     return f"{subject} is {no}marked as {words}."
 
 
-def attribute_and_unit(attribute: Attribute) -> tuple[str, str]:
-    """Return the words of an attribute and its unit: ``area_km2`` is area, in square kilometres."""
-    words = phrases.attribute_words(attribute.label or attribute.name)
-    first, _, last = words.rpartition(" ")
-    return (first, _UNITS[last]) if first and last in _UNITS else (words, "")
-
-
 def _same(sentence: str) -> Fact:
     return Fact(sentence, sentence)
 
 
 def _subject(domain: str) -> str:
-    return "This person" if phrases.are_people(domain) else "It"
+    return "This person" if are_people(domain) else "It"
 
 
 def _possessive(domain: str) -> str:
-    return "This person's" if phrases.are_people(domain) else "Its"
+    return "This person's" if are_people(domain) else "Its"

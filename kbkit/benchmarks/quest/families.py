@@ -11,15 +11,16 @@ from pathlib import Path
 
 import numpy as np
 
-from kbkit.answers import english, syntax
-from kbkit.answers.articles import named
-from kbkit.answers.english import YEARS
+from kbkit.answers import syntax
 from kbkit.answers.parse import parse
 from kbkit.answers.syntax import Condition, Edge, Filter, Nodes, Slot, Step
 from kbkit.benchmarks.quest import facts, phrases
 from kbkit.benchmarks.quest.facts import Fact
 from kbkit.benchmarks.quest.grammar import parsed
 from kbkit.directory.files import parse_toml
+from kbkit.english.names import named
+from kbkit.english.types import are_people, type_noun, type_plural
+from kbkit.english.words import YEARS
 from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, Relation, quote
@@ -132,7 +133,7 @@ def _own(kb: KnowledgeBase, domain: str, expression: str) -> Family:
     found = answer_type(kb, expression)
     if found != domain:
         raise KbError(f"Category {expression!r} has nodes of type {found}, not {domain}")
-    pattern = f"{phrases.plural(domain)} that belong to {phrases.NAME}"
+    pattern = f"{type_plural(domain)} that belong to {phrases.NAME}"
     return Family(str(parse(expression)), pattern, fact=facts.of_head(domain, "belongs to", ""))
 
 
@@ -171,7 +172,7 @@ def _family(kb: KnowledgeBase, path: str, domain: str, other: str, label: str, e
 
 
 def _of_head(domain: str, label: str, other: str) -> str:
-    if other.casefold().endswith("category") and not label.endswith(english.spoken(other)):
+    if other.casefold().endswith("category") and not label.endswith(type_noun(other)):
         return phrases.of_category(domain, other)
     return phrases.of_head(domain, label, other)
 
@@ -221,7 +222,7 @@ def _downwards(kb: KnowledgeBase, relation: Relation, node_type: str) -> Edge | 
     """
     name = relation.name.casefold().replace(" ", "_").replace("-", "_")
     down, up = _DOWN.fullmatch(name), _UP.fullmatch(name)
-    if not (down or up) or not _runs(relation, node_type, node_type) or phrases.are_people(node_type):
+    if not (down or up) or not _runs(relation, node_type, node_type) or are_people(node_type):
         return None
     return None if _mutual(kb, relation) else Edge(relation.name, inverse=bool(up), closure="*")
 

@@ -2,16 +2,18 @@
 
 A label reads as ``head LABEL tail``. In a pattern, ``{name}`` is the node or value that the members of the category
 share. A phrase is a head (``movies``) and a modifier (``directed by Jane Doe``) or a relative clause (``in which Jane
-Doe acted``). Verbs, plurals and articles come from :mod:`kbkit.answers.english`.
+Doe acted``). Verbs, plurals and articles come from :mod:`kbkit.english`.
 """
 
 from __future__ import annotations
 
 import re
 
-from kbkit.answers import english
-from kbkit.answers.english import spoken
+from kbkit import english
 from kbkit.benchmarks.quest.grammar import divided
+from kbkit.english.attributes import words_of_name
+from kbkit.english.types import are_people, type_noun, type_plural, who_or_that
+from kbkit.english.words import spoken
 
 NAME = "{name}"
 
@@ -28,12 +30,6 @@ GROUPS = {"category", "class", "family", "field", "genre", "language", "series",
 MARKERS = {"hashtag", "keyword", "label", "subject heading", "tag", "term"}
 """Types of words that describe a node; as words, not as things, they are quoted."""
 _KINDS = {"kind", "sort", "type"}
-_ACRONYMS = {"doi", "eu", "gdp", "id", "isbn", "uk", "un", "url", "us"}
-
-
-def plural(node_type: str) -> str:
-    """Return the plural of a type's name: ``field_of_study`` gives fields of study."""
-    return english.plural(spoken(node_type))
 
 
 def finite(label: str) -> str:
@@ -60,7 +56,7 @@ def of_head(domain: str, label: str, other: str = "") -> str:
 
     In a label, the name is at ``{}`` or at the end.
     """
-    things, noun = plural(domain), spoken(other)
+    things, noun = type_plural(domain), type_noun(other) if other else ""
     also, has_as = ALSO.fullmatch(label), HAS_AS.fullmatch(label)
     if also:
         return f"{things} such that those who {also[1]} them also {also[2]} {NAME}"
@@ -71,7 +67,7 @@ def of_head(domain: str, label: str, other: str = "") -> str:
     verb = agreeing(label)
     if not verb:
         return f"{things} with the {label} {NAME}"
-    modifier = _modifier(things, label, noun) or f"{_who(domain)} {verb}"
+    modifier = _modifier(things, label, noun) or f"{who_or_that(domain)} {verb}"
     if NAME in modifier:
         return f"{things} {modifier}"
     return f"{things} {modifier.replace('{}', NAME)}" if "{}" in modifier else f"{things} {modifier} {NAME}"
@@ -99,17 +95,17 @@ def _modifier(things: str, label: str, noun: str) -> str:
 
 def of_tail(domain: str, label: str) -> str:
     """Return the pattern of tails that share a head: ``movies directed by {name}``, ``in which {name} acted``."""
-    things = plural(domain)
+    things = type_plural(domain)
     also = ALSO.fullmatch(label)
     if also:
         return f"{things} also {also[2]} by those who {also[1]} {NAME}"
     clause = finite(label)
     noun = noun_of(label)
     if noun:
-        same = noun.casefold() == spoken(domain).casefold()
-        return f"{things} of {NAME}" if same else f"{things} {_who(domain)} are {english.plural(noun)} of {NAME}"
+        same = noun.casefold() == type_noun(domain).casefold()
+        return f"{things} of {NAME}" if same else f"{things} {who_or_that(domain)} are {english.plural(noun)} of {NAME}"
     if not clause:
-        return f"{things} {_who(domain)} are linked to {NAME}"
+        return f"{things} {who_or_that(domain)} are linked to {NAME}"
     by = passive(label)
     if by:
         return f"{things} {by.partition(' ')[2]} {NAME}"
@@ -152,16 +148,7 @@ def of_either(domain: str, label: str) -> str:
     Example: ``drugs linked to {name} as target``.
     """
     found = EITHER.fullmatch(label)
-    return f"{plural(domain)} linked to {NAME} as {found[1]}" if found else ""
-
-
-def are_people(node_type: str) -> bool:
-    """Return whether a type's name means people."""
-    return english.is_person(spoken(node_type))
-
-
-def _who(domain: str) -> str:
-    return "who" if are_people(domain) else "that"
+    return f"{type_plural(domain)} linked to {NAME} as {found[1]}" if found else ""
 
 
 def has_marks(text: str) -> bool:
@@ -174,7 +161,7 @@ def of_attribute(domain: str, attribute: str, *, year: bool, several: bool) -> s
 
     ``year``: the values are years. ``several``: the attribute is a list.
     """
-    things, words = plural(domain), attribute_words(attribute)
+    things, words = type_plural(domain), words_of_name(attribute).noun
     if year and words.casefold() == "year":
         return f"{things} from {NAME}"
     if year and english.is_participle(words):
@@ -188,25 +175,20 @@ def of_attribute(domain: str, attribute: str, *, year: bool, several: bool) -> s
 
 def of_flag(domain: str, attribute: str, *, value: bool) -> str:
     """Return the phrase of nodes with a value of a Boolean attribute."""
-    first, _, rest = attribute_words(attribute).partition(" ")
-    things, who, no = plural(domain), _who(domain), "" if value else "not "
+    first, _, rest = words_of_name(attribute).noun.partition(" ")
+    things, who, no = type_plural(domain), who_or_that(domain), "" if value else "not "
     if rest and first in ("is", "was"):
         return f"{things} {who} {'are' if first == 'is' else 'were'} {no}{rest}"
     if rest and first == "has":
         return f"{things} {who} {'' if value else 'do not '}have {rest}"
-    return f"{things} {no}marked as {attribute_words(attribute)}"
+    return f"{things} {no}marked as {words_of_name(attribute).noun}"
 
 
 def flag_name(attribute: str, *, value: bool) -> str:
     """Return what :func:`of_flag` says of its nodes, after the verb."""
-    words = attribute_words(attribute)
+    words = words_of_name(attribute).noun
     first, _, rest = words.partition(" ")
     return ("" if value else "not ") + (rest if rest and first in ("is", "was", "has") else f"marked as {words}")
-
-
-def attribute_words(attribute: str) -> str:
-    """Return an attribute's name as words: ``un_status`` gives UN status."""
-    return " ".join(word.upper() if word in _ACRONYMS else word for word in spoken(attribute).split())
 
 
 def of_category(domain: str, category: str) -> str:
@@ -216,4 +198,4 @@ def of_category(domain: str, category: str) -> str:
     """
     if domain in ("document", "page", "article", "entity"):
         return NAME
-    return f"{plural(domain)} in the {spoken(category)} {NAME}"
+    return f"{type_plural(domain)} in the {type_noun(category)} {NAME}"

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
-from kbkit.answers import english
+from kbkit import english
 from kbkit.benchmarks.quest import phrases
 from kbkit.questions.english import FUNCTION_WORDS
 
@@ -81,6 +81,6 @@ def _repeats(phrase: str, name: list[str], pattern: str) -> bool:
     if any(one == other for one, other in itertools.pairwise(words)):
         return True
     around, verbs = _around(pattern)
-    if len(name) == 1 and around[:1] and name[0][:2] == around[0][:2] and phrases.plural(name[0]) == around[0]:
+    if len(name) == 1 and around[:1] and name[0][:2] == around[0][:2] and english.plural(name[0]) == around[0]:
         return True
     return any(word.endswith(verb) for word in name for verb in verbs)

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from kbkit.answers import english
 from kbkit.benchmarks import documents
 from kbkit.benchmarks.documents import Document, Span
 from kbkit.benchmarks.evidence import NAME, leaks
-from kbkit.benchmarks.quest import fact_sentences, phrases
+from kbkit.benchmarks.quest import fact_sentences
 from kbkit.benchmarks.quest.facts import NAMES
+from kbkit.english.types import type_noun, type_plural
 from kbkit.stores.text import Text
 
 if TYPE_CHECKING:
@@ -64,9 +64,9 @@ class Reader:
         own = self._content(condition.name)
         if (self._content(cues) - own) & self._content(sentence):
             return True
-        heads = (node_type, phrases.plural(node_type))
+        heads = (type_noun(node_type), type_plural(node_type))
         words = self._stems(sentence)
-        return any(_within(self._stems(f"{condition.name} {english.spoken(head)}"), words) for head in heads)
+        return any(_within(self._stems(f"{condition.name} {head}"), words) for head in heads)
 
 
 _SAMPLE = 200

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
-from kbkit.benchmarks.dataset import run_names
-from kbkit.benchmarks.pipeline import read_run
+from kbkit.benchmarks import run as running
 from kbkit.benchmarks.ska import paper
 from kbkit.benchmarks.ska.instances import FILE, FORMS
 from kbkit.benchmarks.ska.run import FOLDER_OF_RUNS, Answered
@@ -59,14 +57,8 @@ _LEAST = 3
 """Least number of systems for a correlation."""
 
 
-@dataclass(frozen=True)
-class Run:
-    """The records of a system, and the settings in the first line of its file."""
-
-    name: str
-    path: Path
-    settings: Mapping[str, Any]
-    rows: tuple[Answered, ...]
+Run = running.Run[Answered]
+"""The records of a system."""
 
 
 # -- runs -------------------------------------------------------------------------------------------------------------
@@ -77,14 +69,11 @@ def read_all(paths: Sequence[Path]) -> list[Run]:
     files = [file for path in paths for file in _files(path)]
     if not files:
         raise KbError(f"No runs in {paths[0]}", "Run ", Command("ska run DATASET"), " to write runs")
-    read = [read_run(path, Answered, "ska run DATASET") for path in dict.fromkeys(files)]
-    names = [str(settings.get("system") or "") for settings, _ in read]
+    found = running.read_runs(list(dict.fromkeys(files)), Answered, "ska run DATASET")
+    names = [str(run.settings.get("system") or "") for run in found]
     if len(set(names)) < len(names) or not all(names):
-        names = run_names(list(dict.fromkeys(files)))
-    return [
-        Run(name, path, settings, tuple(rows.values()))
-        for name, path, (settings, rows) in zip(names, dict.fromkeys(files), read, strict=True)
-    ]
+        return found
+    return [replace(run, name=name) for run, name in zip(found, names, strict=True)]
 
 
 def _files(path: Path) -> list[Path]:
@@ -97,8 +86,9 @@ def remarks(runs: Sequence[Run]) -> list[str]:
     """Return a line for each reason why records of a run are left out or have no answer."""
     lines = []
     for run in runs:
-        dropped = pl.Series([row.dropped for row in run.rows if row.dropped], dtype=pl.String).value_counts(sort=True)
-        wrong = pl.Series([row.error for row in run.rows if row.error], dtype=pl.String).value_counts(sort=True)
+        rows = run.rows.values()
+        dropped = pl.Series([row.dropped for row in rows if row.dropped], dtype=pl.String).value_counts(sort=True)
+        wrong = pl.Series([row.error for row in rows if row.error], dtype=pl.String).value_counts(sort=True)
         total = f"{len(run.rows):,} records"
         lines += [f"{run.name}: {count:,} of {total} left out: {reason}" for reason, count in dropped.iter_rows()]
         lines += [f"{run.name}: {count:,} of {total} scored 0: {reason}" for reason, count in wrong.iter_rows()]
@@ -116,7 +106,7 @@ def per_query(runs: Sequence[Run]) -> pl.DataFrame:
     """
     parts = []
     for run in runs:
-        rows = [row for row in run.rows if not row.dropped]
+        rows = [row for row in run.rows.values() if not row.dropped]
         scored = lists.measure([lists.Prediction(row.id, row.predicted, row.gold, {}) for row in rows])
         for row, (f1, rejected) in zip(rows, scored.select("f1", "rejected").iter_rows(), strict=True):
             measure, value = ("rejected", rejected) if row.testbed == REJECTION else ("f1", f1)

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from kbkit.benchmarks.dataset import writing
-from kbkit.benchmarks.pipeline import Row, Table, busy
+from kbkit.benchmarks import run as runs
+from kbkit.benchmarks.pipeline import Row
 from kbkit.benchmarks.ska import prompts
 from kbkit.benchmarks.ska.instances import Instance, Unit, file_of, scan
 from kbkit.benchmarks.ska.rendering import inputs
 from kbkit.benchmarks.ska.solve import Solver
 from kbkit.benchmarks.ska.testbeds import REJECTION, Record, Report
-from kbkit.directory import systems
 from kbkit.directory.generations import fingerprint
-from kbkit.directory.systems import exclusive
 from kbkit.errors import Command, KbError, QueryError
 
 if TYPE_CHECKING:
@@ -66,16 +61,8 @@ class Prediction:
 Asked = tuple[Record, Instance]
 """A record with its instance."""
 
-
-class System(Protocol):
-    """Answers the questions of records. A record without a prediction is skipped."""
-
-    name: str
-    settings: dict[str, Any]
-
-    def answer(self, asked: Sequence[Asked]) -> list[Prediction | None]:
-        """Return a prediction for each record."""
-        ...
+System = runs.System[Asked, Prediction | None]
+"""Answers the questions of records. A record without a prediction is skipped."""
 
 
 # -- systems ----------------------------------------------------------------------------------------------------------
@@ -174,11 +161,6 @@ def digest(dataset: Path) -> str:
     return str(fingerprint(file_of(dataset))["sha256"])
 
 
-def path_of(folder: Path, name: str) -> Path:
-    """Return the file of a system's run."""
-    return folder / (re.sub(r"[^\w.+-]+", "-", name) + ".jsonl")
-
-
 def run(
     dataset: Path,
     records: Sequence[Record],
@@ -188,45 +170,24 @@ def run(
     *,
     replace: bool = False,
     progress: Callable[[int, int], None] = lambda *_: None,
-) -> Path:
-    """Answer records, in the order of the instances, and write each batch to ``folder/NAME.jsonl`` when it is done.
+) -> runs.Run[Answered]:
+    """Answer records, in the order of the instances; see :func:`kbkit.benchmarks.run.run`.
 
-    An interrupted run continues with the records that are missing. Raises :class:`KbError` for a file of another run.
+    The run is written to ``folder/NAME.jsonl``. Raises :class:`KbError` if the testbeds were made from other instances.
     """
     check(dataset, report)
-    path = path_of(folder, system.name)
-    with _locked(folder, path):
-        if replace:
-            systems.remove(path)
-        settings = {"system": system.name, "dataset": report.dataset, "tokenizer": report.tokenizer, **system.settings}
-        instances = Instances(dataset)
-
-        def work(batch: Sequence[Record]) -> list[Answered]:
-            asked = [(record, instances.get(record.instance)) for record in batch]
-            return [_answered(*one, said) for one, said in zip(asked, system.answer(asked), strict=True)]
-
-        Table(path, Answered, settings).fill(records, work, BATCH, progress)
-    return path
+    instances = Instances(dataset)
+    form = runs.RunForm(Answered, lambda record: (record, instances.get(record.instance)), _answered, BATCH)
+    settings = {"dataset": report.dataset, "tokenizer": report.tokenizer}
+    runs.make_folder(folder)
+    path = runs.run_file(folder, system.name)
+    return runs.run(path, system, records, form, settings, replace=replace, progress=progress)
 
 
-@contextmanager
-def _locked(folder: Path, path: Path) -> Iterator[None]:
-    with ExitStack() as stack:
-        with writing(folder):
-            folder.mkdir(parents=True, exist_ok=True)
-            stack.enter_context(exclusive(folder / f".{path.name}.lock", *busy(path)))
-        yield
-
-
-def _answered(record: Record, instance: Instance, said: Prediction | None) -> Answered:
+def _answered(asked: Asked, said: Prediction | None) -> Answered:
+    record, instance = asked
     gold = [] if record.testbed == REJECTION else instance.answers
     about = (record.id, instance.id, record.form, record.testbed, record.setting, len(instance.positive), list(gold))
     if said is None:
         return Answered(*about, tokens=record.tokens, dropped="the instance has no query")
     return Answered(*about, said.predicted, said.reply, said.reading, said.error, record.tokens)
-
-
-def skipped(path: Path, rows: Sequence[Answered]) -> list[str]:
-    """Return lines about the records of a run without an answer, by reason."""
-    reasons = Counter(row.dropped or row.error for row in rows if row.dropped or row.error)
-    return [f"{path.stem}: {count:,} of {len(rows):,} records: {reason}" for reason, count in reasons.items()]

@@ -13,8 +13,8 @@ import polars as pl
 from kbkit.benchmarks.spinach.files import Dataset, Question
 from kbkit.errors import KbError, QueryError, QuerySyntaxError, QueryTimeoutError
 from kbkit.measures.rows import Result
-from kbkit.questions.sparql import query
 from kbkit.sparql.parse import parse
+from kbkit.sparql.run import query
 
 if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase

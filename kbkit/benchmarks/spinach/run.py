@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kbkit.agent.agent import POLICY, PRUNE, Agent, Answer
 from kbkit.agent.agent import Settings as AgentSettings
-from kbkit.benchmarks.pipeline import Row, Table, busy
+from kbkit.benchmarks import run as runs
+from kbkit.benchmarks.pipeline import Row, snapshot
 from kbkit.benchmarks.spinach import paper
 from kbkit.benchmarks.spinach.execute import Executed, execute, gold_problem, rows_of
 from kbkit.benchmarks.spinach.files import Dataset, Question
-from kbkit.directory import systems
 from kbkit.directory.generations import fingerprint
-from kbkit.directory.systems import exclusive
 from kbkit.errors import KbError
 from kbkit.llm.account import BudgetError
 from kbkit.measures.rows import Result
@@ -68,19 +65,6 @@ class Attempt(Row):
     trace: list[dict[str, Any]] = field(default_factory=list)
 
 
-def snapshot(kb: KnowledgeBase) -> dict[str, Any]:
-    """Return the identity of a KB's data: name, generation, its creation time, and a hash of the sources."""
-    manifest = kb.manifest
-    sources = sorted((str(source.get("name")), str(source.get("sha256"))) for source in manifest.sources)
-    digest = hashlib.sha256(json.dumps(sources).encode()).hexdigest()
-    return {
-        "name": kb.schema.name,
-        "generation": manifest.generation,
-        "created": manifest.created,
-        "sources": digest,
-    }
-
-
 def run(
     kb: KnowledgeBase,
     dataset: Dataset,
@@ -91,51 +75,56 @@ def run(
     workers: int = 1,
     replace: bool = False,
     progress: Callable[[int, int], None] = lambda *_: None,
-) -> None:
+) -> runs.Run[Attempt]:
     """Ask the agent the questions in ``workers`` threads, and write each record to ``out`` when it is finished.
 
-    An interrupted run continues with the questions that are missing or failed; with ``replace`` it starts over. The
-    first line records the settings and the data (:func:`snapshot`). Raises :class:`KbError` for a file of another run,
-    and the error of the model's endpoint after three consecutive questions that fail.
+    An interrupted run continues with the questions that are missing or failed. See :func:`kbkit.benchmarks.run.run` for
+    ``replace`` and errors; raises the error of the model's endpoint after three consecutive questions that fail.
     """
-    if not out.parent.is_dir():
-        raise KbError(f"{out.parent} does not exist", "Create the folder first")
-    asking = _Asking(kb, plan, calls)  # raises before anything is written if the agent cannot use the KB
-    with exclusive(out.with_name(f".{out.name}.lock"), *busy(out)):
-        if replace:
-            systems.remove(out)
-        table = Table(out, Attempt, _settings(kb, dataset, plan, calls))
-        questions = dataset.questions[: plan.limit]
-        table.fill_concurrently(questions, asking.attempt, workers, progress, lambda row: row.failed)
+    agent = AgentSystem(kb, plan, calls)  # raises before anything is written if the agent cannot use the KB
+    form = runs.RunForm(Attempt, lambda one: one, _unchanged, workers=workers, retry=lambda row: row.failed)
+    questions = dataset.questions[: plan.limit]
+    return runs.run(out, agent, questions, form, _settings(kb, dataset, plan), replace=replace, progress=progress)
 
 
-def _settings(kb: KnowledgeBase, dataset: Dataset, plan: Plan, calls: Calls) -> dict[str, Any]:
-    """Return everything that the records depend on."""
-    agent, published = asdict(plan.agent), paper.named(dataset.path)
+def _unchanged(_: Question, attempt: Attempt) -> Attempt:
+    return attempt
+
+
+def _settings(kb: KnowledgeBase, dataset: Dataset, plan: Plan) -> dict[str, Any]:
+    """Return everything about the data that the records depend on."""
+    published = paper.named(dataset.path)
     return {
         "file": dataset.path.name,
         "dataset": published.name if published else "",
         "split": paper.split(dataset.path),
         "questions": fingerprint(dataset.path)["sha256"],
         "kb": snapshot(kb),
-        "model": calls.models[0],
-        "prompts": {name: calls.prompt(name).digest for name in (POLICY, PRUNE)},
-        **agent,
-        "without": sorted(plan.agent.without),
         "unscored": plan.unscored,
     }
 
 
-class _Asking:
-    """Asks the agent; thread-safe."""
+class AgentSystem:
+    """The agent with a model; thread-safe."""
 
     def __init__(self, kb: KnowledgeBase, plan: Plan, calls: Calls) -> None:
         self._kb, self._plan, self._calls = kb, plan, calls
+        self.name = calls.models[0]
+        self.settings: dict[str, Any] = {
+            "model": self.name,
+            "prompts": {name: calls.prompt(name).digest for name in (POLICY, PRUNE)},
+            **asdict(plan.agent),
+            "without": sorted(plan.agent.without),
+        }
         self._agent = Agent(kb.stores, calls, plan.agent)
         self._guard = threading.Lock()
         self._errors = 0
 
-    def attempt(self, question: Question) -> Attempt:
+    def answer(self, questions: Sequence[Question]) -> list[Attempt]:
+        """Return the record of each question."""
+        return [self._attempt(question) for question in questions]
+
+    def _attempt(self, question: Question) -> Attempt:
         """Run the gold query, then ask the question; the plan can exclude questions that cannot be scored."""
         settings = self._plan.agent
         gold = execute(self._kb, question.sparql, settings.timeout, settings.limit) if question.sparql else None

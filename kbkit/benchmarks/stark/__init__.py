@@ -1,6 +1,5 @@
 """STaRK (Wu et al. 2024): generate datasets of queries on texts and relations, describe, run and score them.
 
-``make`` generates a dataset in four stages (section 2.4 of the paper): ``relational`` draws templates and groundings,
-``textual`` extracts properties from a gold answer's document, ``fuse`` words a query from both, and ``verify`` finds
-the candidates that have the properties. ``dataset`` reads and writes the files.
+``make`` generates a dataset with the stages of :mod:`kbkit.benchmarks.requirements`, which are those of section 2.4 of
+the paper. ``dataset`` reads and writes the files.
 """

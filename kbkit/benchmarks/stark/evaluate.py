@@ -25,8 +25,8 @@ from kbkit.measures import ranking, stark
 from kbkit.measures.files import read_run, write_run
 from kbkit.measures.frames import RUN, Gold
 from kbkit.measures.records import content, load
-from kbkit.questions.run import search
-from kbkit.search.run import Search
+from kbkit.search.hybrid import Search
+from kbkit.search.run import search
 from kbkit.search.settings import MODES, missing_stores
 
 if TYPE_CHECKING:

@@ -7,10 +7,11 @@ from pathlib import Path
 from kbkit.benchmarks.dataset import QUERIES
 from kbkit.benchmarks.evidence import Matcher
 from kbkit.benchmarks.pipeline import Output, Pipeline, Progress, generation
-from kbkit.benchmarks.stark import dataset, numbers, relational
+from kbkit.benchmarks.requirements import relational
+from kbkit.benchmarks.requirements.settings import NAME_TEXT, StarkSettings, complete_settings
+from kbkit.benchmarks.requirements.stages import Run
+from kbkit.benchmarks.stark import dataset, numbers
 from kbkit.benchmarks.stark.report import reasons, record, report_of
-from kbkit.benchmarks.stark.settings import NAME_TEXT, StarkSettings, complete_settings
-from kbkit.benchmarks.stark.stages import Run
 from kbkit.errors import KbError, Option
 from kbkit.kb import KnowledgeBase
 from kbkit.llm.calls import Calls

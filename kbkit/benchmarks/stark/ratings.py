@@ -11,7 +11,6 @@ hold ratings of several raters and datasets.
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +20,7 @@ import numpy as np
 import polars as pl
 
 from kbkit.assets.arguments import check_range
-from kbkit.benchmarks.dataset import writing
+from kbkit.benchmarks.dataset import check_output_file, writing
 from kbkit.benchmarks.judging import Answers, Item, Passage, Question, Task, check_rater
 from kbkit.benchmarks.pipeline import busy
 from kbkit.directory.files import append_json, whole_lines
@@ -133,7 +132,7 @@ class Rating(Task):
 
     def __init__(self, drawn: Samples, path: Path, rater: str) -> None:
         check_rater(rater)
-        check_file(path)
+        check_output_file(path)
         self.title, self.path, self._rater, self._drawn = f"Rate queries of {drawn.dataset}", path, rater, drawn
         self._known: dict[tuple[str, ...], dict[str, str]] = {}
         if path.is_file() and path.stat().st_size:
@@ -169,17 +168,6 @@ class Rating(Task):
             save(self.path, self._rater, key, aspect, int(rating))
             known[aspect] = rating
         return len(fresh)
-
-
-def check_file(path: Path) -> None:
-    """Raise :class:`KbError` if :func:`save` could not write the file."""
-    if not path.absolute().parent.is_dir():
-        raise KbError(f"{path.absolute().parent} does not exist", "Create the folder first")
-    if path.is_dir():
-        raise KbError(f"{path} is a folder", "Use a file")
-    writable = os.access(path, os.W_OK) if path.exists() else os.access(path.absolute().parent, os.W_OK | os.X_OK)
-    if not writable:
-        raise KbError(f"Cannot write {path}: Permission denied", "Use another file")
 
 
 # -- tables -----------------------------------------------------------------------------------------------------------

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from kbkit.benchmarks.pipeline import Item
-from kbkit.benchmarks.stark.answer_counts import Target
-from kbkit.benchmarks.stark.fuse import Wording, used_properties
-from kbkit.benchmarks.stark.relational import Grounding
-from kbkit.benchmarks.stark.textual import Requirement
-from kbkit.benchmarks.stark.verify import Verified
+from kbkit.benchmarks.requirements.answer_counts import Target
+from kbkit.benchmarks.requirements.fuse import Wording, used_properties
+from kbkit.benchmarks.requirements.relational import Grounding
+from kbkit.benchmarks.requirements.textual import Requirement
+from kbkit.benchmarks.requirements.verify import Verified
 from kbkit.directory.typed_json import to_json
 
 

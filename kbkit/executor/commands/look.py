@@ -193,7 +193,7 @@ def query(executor: Executor, argument: str) -> Outcome:
     found = files.load(_kind_of(executor, name), name)
     executor.ran, limit = found.text, executor.settings.timeout
     converted = convert_all(executor.kb, found, values)
-    from kbkit.questions.sparql import query as sparql_query
+    from kbkit.sparql.run import query as sparql_query
 
     if found.kind == "sql":
         frame = executor.kb.tables.frame(found.text, converted, limit)

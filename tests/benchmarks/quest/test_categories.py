@@ -11,12 +11,12 @@ import polars as pl
 import pytest
 
 import kbkit
-from kbkit.answers.articles import named
 from kbkit.benchmarks import documents
 from kbkit.benchmarks.quest import phrases, readable
 from kbkit.benchmarks.quest.categories import Categories, build
 from kbkit.benchmarks.quest.draft import Draft, QuestSettings
 from kbkit.benchmarks.quest.families import families, read_patterns
+from kbkit.english.names import named
 from kbkit.errors import BadInputError, KbError, UnknownNameError
 from kbkit.kb import KnowledgeBase
 from tests.wording import Wording

@@ -112,7 +112,7 @@ def complete(kb: KnowledgeBase, folder: Path) -> Path:
     return folder / "made"
 
 
-@pytest.fixture(params=["made_world", "made_films"])
+@pytest.fixture(params=["made_world", pytest.param("made_films", marks=pytest.mark.system)])
 def made(request: pytest.FixtureRequest) -> tuple[KnowledgeBase, Path]:
     found: tuple[KnowledgeBase, Path] = request.getfixturevalue(request.param)
     return found

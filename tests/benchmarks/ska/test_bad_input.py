@@ -52,6 +52,7 @@ def test_a_query_with_too_many_rows() -> None:
         assert scratch.rows("SELECT 1", {}) == [(1,)]
 
 
+@pytest.mark.system
 def test_ctrl_c_in_a_query_of_a_kb(world: KnowledgeBase) -> None:
     """Whichever thread DuckDB runs the query in."""
     for query in (world.tables.rows, world.tables.lookup) * 3:

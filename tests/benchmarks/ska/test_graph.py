@@ -15,12 +15,12 @@ from kbkit.benchmarks.dataset import QUERIES
 from kbkit.benchmarks.evidence import leaks
 from kbkit.benchmarks.quest.draft import QuestSettings
 from kbkit.benchmarks.quest.make import make as make_quest
+from kbkit.benchmarks.requirements.settings import StarkSettings
 from kbkit.benchmarks.ska import instances, statements
 from kbkit.benchmarks.ska.graphs import make as graph
 from kbkit.benchmarks.ska.instances import PASSAGE, TRIPLE, Instance, Unit
 from kbkit.benchmarks.ska.solve import Solver
 from kbkit.benchmarks.stark.make import make as make_stark
-from kbkit.benchmarks.stark.settings import StarkSettings
 from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
 

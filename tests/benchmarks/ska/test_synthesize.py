@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kbkit.benchmarks.ska.instances import PASSAGE, ROW, Instance, Provenance, Unit
@@ -20,6 +20,7 @@ from kbkit.benchmarks.ska.tables.dependencies import determines, linear_relation
 from kbkit.benchmarks.ska.tables.names import NameMaker
 from kbkit.benchmarks.ska.tables.noise import extended, safe
 from kbkit.benchmarks.ska.tables.synthesize import formatted, synthesize
+from tests.examples import examples
 
 HEADER = ["Team", "City", "Country", "Won", "Lost", "Played", "Budget", "Founded", "Time", "Last final"]
 ROWS = [
@@ -166,7 +167,7 @@ TABLE = st.integers(1, 5).flatmap(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(30)
 @given(TABLE, st.integers(0, 3))
 def test_rows_of_any_table(table: tuple[list[str], list[list[str]]], seed: int) -> None:
     header, rows = table
@@ -185,7 +186,7 @@ def test_rows_of_any_table(table: tuple[list[str], list[list[str]]], seed: int) 
             assert set(cells) <= set(one.cells)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(30)
 @given(st.lists(st.text(min_size=1, max_size=15), min_size=1, max_size=12), st.integers(0, 9))
 def test_made_names_are_new_and_distinct(names: list[str], seed: int) -> None:
     made = [name.casefold() for name in NameMaker(names).make(15, np.random.default_rng(seed))]

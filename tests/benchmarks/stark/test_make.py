@@ -16,25 +16,25 @@ import numpy as np
 import pytest
 
 import kbkit
-from kbkit.answers.noun_phrases import Clause, NounPhrase
 from kbkit.benchmarks import evidence
 from kbkit.benchmarks.dataset import SPLITS
 from kbkit.benchmarks.documents import Document, Passage, Span, read
 from kbkit.benchmarks.evidence import Matcher, leaks
 from kbkit.benchmarks.pipeline import Output
-from kbkit.benchmarks.stark import (
+from kbkit.benchmarks.requirements import (
     answer_counts,
+    choose,
     conditions,
-    dataset,
     phrases,
     relational,
-    requirements,
     sentences,
     textual,
     verify,
 )
+from kbkit.benchmarks.requirements.settings import StarkSettings
+from kbkit.benchmarks.stark import dataset
 from kbkit.benchmarks.stark.make import make
-from kbkit.benchmarks.stark.settings import StarkSettings
+from kbkit.english.noun_phrases import Clause, NounPhrase
 from kbkit.errors import KbError, LockedError
 from kbkit.kb import KnowledgeBase
 from kbkit.llm.cache import Cache
@@ -400,7 +400,7 @@ def test_conditions_are_checked_by_the_type_of_each_candidate(tmp_path: Path) ->
     (tmp_path / "edges.csv").write_text("head,relation,tail\na,likes,b\n")
     with kbkit.ingest("table", tmp_path, out=tmp_path / "g.kb") as kb:
         nodes = kb.answers("*").ids.tolist()
-        chooser = requirements.Chooser(kb, Matcher(kb), read(kb, nodes))
+        chooser = choose.Chooser(kb, Matcher(kb), read(kb, nodes))
         wanted = textual.Property("are big", "size", 0, 0, "", "size >= 2")
         for order in (nodes, nodes[::-1]):
             [mask] = chooser.masks(order, [wanted])

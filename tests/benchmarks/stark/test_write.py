@@ -365,6 +365,7 @@ def test_quitting_writes_nothing(here: Here, kb_path: Path, tmp_path: Path, type
     assert not (tmp_path / "o").exists()
 
 
+@pytest.mark.system
 def test_invalid_utf8_input(kb_path: Path, tmp_path: Path, wording: Wording) -> None:
     words = [KBKIT, "stark", "write", kb_path, "-o", tmp_path]
     done = subprocess.run(

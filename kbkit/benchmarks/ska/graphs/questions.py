@@ -16,21 +16,21 @@ from pathlib import Path
 import numpy as np
 
 from kbkit.answers import syntax
-from kbkit.answers.noun_phrases import noun_phrase
 from kbkit.answers.parse import parse
 from kbkit.answers.templates import Template
+from kbkit.answers.wording import noun_phrase
 from kbkit.benchmarks.dataset import QUERIES
 from kbkit.benchmarks.evidence import Matcher
 from kbkit.benchmarks.pipeline import Item
+from kbkit.benchmarks.requirements import relational
+from kbkit.benchmarks.requirements.answer_counts import Target
+from kbkit.benchmarks.requirements.choose import CONDITION, PHRASE, Chooser
+from kbkit.benchmarks.requirements.fuse import Wording
+from kbkit.benchmarks.requirements.relational import Grounding
+from kbkit.benchmarks.requirements.settings import StarkSettings, complete_settings
+from kbkit.benchmarks.requirements.stages import Run
+from kbkit.benchmarks.requirements.textual import READER, Requirement, role_for
 from kbkit.benchmarks.ska.graphs.subgraphs import two_way
-from kbkit.benchmarks.stark import relational
-from kbkit.benchmarks.stark.answer_counts import Target
-from kbkit.benchmarks.stark.fuse import Wording
-from kbkit.benchmarks.stark.relational import Grounding
-from kbkit.benchmarks.stark.requirements import CONDITION, PHRASE, Chooser
-from kbkit.benchmarks.stark.settings import StarkSettings, complete_settings
-from kbkit.benchmarks.stark.stages import Run
-from kbkit.benchmarks.stark.textual import READER, Requirement, role_for
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.measures.records import JsonRecord, content, records

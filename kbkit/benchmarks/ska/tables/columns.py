@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from kbkit.answers import english
-from kbkit.answers.english import YEARS
+from kbkit import english
+from kbkit.english.attributes import EXPANDED, UNITS
+from kbkit.english.words import YEARS
 from kbkit.schema import quote
 
 KEY, NAME, CATEGORY, NUMBER, YEAR, DATE, CODE, TEXT, CONSTANT = KINDS = (
@@ -38,21 +39,20 @@ _YEAR_WORDS = frozenset(
     ("year", "years", "season", "built", "est", "debut", "since", "until", "date", "first", "last", "start", "end")
 )
 _WORDED = re.compile(r"[^\W\d]{2}|[^\W\d]\.")
-_UNITS = {
-    "m": "metres", "km": "km", "cm": "cm", "mm": "mm", "ft": "feet", "mi": "miles", "in": "inches", "km2": "km²",
-    "km²": "km²", "sq mi": "square miles", "mi2": "square miles", "mi²": "square miles", "m2": "m²", "m²": "m²",
-    "ha": "hectares", "kg": "kg", "g": "grams", "lb": "pounds", "lbs": "pounds", "t": "tonnes", "minutes": "minutes",
-    "min": "minutes", "mins": "minutes", "seconds": "seconds", "s": "seconds", "hours": "hours", "days": "days",
-    "years": "years", "usd": "US dollars", "us$": "US dollars", "$": "dollars", "eur": "euros", "€": "euros",
-    "gbp": "pounds", "£": "pounds", "percent": "percent", "%": "percent", "km/h": "km/h", "mph": "mph", "mw": "MW",
-    "kw": "kW", "hp": "hp", "million": "millions", "millions": "millions", "thousands": "thousands",
+_UNITS = {name: unit.words for name, unit in UNITS.items() if name != "c"} | {
+    "in": "inches", "km²": "square kilometres", "sq mi": "square miles", "mi²": "square miles", "m²": "square metres",
+    "lbs": "pounds", "min": "minutes", "mins": "minutes",
+    "us$": "US dollars", "$": "dollars", "€": "euros", "£": "pounds", "%": "percent", "km/h": "kilometres per hour",
+    "mph": "miles per hour", "hp": "horsepower", "million": "millions", "millions": "millions",
+    "thousands": "thousands",
 }  # fmt: skip
+"""Units in words, by how headers have them."""
 _WORDS = {
     "w": "wins", "l": "losses", "d": "draws", "pts": "points", "pts.": "points", "won": "wins", "wins": "wins",
     "lost": "losses", "drawn": "draws", "draw": "draws", "tied": "ties", "played": "games played", "gf": "goals scored",
     "ga": "goals conceded", "goals for": "goals scored", "goals against": "goals conceded", "apps": "appearances",
-    "apps.": "appearances", "pop": "population", "pop.": "population", "att.": "attendance", "max": "maximum",
-    "min": "minimum", "avg": "average", "avg.": "average", "gross": "gross revenue", "est.": "estimated",
+    "apps.": "appearances", "pop": "population", "pop.": "population", "att.": "attendance", **EXPANDED,
+    "avg.": "average", "gross": "gross revenue", "est.": "estimated",
     "goal difference": "goal difference", "r": "", "h": "", "date of birth": "date of birth",
 }  # fmt: skip
 _AMOUNTS = frozenset(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from kbkit.answers import english
+from kbkit import english
 from kbkit.benchmarks.ska.tables import wording
 from kbkit.benchmarks.ska.tables.columns import CATEGORY, NAME, NUMBER, YEAR, Column
 from kbkit.benchmarks.ska.tables.wording import Clause

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from kbkit.answers import english
+from kbkit import english
 from kbkit.benchmarks.ska.tables import wording
 from kbkit.benchmarks.ska.tables.columns import CATEGORY, NUMBER, YEAR, Column
 from kbkit.benchmarks.ska.tables.conditions import amounts, equal, literal
@@ -100,7 +100,7 @@ class Drafter:
 
     def names(self, rows: Sequence[int]) -> str:
         """Return the names of rows in a sentence."""
-        return wording.listed([self.name(row) for row in rows])
+        return english.listed([self.name(row) for row in rows])
 
     def named(self, rows: Sequence[int]) -> str:
         """Return the condition in SQL that a row is one of some rows."""

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from kbkit.answers import english
-from kbkit.answers.english import YEARS
+from kbkit import english
 from kbkit.benchmarks.ska.tables.data import Linked, TableData, holds_tables, stored
 from kbkit.benchmarks.ska.tables.fit import MIN_COLUMNS, MIN_ROWS, SMALL, problem, without_numbering
-from kbkit.benchmarks.stark.sentences import text_noun
+from kbkit.english.types import text_noun, type_noun
+from kbkit.english.words import YEARS
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, Join, NodeType, quote
 
@@ -80,7 +80,7 @@ def of_type(kb: KnowledgeBase, node_type: NodeType, sample: int = SAMPLE) -> Tab
         "SELECT DISTINCT t.field::VARCHAR FROM texts t JOIN nodes n USING (id) WHERE n.type = $type ORDER BY 1",
         {"type": node_type.name},
     )
-    noun = english.spoken(node_type.name)
+    noun = type_noun(node_type.name)
     title = english.plural(noun)
     return TableData(
         f"type/{node_type.name}",
@@ -220,7 +220,7 @@ def _shown(kb: KnowledgeBase, wanted: pl.DataFrame, related: Sequence[Mapping[in
         name = names[node]
         if shared[name.casefold()] > 1:
             is_unique = of_type[name.casefold(), kind] == 1
-            names[node] = f"{name} ({english.spoken(kind) if is_unique else key})"
+            names[node] = f"{name} ({type_noun(kind) if is_unique else key})"
     return names
 
 

@@ -12,15 +12,15 @@ from functools import cached_property
 
 import numpy as np
 
-from kbkit.answers import english
+from kbkit import english
 from kbkit.benchmarks.documents import Document, Passage
 from kbkit.benchmarks.evidence import Matcher, folded, leaks
+from kbkit.benchmarks.requirements.phrases import Mentions, Phrase, avoided, telling_phrases
+from kbkit.benchmarks.requirements.textual import READER
 from kbkit.benchmarks.ska.tables import wording
 from kbkit.benchmarks.ska.tables.columns import CATEGORY, NAME, Column
 from kbkit.benchmarks.ska.tables.conditions import equal, literal
 from kbkit.benchmarks.ska.tables.drafts import Draft, Drafter
-from kbkit.benchmarks.stark.phrases import Mentions, Phrase, avoided, telling_phrases
-from kbkit.benchmarks.stark.textual import READER
 
 _VERBS = ("mentions {}", "mentions {}", "contains the phrase {}", "speaks of {}")
 _PLURAL_VERBS = ("include {}", "contain {}")
@@ -282,7 +282,7 @@ class TextDrafter:
         descriptions = [f"the {self._noun} whose {self._described(phrase, rng)}" for _, phrase in both]
         which = self._drafter.which(column, is_high=is_high, count=2)
         question = wording.lookup(asked, f"the one {which}", rng)
-        text = wording.drawn("only_two", rng, keys=wording.listed(descriptions), question=wording.continued(question))
+        text = wording.drawn("only_two", rng, keys=english.listed(descriptions), question=wording.continued(question))
         where = self._where(links, " OR ".join(self._mentioned(phrase) for _, phrase in both))
         sql = (
             f"SELECT {asked.sql} FROM table_rows WHERE {where} AND (SELECT count(*) FROM table_rows WHERE {where}) = 2"

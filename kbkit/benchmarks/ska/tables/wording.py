@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from kbkit.answers import articles, english
+from kbkit import english
 from kbkit.benchmarks.ska.tables.columns import CATEGORY, CODE, DATE, NAME, NUMBER, YEAR, Column
 from kbkit.benchmarks.ska.tables.data import TableData
-from kbkit.benchmarks.stark.sentences import entity_name
+from kbkit.english.names import written_name
 
 _NO_NOUN = frozenset(("name", "title", "full name", "term", "item", "property", "names", "titles", "common name"))
 _NOUNS = frozenset(("cast", "cost", "cut", "head", "lead", "read", "record", "set", "spread", "run", "result", "score"))
@@ -39,11 +39,6 @@ def drawn(name: str, rng: np.random.Generator, **values: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def listed(parts: Sequence[str]) -> str:
-    """Return *a*, *a and b*, or *a, b and c*."""
-    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
-
-
 def row_noun(table: TableData) -> str:
     """Return what a row is about, in the singular: *country*; "" if unknown."""
     if table.noun or table.key is None:
@@ -52,7 +47,7 @@ def row_noun(table: TableData) -> str:
     if not noun or noun.casefold() in _NO_NOUN or " or " in noun:
         return ""
     if english.is_plural(noun):
-        return noun[:-3] + "y" if noun.endswith("ies") else noun[:-1] if not noun.endswith("ss") else noun
+        return english.singular(noun)
     return noun
 
 
@@ -64,14 +59,14 @@ def is_vague(header: str) -> bool:
 def called(table: TableData, name: str) -> str:
     """Return the name of a row as it is written within a sentence."""
     if table.node_type:
-        return entity_name(name, table.node_type, table.article)
+        return written_name(name, table.node_type, table.article)
     is_title = "title" in (table.key.noun if table.key else "") or name[:1] in "\"'“‘"
     bare = name.strip('"“”')
     is_odd = bool(re.match(r"[\W\d]|[a-z]", bare)) or len(bare.split()) > _MANY_WORDS or bare[-1:] in "?!:,"
     if is_title or is_odd or "," in bare or " and " in bare:
         return english.quoted(bare)
     noun = row_noun(table)
-    return articles.named(bare, "country" if noun in ("nation", "team", "territory") else noun)
+    return english.named(bare, "country" if noun in ("nation", "team", "territory") else noun)
 
 
 def value(text: str) -> str:
@@ -154,11 +149,11 @@ def noun_phrase(noun: str, clauses: Sequence[Clause]) -> str:
     whose = [clause.whose for clause in clauses if not clause.after]
     amounts = [text for text in after if text.startswith("with ")]
     others = [text for text in after if not text.startswith("with ")]
-    joined = ["with " + listed([text.removeprefix("with ") for text in amounts])] if amounts else []
+    joined = ["with " + english.listed([text.removeprefix("with ") for text in amounts])] if amounts else []
     ends = ["whose " + " and whose ".join(whose)] if whose else []
     if ends and joined:  # X with a score of 8 whose country is Y: the score would seem to have a country
         is_plural = noun_is_plural(noun)
-        singular = noun[:-1] if is_plural else noun
+        singular = english.singular(noun) if is_plural else noun
         pronoun = "who" if english.is_person(noun) or english.is_person(singular) else "that"
         joined = [f"and {pronoun} {'have' if is_plural else 'has'} {joined[0].removeprefix('with ')}"]
         return " ".join([noun, *others, *ends, *joined])

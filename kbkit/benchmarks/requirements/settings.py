@@ -9,7 +9,7 @@ from kbkit.answers.sample_sets import WEIGHTS
 from kbkit.answers.templates import Template
 from kbkit.assets.arguments import check_range
 from kbkit.benchmarks.dataset import check_fractions
-from kbkit.benchmarks.stark.answer_counts import LIKE, Target
+from kbkit.benchmarks.requirements.answer_counts import LIKE, Target
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.schema import Role
 

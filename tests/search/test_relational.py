@@ -12,7 +12,6 @@ import pytest
 import kbkit
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
-from kbkit.questions.relational_search import WEIGHTS
 from tests.performance.known_items import known_items, questions
 from tests.questions.table import WORLD
 from tests.wording import Wording
@@ -25,7 +24,7 @@ HITS = ["rank", "id", "key", "type", "name", "score"]
 
 def hybrid(kb: KnowledgeBase, query: str, **options: Any) -> pl.DataFrame:
     """Return the hybrid search that relational search starts from."""
-    return kb.search(query, mode="hybrid", fusion="minmax", weights=WEIGHTS, **options)
+    return kb.search(query, mode="hybrid", **options)
 
 
 def answers(kb: KnowledgeBase, question: str) -> set[int]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from kbkit.benchmarks.evidence import leaks
 from kbkit.benchmarks.pipeline import Item, Row, Stage
-from kbkit.benchmarks.stark.relational import Grounding
-from kbkit.benchmarks.stark.textual import Property, Requirement
+from kbkit.benchmarks.requirements.relational import Grounding
+from kbkit.benchmarks.requirements.textual import Property, Requirement
 from kbkit.llm.calls import Answer, Calls
 from kbkit.schema import Role
 

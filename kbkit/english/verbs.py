@@ -1,4 +1,4 @@
-"""Forms of English: plurals, articles, and verb phrases in both numbers, from the labels of relations.
+"""Verb phrases in both numbers, negated and inverted, from the labels of relations.
 
 A label reads as ``head LABEL tail``: ``flows into``, ``is affiliated with``, ``directed``. Nouns (``genre``) read as
 ``has {} as a genre``, and participles and prepositions (``part of``, ``in country``) get the verb *be*.
@@ -10,16 +10,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-PREPOSITIONS = frozenset(
-    (
-        "about", "above", "across", "after", "against", "along", "among", "around", "as", "at", "before", "behind",
-        "below", "between", "by", "for", "from", "in", "inside", "into", "like", "near", "of", "off", "on", "onto",
-        "out", "over", "past", "since", "through", "throughout", "to", "toward", "towards", "under", "until", "upon",
-        "with", "within", "without",
-    )
-)  # fmt: skip
-YEARS = (1000, 2100)
-"""Numbers that may be years."""
+from kbkit.english.words import PREPOSITIONS, inflections, is_nominal, lemmas_of, plural, spoken, with_article
+
 _SINGULAR = {"are": "is", "were": "was", "have": "has", "do": "does"}
 _PLURAL = {"is": "are", "was": "were", "has": "have", "does": "do"}
 _MODAL = frozenset(("can", "could", "may", "might", "must", "shall", "should", "will", "would", "had", "did"))
@@ -35,77 +27,8 @@ _STATES = frozenset(
         "set", "shared", "shown", "situated", "sold", "spoken", "tagged", "used", "viewed", "written",
     )
 )  # fmt: skip
-_PEOPLE = frozenset(
-    (
-        "actor", "actress", "artist", "author", "character", "child", "citizen", "composer", "contributor", "creator",
-        "customer", "developer", "director", "doctor", "driver", "editor", "employee", "father", "founder", "human",
-        "inventor", "leader", "member", "mother", "musician", "owner", "parent", "patient", "people", "person",
-        "player", "politician", "producer", "researcher", "reviewer", "scientist", "singer", "speaker", "student",
-        "teacher", "user", "voter", "woman", "man", "worker", "writer",
-    )
-)  # fmt: skip
-_VOWEL_SOUND = re.compile(
-    r"[aio]|e(?!u)|u(?!ni(?![nm])|k|s[aeiu]|t[ei]|r[aeio]|bi|fo\b)|hon(?:est|ou?r)|hour|heir|(?:8|11|18)(?!\d)",
-    re.IGNORECASE,
-)
-_ONE = re.compile(r"one(?:\b|-)|once\b", re.IGNORECASE)  # begins with the sound of w
-_INITIALS = re.compile(r"[AEFHILMNORSX][A-Z]{1,2}\b")  # an FBI agent
 _PREDICATE_NOUN = re.compile(rf"(?:an?|the) (.+?)((?: (?:{'|'.join(sorted(PREPOSITIONS))})\b.*)?)")
-_ADJECTIVE = re.compile(r".{3,}(?:al|ic|ous|ive|able|ible|ary|ful|less)")
 _MEMBER = re.compile(r"(?:member|part|instance|kind) of ")  # which end is the member is not clear
-_IRREGULAR = {"person": "people", "series": "series", "species": "species", "news": "news"}
-
-
-def spoken(name: str) -> str:
-    """Return a name of a type, relation or attribute as words: ``gene/protein`` is *gene or protein*."""
-    return " ".join(re.sub(r"(?<=\w)/(?=\w)", " or ", name.replace("_", " ")).split()) or "node"
-
-
-def with_article(noun: str) -> str:
-    """Return a noun phrase with *a* or *an*."""
-    is_letters = re.match(r"[A-Z]{2,3}\b", noun)
-    is_vowel = _INITIALS.match(noun) if is_letters else _VOWEL_SOUND.match(noun) and not _ONE.match(noun)
-    return f"{'an' if is_vowel else 'a'} {noun}"
-
-
-def quoted(text: str) -> str:
-    """Return a text in single quotes, or in double ones if it has an apostrophe."""
-    return f'"{text}"' if "'" in text else f"'{text}'"
-
-
-def is_person(noun: str) -> bool:
-    """Return whether a noun means people, so that *who* refers to it."""
-    return noun.rpartition(" ")[2].casefold() in _PEOPLE
-
-
-@lru_cache(10_000)
-def plural(noun: str) -> str:
-    """Return the plural of a noun phrase: *fields of study*, *genes or proteins*."""
-    *others, final = noun.split(" or ")
-    if others and any(" " in part for part in others) >= (" " in final):
-        return " or ".join(plural(part) for part in (*others, final))
-    if others:  # official or national languages
-        return " or ".join([*others, plural(final)])
-    if noun in _IRREGULAR:
-        return _IRREGULAR[noun]
-    head, of, rest = noun.partition(" of ")
-    before, space, last = head.rpartition(" ")
-    return before + space + _plural_noun(last) + of + rest
-
-
-def _plural_noun(word: str) -> str:
-    found = [form for form in inflections(word, "NNS") if form != word]
-    if found:
-        return found[0]
-    if re.search(r"[^aeiou]y$", word):
-        return word[:-1] + "ies"
-    return word + ("es" if re.search(r"(?:s|x|z|ch|sh)$", word) else "s")
-
-
-def is_plural(noun: str) -> bool:
-    """Return whether the last word of a noun phrase is a plural: *keywords*, *reviews*."""
-    last = noun.rpartition(" ")[2].casefold()
-    return any(last != lemma for lemma in lemmas_of(last).get("NOUN", ())) and last.endswith("s")
 
 
 @dataclass(frozen=True)
@@ -246,46 +169,3 @@ def _with_prefix(first: str, joined: str, rest: list[str], lemma: str, *, is_nou
     if form == lemma and (not is_noun or (has_preposition and rest[0] not in ("of", "in", "for"))):
         return " ".join([prefix + hyphen + next(iter(inflections(lemma, "VBZ")), form), *rest])
     return ""
-
-
-@lru_cache(50_000)
-def lemmas_of(word: str) -> dict[str, tuple[str, ...]]:
-    """Return the lemmas of a word by part of speech: VERB, NOUN, ADJ, ADV."""
-    import lemminflect
-
-    found: dict[str, tuple[str, ...]] = lemminflect.getAllLemmas(word)
-    return found
-
-
-@lru_cache(50_000)
-def inflections(lemma: str, tag: str) -> tuple[str, ...]:
-    """Return the forms of a lemma for a tag of the Penn Treebank: VBZ, VBD, VBN, NNS."""
-    import lemminflect
-
-    found: tuple[str, ...] = lemminflect.getInflection(lemma, tag, inflect_oov=False)
-    return found
-
-
-def is_nominal(word: str) -> bool:
-    """Return whether a word may end a noun phrase: a noun, a name, or a number."""
-    kinds = lemmas_of(word.casefold())
-    if word[:1].isupper() or word[:1].isdigit() or "NOUN" in kinds:
-        return True
-    return not kinds and not _ADJECTIVE.fullmatch(word)
-
-
-def is_verbal(word: str) -> bool:
-    """Return whether a word is an inflected verb or an adverb, and nothing else."""
-    kinds = set(lemmas_of(word.casefold()))
-    return bool(kinds) and word[:1].islower() and kinds <= {"VERB", "ADV", "AUX"}
-
-
-def is_common(word: str) -> bool:
-    """Return whether a word is in the dictionary, in lower case."""
-    return bool(lemmas_of(word.casefold()))
-
-
-def is_participle(word: str) -> bool:
-    """Return whether a word is the past participle of a verb: *founded*, *born*."""
-    verbs = lemmas_of(word.casefold()).get("VERB", ())
-    return any(word.casefold() in inflections(lemma, "VBN") and word.casefold() != lemma for lemma in verbs)

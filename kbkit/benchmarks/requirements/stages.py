@@ -10,20 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from kbkit.answers.noun_phrases import NounPhrase
 from kbkit.answers.templates import Template
 from kbkit.benchmarks.documents import Document, Passage, read, types_with_text
 from kbkit.benchmarks.evidence import Matcher, leaks
 from kbkit.benchmarks.pipeline import Item, Pipeline, models, origin
-from kbkit.benchmarks.stark import fuse, relational, sentences, textual, verify
-from kbkit.benchmarks.stark import products as goods
-from kbkit.benchmarks.stark.answer_counts import Target, select
-from kbkit.benchmarks.stark.fuse import FUSED, Wording, count_words
-from kbkit.benchmarks.stark.relational import RELATIONAL, Entity, Grounding
-from kbkit.benchmarks.stark.requirements import Chooser, fits
-from kbkit.benchmarks.stark.settings import NAME_TEXT, StarkSettings
-from kbkit.benchmarks.stark.textual import READER, TEXTUAL, Property, Requirement
-from kbkit.benchmarks.stark.verify import VERIFIED, Answer, Check, Judgement, Proof, Verified
+from kbkit.benchmarks.requirements import fuse, relational, sentences, textual, verify
+from kbkit.benchmarks.requirements import products as goods
+from kbkit.benchmarks.requirements.answer_counts import Target, select
+from kbkit.benchmarks.requirements.choose import Chooser, fits
+from kbkit.benchmarks.requirements.fuse import FUSED, Wording, count_words
+from kbkit.benchmarks.requirements.relational import RELATIONAL, Entity, Grounding
+from kbkit.benchmarks.requirements.settings import NAME_TEXT, StarkSettings
+from kbkit.benchmarks.requirements.textual import READER, TEXTUAL, Property, Requirement
+from kbkit.benchmarks.requirements.verify import VERIFIED, Answer, Check, Judgement, Proof, Verified
+from kbkit.english.names import written_name
+from kbkit.english.noun_phrases import NounPhrase
+from kbkit.english.types import text_noun
 from kbkit.kb import KnowledgeBase
 from kbkit.llm.calls import Calls
 from kbkit.schema import Role
@@ -90,12 +92,12 @@ class Run:
         rows = self.kb.tables.rows(
             "SELECT n.type::VARCHAR, list(DISTINCT t.field::VARCHAR) FROM texts t JOIN nodes n USING (id) GROUP BY 1"
         )
-        return {kind: sentences.text_noun(kind, sorted(fields)) for kind, fields in rows}
+        return {kind: text_noun(kind, sorted(fields)) for kind, fields in rows}
 
     def text_noun(self, node_type: str) -> str:
         """Return what to call the texts of a type: description, title or abstract."""
         if self.settings.text:
-            return sentences.text_noun(node_type, [self.settings.text])
+            return text_noun(node_type, [self.settings.text])
         return self._text_nouns.get(node_type, "text")
 
     def documents(self, ids: Iterable[int]) -> dict[int, Document]:
@@ -263,7 +265,7 @@ class Run:
             articles = {kind.name: kind.article for kind in self.kb.schema.node_types}
             named = phrase.filled(
                 {
-                    slot: sentences.entity_name(one.name, one.type, articles.get(one.type, ""))
+                    slot: written_name(one.name, one.type, articles.get(one.type, ""))
                     for slot, one in grounding.slots.items()
                 }
             )

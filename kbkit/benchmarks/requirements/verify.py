@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from kbkit.benchmarks.documents import Document, Span
 from kbkit.benchmarks.pipeline import Row, Stage
-from kbkit.benchmarks.stark.relational import Entity
-from kbkit.benchmarks.stark.textual import for_model
+from kbkit.benchmarks.requirements.relational import Entity
+from kbkit.benchmarks.requirements.textual import for_model
 from kbkit.llm.calls import Calls
 
 RULE, CATEGORY = "rule", "category"

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from kbkit.answers.syntax import Nodes
 from kbkit.benchmarks.documents import Document, Span
 from kbkit.benchmarks.evidence import Matcher, folded
-from kbkit.benchmarks.stark.conditions import Condition, Conditions
-from kbkit.benchmarks.stark.phrases import Mentions, Phrase, avoided, telling_phrases
-from kbkit.benchmarks.stark.textual import Property
+from kbkit.benchmarks.requirements.conditions import Condition, Conditions
+from kbkit.benchmarks.requirements.phrases import Mentions, Phrase, avoided, telling_phrases
+from kbkit.benchmarks.requirements.textual import Property
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Role, quote
 

@@ -11,24 +11,18 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from kbkit.answers import english, syntax
-from kbkit.answers.english import YEARS
+from kbkit import english
+from kbkit.answers import syntax
+from kbkit.english.attributes import attribute_words
+from kbkit.english.words import YEARS
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, quote
 
-_UNITS = {
-    "m": "m", "km": "km", "cm": "cm", "mm": "mm", "ft": "ft", "km2": "km²", "m2": "m²", "kg": "kg", "g": "g",
-    "lb": "lb",
-    "minutes": "minutes", "seconds": "seconds", "hours": "hours", "days": "days", "years": "years",
-    "usd": "US dollars", "eur": "euros", "gbp": "pounds", "percent": "percent",
-}  # fmt: skip
-_LONG = {"max": "maximum", "min": "minimum", "avg": "average", "gross": "gross revenue"}
 # Numbers that identify nodes or place them on a map say nothing that a person would ask for.
 _IDENTIFIERS = re.compile(
     r"(?:.*_)?(?:id|ids|idx|index|key|code|number|no|rank|iri|uri|url|isbn|issn|doi|zip|latitude|longitude|lat|lon)"
 )
 _NUMERIC = re.compile(r"(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DOUBLE|FLOAT|DECIMAL.*)")
-_NUMBER_OF = frozenset(("num", "number", "count", "n"))  # num_votes: at least 5 votes
 _RANKS = (1.0, 1.5, 2.0, 3.0)
 """Ranks at which a threshold is tried, relative to the wanted number of answers."""
 _MAX_VALUES, _MAX_LENGTH = 50, 30
@@ -164,7 +158,7 @@ def _between(attribute: Attribute, low: float, high: float, *, are_years: bool) 
     bounds += [("<=", high)] if math.isfinite(high) else []
     tests = [f"{name} {op} {_literal(bound)}" for op, bound in bounds]
     first, last = (_number(bound, is_year=True) if math.isfinite(bound) else "" for bound in (low, high))
-    noun, unit = _noun(attribute)
+    noun, unit = _noun_and_unit(attribute)
     if are_years:
         either = f"{first} or {last}" if high == low + 1 else ""
         when = either or (
@@ -192,7 +186,7 @@ def _between(attribute: Attribute, low: float, high: float, *, are_years: bool) 
 
 
 def _equal(attribute: Attribute, value: str) -> Condition:
-    noun, _ = _noun(attribute)
+    noun, _ = _noun_and_unit(attribute)
     test, text = str(syntax.Condition(attribute.name, "=", (value,))), english.quoted(value)
     return Condition(
         attribute.name,
@@ -202,11 +196,7 @@ def _equal(attribute: Attribute, value: str) -> Condition:
     )
 
 
-def _noun(attribute: Attribute) -> tuple[str, str]:
-    """Return an attribute as a noun, and its unit: ``max_depth_m`` is (maximum depth, m)."""
-    words = (attribute.label or attribute.name).replace("_", " ").split()
-    if len(words) > 1 and words[0].casefold() in _NUMBER_OF:
-        return " ".join(words[1:]).removeprefix("of "), ""
-    unit = _UNITS.get(words[-1].casefold(), "") if len(words) > 1 else ""
-    named = words[:-1] if unit else words
-    return " ".join(_LONG.get(word.casefold(), word) for word in named), unit
+def _noun_and_unit(attribute: Attribute) -> tuple[str, str]:
+    """Return an attribute as a noun, and its unit; of an attribute that counts, what it counts."""
+    words = attribute_words(attribute)
+    return words.counts or words.noun, words.unit.symbol if words.unit else ""

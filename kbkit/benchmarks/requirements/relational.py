@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from kbkit.answers import syntax
 from kbkit.answers import templates as catalogue
-from kbkit.answers.noun_phrases import NounPhrase, given, noun_phrase
 from kbkit.answers.parse import parse
 from kbkit.answers.sample import slot_columns
 from kbkit.answers.templates import Template
+from kbkit.answers.wording import noun_phrase
 from kbkit.benchmarks.documents import types_with_text
 from kbkit.benchmarks.pipeline import Row, Stage
+from kbkit.english.noun_phrases import NounPhrase, given
 from kbkit.errors import Command, KbError, Option
 from kbkit.kb import KnowledgeBase
 

@@ -16,9 +16,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from kbkit.answers.english import PREPOSITIONS, is_common, is_nominal, is_verbal
 from kbkit.benchmarks.documents import Document, Span
 from kbkit.benchmarks.evidence import Matcher, contains, leaks
+from kbkit.english.words import PREPOSITIONS, is_common, is_nominal, is_verbal
 from kbkit.schema import Role
 from kbkit.stores.text_query import STOP_WORDS
 

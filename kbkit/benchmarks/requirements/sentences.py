@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -11,13 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kbkit.answers import articles, english
-from kbkit.answers.noun_phrases import NounPhrase
-from kbkit.benchmarks.stark.textual import Property
+from kbkit import english
+from kbkit.benchmarks.requirements.textual import Property
+from kbkit.english.noun_phrases import NounPhrase
 
 _VERBS = (("mentions", "mention"), ("contains the phrase", "contain the phrase"), ("has the words", "have the words"))
-_WORKS = frozenset(("paper", "article", "book", "movie", "film", "publication", "song", "album", "document"))
-"""Types whose nodes have titles, which are quoted."""
 _WITH, _COUNT = "with ", "with at "
 _ONE = 0.5
 """Probability that a query with one answer asks in the singular."""
@@ -53,21 +51,6 @@ class Requirements:
     whose_one: tuple[str, ...] = ()
     whose: tuple[str, ...] = ()
     modifiers: tuple[str, ...] = ()
-
-
-def text_noun(node_type: str, fields: Sequence[str]) -> str:
-    """Return what to call the texts of a type: the name of its field or of its two fields, or *text*."""
-    names = [english.spoken(field) for field in fields]
-    if names == ["name"]:
-        return "title" if node_type in _WORKS else "name"
-    return " or ".join(names) if 1 <= len(names) <= 2 else "text"
-
-
-def entity_name(name: str, node_type: str, article: str) -> str:
-    """Return a name as sentences have it: titles, and names without a capital, in quotes; others with their article."""
-    if node_type in _WORKS or name[:1].islower() or name[:1].isdigit():
-        return english.quoted(name)
-    return articles.named(name, node_type, article)
 
 
 def requirements(properties: Iterable[Property], noun: str, rng: np.random.Generator) -> Requirements:

@@ -1,11 +1,15 @@
-"""Names of places and organisations with their definite article: the Red Sea, the United States, the African Union."""
+"""Names within sentences: places and organisations with their article (the Red Sea), titles in quotes."""
 
 from __future__ import annotations
 
 import re
 
+from kbkit.english.types import THING, TITLED_WITH_SENTENCES, WORKS, type_noun
+from kbkit.english.words import is_person, quoted
+
 _ALWAYS = {"currency", "ocean", "river", "sea", "strait"}
 """Types all of whose names have the article. Lakes have none, mountains rarely."""
+_NUMBER = re.compile(r"[\d.,]*\d")
 _PLACES = {"area", "continent", "country", "county", "island", "lake", "location", "place", "region", "state"}
 _BODIES = {"agency", "association", "company", "institution", "organisation", "organization", "party", "university"}
 _ARTICLE = re.compile(r"(?:the|al|el|la|le|les|los) ", re.IGNORECASE)
@@ -40,7 +44,7 @@ def named(name: str, node_type: str, article: str = "") -> str:
     ``article`` is the one that the schema gives for the type. Only names of places and organisations are changed;
     titles, people and terms are not.
     """
-    kind = node_type.replace("_", " ").casefold()
+    kind = type_noun(node_type).casefold()
     if _ARTICLE.match(name):
         return name
     if kind == "currency" and " " not in name:
@@ -53,3 +57,28 @@ def named(name: str, node_type: str, article: str = "") -> str:
     wanted = wanted or (place and bool(_ENDS.fullmatch(name))) or (kind == "mountain" and bool(_PEAKS.fullmatch(name)))
     wanted = wanted or (body and bool(_BODY.fullmatch(name) or _BEFORE_OF.fullmatch(name)))
     return f"the {name}" if wanted else name
+
+
+def written_name(name: str, node_type: str, article: str = "") -> str:
+    """Return a name as a written sentence has it: titles, and names without a capital, in quotes.
+
+    Others have their article; ``article`` is the one that the schema gives for the type. Numbers are as they are.
+    """
+    if _NUMBER.fullmatch(name):
+        return name
+    if type_noun(node_type) in WORKS or name[:1].islower() or name[:1].isdigit():
+        return quoted(name)
+    return named(name, node_type, article)
+
+
+def spoken_name(name: str, node_type: str, article: str = "") -> str:
+    """Return a name as a spoken sentence has it: with its article, and only titles that read like sentences quoted.
+
+    Names of nodes without a type are those of places, people or works alike.
+    """
+    noun = type_noun(node_type)
+    head = noun.rpartition(" ")[2]
+    said = named(name, "place" if head == THING else head, article)
+    if said != name or is_person(noun):
+        return said
+    return f'"{name}"' if head in TITLED_WITH_SENTENCES and " " in name and '"' not in name else name

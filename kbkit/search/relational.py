@@ -1,27 +1,26 @@
-"""The search mode ``relational``: hybrid search, with the answers of a trusted reading of the query first."""
+"""The search modes ``relational`` and ``auto``: the answers of a trusted reading of the query first."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from kbkit.answers.session import Session
 from kbkit.questions.reader import Read, Reader
 from kbkit.search.hits import positions
+from kbkit.search.hybrid import Queries, Search, pairs
 from kbkit.search.names import names_first
 from kbkit.search.ranking import EMPTY, QueryResult, Ranking
 from kbkit.search.retrievers import QueryBatch
-from kbkit.search.run import Search
 from kbkit.search.settings import Settings
+from kbkit.stores import Stores
 from kbkit.stores.arrays import Within, is_within
 from kbkit.stores.text_query import TextQuery
 
-WEIGHTS = {"bm25": 1.5, "dense": 1.0}
-"""Weights with which scores are fused, unless the user chooses others: by hit@1 and MRR better than ranks on all our
-evaluations.
-"""
 MIN_CONFIDENCE, MIN_CONFIDENCE_IN_DOUBT = 0.5, 0.85
 """Confidence from which the answers of a reading rank first; the second if its names may be common words, or if a text
 has all words of the query, which may be a list of words.
@@ -40,9 +39,6 @@ class RelationalSearch(Search):
     def rank(self, batch: QueryBatch, settings: Settings) -> list[QueryResult]:
         """Return the hybrid rankings, with answers first."""
         hybrid = replace(settings, mode="hybrid")
-        unchosen = Settings(settings.mode)
-        if (settings.fusion, settings.weights) == (unchosen.fusion, unchosen.weights):
-            hybrid = replace(hybrid, fusion="minmax", weights=WEIGHTS)
         results = super().rank(batch, hybrid)
         return [self._answers_first(batch.one(at), hybrid, result) for at, result in enumerate(results)]
 
@@ -100,6 +96,22 @@ class AutomaticSearch(RelationalSearch):
         if trusted(self, query.text) is None:
             return Search.explained(self, query, result, frame)
         return super().explained(query, result, frame)
+
+
+def ask_many(
+    stores: Stores, questions: Queries, k: int = 20, progress: Callable[[int, int], None] | None = None
+) -> pl.DataFrame:
+    """Rank answers to many questions; see :meth:`kbkit.kb.KnowledgeBase.ask_many`."""
+    search = RelationalSearch.of(Session.of(stores), "relational", k, None, None, None, {"quotes": False})
+    ranked = search.many(questions, progress)
+    found = []
+    for name, text in zip(*pairs(questions), strict=True):
+        if text in search.read:
+            expression, ids = search.read[text]
+            found.append(pl.DataFrame({"query": name, "id": ids, "expression": expression}))
+    schema = {"query": pl.String, "id": pl.Int32, "expression": pl.String}
+    known = pl.concat([pl.DataFrame(schema=schema), *(frame.cast(schema) for frame in found)])  # type: ignore[arg-type]
+    return ranked.join(known, on=["query", "id"], how="left", maintain_order="left")
 
 
 def trusted(search: Search, text: str) -> Read | None:

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from kbkit.benchmarks.documents import Document
 from kbkit.benchmarks.evidence import Matcher, leaks
 from kbkit.benchmarks.pipeline import Item
-from kbkit.benchmarks.stark.fuse import Wording, checked, words_of
-from kbkit.benchmarks.stark.relational import Grounding
-from kbkit.benchmarks.stark.textual import Property, Requirement, for_model
+from kbkit.benchmarks.requirements.fuse import Wording, checked, words_of
+from kbkit.benchmarks.requirements.relational import Grounding
+from kbkit.benchmarks.requirements.textual import Property, Requirement, for_model
 from kbkit.llm.calls import Calls
 from kbkit.schema import Role
 

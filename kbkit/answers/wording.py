@@ -1,0 +1,100 @@
+"""Word an answer expression as an English noun phrase: *movies that were directed by Ang Lee and are rated R*."""
+
+from __future__ import annotations
+
+from kbkit.answers.algebra import AllNodes, Difference, Hop, Intersection, Lookup, Move, Operator, Plan, Union
+from kbkit.answers.syntax import Name, Slot
+from kbkit.english.noun_phrases import Clause, NounPhrase, either
+from kbkit.english.relations import Link
+from kbkit.english.types import type_noun
+from kbkit.english.words import with_article
+from kbkit.schema import Schema
+
+
+def noun_phrase(plan: Plan, schema: Schema) -> NounPhrase | None:
+    """Return a plan's answers in words, with ``<slot>`` for each slot; None if the phrase would not read well.
+
+    Chains, intersections, and differences of one step or of the start itself can be worded; unions and closures cannot.
+    """
+    found = _Words(plan, schema).phrase(plan.root)
+    return found if found is not None and found.clauses else None
+
+
+class _Words:
+    def __init__(self, plan: Plan, schema: Schema) -> None:
+        self._sources = {parameter.name: parameter.source for parameter in plan.parameters}
+        self._schema = schema
+
+    def phrase(self, operator: Operator) -> NounPhrase | None:
+        if operator.type is None:
+            return None
+        noun = type_noun(operator.type)
+        if isinstance(operator, AllNodes):
+            return NounPhrase(noun)
+        if isinstance(operator, Hop):
+            found = self._clause(operator, is_negated=False)
+            return found and NounPhrase(noun, (found[0],), is_nested=found[1])
+        if isinstance(operator, Intersection):
+            parts = [self.phrase(part) for part in operator.parts]
+            known = [part for part in parts if part is not None]
+            if len(known) < len(parts):
+                return None
+            clauses = tuple(dict.fromkeys(clause for part in known for clause in part.clauses))
+            return NounPhrase(noun, clauses, any(p.is_other for p in known), any(p.is_nested for p in known))
+        return self._difference(operator) if isinstance(operator, Difference) else None
+
+    def _difference(self, operator: Difference) -> NounPhrase | None:
+        left = self.phrase(operator.left)
+        if left is None:
+            return None
+        starts = operator.right.parts if isinstance(operator.right, Union) else (operator.right,)
+        if all(isinstance(start, Lookup) for start in starts):
+            names = [self._name(start) for start in starts if isinstance(start, Lookup)]
+            is_named = all(name and any(name in clause.plural for clause in left.clauses) for name in names)
+            return NounPhrase(left.noun, left.clauses, True, left.is_nested) if is_named else None
+        found = self._clause(operator.right, is_negated=True) if isinstance(operator.right, Hop) else None
+        if found is None:
+            return None
+        return NounPhrase(left.noun, (*left.clauses, found[0]), left.is_other, left.is_nested or found[1])
+
+    def _clause(self, hop: Hop, *, is_negated: bool) -> tuple[Clause, bool] | None:
+        """Return the clause of a step and whether it contains another noun phrase with clauses."""
+        is_named, is_nested = isinstance(hop.source, Lookup), False
+        if isinstance(hop.source, Lookup):
+            thing = self._name(hop.source)
+        elif same := self._same(hop):
+            thing = same
+        else:
+            inner = self.phrase(hop.source)
+            if inner is None or inner.is_other or inner.is_nested:
+                return None
+            is_nested = bool(inner.clauses)
+            text = inner.text(is_plural=False, reduce=True)
+            thing = f"any {text}" if is_negated else with_article(text)
+        links = [self._link(move, hop) for move in hop.moves if not move.closure]
+        clauses = [link.clause(thing, is_named=is_named, is_negated=is_negated) for link in links if thing]
+        known = [clause for clause in clauses if clause is not None]
+        if len(known) < len(hop.moves) or len({c.is_subject for c in known}) > 1:
+            return None
+        return either(known, is_negated=is_negated), is_nested
+
+    def _same(self, hop: Hop) -> str:
+        """Return *the same country as <mountain>* for a step that leads back along the step before it, else ""."""
+        before = hop.source
+        if not isinstance(before, Hop) or not isinstance(before.source, Lookup) or before.type is None:
+            return ""
+        back = [Move(move.relation, not move.forward, move.closure) for move in before.moves]
+        name = self._name(before.source)
+        verbs = [self._link(move, hop).verb for move in hop.moves]
+        if any(verb is None or verb.singular.endswith(" of") for verb in verbs):  # hypernyms of the same word as X
+            return ""
+        return f"the same {type_noun(before.type)} as {name}" if name and list(hop.moves) == back else ""
+
+    def _link(self, move: Move, hop: Hop) -> Link:
+        assert hop.type is not None
+        return Link(self._schema.relation(move.relation), hop.type, hop.source.type, of_head=not move.forward)
+
+    def _name(self, lookup: Lookup) -> str:
+        """Return what a lookup names: ``<slot>`` or a name; "" for a key."""
+        source = self._sources[lookup.parameter]
+        return f"<{source.name}>" if isinstance(source, Slot) else source.text if isinstance(source, Name) else ""

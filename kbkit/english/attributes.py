@@ -1,0 +1,67 @@
+"""Attributes in words: a noun, the unit of its numbers, and whether it counts things."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from kbkit.english.words import spoken
+from kbkit.schema import Attribute
+
+
+class Unit(NamedTuple):
+    """A unit of measurement: as written after a number (``km²``), and in words (``square kilometres``)."""
+
+    symbol: str
+    words: str
+
+
+UNITS = {
+    "km": Unit("km", "kilometres"), "m": Unit("m", "metres"), "cm": Unit("cm", "centimetres"),
+    "mm": Unit("mm", "millimetres"), "mi": Unit("mi", "miles"), "ft": Unit("ft", "feet"),
+    "km2": Unit("km²", "square kilometres"), "km3": Unit("km³", "cubic kilometres"),
+    "m2": Unit("m²", "square metres"), "m3": Unit("m³", "cubic metres"), "mi2": Unit("mi²", "square miles"),
+    "ha": Unit("ha", "hectares"), "kg": Unit("kg", "kilograms"), "g": Unit("g", "grams"), "t": Unit("t", "tonnes"),
+    "lb": Unit("lb", "pounds"), "s": Unit("s", "seconds"), "c": Unit("°C", "degrees Celsius"),
+    "mw": Unit("MW", "megawatts"), "kw": Unit("kW", "kilowatts"), "kmh": Unit("km/h", "kilometres per hour"),
+    "seconds": Unit("seconds", "seconds"), "minutes": Unit("minutes", "minutes"), "hours": Unit("hours", "hours"),
+    "days": Unit("days", "days"), "years": Unit("years", "years"), "usd": Unit("US dollars", "US dollars"),
+    "eur": Unit("euros", "euros"), "gbp": Unit("pounds", "pounds"), "percent": Unit("percent", "percent"),
+}  # fmt: skip
+"""Units by the last word of an attribute's name."""
+EXPANDED = {"max": "maximum", "min": "minimum", "avg": "average"}
+"""Abbreviations in names of attributes."""
+_WHOLE = {"gross": "gross revenue"}
+_ACRONYMS = frozenset(("doi", "eu", "gdp", "id", "imdb", "isbn", "uk", "un", "url", "us"))
+_NUMBER_OF = frozenset(("num", "number", "count", "n"))
+
+
+class AttributeWords(NamedTuple):
+    """An attribute in words: ``noun``, ``unit`` (None: none), and what it ``counts`` (``votes``; "" if nothing)."""
+
+    noun: str
+    unit: Unit | None = None
+    counts: str = ""
+
+
+def attribute_words(attribute: Attribute) -> AttributeWords:
+    """Return an attribute in words: ``max_depth_m`` is the maximum depth in metres, ``num_votes`` counts votes."""
+    return words_of_name(attribute.label or attribute.name)
+
+
+@lru_cache(10_000)
+def words_of_name(name: str) -> AttributeWords:
+    """Return the name or label of an attribute in words."""
+    words = spoken(name).split(" ")
+    if len(words) > 1 and words[0].casefold() in _NUMBER_OF:
+        counts = _expanded(words[2:] if words[1] == "of" and len(words) > 2 else words[1:])
+        return AttributeWords(f"number of {counts}", None, counts)
+    is_letter = len(words[-1]) == 1 and "_" not in name  # vitamin C
+    unit = UNITS.get(words[-1].casefold()) if len(words) > 1 and not is_letter else None
+    return AttributeWords(_expanded(words[:-1] if unit else words), unit)
+
+
+def _expanded(words: Sequence[str]) -> str:
+    text = " ".join(word.upper() if word in _ACRONYMS else EXPANDED.get(word.casefold(), word) for word in words)
+    return _WHOLE.get(text, text)

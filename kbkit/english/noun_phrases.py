@@ -1,0 +1,99 @@
+"""Noun phrases with clauses: *movies that were directed by Ang Lee and are rated R*."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from kbkit.english.words import is_person, listed, plural
+
+_SLOT = re.compile("<([^<>]+)>")
+
+
+@dataclass(frozen=True)
+class Clause:
+    """What a noun phrase says of its noun, for one thing and for several.
+
+    ``reduced`` is a form without *that* (``directed by Ang Lee``), or "". ``is_subject``: the noun is the subject of
+    the clause; otherwise its object (``that Ang Lee acted in``).
+    """
+
+    singular: str
+    plural: str
+    reduced: str = ""
+    is_subject: bool = True
+
+
+@dataclass(frozen=True)
+class NounPhrase:
+    """A noun with clauses. ``is_other``: the nodes that the phrase names are not meant.
+
+    ``is_nested``: a clause contains a phrase with clauses of its own. ``is_plural_only``: the noun is a plural already.
+    """
+
+    noun: str
+    clauses: tuple[Clause, ...] = ()
+    is_other: bool = False
+    is_nested: bool = False
+    is_plural_only: bool = False
+
+    def text(
+        self, *, is_plural: bool, reduce: bool = False, modifiers: Sequence[str] = (), whose: Sequence[str] = ()
+    ) -> str:
+        """Return the phrase; with ``reduce`` clauses without *that* where they have such a form.
+
+        ``modifiers`` follow the noun (``from 1990 or later``), ``whose`` clauses end the phrase.
+        """
+        reduce = reduce and not modifiers and not whose  # these would seem to belong to the last name
+        short = [clause.reduced for clause in self.clauses if reduce and clause.reduced]
+        full = [clause for clause in self.clauses if not (reduce and clause.reduced)]
+        who = "who" if is_person(self.noun) else "that"
+        texts = [clause.plural if is_plural else clause.singular for clause in full]
+        if all(clause.is_subject for clause in full) and not whose and texts:
+            parts = [f"{who} {' and '.join(texts)}"]
+        else:
+            pronouns = [who if clause.is_subject else "that" for clause in full]
+            parts = [f"{pronoun} {text}" for pronoun, text in zip(pronouns, texts, strict=True)]
+        parts += [f"whose {clause}" for clause in whose]
+        noun = [self.head(is_plural=is_plural), *modifiers, " and ".join(short)]
+        return " ".join(filter(None, (*noun, listed(parts))))
+
+    def filled(self, names: Mapping[str, str]) -> NounPhrase:
+        """Return the phrase with names in place of ``<slot>``."""
+
+        def fill(text: str) -> str:
+            return _SLOT.sub(lambda found: names.get(found[1], found[0]), text)
+
+        clauses = (Clause(fill(c.singular), fill(c.plural), fill(c.reduced), c.is_subject) for c in self.clauses)
+        return replace(self, clauses=tuple(clauses))
+
+    def head(self, *, is_plural: bool) -> str:
+        """Return the noun alone: *other movies*."""
+        noun = plural(self.noun) if is_plural and not self.is_plural_only else self.noun
+        return f"{'other ' * self.is_other}{noun}"
+
+    def predicate(self, *, is_plural: bool) -> str:
+        """Return the clauses as one predicate, *flow into the Black Sea and are long*; "" if the noun is no subject."""
+        if not self.clauses or not all(clause.is_subject for clause in self.clauses):
+            return ""
+        return " and ".join(clause.plural if is_plural else clause.singular for clause in self.clauses)
+
+
+def given(text: str, *, is_other: bool) -> NounPhrase:
+    """Return the phrase that a template gives: a plural noun and its predicate, ``drugs: target <gene>``."""
+    noun, _, predicate = text.partition(": ")
+    return NounPhrase(noun, (Clause(predicate, predicate),), is_other, is_nested=True, is_plural_only=True)
+
+
+def either(clauses: Sequence[Clause], *, is_negated: bool = False) -> Clause:
+    """Return clauses joined by *or*, or by *and* if they are negated; all have the noun as subject, or none."""
+    if len(clauses) == 1:
+        return clauses[0]
+    word = " and " if is_negated else " or "
+    return Clause(
+        word.join(clause.singular for clause in clauses),
+        word.join(clause.plural for clause in clauses),
+        word.join(clause.reduced for clause in clauses) if all(clause.reduced for clause in clauses) else "",
+        clauses[0].is_subject,
+    )
