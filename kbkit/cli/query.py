@@ -198,7 +198,7 @@ def shell(
     """
     from kbkit.display.render import check, check_output
     from kbkit.executor import languages
-    from kbkit.executor.executor import Executor, Settings
+    from kbkit.executor.executor import Executor, PromptSettings
     from kbkit.shell.display import Display
     from kbkit.shell.runner import Runner
     from kbkit.stores import sparql_formats
@@ -211,7 +211,7 @@ def shell(
     elif format is not None or output is not None:
         check(format, output, sparql_formats.NAMES)
     interactive = not text and sys.stdin.isatty()
-    settings = Settings(mode=language, format=rdf.name if rdf and format else format, output=output)
+    settings = PromptSettings(mode=language, format=rdf.name if rdf and format else format, output=output)
     executor = Executor.open(kb, settings)
     display = Display(settings, pages=interactive and sys.stdout.isatty(), quiet=context.obj.quiet)
     runner = Runner(executor, display, debug=context.obj.debug)
