@@ -32,7 +32,7 @@ from kbkit.ingestion.generation import (
 )
 from kbkit.ingestion.recipe import Identity, Recipe
 from kbkit.ingestion.source_errors import explained
-from kbkit.ingestion.staging import Report, stage
+from kbkit.ingestion.staging import StagingReport, stage
 from kbkit.readers import converter
 from kbkit.schema import Schema, literal, quote
 from kbkit.stores import embedders as embed
@@ -242,7 +242,7 @@ def _load(
     options: Mapping[str, str],
     converted: Converted | None,
     step: Callable[[], None],
-) -> tuple[Recipe, Report]:
+) -> tuple[Recipe, StagingReport]:
     """Run the recipe's SQL and stage its tables; return the recipe with the symmetric relations that the SQL found.
 
     ``step`` is called after the SQL and after each kind of row.

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from kbkit.ingestion.inference import names
 from kbkit.ingestion.inference.keys import reference
-from kbkit.ingestion.inference.links import Link
-from kbkit.ingestion.inference.profile import Column, Table
+from kbkit.ingestion.inference.links import TableLink
+from kbkit.ingestion.inference.profile import ProfiledColumn, ProfiledTable
 from kbkit.stores.sql_names import identifier
 
 if TYPE_CHECKING:
@@ -32,16 +32,16 @@ _DIRECTIONS = {"directed", "undirected", "mutual"}
 
 
 @dataclass
-class Edges:
+class EdgeTable:
     """A table whose rows are edges, except those ``incomplete`` ones that lack an end, which are left out.
 
     ``by`` is the column with the relation, if there is one.
     """
 
-    table: Table
+    table: ProfiledTable
     relation: str
-    head: Link
-    tail: Link
+    head: TableLink
+    tail: TableLink
     values: list[str]
     by: str = ""
     symmetric: bool = False
@@ -57,9 +57,9 @@ class _Candidate:
     """
 
     con: duckdb.DuckDBPyConnection
-    table: Table
-    head: Link
-    tail: Link
+    table: ProfiledTable
+    head: TableLink
+    tail: TableLink
     ids: Sequence[str]
     values: Sequence[str]
     texts: Collection[str]
@@ -77,12 +77,12 @@ class _Candidate:
 
 def edges_of(
     con: duckdb.DuckDBPyConnection,
-    table: Table,
-    links: Sequence[Link],
+    table: ProfiledTable,
+    links: Sequence[TableLink],
     key: Sequence[str],
     texts: Collection[str],
     types: Mapping[str, str],
-) -> Edges | None:
+) -> EdgeTable | None:
     """Return the edges of a table with two links and no content of its own, or of a list of edges."""
     ends = _ends(table, links)
     if ends is None:
@@ -95,7 +95,7 @@ def edges_of(
     if any(reason(candidate) for reason in NODES_INSTEAD):
         return None
     by = _relation_column(candidate)
-    return Edges(
+    return EdgeTable(
         table,
         _relation_name(candidate, types),
         head,
@@ -110,10 +110,10 @@ def edges_of(
 # -- ends -------------------------------------------------------------------------------------------------------------
 
 
-def _ends(table: Table, links: Sequence[Link]) -> tuple[Link, Link] | None:
+def _ends(table: ProfiledTable, links: Sequence[TableLink]) -> tuple[TableLink, TableLink] | None:
     """Return the links to head and tail: the two of the table, or two columns named as the ends of an edge."""
     if not links and (columns := _columns_of_ends(table)):
-        links = [Link((column,), "", (), loose="node") for column in columns]
+        links = [TableLink((column,), "", (), loose="node") for column in columns]
     if len(links) != 2 or any(link.lists or link.target == table.name for link in links):
         return None
     first, second = links
@@ -121,7 +121,7 @@ def _ends(table: Table, links: Sequence[Link]) -> tuple[Link, Link] | None:
     return (second, first) if turned else (first, second)
 
 
-def _columns_of_ends(table: Table) -> tuple[str, str] | None:
+def _columns_of_ends(table: ProfiledTable) -> tuple[str, str] | None:
     """Return the columns named as head and tail (``source``), or else as their identifiers (``source_id``)."""
     plain = {names.plain(name): name for name in table.columns}
     ids = {subject: name for name in table.columns if names.is_id(name) and (subject := names.subject(name)[0])}
@@ -178,7 +178,7 @@ NODES_INSTEAD: tuple[Callable[[_Candidate], bool], ...] = (
 """Reasons why the rows of a table with two ends are nodes."""
 
 
-def _is_name(column: Column) -> bool:
+def _is_name(column: ProfiledColumn) -> bool:
     return names.plain(column.name) in names.NAMES and column.look == "text"
 
 
@@ -202,7 +202,7 @@ def _first_named(columns: Sequence[str], accepted: Collection[str]) -> str:
     return next((name for name in columns if names.plain(name) in accepted), "")
 
 
-def _are_directions(candidate: _Candidate, column: Column) -> bool:
+def _are_directions(candidate: _Candidate, column: ProfiledColumn) -> bool:
     """Whether a column says which edges are directed, as in exports of Gephi, and not which relation they have."""
     if column.distinct > 2:
         return False

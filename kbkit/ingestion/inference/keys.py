@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from kbkit.ingestion.inference import names
-from kbkit.ingestion.inference.profile import Column, Table
+from kbkit.ingestion.inference.profile import ProfiledColumn, ProfiledTable
 from kbkit.stores.sql_names import identifier
 
 if TYPE_CHECKING:
@@ -22,10 +22,10 @@ _UNSURE = range(1, 5)
 
 def best_key(
     con: Connection,
-    table: Table,
-    tables: Sequence[Table],
-    is_told: Callable[[Column], bool],
-    refers: Callable[[Column], bool],
+    table: ProfiledTable,
+    tables: Sequence[ProfiledTable],
+    is_told: Callable[[ProfiledColumn], bool],
+    refers: Callable[[ProfiledColumn], bool],
     *,
     sure: bool,
 ) -> tuple[str, ...]:
@@ -44,7 +44,7 @@ def best_key(
     if not sure and first in named_after_others and is_unique(con, table, [first]):
         return ()  # its rows say more about those of the other table
 
-    def rank_of(position: int, column: Column) -> int | None:
+    def rank_of(position: int, column: ProfiledColumn) -> int | None:
         rank = _key_rank(column, table, position)
         if rank is None or (sure and rank) or column.name in named_after_others or is_told(column):
             return None
@@ -58,7 +58,7 @@ def best_key(
     return next(((name,) for _, name in ranked if is_unique(con, table, [name])), ())
 
 
-def _key_rank(column: Column, table: Table, position: int) -> int | None:
+def _key_rank(column: ProfiledColumn, table: ProfiledTable, position: int) -> int | None:
     """Return how likely a column is a key by its name, place and look (0: most likely; None: it is none)."""
     if column.look not in KEY_LOOKS:
         return None
@@ -73,7 +73,7 @@ def _key_rank(column: Column, table: Table, position: int) -> int | None:
     return None
 
 
-def is_unique(con: Connection, table: Table, columns: Sequence[str]) -> bool:
+def is_unique(con: Connection, table: ProfiledTable, columns: Sequence[str]) -> bool:
     """Whether no two rows have the same values in the columns, all of which have a value in every row."""
     values = ", ".join(table.columns[name].value for name in columns)
     if any(table.columns[name].count < table.rows for name in columns) or not table.rows:
@@ -84,7 +84,7 @@ def is_unique(con: Connection, table: Table, columns: Sequence[str]) -> bool:
     return bool(count == table.rows)
 
 
-def pair_with_link(con: Connection, table: Table, linked: set[str]) -> tuple[str, ...]:
+def pair_with_link(con: Connection, table: ProfiledTable, linked: set[str]) -> tuple[str, ...]:
     """Return two columns that identify the rows together: one links to another table, which alone does not."""
     if any(is_unique(con, table, [name]) for name in linked):
         return ()
@@ -94,7 +94,7 @@ def pair_with_link(con: Connection, table: Table, linked: set[str]) -> tuple[str
     return next((pair for pair in pairs if is_unique(con, table, pair)), ())
 
 
-def shared_pair(con: Connection, table: Table, tables: Sequence[Table]) -> tuple[str, ...]:
+def shared_pair(con: Connection, table: ProfiledTable, tables: Sequence[ProfiledTable]) -> tuple[str, ...]:
     """Return two columns that identify the rows together, if another table has columns of the same names."""
     full = [c.name for c in table.columns.values() if c.count == table.rows and _may_identify(c)]
     others = [set(other.columns) for other in tables if other is not table and len(other.columns) > 2]
@@ -102,7 +102,7 @@ def shared_pair(con: Connection, table: Table, tables: Sequence[Table]) -> tuple
     return next((p for p in pairs if any(set(p) < other for other in others) and is_unique(con, table, p)), ())
 
 
-def _may_identify(column: Column) -> bool:
+def _may_identify(column: ProfiledColumn) -> bool:
     """Whether a column can be a part of a key: a text, a date, or a number that counts or identifies something."""
     numbers = names.is_id(column.name) or names.words(column.name)[-1:] in _NUMBERS
     return column.look in ("text", "date", "address") or (column.look == "integer" and numbers)
@@ -111,7 +111,7 @@ def _may_identify(column: Column) -> bool:
 _NUMBERS = {(word,) for word in ("year", "number", "no", "nr", "line", "position", "rank", "season", "week", "round")}
 
 
-def referable_columns(con: Connection, table: Table, key: Sequence[str]) -> list[str]:
+def referable_columns(con: Connection, table: ProfiledTable, key: Sequence[str]) -> list[str]:
     """Return the columns by which other tables can refer to the rows: the key, and other texts without repetition."""
     result = list(key) if len(key) == 1 else []
     for column in table.columns.values():
@@ -122,7 +122,7 @@ def referable_columns(con: Connection, table: Table, key: Sequence[str]) -> list
     return result
 
 
-def reference(table: Table, columns: Sequence[str]) -> str:
+def reference(table: ProfiledTable, columns: Sequence[str]) -> str:
     """Return the SQL expression of a key or of a value that refers to one: a text (of a list, one row each)."""
     parts = []
     for name in columns:

@@ -18,7 +18,7 @@ from kbkit.ingestion.inference.keys import (
     reference,
     shared_pair,
 )
-from kbkit.ingestion.inference.profile import Column, Table
+from kbkit.ingestion.inference.profile import ProfiledColumn, ProfiledTable
 from kbkit.stores.sql_names import identifier
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _PREVIEW = 2000
 
 
 @dataclass(frozen=True)
-class Link:
+class TableLink:
     """Columns of a table that refer to rows of another one (``target``) by its columns ``by``.
 
     Without ``target``, no table has the rows: the values are nodes of the type ``loose``.
@@ -56,13 +56,13 @@ class Guesses:
     """The keys and links of all tables, and columns that may refer to several tables (``table.column``: tables)."""
 
     keys: Mapping[str, tuple[str, ...]]
-    links: Mapping[str, Sequence[Link]]
+    links: Mapping[str, Sequence[TableLink]]
     unclear: Mapping[str, Sequence[str]]
 
 
 def find(
     con: Connection,
-    tables: Sequence[Table],
+    tables: Sequence[ProfiledTable],
     keys: Mapping[str, tuple[str, ...]],
     links: Mapping[tuple[str, str], str],
 ) -> Guesses:
@@ -95,7 +95,7 @@ class _Finder:
     def __init__(
         self,
         con: Connection,
-        tables: Sequence[Table],
+        tables: Sequence[ProfiledTable],
         keys: Mapping[str, tuple[str, ...]],
         given: Mapping[tuple[str, str], str],
     ) -> None:
@@ -109,17 +109,17 @@ class _Finder:
         for name, table in self._tables.items():
             self._targets[name] = referable_columns(self._con, table, self._keys[name])
 
-    def is_told(self, table: Table, column: Column) -> bool:
+    def is_told(self, table: ProfiledTable, column: ProfiledColumn) -> bool:
         """Whether the user said that a column refers to a table."""
         return bool(self._given.get((table.name, column.name)))
 
-    def refers(self, table: Table, column: Column) -> bool:
+    def refers(self, table: ProfiledTable, column: ProfiledColumn) -> bool:
         """Whether all values of a column are keys of another table."""
         others = (other for other in self._tables.values() if other is not table)
         keys = ((other, self._keys[other.name]) for other in others)
         return any(len(key) == 1 and self._try(table, column, other, key[0], 1) is not None for other, key in keys)
 
-    def links(self, table: Table) -> list[Link]:
+    def links(self, table: ProfiledTable) -> list[TableLink]:
         """Return the links of a table, in the order of its columns."""
         found = list(self._declared(table)) + list(self._composite(table))
         known = {column for link in found for column in link.columns}
@@ -135,7 +135,7 @@ class _Finder:
         order = {name: position for position, name in enumerate(table.columns)}
         return sorted(found, key=lambda link: order[link.columns[0]])
 
-    def _declared(self, table: Table) -> Iterator[Link]:
+    def _declared(self, table: ProfiledTable) -> Iterator[TableLink]:
         for columns, target, named in table.declared_links:
             other = self._tables.get(target)
             by = named or self._keys.get(target, ())
@@ -144,9 +144,9 @@ class _Finder:
                 if any((table.name, column) in self._given for column in columns):
                     continue
                 missing, distinct = self._missing(table, columns, other, by)
-                yield Link(columns, target, by, missing=missing, distinct=distinct)
+                yield TableLink(columns, target, by, missing=missing, distinct=distinct)
 
-    def _composite(self, table: Table) -> Iterator[Link]:
+    def _composite(self, table: ProfiledTable) -> Iterator[TableLink]:
         """Yield links by several columns, which have the names of another table's key."""
         declared = {target for _, target, _ in table.declared_links}
         for other in self._tables.values():
@@ -154,16 +154,16 @@ class _Finder:
             if len(key) > 1 and other is not table and other.name not in declared and set(key) <= set(table.columns):
                 missing, distinct = self._missing(table, key, other, key)
                 if distinct and not missing:
-                    yield Link(key, other.name, key, distinct=distinct)
+                    yield TableLink(key, other.name, key, distinct=distinct)
 
-    def _link(self, table: Table, column: Column) -> Link | None:
+    def _link(self, table: ProfiledTable, column: ProfiledColumn) -> TableLink | None:
         """Return the link of a column to the table that fits best: by its name first, then by its values."""
         if (table.name, column.name) in self._given:
             return self._as_told(table, column, self._given[table.name, column.name])
         if column.look not in (*KEY_LOOKS, "list", "boolean") and not column.floats:
             return None
         own = self._keys[table.name] == (column.name,)
-        ranked: list[tuple[float, Link]] = []
+        ranked: list[tuple[float, TableLink]] = []
         for other in self._tables.values():
             evidence = self._evidence(table, column, other)
             for by in self._targets[other.name]:
@@ -181,7 +181,7 @@ class _Finder:
             return None
         return top[0]
 
-    def _as_told(self, table: Table, column: Column, target: str) -> Link | None:
+    def _as_told(self, table: ProfiledTable, column: ProfiledColumn, target: str) -> TableLink | None:
         if not target:
             return None
         other = self._tables[target]
@@ -190,9 +190,9 @@ class _Finder:
             for by in self._targets[target] or [*other.columns][:1]
         ]
         missing, distinct, by = min(counts)
-        return Link((column.name,), target, (by,), column.look == "list", missing, distinct)
+        return TableLink((column.name,), target, (by,), column.look == "list", missing, distinct)
 
-    def _evidence(self, table: Table, column: Column, other: Table) -> float:
+    def _evidence(self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable) -> float:
         """Return how clearly a column's name says that it refers to a table: see :func:`names.fit`; 1 an identifier."""
         key = self._keys[other.name]
         same = bool(key) and names.plain(key[0]) == names.plain(column.name) and not names.is_generic(column.name)
@@ -206,7 +206,9 @@ class _Finder:
         end = names.plain(column.name) in (*names.HEADS, *names.TAILS) and len(table.columns) > 1
         return names.fit(column.name, other.type) or 2 * end or int(names.is_id(column.name) or _is_role(column))
 
-    def _try(self, table: Table, column: Column, other: Table, by: str, evidence: float) -> Link | None:
+    def _try(
+        self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable, by: str, evidence: float
+    ) -> TableLink | None:
         """Return the link if enough values exist in the other table, and are no coincidence."""
         numeric = column.look == "integer" or column.floats
         if column.look == "list":
@@ -227,9 +229,9 @@ class _Finder:
             dense = other is not table and self._are_dense(table, column, other, by)
             if dense or self._counts(table, column):
                 return None  # ids of a table that is not here
-        return Link((column.name,), other.name, (by,), column.look == "list", missing, distinct)
+        return TableLink((column.name,), other.name, (by,), column.look == "list", missing, distinct)
 
-    def _loose(self, table: Table, link: Link) -> list[Link]:
+    def _loose(self, table: ProfiledTable, link: TableLink) -> list[TableLink]:
         """Return the link to rows that no table has: the other column of two, if it is named as the table, or one that
         is named as an identifier of something else.
         """
@@ -239,16 +241,16 @@ class _Finder:
             only = len(table.columns) == 2 and names.fit(column.name, table.type) == 3
             named = names.is_id(column.name) and not names.is_generic(column.name) and kind != table.type
             if only or (named and not is_unique(self._con, table, [column.name])):
-                return [Link((column.name,), "", (), loose=names.identifier(kind))]
+                return [TableLink((column.name,), "", (), loose=names.identifier(kind))]
         return []
 
-    def _counts(self, table: Table, column: Column) -> bool:
+    def _counts(self, table: ProfiledTable, column: ProfiledColumn) -> bool:
         """Whether the values of a column are all numbers from 0 or 1 to the highest."""
         query = f"SELECT min(n), max(n), count(DISTINCT n) FROM ({_numbers(table, column.name)})"
         [(low, high, distinct)] = self._con.execute(query).fetchall()
         return low in (0, 1) and high - low + 1 == distinct
 
-    def _are_dense(self, table: Table, column: Column, other: Table, by: str) -> bool:
+    def _are_dense(self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable, by: str) -> bool:
         """Whether the ids of another table are so dense that other numbers would be among them, too: most values of a
         column plus 1 are.
         """
@@ -258,7 +260,7 @@ class _Finder:
             LEFT JOIN (SELECT DISTINCT n FROM ({_numbers(other, by)})) AS ids ON ids.n = v.n + 1""").fetchall()
         return bool(dense)
 
-    def _siblings(self, table: Table, links: Sequence[Link]) -> list[Link]:
+    def _siblings(self, table: ProfiledTable, links: Sequence[TableLink]) -> list[TableLink]:
         """Return the links of columns most of whose values are in the table that a similar column refers to."""
         result = []
         known = {column for link in links for column in link.columns}
@@ -271,11 +273,11 @@ class _Finder:
                     continue
                 missing, distinct = self._missing(table, [column.name], other, link.by)
                 if distinct - missing >= 3 and missing <= distinct / 2:
-                    result.append(Link((column.name,), link.target, link.by, False, missing, distinct))
+                    result.append(TableLink((column.name,), link.target, link.by, False, missing, distinct))
                     known.add(column.name)
         return result
 
-    def _unnamed(self, table: Table) -> list[Link]:
+    def _unnamed(self, table: ProfiledTable) -> list[TableLink]:
         """Return the links of a table whose first two columns hold keys of the same table, whatever their names."""
         first = [c for c in table.columns.values() if c.look in KEY_LOOKS][:2]
         if len(first) < 2 or any(c.look == "prose" for c in table.columns.values()):
@@ -290,7 +292,12 @@ class _Finder:
         return []
 
     def _missing(
-        self, table: Table, columns: Sequence[str], other: Table, by: Sequence[str], limit: int | None = None
+        self,
+        table: ProfiledTable,
+        columns: Sequence[str],
+        other: ProfiledTable,
+        by: Sequence[str],
+        limit: int | None = None,
     ) -> tuple[int, int]:
         """Return how many different values of the columns the other table lacks, and how many there are."""
         source = identifier(table.name) if limit is None else f"(FROM {identifier(table.name)} LIMIT {limit})"
@@ -302,17 +309,17 @@ class _Finder:
         return missing, distinct
 
 
-def _numbers(table: Table, column: str) -> str:
+def _numbers(table: ProfiledTable, column: str) -> str:
     """Return the query for the values of a column, or the elements of its lists, as numbers (``n``)."""
     values = f"SELECT {reference(table, [column])} AS v FROM {identifier(table.name)}"
     return f"SELECT TRY_CAST(v AS BIGINT) AS n FROM ({values})"
 
 
-def _is_role(column: Column) -> bool:
+def _is_role(column: ProfiledColumn) -> bool:
     return " ".join(names.subject(column.name)) in names.ROLES
 
 
-def check(tables: Sequence[Table], table: str, columns: Sequence[str]) -> None:
+def check(tables: Sequence[ProfiledTable], table: str, columns: Sequence[str]) -> None:
     """Raise :class:`UnknownNameError` for an unknown table or column."""
     known = {one.name: one for one in tables}
     if table not in known:

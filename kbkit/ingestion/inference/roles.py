@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kbkit.ingestion.inference import names
-from kbkit.ingestion.inference.edges import Edges, edges_of
+from kbkit.ingestion.inference.edges import EdgeTable, edges_of
 from kbkit.ingestion.inference.keys import is_unique
-from kbkit.ingestion.inference.links import Guesses, Link
-from kbkit.ingestion.inference.profile import Column, Table
+from kbkit.ingestion.inference.links import Guesses, TableLink
+from kbkit.ingestion.inference.profile import ProfiledColumn, ProfiledTable
 
 if TYPE_CHECKING:
     import duckdb
@@ -19,7 +19,7 @@ _MOST_TYPES = 100
 
 
 @dataclass
-class Nodes:
+class NodeTable:
     """A table whose rows are nodes. Without ``key``, the number of the row is the key.
 
     ``named`` are the columns of the name, ``values`` the attributes, ``texts`` the prose, ``aliases`` lists of other
@@ -27,27 +27,27 @@ class Nodes:
     there is one.
     """
 
-    table: Table
+    table: ProfiledTable
     key: tuple[str, ...]
     named: tuple[str, ...] = ()
-    links: list[tuple[str, Link]] = field(default_factory=list)
+    links: list[tuple[str, TableLink]] = field(default_factory=list)
     values: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     aliases: list[str] = field(default_factory=list)
-    details: list[Detail] = field(default_factory=list)
+    details: list[DetailTable] = field(default_factory=list)
     by: str = ""
 
 
 @dataclass
-class Detail:
+class DetailTable:
     """A table with further values of the nodes that ``link`` refers to.
 
     ``single``: at most one row of each node; its ``columns`` become attributes and texts. Otherwise there is one
     column, with several values of each node. ``name`` is the attribute or text of a single column.
     """
 
-    table: Table
-    link: Link
+    table: ProfiledTable
+    link: TableLink
     columns: list[str]
     single: bool
     name: str
@@ -72,29 +72,29 @@ class Detail:
 
 
 @dataclass
-class Plan:
+class TablePlan:
     """What all tables become; ``unclear`` are columns that may refer to several tables."""
 
-    nodes: list[Nodes] = field(default_factory=list)
-    edges: list[Edges] = field(default_factory=list)
+    nodes: list[NodeTable] = field(default_factory=list)
+    edges: list[EdgeTable] = field(default_factory=list)
     unclear: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
-    def of(self, table: str) -> Nodes | None:
+    def of(self, table: str) -> NodeTable | None:
         """Return the nodes of a table."""
         return next((nodes for nodes in self.nodes if nodes.table.name == table), None)
 
 
 def plan(
     con: duckdb.DuckDBPyConnection,
-    tables: Sequence[Table],
+    tables: Sequence[ProfiledTable],
     guesses: Guesses,
     texts: Mapping[str, Collection[str]],
     keyed: Collection[str],
-) -> Plan:
+) -> TablePlan:
     """Decide what each table becomes. ``texts`` are columns of prose that the user named; the rows of the tables
     ``keyed``, whose keys or types the user named, are nodes.
     """
-    result = Plan(unclear=guesses.unclear)
+    result = TablePlan(unclear=guesses.unclear)
     referred = {link.target for table in tables for link in guesses.links[table.name] if link.target != table.name}
     types = {table.name: table.type for table in tables}
     rest = []
@@ -121,7 +121,7 @@ def plan(
     return result
 
 
-def _type_by_column(nodes: Nodes) -> None:
+def _type_by_column(nodes: NodeTable) -> None:
     """Take the types of the only table of nodes from its column of types, if it has one."""
     columns = nodes.table.columns
     for name in nodes.values:
@@ -136,10 +136,10 @@ def _type_by_column(nodes: Nodes) -> None:
 # -- nodes ------------------------------------------------------------------------------------------------------------
 
 
-def _nodes(table: Table, links: Sequence[Link], key: tuple[str, ...], texts: Collection[str]) -> Nodes:
+def _nodes(table: ProfiledTable, links: Sequence[TableLink], key: tuple[str, ...], texts: Collection[str]) -> NodeTable:
     columns = table.columns
     linked = {column for link in links for column in link.columns}
-    result = Nodes(table, key, _name_columns(table, key, linked, texts))
+    result = NodeTable(table, key, _name_columns(table, key, linked, texts))
     relations = names.unique([_relation(link) for link in links])
     result.links = list(zip(relations, links, strict=True))
     for name, column in columns.items():
@@ -154,7 +154,9 @@ def _nodes(table: Table, links: Sequence[Link], key: tuple[str, ...], texts: Col
     return result
 
 
-def _name_columns(table: Table, key: Sequence[str], linked: Collection[str], texts: Collection[str]) -> tuple[str, ...]:
+def _name_columns(
+    table: ProfiledTable, key: Sequence[str], linked: Collection[str], texts: Collection[str]
+) -> tuple[str, ...]:
     """Return the columns of the nodes' names by the first of :data:`NAME_RULES` that finds some.
 
     There are none if the key is the best one.
@@ -167,14 +169,14 @@ def _name_columns(table: Table, key: Sequence[str], linked: Collection[str], tex
     return next((columns for rule in NAME_RULES if (columns := rule(table, key, free)) is not None), ())
 
 
-def _first_and_last_name(_: Table, __: Sequence[str], free: Sequence[Column]) -> tuple[str, ...] | None:
+def _first_and_last_name(_: ProfiledTable, __: Sequence[str], free: Sequence[ProfiledColumn]) -> tuple[str, ...] | None:
     plain = {names.plain(column.name): column.name for column in free}
     return next(
         ((plain[first], plain[last]) for first, last in _PERSON_NAMES if first in plain and last in plain), None
     )
 
 
-def _called_name(table: Table, key: Sequence[str], free: Sequence[Column]) -> tuple[str, ...] | None:
+def _called_name(table: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledColumn]) -> tuple[str, ...] | None:
     """Return the column called ``name``, ``title`` and so on, or as the table itself."""
     plain = {names.plain(column.name): column.name for column in free}
     own = [c for c in free if c.look == "text" and names.is_own_name(c.name, table.type)]
@@ -185,14 +187,16 @@ def _called_name(table: Table, key: Sequence[str], free: Sequence[Column]) -> tu
     return () if tuple(key) == (column,) else (column,)
 
 
-def _first_without_header(table: Table, key: Sequence[str], free: Sequence[Column]) -> tuple[str, ...] | None:
+def _first_without_header(
+    table: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledColumn]
+) -> tuple[str, ...] | None:
     """Return the first text of a file without a line of names, where no name says anything."""
     if not table.spec.columns:
         return None
     return next(((column.name,) for column in free if column.name not in key), ())
 
 
-def _ending_in_name(table: Table, key: Sequence[str], free: Sequence[Column]) -> tuple[str, ...] | None:
+def _ending_in_name(table: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledColumn]) -> tuple[str, ...] | None:
     """Return a column that ends in ``name`` or ``title`` and has few repetitions."""
     for column in free:
         words = names.words(column.name)
@@ -202,7 +206,9 @@ def _ending_in_name(table: Table, key: Sequence[str], free: Sequence[Column]) ->
     return None
 
 
-def _distinct_after_key(table: Table, key: Sequence[str], free: Sequence[Column]) -> tuple[str, ...] | None:
+def _distinct_after_key(
+    table: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledColumn]
+) -> tuple[str, ...] | None:
     """Return the second column, after the key, if no two rows have the same text in it."""
     if tuple(key) != (next(iter(table.columns)),):
         return None
@@ -213,7 +219,7 @@ def _distinct_after_key(table: Table, key: Sequence[str], free: Sequence[Column]
     return None
 
 
-_NameRule = Callable[[Table, Sequence[str], Sequence[Column]], "tuple[str, ...] | None"]
+_NameRule = Callable[[ProfiledTable, Sequence[str], Sequence[ProfiledColumn]], "tuple[str, ...] | None"]
 NAME_RULES: tuple[_NameRule, ...] = (
     _first_and_last_name,
     _called_name,
@@ -234,7 +240,7 @@ _OTHER_NAMES = {(word,) for word in (
 """Words before ``name`` in columns that name something else than the row."""
 
 
-def _relation(link: Link) -> str:
+def _relation(link: TableLink) -> str:
     """Return the relation of a column: its name without ``id`` and the like."""
     if len(link.columns) > 1:
         return names.identifier("_".join(names.words(link.target)))
@@ -245,7 +251,7 @@ def _relation(link: Link) -> str:
     return names.identifier("_".join(parts)) if parts else names.identifier(link.columns[0])
 
 
-def _detail(con: duckdb.DuckDBPyConnection, table: Table, link: Link) -> Detail | None:
+def _detail(con: duckdb.DuckDBPyConnection, table: ProfiledTable, link: TableLink) -> DetailTable | None:
     """Return the values of other nodes that a table holds, or None if its rows are nodes of their own."""
     others = [name for name in table.columns if name not in link.columns]
     if link.missing:
@@ -256,4 +262,4 @@ def _detail(con: duckdb.DuckDBPyConnection, table: Table, link: Link) -> Detail 
     plain = names.plain(others[0])
     generic = plain in ("value", "text", "item") or (plain == "name" and not single)
     name = names.identifier("_".join(names.words(table.name))) if generic else others[0]
-    return Detail(table, link, others, single, name)
+    return DetailTable(table, link, others, single, name)
