@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.answers.algebra import (
-    Attribute,
+    AttributeMeasure,
     Condition,
     CountFilter,
     Difference,
@@ -250,7 +250,7 @@ class _Collector:
 
     def _best(self, operator: Superlative, wanted: Ids) -> None:
         measure = operator.measure
-        if isinstance(measure, Attribute):
+        if isinstance(measure, AttributeMeasure):
             value, _ = measure_sql(measure, "max" if operator.greatest else "min")
             self.facts.append(_fact(self._lookup(operator.type, value, wanted), measure.name))
         else:

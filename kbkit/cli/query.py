@@ -13,7 +13,7 @@ from kbkit.cli.options import Dialect, Format, Kb, Output, Params, Timeout, Wrap
 from kbkit.errors import Command, KbError, UnknownNameError
 
 if TYPE_CHECKING:
-    from kbkit.assets.queries import Query
+    from kbkit.assets.queries import QueryFile
     from kbkit.shell.runner import Runner
 
 QueryArgument = Annotated[
@@ -143,7 +143,7 @@ def _check_plot(text: str, path: Path, rdf: object) -> None:
         raise KbError("A drawing is written beside a table, not beside SPARQL results", "Remove one of the options")
 
 
-def _chosen(language: str, argument: str | None, text: str | None) -> Query:
+def _chosen(language: str, argument: str | None, text: str | None) -> QueryFile:
     """Return the query given by the arguments: text, a file, or the name of a shipped query."""
     from kbkit.assets import queries
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from kbkit.answers.sample_sets import Constraints, Request
+from kbkit.answers.sample_sets import Constraints, SampleRequest
 from kbkit.assets.arguments import check_range
 from kbkit.benchmarks.documents import titles, types_with_text
 from kbkit.benchmarks.pipeline import Row, Stage
@@ -131,7 +131,7 @@ class QuestSettings:
         check_range("minimum number of answers", self.min_answers)
         if not self.texts and self.require != "none":
             raise KbError("Evidence is required but texts are disabled", "Remove one of the two options")
-        Request(self.count, self.seed, self.min_answers, self.max_answers)
+        SampleRequest(self.count, self.seed, self.min_answers, self.max_answers)
 
     def about(self) -> dict[str, Any]:
         """Return the settings as JSON data."""
@@ -220,7 +220,9 @@ class Draft:
         samples, short = [], []
         for number, (domain, shape, wanted) in enumerate(self._wanted()):
             seed = int(np.random.SeedSequence([s.seed, number]).generate_state(1)[0])
-            request = Request(_RESERVE * wanted + 20, seed, s.min_answers, s.max_answers, constraints=s.constraints)
+            request = SampleRequest(
+                _RESERVE * wanted + 20, seed, s.min_answers, s.max_answers, constraints=s.constraints
+            )
             drawn = sample.draw(self.found[domain], shape, request, wanted, uses[domain], scale=s.scale)
             samples.append((domain, wanted, drawn))
             if len(drawn.queries) < wanted:
