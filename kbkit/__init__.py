@@ -115,40 +115,21 @@ def ingest(
 
     ``progress`` is called with a :class:`kbkit.display.progress.Event`, one at a time, from any thread.
     """
+    given = locals()
     import warnings
     from dataclasses import replace as changed
 
-    from kbkit.assets import arguments
+    from kbkit.assets import arguments, operations
 
-    arguments.check(ingest, locals())
-    from kbkit.directory.manifest import STORES
-    from kbkit.ingestion.build import Request
+    arguments.check(ingest, given)
     from kbkit.ingestion.build import ingest as build
-    from kbkit.ingestion.inference import Corrections
     from kbkit.ingestion.inference.source import resolved
-    from kbkit.ingestion.recipe import Identity
-    from kbkit.stores.embedders import Prefixes
-    from kbkit.stores.text import TextSettings
-    from kbkit.stores.vector_build import VectorSettings
+    from kbkit.ingestion.request import IngestRequest
 
-    corrections = Corrections(keys or {}, links or {}, tuple(texts), types or {}, no_header)
-    request = Request(
-        source=source,
-        paths=[Path(p) for p in paths],
-        options=options or {},
-        columns=columns or {},
-        named={file: Path(p) for file, p in (files or {}).items()},
-        identity=Identity(name, title, licence, base, tuple(symmetric)),
-        embedder=embedder,
-        prefixes=Prefixes(query_prefix, document_prefix),
-        text=TextSettings(analyzer, relations),
-        vectors=VectorSettings(relations, chunk_words, chunk_overlap),
-        stores=STORES if stores is None else stores,
-        replace=replace,
-        skip_dangling=skip_dangling,
-        merge_duplicates=merge_duplicates,
-    )
-    with resolved(source, request.paths, Path(out), corrections) as found:
+    values = {name: value for name, value in given.items() if value is not None}
+    values["files"] = {file: Path(path) for file, path in (files or {}).items()}
+    request = operations.build(IngestRequest, values, source=source, paths=[Path(path) for path in paths])
+    with resolved(source, request.paths, Path(out), request.corrections) as found:
         for note in found.inferred.notes if found.inferred else ():
             warnings.warn(note, stacklevel=2)
         build(changed(request, source=found.recipe, paths=found.paths), Path(out), progress)
@@ -214,24 +195,18 @@ def update(
     Wikidata KB takes changed ``entities`` in JSON instead, and ``delete`` lists ids. See :func:`ingest` for the other
     arguments.
     """
-    from kbkit.assets import arguments
+    given = locals()
+    from kbkit.assets import arguments, operations
 
-    arguments.check(update, locals())
-    from kbkit.ingestion.update import Delta
+    arguments.check(update, given)
+    from kbkit.ingestion.request import Delta
     from kbkit.ingestion.update import update as build
 
-    def listed(given: Sequence[PathLike] | PathLike) -> list[Path]:
-        return [Path(given)] if isinstance(given, str | os.PathLike) else [Path(p) for p in given]
+    def listed(paths: Sequence[PathLike] | PathLike) -> list[Path]:
+        return [Path(paths)] if isinstance(paths, str | os.PathLike) else [Path(p) for p in paths]
 
-    delta = Delta(
-        nodes=listed(nodes),
-        edges=listed(edges),
-        texts=listed(texts),
-        delete=listed(delete),
-        entities=listed(entities),
-        columns=columns or {},
-        skip_dangling=skip_dangling,
-    )
+    files = {name: listed(given[name]) for name in ("nodes", "edges", "texts", "delete", "entities")}
+    delta = operations.build(Delta, {**given, **files, "columns": columns or {}})
     build(Path(path), delta, progress)
     return open(path)
 

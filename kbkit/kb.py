@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from kbkit.answers.templates import Template
     from kbkit.assets.queries import QueryFile
     from kbkit.directory.workspace import Workspace
+    from kbkit.display.node_data import NeighborGroup
     from kbkit.display.progress import Listener
     from kbkit.export import ExportResult
     from kbkit.graph.grown import GrownGraph
@@ -238,7 +239,7 @@ class KnowledgeBase:
         type: str,  # noqa: A002
         limit: int = 50,
         offset: int = 0,
-    ) -> dict[str, Any]:
+    ) -> NeighborGroup:
         """Return a group of a node's page with the ``limit`` neighbours after the first ``offset``.
 
         ``relation``, ``direction`` (out or in) and ``type`` are those of a group in :meth:`page`, and so is the result.

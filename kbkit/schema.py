@@ -164,8 +164,8 @@ class Relation:
     """A relation; ``edges`` includes parallel edges, ``pairs`` is the number of distinct (head, tail).
 
     ``table`` is the name in SQL; a ``symmetric`` relation is stored in both directions; ``words`` are further words for
-    it in questions. ``inverse`` is a verb phrase with the tail as the subject, ``phrases`` are (type, verb phrase) with
-    nodes of that type as the subject.
+    it in questions. ``phrases`` are (subject, verb phrase): the subject is a type, or ``head`` or ``tail`` for nodes of
+    any type at that end.
     """
 
     name: str
@@ -178,13 +178,17 @@ class Relation:
     attributes: tuple[Attribute, ...] = ()
     label: str = ""
     words: tuple[str, ...] = ()
-    inverse: str = ""
     phrases: tuple[tuple[str, str], ...] = ()
 
     def joins(self) -> list[Join]:
         """Return the joins of every signature: all forward ones, then all backward ones."""
         forward = [Join(self, True, s.head, s.tail, s.edges) for s in self.signatures]
         return [*forward, *(Join(self, False, s.tail, s.head, s.edges) for s in self.signatures)]
+
+    def phrase(self, subject: str, *, of_head: bool) -> str:
+        """Return the given verb phrase whose subject is of a type and at an end of the relation, or ""."""
+        given = dict(self.phrases)
+        return given.get(subject) or given.get("head" if of_head else "tail", "")
 
     @property
     def shown_label(self) -> str:

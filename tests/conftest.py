@@ -192,6 +192,12 @@ def wikidata_kb(once: Once) -> Path:
 
 
 @pytest.fixture(scope="session")
+def imdb_kb(shared_data: Path, once: Once) -> Path:
+    """The KB of the published films of IMDb; read it only."""
+    return once("imdb/imdb.kb", lambda out: kbkit.ingest("imdb", shared_data / "imdb", out=out).close())
+
+
+@pytest.fixture(scope="session")
 def world(world_kb: Path) -> Iterator[KnowledgeBase]:
     """The world KB, open for the whole session."""
     with kbkit.open(world_kb) as opened:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 from hypothesis import HealthCheck, settings
+
+Case = TypeVar("Case")
 
 _NUMBER = 12
 _TIMES = 20
@@ -28,3 +31,8 @@ def thorough() -> bool:
 def examples(number: int = _NUMBER, **options: Any) -> settings:
     """Return the settings of a test that takes ``number`` examples, twenty times as many in a thorough run."""
     return settings(max_examples=number * (_TIMES if thorough() else 1), **options)
+
+
+def some(cases: Sequence[Case], every: int) -> Sequence[Case]:
+    """Return every so many of cases that are much alike, all of them in a thorough run."""
+    return cases if thorough() else cases[::every]

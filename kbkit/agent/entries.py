@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kbkit.agent.names import KbNames, Property, line
 from kbkit.agent.results import Edges, Entry, Examples
 from kbkit.display.render import cell
 from kbkit.errors import plural
+from kbkit.graph.node_edges import incoming, outgoing
 from kbkit.graph.nodes import describe
 from kbkit.schema import STANDARD_PREFIXES, Relation, iri_escape, quote
 
@@ -21,7 +22,6 @@ VALUES = 20
 INCOMING = 3
 EXAMPLES = 5
 
-_COUNT, _PLACE = '"number of edges"', '"place among edges"'  # not a valid name of an attribute
 _RDF_TYPE = STANDARD_PREFIXES["rdf"] + "type"
 _ALIAS = STANDARD_PREFIXES["skos"] + "altLabel"
 _ALIASES = 5
@@ -31,9 +31,9 @@ def entry(stores: Stores, names: KbNames, node: int) -> Entry:
     """Return the entry of a node: types, attributes, texts, outgoing edges, and incoming edges by relation."""
     found = describe(stores, node)
     edges = _own(stores, names, found) | _outgoing(stores, names, node)
-    incoming = came_in(stores, names, node, INCOMING)
-    if incoming:
-        edges["incoming"] = incoming
+    heads = came_in(stores, names, node, INCOMING)
+    if heads:
+        edges["incoming"] = heads
     return Entry(names.node(found.type, found.key), found.name, _about(found), edges)
 
 
@@ -61,51 +61,26 @@ def _own(stores: Stores, names: KbNames, node: Node) -> Edges:
 
 def _outgoing(stores: Stores, names: KbNames, node: int) -> Edges:
     """Return the nodes reached by each relation, with edge attributes as qualifiers."""
-    attributes = dict.fromkeys(a.name for relation in stores.schema.relations for a in relation.attributes)
-    frame = stores.tables.lookup(_edges_sql("head", "tail", attributes), {"node": node, "limit": VALUES})
-    by_relation: dict[str, list[dict[str, Any]]] = {}
-    for row in frame.iter_rows(named=True):
-        by_relation.setdefault(row["relation"], []).append(row)
     edges: Edges = {}
-    for name, rows in by_relation.items():
-        relation = stores.schema.relation(name)
-        pairs = [(names.titled_node(r["type"], r["key"], r["name"]), _qualifiers(names, relation, r)) for r in rows]
-        edges[names.relation(name).title] = gathered(pairs, rows[0]["kbkit_count"])
+    for found in outgoing(stores, node, VALUES):
+        pairs = [(names.titled_node(*edge.end), _qualifiers(names, edge.attributes)) for edge in found.first]
+        edges[names.relation(found.relation).title] = gathered(pairs, found.total)
     return edges
 
 
-def _edges_sql(here: str, there: str, attributes: Iterable[str]) -> str:
-    """Return SQL for the edges of ``$node``, the first ``$limit`` of each relation, with the nodes at the other end."""
-    columns = "".join(f", e.{quote(name)} AS {quote('at ' + name)}" for name in attributes)
-    return (
-        f"SELECT e.relation, e.{_COUNT} AS kbkit_count, n.type, n.key, n.name{columns} FROM (SELECT *,"
-        f" count(*) OVER (PARTITION BY relation) AS {_COUNT},"
-        f" row_number() OVER (PARTITION BY relation ORDER BY {there}) AS {_PLACE}"
-        f" FROM edges WHERE {here} = $node) e JOIN nodes n ON n.id = e.{there}"
-        f" WHERE e.{_PLACE} <= $limit ORDER BY e.relation, e.{_PLACE}"
-    )
-
-
-def _qualifiers(names: KbNames, relation: Relation, row: Mapping[str, Any]) -> dict[str, str]:
-    held = [(a.name, row[f"at {a.name}"]) for a in relation.attributes]
-    return {names.attribute(name): line(cell(value)) for name, value in held if value is not None}
+def _qualifiers(names: KbNames, attributes: Mapping[str, Any]) -> dict[str, str]:
+    return {names.attribute(name): line(cell(value)) for name, value in attributes.items()}
 
 
 def came_in(stores: Stores, names: KbNames, node: int, shown: int) -> Edges:
     """Return the number of incoming edges by relation and their first heads. Symmetric relations count as outgoing."""
-    one_way = [relation.name for relation in stores.schema.relations if not relation.symmetric]
-    sql = "SELECT relation::VARCHAR AS name, count(*) FROM edges WHERE tail = $node GROUP BY relation ORDER BY relation"
-    counts = {name: count for name, count in stores.tables.rows(sql, {"node": node}) if name in set(one_way)}
-    first: dict[str, list[str]] = {}
-    if shown and counts:
-        for row in stores.tables.lookup(_edges_sql("tail", "head", ()), {"node": node, "limit": shown}).iter_rows(
-            named=True
-        ):
-            first.setdefault(row["relation"], []).append(names.titled_node(row["type"], row["key"], row["name"]))
-    return {
-        names.relation(name).title: cut(first[name], count, shown) if name in first else plural(count, "edge")
-        for name, count in counts.items()
-    }
+    edges: Edges = {}
+    for found in incoming(stores, node, shown):
+        first = [names.titled_node(*edge.end) for edge in found.first]
+        edges[names.relation(found.relation).title] = (
+            cut(first, found.total, shown) if first else plural(found.total, "edge")
+        )
+    return edges
 
 
 # -- properties -------------------------------------------------------------------------------------------------------
@@ -150,7 +125,8 @@ def _edge_examples(stores: Stores, names: KbNames, relation: Relation, holding: 
             "subject": names.titled_node(row["head_type"], row["head_key"], row["head_name"]),
             "value": names.titled_node(row["type"], row["key"], row["name"]),
         }
-        qualifiers = _qualifiers(names, relation, row)
+        held = {name: value for name in attributes if (value := row[f"at {name}"]) is not None}
+        qualifiers = _qualifiers(names, held)
         found.append(example | ({"Qualifiers": qualifiers} if qualifiers else {}))
     return found
 

@@ -1,28 +1,23 @@
 """All derivations of the answers of an expression: every triple and attribute value that occurs in any of them.
 
-A proof (:mod:`kbkit.answers.why`) shows one shortest way to one answer. The derivations of a set of nodes are computed
-for all of them at once: from the last step backward, each operator passes the nodes that it needs to its inputs. For a
-closure they are all edges on any walk from the source to the wanted nodes.
+A proof (:mod:`kbkit.answers.why`) shows one shortest way to one answer; both come from :mod:`kbkit.answers.prover`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kbkit.answers.algebra import (
     AttributeMeasure,
     Condition,
+    Count,
     CountFilter,
     Difference,
     Filter,
-    Hop,
-    Intersection,
     Lookup,
-    Move,
     Operator,
     Plan,
     SavedSet,
@@ -31,14 +26,12 @@ from kbkit.answers.algebra import (
     operators,
 )
 from kbkit.answers.bind import Bindings
-from kbkit.answers.evaluate import SMALL, SingleEvaluator
-from kbkit.answers.pairs import closure, ids_of, pack
+from kbkit.answers.prover import Evidence, Prover
 from kbkit.answers.session import Session
 from kbkit.answers.to_sql import condition_sql, constant_sql, identifier, measure_sql
 from kbkit.answers.why import Why, describe
-from kbkit.errors import KbError
-from kbkit.stores.adjacency import Csr, Ids
-from kbkit.stores.arrays import Mask, distinct, is_in
+from kbkit.stores.adjacency import Ids
+from kbkit.stores.arrays import distinct
 
 if TYPE_CHECKING:
     import polars as pl
@@ -64,13 +57,9 @@ class Derivations:
 
 def derivations(plan: Plan, session: Session, bound: Bindings, nodes: Ids) -> Derivations:
     """Return all derivations of ``nodes``, sorted ids; raise :class:`KbError` if one is not an answer of the plan."""
-    collector = _Collector(session, bound, SingleEvaluator(session, bound))
-    is_answer = collector.evaluator.contains(plan.root, nodes)
-    for node in nodes[~is_answer][:1].tolist():
-        row = session.stores.nodes.rows([node])[node]
-        raise KbError(f"{row.name} ({row.reference}) is not an answer of {' '.join(plan.text.split())}")
-    collector.collect(plan.root, nodes)
-    return collector.found(nodes)
+    prover = Prover(session, bound, shortest=False)
+    prover.check(plan, nodes)
+    return _Tables(prover).of(prover.derive(plan.root, nodes), nodes)
 
 
 def exclusions(plan: Plan, session: Session, bound: Bindings) -> Derivations:
@@ -80,16 +69,16 @@ def exclusions(plan: Plan, session: Session, bound: Bindings) -> Derivations:
     change nothing, because every node that another derivation could add is excluded. Nodes that a difference excludes
     by name need no derivation and are left out.
     """
-    collector = _Collector(session, bound, SingleEvaluator(session, bound))
+    prover = Prover(session, bound, shortest=False)
     excluded: list[Ids] = [np.empty(0, np.int32)]
+    evidence = Evidence()
     for operator in dict.fromkeys(operators(plan.root)):
         if isinstance(operator, Difference) and not _is_named(operator.right):
-            candidates = collector.evaluator.members(operator.left)
-            both = candidates[collector.contains(operator.right, candidates)]
-            collector.collect(operator.left, both)
-            collector.collect(operator.right, both)
+            candidates = prover.evaluator.members(operator.left)
+            both = candidates[prover.contains(operator.right, candidates)]
+            evidence += prover.derive(operator.left, both) + prover.derive(operator.right, both)
             excluded.append(both)
-    return collector.found(distinct(np.concatenate(excluded)))
+    return _Tables(prover).of(evidence, distinct(np.concatenate(excluded)))
 
 
 def _is_named(operator: Operator) -> bool:
@@ -116,145 +105,61 @@ def why_all(plan: Plan, session: Session, bound: Bindings, node: int) -> Why:
     return Why(node, known[node], triples, tuple(facts), tuple(absent))
 
 
-@dataclass
-class _Collector:
-    """Collects triples, facts and absences, in the order of the steps."""
+class _Tables:
+    """Turns evidence into tables; values and counts are read from the KB."""
 
-    session: Session
-    bound: Bindings
-    evaluator: SingleEvaluator
-    triples: list[pl.DataFrame] = field(default_factory=list)
-    facts: list[pl.DataFrame] = field(default_factory=list)
-    absent: list[pl.DataFrame] = field(default_factory=list)
+    def __init__(self, prover: Prover) -> None:
+        self.session, self.bound, self.evaluator = prover.session, prover.bound, prover.evaluator
 
-    def found(self, nodes: Ids) -> Derivations:
-        """Return what was collected, without duplicates."""
+    def of(self, evidence: Evidence, nodes: Ids) -> Derivations:
+        """Return the derivations of ``nodes`` without duplicates."""
         import polars as pl
 
+        triples = [
+            pl.DataFrame({"head": heads, "tail": tails}).select("head", pl.lit(relation).alias("relation"), "tail")
+            for relation, heads, tails in evidence.triples
+        ]
+        facts: list[pl.DataFrame] = []
+        absent: list[pl.DataFrame] = []
+        for operator, noted, is_absent in evidence.notes:
+            if is_absent:
+                absent.append(_noted(noted, text=describe(operator, self.bound)))
+            else:
+                facts += self._facts(operator, noted)
         triple = {"head": pl.Int32, "relation": pl.String, "tail": pl.Int32}
         fact = {"node": pl.Int32, "attribute": pl.String, "value": pl.String, "text": pl.String}
         tables = (
             pl.concat([pl.DataFrame(schema=schema), *frames]).unique(maintain_order=True)
-            for frames, schema in (
-                (self.triples, triple),
-                (self.facts, fact),
-                (self.absent, {"node": pl.Int32, "text": pl.String}),
-            )
+            for frames, schema in ((triples, triple), (facts, fact), (absent, {"node": pl.Int32, "text": pl.String}))
         )
         return Derivations(nodes, *tables)
 
-    def contains(self, operator: Operator, ids: Ids) -> Mask:
-        """Return a mask of the ids, in any order, that are in the operator's set."""
-        members, position = np.unique(ids, return_inverse=True)
-        mask: Mask = self.evaluator.contains(operator, members)[position]
-        return mask
-
-    def collect(self, operator: Operator, wanted: Ids) -> None:
-        """Collect the derivations of ``wanted``, sorted members of the operator's set."""
-        if not len(wanted):
-            return
+    def _facts(self, operator: Operator, nodes: Ids) -> list[pl.DataFrame]:
+        """Return the values of nodes that an operator requires."""
         match operator:
-            case Hop():
-                self._hop(operator, wanted)
-            case Intersection():
-                for part in operator.parts:
-                    self.collect(part, wanted)
-            case Union():
-                for part in operator.parts:
-                    self.collect(part, wanted[self.contains(part, wanted)])
-            case Difference():
-                self.collect(operator.left, wanted)
-                self._note(self.absent, wanted, text=describe(operator.right, self.bound))
             case Filter():
-                self.collect(operator.source, wanted)
-                for condition in operator.conditions:
-                    self.facts.append(self._values(operator, condition, wanted))
+                return [self._values(operator, condition, nodes) for condition in operator.conditions]
             case CountFilter():
-                self.collect(operator.source, wanted)
-                self._counted(operator.count.text, self.evaluator.count(operator.count, wanted), wanted)
+                return [self._counted(operator.count, nodes)]
             case Superlative():
-                self.collect(operator.source, wanted)
-                self._best(operator, wanted)
+                return [self._best(operator, nodes)]
             case SavedSet():
-                self._note(self.facts, wanted, attribute=None, value=None, text=f"in @{operator.name}")
+                return [_noted(nodes, attribute=None, value=None, text=f"in @{operator.name}")]
+        raise AssertionError(operator)
 
-    # -- steps --------------------------------------------------------------------------------------------------------
-
-    def _hop(self, hop: Hop, wanted: Ids) -> None:
-        steps: list[tuple[Move, Edges]] = []
-        starts: list[Ids] = []
-        for move in hop.moves:
-            edges, sources = (self._walks if move.closure else self._edges)(hop, move, wanted)
-            steps.append((move, edges))
-            starts.append(sources)
-        self.collect(hop.source, distinct(np.concatenate(starts)))
-        for move, (before, after) in steps:
-            self._add(move, before, after)
-
-    def _add(self, move: Move, before: Ids, after: Ids) -> None:
+    def _counted(self, count: Count, wanted: Ids) -> pl.DataFrame:
         import polars as pl
 
-        head, tail = (before, after) if move.forward else (after, before)
-        frame = pl.DataFrame({"head": head, "tail": tail})
-        self.triples.append(frame.select("head", pl.lit(move.relation).alias("relation"), "tail"))
-
-    def _edges(self, hop: Hop, move: Move, wanted: Ids) -> tuple[Edges, Ids]:
-        """Return the edges of a move from the source to the wanted nodes, and their starts.
-
-        The edges are those of the wanted nodes, or of the source if it has fewer.
-        """
-        back = self.session.move(move.relation, not move.forward)
-        start, count = back.ranges(wanted)
-        many = int(count.sum())
-        if many > SMALL and self.evaluator.cost(hop) < many:
-            source = self.evaluator.members(hop.source)
-            before, after = _expanded(self.session.move(move.relation, move.forward), source)
-            keep = is_in(after, wanted)
-        else:
-            before, after = back.expand(start, count), np.repeat(wanted, count)
-            keep = self.contains(hop.source, before)
-        before, after = before[keep], after[keep]
-        return (before, after), distinct(before)
-
-    def _walks(self, hop: Hop, move: Move, wanted: Ids) -> tuple[Edges, Ids]:
-        """Return the edges on all walks of a repeated move from the source to the wanted nodes, and their starts."""
-        back = self.session.move(move.relation, not move.forward)
-        reaching = np.sort(ids_of(closure(back, pack(np.zeros(len(wanted), np.int64), wanted), zero=True)))
-        after, before = _expanded(back, reaching)
-        sources = distinct(before)
-        sources = sources[self.evaluator.contains(hop.source, sources)]
-        reached = np.zeros(self.session.schema.nodes, bool)
-        reached[sources] = True
-        count = 0
-        while count != (count := int(reached.sum())):  # one round per step of the longest walk
-            reached[after[reached[before]]] = True
-        keep = reached[before]
-        if move.closure == "*":
-            sources = distinct(np.concatenate((sources, wanted[self.evaluator.contains(hop.source, wanted)])))
-        return (before[keep], after[keep]), sources
-
-    # -- values -------------------------------------------------------------------------------------------------------
-
-    def _note(self, notes: list[pl.DataFrame], nodes: Ids, **columns: str | None) -> None:
-        """Add a row with the same values for each node."""
-        import polars as pl
-
-        values = [pl.lit(value, pl.String).alias(name) for name, value in columns.items()]
-        notes.append(pl.DataFrame({"node": nodes}).select("node", *values))
-
-    def _counted(self, name: str, counts: NDArray[np.int64], wanted: Ids) -> None:
-        import polars as pl
-
+        counts = self.evaluator.count(count, wanted)
         frame = pl.DataFrame({"node": wanted, "value": counts}).with_columns(pl.col("value").cast(pl.String))
-        self.facts.append(_fact(frame, name))
+        return _fact(frame, count.text)
 
-    def _best(self, operator: Superlative, wanted: Ids) -> None:
+    def _best(self, operator: Superlative, wanted: Ids) -> pl.DataFrame:
         measure = operator.measure
-        if isinstance(measure, AttributeMeasure):
-            value, _ = measure_sql(measure, "max" if operator.greatest else "min")
-            self.facts.append(_fact(self._lookup(operator.type, value, wanted), measure.name))
-        else:
-            self._counted(measure.text, self.evaluator.count(measure, wanted), wanted)
+        if not isinstance(measure, AttributeMeasure):
+            return self._counted(measure, wanted)
+        value, _ = measure_sql(measure, "max" if operator.greatest else "min")
+        return _fact(self._lookup(operator.type, value, wanted), measure.name)
 
     def _values(self, operator: Filter, condition: Condition, wanted: Ids) -> pl.DataFrame:
         """Return the values that meet a condition: of a list, the elements that do."""
@@ -278,6 +183,14 @@ class _Collector:
         return self.session.stores.tables.lookup(text, frames={"kbkit_batch": pl.DataFrame({"member": wanted})})
 
 
+def _noted(nodes: Ids, **columns: str | None) -> pl.DataFrame:
+    """Return a row with the same values for each node."""
+    import polars as pl
+
+    values = [pl.lit(value, pl.String).alias(name) for name, value in columns.items()]
+    return pl.DataFrame({"node": nodes}).select("node", *values)
+
+
 def _fact(values: pl.DataFrame, attribute: str) -> pl.DataFrame:
     """Return values (node, value) as facts of an attribute."""
     import polars as pl
@@ -287,9 +200,3 @@ def _fact(values: pl.DataFrame, attribute: str) -> pl.DataFrame:
     return values.select(
         pl.col("node").cast(pl.Int32), pl.lit(attribute).alias("attribute"), "value", text.alias("text")
     )
-
-
-def _expanded(csr: Csr, nodes: Ids) -> Edges:
-    """Return the nodes, repeated, with each of their neighbours."""
-    start, count = csr.ranges(nodes)
-    return np.repeat(nodes, count), csr.expand(start, count)

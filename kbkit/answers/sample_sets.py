@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.assets.arguments import check_range
+from kbkit.assets.operations import SAMPLINGS
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.stores.adjacency import Ids
 
@@ -26,8 +27,6 @@ _OVERSAMPLING = 200
 """Candidate pairs per result, from blocks of rows in random order."""
 _BLOCK_SIZE = 5_000_000
 """Multiplications in one block of a product."""
-
-WEIGHTS = ("uniform", "popular")
 
 
 @dataclass(frozen=True)
@@ -80,8 +79,8 @@ class SampleRequest:
     distinct: bool = True
 
     def __post_init__(self) -> None:
-        if self.weight not in WEIGHTS:
-            raise UnknownNameError("weight", self.weight, WEIGHTS)
+        if self.weight not in SAMPLINGS:
+            raise UnknownNameError("weight", self.weight, SAMPLINGS)
         check_range("number of groundings", self.count)
         check_range("seed", self.seed, 0)
         if not 0 <= self.min_answers <= self.max_answers:

@@ -40,3 +40,8 @@ def templates() -> Path:
 def web() -> Path:
     """Return the folder of the scripts and styles of web pages; its folder ``vendor`` has the libraries."""
     return _HERE / "web"
+
+
+def published_file(paper: str) -> Path:
+    """Return the file of the figures that a paper prints."""
+    return _HERE / "published" / f"{paper}.csv"

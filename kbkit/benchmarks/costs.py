@@ -21,12 +21,13 @@ import polars as pl
 from kbkit.benchmarks.dataset import writing
 from kbkit.directory import systems
 from kbkit.errors import BadInputError
-from kbkit.llm.account import Meter, metered
+from kbkit.llm.account import metered
 
 COSTS = pl.Schema(
     {
         "id": pl.String,
         "together": pl.Int64,
+        "alone": pl.Boolean,
         "seconds": pl.Float64,
         "calls": pl.Float64,
         "cached": pl.Float64,
@@ -37,8 +38,8 @@ COSTS = pl.Schema(
 )
 """A row per item and answer. Of the items that were answered ``together``, each has an equal share of the numbers.
 
-``together`` is 0 for an answer that was interrupted. ``cached`` of the ``calls`` of models were free; ``cost`` is null
-without prices.
+``together`` is 0 for an answer that was interrupted. ``alone``: the item was answered by itself, not in a batch, so
+that its time is a latency. ``cached`` of the ``calls`` of models were free; ``cost`` is null without prices.
 """
 
 T = TypeVar("T")
@@ -76,8 +77,8 @@ class CostFile:
         self.path = run.with_name(f"{run.stem}.costs.csv")
         self._guard = threading.Lock()
 
-    def measure(self, ids: Sequence[str], answer: Callable[[], T]) -> T:
-        """Return what ``answer`` returns, and append what it cost for each of the ``ids``."""
+    def measure(self, ids: Sequence[str], answer: Callable[[], T], *, alone: bool = False) -> T:
+        """Return what ``answer`` returns, and append what it cost for each of the ``ids``, see :data:`COSTS`."""
         started = time.perf_counter()
         together = 0
         with metered() as meter:
@@ -86,12 +87,12 @@ class CostFile:
                 together = len(ids)
             finally:
                 if together or meter.calls:
-                    self._append(ids, together, time.perf_counter() - started, meter)
+                    spent = (time.perf_counter() - started, *astuple(meter))
+                    self._append(ids, together, alone and together > 0, spent)
         return result
 
-    def _append(self, ids: Sequence[str], together: int, seconds: float, meter: Meter) -> None:
-        numbers = (seconds, *astuple(meter))
-        shares = ["" if one is None else one / len(ids) for one in numbers]
+    def _append(self, ids: Sequence[str], together: int, alone: bool, spent: Sequence[float | None]) -> None:
+        shares = [str(alone).lower(), *("" if one is None else one / len(ids) for one in spent)]
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows([name, together, *shares] for name in ids)
         with self._guard, writing(self.path):
@@ -105,11 +106,13 @@ class CostFile:
             return pl.DataFrame(schema=COSTS)
         content = self.path.read_bytes()
         complete = content[: content.rfind(b"\n") + 1]
+        if not complete:
+            return pl.DataFrame(schema=COSTS)
         try:
-            frame = pl.read_csv(complete, schema=COSTS) if complete else pl.DataFrame(schema=COSTS)
+            frame = pl.read_csv(complete, schema=COSTS)
         except pl.exceptions.PolarsError:
             raise BadInputError(f"{self.path} is not a file of costs", "Delete it; costs are then unknown") from None
-        return frame
+        return frame.with_columns(pl.col("id").fill_null(""))  # polars reads an empty text as null
 
     def repair(self) -> None:
         """Cut off a last line that a killed run left incomplete."""
@@ -130,12 +133,12 @@ class CostFile:
 
 def timed(costs: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of items that were answered alone, without a cached reply of a model; of several, the last."""
-    return costs.filter(together=1, cached=0.0).unique("id", keep="last", maintain_order=True)
+    return costs.filter(alone=True, cached=0.0).unique("id", keep="last", maintain_order=True)
 
 
 def summary(costs: pl.DataFrame) -> CostSummary:
     """Return the sums of costs, see :data:`COSTS`."""
-    sums = costs.select(pl.exclude("id", "together").sum()).row(0, named=True)
+    sums = costs.select(pl.exclude("id", "together", "alone").sum()).row(0, named=True)
     counts = {name: round(sums[name]) for name in ("calls", "cached", "input_tokens", "output_tokens")}
     cost = sums["cost"] if costs["cost"].count() else None
     return CostSummary(sums["seconds"], **counts, cost=cost, latency=Latency.of(timed(costs)["seconds"].to_list()))

@@ -4,30 +4,27 @@ As in TREC, the first hits of every retriever are pooled and graded by people wh
 them: 2 for an answer, 1 for an answer in part, 0 for none. STaRK's authors completed the answers of human-generated
 queries by hand (section 2.6 and appendix C); :mod:`kbkit.benchmarks.stark.human` writes labelled queries in its format.
 
-``workspace/labels`` has ``queries.jsonl`` and ``grades/ANNOTATOR.jsonl``. Each query and each grade is saved at once;
-of several grades of one node the last counts.
+``workspace/labels`` has ``queries.jsonl`` and the judgements ``grades/ANNOTATOR.jsonl``, whose items are a query and a
+node (``type#key``) and whose question is the grade. Each query and each grade is saved at once.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from kbkit.assets.arguments import check_range
-from kbkit.benchmarks.dataset import writing
 from kbkit.benchmarks.evidence import leaks
-from kbkit.benchmarks.pipeline import busy
-from kbkit.benchmarks.raters import RaterFiles
-from kbkit.directory.files import append_json, whole_lines
+from kbkit.benchmarks.people.judgements import Judgement, RaterFolder, append_judgements, one_writer, outside, ratings
+from kbkit.directory.files import append_json
 from kbkit.directory.generations import now
-from kbkit.directory.systems import exclusive
 from kbkit.directory.typed_json import from_json, to_json
 from kbkit.errors import KbError, UnknownNameError, check_unicode
-from kbkit.measures.agreement import cohen, fleiss
+from kbkit.measures.agreement import agreement_table
 from kbkit.measures.frames import Gold
 from kbkit.measures.records import content, records
 from kbkit.search.settings import RETRIEVERS, missing_stores
@@ -43,8 +40,8 @@ POOLED = (*RETRIEVERS, "relational")
 """The modes whose hits are pooled."""
 LONGEST = 2_000
 """Maximum number of characters of a query or a note."""
-_PATIENCE = 10.0
-"""Seconds to wait for another writer; saving takes milliseconds."""
+_GRADE = "grade"
+"""The question of all judgements."""
 _TEXTS = """
 SELECT id, left(string_agg(text, ' ' ORDER BY field, position), 600) AS text
 FROM texts WHERE id IN (SELECT unnest($ids)) GROUP BY id"""
@@ -66,16 +63,6 @@ class LabelledQuery:
     written: str = ""
 
 
-@dataclass(frozen=True)
-class Grade:
-    """A grade of a node (``type#key``) for a query; None withdraws an earlier one."""
-
-    query: str
-    node: str
-    grade: int | None
-    note: str = ""
-
-
 class Candidate(NamedTuple):
     """A node of a pool, with the beginning of its texts."""
 
@@ -94,7 +81,7 @@ class Labels:
         self._kb = kb
         folder = kb.workspace.folder / "labels"
         self._queries = folder / "queries.jsonl"
-        self._grades = RaterFiles(folder / "grades", Grade, lambda one: (one.query, one.node), _problem)
+        self._grades = RaterFolder(folder / "grades", _problem)
 
     # -- queries ------------------------------------------------------------------------------------------------------
 
@@ -102,7 +89,7 @@ class Labels:
         """Return all queries in the order in which they were written."""
         if not self._queries.is_file():
             return []
-        lines = records(self._queries, whole_lines(content(self._queries)))
+        lines = records(self._queries, content(self._queries, whole=True))
         return [from_json(LabelledQuery, line.fields, f"{self._queries}, line {line.position}") for line in lines]
 
     def query(self, number: str) -> LabelledQuery:
@@ -144,13 +131,10 @@ class Labels:
             if name := leaks(text, (found.name, *found.aliases)):
                 raise KbError(f"The query contains the name {name}", "Rewrite it without the name")
         pool = self._pool(text, k, node)
-        with writing(self._queries):
-            self._queries.parent.mkdir(parents=True, exist_ok=True)
-            lock = self._queries.with_name(".queries.lock")
-            with exclusive(lock, *busy(self._queries), _PATIENCE):
-                number = str(1 + max((int(query.id) for query in self.queries()), default=0))
-                query = LabelledQuery(number, text, annotator, pool, node, note.strip(), now())
-                append_json(self._queries, to_json(query))
+        with one_writer(self._queries):
+            number = str(1 + max((int(query.id) for query in self.queries()), default=0))
+            query = LabelledQuery(number, text, annotator, pool, node, note.strip(), now())
+            append_json(self._queries, to_json(query))
         if node:
             self.grade(number, node, ANSWER, annotator)
         return query
@@ -194,25 +178,17 @@ class Labels:
         """Save an annotator's grade of a node in the pool of a query; None withdraws it."""
         if node not in self.query(query).pool:
             raise KbError(f"{node} is not in the pool of query {query}")
-        given = Grade(query, node, grade, note.strip()[:LONGEST])
+        given = Judgement(annotator, (query, node), _GRADE, grade, note.strip()[:LONGEST])
         if problem := _problem(given):
             raise KbError(f"Invalid grade: {problem}")
-        check_unicode(given.note, "the note")
-        path = self._grades.path(annotator)
-        with writing(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with exclusive(path.with_name(f".{path.name}.lock"), *busy(path), _PATIENCE):
-                self._grades.append(annotator, given)
+        append_judgements(self._grades.path(annotator), [given])
 
-    def grades(self, annotator: str) -> dict[tuple[str, str], Grade]:
+    def grades(self, annotator: str) -> dict[tuple[str, str], Judgement]:
         """Return the grades of an annotator by (query, node), with withdrawn ones, which may have a note."""
-        return {(one.query, one.node): one for one in self._grades.of(annotator).values()}
+        return {(one.item[0], one.item[1]): one for one in self._grades.of(annotator)}
 
-    def _all(self) -> dict[str, dict[Hashable, int]]:
-        names = self._grades.all()
-        return {
-            name: {item: one.grade for item, one in own.items() if one.grade is not None} for name, own in names.items()
-        }
+    def _all(self) -> dict[str, dict[tuple[str, ...], int]]:
+        return {name: ratings(own, _GRADE) for name, own in self._grades.all().items()}  # type: ignore[misc]
 
     def judgements(self) -> pl.DataFrame:
         """Return the graded nodes of all queries: see :func:`judged`."""
@@ -230,7 +206,7 @@ class Labels:
 
         given = self._all()
         rows = [
-            (query.id, query.text, name, sum(item[0] == query.id for item in own), len(query.pool))  # type: ignore[index]
+            (query.id, query.text, name, sum(item[0] == query.id for item in own), len(query.pool))
             for query in self.queries()
             for name, own in (given or {query.annotator: {}}).items()
         ]
@@ -241,21 +217,12 @@ class Labels:
 
     def agreement(self) -> pl.DataFrame:
         """Return how annotators agree on nodes that both graded: annotators, measure, items, agreement, kappa."""
-        import polars as pl
-
         given = self._all()
-        names = sorted(given)
-        rows: list[tuple[str, str, int, float | None, float | None]] = []
-        if len(names) > 2:
-            rows.append(("all", "fleiss", *fleiss([given[name] for name in names])))
-        pairs = [(one, two) for at, one in enumerate(names) for two in names[at + 1 :]]
-        rows += [(f"{one}, {two}", "cohen", *cohen(given[one], given[two])) for one, two in pairs]
-        names_of = dict.fromkeys(("annotators", "measure"), pl.String)
-        numbers = {"items": pl.Int64, "agreement": pl.Float64, "kappa": pl.Float64}
-        return pl.DataFrame(rows, schema={**names_of, **numbers}, orient="row")
+        found = agreement_table("on", {_GRADE: given}, everyone=len(given) > 2)
+        return found.drop("on").rename({"raters": "annotators"})
 
 
-def judged(grades: Mapping[str, Mapping[Hashable, int]], texts: Mapping[str, str]) -> pl.DataFrame:
+def judged(grades: Mapping[str, Mapping[tuple[str, ...], int]], texts: Mapping[str, str]) -> pl.DataFrame:
     """Return the grade of each node by its annotators' grades by (query, node), and the queries' ``texts``.
 
     The columns are query, text, type, key, grade, annotators (their number). The grade is the lower median: at least
@@ -263,7 +230,7 @@ def judged(grades: Mapping[str, Mapping[Hashable, int]], texts: Mapping[str, str
     """
     import polars as pl
 
-    given = [(*item, grade) for own in grades.values() for item, grade in own.items()]  # type: ignore[misc]
+    given = [(*item, grade) for own in grades.values() for item, grade in own.items()]
     frame = pl.DataFrame(given, schema={"query": pl.String, "node": pl.String, "grade": pl.Int64}, orient="row")
     median = pl.col("grade").sort().get((pl.len() - 1) // 2)
     return (
@@ -282,7 +249,5 @@ def judged(grades: Mapping[str, Mapping[Hashable, int]], texts: Mapping[str, str
     )
 
 
-def _problem(grade: Grade) -> str:
-    return (
-        "" if grade.grade is None or grade.grade in GRADES else f"{grade.grade!r} is not {', '.join(map(str, GRADES))}"
-    )
+def _problem(one: Judgement) -> str:
+    return outside({_GRADE: tuple(GRADES)}, one) or ("" if len(one.item) == 2 else "its item is not a query and a node")

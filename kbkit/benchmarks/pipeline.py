@@ -216,13 +216,22 @@ def snapshot(kb: KnowledgeBase) -> dict[str, Any]:
     """Return the identity of a KB's data: name, generation, its creation time, and a hash of the sources."""
     manifest = kb.manifest
     sources = sorted((str(source.get("name")), str(source.get("sha256"))) for source in manifest.sources)
-    digest = hashlib.sha256(json.dumps(sources).encode()).hexdigest()
     return {
         "name": kb.schema.name,
         "generation": manifest.generation,
         "created": manifest.created,
-        "sources": digest,
+        "sources": digest(sources),
     }
+
+
+def kb_settings(kb: KnowledgeBase) -> dict[str, Any]:
+    """Return the version of kbkit and the data that answers from a KB depend on."""
+    return {"made_by": origin(kb)["made_by"], "kb": snapshot(kb)}
+
+
+def digest(value: Any) -> str:
+    """Return a hash of JSON data."""
+    return hashlib.sha256(json.dumps(value).encode()).hexdigest()
 
 
 def generation(kb: KnowledgeBase) -> dict[str, Any]:
@@ -360,16 +369,27 @@ class Table(Generic[R]):
 
     def _parsed(self, text: bytes) -> tuple[dict[str, Any], dict[str, R]]:
         """Return the first line and the rows by id; of duplicate ids, the last row."""
+        lines = [(number, line) for number, line in enumerate(text.split(b"\n"), 1) if line.strip()]
         try:
-            first, *records = [parse_json(line) for line in text.decode().split("\n") if line.strip()]
+            first = parse_json(lines[0][1])
             made_with = first["settings"]
-        except (ValueError, TypeError, KeyError, RecursionError):
-            raise BadInputError(f"{self.path} is not the table of a stage", _RECOMPUTE) from None
+        except (ValueError, TypeError, KeyError, IndexError):
+            raise BadInputError(
+                f"{self.path} has no settings in its first line", "Delete the file to start over"
+            ) from None
         if made_with != self._settings:
             hint = ("Use the same settings to continue, or ", Option("replace"), " to start over")
             raise KbError(f"{self.path} was made with other settings: {self._difference(made_with)}", *hint)
-        rows = [from_json(self._row, record, f"{self.path}, line {n}") for n, record in enumerate(records, 2)]
+        rows = [self._row_of(line, f"{self.path}, line {number}") for number, line in lines[1:]]
         return first, {row.id: row for row in rows}
+
+    def _row_of(self, line: bytes, where: str) -> R:
+        try:
+            record = parse_json(line)
+        except json.JSONDecodeError as error:
+            raise BadInputError(f"Invalid JSON in {where}: {error.msg}", "Delete the line to recompute it") from None
+        row: R = from_json(self._row, record, where)
+        return row
 
     def _difference(self, made_with: Any) -> str:
         """Return the first setting that differs, with both values."""

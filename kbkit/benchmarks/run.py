@@ -151,7 +151,7 @@ def _measure(timing: Timing[Q], questions: Sequence[tuple[str, Q]], costs: CostF
     known = set(timed(costs.read())["id"])
     for name, question in questions:
         if name not in known:
-            costs.measure([name], lambda question=question: timing.answer(question))  # type: ignore[misc]
+            costs.measure([name], lambda question=question: timing.answer(question), alone=True)  # type: ignore[misc]
 
 
 def _answer(
@@ -166,7 +166,8 @@ def _answer(
 
     def work(batch: Sequence[I]) -> list[R]:
         questions = [form.question(item) for item in batch]
-        predictions = costs.measure([item.id for item in batch], lambda: system.answer(questions))
+        names = [item.id for item in batch]
+        predictions = costs.measure(names, lambda: system.answer(questions), alone=form.workers is not None)
         return [form.answered(*both) for both in zip(questions, predictions, strict=True)]
 
     if form.workers is None:
@@ -181,6 +182,15 @@ def run_file(folder: Path, name: str) -> Path:
     """Return the file of a system's run in a folder of runs."""
     stem = re.sub(r"[^\w.+-]+", "-", name.replace(" ", ""))
     return folder / f"{stem}.jsonl"
+
+
+PREDICTIONS = "predictions"
+"""The folder of runs beside files that are written from them for other programs."""
+
+
+def predictions_file(folder: Path, name: str) -> Path:
+    """Return the file of a system's run beside files for other programs in ``folder``."""
+    return run_file(folder / PREDICTIONS, name)
 
 
 def check_parent(path: Path) -> None:

@@ -12,6 +12,7 @@ import typer
 
 from kbkit.cli.commands import add, group
 from kbkit.cli.options import (
+    RARE,
     Catalogues,
     Constraints,
     Format,
@@ -78,10 +79,16 @@ def answers(
         ),
     ] = "walk",
     parquet: Annotated[
-        str | None, typer.Option("--parquet", metavar="PATH", help="Parquet export of the KB, for the engine spark.")
+        str | None,
+        typer.Option(
+            "--parquet", metavar="PATH", help="Parquet export of the KB, for the engine spark.", rich_help_panel=RARE
+        ),
     ] = None,
     spark_master: Annotated[
-        str, typer.Option("--spark-master", metavar="URL", help="URL of the Spark master, for the engine spark.")
+        str,
+        typer.Option(
+            "--spark-master", metavar="URL", help="URL of the Spark master, for the engine spark.", rich_help_panel=RARE
+        ),
     ] = "local[*]",
     endpoint: Annotated[
         str | None,

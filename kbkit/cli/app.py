@@ -20,20 +20,16 @@ from kbkit.cli import (
     ask,
     build,
     completion,
-    conv,
     demo,
     docs,
     explore,
     llm,
     measure,
+    papers,
     query,
-    quest,
     recipes,
     search,
     serve,
-    ska,
-    spinach,
-    stark,
 )
 from kbkit.cli.commands import Program, branch
 from kbkit.cli.progress import watch
@@ -64,8 +60,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for module in (
-    demo, build, recipes, query, answers, search, ask, serve, explore, docs, measure, stark, quest, ska, spinach, conv,
-    llm, completion
+    demo, build, recipes, query, answers, search, ask, serve, explore, docs, measure, papers, llm,
+    completion
 ):  # fmt: skip
     module.register(app)
 

@@ -14,6 +14,7 @@ import typer
 from kbkit.cli.commands import add
 from kbkit.cli.models import Budget, Llm, Price, Prompts, default_models, opened
 from kbkit.cli.options import (
+    RARE,
     Format,
     Kb,
     MaxRows,
@@ -47,14 +48,19 @@ _CONFIDENT = 0.5
 MaxActions = Annotated[
     int,
     typer.Option(
-        "--max-actions", metavar="N", help="Maximum number of actions (twice that, counting rolled-back ones)."
+        "--max-actions",
+        metavar="N",
+        help="Maximum number of actions (twice that, counting rolled-back ones).",
+        rich_help_panel=RARE,
     ),
 ]
 
 FullHistory = Annotated[
     bool,
     typer.Option(
-        "--full-history", help="Show all observations to the model in full (default: the last 6, older ones folded)."
+        "--full-history",
+        help="Show all observations to the model in full (default: the last 6, older ones folded).",
+        rich_help_panel=RARE,
     ),
 ]
 
@@ -74,13 +80,25 @@ def ask(
     ] = 0,
     learn: Annotated[
         Path | None,
-        typer.Option("--learn", metavar="FILE", help="Learn from questions with answers (JSON lines), then exit."),
+        typer.Option(
+            "--learn",
+            metavar="FILE",
+            help="Learn from questions with answers (JSON lines), then exit.",
+            rich_help_panel=RARE,
+        ),
     ] = None,
     synonym: Annotated[
         list[str] | None,
-        typer.Option("--synonym", metavar="NAME=WORD", help="Add a word for a relation or attribute, then exit."),
+        typer.Option(
+            "--synonym",
+            metavar="NAME=WORD",
+            help="Add a word for a relation or attribute, then exit.",
+            rich_help_panel=RARE,
+        ),
     ] = None,
-    forget: Annotated[bool, typer.Option("--forget", help="Delete synonyms and what was learned, then exit.")] = False,
+    forget: Annotated[
+        bool, typer.Option("--forget", help="Delete synonyms and what was learned, then exit.", rich_help_panel=RARE)
+    ] = False,
     llm: Llm = None,
     trace: Annotated[
         Path | None, typer.Option("--trace", metavar="FILE", help="File for all steps (JSON lines).")
@@ -92,7 +110,8 @@ def ask(
     actions: MaxActions = 15,
     full_history: FullHistory = False,
     sentence: Annotated[
-        bool, typer.Option("--sentence/--no-sentence", help="With --llm, also answer in a sentence.")
+        bool,
+        typer.Option("--sentence/--no-sentence", help="With --llm, also answer in a sentence.", rich_help_panel=RARE),
     ] = True,
     limit: MaxRows = 10_000,
     timeout: Timeout = 60,

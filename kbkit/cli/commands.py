@@ -1,4 +1,4 @@
-"""Classes of commands and groups, whose help fits the screen."""
+"""Classes of commands and groups, whose help fits the screen: ``--help-all`` adds the rare options."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+from typer.models import CommandInfo
+
+from kbkit.cli.derive import HELP_ALL, SHOW_ALL, expand
+from kbkit.cli.options import RARE
 
 PANELS = {
     "Build": ("demo", "fetch", "ingest", "build", "update", "export", "recipe"),
@@ -21,7 +25,7 @@ PANELS = {
 
 
 class Command(TyperCommand):
-    """A command that writes its help without Python types."""
+    """A command that writes its help without Python types, and without its rare options unless asked to."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the pieces of the usage line: ``[OPTIONS] KB [QUERY]``."""
@@ -33,18 +37,42 @@ class Command(TyperCommand):
         return pieces
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the arguments and options with metavars in the place of types."""
-        rows: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        """Write the arguments and options with metavars in the place of types; count the options that are left out."""
+        rows: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": [], RARE: []}
+        can_hide = any(param.name == HELP_ALL for param in self.params)
         param: Any
         for param in self.get_params(ctx):
             if param.param_type_name == "argument":
                 rows["Arguments"].append((param.metavar or str(param.name).upper(), param.help or ""))
-            elif record := param.get_help_record(ctx):
-                rows["Options"].append(record)
+            elif param.name != HELP_ALL and (record := param.get_help_record(ctx)):
+                rows[RARE if can_hide and param.rich_help_panel == RARE else "Options"].append(record)
+        left_out = [] if ctx.meta.get(SHOW_ALL) else rows.pop(RARE)
         for title, records in rows.items():
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
+        if left_out:
+            formatter.write_paragraph()
+            formatter.write(f"--help-all lists {len(left_out)} more option{'s' * (len(left_out) > 1)}.\n")
+
+
+class LazyCommandInfo(CommandInfo):
+    """A command whose options are derived when it is built: few commands of a program are."""
+
+    _function: Any
+    _expanded: Any
+
+    @property
+    def callback(self) -> Any:
+        """The function, with the options of its dataclasses."""
+        if self._expanded is None:
+            self._expanded = expand(self._function)
+        return self._expanded
+
+    @callback.setter
+    def callback(self, function: Any) -> None:
+        self._function = function
+        self._expanded = None
 
 
 class Program(TyperGroup):
@@ -78,8 +106,10 @@ def group(help: str) -> typer.Typer:
 
 
 def add(app: typer.Typer, function: Callable[..., None], name: str | None = None, **settings: Any) -> None:
-    """Add a command to the program or to a group."""
-    app.command(name, cls=Command, **settings)(function)
+    """Add a command to the program or to a group; its parameters that are dataclasses become options."""
+    name = name or function.__name__.replace("_", "-")
+    help_ = inspect.getdoc(function)
+    app.registered_commands.append(LazyCommandInfo(name, callback=function, cls=Command, help=help_, **settings))
 
 
 def branch(app: typer.Typer, args: Sequence[str]) -> typer.Typer:
@@ -89,14 +119,12 @@ def branch(app: typer.Typer, args: Sequence[str]) -> typer.Typer:
     """
     name = next((word for word in args if word and not word.startswith("-")), "")
     part = copy.copy(app)
-    for info in app.registered_commands:
-        info.name = info.name or getattr(info.callback, "__name__", "")
     part.registered_commands = [info for info in app.registered_commands if info.name == name]
     part.registered_groups = [info for info in app.registered_groups if info.name == name]
     if not (part.registered_commands or part.registered_groups):
         part.registered_commands = [copy.copy(info) for info in app.registered_commands]
         for command in part.registered_commands:
-            command.help, command.callback = inspect.getdoc(command.callback), _nothing
+            command.callback = _nothing
         part.registered_groups = [copy.copy(info) for info in app.registered_groups]
         for child in part.registered_groups:
             child.typer_instance = copy.copy(child.typer_instance)

@@ -34,8 +34,8 @@ def demo(context: typer.Context, output: KbOutput = Path("world.kb")) -> None:
     """Build the sample KB and show example queries."""
     from kbkit.cli.progress import bars
     from kbkit.directory.generations import KbDirectory
-    from kbkit.ingestion.build import Request
     from kbkit.ingestion.build import ingest as run
+    from kbkit.ingestion.request import IngestRequest
     from kbkit.kb import KnowledgeBase
 
     started = time.perf_counter()
@@ -45,7 +45,7 @@ def demo(context: typer.Context, output: KbOutput = Path("world.kb")) -> None:
         if not known:
             raise KbError(f"{output} holds another KB", "Choose a new directory with ", Option("output", "KB"))
     with bars(context.obj.quiet) as listener:
-        run(Request("world", replace=True), output, listener)
+        run(IngestRequest("world", replace=True), output, listener)
     summarize(context, output, started)
     with KnowledgeBase(output) as kb:
         _tour(kb, output)

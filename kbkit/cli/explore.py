@@ -64,9 +64,9 @@ def info(
 
     Also shows average degree, tokens, build times and versions.
     """
+    from kbkit.display.pages import info_frame, print_info
     from kbkit.display.render import write, write_json
     from kbkit.graph.overview import stark_row
-    from kbkit.graph.pages import info_frame, print_info
     from kbkit.kb import KnowledgeBase
 
     with KnowledgeBase(kb) as opened:
@@ -135,8 +135,8 @@ def show(
     csv, markdown, parquet and -o list the neighbours only. --similar compares the graph embeddings that kbkit build KB
     embeddings computes; the score is their inner product, the type by default that of the node.
     """
+    from kbkit.display.pages import print_lines
     from kbkit.display.render import width_of, write, write_json
-    from kbkit.graph.pages import print_lines
     from kbkit.kb import KnowledgeBase
     from kbkit.stores.nodes import typed
 

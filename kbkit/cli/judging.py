@@ -13,7 +13,7 @@ from kbkit.cli.options import counted, note
 from kbkit.errors import KbError
 
 if TYPE_CHECKING:
-    from kbkit.benchmarks.judging import Item, Passage, Question, Task
+    from kbkit.benchmarks.people.tasks import Passage, Task, TaskItem, TaskQuestion
 
 InBrowser = Annotated[bool, typer.Option("--browser", help="Open the task in a browser instead of the terminal.")]
 
@@ -67,7 +67,7 @@ def _judge(task: Task, left: Sequence[Hashable], total: int) -> tuple[int, bool]
     return saved, False
 
 
-def _show(item: Item, place: str) -> None:
+def _show(item: TaskItem, place: str) -> None:
     from kbkit.display.render import clean
 
     typer.secho(clean(f"\n{place}: {item.title}" if item.title else f"\n{place}"), bold=True)
@@ -77,7 +77,7 @@ def _show(item: Item, place: str) -> None:
         _print(passage)
     if item.marking:
         _print(item.marking.passage)
-    for entered, meaning in item.instead.items():
+    for entered, meaning in item.instead.choices.items():
         typer.echo(f"{entered:>4}  {meaning}")
 
 
@@ -93,9 +93,9 @@ def _print(passage: Passage) -> None:
         typer.echo(clean(f"{number if passage.numbered else '':>4}  {separator.join(cells)}"))
 
 
-def _ask(task: Task, key: Hashable, item: Item) -> tuple[int, bool]:
+def _ask(task: Task, key: Hashable, item: TaskItem) -> tuple[int, bool]:
     """Ask about an item and save the answers; return how many were saved, and whether there are all."""
-    from kbkit.benchmarks.judging import Answers
+    from kbkit.benchmarks.people.tasks import Answers
 
     started = time.monotonic()
 
@@ -105,7 +105,7 @@ def _ask(task: Task, key: Hashable, item: Item) -> tuple[int, bool]:
     rows: list[int] = []
     if item.marking:
         entered = _marked(item)
-        if entered is None or entered in item.instead:
+        if entered is None or entered in item.instead.choices:
             return (0, False) if entered is None else (save({}, [], entered), True)
         rows = [number - 1 for number in _numbers(entered, len(item.marking.passage.rows))]
     given = task.given(key)
@@ -116,13 +116,13 @@ def _ask(task: Task, key: Hashable, item: Item) -> tuple[int, bool]:
         entered = _chosen(question, item)
         if entered is None:
             return 0 if task.whole or not choices else save(choices, rows), False
-        if entered in item.instead:
+        if entered in item.instead.choices:
             return save({}, [], entered), True
         choices[question.name] = entered
     return save(choices, rows), True
 
 
-def _chosen(question: Question, item: Item) -> str | None:
+def _chosen(question: TaskQuestion, item: TaskItem) -> str | None:
     """Ask a question; None if the person ends."""
     keys = list(question.choices)
     if keys[-1].isdigit() and not any(list(question.choices.values())[1:]):
@@ -131,18 +131,19 @@ def _chosen(question: Question, item: Item) -> str | None:
     else:
         scale = hint = ", ".join(f"{entered} {meaning}".rstrip() for entered, meaning in question.choices.items())
     typer.echo("\n" + f"{question.text} ({scale})".lstrip())
-    others = "".join(f", {entered}: {meaning}" for entered, meaning in item.instead.items())
-    return choice(question.name, lambda text: text in question.choices or text in item.instead, f"Enter {hint}{others}")
+    others = "".join(f", {entered}: {meaning}" for entered, meaning in item.instead.choices.items())
+    valid = {*question.choices, *item.instead.choices}
+    return choice(question.name, lambda text: text in valid, f"Enter {hint}{others}")
 
 
-def _marked(item: Item) -> str | None:
+def _marked(item: TaskItem) -> str | None:
     """Ask which rows are marked; None if the person ends."""
     assert item.marking
     last, nothing = len(item.marking.passage.rows), "0 for none, " if item.marking.empty else ""
-    others = f", or {', '.join(item.instead)}" if item.instead else ""
+    others = f", or {', '.join(item.instead.choices)}" if item.instead.choices else ""
     return choice(
-        f"{item.marking.name}{' (0: none)' if nothing else ''}",
-        lambda text: text in item.instead or (bool(nothing) and text == "0") or _numbers(text, last) != [],
+        f"{item.marking.text}{' (0: none)' if nothing else ''}",
+        lambda text: text in item.instead.choices or (bool(nothing) and text == "0") or _numbers(text, last) != [],
         f"Enter {nothing}numbers from 1 to {last}, such as 2 5 7{others}",
     )
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kbkit.cli.options import note, pairs
+from kbkit.cli.options import RARE, note, pairs
 from kbkit.errors import KbError, Option
 from kbkit.llm.client import VARIABLE, missing_model
 
@@ -31,19 +32,54 @@ Llm = Annotated[
 ]
 Budget = Annotated[
     float | None,
-    typer.Option("--budget", metavar="N", help="Maximum number of tokens, or amount of money if --price is given."),
+    typer.Option(
+        "--budget",
+        metavar="N",
+        help="Maximum number of tokens, or amount of money if --price is given.",
+        rich_help_panel=RARE,
+    ),
 ]
 Price = Annotated[
     list[str] | None,
     typer.Option(
-        "--price", metavar="IN,OUT", help="Price of a million input and output tokens; MODEL=IN,OUT for one model."
+        "--price",
+        metavar="IN,OUT",
+        help="Price of a million input and output tokens; MODEL=IN,OUT for one model.",
+        rich_help_panel=RARE,
     ),
 ]
 Prompts = Annotated[
     list[str] | None,
-    typer.Option("--prompt", metavar="NAME=FILE", help="Replace a prompt (see kbkit llm prompts); repeatable."),
+    typer.Option(
+        "--prompt",
+        metavar="NAME=FILE",
+        help="Replace a prompt (see kbkit llm prompts); repeatable.",
+        rich_help_panel=RARE,
+    ),
 ]
-Workers = Annotated[int, typer.Option("--workers", metavar="N", help="Number of concurrent calls.")]
+Workers = Annotated[
+    int, typer.Option("--workers", metavar="N", help="Number of concurrent calls.", rich_help_panel=RARE)
+]
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """The language models of a command, and how they are called."""
+
+    llm: Llm = None
+    budget: Budget = None
+    price: Price = None
+    prompt: Prompts = None
+    workers: Workers = 8
+
+    def opened(
+        self, context: typer.Context, kb: KnowledgeBase | Path
+    ) -> contextlib.AbstractContextManager[Calls | None]:
+        """Open the models; see :func:`opened`."""
+        return opened(context, kb, self.llm, self.budget, self.price, self.prompt, self.workers)
+
+
+NO_MODELS = ModelOptions()
 
 _EXAMPLES = "For example ", Option("price", "0.15,0.6"), " or ", Option("price", "gpt-4o-mini=0.15,0.6")
 

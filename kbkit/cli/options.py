@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from kbkit.graph.neighbourhoods import Neighbourhood
     from kbkit.graph.paths import Paths
 
+RARE = "Rare options"
+"""Panel of the options that ``--help`` leaves out where a command has many."""
+
 Kb = Annotated[Path, typer.Argument(metavar="KB", help="Directory of the KB.")]
 Node = Annotated[str, typer.Argument(metavar="NODE", help="Name, key, type:name, type#key, or #ID.")]
 Format = Annotated[
@@ -61,22 +64,32 @@ Relations = Annotated[
 PerQuery = Annotated[bool, typer.Option("--per-query", help="Show the scores of each query instead of means.")]
 Without = Annotated[
     list[str] | None,
-    typer.Option("--without", metavar="ACTION", help="Disable search, entry or examples; repeatable."),
+    typer.Option(
+        "--without", metavar="ACTION", help="Disable search, entry or examples; repeatable.", rich_help_panel=RARE
+    ),
 ]
 Template = Annotated[
     str | None, typer.Option("--template", metavar="ID", help="Template to use (see kbkit template list).")
 ]
 Catalogues = Annotated[
-    list[Path] | None, typer.Option("--from", metavar="FILE", help="Template catalogue of your own (TOML); repeatable.")
+    list[Path] | None,
+    typer.Option(
+        "--from", metavar="FILE", help="Template catalogue of your own (TOML); repeatable.", rich_help_panel=RARE
+    ),
 ]
 Parts = Annotated[
     list[str] | None,
-    typer.Option("--part", metavar="EXPR", help="Expression for a part ({A}) of a template; repeatable."),
+    typer.Option(
+        "--part", metavar="EXPR", help="Expression for a part ({A}) of a template; repeatable.", rich_help_panel=RARE
+    ),
 ]
 Constraints = Annotated[
     list[str] | None,
     typer.Option(
-        "--constraint", metavar="NAME=VALUE", help="Constraint on the operands of a set operation; repeatable."
+        "--constraint",
+        metavar="NAME=VALUE",
+        help="Constraint on the operands of a set operation; repeatable.",
+        rich_help_panel=RARE,
     ),
 ]
 Sampling = Annotated[

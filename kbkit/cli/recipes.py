@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.cli.build import KeyOf, LinkOf, NoHeader, Source, TextOf, TypeOf, corrections, show_inferred
+from kbkit.cli.build import Source, show_inferred
 from kbkit.cli.commands import add, group
 from kbkit.cli.options import Format, Output, note, on_screen
 from kbkit.errors import BadInputError, KbError
+from kbkit.ingestion.request import Corrections
 
 if TYPE_CHECKING:
     from kbkit.ingestion.recipe import Download
@@ -76,11 +77,7 @@ def new_recipe(
     files: Annotated[
         list[Path] | None, typer.Argument(metavar="PATH", help="Files to infer the recipe from (default: an example).")
     ] = None,
-    key: KeyOf = None,
-    link: LinkOf = None,
-    text: TextOf = None,
-    type_: TypeOf = None,
-    no_header: NoHeader = False,
+    corrections: Corrections = Corrections(),  # noqa: B008
 ) -> None:
     """Create a recipe, inferred from files or commented.
 
@@ -92,11 +89,11 @@ def new_recipe(
     if folder.exists():
         raise BadInputError(f"{folder} already exists", "Choose a new folder")
     if files:
-        inferred = infer(files, folder.name, corrections(key, link, text, type_, no_header))
+        inferred = infer(files, folder.name, corrections)
         inferred.write(folder)
         show_inferred(context, inferred, folder)
     else:
-        if key or link or text or type_ or no_header:
+        if corrections != Corrections():
             raise KbError("No files to infer a recipe from", "Name them after the folder")
         write_skeleton(folder)
         typer.echo(f"Wrote {folder / 'recipe.toml'} and {folder / 'load.sql'}")

@@ -10,7 +10,7 @@ import typer
 
 from kbkit.cli.commands import add
 from kbkit.cli.models import Budget, Price, reranker
-from kbkit.cli.options import Format, Kb, Output, Type, Wrap, counted, cut, note, number, numbers, on_screen
+from kbkit.cli.options import RARE, Format, Kb, Output, Type, Wrap, counted, cut, note, number, numbers, on_screen
 from kbkit.errors import KbError, Option, UnknownNameError
 
 if TYPE_CHECKING:
@@ -34,16 +34,25 @@ Fields = Annotated[
     typer.Option("--fields", metavar="FIELDS", help="Fields to search, separated by commas; name=2,plot sets weights."),
 ]
 Fusion = Annotated[
-    str, typer.Option("--fusion", metavar="METHOD", help="Score fusion: minmax (scaled scores) or rrf (ranks).")
+    str,
+    typer.Option(
+        "--fusion", metavar="METHOD", help="Score fusion: minmax (scaled scores) or rrf (ranks).", rich_help_panel=RARE
+    ),
 ]
 Weight = Annotated[
     list[str] | None,
     typer.Option(
-        "--weight", metavar="LEG=N", help="Weight of a retriever; unnamed retrievers are not used; repeatable."
+        "--weight",
+        metavar="LEG=N",
+        help="Weight of a retriever; unnamed retrievers are not used; repeatable.",
+        rich_help_panel=RARE,
     ),
 ]
 Average = Annotated[
-    int, typer.Option("--average", metavar="N", help="Number of best chunks to average, for multivector search.")
+    int,
+    typer.Option(
+        "--average", metavar="N", help="Number of best chunks to average, for multivector search.", rich_help_panel=RARE
+    ),
 ]
 Rerank = Annotated[
     str | None,
@@ -53,10 +62,17 @@ Rerank = Annotated[
         help="Rerank the best results: cross-encoder:MODEL or llm:MODEL@URL (llm: $KBKIT_LLM).",
     ),
 ]
-RerankDepth = Annotated[int, typer.Option("--rerank-depth", metavar="N", help="Minimum number of results to rerank.")]
+RerankDepth = Annotated[
+    int, typer.Option("--rerank-depth", metavar="N", help="Minimum number of results to rerank.", rich_help_panel=RARE)
+]
 Embedder = Annotated[
     str | None,
-    typer.Option("--embedder", metavar="EMBEDDER", help="Embedder of the KB at another address: openai:MODEL@URL."),
+    typer.Option(
+        "--embedder",
+        metavar="EMBEDDER",
+        help="Embedder of the KB at another address: openai:MODEL@URL.",
+        rich_help_panel=RARE,
+    ),
 ]
 NAMES = ("key", "reference", "name", "number")
 
@@ -111,7 +127,7 @@ def search(
     if not on_screen(format, output):
         write(frame, format, output)
     elif explain:
-        from kbkit.graph.pages import explained
+        from kbkit.display.pages import explained
 
         for line in explained(frame, linked):
             typer.echo(line)
@@ -153,14 +169,19 @@ def run(
     fusion: Fusion = "minmax",
     weight: Weight = None,
     average: Average = 3,
-    quotes: Annotated[bool, typer.Option("--quotes", help='Require phrases in "quotes" to occur.')] = False,
+    quotes: Annotated[
+        bool, typer.Option("--quotes", help='Require phrases in "quotes" to occur.', rich_help_panel=RARE)
+    ] = False,
     rerank: Rerank = None,
     rerank_depth: RerankDepth = 20,
     budget: Budget = None,
     price: Price = None,
     embedder: Embedder = None,
     tag: Annotated[
-        str | None, typer.Option("--tag", metavar="NAME", help="Name of the system in a TREC run (default: the mode).")
+        str | None,
+        typer.Option(
+            "--tag", metavar="NAME", help="Name of the system in a TREC run (default: the mode).", rich_help_panel=RARE
+        ),
     ] = None,
 ) -> None:
     """Search a file of queries and write a run.

@@ -42,9 +42,31 @@ NAMES = {
     "options": "--set",
     "min_count": "--min-answers",
     "minimum": "--min-answers",
+    "keys": "--key",
+    "links": "--link",
     "maximum": "--max-answers",
 }
 """Flags of parameters whose Python name differs from that of the command line."""
+
+SHORT = {
+    "--limit": "-n",
+    "--output": "-o",
+    "--format": "-f",
+    "--type": "-t",
+    "--param": "-p",
+    "--mode": "-m",
+    "--relation": "-r",
+}
+"""Short flags, which mean the same in every command."""
+
+
+def flag(name: str) -> str:
+    """Return the flag of a parameter by its Python name.
+
+    >>> flag("chunk_words"), flag("count")
+    ('--chunk-words', '--limit')
+    """
+    return NAMES.get(name, f"--{name.replace('_', '-')}")
 
 
 class CliSpeller:
@@ -52,8 +74,7 @@ class CliSpeller:
 
     def option(self, option: Option) -> str:
         """Spell ``--timeout``, or ``--timeout 5``."""
-        flag = NAMES.get(option.name, f"--{option.name.replace('_', '-')}")
-        return f"{flag} {option.value}" if option.value else flag
+        return f"{flag(option.name)} {option.value}" if option.value else flag(option.name)
 
     def command(self, command: Command) -> str:
         """Spell ``kbkit build KB text``."""

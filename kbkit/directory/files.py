@@ -5,14 +5,16 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from kbkit.directory import systems, temporary
 from kbkit.errors import system_error
 
 _SUFFIX = ".new"
+_BLOCK = 1 << 16
 
 _PATH_LENGTH = 4_096
 
@@ -116,17 +118,27 @@ def parse_toml(text: str) -> dict[str, Any]:
         raise tomllib.TOMLDecodeError(str(error).partition(";")[0]) from error
 
 
-def append_json(path: Path, value: Any) -> None:
-    """Append a line of JSON to a file, on disk before returning; an incomplete last line is removed first."""
+def append_json(path: Path, *values: Any) -> None:
+    """Append lines of JSON to a file in one write, on disk before returning; an incomplete last line is removed."""
+    added = "".join(json.dumps(value, ensure_ascii=False) + "\n" for value in values).encode()
     with path.open("ab+") as file:
-        file.seek(0)
-        before = file.read()
-        whole = whole_lines(before)
-        if len(whole) < len(before):
-            file.truncate(len(whole))
-        file.write(whole[len(before) :] + (json.dumps(value, ensure_ascii=False) + "\n").encode())
+        last = _unended_line(file)
+        whole = whole_lines(last)
+        if len(whole) < len(last):
+            file.truncate(file.seek(0, os.SEEK_END) - len(last))
+        file.write(whole[len(last) :] + added)
         file.flush()
         systems.sync(file.fileno())
+
+
+def _unended_line(file: IO[bytes]) -> bytes:
+    """Return what follows the last line break of a file."""
+    start, last = file.seek(0, os.SEEK_END), b""
+    while start and b"\n" not in last:
+        length = min(start, _BLOCK)
+        start = file.seek(start - length)
+        last = file.read(length) + last
+    return last[last.rfind(b"\n") + 1 :]
 
 
 def whole_lines(text: bytes) -> bytes:

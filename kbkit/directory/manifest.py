@@ -17,7 +17,7 @@ from kbkit.schema import Schema
 
 T = TypeVar("T")
 
-FORMAT = 3
+FORMAT = 4
 """Version of the directory format; incremented by every incompatible change."""
 
 STORES = ("tables", "nodes", "adjacency", "triples", "text", "vectors")

@@ -11,6 +11,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from kbkit.display.node_data import (
+    Neighbor,
+    NeighborGroup,
+    NodeData,
+    arrow,
+    attribute_title,
+    edge_attributes,
+    neighbors_shown,
+)
 from kbkit.display.render import cell, clean
 from kbkit.errors import plural
 
@@ -85,12 +94,11 @@ def hits(columns: Sequence[str], rows: Rows, count: int) -> str:
     return _page(_laid_out([_th(name, name in scores) for name in head], body), more)
 
 
-def node(data: Mapping[str, Any]) -> str:
-    """Render a node from the data of :class:`kbkit.graph.pages.Page`; ``relations`` is optional."""
+def node(data: NodeData) -> str:
+    """Render a node."""
     more = f", also {', '.join(map(text, data['other_types']))}" if data["other_types"] else ""
     called = _line("also called " + text(", ".join(data["aliases"]), 1000), dim=True) if data["aliases"] else ""
-    labels = data.get("attribute_labels", {})
-    rows = [(f"{labels[k]} ({k})" if k in labels else k, v) for k, v in data["attributes"].items()]
+    rows = [(attribute_title(data, name), value) for name, value in data["attributes"].items()]
     return _page(
         _line(f"<b>{text(data['name'])}</b>"),
         _line(f"<code>{text(data['reference'])}</code>{more} (id {data['id']:,})", dim=True),
@@ -227,19 +235,18 @@ def _text_block(whole: str) -> str:
     return f'<div class="text">{text(whole, _TEXT)}</div>'
 
 
-def _group(group: Mapping[str, Any]) -> str:
+def _group(group: NeighborGroup) -> str:
     """Render the neighbours of one relation and direction, collapsed, with the first names in the summary."""
-    arrow = html.escape("->" if group["direction"] == "out" else "<-")
+    sign = html.escape(arrow(group))
     label = f" ({text(group['label'])})" if "label" in group else ""
-    to = f" {text(group['type'])}" if "type" in group else ""
     first = ", ".join(text(n["name"], 60) for n in group["neighbors"][:3]) + ", …" * (group["count"] > 3)
     items = [_neighbor(neighbor) for neighbor in group["neighbors"]]
-    if group["count"] > len(items):
-        items.append(f'<span class="dim">… and {group["count"] - len(items):,} more</span>')
-    title = f"{arrow} [{text(group['relation'])}]{label} {arrow}{to}: {group['count']:,}"
+    if group["count"] > neighbors_shown(group):
+        items.append(f'<span class="dim">… and {group["count"] - neighbors_shown(group):,} more</span>')
+    title = f"{sign} [{text(group['relation'])}]{label} {sign} {text(group['type'])}: {group['count']:,}"
     return _folded(f'{title} <span class="dim">{first}</span>', _list(items))
 
 
-def _neighbor(neighbor: Mapping[str, Any]) -> str:
-    extra = "".join(f"; {text(k)} {text(v)}" for k, v in neighbor.items() if k not in ("reference", "name"))
+def _neighbor(neighbor: Neighbor) -> str:
+    extra = "".join(f"; {text(k)} {text(v)}" for k, v in edge_attributes(neighbor).items())
     return f'{text(neighbor["name"])} <span class="dim">({text(neighbor["reference"])}{extra})</span>'

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from kbkit.english.noun_phrases import Clause
-from kbkit.english.verbs import VerbPhrase, of_noun, verb_phrase
-from kbkit.english.words import spoken
-from kbkit.schema import Relation
+from kbkit.english.readable import relation_problem
+from kbkit.english.types import type_noun
+from kbkit.english.verbs import VerbPhrase, has_bare_object, of_noun, verb_phrase
+from kbkit.english.words import plural, spoken
+from kbkit.schema import Relation, Schema
+
+REMEDY = 'Give them phrases in the recipe, such as phrases = { head = "cites", tail = "is cited by" }'
+"""What to do about relations that cannot be worded."""
+_LISTED = 5
 
 
 @dataclass(frozen=True)
@@ -23,17 +30,35 @@ class Link:
     other: str | None
     of_head: bool
 
-    @property
+    @cached_property
     def label(self) -> str:
-        """The label of the relation, or its name."""
-        return self.relation.label or self.relation.name
+        """The words of the relation, without the noun of its tail: *directed* for ``directed_movie``."""
+        label = self.relation.label or self.relation.name
+        tail = self.other if self.of_head else self.subject
+        if tail and has_bare_object(label):
+            words, noun = spoken(label), type_noun(tail)
+            for end in (noun, plural(noun)):
+                if words.endswith(f" {end}"):
+                    return words.removesuffix(f" {end}")
+        return label
+
+    @property
+    def given(self) -> str:
+        """The phrase of the recipe, or ""."""
+        return self.relation.phrase(self.subject, of_head=self.of_head)
+
+    @property
+    def problem(self) -> str:
+        """Why the label cannot be worded, or ""; a phrase of the recipe needs no label."""
+        return "" if self.given else relation_problem(self.label)
 
     @cached_property
     def verb(self) -> VerbPhrase | None:
         """The verb phrase with this subject: that of the recipe, or one from the label; None if none reads well."""
-        given = dict(self.relation.phrases).get(self.subject)
-        if given is not None:
-            return VerbPhrase(given)
+        if self.given:
+            return VerbPhrase(self.given)
+        if self.problem:
+            return None
         pairs = {(signature.head, signature.tail) for signature in self.relation.signatures}
         both = {(self.subject, self.other), (self.other, self.subject)}
         if self.subject != self.other and both <= pairs and of_noun(self.label):
@@ -42,8 +67,6 @@ class Link:
         active = verb_phrase(self.label)
         if self.of_head or self.relation.symmetric:
             return active
-        if self.relation.inverse:
-            return VerbPhrase(self.relation.inverse)
         return active and active.inverse()
 
     def clause(self, thing: str, *, is_named: bool, is_negated: bool = False) -> Clause | None:
@@ -56,7 +79,7 @@ class Link:
             if verb.takes_name and not is_named:
                 return None
             return _of_subject(verb, thing, is_named=is_named, is_negated=is_negated)
-        active = verb_phrase(self.label)
+        active = None if self.problem else verb_phrase(self.label)
         if active is None or not is_named or "{}" in active.singular or of_noun(self.label):
             return None
         text = f"{thing} {active.negated(is_plural=False) if is_negated else active.singular}"
@@ -76,3 +99,24 @@ def _of_subject(verb: VerbPhrase, thing: str, *, is_named: bool, is_negated: boo
 
 def _with(verb: str, thing: str) -> str:
     return verb.replace("{}", thing) if "{}" in verb else f"{verb} {thing}"
+
+
+def unworded(schema: Schema) -> dict[str, str]:
+    """Return the relations that cannot be worded, with the reason."""
+    found: dict[str, str] = {}
+    for relation in schema.relations:
+        for signature in relation.signatures:
+            ends = ((signature.head, signature.tail, True), (signature.tail, signature.head, False))
+            problems = [Link(relation, one, other, of_head=head).problem for one, other, head in ends]
+            if any(problems):
+                found[relation.name] = next(filter(None, problems))
+    return found
+
+
+def left_out(found: Mapping[str, str]) -> list[str]:
+    """Return a line for a report, if relations were left out because they cannot be worded, and what to do."""
+    if not found:
+        return []
+    listed = ", ".join(f"{name} ({problem})" for name, problem in list(found.items())[:_LISTED])
+    more = f" and {len(found) - _LISTED:,} more" if len(found) > _LISTED else ""
+    return [f"Left out: relations whose labels cannot be worded: {listed}{more}. {REMEDY}."]

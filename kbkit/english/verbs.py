@@ -10,7 +10,18 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from kbkit.english.words import PREPOSITIONS, inflections, is_nominal, lemmas_of, plural, spoken, with_article
+from kbkit.english.words import (
+    PREPOSITIONS,
+    inflections,
+    is_nominal,
+    is_participle,
+    is_plural,
+    lemmas_of,
+    plural,
+    singular,
+    spoken,
+    with_article,
+)
 
 _SINGULAR = {"are": "is", "were": "was", "have": "has", "do": "does"}
 _PLURAL = {"is": "are", "was": "were", "has": "have", "does": "do"}
@@ -27,6 +38,16 @@ _STATES = frozenset(
         "set", "shared", "shown", "situated", "sold", "spoken", "tagged", "used", "viewed", "written",
     )
 )  # fmt: skip
+# Acts that are over: *was directed by*, but *is affected by*.
+_ACTS = frozenset(
+    (
+        "build", "compose", "construct", "create", "design", "develop", "direct", "discover", "edit", "establish",
+        "found", "illustrate", "invent", "launch", "make", "paint", "produce", "publish", "record", "release", "shoot",
+        "translate", "write",
+    )
+)  # fmt: skip
+_WITH_NOUN = re.compile(rf"(?:ha[sd]|comes in|is (?:{'|'.join(sorted(PREPOSITIONS))})) the .+")
+_NOT_BARE = frozenset(("a", "an", "the", "as", "so", "no", "not", "been", "many", "some", "any", "its", "their"))
 _PREDICATE_NOUN = re.compile(rf"(?:an?|the) (.+?)((?: (?:{'|'.join(sorted(PREPOSITIONS))})\b.*)?)")
 _MEMBER = re.compile(r"(?:member|part|instance|kind) of ")  # which end is the member is not clear
 
@@ -60,9 +81,7 @@ class VerbPhrase:
         """Whether the object only reads well as a name: *has the genre War*, not *has the genre a genre*."""
         if "{}" in self.singular and not self.singular.endswith("{}"):
             return True
-        return bool(re.fullmatch(r"(?:ha[sd]|is in|comes in) the .+", self.singular)) and (
-            self.singular.rpartition(" ")[2] not in PREPOSITIONS
-        )
+        return bool(_WITH_NOUN.fullmatch(self.singular)) and (self.singular.rpartition(" ")[2] not in PREPOSITIONS)
 
     def negated(self, *, is_plural: bool) -> str:
         """Return the negated phrase: ``does not cite``, ``are not members of``."""
@@ -94,6 +113,9 @@ class VerbPhrase:
         if "{}" in self.singular:
             return None
         first, _, rest = self.singular.partition(" ")
+        by = re.fullmatch(r"(?:is|was) (\w+) by", self.singular)
+        if by and is_participle(by[1]):
+            return VerbPhrase(_active(by[1], is_past=first == "was"))
         has = re.fullmatch(r"ha(?:s|d) (an?|the) (.+)", self.singular)
         if has and has[2].rpartition(" ")[2] not in PREPOSITIONS:
             return VerbPhrase(f"is {has[1]} {has[2]} of")
@@ -116,10 +138,12 @@ def verb_phrase(label: str) -> VerbPhrase | None:
         return VerbPhrase("is a kind of")
     if first in _SINGULAR:
         return VerbPhrase(" ".join([_SINGULAR[first], *rest]))
-    if first == "has" and len(rest) == 1 and rest[0] not in PREPOSITIONS:
-        return VerbPhrase(f"has {{}} as {with_article(rest[0])}")
+    if first == "has" and rest and _is_bare(rest):  # has tags, has imdb rating
+        return VerbPhrase(f"has {{}} as {with_article(singular(' '.join(rest)))}")
     if first in _PLURAL or first in _MODAL:
         return VerbPhrase(joined)
+    if first in PREPOSITIONS and len(rest) == 1 and rest[0] not in PREPOSITIONS and first not in ("as", "of"):
+        return VerbPhrase(f"is {first} the {rest[0]}")  # in language
     if first in PREPOSITIONS:
         return VerbPhrase(f"is {joined}")
     found = _finite(first, rest)
@@ -152,7 +176,7 @@ def _finite(first: str, rest: list[str]) -> str:
     if first == "part" and rest[-1:] == ["of"]:
         return f"is {joined}"
     if rest and rest[-1] in PREPOSITIONS:
-        return f"is {with_article(joined)}"
+        return f"is {with_article(joined)}" if is_nominal([first, *rest][-2]) else ""
     is_noun = is_nominal(joined.rpartition(" ")[2]) and not _MEMBER.match(joined)
     return f"has {{}} as {with_article(joined)}" if is_noun else ""
 
@@ -161,11 +185,44 @@ def _with_prefix(first: str, joined: str, rest: list[str], lemma: str, *, is_nou
     """Return a label that starts with a form of a verb in the third person, or "" if it is rather a noun."""
     prefix, hyphen, form = first.rpartition("-")
     has_preposition = bool(rest) and rest[0] in PREPOSITIONS
+    if rest == ["by"] and lemma in _ACTS and form in inflections(lemma, "VBN"):
+        return f"was {joined}"
     is_state = bool(rest) and (rest[0] in ("by", "together") or (has_preposition and form in _STATES))
     if is_state and form in inflections(lemma, "VBN") and form != lemma:
-        return f"is {joined}"
+        return f"{'was' if form == 'born' else 'is'} {joined}"
     if (form in inflections(lemma, "VBD") and form != lemma) or form in inflections(lemma, "VBZ"):
         return joined
     if form == lemma and (not is_noun or (has_preposition and rest[0] not in ("of", "in", "for"))):
         return " ".join([prefix + hyphen + next(iter(inflections(lemma, "VBZ")), form), *rest])
     return ""
+
+
+def _active(participle: str, *, is_past: bool) -> str:
+    """Return the active verb of a passive: *directed* for *was directed by*, *affects* for *is affected by*."""
+    lemmas = lemmas_of(participle).get("VERB", ())
+    lemma = next((lemma for lemma in lemmas if participle in inflections(lemma, "VBN")), participle)
+    return next(iter(inflections(lemma, "VBD" if is_past else "VBZ")), participle)
+
+
+def _is_bare(words: list[str]) -> bool:
+    """Return whether words are a noun phrase without an article: *genre*, *imdb rating*."""
+    return (
+        words[0] not in _NOT_BARE
+        and not any(word in PREPOSITIONS for word in words)
+        and is_nominal(words[-1])
+        and not (len(words) > 1 and is_participle(words[0]))
+    )
+
+
+@lru_cache(10_000)
+def has_bare_object(label: str) -> bool:
+    """Return whether a label is a verb and a noun without an article: *starred actors*, where a name would follow."""
+    words = spoken(label).split(" ")
+    found = verb_phrase(label)
+    if len(words) < 2 or found is None or "{}" in found.singular:
+        return False
+    if found.singular.partition(" ")[0] in {*_PLURAL, *_SINGULAR, *_MODAL}:
+        return False
+    between = any(word in PREPOSITIONS or word in _NOT_BARE for word in words[1:])
+    kinds = set(lemmas_of(words[-1].casefold()))
+    return not between and (is_plural(words[-1]) or kinds in ({"NOUN"}, {"NOUN", "VERB"}))

@@ -32,11 +32,15 @@ _VOWEL_SOUND = re.compile(
 _ONE = re.compile(r"one(?:\b|-)|once\b", re.IGNORECASE)  # begins with the sound of w
 _INITIALS = re.compile(r"[AEFHILMNORSX][A-Z]{1,2}\b")  # an FBI agent
 _ADJECTIVE = re.compile(r".{3,}(?:al|ic|ous|ive|able|ible|ary|ful|less)")
+_CAMEL = re.compile(r"[A-Z]?[a-z]+(?:[A-Z][a-z]*)+")
+_CAPITAL = re.compile(r"[A-Z]")
 _IRREGULAR = {"person": "people", "series": "series", "species": "species", "news": "news"}
 
 
 def spoken(name: str) -> str:
     """Return a name of a type, relation or attribute as words: ``gene/protein`` is *gene or protein*."""
+    if _CAMEL.fullmatch(name):  # placeOfBirth
+        name = _CAPITAL.sub(lambda found: f" {found[0].lower()}", name)
     return " ".join(re.sub(r"(?<=\w)/(?=\w)", " or ", name.replace("_", " ")).split()) or "node"
 
 

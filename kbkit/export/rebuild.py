@@ -37,8 +37,6 @@ def _toml(schema: Schema, source: Mapping[str, Any], form: Form) -> str:
         lines += ["", f"[relations.{_text(relation.name)}]", f"label = {_text(relation.label)}"]
         lines += [f"symmetric = {str(relation.symmetric).lower()}", f"iri = {_text(relation.iri)}"]
         lines += [f"words = [{', '.join(map(_text, relation.words))}]"]
-        if relation.inverse:
-            lines.append(f"inverse = {_text(relation.inverse)}")
         if relation.phrases:
             phrases = ", ".join(f"{_text(kind)} = {_text(phrase)}" for kind, phrase in relation.phrases)
             lines.append(f"phrases = {{ {phrases} }}")

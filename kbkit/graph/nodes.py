@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kbkit.assets.arguments import check_range
+from kbkit.display.node_data import NodeData
 from kbkit.schema import Relation, quote
 from kbkit.stores import Stores
 
@@ -32,6 +33,21 @@ class Node:
     other_types: list[str] = field(default_factory=list)
     attributes: dict[str, Any] = field(default_factory=dict)
     texts: list[tuple[str, str]] = field(default_factory=list)
+    attribute_labels: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def data(self) -> NodeData:
+        """The node as plain data, without neighbours."""
+        return {
+            "id": self.id,
+            "reference": self.reference,
+            "name": self.name,
+            "aliases": self.aliases,
+            "other_types": self.other_types,
+            "attributes": self.attributes,
+            **({"attribute_labels": self.attribute_labels} if self.attribute_labels else {}),  # type: ignore[typeddict-item]
+            "texts": [{"field": name, "text": text} for name, text in self.texts],
+        }
 
     @property
     def reference(self) -> str:
@@ -41,9 +57,7 @@ class Node:
     def _repr_html_(self) -> str:
         from kbkit.display import html as html_pages
 
-        data = {**vars(self), "reference": self.reference}
-        data["texts"] = [{"field": field, "text": text} for field, text in self.texts]
-        return html_pages.node(data)
+        return html_pages.node(self.data)
 
 
 def describe(stores: Stores, reference: str | int) -> Node:
@@ -57,7 +71,8 @@ def describe(stores: Stores, reference: str | int) -> Node:
         columns = ", ".join(quote(a.name) for a in node_type.attributes)
         [row] = tables.rows(f"SELECT {columns} FROM {quote(node_type.table)} WHERE id = $id", {"id": node})
         attributes = {a.name: v for a, v in zip(node_type.attributes, row, strict=True) if v is not None}
-    return Node(node, key, kind, name, list(aliases), nodes.secondary_types(node), attributes, texts)
+    labels = {a.name: a.label for a in node_type.attributes if a.label and a.name in attributes}
+    return Node(node, key, kind, name, list(aliases), nodes.secondary_types(node), attributes, texts, labels)
 
 
 def neighbors(

@@ -1,23 +1,20 @@
-"""Pages of text: a node with its neighbours, explained hits, the contents of a KB. Data first, then lines."""
+"""A node's page: the node with its neighbours by relation, direction and type, as data."""
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from kbkit.assets.arguments import check_range, invalid
-from kbkit.display.render import cell, clean, heading, print_table, width_of
-from kbkit.errors import plural
+from kbkit.display.node_data import NeighborGroup, NodeData, neighbors_shown
+from kbkit.display.pages import Line, node_lines
 from kbkit.graph.nodes import degrees, describe
 from kbkit.schema import quote
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from kbkit.schema import Relation
     from kbkit.stores import Stores
     from kbkit.stores.adjacency import Ids
@@ -25,42 +22,31 @@ if TYPE_CHECKING:
 NEIGHBORS = 5
 """Default number of neighbours per group."""
 _OUT, _IN = "out", "in"
-_TEXT_LINES, _TEXTS = 12, 3
-_COUNTED = ("store", "bytes", "seconds")
-_SCALARS = ("title", "licence", "generation", "created", "nodes", "edges", "average_degree", "texts", "tokens")
-
-
-class Line(NamedTuple):
-    """A line of a page; headings are bold on terminals that support it."""
-
-    text: str
-    is_heading: bool = False
-
-
-# -- a node -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Page:
-    """A node's page.
-
-    ``data`` is plain: id, reference, name, aliases, other_types, attributes, texts (field, text), and relations: one
-    entry for each relation, direction (out, in) and type of neighbour, with the count and the first neighbours, or, on
-    a page that continues another, with those after ``start``.
+    """A node's page: its data with groups of neighbours, the first of each, or on a page that continues another those
+    after ``start``.
     """
 
-    data: dict[str, Any]
+    data: NodeData
 
     @property
     def links(self) -> list[str]:
         """References of the neighbours shown, in order; link number 1 is the first."""
-        return [neighbor["reference"] for group in self.data["relations"] for neighbor in group["neighbors"]]
+        return [neighbor["reference"] for group in self.groups for neighbor in group["neighbors"]]
+
+    @property
+    def groups(self) -> list[NeighborGroup]:
+        """The groups of neighbours."""
+        return self.data.get("relations", [])
 
     def lines(self, width: int = 80, *, full: bool = False, numbered: bool = False) -> list[Line]:
         """Return the page as lines wrapped to ``width``. Long texts are truncated unless ``full``; ``numbered`` numbers
         the links.
         """
-        return [*_about(self.data, width), *_texts(self.data, width, full), *_groups(self.data, width, numbered)]
+        return node_lines(self.data, width, full=full, numbered=numbered)
 
     def __str__(self) -> str:
         return "\n".join(line.text for line in self.lines())
@@ -77,37 +63,24 @@ class Page:
 def page(stores: Stores, reference: str | int, limit: int = NEIGHBORS) -> Page:
     """Return the page of a node, with the first ``limit`` neighbours of each group."""
     node = describe(stores, reference)
-    labels = {a.name: a.label for a in stores.schema.type(node.type).attributes if a.label}
-    return Page(
-        {
-            "id": node.id,
-            "reference": node.reference,
-            "name": node.name,
-            "aliases": node.aliases,
-            "other_types": node.other_types,
-            "attributes": node.attributes,
-            **({"attribute_labels": {n: labels[n] for n in node.attributes if n in labels}} if labels else {}),
-            "texts": [{"field": field, "text": text} for field, text in node.texts],
-            "relations": _relations(stores, node.id, limit),
-        }
-    )
+    return Page({**node.data, "relations": _relations(stores, node.id, limit)})
 
 
-def following(stores: Stores, shown: Page, limit: int) -> Page:
+def following(stores: Stores, page: Page, limit: int) -> Page:
     """Return a page with the next ``limit`` neighbours of each group of a page, without groups that have no more."""
-    groups = []
-    for group in shown.data["relations"]:
-        start = group.get("start", 0) + len(group["neighbors"])
+    groups: list[NeighborGroup] = []
+    for group in page.groups:
+        start = neighbors_shown(group)
         if start < group["count"]:
             key = (group["relation"], group["direction"], group["type"])
-            groups.append({**page_group(stores, shown.data["id"], *key, limit, start), "start": start})
-    about = {name: shown.data[name] for name in ("id", "reference", "name")}
-    return Page({**about, "aliases": [], "other_types": [], "attributes": {}, "texts": [], "relations": groups})
+            groups.append({**page_group(stores, page.data["id"], *key, limit, start), "start": start})
+    empty: dict[str, Any] = {"aliases": [], "other_types": [], "attributes": {}, "texts": []}
+    return Page({**page.data, **empty, "relations": groups})  # type: ignore[typeddict-item]
 
 
 def page_group(
     stores: Stores, reference: str | int, relation: str, direction: str, node_type: str, limit: int, offset: int
-) -> dict[str, Any]:
+) -> NeighborGroup:
     """See :meth:`kbkit.kb.KnowledgeBase.page_group`."""
     check_range("limit", limit, 0)
     check_range("offset", offset, 0)
@@ -135,7 +108,7 @@ def _neighbors(stores: Stores, relation: Relation, direction: str, node: int) ->
     return (adjacency.forward if direction == _OUT else adjacency.backward)(relation.name).neighbors(node)
 
 
-def _relations(stores: Stores, node: int, limit: int) -> list[dict[str, Any]]:
+def _relations(stores: Stores, node: int, limit: int) -> list[NeighborGroup]:
     """Return neighbours grouped by relation, direction and primary type: the count and the first ones."""
     types = stores.schema.primary_types
     lasts = np.array([t.last for t in types])
@@ -147,15 +120,14 @@ def _relations(stores: Stores, node: int, limit: int) -> list[dict[str, Any]]:
         for kind in np.unique(kinds).tolist():
             mine = ids[kinds == kind]
             groups.append(_Group(relation, direction, types[kind].name, mine[:limit].tolist(), len(mine)))
-    described = _described(stores, node, groups)
-    return [{**group, "neighbors": group["neighbors"][:limit]} for group in described]
+    return _described(stores, node, groups)
 
 
-def _described(stores: Stores, node: int, groups: Sequence[_Group]) -> list[dict[str, Any]]:
+def _described(stores: Stores, node: int, groups: Sequence[_Group]) -> list[NeighborGroup]:
     """Return groups as plain data; neighbours with parallel edges occur once for each edge."""
     shown = {i for group in groups for i in group.ids}
     names = {i: (row.key, row.name) for i, row in stores.nodes.rows(list(shown)).items()}
-    result = []
+    result: list[NeighborGroup] = []
     for relation, direction, kind, ids, count in groups:
         edges = _edge_attributes(stores, relation, direction, node, ids)
         neighbors = [
@@ -163,9 +135,16 @@ def _described(stores: Stores, node: int, groups: Sequence[_Group]) -> list[dict
             for i in ids
             for attributes in edges.get(i, [{}])
         ]
-        code = {"label": relation.label} if relation.label and _is_code(relation.name) else {}
-        about = {"relation": relation.name, **code, "direction": direction, "type": kind, "count": count}
-        result.append({**about, "neighbors": neighbors})
+        result.append(
+            {
+                "relation": relation.name,
+                **({"label": relation.label} if relation.label and _is_code(relation.name) else {}),  # type: ignore[typeddict-item]
+                "direction": direction,
+                "type": kind,
+                "count": count,
+                "neighbors": neighbors,
+            }
+        )
     return result
 
 
@@ -191,146 +170,3 @@ def _edge_attributes(
 def _is_code(name: str) -> bool:
     """Return whether a relation's name is a code such as ``P31``."""
     return not any(letter.islower() for letter in name)
-
-
-def _about(data: dict[str, Any], width: int) -> Iterator[Line]:
-    more = f", also {', '.join(data['other_types'])}" if data["other_types"] else ""
-    yield from _folded(data["name"], width, is_heading=True)
-    yield from _folded(f"{data['reference']}{more} (id {data['id']})", width)
-    if data["aliases"]:
-        yield from _folded("also called " + ", ".join(data["aliases"]), width)
-    for name, value in data["attributes"].items():
-        label = data.get("attribute_labels", {}).get(name)
-        yield from _folded(f"{label} ({name}): {cell(value)}" if label else f"{name}: {cell(value)}", width, 2)
-
-
-def _texts(data: dict[str, Any], width: int, full: bool) -> Iterator[Line]:
-    """Return each text under its field's name; of a field with many texts, the first ones."""
-    seen: dict[str, int] = {}
-    for text in data["texts"]:
-        field = text["field"]
-        seen[field] = seen.get(field, 0) + 1
-        if full or seen[field] <= _TEXTS:
-            yield Line("")
-            yield from _folded(field, width, is_heading=True)
-            lines = list(_folded(text["text"], width, 2))
-            cut = len(lines) > _TEXT_LINES + 1 and not full
-            yield from lines[:_TEXT_LINES] if cut else lines
-            if cut:
-                yield Line(f"  ... {len(lines) - _TEXT_LINES:,} more lines")
-    for field, count in seen.items():
-        if not full and count > _TEXTS:
-            yield Line("")
-            yield Line(f"... and {count - _TEXTS:,} more texts of {clean(field)}")
-
-
-def _groups(data: dict[str, Any], width: int, numbered: bool) -> Iterator[Line]:
-    number = 0
-    digits = len(str(sum(len(group["neighbors"]) for group in data["relations"])))
-    for group in data["relations"]:
-        yield Line("")
-        arrow = "->" if group["direction"] == "out" else "<-"
-        label = f"  ({group['label']})" if "label" in group else ""
-        title = f"{arrow} [{group['relation']}] {arrow} {group['type']}: {group['count']:,}{label}"
-        yield from _folded(title, width, is_heading=True)
-        for neighbor in group["neighbors"]:
-            number += 1
-            extra = "".join(f"; {k} {cell(v)}" for k, v in neighbor.items() if k not in ("reference", "name"))
-            lead = f"{number:>{digits}}  " if numbered else ""
-            yield from _folded(f"{neighbor['name']}  ({neighbor['reference']}{extra})", width, 2, lead)
-        more = group["count"] - group.get("start", 0) - len(group["neighbors"])
-        if more > 0:
-            yield Line(f"{' ' * (2 + (digits + 2) * numbered)}... and {more:,} more")
-
-
-def explained(frame: pl.DataFrame, linked: pl.DataFrame | None) -> Iterator[str]:
-    """Return hits with their explanations as an indented page, preceded by the nodes that the query names."""
-    if linked is not None:
-        for text, how, kind, key, name in linked.select("text", "how", "type", "key", "name").iter_rows():
-            yield clean(f"{text}: {name}  ({kind}#{key}, {how})")
-        yield "" if linked.height else "the query names no node\n"
-    for rank, name, kind, key, score, why in frame.select("rank", "name", "type", "key", "score", "why").iter_rows():
-        yield clean(f"{rank}. {name}  ({kind}#{key}) {score:.4g}")
-        yield from (clean(f"  {line}") for line in why)
-
-
-def _folded(text: str, width: int, indent: int = 0, lead: str = "", *, is_heading: bool = False) -> Iterator[Line]:
-    """Return KB text as lines of at most ``width`` columns, the first preceded by ``lead``."""
-    margin = " " * indent
-    for paragraph in clean(text).split("\n"):
-        rest = margin + " " * len(lead)
-        folded = textwrap.wrap(
-            paragraph,
-            max(width, 20),
-            initial_indent=margin + lead,
-            subsequent_indent=rest,
-            break_on_hyphens=False,  # Keys may contain spaces, and are meant to be copied.
-        )
-        yield from (Line(line.rstrip(), is_heading) for line in folded or [""])
-
-
-def print_lines(lines: Sequence[Line], stream: IO[str]) -> None:
-    """Write the lines of a page, with bold headings on a terminal."""
-    stream.write("".join(f"{heading(line.text, stream) if line.is_heading else line.text}\n" for line in lines))
-
-
-def print_text(lines: Iterable[str], stream: IO[str]) -> None:
-    """Write lines of text."""
-    stream.writelines(f"{line}\n" for line in lines)
-
-
-# -- a KB -------------------------------------------------------------------------------------------------------------
-
-
-def info_frame(data: dict[str, Any]) -> pl.DataFrame:
-    """Return ``kb.info()`` as rows of (item, value)."""
-    import polars as pl
-
-    rows = [(name, cell(data[name])) for name in _SCALARS]
-    rows += [(f"type {t['type']}", str(t["nodes"])) for t in data["types"]]
-    rows += [
-        (f"relation {r['head_type']} {r['relation']} {r['tail_type']}", str(r["edges"])) for r in data["relations"]
-    ]
-    rows += [(f"store {s['store']} {key}", cell(s[key])) for s in data["stores"] for key in s if key != "store"]
-    rows += [(f"version {name}", version) for name, version in data["versions"].items()]
-    return pl.DataFrame(rows, schema=["item", "value"], orient="row")
-
-
-def print_info(data: dict[str, Any], stream: IO[str], width: int | None = None) -> None:
-    """Print ``kb.info()``."""
-    import polars as pl
-
-    def say(text: str) -> None:
-        print_lines(list(_folded(text, width or width_of(stream))), stream)
-
-    def section(title: str, frame: pl.DataFrame) -> None:
-        print_lines([Line(""), Line(title, is_heading=True)], stream)
-        print_table(frame, stream, count=False, width=width)
-
-    say(data["name"] if data["title"] == data["name"] else f"{data['name']}: {data['title']}")
-    say(
-        f"{plural(data['nodes'], 'node')}, {plural(data['edges'], 'edge')}, average degree {data['average_degree']:g};"
-        f" {plural(data['texts'], 'text')}, {plural(data['tokens'], 'token')}"
-    )
-    say(f"licence {data['licence']}; generation {data['generation']} of {data['created']}")
-    for name, drop in (("types", ("sql_name",)), ("relations", ("sql_name",))):
-        if data[name]:
-            section(name, pl.DataFrame(data[name]).drop(*drop))
-    if data["candidate_types"]:
-        say("")
-        say("questions of the source ask for: " + ", ".join(data["candidate_types"]))
-    if data["text_fields"]:
-        section("text fields", pl.DataFrame(data["text_fields"]))
-    section("stores", pl.DataFrame([_store(s) for s in data["stores"]]))
-    say("")
-    say(", ".join(f"{name} {version}" for name, version in data["versions"].items()))
-
-
-def _store(record: dict[str, Any]) -> dict[str, Any]:
-    settings = (f"{k} {cell(v)}" for k, v in record.items() if k not in _COUNTED and v not in ("", False))
-    return {
-        "store": record["store"],
-        "MB": round(record["bytes"] / 1e6, 1),
-        "seconds": record["seconds"],
-        "settings": ", ".join(settings),
-    }

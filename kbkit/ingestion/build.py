@@ -30,7 +30,8 @@ from kbkit.ingestion.generation import (
     staging_database,
     versions,
 )
-from kbkit.ingestion.recipe import Identity, Recipe
+from kbkit.ingestion.recipe import Recipe
+from kbkit.ingestion.request import Identity, IngestRequest, RebuildSettings
 from kbkit.ingestion.source_errors import explained
 from kbkit.ingestion.staging import StagingReport, stage
 from kbkit.readers import converter
@@ -59,59 +60,45 @@ _RESUME = "What was converted is kept: run the same command again to resume"
 S = TypeVar("S", TextSettings, VectorSettings, EmbeddingSettings)
 
 
-@dataclass(frozen=True)
-class Request:
-    """A source to ingest, with settings. ``options`` and ``columns`` are the recipe's; ``named`` assigns single files.
-
-    ``identity`` replaces the recipe's name, title, licence and base. ``stores`` are the stores to build in addition to
-    the tables and the node directory. ``sources`` are the records of the files, by default made from them. ``base`` is
-    the generation that the source was made from, if any.
-    """
-
-    source: str
-    paths: Sequence[Path] = ()
-    options: Mapping[str, str] = field(default_factory=dict)
-    columns: Mapping[str, str] = field(default_factory=dict)
-    named: Mapping[str, Path] = field(default_factory=dict)
-    identity: Identity = field(default_factory=Identity)
-    embedder: str = "static"
-    prefixes: Prefixes | None = None
-    text: TextSettings = field(default_factory=TextSettings)
-    vectors: VectorSettings = field(default_factory=VectorSettings)
-    embeddings: EmbeddingSettings = field(default_factory=EmbeddingSettings)
-    stores: Sequence[str] = STORES
-    replace: bool = False
-    skip_dangling: bool = False
-    merge_duplicates: bool = False
-    sources: Sequence[Mapping[str, Any]] = ()
-    base: str = ""
-
-
 ENTITIES = "source/entities.jsonl.gz"
 """The entities of a converted source in a generation, for updates."""
 
 
-def ingest(request: Request, out: Path, listener: Listener | None = None) -> Path:
+@dataclass(frozen=True)
+class UpdatedSource:
+    """What an update of a source keeps: the generation it is based on, records of its files, settings of the stores."""
+
+    base: str
+    sources: Sequence[Mapping[str, Any]] = ()
+    settings: StoreSettings = field(default_factory=StoreSettings)
+
+
+def ingest(
+    request: IngestRequest, out: Path, listener: Listener | None = None, *, updated: UpdatedSource | None = None
+) -> Path:
     """Build a KB at ``out``, or its next generation with ``replace``, and return the new generation's folder.
 
+    The source is a recipe. ``updated`` is given if it was made from the live generation.
     Raises :class:`KbError` for every problem that the user can fix; then the directory is unchanged.
     """
     directory = KbDirectory(out)
     if directory.exists() and not request.replace:  # checked again under the lock
         hint = ("Use ", Option("replace"), " to build its next generation, or choose another ", Option("out"))
         raise KbError(f"{out} is already a KB", *hint)
-    check_analyzer(request.text.analyzer)
-    stores = _stores_to_build(request.stores)
+    settings = updated.settings if updated else _settings(request)
+    check_analyzer(settings.text.analyzer)
+    stores = _stores_to_build(STORES if request.stores is None else request.stores)
     loaded = recipes.load(request.source)
     options = recipes.settings(loaded, request.options)
     sources.check_columns(loaded, request.columns)
     found = _find_files(loaded, request)
-    identity = request.identity.completed(loaded, [*request.paths, *request.named.values()])
-    recipe = identity.applied(loaded)
-    embedder = embed.load(request.embedder, request.prefixes, download=True) if "vectors" in stores else None
+    identity = recipes.complete_identity(request.identity, loaded, [*request.paths, *request.files.values()])
+    recipe = recipes.with_identity(loaded, identity)
+    prefixes = _prefixes(request)
+    embedder = embed.load(request.embedder, prefixes, download=True) if "vectors" in stores else None
     progress = Progress(listener)
     with one_line_errors(), directory.building(f"kbkit ingest {request.source}", replace=request.replace) as folder:
-        if request.base and directory.current() != request.base:
+        if updated and directory.current() != updated.base:
             raise KbError("Another build published a generation meanwhile", "Run the update again")
         progress.report("load")
         started = time.perf_counter()
@@ -145,20 +132,32 @@ def ingest(request: Request, out: Path, listener: Listener | None = None) -> Pat
             generation=folder.name,
             created=now(),
             recipe=_recipe_record(loaded.name, recipe, options),
-            sources=[*(request.sources or map(source_record, archives.sources(found)))],
+            sources=[*((updated and updated.sources) or map(source_record, archives.sources(found)))],
             report=report,
             versions=versions(),
             stores={"tables": StoreRecord(counts, round(time.perf_counter() - started, 3))},
         )
         with _keeping_parts(parts):
-            settings = StoreSettings(request.text, request.vectors, request.embeddings)
             StoreBuilder(folder, manifest, quads, embedder, settings, progress).run(stores)
         final = publish(directory, folder, manifest, progress)
         systems.remove_tree(directory.partial)
         return final
 
 
-def dry_run(request: Request) -> Sequence[tuple[str, str]]:
+def _settings(request: IngestRequest) -> StoreSettings:
+    return StoreSettings(
+        TextSettings(request.analyzer, request.relations),
+        VectorSettings(request.relations, request.chunk_words, request.chunk_overlap),
+    )
+
+
+def _prefixes(settings: IngestRequest | RebuildSettings) -> Prefixes | None:
+    """Return the prefixes that are given, if any."""
+    given = (settings.query_prefix, settings.document_prefix)
+    return None if given == (None, None) else Prefixes(*given)
+
+
+def dry_run(request: IngestRequest) -> Sequence[tuple[str, str]]:
     """Estimate the result of :func:`ingest` from the beginning of the files, as (name, figure) rows."""
     recipe = recipes.load(request.source)
     options = recipes.settings(recipe, request.options)
@@ -181,16 +180,16 @@ def _recipe_record(name: str, recipe: Recipe, options: Mapping[str, Any]) -> Rec
     }
 
 
-def _find_files(recipe: Recipe, request: Request) -> dict[str, list[Path]]:
+def _find_files(recipe: Recipe, request: IngestRequest) -> dict[str, list[Path]]:
     """Find the files in the request's paths, by default the recipe's own data.
 
     A recipe from elsewhere may hold links to the user's files, which are read only if the user names them.
     """
     paths = list(request.paths) or ([recipe.folder / recipe.data] if recipe.data else [])
-    found = source_files.find_files(recipe, paths, request.named)
+    found = source_files.find_files(recipe, paths, request.files)
     if recipe.folder.parent != assets.folder("ingest"):  # an installer may link shipped files
         folder, here = recipe.folder.absolute(), recipe.folder.resolve()
-        given = {*request.named.values(), *request.paths}
+        given = {*request.files.values(), *request.paths}
         for path in (path for taken in found.values() for path in taken if path not in given):
             if path.absolute().is_relative_to(folder) and not path.resolve().is_relative_to(here):
                 raise BadInputError(f"{path} is a link out of the recipe", "Name the file in the command")
@@ -236,7 +235,7 @@ def _convert(
 def _load(
     con: Connection,
     recipe: Recipe,
-    request: Request,
+    request: IngestRequest,
     folder: Path,
     found: Mapping[str, Sequence[Path]],
     options: Mapping[str, str],
@@ -259,7 +258,7 @@ def _load(
         if recipe.tables:
             data_tables.prepare(con, options)
         step()
-        complete = recipes.Identity(symmetric=symmetric_relations(con)).applied(recipe)
+        complete = recipes.with_identity(recipe, Identity(symmetric=symmetric_relations(con)))
         skip, merge = request.skip_dangling, request.merge_duplicates
         return complete, stage(con, complete, folder, skip_dangling=skip, merge_duplicates=merge, step=step)
 
@@ -308,48 +307,23 @@ def _join(parts: Sequence[Path], path: Path) -> None:
 # -- rebuild ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Change:
-    """Changed settings for a rebuild; None keeps a setting."""
-
-    analyzer: str | None = None
-    relations: bool | None = None
-    embedder: str | None = None
-    prefixes: Prefixes | None = None
-    chunk_words: int | None = None
-    chunk_overlap: int | None = None
-    method: str | None = None
-    dimension: int | None = None
-    seed: int | None = None
-    epochs: int | None = None
-
-    def check(self, store: str) -> None:
-        """Raise for settings that the store does not have."""
-        own = dict.fromkeys(("method", "dimension", "seed", "epochs"), ("embeddings",))
-        stores = {"analyzer": ("text",), "relations": ("text", "vectors"), **own}
-        for name, value in vars(self).items():
-            valid = stores.get(name, ("vectors",))
-            if value is not None and store not in valid:
-                option = Option({"prefixes": "query_prefix", "relations": "with_relations"}.get(name, name))
-                raise KbError(f"Invalid setting for {store}: {name}", "Use ", option, f" only for {' or '.join(valid)}")
-
-    def apply(self, settings: S) -> S:
-        """Return changed settings."""
-        changed = {k: v for k, v in vars(self).items() if v is not None and k in vars(settings)}
-        if "chunk_words" in changed:
-            changed.setdefault("chunk_overlap", None)
-        return dataclasses.replace(settings, **changed)
+def changed_settings(change: RebuildSettings, settings: S) -> S:
+    """Return the settings of a store with the changes that it has."""
+    changed = {k: v for k, v in vars(change).items() if v is not None and k in vars(settings)}
+    if "chunk_words" in changed:
+        changed.setdefault("chunk_overlap", None)
+    return dataclasses.replace(settings, **changed)
 
 
-def rebuild(out: Path, store: str, change: Change | None = None, listener: Listener | None = None) -> Path:
+def rebuild(out: Path, store: str, change: RebuildSettings | None = None, listener: Listener | None = None) -> Path:
     """Rebuild one store from the tables, as a new generation that shares the files of the other stores."""
-    change = change or Change()
+    change = change or RebuildSettings()
     if store not in ALL_STORES:
         raise UnknownNameError("store", store, ALL_STORES)
     if store == "tables":
         hint = ("Use ", Command("ingest"), " with ", Option("replace"), " to rebuild all stores")
         raise KbError("Cannot rebuild the tables: the other stores are built from them", *hint)
-    change.check(store)
+    change.check_store(store)
     if change.analyzer:
         check_analyzer(change.analyzer)
     directory = KbDirectory(out)
@@ -361,8 +335,11 @@ def rebuild(out: Path, store: str, change: Change | None = None, listener: Liste
         check_tree(live)
         check_sizes(live, tables.FILE, manifest.files)
         known = recorded_settings(manifest)
-        parts = (change.apply(known.text), change.apply(known.vectors), change.apply(known.embeddings))
-        settings = StoreSettings(*parts)
+        settings = StoreSettings(
+            changed_settings(change, known.text),
+            changed_settings(change, known.vectors),
+            changed_settings(change, known.embeddings),
+        )
         model = _model(change, manifest) if store == "vectors" else None
         for path in sorted(live.iterdir()):
             if path.name not in (store, "lock", "manifest.json"):
@@ -384,11 +361,11 @@ def _stores_to_build(stores: Sequence[str]) -> list[str]:
     return [name for name in BUILT_FROM_TABLES if name in stores or name == "nodes"]
 
 
-def _model(change: Change, manifest: Manifest) -> embed.Embedder:
+def _model(change: RebuildSettings, manifest: Manifest) -> embed.Embedder:
     """Return the embedder of a change, by default the one that made the vectors, with its recorded prefixes."""
     if "vectors" not in manifest.stores:
-        return embed.load(change.embedder or "static", change.prefixes, download=True)
+        return embed.load(change.embedder or "static", _prefixes(change), download=True)
     record = manifest.settings("vectors", embed.ModelRecord)
     if change.embedder is None or embed.same_model(change.embedder, record.embedder):
-        return embed.recorded(record, change.prefixes, name=change.embedder, download=True)
-    return embed.load(change.embedder, change.prefixes, download=True)
+        return embed.recorded(record, _prefixes(change), name=change.embedder, download=True)
+    return embed.load(change.embedder, _prefixes(change), download=True)

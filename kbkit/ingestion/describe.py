@@ -123,7 +123,6 @@ def _relations(con: Connection, recipe: Recipe, taken: list[str]) -> tuple[Relat
                 attributes=attributes.get(name, ()),
                 label=spec.label or labels.get(name) or "",
                 words=spec.words,
-                inverse=spec.inverse,
                 phrases=spec.phrases,
             )
         )

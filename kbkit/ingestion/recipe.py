@@ -22,6 +22,7 @@ from kbkit import assets
 from kbkit.assets.validation import validate
 from kbkit.directory.files import is_file, is_folder, parse_toml
 from kbkit.errors import INVALID_UNICODE_HINT, BadInputError, Command, KbError, Part, UnknownNameError
+from kbkit.ingestion.request import Identity
 from kbkit.readers import WITH_TABLES
 from kbkit.schema import Role, iri_escape
 from kbkit.stores.data_tables import DATA_TABLES
@@ -68,16 +69,15 @@ class FileSpec:
 class RelationSpec:
     """A relation in a recipe. Edges of a ``symmetric`` relation are stored in both directions.
 
-    ``words`` are further words for it in questions: verbs, nouns, its inverse. ``inverse`` is a verb phrase with the
-    tail as the subject (``is cited by``); ``phrases`` are verb phrases by the type of the subject, for relations whose
-    label fits one of their types only.
+    ``words`` are further words for it in questions: verbs, nouns, its inverse. ``phrases`` are verb phrases by their
+    subject, a type or ``head`` or ``tail`` for any node at that end (``tail = "is cited by"``). Sentences use them;
+    without one, the label is worded.
     """
 
     label: str = ""
     symmetric: bool = False
     iri: str = ""
     words: tuple[str, ...] = ()
-    inverse: str = ""
     phrases: tuple[tuple[str, str], ...] = ()
 
 
@@ -169,36 +169,25 @@ _BASE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`\x00-\x20]*[/#:?=]")
 """An absolute IRI that ends where a name can follow."""
 
 
-@dataclass(frozen=True)
-class Identity:
-    """What a user calls a KB, in place of the recipe's words: its name, title, licence and base of IRIs (empty: the
-    recipe's), and relations that are symmetric in this source.
-    """
+def complete_identity(identity: Identity, recipe: Recipe, paths: Sequence[Path]) -> Identity:
+    """Return an identity with a name and title for a KB that a generic recipe makes of ``paths``."""
+    if not recipe.generic:
+        return identity
+    name = identity.name or source_name(paths) or recipe.name
+    return replace(identity, name=name, title=identity.title or name)
 
-    name: str = ""
-    title: str = ""
-    licence: str = ""
-    base: str = ""
-    symmetric: tuple[str, ...] = ()
 
-    def completed(self, recipe: Recipe, paths: Sequence[Path]) -> Identity:
-        """Return this identity with a name and title for a KB that a generic recipe makes of ``paths``."""
-        if not recipe.generic:
-            return self
-        name = self.name or source_name(paths) or recipe.name
-        return replace(self, name=name, title=self.title or name)
-
-    def applied(self, recipe: Recipe) -> Recipe:
-        """Return the recipe with this identity. Raises :class:`KbError` for a base that is no prefix of IRIs."""
-        if self.base and not _BASE.fullmatch(self.base):
-            raise KbError(f"Invalid base of IRIs: {self.base!r}", "Use an address such as https://example.org/zoo/")
-        changes: dict[str, Any] = {
-            name: value for name in ("name", "title", "licence", "base") if (value := getattr(self, name))
-        }
-        if self.name and not self.base and recipe.base == _base(recipe.name):
-            changes["base"] = _base(self.name)
-        both = {name: replace(recipe.relations.get(name, RelationSpec()), symmetric=True) for name in self.symmetric}
-        return replace(recipe, **changes, relations={**recipe.relations, **both})
+def with_identity(recipe: Recipe, identity: Identity) -> Recipe:
+    """Return a recipe with an identity. Raises :class:`KbError` for a base that is no prefix of IRIs."""
+    if identity.base and not _BASE.fullmatch(identity.base):
+        raise KbError(f"Invalid base of IRIs: {identity.base!r}", "Use an address such as https://example.org/zoo/")
+    changes: dict[str, Any] = {
+        name: value for name in ("name", "title", "licence", "base") if (value := getattr(identity, name))
+    }
+    if identity.name and not identity.base and recipe.base == _base(recipe.name):
+        changes["base"] = _base(identity.name)
+    both = {name: replace(recipe.relations.get(name, RelationSpec()), symmetric=True) for name in identity.symmetric}
+    return replace(recipe, **changes, relations={**recipe.relations, **both})
 
 
 def source_name(paths: Sequence[Path]) -> str:

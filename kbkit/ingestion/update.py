@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +30,7 @@ from kbkit.ingestion.generation import (
     versions,
 )
 from kbkit.ingestion.recipe import FileSpec, Recipe, RelationSpec, TypeSpec
+from kbkit.ingestion.request import Delta
 from kbkit.ingestion.source_errors import explained
 from kbkit.ingestion.staging import StagingReport, stage
 from kbkit.ingestion.update_entities import has_entities, update_entities
@@ -40,23 +40,6 @@ from kbkit.stores import table_build, tables, threads
 
 if TYPE_CHECKING:
     import duckdb
-
-
-@dataclass(frozen=True)
-class Delta:
-    """The files of a change. ``columns`` maps a column name to the files' own.
-
-    ``skip_dangling`` skips edges and texts of unknown nodes, and deleted rows that do not exist. In a KB that keeps the
-    entities of its source, ``entities`` are changed ones and ``delete`` lists ids.
-    """
-
-    nodes: Sequence[Path] = ()
-    edges: Sequence[Path] = ()
-    texts: Sequence[Path] = ()
-    delete: Sequence[Path] = ()
-    entities: Sequence[Path] = ()
-    columns: Mapping[str, str] = field(default_factory=dict)
-    skip_dangling: bool = False
 
 
 _DELETED = ("type", "field", "head", "relation", "tail", "head_type", "tail_type")
@@ -170,10 +153,7 @@ def _recipe(old: Manifest) -> Recipe:
         name_weight=schema.name_weight,
         types={t.name: TypeSpec(t.description, t.article) for t in schema.node_types},
         relations={
-            **{
-                r.name: RelationSpec(r.label, r.symmetric, r.iri, r.words, r.inverse, r.phrases)
-                for r in schema.relations
-            },
+            **{r.name: RelationSpec(r.label, r.symmetric, r.iri, r.words, r.phrases) for r in schema.relations},
             **{name: spec for name, spec in unused.items() if name not in {r.name for r in schema.relations}},
         },
         texts={f.name: f.weight for f in schema.text_fields},

@@ -15,9 +15,9 @@ from kbkit.directory.temporary import TemporaryFolder
 from kbkit.display.progress import Listener
 from kbkit.errors import KbError, Option
 from kbkit.ingestion import recipe as recipes
-from kbkit.ingestion.build import ENTITIES, Request, ingest
+from kbkit.ingestion.build import ENTITIES, UpdatedSource, ingest
 from kbkit.ingestion.generation import recorded_settings
-from kbkit.ingestion.recipe import Identity
+from kbkit.ingestion.request import Identity, IngestRequest
 from kbkit.readers import converter
 from kbkit.stores import embedders as embed
 from kbkit.stores.embedders import Prefixes
@@ -47,25 +47,23 @@ def update_entities(
     spec = recipe.converted
     assert spec is not None
     settings = recorded_settings(old)
-    embedder, prefixes = "static", None
+    embedder, prefixes = "static", Prefixes()
     if "vectors" in old.stores:
         model = embed.recorded(old.settings("vectors", embed.ModelRecord), download=True)
         embedder, prefixes = model.name, Prefixes(model.prefixes.query, model.prefixes.document)
     with TemporaryFolder() as folder:
         merged = folder / "entities.jsonl.gz"
         converter(spec.converter).merge(live / ENTITIES, changed, deleted, merged, skip=skip)
-        request = Request(
-            source=recipe.name,
-            paths=[merged],
+        request = IngestRequest(
+            recipe.name,
+            [merged],
+            replace=True,
             options=old.recipe["options"],
             identity=Identity(old.schema.name, old.recipe["title"], old.recipe["licence"], old.schema.base),
             embedder=embedder,
-            prefixes=prefixes,
-            text=settings.text,
-            vectors=settings.vectors,
+            query_prefix=prefixes.query,
+            document_prefix=prefixes.document,
             stores=[name for name in ALL_STORES if name in old.stores],
-            replace=True,
-            base=base,
-            sources=[*old.sources, *(source_record(path, update=True) for path in (*changed, *deleted))],
         )
-        return ingest(request, out, listener)
+        records = [*old.sources, *(source_record(path, update=True) for path in (*changed, *deleted))]
+        return ingest(request, out, listener, updated=UpdatedSource(base, records, settings))

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
+from kbkit.directory.files import whole_lines
 from kbkit.errors import BadInputError, Command
 from kbkit.measures.frames import series
 
@@ -23,9 +24,14 @@ Scalar: TypeAlias = str | int | float | bool | None
 # -- text and JSON ----------------------------------------------------------------------------------------------------
 
 
-def content(path: Path) -> bytes:
-    """Read a file without its byte order mark; raise :class:`BadInputError` if it is empty or not UTF-8."""
-    text = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
+def content(path: Path, *, whole: bool = False) -> bytes:
+    """Read a file without its byte order mark; raise :class:`BadInputError` if it is empty or not UTF-8.
+
+    ``whole``: without an incomplete last line of JSON, which a killed writer left.
+    """
+    text = before = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
+    if whole:
+        text = whole_lines(text)  # before it is decoded, because the line may end within a character
     try:
         text.decode()
     except UnicodeDecodeError as error:
@@ -33,7 +39,7 @@ def content(path: Path) -> bytes:
         raise BadInputError(
             f"Invalid UTF-8 in {path}, line {line}", "Convert it to UTF-8, for example with iconv"
         ) from None
-    if not text.strip():
+    if not before.strip():
         raise BadInputError(f"{path} is empty")
     return text
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from kbkit.english.question_words import FUNCTION_WORDS
 from kbkit.questions.candidates import CandidateFrame, Topic
 from kbkit.questions.elements import COMPARED, HOP, MOST, VALUE, Elements, Ints
-from kbkit.questions.english import FUNCTION_WORDS
 from kbkit.questions.lexicon import WEAK, Floats, sharp
 from kbkit.questions.question import Question
 

@@ -12,6 +12,7 @@ from itertools import combinations, product
 
 import numpy as np
 
+from kbkit.english.question_words import NAMING
 from kbkit.questions.elements import (
     COMPARED,
     COMPARED_NEIGHBOURS,
@@ -24,7 +25,6 @@ from kbkit.questions.elements import (
     Elements,
     Ints,
 )
-from kbkit.questions.english import NAMING
 from kbkit.questions.lexicon import WEAK, Floats
 from kbkit.questions.mentions import Mention
 from kbkit.questions.question import Question

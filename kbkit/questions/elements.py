@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.answers.session import Session
-from kbkit.questions.english import PREPOSITIONS
+from kbkit.english.question_words import PREPOSITIONS
 from kbkit.questions.lexicon import KindLabels, label_words
 from kbkit.questions.taught import Taught
 from kbkit.schema import NodeType, Schema

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from kbkit.questions.english import CONCEPTS, FUNCTION_WORDS
+from kbkit.english.question_words import CONCEPTS, FUNCTION_WORDS
 from kbkit.stores import embedders
 from kbkit.stores.folding import words
 from kbkit.stores.text import analyzer

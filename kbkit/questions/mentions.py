@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kbkit.questions.english import FUNCTION_WORDS, INTERROGATIVES
+from kbkit.english.question_words import FUNCTION_WORDS, INTERROGATIVES
 from kbkit.questions.lexicon import stem
 from kbkit.questions.question import Question
 from kbkit.stores import Stores

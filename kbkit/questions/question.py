@@ -6,8 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from kbkit.errors import check_unicode
-from kbkit.questions.english import (
+from kbkit.english.question_words import (
     ADJECTIVES,
     COMPARATIVES,
     FUNCTION_WORDS,
@@ -19,6 +18,7 @@ from kbkit.questions.english import (
     Adjective,
     is_negation,
 )
+from kbkit.errors import check_unicode
 from kbkit.stores.folding import words
 
 MAX_TOKENS = 100

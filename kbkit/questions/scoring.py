@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from kbkit.english.question_words import CONCEPTS, FUNCTION_WORDS, SUPERLATIVES
 from kbkit.questions.alignment import (
     aligned,
     cover_of_operators,
@@ -24,7 +25,6 @@ from kbkit.questions.alignment import (
 )
 from kbkit.questions.candidates import CandidateFrame
 from kbkit.questions.elements import COMPARED, COMPARED_NEIGHBOURS, HOP, MOST, MOST_NEIGHBOURS, VALUE, Elements, Ints
-from kbkit.questions.english import CONCEPTS, FUNCTION_WORDS, SUPERLATIVES
 from kbkit.questions.lexicon import Floats, sharp, stem
 from kbkit.questions.mentions import Mention
 from kbkit.questions.question import Question

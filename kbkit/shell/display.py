@@ -120,7 +120,8 @@ class Display:
             self._part(outcome.value, kind, stream, width)
 
     def _part(self, value: Any, kind: str, stream: IO[str], width: int) -> None:
-        from kbkit.graph.pages import Page, print_lines  # imports DuckDB, which would delay the first prompt
+        from kbkit.display.pages import print_lines
+        from kbkit.graph.pages import Page  # imports DuckDB, which would delay the first prompt
 
         if isinstance(value, Printout):
             value.print(stream, width)

@@ -22,6 +22,7 @@ from kbkit.llm.cache import Cache
 from kbkit.llm.calls import Calls
 from kbkit.llm.client import ModelRequest, Reply
 from kbkit.mcp.tools import ToolLimits, tools
+from tests.loops import each
 from tests.places import TESTS
 from tests.wording import Wording
 
@@ -230,7 +231,7 @@ def test_every_id_that_is_shown_is_read_back(table: Explorer, rdf: Explorer) -> 
     """Keys with signs, letters of all scripts, IRIs: also in SPARQL they are the node."""
     for explorer in (table, rdf):
         kb = kb_of(explorer)
-        for node in range(kb.schema.nodes):
+        for node in each(range(kb.schema.nodes)):
             found = kb.node(node)
             written = explorer.names.node(found.type, found.key)
             assert explorer.names.find(written) == node
@@ -630,7 +631,7 @@ def test_the_examples_of_tools_fit_each_kb(
 ) -> None:
     """Each description of a tool for other agents ends with a call that gives something."""
     for where in (explorer, table, rdf, sample):
-        for tool in tools(kb_of(where), ToolLimits()):
+        for tool in each(tools(kb_of(where), ToolLimits())):
             _, sign, example = tool.does.partition("Example: ")
             if sign:
                 arguments = json.loads(example)

@@ -24,6 +24,7 @@ from kbkit.answers.templates import Template
 from kbkit.errors import KbError
 from kbkit.ingestion.generate import generate
 from kbkit.kb import KnowledgeBase
+from tests.loops import each
 from tests.wording import Wording
 
 Set = frozenset[int]
@@ -296,7 +297,7 @@ def test_sides_without_slots(world: KnowledgeBase, expression: str) -> None:
         frame = world.sample(expression, 5, max_answers=1000)
     except KbError:
         return
-    for row in frame.to_dicts():
+    for row in each(frame.to_dicts()):
         assert row["answers"] == len(world.answers(expression, a=row["a"], b=row["b"]))
 
 

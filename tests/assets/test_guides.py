@@ -17,6 +17,7 @@ from kbkit.assets import guidebook
 from kbkit.errors import KbError, UnknownNameError
 from tests.conftest import SCRIPT, Run
 from tests.console import read_all
+from tests.loops import each
 from tests.places import ROOT
 
 NAMES = sorted(path.stem for path in assets.guides().glob("*.md"))
@@ -173,10 +174,10 @@ def test_find_in_one_guide_and_without_words() -> None:
 # -- links ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_links_lead_to_files_and_sections_that_are_there(name: str) -> None:
-    text = without_code(guidebook.load(name))
-    for target in re.findall(r"\]\((?!https?:)([^)\s]+)\)", text):
+def test_links_lead_to_files_and_sections_that_are_there() -> None:
+    pages = {name: without_code(guidebook.load(name)) for name in NAMES}
+    link = re.compile(r"\]\((?!https?:)([^)\s]+)\)")
+    for name, target in each(((name, target) for name, text in pages.items() for target in link.findall(text)), 20):
         path, _, anchor = target.partition("#")
         file = CHECKOUT / (path or f"{name}.md")
         assert file.is_file(), target

@@ -14,6 +14,7 @@ from kbkit import assets
 from kbkit.errors import UnknownNameError
 from tests.generate import reference, rooms
 from tests.generate import schema as schema_reference
+from tests.loops import each
 
 HOW = "run python -m tests.generate.reference --write"
 
@@ -100,7 +101,7 @@ def test_every_predicate_of_a_kb(schema: str, world: kbkit.KnowledgeBase) -> Non
     names = (name.partition(":") for name in known)
     prefixed = tuple(prefixes[prefix] + local for prefix, sign, local in names if sign)
     found = world.sparql("SELECT DISTINCT ?p { ?s ?p ?o }")["p"].to_list()
-    assert [iri for iri in found if not iri.startswith(prefixed)] == []
+    assert [iri for iri in each(found) if not iri.startswith(prefixed)] == []
 
 
 def test_every_key_that_a_shipped_recipe_has(schema: str) -> None:

@@ -21,6 +21,7 @@ from kbkit.assets.queries import QueryFile
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import iri_escape
 from kbkit.stores.sparql_text import parameters as named_in_sparql
+from tests.loops import each
 
 ALL = [(kind, name) for kind in queries.ENDINGS for name in queries.shipped(kind) if not name.startswith("stark/")]
 GENERIC = [(kind, name) for kind, name in ALL if not name.startswith("world/")]
@@ -190,7 +191,7 @@ def test_twins_ask_the_same() -> None:
 def test_runs_on_every_kb(open_kb: Open, fixture: str, kind: str) -> None:
     """Each query runs on each KB, and again on the graph ``odd`` with the same rows in the same order."""
     kb = open_kb(fixture)
-    for name in [name for other, name in GENERIC if other == kind]:
+    for name in each([name for other, name in GENERIC if other == kind]):
         query = queries.load(kind, name)
         first = kb.run(query, arguments(kb, fixture, query))
         assert first.width >= 2, name

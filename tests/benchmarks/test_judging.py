@@ -20,7 +20,7 @@ from kbkit.benchmarks.convkgyarn.ratings import RATE, expected
 from kbkit.benchmarks.convkgyarn.references import match
 from kbkit.benchmarks.convkgyarn.references import read as read_references
 from kbkit.benchmarks.convkgyarn.tasks import Comparing, Rating
-from kbkit.benchmarks.judging import Answers, Item, Marking, Passage, Question, Task, validated
+from kbkit.benchmarks.people.tasks import Answers, Marking, Passage, Task, TaskItem, TaskQuestion, validated
 from kbkit.benchmarks.quest.annotate import Annotating as Pairs
 from kbkit.benchmarks.quest.dataset import Dataset
 from kbkit.benchmarks.ska import instances
@@ -173,7 +173,7 @@ def test_the_entrance_test_in_a_browser(made: Path, tmp_path: Path) -> None:
         assert (f"Entrance test {'' if passed else 'not '}passed: {100 if passed else 0} % of 8 values") in last.text
         assert client.get("/items/1").status_code == (200 if passed else 400)
     rows = [json.loads(line) for line in (tmp_path / "r.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert [(row["rater"], row["test"]) for row in rows] == [("ann", True)] * 2 + [("bob", True)] * 2
+    assert [(row["who"], row["item"][0]) for row in rows] == [("ann", "rate test")] * 8 + [("bob", "rate test")] * 8
 
 
 @pytest.mark.system
@@ -200,8 +200,8 @@ def test_the_terminal_continues_what_the_browser_began(here: Run, made: Path, tm
     assert done.stderr.startswith("1 of 2 samples done")
     assert done.stderr.endswith("3 judgements saved\n")
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    assert [row["rating"] for row in rows] == [5, 4, 3, 1, 1, 1]
-    assert [tuple(row["queries"]) for row in rows[::3]] == [key.ids for key in task.keys]  # type: ignore[attr-defined]
+    assert [row["mark"] for row in rows] == [5, 4, 3, 1, 1, 1]
+    assert [tuple(row["item"]) for row in rows[::3]] == [task.name(key) for key in task.keys]
 
 
 KEYS = st.text("ab12", max_size=2)
@@ -209,13 +209,13 @@ KEYS = st.text("ab12", max_size=2)
 
 @given(st.dictionaries(st.sampled_from(["first", "second", "other"]), KEYS), st.lists(st.integers(-2, 4)), KEYS)
 def test_only_valid_answers_pass(choices: dict[str, str], rows: list[int], instead: str) -> None:
-    item = Item(
-        marking=Marking("rows", Passage([["x"], ["y"]])),
+    item = TaskItem(
+        marking=Marking("rows", "rows", Passage([["x"], ["y"]]), ["x", "y"]),
         questions=[
-            Question("first", "", {"a": "", "1": ""}),
-            Question("second", "", {"b": ""}, unless=("first", "1")),
+            TaskQuestion("first", "", {"a": "", "1": ""}),
+            TaskQuestion("second", "", {"b": ""}, unless=("first", "1")),
         ],
-        instead={"2": "opt out"},
+        instead=TaskQuestion("opt out", "", {"2": "opt out"}),
     )
     valid = instead == "2" or (
         not instead

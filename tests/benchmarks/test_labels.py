@@ -52,12 +52,12 @@ def test_grades_are_kept_and_the_last_one_counts(kb: KnowledgeBase) -> None:
     labels = Labels(kb)
     query = labels.write("gas fields off Australia", "ann", "Timor Sea", "for the sea")
     assert query.pool.count("sea#timor-sea") == 1
-    assert labels.grades("ann")[query.id, "sea#timor-sea"].grade == 2  # it was written for it
+    assert labels.grades("ann")[query.id, "sea#timor-sea"].mark == 2  # it was written for it
     other = next(node for node in query.pool if node != "sea#timor-sea")
     labels.grade(query.id, other, 1, "ann")
     labels.grade(query.id, other, 0, "ann", "far away")
     again = Labels(kb).grades("ann")[query.id, other]
-    assert (again.grade, again.note) == (0, "far away")
+    assert (again.mark, again.note) == (0, "far away")
     labels.grade(query.id, other, None, "ann")
     assert Labels(kb).judgements().select("key", "grade", "annotators").rows() == [("timor-sea", 2, 1)]
     assert Labels(kb).progress().rows() == [(query.id, query.text, "ann", 1, len(query.pool))]
@@ -105,12 +105,12 @@ def test_an_unfinished_line_is_skipped_and_a_damaged_one_is_named(kb: KnowledgeB
     labels.grade(query.id, query.pool[0], 2, "ann")
     path = kb.workspace.folder / "labels" / "grades" / "ann.jsonl"
     whole = path.read_text(encoding="utf-8")
-    path.write_text(whole + '{"query": "1", "no', encoding="utf-8")
+    path.write_text(whole + '{"who": "ann", "it', encoding="utf-8")
     assert len(labels.grades("ann")) == 1
     labels.grade(query.id, query.pool[1], 0, "ann")
     assert len(labels.grades("ann")) == 2
-    path.write_text(whole + '{"query": "1", "node": "x", "grade": 7}\n', encoding="utf-8")
-    with pytest.raises(BadInputError, match="line 2: 7 is not 2, 1, 0"):
+    path.write_text(whole + '{"who": "ann", "item": ["1", "x"], "question": "grade", "mark": 7}\n', encoding="utf-8")
+    with pytest.raises(BadInputError, match="line 2: grade 7 is not 2, 1, 0"):
         labels.grades("ann")
 
 

@@ -16,6 +16,7 @@ import kbkit
 from kbkit import assets
 from kbkit.cli.app import app
 from tests.console import Done, good, one_line, records
+from tests.loops import each
 from tests.wording import Wording
 
 STORES = ["tables", "nodes", "adjacency", "triples", "text", "vectors"]
@@ -111,10 +112,9 @@ def test_every_command_has_a_short_summary_and_help() -> None:
 
 
 def test_metavars_say_what_is_expected() -> None:
-    for path, command in ALL.items():
-        for parameter in command.params:
-            if not getattr(parameter, "is_flag", False):
-                assert parameter.metavar in METAVARS, f"{' '.join(path)} {parameter.name}"
+    for path, parameter in each((path, one) for path, command in ALL.items() for one in command.params):
+        if not getattr(parameter, "is_flag", False):
+            assert parameter.metavar in METAVARS, f"{' '.join(path)} {parameter.name}"
 
 
 def test_a_name_has_one_meaning() -> None:
@@ -152,7 +152,7 @@ def test_hints_name_options_that_exist() -> None:
 
 @pytest.mark.parametrize("path", ALL, ids=" ".join)
 def test_help_is_printed(run, here, path: tuple[str, ...]) -> None:
-    for flag in ("--help", "-h") if not path else ("--help",):
+    for flag in each(("--help", "-h") if not path else ("--help",)):
         done = (here if path else run)(*path, flag)
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout.lstrip().startswith(f"Usage: {' '.join(('kbkit', *path))} ")

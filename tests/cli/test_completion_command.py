@@ -14,8 +14,6 @@ from tests.conftest import Run
 from tests.console import here, one_line
 from tests.wording import Wording
 
-pytestmark = pytest.mark.system
-
 BIN = str(Path(sys.executable).parent)
 
 
@@ -46,6 +44,7 @@ def test_commands_and_options(run: Run) -> None:
     assert candidates(run, "kbkit --") == ["--quiet", "--debug", "--version", "--help"]
 
 
+@pytest.mark.system
 def test_knowledge_bases(run: Run, place: Path) -> None:
     assert candidates(run, "kbkit info ", place) == ["atlas", "world.kb"]
     assert candidates(run, "kbkit info wor", place) == ["world.kb"]
@@ -55,6 +54,7 @@ def test_knowledge_bases(run: Run, place: Path) -> None:
     assert candidates(run, "kbkit info none/", place) == []
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(
     ("line", "some"),
     [
@@ -134,6 +134,7 @@ def in_shell(command: list[str], cwd: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.system
 def test_in_bash(place: Path) -> None:
     script = """
         eval "$(kbkit completion bash)"
@@ -146,6 +147,7 @@ def test_in_bash(place: Path) -> None:
     assert not (place / "hit").exists()
 
 
+@pytest.mark.system
 def test_in_zsh(place: Path) -> None:
     script = """
         autoload -Uz compinit; compinit -u
@@ -157,6 +159,7 @@ def test_in_zsh(place: Path) -> None:
     assert not (place / "hit").exists()
 
 
+@pytest.mark.system
 def test_in_fish(place: Path) -> None:
     script = "kbkit completion fish | source; complete -C 'kbkit info wo'; complete -C 'kbkit docs wikid'"
     assert in_shell(["fish", "--no-config", "-c", script], place).split() == ["world.kb", "wikidata"]

@@ -301,10 +301,10 @@ def test_rows_and_lists(here: Here, tmp_path: Path, wording: Wording) -> None:
     ("args", "facts"),
     [
         (
-            "ranking a.trec gold.jsonl -m f1",
+            "ranking a.trec gold.jsonl --measure f1",
             ["'f1'", "hit@K", "recall@K", "mrr@K"],
         ),
-        ("ranking a.trec gold.jsonl -m hit@0", ["hit@0", "1", "1,000,000"]),
+        ("ranking a.trec gold.jsonl --measure hit@0", ["hit@0", "1", "1,000,000"]),
         (
             "ranking a.trec gold.jsonl --by kind",
             ["'kind'"],

@@ -19,6 +19,7 @@ from kbkit.errors import LockedError
 from kbkit.kb import KnowledgeBase
 from tests import kbs
 from tests.console import here
+from tests.loops import each
 
 pytestmark = pytest.mark.system
 
@@ -185,7 +186,7 @@ def test_several_readers_while_builds_publish(kb: Path, tmp_path: Path) -> None:
         for _ in range(2)
     ]
     try:
-        for reader in readers:
+        for reader in each(readers):
             assert reader.stdout
             assert reader.stdout.readline() == "ready\n"
         for version in range(2, 5):

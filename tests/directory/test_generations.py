@@ -84,7 +84,7 @@ def test_a_build_swaps_current_and_keeps_the_one_before(kb: Path, tmp_path: Path
 
 
 def test_without_replace_a_kb_is_refused(kb: Path, tmp_path: Path, wording: Wording) -> None:
-    refused = here("ingest", "table", kbs.source(tmp_path / "source", 2), "--out", kb)
+    refused = here("ingest", "table", kbs.source(tmp_path / "source", 2), "--output", kb)
     assert refused.returncode == 1
     assert "--replace" in refused.stderr
     wording(refused.stderr, "cli", {str(kb): "KB"})

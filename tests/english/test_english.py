@@ -16,6 +16,7 @@ from kbkit.english.names import written_name
 from kbkit.english.noun_phrases import NounPhrase
 from kbkit.ingestion import recipe as recipes
 from kbkit.kb import KnowledgeBase
+from tests.loops import each
 
 
 @pytest.mark.core
@@ -55,6 +56,27 @@ def test_verb_phrases(label: str, one: str, several: str, negated: str | None, i
     assert negated is None or found.negated(is_plural=True) == negated
     back = found.inverse()
     assert (back and back.plural) == inverse
+
+
+@pytest.mark.parametrize(
+    ("label", "one", "inverse"),
+    [
+        ("directed_by", "was directed by", "directed"),
+        ("written_by", "was written by", "wrote"),
+        ("affected_by", "is affected by", "affects"),
+        ("has_tags", "has {} as a tag", "is a tag of"),
+        ("has_imdb_rating", "has {} as an imdb rating", "is an imdb rating of"),
+        ("in_language", "is in the language", None),
+        ("placeOfBirth", "has {} as a place of birth", "is a place of birth of"),
+        ("born_in", "was born in", None),
+    ],
+)
+def test_labels_of_other_graphs(label: str, one: str, inverse: str | None) -> None:
+    found = english.verb_phrase(label)
+    assert found is not None
+    assert found.singular == one
+    back = found.inverse()
+    assert (back and back.singular) == inverse
 
 
 @pytest.mark.parametrize("label", ["also_see", "expression absent", "member_of_domain_region"])
@@ -151,7 +173,7 @@ def test_a_relation_takes_its_phrases_from_the_recipe(tmp_path: Path) -> None:
         file.write(
             '\n[types.gene]\narticle = "the"\n'
             '[relations.target]\nphrases = { drug = "targets", gene = "is targeted by" }\n'
-            '[relations.likes]\ninverse = "is a favourite of"\n'
+            '[relations.likes]\nphrases = { tail = "is a favourite of" }\n'
         )
     data = tmp_path / "data"
     data.mkdir()
@@ -167,7 +189,7 @@ def test_a_relation_takes_its_phrases_from_the_recipe(tmp_path: Path) -> None:
 
 
 def test_given_phrases_name_the_slots_of_their_templates() -> None:
-    for template in shipped():
+    for template in each(shipped()):
         if template.phrase:
             noun, predicate = template.phrase.split(": ")
             assert noun

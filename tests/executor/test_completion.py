@@ -28,6 +28,7 @@ from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, NodeType, Relation, Schema, Signature, quote
 from kbkit.stores.sql_names import RESERVED, identifier
 from tests.examples import examples
+from tests.loops import each
 
 COMMANDS = {
     words.name: words
@@ -553,7 +554,7 @@ def test_every_kind_of_argument_has_candidates(words: Vocabulary, tmp_path: Path
         **{Argument.NODE: "Nep", Argument.EXPRESSION: "cou", Argument.STATEMENT: "cou", Argument.TOPIC: "an"},
         **{Argument.FILE: f"{tmp_path}/", Argument.KB: f"{tmp_path}/", Argument.TEMPLATE: ""},
     }
-    for kind in Argument:
+    for kind in each(Argument):
         command = {"x": CommandWords("x", (kind,), "")}
         known = Vocabulary(words.schema, command, *(getattr(words, n) for n in ("names", "keys", "sets", "queries")))
         known = Vocabulary(**{**vars_of(known), "templates": words.templates, "topics": words.topics})
@@ -625,7 +626,7 @@ def test_an_accepted_file_name_is_one_word(folder: Path, monkeypatch: pytest.Mon
 
 
 def test_the_columns_are_those_of_the_tables(words: Vocabulary, world: KnowledgeBase) -> None:
-    for table, _ in words.tables():
+    for table, _ in each(words.tables()):
         if table != "_":
             described = world.sql(f'DESCRIBE "{table}"').select("column_name", "column_type").rows()
             expected = [(name, "VARCHAR" if "ENUM" in kind else kind) for name, kind in described]
@@ -633,7 +634,7 @@ def test_the_columns_are_those_of_the_tables(words: Vocabulary, world: Knowledge
 
 
 def test_tables_and_columns_run(words: Vocabulary, world: KnowledgeBase) -> None:
-    for c in offered("FROM ¦", words, "sql"):
+    for c in each(offered("FROM ¦", words, "sql")):
         if c.text != "_" and not c.text.endswith("("):
             assert world.sql(f"FROM {c.text} LIMIT 1").height <= 1
     for c in offered("SELECT ¦ FROM mountain m", words, "sql"):
@@ -830,9 +831,8 @@ def rows_of_hostile() -> Iterator[tuple[str, str]]:
         yield "command", row
 
 
-@pytest.mark.parametrize(("language", "row"), list(rows_of_hostile()))
-def test_hostile_names_never_reach_the_menu(hostile: Vocabulary, language: str, row: str) -> None:
-    for c in offered(row, hostile, language):
+def test_hostile_names_never_reach_the_menu(hostile: Vocabulary) -> None:
+    for c in each((c for language, row in rows_of_hostile() for c in offered(row, hostile, language)), 100):
         for text in (c.display or c.text, c.meta):
             assert not re.search(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e]", text)
         assert len(c.display or c.text) <= 100 and len(c.meta) <= 100
@@ -863,7 +863,7 @@ def test_hostile_names_are_quoted_correctly(hostile: Vocabulary) -> None:
 
 def test_hostile_names_in_sql(hostile: Vocabulary) -> None:
     with duckdb.connect() as con:
-        for c in offered("SELECT * FROM nodes WHERE name = '¦", hostile, "sql"):
+        for c in each(offered("SELECT * FROM nodes WHERE name = '¦", hostile, "sql")):
             [(value,)] = con.execute(f"SELECT {c.text}").fetchall()
             assert value in [*HOSTILE, "twice"]
         for c in offered("SELECT _.¦ FROM _", hostile, "sql"):
@@ -906,7 +906,7 @@ def test_menu_text_is_one_line() -> None:
 def test_ways_agree_with_resolution(words: Vocabulary) -> None:
     """The types that are offered after ``A ->`` are just those that some relation joins to A."""
     names = [t.name for t in words.schema.node_types]
-    for source in names:
+    for source in each(names):
         found = {c.text for c in offered(f"{source} -> ¦", words, "answers")} & set(names)
         joined = set()
         for target in names:

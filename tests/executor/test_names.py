@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import kbkit
 from kbkit.executor.lookups import Lookups
 from kbkit.kb import KnowledgeBase
+from tests.loops import each
 
 NODES = """type,key,name,aliases
 person,p1,Donald Trump,["The Donald"]
@@ -177,7 +178,7 @@ def test_every_prefix_of_every_name_against_a_scan(world: KnowledgeBase) -> None
     rivers = world.schema.type("river")
     prefixes = {name[:n] for _, known in names[::23] for name in known for n in (1, 2, 3, 5, 10, len(name))}
     normal = [(node, [words(n) for n in known]) for node, known in names]
-    for prefix in sorted(prefixes):
+    for prefix in each(sorted(prefixes)):
         start = words(prefix)
         if not start:
             continue

@@ -15,6 +15,7 @@ from kbkit.executor.executor import Executor, PromptSettings, StatementOutcome
 from kbkit.graph.pages import Page
 from kbkit.kb import KnowledgeBase
 from kbkit.shell.errors import error_lines
+from tests.loops import each
 from tests.wording import Wording
 
 FRANCE = 'country:"France" -> [borders] -> country'
@@ -494,7 +495,7 @@ def test_control_characters_of_a_statement_do_not_reach_the_screen(shell: Execut
         "SELECT 'a\x00",
     ):
         lines = told(shell, text)
-        assert not any(ord(letter) < 32 or letter == "\x7f" for line in lines for letter in line), lines
+        assert not any(ord(letter) < 32 or letter == "\x7f" for line in each(lines) for letter in line), lines
 
 
 def test_type_names_ignore_case(shell: Executor) -> None:

@@ -13,6 +13,7 @@ import typer
 
 from kbkit import assets
 from kbkit.cli.app import app
+from kbkit.cli.derive import SHOW_ALL
 from kbkit.errors import UnknownNameError
 from tests.generate import schema
 
@@ -44,6 +45,7 @@ def _pages() -> Iterator[tuple[str, str]]:
 
 def _help(command: Any, name: str) -> str:
     context = command.make_context(name, [], resilient_parsing=True, terminal_width=_WIDTH, max_content_width=_WIDTH)
+    context.meta[SHOW_ALL] = True
     return "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import kbkit
-from kbkit.graph.pages import Line, Page, explained, print_info, print_lines
+from kbkit.display.pages import Line, explained, print_info, print_lines
+from kbkit.graph.pages import Page, following
 from kbkit.kb import KnowledgeBase
 
 LONG = "word " * 400
@@ -116,6 +117,17 @@ def test_parallel_edges_are_lines_of_their_own(odd: KnowledgeBase) -> None:
     ]
     inward = next(g for g in page.data["relations"] if (g["relation"], g["direction"]) == ("knows", "in"))
     assert inward["neighbors"] == [{"reference": "person#b", "name": "Bob\nof\ttwo lines"}]  # no value, no word
+
+
+def test_parallel_edges_lead_to_one_neighbour(odd: KnowledgeBase) -> None:
+    """Those after it are counted, and shown on the next page."""
+    page = odd.page("a", 1)
+    assert [n.get("since") for n in page.groups[0]["neighbors"]] == [1999, 2000]
+    assert "  ... and 2 more" in [line.text for line in page.lines()]
+    assert "… and 2 more" in page._repr_html_()
+    rest = following(odd.stores, page, 5)
+    assert [n["reference"] for n in rest.groups[0]["neighbors"]] == ["person#c", "person#d"]
+    assert not any("more" in line.text for line in rest.lines())
 
 
 def test_other_types_stand_beside_the_primary_one(small: KnowledgeBase) -> None:

@@ -20,6 +20,7 @@ from kbkit.errors import KbError
 from kbkit.ingestion.recipe import source_name
 from kbkit.kb import KnowledgeBase
 from tests.conftest import Run
+from tests.examples import examples
 
 STORES = ("tables", "adjacency")
 
@@ -87,6 +88,7 @@ _ROWS = st.dictionaries(
 )
 
 
+@examples(6)
 @given(rows=_ROWS, pairs=st.data())
 def test_frames_come_back(
     tmp_path: Path, rows: dict[str, tuple[str, int | None, bool | None]], pairs: st.DataObject
@@ -108,6 +110,7 @@ def test_frames_come_back(
         assert set(kb.sql(links).rows()) == ends
 
 
+@examples(6)
 @given(data=st.data(), directed=st.booleans())
 def test_graphs_come_back(tmp_path: Path, data: st.DataObject, directed: bool) -> None:
     """Also parallel edges of one relation, if their attributes differ, and loops."""

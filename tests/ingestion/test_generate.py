@@ -17,6 +17,7 @@ from kbkit.errors import KbError, UnknownNameError
 from kbkit.ingestion.generate import SHAPES, EdgeShape, End, GraphShape, _draw_pairs, generate
 from kbkit.ingestion.generate_words import compose
 from tests.kbs import mentions
+from tests.loops import each
 from tests.wording import Wording
 
 TABLE_2 = {
@@ -113,7 +114,7 @@ def test_texts_begin_with_the_name_and_have_the_length(made: Made) -> None:
 
 def test_attributes_belong_to_their_types(made: Made) -> None:
     name, _, nodes, _, _ = made
-    for type_ in SHAPES[name].types:
+    for type_ in each(SHAPES[name].types):
         rows = nodes.filter(type=type_.name)
         own = {n.name: n for n in type_.numbers}
         for column in rows.drop("key", "type", "name", "source", strict=False).columns:
@@ -130,7 +131,7 @@ def test_names_are_unique_within_a_type_but_for_authors(tmp_path: Path) -> None:
     for shape, scale in (("amazon", 0.005), ("mag", 0.02), ("prime", 0.2)):
         generate(shape, tmp_path / shape, scale=scale, texts=False)
         nodes = pl.read_parquet(tmp_path / shape / "nodes.parquet")
-        for type_ in SHAPES[shape].types:
+        for type_ in each(SHAPES[shape].types):
             names = nodes.filter(type=type_.name)["name"]
             assert names.null_count() == 0
             assert names.str.contains(r"^\S.*\S$").all()

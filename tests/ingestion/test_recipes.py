@@ -563,9 +563,8 @@ def test_imdb_trims_what_else_the_source_pads(films: KnowledgeBase) -> None:
 
 
 @pytest.fixture(scope="module")
-def imdb(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
-    out = tmp_path_factory.mktemp("imdb") / "kb"
-    with kbkit.ingest("imdb", shared_data / "imdb", out=out, stores=["triples"]) as kb:
+def imdb(imdb_kb: Path) -> Iterator[KnowledgeBase]:
+    with kbkit.open(imdb_kb) as kb:
         yield kb
 
 

@@ -26,9 +26,10 @@ from kbkit.schema import Schema, quote
 from kbkit.stores import adjacency, table_build, tables
 from tests.examples import examples
 from tests.kbs import mentions
+from tests.loops import each
 from tests.wording import Wording
 
-FEW = examples(8)
+FEW = examples(5)
 
 # What DuckDB's trim takes off: the space separators of Unicode.
 BLANKS = "".join(map(chr, (0x20, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000)))
@@ -250,7 +251,7 @@ def test_a_symmetric_relation_is_stored_both_ways_with_its_attributes_and_loops_
     assert (near.symmetric, near.edges, near.pairs) == (True, 5, 3)
 
 
-@examples(6)
+@FEW
 @given(graphs(), st.lists(st.tuples(st.sampled_from(["head", "tail"]), TEXT), min_size=1, max_size=8))
 def test_edges_to_unknown_nodes_are_refused_or_left_out_and_counted(
     graph: tuple[list[dict[str, Any]], list[dict[str, Any]]], broken: list[tuple[str, str]]
@@ -329,7 +330,7 @@ def test_an_attribute_gets_the_narrowest_type_of_all_its_values() -> None:
     staged = Staged(nodes, [])
     [node_type] = staged.schema.node_types
     kinds = {attribute.name: attribute.type for attribute in node_type.attributes}
-    for name, (source, kind, values) in zip(columns, NARROWEST, strict=True):
+    for name, (source, kind, values) in each(zip(columns, NARROWEST, strict=True)):
         found = [row[0] for row in staged.rows(f"SELECT {name} FROM kb_nodes ORDER BY id")]
         assert (kinds[name], found[: len(source)]) == (kind, values), source
 

@@ -12,8 +12,9 @@ import pytest
 
 import kbkit
 from kbkit.errors import KbError
-from kbkit.ingestion.build import Request
+from kbkit.ingestion.build import UpdatedSource
 from kbkit.ingestion.build import ingest as build
+from kbkit.ingestion.request import IngestRequest
 from kbkit.kb import KnowledgeBase
 from tests.conftest import Run
 from tests.ingestion.test_update import said
@@ -111,7 +112,7 @@ def test_another_build_in_the_meantime_is_not_lost(before: Path, tmp_path: Path,
     updated = tmp_path / "kb"
     shutil.copytree(before, updated)
     with pytest.raises(KbError) as caught:
-        build(Request("wikidata", [make.FILE], replace=True, base="0009"), updated)
+        build(IngestRequest("wikidata", [make.FILE], replace=True), updated, updated=UpdatedSource("0009"))
     wording(mentions(str(caught.value), "Another build"))
     with kbkit.open(updated) as kb:
         assert kb.manifest.generation == "0001"

@@ -26,6 +26,7 @@ from tests.llm_server import (
     status,
     truncated,
 )
+from tests.loops import each
 from tests.wording import Wording
 
 pytest.importorskip("openai")
@@ -363,7 +364,7 @@ def test_what_the_environment_says_of_an_account_goes_to_openai_only(monkeypatch
     with Server(reply("x")) as server:
         OpenAIModel("m", server.url).complete(ASK)
     [seen] = server.requests
-    assert not any("private" in value for value in seen.headers.values())
+    assert not any("private" in value for value in each(seen.headers.values()))
 
 
 @pytest.mark.parametrize("url", ["http://h/v1?api-key=Q", "http://h/v1#x"])

@@ -23,6 +23,7 @@ from kbkit.kb import KnowledgeBase
 from kbkit.mcp import server as mcp_server
 from kbkit.mcp.server import ToolLimits, serve, server
 from tests.conftest import SCRIPT
+from tests.loops import each
 from tests.places import TESTS
 from tests.wording import Wording
 
@@ -332,7 +333,7 @@ def test_names_of_the_kb_stay_on_their_line(tmp_path: Path) -> None:
     with kbkit.ingest("table", tmp_path, out=tmp_path / "h.kb", stores=["tables"]) as kb:
 
         async def listed(client: Any) -> None:
-            for tool in (await client.list_tools()).tools:
+            for tool in each((await client.list_tools()).tools):
                 assert "\n" not in tool.description
                 assert len(tool.description) < 900
 

@@ -17,6 +17,7 @@ from kbkit.measures.frames import Gold, ordered
 from kbkit.measures.ranking import DEFAULT, measure, parse_measure, remarks
 from kbkit.measures.scores import summary, undefined
 from tests.examples import examples
+from tests.loops import each
 from tests.wording import Wording
 
 RUN = {"query": pl.String, "node": pl.String, "score": pl.Float64}
@@ -300,7 +301,7 @@ def test_ir_measures_agrees(seed: int) -> None:
         )
     }
     found = measure(run_of(run), gold_of(judged), THEIRS)
-    for row in found.to_dicts():
+    for row in each(found.to_dicts()):
         for ours, theirs in THEIRS.items():
             assert row[ours] == pytest.approx(expected[row["query"], theirs], abs=1e-6), (row["query"], ours)
 

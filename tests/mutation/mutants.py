@@ -37,11 +37,6 @@ class Mutant:
         """Return the module with the fault."""
         return source[: self.start] + self.new.encode() + source[self.end :]
 
-    @property
-    def is_statement(self) -> bool:
-        """Whether the fault takes the place of a statement, not of an expression."""
-        return self.kind == "drop a statement"
-
 
 class _Finder:
     """Collects the mutants of one module."""

@@ -29,6 +29,7 @@ from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.notebook.magic import questions
 from kbkit.search.hits import SearchResults
+from tests.loops import each
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -108,7 +109,7 @@ def check(page: str) -> Shown:
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_text_stays_text(text: str) -> None:
-    for page in pages(text):
+    for page in each(pages(text)):
         shown = check(page)
         beginning = re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", "\ufffd", text[:60]).replace("\ud800", "?")
         assert beginning.replace("**", "") in shown.text.replace("**", "")

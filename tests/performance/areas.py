@@ -106,6 +106,10 @@ AREAS: dict[str, tuple[Job, ...]] = {
     ),
     "measures": _small("measures"),
     "known_items": _small("known_items"),
+    "retrieval": (
+        Job("kbkit", "retrieval:kbkit", scaled=False),
+        Job("bm25s", "retrieval:bm25s", needs=("bm25s",), scaled=False),
+    ),
     "questions": (Job("kbkit", "questions:kbkit", scaled=False), Job("kbkit", "questions:mag", GRAPH)),
     "embeddings": (
         Job("kbkit", "embeddings:build", ("data:graph_kb",)),
@@ -115,7 +119,10 @@ AREAS: dict[str, tuple[Job, ...]] = {
     "benchmarks_mag": (Job("kbkit", "benchmarks:mag", ("data:whole_kb",)),),
 }
 
-LONG = ("ingest_amazon", "ingest_prime", "known_items", "questions", "embeddings", "benchmarks", "benchmarks_mag")
+LONG = (
+    "ingest_amazon", "ingest_prime", "known_items", "retrieval", "questions", "embeddings", "benchmarks",
+    "benchmarks_mag",
+)  # fmt: skip
 """Run only when named."""
 
 GROWTH = ("open", "ingest", "answers", "groundings", "search", "evaluation")

@@ -50,7 +50,9 @@ def _half(rows: Sequence[Any], tuning: bool) -> list[Any]:
     return [rows[n] for n in (order[:middle] if tuning else order[middle:])]
 
 
-def _kb(name: str, nodes: Iterable[dict[str, Any]], edges: Iterable[dict[str, Any]], texts: Iterable[Any] = ()) -> Path:
+def made_kb(
+    name: str, nodes: Iterable[dict[str, Any]], edges: Iterable[dict[str, Any]], texts: Iterable[Any] = ()
+) -> Path:
     """Return the KB of a set, made from tables if need be."""
     import kbkit
 
@@ -58,12 +60,14 @@ def _kb(name: str, nodes: Iterable[dict[str, Any]], edges: Iterable[dict[str, An
         folder = path.with_suffix(".tables")
         folder.mkdir(exist_ok=True)
         pl.DataFrame(list(nodes), infer_schema_length=None).write_parquet(folder / "nodes.parquet")
-        pl.DataFrame(list(edges), infer_schema_length=None).unique(maintain_order=True).write_parquet(
-            folder / "edges.parquet"
-        )
-        rows = list(texts)
-        if rows:
-            pl.DataFrame(rows, schema=["type", "key", "text"], orient="row").write_parquet(folder / "texts.parquet")
+        rows = list(edges)
+        none = dict.fromkeys(("head_type", "head", "relation", "tail_type", "tail"), pl.String)
+        frame = pl.DataFrame(rows, infer_schema_length=None) if rows else pl.DataFrame(schema=none)
+        frame.unique(maintain_order=True).write_parquet(folder / "edges.parquet")
+        documents = list(texts)
+        if documents:
+            columns = ["type", "key", "text"]
+            pl.DataFrame(documents, schema=columns, orient="row").write_parquet(folder / "texts.parquet")
         kbkit.ingest("table", folder, out=path).close()
 
     return data.made(data.folder() / f"{name}.kb", make)
@@ -82,11 +86,11 @@ def metaqa_kb(*, typed: bool) -> Path:
     if not typed:
         names = sorted({name for head, _, tail in triples for name in (head, tail)})
         edges = [{"head": h, "relation": r, "tail": t} for h, r, t in triples]
-        return _kb("metaqa-untyped", [{"key": name, "name": name} for name in names], edges)
+        return made_kb("metaqa-untyped", [{"key": name, "name": name} for name in names], edges)
     films = {("film", head) for head, _, _ in triples}
     nodes = sorted(films | {(_TAILS[r], tail) for _, r, tail in triples})
     plots = (line.split("\t", 1) for line in (METAQA / "plots.tsv").read_text(encoding="utf-8").splitlines())
-    return _kb(
+    return made_kb(
         "metaqa",
         [{"type": kind, "key": name, "name": name} for kind, name in nodes],
         [{"head_type": "film", "head": h, "relation": r, "tail_type": _TAILS[r], "tail": t} for h, r, t in triples],
@@ -160,7 +164,7 @@ def geoquery_kb() -> Path:
             edge(node("mountain", name, name, altitude=metres), "in_state", ("state", state))
         for name, area, state in rows("SELECT lake_name, area, state_name FROM lake"):
             edge(node("lake", name, name, area=area), "in_state", ("state", state))
-    return _kb("geoquery", nodes.values(), [e for e in edges if (e["tail_type"], e["tail"]) in nodes])
+    return made_kb("geoquery", nodes.values(), [e for e in edges if (e["tail_type"], e["tail"]) in nodes])
 
 
 def prime(split: str) -> pl.DataFrame:
@@ -180,7 +184,7 @@ def prime_kb() -> Path:
     kinds = {str(row["id"]): row["type"] for row in rows}
     lines = (PRIME / "edges.tsv").read_text(encoding="utf-8").splitlines()
     triples = [line.split("\t") for line in lines]
-    return _kb(
+    return made_kb(
         "prime",
         [{"type": row["type"], "key": str(row["id"]), "name": row["name"]} for row in rows],
         [{"head_type": kinds[h], "head": h, "relation": r, "tail_type": kinds[t], "tail": t} for h, r, t in triples],

@@ -98,7 +98,7 @@ def test_learning_answers_held_out_questions(
 
 
 def test_learning_is_reproducible(kb: KnowledgeBase, path: Path, tmp_path: Path) -> None:
-    examples = write(tmp_path / "pairs.jsonl", pairs(kb, 0, 20))
+    examples = write(tmp_path / "pairs.jsonl", pairs(kb, 0, MIN_EXAMPLES))
     first, _ = teaching.learn_from(kb.stores, examples)
     again, _ = teaching.learn_from(kb.stores, examples)  # it starts from the weights of kbkit, not from those learned
     assert first == again

@@ -100,7 +100,7 @@ def test_a_graph_of_networkx_itself(tmp_path: Path, name: str) -> None:
 
 def test_what_around_writes_comes_back(here: Run, world_kb: Path, tmp_path: Path) -> None:
     """The keys of the nodes are those of the KB that wrote the file."""
-    done = here("around", world_kb, "Switzerland", "--out", tmp_path / "x.graphml")
+    done = here("around", world_kb, "Switzerland", "--output", tmp_path / "x.graphml")
     assert done.returncode == 0, done.stderr
     with ingest(tmp_path / "x.graphml", tmp_path / "x.kb") as kb, kbkit.open(world_kb) as world:
         back, whole = kb.to_networkx(), world.to_networkx()

@@ -490,7 +490,11 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("options", [{}, {"property": "P31"}, {"triples": "no"}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [{}, *(pytest.param(some, marks=pytest.mark.system) for some in ({"property": "P31"}, {"triples": "no"}))],
+    ids=str,
+)
 def test_bad_lines_are_skipped_and_counted(options: dict[str, str], tmp_path, monkeypatch, wording: Wording) -> None:
     """The rest is converted as without them, in one pass or two, over several pieces and files."""
     good = [json.dumps(one) for one in MANY[10:60]]

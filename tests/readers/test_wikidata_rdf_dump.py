@@ -360,7 +360,7 @@ def test_broken_rdf(tmp_path, name: str, content: str, message: str, wording: Wo
     wording(mentions(str(error.value), f"{path} | {message}"), replace={str(tmp_path): "DIR"})
 
 
-@pytest.mark.parametrize("options", [{}, {"property": "P31"}], ids=str)
+@pytest.mark.parametrize("options", [{}, pytest.param({"property": "P31"}, marks=pytest.mark.system)], ids=str)
 def test_bad_lines_of_ntriples_are_skipped_and_counted(options: dict[str, str], tmp_path, monkeypatch) -> None:
     """Also an entity with an invalid value, which is one bad line."""
     dump = as_rdf(run(write(tmp_path / "d.json", MANY[:40]), tmp_path / "json"), tmp_path / "d.nt.gz")

@@ -15,7 +15,8 @@ import kbkit
 from kbkit.cli.app import State, app
 from kbkit.errors import KbError, NotAKbError, UnknownNameError
 from kbkit.ingestion import recipe
-from kbkit.ingestion.build import Change, rebuild
+from kbkit.ingestion.build import changed_settings, rebuild
+from kbkit.ingestion.request import RebuildSettings
 from kbkit.kb import KnowledgeBase
 from kbkit.stores import embedders as embed
 from kbkit.stores.documents import MAX_NEIGHBOURS, documents_sql, relations_sql
@@ -73,8 +74,8 @@ def plain(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def joined(plain: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same, whose text and vectors hold relations (one generation each); read it only."""
     out = shutil.copytree(plain, tmp_path_factory.mktemp("joined") / "films.kb")
-    rebuild(out, "text", Change(relations=True))
-    rebuild(out, "vectors", Change(relations=True))
+    rebuild(out, "text", RebuildSettings(relations=True))
+    rebuild(out, "vectors", RebuildSettings(relations=True))
     return out
 
 
@@ -115,7 +116,7 @@ def documents(kb: KnowledgeBase) -> dict[str, str]:
 @pytest.mark.core
 def test_a_long_document_is_embedded_in_chunks(kb: Path) -> None:
     assert chunks(kb)[1] == []  # 102 words are fewer than 256
-    rebuild(kb, "vectors", Change(chunk_words=40, chunk_overlap=15))
+    rebuild(kb, "vectors", RebuildSettings(chunk_words=40, chunk_overlap=15))
     words = ["Red", "River:", *(f"word{i}" for i in range(WORDS))]
     parts = [" ".join(words[start : start + 40]) for start in (0, 25, 50, 75)]
     assert [len(part.split()) for part in parts] == [40, 40, 40, 27]
@@ -128,27 +129,27 @@ def test_a_long_document_is_embedded_in_chunks(kb: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "recorded", "starts"),
     [
-        (Change(chunk_words=40), (40, 10), [0, 30, 60, 90]),
-        (Change(chunk_words=102), (102, 25), [0]),
-        (Change(chunk_words=101), (101, 25), [0, 76]),
-        (Change(chunk_words=101, chunk_overlap=100), (101, 100), [0, 1]),
-        (Change(chunk_words=60, chunk_overlap=0), (60, 0), [0, 60]),
-        (Change(chunk_words=51, chunk_overlap=0), (51, 0), [0, 51]),
-        (Change(chunk_words=1), (1, 0), list(range(102))),
-        (Change(chunk_overlap=100), (256, 100), [0]),
+        (RebuildSettings(chunk_words=40), (40, 10), [0, 30, 60, 90]),
+        (RebuildSettings(chunk_words=102), (102, 25), [0]),
+        (RebuildSettings(chunk_words=101), (101, 25), [0, 76]),
+        (RebuildSettings(chunk_words=101, chunk_overlap=100), (101, 100), [0, 1]),
+        (RebuildSettings(chunk_words=60, chunk_overlap=0), (60, 0), [0, 60]),
+        (RebuildSettings(chunk_words=51, chunk_overlap=0), (51, 0), [0, 51]),
+        (RebuildSettings(chunk_words=1), (1, 0), list(range(102))),
+        (RebuildSettings(chunk_overlap=100), (256, 100), [0]),
     ],
 )
-def test_where_chunks_begin(change: Change, recorded: tuple[int, int], starts: list[int]) -> None:
-    made = change.apply(VectorSettings())
+def test_where_chunks_begin(change: RebuildSettings, recorded: tuple[int, int], starts: list[int]) -> None:
+    made = changed_settings(change, VectorSettings())
     assert (made.chunk_words, made.chunk_overlap) == recorded
     words = [f"word{i}" for i in range(102)]
     assert chunked("  ".join(words), made) == [" ".join(words[at : at + recorded[0]]) for at in starts]
 
 
 def test_no_chunks(kb: Path) -> None:
-    rebuild(kb, "vectors", Change(chunk_words=20))
+    rebuild(kb, "vectors", RebuildSettings(chunk_words=20))
     assert chunks(kb)[1] == ["m1"] * 7
-    rebuild(kb, "vectors", Change(chunk_words=0))
+    rebuild(kb, "vectors", RebuildSettings(chunk_words=0))
     found = settings(kb, "vectors")
     assert (found["chunk_words"], found["chunk_overlap"]) == (0, 0)
     assert chunks(kb)[0].shape == (0, 192)
@@ -158,14 +159,14 @@ def test_no_chunks(kb: Path) -> None:
 
 
 def test_a_rebuild_keeps_the_chunks(kb: Path) -> None:
-    rebuild(kb, "vectors", Change(chunk_words=40, chunk_overlap=5))
+    rebuild(kb, "vectors", RebuildSettings(chunk_words=40, chunk_overlap=5))
     before = chunks(kb)
     rebuild(kb, "text")
-    rebuild(kb, "vectors", Change(relations=False))
+    rebuild(kb, "vectors", RebuildSettings(relations=False))
     assert settings(kb, "vectors")["chunk_overlap"] == 5
     after = chunks(kb)
     np.testing.assert_array_equal(before[0], after[0])
-    rebuild(kb, "vectors", Change(chunk_words=40))  # words given anew take their quarter
+    rebuild(kb, "vectors", RebuildSettings(chunk_words=40))  # words given anew take their quarter
     assert settings(kb, "vectors")["chunk_overlap"] == 10
 
 
@@ -186,7 +187,7 @@ def test_chunks_from_the_command_line(source: Path, tmp_path: Path) -> None:
 def test_invalid_chunks(kb: Path, words: int, overlap: int, wording: Wording) -> None:
     before = kbs.tree(kb)
     with pytest.raises(KbError) as caught:
-        rebuild(kb, "vectors", Change(chunk_words=words, chunk_overlap=overlap))
+        rebuild(kb, "vectors", RebuildSettings(chunk_words=words, chunk_overlap=overlap))
     message = str(caught.value)
     wording(message)
     assert kbs.tree(kb) == before
@@ -199,7 +200,7 @@ def test_invalid_chunks(kb: Path, words: int, overlap: int, wording: Wording) ->
 
 def test_an_overlap_beyond_the_recorded_chunks(kb: Path, wording: Wording) -> None:
     with pytest.raises(KbError) as caught:
-        rebuild(kb, "vectors", Change(chunk_overlap=256))
+        rebuild(kb, "vectors", RebuildSettings(chunk_overlap=256))
     message = str(caught.value)
     assert [fact for fact in ["256"] if fact not in message] == []
     wording(message)
@@ -307,15 +308,15 @@ def test_vectors_hold_the_relations(plain: Path, joined: Path) -> None:
 
 
 def test_relations_change_the_store_that_is_named(kb: Path, wording: Wording) -> None:
-    rebuild(kb, "text", Change(relations=True))
+    rebuild(kb, "text", RebuildSettings(relations=True))
     assert (settings(kb, "text")["relations"], settings(kb, "vectors")["relations"]) == (True, False)
     rebuild(kb, "vectors")
     assert (settings(kb, "text")["relations"], settings(kb, "vectors")["relations"]) == (True, False)
-    rebuild(kb, "text", Change(analyzer="simple"))  # and they stay
+    rebuild(kb, "text", RebuildSettings(analyzer="simple"))  # and they stay
     assert settings(kb, "text") == {"analyzer": "simple", "relations": True}
     with kbkit.open(kb) as opened:
         assert opened.search("Person01", mode="bm25", fields=["relations"]).height == 2
-    rebuild(kb, "text", Change(relations=False))
+    rebuild(kb, "text", RebuildSettings(relations=False))
     assert settings(kb, "text") == {"analyzer": "simple", "relations": False}
     with kbkit.open(kb) as opened, pytest.raises(UnknownNameError) as caught:
         opened.search("Person01", mode="bm25", fields=["relations"])
@@ -444,7 +445,7 @@ def test_a_newer_format_is_refused(kb: Path, wording: Wording) -> None:
 def in_chunks(plain: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A KB with chunks in its first generation, to copy."""
     out = shutil.copytree(plain, tmp_path_factory.mktemp("chunked") / "films.kb")
-    rebuild(out, "vectors", Change(chunk_words=20))
+    rebuild(out, "vectors", RebuildSettings(chunk_words=20))
     return out
 
 

@@ -201,9 +201,8 @@ def test_ask_many_of_questions_that_only_look_faulty(world: KnowledgeBase) -> No
 
 
 @pytest.fixture(scope="module")
-def imdb(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
-    out = tmp_path_factory.mktemp("imdb") / "imdb.kb"
-    with kbkit.ingest("imdb", shared_data / "imdb", out=out, stores=["adjacency", "text", "vectors"]) as kb:
+def imdb(imdb_kb: Path) -> Iterator[KnowledgeBase]:
+    with kbkit.open(imdb_kb) as kb:
         yield kb
 
 

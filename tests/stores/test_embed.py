@@ -24,7 +24,8 @@ import pytest
 import kbkit
 from kbkit.cli.app import State, app
 from kbkit.errors import KbError, UnknownNameError
-from kbkit.ingestion.build import Change, Request, ingest, rebuild
+from kbkit.ingestion.build import ingest, rebuild
+from kbkit.ingestion.request import IngestRequest, RebuildSettings
 from kbkit.stores import embedders as embed
 from kbkit.stores.embedders import Prefixes
 from tests import kbs
@@ -532,7 +533,7 @@ def test_a_build_without_its_endpoint_changes_nothing(here, copy: Path) -> None:
 
 # Twice, because the order of the failing threads differs from run to run.
 def test_an_ingest_without_its_endpoint_leaves_nothing(static_kb: Path, tmp_path: Path) -> None:
-    request = Request("table", [static_kb.parent / "source"], embedder=f"openai:m@{dead_url()}")
+    request = IngestRequest("table", [static_kb.parent / "source"], embedder=f"openai:m@{dead_url()}")
     for _ in range(2):
         with pytest.raises(KbError, match="Cannot reach "):
             ingest(request, tmp_path / "new.kb")
@@ -543,7 +544,7 @@ def test_an_endpoint_that_fails_in_the_middle_of_a_build(copy: Path, serve: Call
     before = kbs.tree(copy)
     failing = serve(lambda body: (503, b"busy", {}) if len(failing.asked) > 2 else answer(body))
     with pytest.raises(KbError, match=r"/embeddings returned 503 Service Unavailable: busy"):
-        rebuild(copy, "vectors", Change(embedder=f"openai:e5-tiny@{failing.url}"))
+        rebuild(copy, "vectors", RebuildSettings(embedder=f"openai:e5-tiny@{failing.url}"))
     assert len(failing.asked) == 3
     assert kbs.tree(copy) == before
 
@@ -605,20 +606,20 @@ def test_prefixes_from_the_command_line_are_recorded_and_used(
 
 
 def test_a_rebuild_keeps_prefixes_until_others_are_given(copy: Path, endpoint: Endpoint) -> None:
-    rebuild(copy, "vectors", Change(prefixes=Prefixes("Q> ", "D> ")))
-    rebuild(copy, "vectors", Change(chunk_words=100))
-    rebuild(copy, "text", Change(analyzer="simple"))
+    rebuild(copy, "vectors", RebuildSettings(query_prefix="Q> ", document_prefix="D> "))
+    rebuild(copy, "vectors", RebuildSettings(chunk_words=100))
+    rebuild(copy, "text", RebuildSettings(analyzer="simple"))
     settings = recorded(copy)
     assert (settings["query_prefix"], settings["document_prefix"]) == ("Q> ", "D> ")
     np.testing.assert_allclose(matrix(copy), vectors([f"D> {name}" for name in texts_of(copy)]), atol=1e-5)
-    rebuild(copy, "vectors", Change(prefixes=Prefixes("", "")))
+    rebuild(copy, "vectors", RebuildSettings(query_prefix="", document_prefix=""))
     settings = recorded(copy)
     assert (settings["query_prefix"], settings["document_prefix"]) == ("", "")
     np.testing.assert_allclose(matrix(copy), vectors(texts_of(copy)), atol=1e-5)
 
 
 def test_prefixes_of_the_shipped_model(static_kb: Path, tmp_path: Path) -> None:
-    request = Request("table", [static_kb.parent / "source"], prefixes=Prefixes("bridges ", "a city "))
+    request = IngestRequest("table", [static_kb.parent / "source"], query_prefix="bridges ", document_prefix="a city ")
     ingest(request, tmp_path / "a.kb")
     settings = recorded(tmp_path / "a.kb")
     assert (settings["query_prefix"], settings["document_prefix"]) == ("bridges ", "a city ")
@@ -638,8 +639,8 @@ def test_one_prefix_given_leaves_the_other(copy: Path) -> None:
 
 
 def test_the_same_model_at_another_address_keeps_its_prefixes(copy: Path, serve: Callable[..., Endpoint]) -> None:
-    rebuild(copy, "vectors", Change(prefixes=Prefixes("Q> ", "D> ")))
-    rebuild(copy, "vectors", Change(embedder=f"openai:e5-tiny@{serve().url}"))
+    rebuild(copy, "vectors", RebuildSettings(query_prefix="Q> ", document_prefix="D> "))
+    rebuild(copy, "vectors", RebuildSettings(embedder=f"openai:e5-tiny@{serve().url}"))
     assert recorded(copy)["query_prefix"] == "Q> "
 
 
@@ -652,7 +653,7 @@ def model2vec_kb(static_kb: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     kbs.small_model(tmp_path / "model")
     shutil.copytree(static_kb, tmp_path / "a.kb")
     monkeypatch.chdir(tmp_path)
-    rebuild(tmp_path / "a.kb", "vectors", Change(embedder="model2vec:model"))
+    rebuild(tmp_path / "a.kb", "vectors", RebuildSettings(embedder="model2vec:model"))
     return tmp_path / "a.kb"
 
 
@@ -763,7 +764,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def transformed(models: Path, static_kb: Path) -> Path:
     """The small KB with the vectors of the model ``prompted``; read it only."""
     kb = shutil.copytree(static_kb, models / "transformed.kb")
-    rebuild(kb, "vectors", Change(embedder=f"sentence-transformers:{models / 'prompted'}"))
+    rebuild(kb, "vectors", RebuildSettings(embedder=f"sentence-transformers:{models / 'prompted'}"))
     return kb
 
 
@@ -885,7 +886,7 @@ def test_a_folder_of_sentence_transformers_is_found_from_elsewhere(
 ) -> None:
     kb = shutil.copytree(static_kb, tmp_path / "a.kb")
     monkeypatch.chdir(models)
-    rebuild(kb, "vectors", Change(embedder="sentence-transformers:plain"))
+    rebuild(kb, "vectors", RebuildSettings(embedder="sentence-transformers:plain"))
     assert recorded(kb)["embedder"] == f"sentence-transformers:{models / 'plain'}"
 
 

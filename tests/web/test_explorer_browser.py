@@ -166,7 +166,7 @@ def test_hits_are_graded_by_keys_and_resumed(browser: Any, world_kb: Path, tmp_p
         for done, key in enumerate("2102211020", 1):
             page.keyboard.press(key)
             page.get_by_text(f"{done} of {len(pool)} graded").wait_for()
-        grades = [labels.grades("ann")["1", node].grade for node in pool[:10]]
+        grades = [labels.grades("ann")["1", node].mark for node in pool[:10]]
         assert grades == [2, 1, 0, 2, 2, 1, 1, 0, 2, 0]
         page.keyboard.press("u")
         page.get_by_text(f"9 of {len(pool)} graded").wait_for()
@@ -176,13 +176,13 @@ def test_hits_are_graded_by_keys_and_resumed(browser: Any, world_kb: Path, tmp_p
         page.keyboard.press("Enter")
         page.locator(".hit:nth-child(10) [name=note][value='not sure 2']").wait_for()
         withdrawn = labels.grades("ann")["1", pool[9]]
-        assert (withdrawn.grade, withdrawn.note) == (None, "not sure 2")
+        assert (withdrawn.mark, withdrawn.note) == (None, "not sure 2")
         page.reload()  # the work goes on at the first hit without a grade
         assert page.evaluate("[...document.querySelectorAll('.hit')].indexOf(document.activeElement)") == 9
         page.keyboard.press("k")
         page.keyboard.press("1")
         page.locator(".hit:nth-child(9)[data-grade='1']").wait_for()
-        assert labels.grades("ann")["1", pool[8]].grade == 1
+        assert labels.grades("ann")["1", pool[8]].mark == 1
         page.locator(".hit:nth-child(3) [name=note]").fill("left")
         page.locator(".hit:nth-child(5)").click()
         page.locator(".hit:nth-child(3) [name=note][value='left']").wait_for()

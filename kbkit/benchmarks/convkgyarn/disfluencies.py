@@ -10,7 +10,7 @@ import random
 import re
 from collections.abc import Callable, Sequence
 
-from kbkit.benchmarks.convkgyarn.grammar import grammar
+from kbkit.english.frames import pool
 
 _TOKEN = re.compile(r"(?:\[[^\[\]]*\]|[^\s\[\]])+")
 _WRONG = {
@@ -29,7 +29,7 @@ _AFTER_CONNECTIVE = frozenset(("repeated word", "repeated phrase", "abandoned st
 
 
 def _filled_pause(words: list[str], rng: random.Random) -> list[str]:
-    filler = rng.choice(grammar()["fillers"])
+    filler = rng.choice(pool("conversations", "fillers"))
     position = _inner(words, rng)
     return [*words[: position - 1], f"{words[position - 1]},", f"{filler},", *words[position:]]
 
@@ -67,7 +67,7 @@ def _cut_off(words: list[str], rng: random.Random) -> list[str]:
 
 
 def _abandoned(words: list[str], rng: random.Random) -> list[str]:
-    return [rng.choice(grammar()["restarts"]), _lowered(words[0]), *words[1:]]
+    return [rng.choice(pool("conversations", "restarts")), _lowered(words[0]), *words[1:]]
 
 
 def _self_correction(words: list[str], rng: random.Random) -> list[str]:
@@ -77,11 +77,17 @@ def _self_correction(words: list[str], rng: random.Random) -> list[str]:
     right = words[position]
     wrong = rng.choice(_WRONG[right.casefold()])
     wrong = wrong[0].upper() + wrong[1:] if position == 0 else wrong
-    return [*words[:position], f"{wrong},", rng.choice(grammar()["edits"]), _lowered(right), *words[position + 1 :]]
+    return [
+        *words[:position],
+        f"{wrong},",
+        rng.choice(pool("conversations", "edits")),
+        _lowered(right),
+        *words[position + 1 :],
+    ]
 
 
 def _marker(words: list[str], rng: random.Random) -> list[str]:
-    marker = rng.choice(grammar()["markers"])
+    marker = rng.choice(pool("conversations", "markers"))
     position = _inner(words, rng)
     return [*words[: position - 1], f"{words[position - 1]},", f"{marker},", *words[position:]]
 
@@ -92,14 +98,19 @@ def _hesitation(words: list[str], rng: random.Random) -> list[str]:
 
 
 def _apology(words: list[str], rng: random.Random) -> list[str]:
-    apology = rng.choice(grammar()["apologies"])
+    apology = rng.choice(pool("conversations", "apologies"))
     return [f"{apology[0].upper()}{apology[1:]},", _lowered(words[0]), *words[1:]]
 
 
 def _interjection(words: list[str], rng: random.Random) -> list[str]:
     if rng.random() < 0.5:
-        return [rng.choice(grammar()["thanks"]), *words]
-    return [rng.choice(grammar()["interjections"]), rng.choice(("um,", "uh,", "er,")), _lowered(words[0]), *words[1:]]
+        return [rng.choice(pool("conversations", "thanks")), *words]
+    return [
+        rng.choice(pool("conversations", "interjections")),
+        rng.choice(("um,", "uh,", "er,")),
+        _lowered(words[0]),
+        *words[1:],
+    ]
 
 
 TYPES: dict[str, Callable[[list[str], random.Random], list[str]]] = {

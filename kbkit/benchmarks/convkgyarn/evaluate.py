@@ -180,10 +180,10 @@ def as_printed(found: pl.DataFrame) -> pl.DataFrame:
 
 
 def _published() -> Iterator[tuple[Any, ...]]:
-    for system, effects in paper.TABLE_4.items():
+    for system in paper.systems():
         for setting in paper.SETTINGS:
-            pair = [effects[related, setting] for related in (False, True)]
-            yield (system, *setting, *(getattr(one, name) for name in MEASURES for one in pair))
+            pair = [paper.effects(system, kind, setting) for kind in SETS]
+            yield (f"{system} (paper)", *setting, *(one[name] for name in MEASURES for one in pair))
 
 
 def _measured(turns: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:

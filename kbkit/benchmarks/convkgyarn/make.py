@@ -57,7 +57,6 @@ def make(
     ``format`` is jsonl or parquet. Equal settings give equal bytes. An interrupted run continues at the first stage
     without a table; with ``replace`` it starts over. Raises :class:`KbError` if there is nothing to ask for.
     """
-    settings.check()
     types, related = (tuple(kb.schema.type(n).name for n in names) for names in (settings.types, settings.related))
     settings = replace_fields(settings, types=types, related=related)
     path = out / f"{CONVERSATIONS}.{format}"
@@ -148,7 +147,7 @@ class _Run:
         rows = select.by_rule(found, max_answers=s.max_answers, min_coverage=s.min_coverage)
         return [
             row if row.dropped or any(True for _ in self._wordings(one, row.qualifiers))
-            else replace_fields(row, dropped="no wording that reads well")
+            else replace_fields(row, dropped=wording.problem(one, self.kb.schema) or "no wording that reads well")
             for one, row in zip(found, rows, strict=True)
         ]  # fmt: skip
 

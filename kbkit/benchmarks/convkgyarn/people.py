@@ -10,39 +10,39 @@ import polars as pl
 
 from kbkit.benchmarks.convkgyarn import paper
 from kbkit.benchmarks.convkgyarn.paper import DIMENSIONS, SETTINGS, Setting
-from kbkit.benchmarks.convkgyarn.ratings import COMPARE, OURS, RATE, REFERENCE, SAME, Judgement
+from kbkit.benchmarks.convkgyarn.ratings import COMPARE, OURS, RATE, REFERENCE, SAME, Rated
+from kbkit.benchmarks.report import beside, in_one_cell
 from kbkit.errors import plural
+from kbkit.measures.agreement import majority
 
 RATERS = 3
 SETS = ("general", "related")
+_RATED = (*DIMENSIONS, paper.AGREEMENT)
 _PROPERTIES = ("interaction", "deixis", "disfluency", "typo")
 
 
-def agreement(judgements: Sequence[Judgement], dimension: str | None = None) -> tuple[int, float | None]:
+def agreement(rated: Sequence[Rated], dimension: str | None = None) -> tuple[int, float | None]:
     """Return the number of values that three raters gave, and the percentage on which at least two of them agree.
 
     A value is one dimension of one item; of more than three raters, the first three count. None without such values.
     """
     given: dict[tuple[str, str], list[Any]] = {}
-    for one in judgements:
+    for one in rated:
         for name, value in one.values.items():
             if dimension in (None, name):
                 given.setdefault((one.item, name), []).append(value)
-    complete = [values[:RATERS] for values in given.values() if len(values) >= RATERS]
-    if not complete:
-        return 0, None
-    agreed = sum(Counter(values).most_common(1)[0][1] >= 2 for values in complete)
-    return len(complete), 100 * agreed / len(complete)
+    count, share = majority(given.values(), RATERS)
+    return count, None if share is None else 100 * share
 
 
-def rating_table(judgements: Sequence[Judgement]) -> pl.DataFrame:
-    """Return Table 2: set, interaction, deixis, disfluency, typo, then for each configuration what was rated here.
+def rating_table(judgements: Sequence[Rated]) -> pl.DataFrame:
+    """Return Table 2: set, interaction, deixis, disfluency, typo, figures, then for each configuration what was rated.
 
-    ``conversations`` (rated), the mean of each dimension, ``agreement`` (percent), and the paper's figures as
-    ``paper_`` columns. Opted-out conversations and tests are left out.
+    ``conversations`` (rated), the mean of each dimension, ``agreement`` (percent). Opted-out conversations and tests
+    are left out.
     """
     chosen = [one for one in judgements if one.task == RATE and one.values and not one.test]
-    parts: dict[tuple[bool, Setting], list[Judgement]] = {}
+    parts: dict[tuple[bool, Setting], list[Rated]] = {}
     for one in chosen:
         parts.setdefault((one.related, one.setting), []).append(one)
     rows = []
@@ -50,25 +50,27 @@ def rating_table(judgements: Sequence[Judgement]) -> pl.DataFrame:
     for related, setting in sorted(parts, key=lambda key: (key[1][0] == "text", key[0], order.get(key[1], 99))):
         part = parts[related, setting]
         means = [_mean([one.values[name] for one in part if name in one.values]) for name in DIMENSIONS]
-        printed = paper.TABLE_2.get((related, setting), {})
-        own = (len({one.item for one in part}), *means, agreement(part)[1])
-        rows.append((SETS[related], *setting, *own, *(printed.get(name) for name in (*DIMENSIONS, paper.AGREEMENT))))
-    figures = (*DIMENSIONS, paper.AGREEMENT)
+        rows.append((SETS[related], *setting, len({one.item for one in part}), *means, agreement(part)[1]))
     schema = {
         **dict.fromkeys(("set", "interaction"), pl.String),
         **dict.fromkeys(_PROPERTIES[1:], pl.Boolean),
         "conversations": pl.Int64,
-        **dict.fromkeys((*figures, *(f"paper_{name}" for name in figures)), pl.Float64),
+        **dict.fromkeys(_RATED, pl.Float64),
     }
-    return pl.DataFrame(rows, schema=schema, orient="row")
+
+    def printed(name: str, *setting: Any) -> list[float | None] | None:
+        figures = paper.ratings(name, setting)
+        return [None, *(figures[column] for column in _RATED)] if figures else None
+
+    return beside(pl.DataFrame(rows, schema=schema, orient="row"), ["set", *_PROPERTIES], printed)
 
 
 def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def preference_table(judgements: Sequence[Judgement]) -> pl.DataFrame:
-    """Return Table 3: dimension, judgements, preference, same, reference, agreement, and the paper's figures.
+def preference_table(judgements: Sequence[Rated]) -> pl.DataFrame:
+    """Return Table 3: dimension, figures, judgements, preference, same, reference, agreement.
 
     ``preference``, ``same`` and ``reference`` are the percentages of judgements that prefer the conversation of the
     dataset, neither, and the reference; ``agreement`` is that of :func:`agreement`.
@@ -78,32 +80,24 @@ def preference_table(judgements: Sequence[Judgement]) -> pl.DataFrame:
     for name in DIMENSIONS if chosen else ():
         values = Counter(one.values[name] for one in chosen if name in one.values)
         shares = [100 * values[value] / values.total() if values else None for value in (OURS, SAME, REFERENCE)]
-        printed = (paper.TABLE_3["preference"][name], paper.TABLE_3["agreement"][name])
-        rows.append((name, values.total(), *shares, agreement(chosen, name)[1], *printed))
-    figures = ("preference", "same", "reference", "agreement", "paper_preference", "paper_agreement")
-    schema = {"dimension": pl.String, "judgements": pl.Int64, **dict.fromkeys(figures, pl.Float64)}
-    return pl.DataFrame(rows, schema=schema, orient="row")
+        rows.append((name, values.total(), *shares, agreement(chosen, name)[1]))
+    shares_of = dict.fromkeys(("preference", "same", "reference", "agreement"), pl.Float64)
+    schema = {"dimension": pl.String, "judgements": pl.Int64, **shares_of}
+
+    def printed(name: str) -> tuple[float | None, ...]:
+        figures = paper.preferences(name)
+        return (None, figures["preference"], None, None, figures["agreement"])
+
+    return beside(pl.DataFrame(rows, schema=schema, orient="row"), ["dimension"], printed)
 
 
 def as_printed(found: pl.DataFrame) -> pl.DataFrame:
     """Return Table 2 for a screen: each figure next to the paper's, ``3.50 (3.97)``."""
-
-    def cell(name: str, digits: int) -> pl.Expr:
-        def shown(row: dict[str, float | None]) -> str:
-            return f"{_shown(row[name], digits)} ({_shown(row[f'paper_{name}'], digits)})"
-
-        return pl.struct(name, f"paper_{name}").map_elements(shown, pl.String)
-
     marks = [pl.when(pl.col(name)).then(pl.lit("x")).otherwise(pl.lit("")).alias(name) for name in _PROPERTIES[1:]]
-    cells = [cell(name, 2).alias(name) for name in DIMENSIONS]
-    return found.select("set", "interaction", *marks, "conversations", *cells, cell("agreement", 1).alias("agreement"))
+    return in_one_cell(found, _RATED, [2] * len(DIMENSIONS) + [1]).with_columns(marks)
 
 
-def _shown(value: float | None, digits: int) -> str:
-    return "-" if value is None else f"{value:.{digits}f}"
-
-
-def remarks(judgements: Sequence[Judgement]) -> list[str]:
+def remarks(judgements: Sequence[Rated]) -> list[str]:
     """Return lines about opted-out items, and about items that fewer than three raters judged."""
     found = []
     for task, noun in ((RATE, "conversation"), (COMPARE, "pair")):

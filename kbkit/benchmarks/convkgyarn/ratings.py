@@ -1,8 +1,9 @@
-"""People rate conversations, or compare two of them (ConvKGYarn, section 5 and appendix B): the records and files.
+"""People rate conversations, or compare two of them (ConvKGYarn, section 5 and appendix B).
 
 Four dimensions are rated from 1 (Poor) to 5 (Excellent), or compared (the first is better, the second, or the same). A
-rater can opt out of a conversation. Judgements are JSON lines, one for each conversation or pair, saved at once; a file
-can hold those of several raters and of both tasks. Three raters judge the same items in the same order.
+rater can opt out of a conversation. Each is a judgement, whose item is the task and a conversation or pair, and whose
+question is a dimension; a file can hold those of several raters and of both tasks. Three raters judge the same items in
+the same order.
 
 Before the task, raters can be required to pass a test on items that an expert has judged; these items are not part of
 the task.
@@ -10,8 +11,8 @@ the task.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,8 @@ import numpy as np
 from kbkit.assets.arguments import check_range
 from kbkit.benchmarks.convkgyarn.conversations import Conversation
 from kbkit.benchmarks.convkgyarn.paper import DIMENSIONS, SETTINGS, Setting
-from kbkit.benchmarks.dataset import writing
-from kbkit.benchmarks.pipeline import busy
-from kbkit.directory.files import append_json, whole_lines
-from kbkit.directory.systems import exclusive
-from kbkit.directory.typed_json import from_json, to_json
-from kbkit.errors import BadInputError, KbError
-from kbkit.measures.records import content, records
+from kbkit.benchmarks.people.judgements import Judgement, Mark, outside, read_judgements
+from kbkit.errors import KbError
 
 QUESTIONS = {
     "fluency": "Do the questions flow naturally from one turn to the next?",
@@ -41,41 +37,38 @@ RATE, COMPARE = "rate", "compare"
 OURS, REFERENCE, SAME = "ours", "reference", "same"
 TEST_TOLERANCE = 1
 """Ratings in a test may differ from the expert's by this much."""
-_PATIENCE = 10.0
-"""Seconds to wait for another writer; saving a judgement takes milliseconds."""
+OPT_OUT = "opt out"
+"""The question whether a rater opts out of an item."""
+_TEST = " test"
+_SCALES: dict[str, Sequence[Mark]] = {RATE: range(1, len(LABELS) + 1), COMPARE: (OURS, REFERENCE, SAME)}
 
 
 @dataclass(frozen=True)
-class Judgement:
-    """A rater's judgement of an ``item``: a conversation, or ``conversation|reference``.
+class Rated:
+    """What a rater gave to an ``item``: a conversation, or ``conversation|reference``.
 
     ``values`` are a rating from 1 to 5, or ``ours``, ``reference`` or ``same``, by dimension; empty if the rater opted
-    out. ``related`` and the four properties are those of the conversation. ``test``: part of an entrance test.
+    out. ``related`` and ``setting`` are those of the conversation. ``test``: part of an entrance test.
     """
 
     task: str
     rater: str
     item: str
-    values: dict[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Any]
     related: bool = False
-    interaction: str = ""
-    deixis: bool = False
-    disfluency: bool = False
-    typo: bool = False
+    setting: Setting = ("", False, False, False)
     test: bool = False
 
-    @property
-    def setting(self) -> Setting:
-        """The configuration of the conversation."""
-        return self.interaction, self.deixis, self.disfluency, self.typo
+
+def item_name(task: str, item: str, *, test: bool = False) -> tuple[str, str]:
+    """Return the name of an item in a file of judgements; those of a test are kept apart."""
+    return task + _TEST if test else task, item
 
 
-def judgement(
-    task: str, rater: str, item: str, one: Conversation, values: Mapping[str, Any], *, test: bool = False
-) -> Judgement:
-    """Return a judgement of a conversation, or of a pair with this conversation."""
-    noise = (one.interaction, one.deixis, one.disfluency, one.typo)
-    return Judgement(task, rater, item, dict(values), one.related is not None, *noise, test=test)
+def about(one: Conversation) -> dict[str, Mark]:
+    """Return what the tables need to know about a conversation."""
+    names = ("interaction", "deixis", "disfluency", "typo")
+    return {"related": one.related is not None, **{name: getattr(one, name) for name in names}}
 
 
 # -- what to rate -----------------------------------------------------------------------------------------------------
@@ -107,45 +100,45 @@ def sample(conversations: Iterable[Conversation], count: int, seed: int) -> list
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
-def read(paths: Sequence[Path], task: str | None = None) -> list[Judgement]:
-    """Return the judgements of files, of one task or of both; of several by a rater on an item, the last one counts.
-
-    An incomplete last line, which a killed process left, is skipped. Raises :class:`BadInputError` with the line.
-    """
-    found: dict[tuple[Hashable, ...], Judgement] = {}
-    for path in paths:
-        for record in records(path, whole_lines(content(path))):
-            where = f"{path}, line {record.position}"
-            one: Judgement = from_json(Judgement, record.fields, where)
-            _check(one, where)
-            if task in (None, one.task):
-                found[one.task, one.rater, one.item, one.test] = one
-    return list(found.values())
+def problem(one: Judgement) -> str:
+    """Return what is wrong with a judgement, or ""."""
+    task = one.item[0].removesuffix(_TEST)
+    if task not in _SCALES or len(one.item) != 2:
+        return f"its item is not a task ({RATE} or {COMPARE}) and a conversation"
+    if wrong := outside({**dict.fromkeys(DIMENSIONS, _SCALES[task]), OPT_OUT: (True,)}, one):
+        return wrong
+    setting = _setting(one)
+    if task == RATE and setting[0] and setting not in SETTINGS:
+        return "invalid configuration: disfluencies are for voice, typos for text"
+    return ""
 
 
-def _check(one: Judgement, where: str) -> None:
-    if one.task not in (RATE, COMPARE) or not one.rater or not one.item:
-        raise BadInputError(f"Invalid judgement in {where}", f"It needs task ({RATE} or {COMPARE}), rater and item")
-    valid: tuple[object, ...] = tuple(range(1, len(LABELS) + 1)) if one.task == RATE else (OURS, REFERENCE, SAME)
-    for name, value in one.values.items():
-        if name not in DIMENSIONS or isinstance(value, bool) or value not in valid:
-            hint = f"Values are {', '.join(map(str, valid))} for {', '.join(DIMENSIONS)}"
-            raise BadInputError(f"Invalid value {name}: {value!r:.40} in {where}", hint)
-    if one.task == RATE and one.interaction and one.setting not in SETTINGS:
-        raise BadInputError(f"Invalid configuration in {where}", "Disfluencies are for voice, typos for text")
+def _setting(one: Judgement) -> Setting:
+    noise = (one.about.get(name) is True for name in ("deixis", "disfluency", "typo"))
+    return (str(one.about.get("interaction", "")), *noise)  # type: ignore[return-value]
 
 
-def save(path: Path, one: Judgement) -> None:
-    """Append a judgement to a file, written to disk before returning. Concurrent writers wait for each other."""
-    with writing(path), exclusive(path.with_name(f".{path.name}.lock"), *busy(path), _PATIENCE):
-        append_json(path, to_json(one))
-
-
-def known(path: Path, task: str, rater: str) -> dict[tuple[str, bool], Judgement]:
-    """Return a rater's judgements in a file by item and whether they are part of a test; empty without a file."""
-    if not path.is_file() or not path.stat().st_size:
-        return {}
-    return {(one.item, one.test): one for one in read([path], task) if one.rater == rater}
+def read_rated(paths: Sequence[Path], task: str | None = None) -> list[Rated]:
+    """Return what raters gave to items, in one task or in both, from files of judgements."""
+    values: dict[tuple[str, str, str], dict[str, Mark]] = {}
+    last: dict[tuple[str, str, str], Judgement] = {}
+    for one in read_judgements(paths, problem):
+        key = (one.item[0], one.who, one.item[1])
+        if one.mark is not None and task in (None, one.item[0].removesuffix(_TEST)):
+            values.setdefault(key, {})[one.question] = one.mark
+            last[key] = one
+    return [
+        Rated(
+            name.removesuffix(_TEST),
+            rater,
+            item,
+            {} if OPT_OUT in given else {part: given[part] for part in DIMENSIONS if part in given},
+            last[name, rater, item].about.get("related") is True,
+            _setting(last[name, rater, item]),
+            name.endswith(_TEST),
+        )
+        for (name, rater, item), given in values.items()
+    ]
 
 
 # -- the entrance test ------------------------------------------------------------------------------------------------
@@ -159,9 +152,9 @@ class Outcome:
     share: float
 
 
-def expected(path: Path, task: str) -> dict[str, Judgement]:
+def expected(path: Path, task: str) -> dict[str, Rated]:
     """Return an expert's judgements by item. Raises :class:`KbError` if the file has those of several raters."""
-    found = [one for one in read([path], task) if one.values]
+    found = [one for one in read_rated([path], task) if one.values]
     raters = {one.rater for one in found}
     if len(raters) > 1:
         raise KbError(f"{path} has judgements of {len(raters)} raters", "An entrance test needs those of one expert")
@@ -170,13 +163,12 @@ def expected(path: Path, task: str) -> dict[str, Judgement]:
     return {one.item: one for one in found}
 
 
-def outcome(gold: Mapping[str, Judgement], given: Iterable[Judgement]) -> Outcome:
-    """Return how a rater's judgements agree with an expert's.
+def outcome(gold: Mapping[str, Rated], answers: Mapping[str, Mapping[str, Any]]) -> Outcome:
+    """Return how a rater's ``answers``, values by dimension by item, agree with an expert's.
 
     Ratings agree if they differ by at most one point, preferences if they are equal. Items that the rater opted out of
     do not agree. The paper states a threshold but neither its value nor the measure.
     """
-    answers = {one.item: one.values for one in given}
     agreed = [
         name in answers.get(item, {}) and _agree(value, answers[item][name])
         for item, one in gold.items()

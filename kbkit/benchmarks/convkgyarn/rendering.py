@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from kbkit.benchmarks.convkgyarn.cores import resolved
 from kbkit.benchmarks.convkgyarn.templates import VARIANTS, Template, placeholder
+from kbkit.english.questions import resolved
 
 PRONOUNS = ("it", "they", "he", "she")
 _FORMS = {

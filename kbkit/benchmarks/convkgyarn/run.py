@@ -22,7 +22,7 @@ from kbkit.benchmarks.convkgyarn.conversations import (
     from_record,
     read,
 )
-from kbkit.benchmarks.pipeline import Row, models, origin, snapshot
+from kbkit.benchmarks.pipeline import Row, kb_settings, models
 from kbkit.directory.generations import fingerprint
 from kbkit.errors import KbError, Option
 
@@ -190,7 +190,7 @@ class Asking:
 
     def __init__(self, kb: KnowledgeBase) -> None:
         self._baseline = Baseline(kb)
-        self.settings: Mapping[str, Any] = {"method": METHOD, **origin(kb), "kb": snapshot(kb)}
+        self.settings: Mapping[str, Any] = {"method": METHOD, **kb_settings(kb)}
 
     def answer(self, conversations: Sequence[Conversation]) -> list[list[Prediction]]:
         """Return the predictions for the turns of each conversation."""

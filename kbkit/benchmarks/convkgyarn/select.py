@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kbkit.benchmarks.convkgyarn.predicates import Predicate
 from kbkit.benchmarks.pipeline import Row, Stage
+from kbkit.english.askable import unfit
 
 if TYPE_CHECKING:
     from kbkit.llm.calls import Calls
@@ -19,20 +20,6 @@ MAX_PREDICATES = 50
 """Predicates in one call, as in section 3 of the paper."""
 ATTEMPTS = 3
 _CONSTANT, _UNIQUE, _ENOUGH = 0.95, 0.9, 10
-_IDENTIFIER = re.compile(
-    r"(?i)\b(?:ids?|identifier|code|index|key|tag|url|uri|website|e-?mail|phone|isbn|doi|hash|expression|formula|schema"
-    r"|formatter|hashtag|username|statement|number of (?:edges|rows))\b"
-)
-_MEDIA = re.compile(
-    r"(?i)\b(?:image|photo|picture|logo|icon|audio|video|sound|map|banner|geoshape|coordinates?|latitude|longitude"
-    r"|category|pronunciation|signature|motif|thumbnail)\b"
-)
-_NAME = re.compile(r"(?i)(?:.* )?(?:name|title|label|alias|pseudonym|demonym|abbreviation|name in native language)")
-_STRUCTURE = re.compile(
-    r"(?i)(?:instance|subclass|subproperty|different|type|kind|class|example|opposite) (?:of|from)|inverse property"
-    r"|related property|wikidata .*|described (?:by|at).*|topic.*category|equivalent .*|.*\bitem\b.*|sourcing .*"
-    r"|external .*|commons .*|is ?a|sex or gender|gender|sex"
-)
 _ORDINAL = re.compile(r"(?i)(?:series )?ordinal|billing|order|rank|position|index|number|sourcing .*|reason .*|of")
 
 
@@ -65,16 +52,12 @@ def reason(row: Predicate, *, max_answers: int, min_coverage: float) -> str:
     label, is_common = row.label, row.entities >= _ENOUGH
     is_text = row.kind == "text"
     reasons = {
-        "structure of the KB": bool(_STRUCTURE.fullmatch(label)),
-        "media or position": bool(_MEDIA.search(label)),
-        "a name": bool(_NAME.fullmatch(label)) and label != "birth name",
-        "an identifier": bool(_IDENTIFIER.search(label)) and (is_text or row.kind == "number"),
         f"low coverage ({row.coverage:.1%})": row.coverage < min_coverage,
         f"too many values ({row.mean:.0f} on average)": row.mean > max_answers and not row.qualifiers,
         f"nearly constant ({row.top:.0%})": is_common and row.top >= _CONSTANT and row.shape != "qualified",
         "nearly unique texts": is_common and is_text and row.distinct > _UNIQUE * row.entities * row.mean,
     }
-    return next((text for text, holds in reasons.items() if holds), "")
+    return unfit(label, row.kind) or next((text for text, holds in reasons.items() if holds), "")
 
 
 # -- by a model -------------------------------------------------------------------------------------------------------

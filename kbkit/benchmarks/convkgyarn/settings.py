@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
-from kbkit.assets.arguments import check_range
-from kbkit.errors import KbError, UnknownNameError
+from kbkit.assets.operations import Seed, Setting, check
+from kbkit.errors import BadInputError, KbError
 
 CONFIGURATIONS = {
     "voice": ("voice", False, False, False),
@@ -34,31 +34,37 @@ class ConvSettings:
     * ``min_coverage``: fraction of a type's entities that must have a predicate
     """
 
-    count: int = 100
-    seed: int = 0
-    types: tuple[str, ...] = ()
-    configurations: tuple[str, ...] = tuple(CONFIGURATIONS)
-    turns: int = 5
-    min_turns: int = 2
-    related: tuple[str, ...] = ()
-    min_degree: int = 10
-    max_answers: int = 20
-    min_coverage: float = 0.02
+    count: Annotated[int, Setting("Number of conversations in each configuration.", least=1)] = 100
+    seed: Seed = 0
+    types: Annotated[tuple[str, ...], Setting("Type of the entities (default: all types).", values="TYPE")] = ()
+    configurations: Annotated[
+        tuple[str, ...],
+        Setting(
+            "voice or text, with -deixis, -disfluencies, -typos (default: all eight).",
+            values="NAME",
+            choices=tuple(CONFIGURATIONS),
+            name="configuration",
+            noun="configuration",
+        ),
+    ] = tuple(CONFIGURATIONS)
+    turns: Annotated[int, Setting("Maximum number of turns.")] = 5
+    min_turns: Annotated[int, Setting("Minimum number of turns.", least=1)] = 2
+    related: Annotated[
+        tuple[str, ...], Setting("Type whose popular entities get a related entity.", values="TYPE")
+    ] = ()
+    min_degree: Annotated[int, Setting("Minimum number of edges of a popular entity.", least=0, rare=True)] = 10
+    max_answers: Annotated[int, Setting("Maximum number of answers per query.", least=1)] = 20
+    min_coverage: Annotated[
+        float,
+        Setting("Minimum fraction of a type that has a predicate.", values="FRACTION", least=0, most=1, rare=True),
+    ] = 0.02
 
-    def check(self) -> None:
-        """Raise :class:`KbError` for invalid values."""
-        check_range("seed", self.seed, 0)
-        for name in ("count", "min_turns", "max_answers"):
-            check_range(name, getattr(self, name))
-        check_range("turns", self.turns, self.min_turns)
-        check_range("min_degree", self.min_degree, 0)
-        for name in self.configurations:
-            if name not in CONFIGURATIONS:
-                raise UnknownNameError("configuration", name, CONFIGURATIONS)
+    def __post_init__(self) -> None:
+        check(self)
+        if self.turns < self.min_turns:
+            raise BadInputError(f"Invalid turns: {self.turns}", f"Use {self.min_turns} or more")
         if not self.configurations or len(set(self.configurations)) < len(self.configurations):
             raise KbError("Configurations must be distinct", "Name each one once")
-        if not 0 <= self.min_coverage <= 1:
-            raise KbError(f"Invalid min_coverage: {self.min_coverage:g}", "Use a fraction from 0 to 1")
 
     def about(self) -> dict[str, Any]:
         """Return the settings as JSON data."""

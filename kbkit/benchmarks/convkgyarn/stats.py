@@ -10,19 +10,15 @@ from typing import Any
 
 import polars as pl
 
-from kbkit.benchmarks.convkgyarn import conversations, entities, facts
+from kbkit.benchmarks.convkgyarn import conversations, entities, facts, paper
 from kbkit.benchmarks.convkgyarn.conversations import Conversation
 from kbkit.benchmarks.convkgyarn.tables import read_table
 from kbkit.benchmarks.convkgyarn.templates import TEMPLATES
 from kbkit.benchmarks.dataset import ABOUT
+from kbkit.benchmarks.report import beside
 from kbkit.directory.files import parse_json
 from kbkit.errors import BadInputError, KbError
 
-PAPER = (
-    ("paper, general", 29_000_000, 196_000_000, 274, 1252, 24.0),
-    ("paper, related", 210_000, 6_100_000, 95, 265, 54.0),
-)
-"""Table 1 of the paper: dataset, entities, facts, unique types, unique predicates, questions per fact."""
 COLUMNS = ("dataset", "entities", "facts", "types", "predicates", "questions_per_fact")
 _BATCH = 5_000
 
@@ -48,8 +44,16 @@ class Statistics:
         return Statistics(folder, about, list(_rows(folder)), _counts(folder))
 
     def table(self) -> pl.DataFrame:
-        """Return Table 1 with the paper's rows beside."""
-        return pl.DataFrame([*self.rows, *PAPER], schema=list(COLUMNS), orient="row")
+        """Return Table 1, each set with the paper's figures: dataset, figures, and those of ``COLUMNS``."""
+        counts = dict.fromkeys(COLUMNS[1:-1], pl.Int64)
+        schema = {"dataset": pl.String, **counts, COLUMNS[-1]: pl.Float64}
+        ours = pl.DataFrame(self.rows, schema=schema, orient="row")
+
+        def printed(name: str) -> list[float]:
+            figures = paper.statistics(name)
+            return [*(int(figures[column]) for column in counts), figures[COLUMNS[-1]]]
+
+        return beside(ours, ["dataset"], printed)
 
     def conversations(self) -> pl.DataFrame:
         """Return configuration, conversations, and mean turns."""

@@ -2,7 +2,7 @@
 
 Three variants of each of eight forms, 24 in all; 30 more for questions about a related entity. A template has the
 placeholder of its subject (``[river]``, ``[river]'s``), in qualified facts ``[object]`` or ``[qualifier]``, pronouns of
-people (``[they]``, ``[them]``, ``[their]``) and alternatives (see :mod:`kbkit.benchmarks.convkgyarn.cores`).
+people (``[they]``, ``[them]``, ``[their]``) and alternatives (see :mod:`kbkit.english.questions`).
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kbkit.benchmarks.convkgyarn import disfluencies
-from kbkit.benchmarks.convkgyarn.cores import IT, THEY, Core, Reference
-from kbkit.benchmarks.convkgyarn.grammar import grammar
 from kbkit.benchmarks.convkgyarn.predicates import Predicate
 from kbkit.benchmarks.convkgyarn.wording import Wording
 from kbkit.benchmarks.pipeline import Row, Stage
+from kbkit.english.frames import pool
+from kbkit.english.questions import IT, THEY, Core, Reference
 from kbkit.english.types import THING, type_noun
 
 VARIANTS = 3
@@ -92,7 +92,7 @@ def by_grammar(
                 yield row(interaction, form, number, text, is_related=is_related)
     if related:
         for interaction in ("voice", "text"):
-            frames = rng.sample(grammar()[f"follow_up_{interaction}"], VARIANTS)
+            frames = rng.sample(pool("conversations", f"follow_up_{interaction}"), VARIANTS)
             for number, frame in enumerate(frames, 1):
                 yield row(interaction, "follow_up", number, frame.replace("{name}", maker.slot), is_related=True)
 
@@ -149,7 +149,7 @@ class _Maker:
 
     def _frames(self, name: str, first: str) -> list[str]:
         """Return three frames; the plain one comes first where there is one."""
-        frames = grammar()[name]
+        frames = pool("conversations", name)
         others = [frame for frame in frames if frame != first]
         chosen = self._rng.sample(others, VARIANTS)
         return [first, *chosen[1:]] if first in frames else chosen
@@ -203,7 +203,7 @@ def _key_deixis(key: str, reference: Reference) -> str:
 
 
 def _agree(found: re.Match[str]) -> str:
-    from kbkit.benchmarks.convkgyarn.cores import both_numbers
+    from kbkit.english.questions import both_numbers
 
     return f"[they] {both_numbers(found[1])}"
 

@@ -1,24 +1,23 @@
-"""How to ask for a predicate: cores of questions and search queries, from ``lexicon.toml`` or from its words."""
+"""How to ask for a predicate: cores of questions and search queries, from ``predicates.toml`` or from its words."""
 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any
 
-from kbkit.benchmarks.convkgyarn.cores import Core, base_form, is_past_form
 from kbkit.benchmarks.convkgyarn.predicates import Predicate, Qualifier
 from kbkit.benchmarks.convkgyarn.values import is_mutual
+from kbkit.english.frames import frame_file
+from kbkit.english.questions import Core, base_form, is_past_form
+from kbkit.english.readable import label_problem
+from kbkit.english.relations import Link
 from kbkit.english.types import THING, type_noun
 from kbkit.english.verbs import VerbPhrase, of_noun, verb_phrase
 from kbkit.english.words import PREPOSITIONS, inflections, is_participle, is_plural, plural, spoken, with_article
 from kbkit.schema import Schema
 
-LEXICON = Path(__file__).with_name("lexicon.toml")
 _START = re.compile(r"(?i)start time|since|from|joined|begin.*|start.*")
 _END = re.compile(r"(?i)end time|until|to|left|end.*")
 _POINT = re.compile(r"(?i)point in time|year|date|when|time")
@@ -39,17 +38,22 @@ class Wording:
     given: str = ""
 
 
-@cache
-def lexicon() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
-    """Return the entries of ``lexicon.toml``."""
-    return tomllib.loads(LEXICON.read_text(encoding="utf-8"))
-
-
 def wording(one: Predicate, schema: Schema, *, person: bool) -> Wording | None:
     """Return the wording of a predicate; ``person``: its subjects are people. None if no wording reads well."""
     if one.origin in ("forward", "backward"):
         return _of_relation(one, schema, person=person)
-    return _of_noun(one, _entry("ask", one, person=person), person=person)
+    entry = _entry("ask", one, person=person)
+    return None if entry is None and label_problem(one.label) else _of_noun(one, entry, person=person)
+
+
+def problem(one: Predicate, schema: Schema) -> str:
+    """Return what is wrong with the label of a predicate that cannot be worded; "" if it is the predicate itself."""
+    if one.origin in ("forward", "backward"):
+        link = Link(schema.relation(one.relation), one.type, one.target, of_head=one.origin == "forward")
+        found = link.problem
+    else:
+        found = label_problem(one.label)
+    return f"a label that cannot be worded ({found})" if found else ""
 
 
 def qualified(one: Predicate, qualifier: Qualifier, schema: Schema, *, person: bool) -> Wording | None:
@@ -74,7 +78,7 @@ def qualified(one: Predicate, qualifier: Qualifier, schema: Schema, *, person: b
 
 def _since(one: Predicate, qualifier: Qualifier, schema: Schema) -> Wording | None:
     """Return questions for when a relation began, ended or held, from its verb."""
-    phrase = dict(schema.relation(one.relation).phrases).get(one.type) or getattr(
+    phrase = schema.relation(one.relation).phrase(one.type, of_head=True) or getattr(
         verb_phrase(one.label), "singular", ""
     )
     if not phrase or "{}" in phrase or qualifier.kind != "date":
@@ -111,7 +115,7 @@ def _worded(cores: Iterable[str], keys: Iterable[str], theme: str, given: str = 
 
 def _entry(part: str, one: Predicate, *, person: bool, suffix: str = "") -> Mapping[str, Any] | None:
     """Return the entry of a predicate: for its type, for people, or for all."""
-    known = lexicon().get(part, {})
+    known: Mapping[str, Mapping[str, Any]] = frame_file("predicates").get(part, {})
     noun = spoken(one.type)
     for name in (
         f"{noun}/{one.label}",
@@ -125,7 +129,7 @@ def _entry(part: str, one: Predicate, *, person: bool, suffix: str = "") -> Mapp
 
 
 def _filled(text: str, one: Predicate) -> str:
-    """Return a text of the lexicon with the nouns of the subject and of the answers."""
+    """Return a text of an entry with the nouns of the subject and of the answers."""
     target = type_noun(one.target) if one.target else THING
     text = text.replace("{type}", type_noun(one.type))
     return text.replace("{targets}", plural(target)).replace("{target}", target)
@@ -201,11 +205,13 @@ def _of_relation(one: Predicate, schema: Schema, *, person: bool) -> Wording | N
     entry = _entry("forward" if forward else "inverse", one, person=person)
     if entry:
         return _of_noun(one, entry, person=person)
-    own = dict(relation.phrases).get(one.type, "") or ("" if forward else relation.inverse)
+    if Link(relation, one.type, one.target, of_head=forward).problem:
+        return None
+    own = relation.phrase(one.type, of_head=forward)
     verb = own or (getattr(verb_phrase(one.label), "singular", "") if forward else "")
     if verb:
         return _object_question(one, verb)
-    return _subject_question(one, dict(relation.phrases).get(one.target, ""))
+    return _subject_question(one, relation.phrase(one.target, of_head=not forward))
 
 
 def _linked(one: Predicate) -> Wording:

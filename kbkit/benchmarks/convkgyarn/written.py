@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from kbkit.benchmarks.convkgyarn import rules
 from kbkit.benchmarks.convkgyarn.facts import Asked
-from kbkit.benchmarks.convkgyarn.grammar import grammar
 from kbkit.benchmarks.convkgyarn.select import ATTEMPTS
 from kbkit.benchmarks.convkgyarn.templates import TEXT, VARIANTS, VOICE, Template, base_id, placeholder
+from kbkit.english.frames import pool
 
 if TYPE_CHECKING:
     from kbkit.llm.calls import Calls
@@ -136,7 +136,7 @@ def _related(rows: Sequence[Template], position: int) -> Iterator[Template]:
         name = row.id.replace(":", ":related.", 1)
         yield replace(row, id=name, text=f"{word} {text}", related=True)
     for interaction in ("voice", "text"):
-        frames = grammar()[f"follow_up_{interaction}"]
+        frames = pool("conversations", f"follow_up_{interaction}")
         first = next(row for row in rows if row.interaction == interaction)
         for number in range(1, VARIANTS + 1):
             text = frames[(position + number) % len(frames)].replace("{name}", placeholder(first.type))

@@ -1,28 +1,33 @@
-"""Relevance labels by people (QUEST, section 3.3.3): which pairs to judge, and a file of judgements for each rater.
+"""Relevance labels by people (QUEST, section 3.3.3): which pairs to judge, and how raters agree.
 
-A judgement has a rating from 0 (definitely not relevant) to 3 (definitely relevant), the evidence of the document, and
-for phrases of the query the sentence that shows them. All raters judge the same pairs in the same order.
+Of each query and document a rater judges the relevance, from 0 (definitely not) to 3 (definitely), the evidence of the
+document, and for phrases of the query the sentence that shows them. All judge the same pairs in the same order.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from kbkit.assets.arguments import check_range
 from kbkit.benchmarks.documents import sentences
-from kbkit.benchmarks.judging import Answers, Item, Passage, Question, Task
+from kbkit.benchmarks.people.judgements import ANNOTATIONS, Judgement, RaterFolder, outside, ratings
+from kbkit.benchmarks.people.tasks import Passage, Task, TaskItem, TaskQuestion
 from kbkit.benchmarks.quest.dataset import DOCUMENTS, Dataset, Example
-from kbkit.benchmarks.quest.label import EVIDENCE
-from kbkit.benchmarks.raters import FOLDER, RaterFiles
+from kbkit.benchmarks.quest.label import RELEVANT
+from kbkit.benchmarks.quest.settings import EVIDENCE
 from kbkit.errors import Command, KbError
+from kbkit.measures.agreement import agreement_table
 
 RATINGS = ("definitely not relevant", "likely not relevant", "likely relevant", "definitely relevant")
 """The meaning of each rating; ratings from 2 on count as relevant."""
+RELEVANCE, SHOWN = "relevance", "evidence"
+"""The questions about a pair; others ask for the sentence of a phrase."""
+_SENTENCE = "sentence for "
 _EVIDENCE = {name[0]: name for name in reversed(EVIDENCE)}
 _NO_EVIDENCE = EVIDENCE[0][0]
 _MARK = re.compile(r"<mark>(.*?)</mark>")
@@ -42,26 +47,17 @@ class Pair:
         return _MARK.findall(self.example.original) or [self.example.text]
 
 
-@dataclass(frozen=True)
-class Judgement:
-    """A rater's judgement of a pair; ``attributions`` map phrases of the query to sentences of the document."""
-
-    query: str
-    title: str
-    rating: int
-    evidence: str
-    attributions: dict[str, str] = field(default_factory=dict)
-
-
-def files(dataset: Dataset) -> RaterFiles[Judgement]:
+def rater_files(dataset: Dataset) -> RaterFolder:
     """Return the files of the raters of a dataset."""
-    return RaterFiles(dataset.folder / FOLDER, Judgement, lambda one: (one.query, one.title), _problem)
+    return RaterFolder(dataset.folder / ANNOTATIONS, _problem)
 
 
-def _problem(judgement: Judgement) -> str:
-    if not 0 <= judgement.rating < len(RATINGS):
-        return f"rating {judgement.rating} is not 0 to {len(RATINGS) - 1}"
-    return "" if judgement.evidence in EVIDENCE else f"evidence {judgement.evidence!r} is not {' or '.join(EVIDENCE)}"
+def _problem(one: Judgement) -> str:
+    if len(one.item) != 2:
+        return "its item is not a query and a document"
+    if one.question.startswith(_SENTENCE):
+        return "" if one.mark is None or isinstance(one.mark, str) else f"{one.question} {one.mark!r} is not a text"
+    return outside({RELEVANCE: range(len(RATINGS)), SHOWN: EVIDENCE}, one)
 
 
 def pairs(dataset: Dataset, split: str, limit: int = 0, seed: int = 0) -> Iterator[Pair]:
@@ -99,9 +95,8 @@ class Annotating(Task):
     noun = ("pair", "pairs")
 
     def __init__(self, dataset: Dataset, rater: str, split: str, limit: int = 0, seed: int = 0) -> None:
-        self._files, self._rater = files(dataset), rater
-        self.path = self._files.path(rater)
-        self._known = self._files.of(rater)
+        files = rater_files(dataset)
+        super().__init__(files.path(rater), rater, files.problem)
         self._pairs = {(pair.example.id, pair.title): pair for pair in pairs(dataset, split, limit, seed)}
 
     @property
@@ -109,48 +104,33 @@ class Annotating(Task):
         """Queries and titles of documents."""
         return list(self._pairs)
 
-    def item(self, key: Hashable) -> Item:
+    def item(self, key: Hashable) -> TaskItem:
         """Return a query with a document."""
         pair = self._pairs[key]  # type: ignore[index]
         original = _MARK.sub(r"[\1]", pair.example.original)
         document = Passage([[sentence] for sentence in pair.sentences], pair.title, numbered=True)
+        meanings = {str(rating): meaning for rating, meaning in enumerate(RATINGS)}
+        marks = {str(rating): rating for rating in range(len(RATINGS))}
         questions = [
-            Question("relevance", "Is the document relevant to the query?", dict(zip("0123", RATINGS, strict=True))),
-            Question("evidence", "Does the document show it?", _EVIDENCE),
+            TaskQuestion(RELEVANCE, "Is the document relevant to the query?", meanings, marks),
+            TaskQuestion(SHOWN, "Does the document show it?", _EVIDENCE, _EVIDENCE),
         ]
         if pair.sentences:
-            numbers = {"0": "none"} | {str(number): "" for number in range(1, len(pair.sentences) + 1)}
+            numbered = {str(number): sentence for number, sentence in enumerate(pair.sentences, 1)}
+            choices = {"0": "none"} | dict.fromkeys(numbered, "")
             questions += [
-                Question(f"sentence for {phrase!r}", "", numbers, unless=("evidence", _NO_EVIDENCE))
+                TaskQuestion(f"{_SENTENCE}{phrase!r}", "", choices, {"0": "", **numbered}, (SHOWN, _NO_EVIDENCE))
                 for phrase in pair.phrases
             ]
         lines = [f"original query: {original}"] if original else []
-        return Item(pair.example.text, lines, [document], questions=questions)
+        return TaskItem(pair.example.text, lines, [document], questions=questions)
 
-    def given(self, key: Hashable) -> Answers | None:
-        """Return the judgement of a pair."""
-        one = self._known.get(key)
-        if one is None:
-            return None
-        pair = self._pairs[key]  # type: ignore[index]
-        choices = {"relevance": str(one.rating), "evidence": one.evidence[0]}
-        for phrase in pair.phrases if one.evidence != EVIDENCE[0] else ():
-            sentence = one.attributions.get(phrase)
-            number = pair.sentences.index(sentence) + 1 if sentence in pair.sentences else 0
-            choices[f"sentence for {phrase!r}"] = str(number)
-        return Answers(choices)
 
-    def save(self, key: Hashable, answers: Answers) -> int:
-        """Save a judgement."""
-        pair = self._pairs[key]  # type: ignore[index]
-        marks = {phrase: int(answers.choices.get(f"sentence for {phrase!r}", 0)) for phrase in pair.phrases}
-        one = Judgement(
-            pair.example.id,
-            pair.title,
-            int(answers.choices["relevance"]),
-            next(name for name in EVIDENCE if name[0] == answers.choices["evidence"]),
-            {phrase: pair.sentences[number - 1] for phrase, number in marks.items() if number},
-        )
-        self._files.append(self._rater, one)
-        self._known[key] = one
-        return 1
+def agreement(raters: Mapping[str, Sequence[Judgement]]) -> pl.DataFrame:
+    """Return how raters agree on relevance, as :func:`~kbkit.measures.agreement.agreement_table`, by scale.
+
+    The first scale distinguishes relevant documents from others, as the paper does, the second all ratings.
+    """
+    rated = {name: ratings(own, RELEVANCE) for name, own in raters.items()}
+    binary = {name: {item: rating >= RELEVANT for item, rating in own.items()} for name, own in rated.items()}  # type: ignore[operator]
+    return agreement_table("scale", {"relevant or not": binary, "four ratings": rated})

@@ -18,9 +18,10 @@ from kbkit.answers.sample import first_slot
 from kbkit.answers.sample_plans import PlanSampler, SlotSets
 from kbkit.answers.sample_sets import AnswerSets, SampleRequest, matrix_of, splitmix64
 from kbkit.benchmarks.quest.families import Family, families, family_of
-from kbkit.benchmarks.quest.phrases import flag_name, has_marks, of_flag
-from kbkit.benchmarks.quest.readable import objection
 from kbkit.directory.files import parse_json
+from kbkit.english.categories import flag_name, has_marks, of_flag
+from kbkit.english.readable import objection
+from kbkit.english.relations import unworded
 from kbkit.errors import BadInputError, KbError, Option
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import quote
@@ -103,6 +104,9 @@ def build(
     left_out: Counter[str] = Counter()
     chosen = families(kb, domain) if found is None else found
     by_node = [f for f in chosen if f.attribute is None]
+    for name, problem in unworded(kb.schema).items():
+        if any(domain in (s.head, s.tail) for s in kb.schema.relation(name).signatures):
+            left_out[f"of relation {name}, whose label has {problem}"] += kb.schema.relation(name).pairs
     groups = _groups(kb, by_node, left_out)
     parts = [_by_nodes(kb, groups, left_out)]
     parts += [_by_values(kb, domain, f) for f in chosen if f.attribute is not None]

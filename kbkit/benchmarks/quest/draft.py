@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from kbkit.answers.sample_sets import Constraints, SampleRequest
-from kbkit.assets.arguments import check_range
+from kbkit.answers.sample_sets import SampleRequest
 from kbkit.benchmarks.documents import titles, types_with_text
 from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.benchmarks.quest import categories, fact_sentences, sample, shown
 from kbkit.benchmarks.quest.categories import Categories
 from kbkit.benchmarks.quest.families import answer_type, families, family_of
 from kbkit.benchmarks.quest.grammar import Shape, grammar
-from kbkit.benchmarks.quest.label import EVIDENCE, Answer
+from kbkit.benchmarks.quest.label import Answer
+from kbkit.benchmarks.quest.settings import QuestSettings
 from kbkit.errors import BadInputError, KbError, Option, UnknownNameError
 from kbkit.kb import KnowledgeBase
 
@@ -86,57 +85,6 @@ CATEGORIES = Stage("1_categories", CategoryRow)
 FAMILIES = Stage("1_families", FamilyRow)
 SHAPES = Stage("2_shapes", ShapeRow)
 QUERIES = Stage("2_queries", Query)
-
-
-@dataclass(frozen=True)
-class QuestSettings:
-    """Settings of a generated dataset: ``count`` queries for the types ``domains``.
-
-    ``categories``, ``files`` and ``patterns``: as in :func:`kbkit.benchmarks.quest.categories.build`. ``scale``: halve
-    bounds on sizes if a shape has too few queries, and take further queries of the shape from other domains.
-    ``require``: the evidence that an answer's document must show; in the paper about 99% of the answers have complete
-    or partial evidence (section 3.4). ``texts``: False for domains without texts, whose answers get no labels.
-    ``without``: text fields that documents leave out. ``facts``: when documents have the facts of the KB as sentences
-    (:data:`kbkit.benchmarks.quest.fact_sentences.HOW`). ``augmented``: number of additional training queries (section
-    3.5).
-    """
-
-    domains: tuple[str, ...]
-    count: int = 350
-    seed: int = 0
-    min_answers: int = 2
-    max_answers: int = 20
-    categories: tuple[str, ...] = ()
-    files: tuple[Path, ...] = ()
-    patterns: Mapping[str, str] = field(default_factory=dict)
-    constraints: Constraints = field(default_factory=Constraints)
-    scale: bool = False
-    require: str = "partial"
-    texts: bool = True
-    without: tuple[str, ...] = ()
-    facts: str = "auto"
-    augmented: int = 0
-
-    def __post_init__(self) -> None:
-        if not self.domains:
-            raise KbError("No domain given", "Use ", Option("type", "TYPE"), " for the type of the answers")
-        if len(set(self.domains)) < len(self.domains):
-            raise KbError("Duplicate domain", "List each type once")
-        if self.require not in EVIDENCE:
-            raise UnknownNameError("evidence", self.require, EVIDENCE)
-        if self.facts not in fact_sentences.HOW:
-            raise UnknownNameError("use of facts", self.facts, fact_sentences.HOW)
-        check_range("number of queries", self.count)
-        check_range("number of additional training queries", self.augmented, 0)
-        check_range("minimum number of answers", self.min_answers)
-        if not self.texts and self.require != "none":
-            raise KbError("Evidence is required but texts are disabled", "Remove one of the two options")
-        SampleRequest(self.count, self.seed, self.min_answers, self.max_answers)
-
-    def about(self) -> dict[str, Any]:
-        """Return the settings as JSON data."""
-        plain = {**asdict(self), "files": [path.name for path in self.files]}
-        return plain | {name: list(plain[name]) for name in ("domains", "categories", "without")}
 
 
 @dataclass
@@ -220,9 +168,7 @@ class Draft:
         samples, short = [], []
         for number, (domain, shape, wanted) in enumerate(self._wanted()):
             seed = int(np.random.SeedSequence([s.seed, number]).generate_state(1)[0])
-            request = SampleRequest(
-                _RESERVE * wanted + 20, seed, s.min_answers, s.max_answers, constraints=s.constraints
-            )
+            request = SampleRequest(_RESERVE * wanted + 20, seed, s.min_answers, s.max_answers, constraints=s.bounds())
             drawn = sample.draw(self.found[domain], shape, request, wanted, uses[domain], scale=s.scale)
             samples.append((domain, wanted, drawn))
             if len(drawn.queries) < wanted:
@@ -286,6 +232,11 @@ class Draft:
                     )
                 )
         return rows
+
+
+def with_domains(kb: KnowledgeBase, settings: QuestSettings) -> QuestSettings:
+    """Return settings that name their domains."""
+    return settings if settings.domains else replace(settings, domains=default_domains(kb))
 
 
 def default_domains(kb: KnowledgeBase) -> tuple[str, ...]:

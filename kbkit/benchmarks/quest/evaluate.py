@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,7 +13,6 @@ import polars as pl
 from kbkit.benchmarks.quest import classify
 from kbkit.benchmarks.quest.corpus import Corpus
 from kbkit.benchmarks.quest.dataset import Dataset, Example
-from kbkit.benchmarks.quest.tables import System
 from kbkit.errors import KbError, Option, UnknownNameError
 from kbkit.kb import KnowledgeBase
 from kbkit.llm.client import missing_model
@@ -96,21 +94,29 @@ class Part:
     """The queries of one split and their rankings."""
 
     bench: Bench
-    examples: list[Example]
-    _found: dict[str, pl.DataFrame] = field(default_factory=dict)
+    examples: Sequence[Example]
+    _found: dict[str, dict[str, pl.DataFrame]] = field(default_factory=dict)
+
+    def only(self, examples: Sequence[Example]) -> Part:
+        """Return some of the queries; what is found for one of the parts is known to both."""
+        return Part(self.bench, examples, self._found)
 
     def ranking(self, mode: str) -> pl.DataFrame:
         """Return the best ``k`` documents of each query's domain: query, id, score, rank. Computed once."""
-        if mode not in self._found:
-            domains = dict.fromkeys(example.domain for example in self.examples)
-            parts = [self._search(mode, domain) for domain in domains]
-            self._found[mode] = pl.concat(parts).select("query", "id", "score", "rank")
-        return self._found[mode]
+        known = self._found.setdefault(mode, {})
+        domains = dict.fromkeys(example.domain for example in self.examples)
+        for domain in domains:
+            texts = {one.id: one.text for one in self.examples if one.domain == domain and one.id not in known}
+            if texts:
+                found = self._search(mode, domain, texts)
+                parts = {str(name): part for (name,), part in found.partition_by("query", as_dict=True).items()}
+                known.update({name: parts.get(name, found.clear()) for name in texts})
+        return pl.concat([known[one.id] for domain in domains for one in self.examples if one.domain == domain])
 
-    def _search(self, mode: str, domain: str | None) -> pl.DataFrame:
-        texts = {example.id: example.text for example in self.examples if example.domain == domain}
+    def _search(self, mode: str, domain: str | None, texts: dict[str, str]) -> pl.DataFrame:
         within = self.bench.corpus.within(domain)
-        return self.bench.kb.search_many(texts, self.bench.k, mode, within, **self.bench.options(mode))
+        found = self.bench.kb.search_many(texts, self.bench.k, mode, within, **self.bench.options(mode))
+        return found.select("query", "id", "score", "rank")
 
     @cached_property
     def answers(self) -> pl.DataFrame:
@@ -163,21 +169,6 @@ def judge(bench: Bench, name: str, retriever: str, calls: Calls | None = None) -
         assert calls is not None
         return _model(calls)
     return _cross_encoder(rerank.CrossEncoder(name.partition(":")[2]))
-
-
-def predict(bench: Bench, part: Part, retriever: str, name: str, calls: Calls | None = None) -> System:
-    """Return the sets that a retriever and a classifier predict, with a threshold tuned on the validation split."""
-    judged = judge(bench, name, retriever, calls)
-    validation = bench.part("val")
-    candidates = validation.ranking(retriever)
-    places = {example.id: position for position, example in enumerate(validation.examples)}
-    counts = np.array([len(example.docs) for example in validation.examples], np.int64)
-    queries = candidates["query"].replace_strict(places, return_dtype=pl.Int64).to_numpy()
-    threshold = classify.tune(queries, judged(validation, candidates), validation.labels(candidates), counts)
-    candidates = part.ranking(retriever)
-    scored = candidates.with_columns(score=pl.Series(judged(part, candidates), dtype=pl.Float64))
-    predicted = bench.corpus.named(scored.filter(pl.col("score") >= threshold.value))
-    return System(f"{retriever}+{name.partition(':')[0]}", predicted, ranked=False, threshold=threshold.value)
 
 
 def _logistic(bench: Bench, retriever: str) -> Judge:
@@ -296,13 +287,3 @@ def remarks(bench: Bench, part: Part) -> list[str]:
             f"{' and '.join(joined)} of this KB include relations; the retrievers of the paper see texts only"
         )
     return result
-
-
-def threshold_text(system: System) -> str:
-    """Return a line about a tuned threshold."""
-    value = system.threshold
-    if value is None:
-        return ""
-    if math.isinf(value):
-        return f"{system.name}: no candidate of the validation split is an answer, so nothing is predicted"
-    return f"{system.name}: threshold {value:.4g}, the best average F1 on the validation split"

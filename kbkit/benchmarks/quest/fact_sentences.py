@@ -11,9 +11,9 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from kbkit.benchmarks.quest import facts
 from kbkit.benchmarks.quest.categories import CODE, Categories
 from kbkit.benchmarks.quest.families import Family
+from kbkit.english import facts
 from kbkit.english.attributes import attribute_words
 from kbkit.english.names import named
 from kbkit.english.words import YEARS
@@ -22,8 +22,6 @@ from kbkit.schema import Attribute, quote
 
 FIELD = "facts"
 """The field of the passages of facts."""
-HOW = ("auto", "always", "never")
-"""When documents have facts; ``auto``: if their texts do not show the categories of their nodes."""
 _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "HUGEINT")
 _SHOWN = (*_NUMBERS, "VARCHAR", "DOUBLE", "FLOAT", "DATE", "BOOLEAN", "VARCHAR[]")
 

@@ -14,11 +14,15 @@ import numpy as np
 from kbkit.answers import syntax
 from kbkit.answers.parse import parse
 from kbkit.answers.syntax import Condition, Edge, Filter, Nodes, Slot, Step
-from kbkit.benchmarks.quest import facts, phrases
-from kbkit.benchmarks.quest.facts import Fact
 from kbkit.benchmarks.quest.grammar import parsed
 from kbkit.directory.files import parse_toml
+from kbkit.english import categories, facts
+from kbkit.english.askable import is_technical
+from kbkit.english.attributes import attribute_words
+from kbkit.english.facts import Fact
 from kbkit.english.names import named
+from kbkit.english.readable import label_problem
+from kbkit.english.relations import unworded
 from kbkit.english.types import are_people, type_noun, type_plural
 from kbkit.english.words import YEARS
 from kbkit.errors import BadInputError, KbError
@@ -62,15 +66,15 @@ class Family:
 
     def phrase(self, name: str) -> str:
         """Return the phrase of the category with this name."""
-        if self.attribute is not None and name[:1].islower() and self.pattern.endswith(f" is {phrases.NAME}"):
+        if self.attribute is not None and name[:1].islower() and self.pattern.endswith(f" is {categories.NAME}"):
             name = f'"{name}"'  # a common noun would need an article
         shown = named(name, self.other, self.article) if self.other else name
-        return self.pattern.replace(phrases.NAME, shown)
+        return self.pattern.replace(categories.NAME, shown)
 
     @property
     def cues(self) -> str:
         """Words that tell in a text what the name has to do with a member, and after a tab the fact for one name."""
-        _, _, words = self.pattern.replace(phrases.NAME, " ").partition(" ")
+        _, _, words = self.pattern.replace(categories.NAME, " ").partition(" ")
         return " ".join(f"{words} {self.fact.words}".split()) + f"\t{self.fact.one}" if self.fact else words
 
 
@@ -103,10 +107,10 @@ def read_patterns(path: Path) -> dict[str, str]:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise BadInputError(f"Cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
     for family, pattern in data.items():
-        if not isinstance(pattern, str) or pattern.count(phrases.NAME) != 1:
+        if not isinstance(pattern, str) or pattern.count(categories.NAME) != 1:
             hint = 'Example: "movies that {name} directed"'
             raise BadInputError(f"The phrase of {family!r} in {path} needs {{name}} once", hint)
-        if phrases.has_marks(pattern):
+        if categories.has_marks(pattern):
             raise BadInputError(
                 f"The phrase of {family!r} in {path} contains <mark>", "Remove it; it marks phrases in queries"
             )
@@ -133,7 +137,7 @@ def _own(kb: KnowledgeBase, domain: str, expression: str) -> Family:
     found = answer_type(kb, expression)
     if found != domain:
         raise KbError(f"Category {expression!r} has nodes of type {found}, not {domain}")
-    pattern = f"{type_plural(domain)} that belong to {phrases.NAME}"
+    pattern = f"{type_plural(domain)} that belong to {categories.NAME}"
     return Family(str(parse(expression)), pattern, fact=facts.of_head(domain, "belongs to", ""))
 
 
@@ -141,27 +145,27 @@ def _own(kb: KnowledgeBase, domain: str, expression: str) -> Family:
 
 
 def _relations(kb: KnowledgeBase, domain: str) -> Iterator[Family]:
+    problems = unworded(kb.schema)
     for relation in kb.schema.relations:
-        if not any(domain in (s.head, s.tail) for s in relation.signatures):
+        if relation.name in problems or not any(domain in (s.head, s.tail) for s in relation.signatures):
             continue
         label = " ".join((relation.label or relation.name.replace("_", " ")).split())
-        own = dict(relation.phrases).get(domain, "")
-        either = "" if own else phrases.of_either(domain, label)
+        as_head, as_tail = (relation.phrase(domain, of_head=of_head) for of_head in (True, False))
+        either = "" if as_head or as_tail else categories.of_either(domain, label)
         mutual = _mutual(kb, relation)
         for signature in relation.signatures:
             if signature.head == domain:
-                ends = "both" if phrases.of_either(domain, label) else "heads"
+                ends = "both" if categories.of_either(domain, label) else "heads"
                 path = _path(kb, relation, signature.tail, domain, ends)
-                yield _family(kb, path, domain, signature.tail, own or label, either)
+                yield _family(kb, path, domain, signature.tail, as_head or label, either)
             # With the same pairs in both directions there is one family, worded as for heads.
-            twice = mutual or bool(phrases.of_either(domain, label))
+            twice = mutual or bool(categories.of_either(domain, label))
             if signature.tail == domain and (not twice or not _runs(relation, domain, signature.head)):
                 path = _path(kb, relation, signature.head, domain, "tails")
-                inverse = own or relation.inverse
-                if inverse or either:
-                    yield _family(kb, path, domain, signature.head, inverse or label, either)
+                if as_tail or either:
+                    yield _family(kb, path, domain, signature.head, as_tail or label, either)
                 else:
-                    pattern, fact = phrases.of_tail(domain, label), facts.of_tail(domain, label)
+                    pattern, fact = categories.of_tail(domain, label), facts.of_tail(domain, label)
                     yield Family(path, pattern, None, signature.head, fact, kb.schema.type(signature.head).article)
 
 
@@ -173,8 +177,8 @@ def _family(kb: KnowledgeBase, path: str, domain: str, other: str, label: str, e
 
 def _of_head(domain: str, label: str, other: str) -> str:
     if other.casefold().endswith("category") and not label.endswith(type_noun(other)):
-        return phrases.of_category(domain, other)
-    return phrases.of_head(domain, label, other)
+        return categories.of_category(domain, other)
+    return categories.of_head(domain, label, other)
 
 
 def _runs(relation: Relation, head: str, tail: str) -> bool:
@@ -233,6 +237,7 @@ def _downwards(kb: KnowledgeBase, relation: Relation, node_type: str) -> Edge | 
 def _attributes(kb: KnowledgeBase, domain: str) -> Iterator[Family]:
     node_type = kb.schema.type(domain)
     usable = [a for a in node_type.attributes if a.type.removesuffix("[]") in (_STRING, "BOOLEAN", *_NUMBER)]
+    usable = [a for a in usable if not is_technical(words := attribute_words(a).noun) and not label_problem(words)]
     if not usable:
         return
     counts = " UNION ALL ".join(_counts_sql(node_type.table, position, a) for position, a in enumerate(usable))
@@ -261,5 +266,5 @@ def _groups(attribute: Attribute, distinct: int, count: int, *, years: bool) -> 
 def _attribute(domain: str, attribute: Attribute, *, years: bool) -> Family:
     several = attribute.type.endswith("[]")
     tree = Filter(Nodes(domain), (Condition(attribute.name, "=", (Slot("value"),)),))
-    pattern = phrases.of_attribute(domain, attribute.label or attribute.name, year=years, several=several)
+    pattern = categories.of_attribute(domain, attribute.label or attribute.name, year=years, several=several)
     return Family(str(tree), pattern, attribute, fact=facts.of_attribute(domain, attribute, years=years))

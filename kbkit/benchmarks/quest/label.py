@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kbkit.benchmarks.documents import Document
 from kbkit.benchmarks.pipeline import Row, Stage
+from kbkit.benchmarks.quest.settings import EVIDENCE
 from kbkit.benchmarks.quest.shown import Condition, Reader
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ VALIDATE, LABEL = "quest_validate", "quest_relevance_label"
 """Names of the prompts."""
 QUESTIONS = {"fluency": "fluent", "meaning": "same_meaning", "naturalness": "natural"}
 """The questions to vote on, and the fields of a model's answer."""
-EVIDENCE = ("none", "partial", "complete")
 RELEVANT = 2
 """Minimum rating of an answer: 3 surely relevant, 2 likely, 1 likely not, 0 surely not."""
 _VOTES = 3

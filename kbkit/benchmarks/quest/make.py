@@ -32,12 +32,13 @@ from kbkit.benchmarks.quest.draft import (
     Draft,
     FamilyRow,
     Query,
-    QuestSettings,
     ShapeRow,
+    with_domains,
 )
 from kbkit.benchmarks.quest.grammar import grammar
-from kbkit.benchmarks.quest.label import EVIDENCE, LABELS, VALIDATED, Label, LabelledAnswer, Labelling, Labels, Votes
+from kbkit.benchmarks.quest.label import LABELS, VALIDATED, Label, LabelledAnswer, Labelling, Labels, Votes
 from kbkit.benchmarks.quest.paraphrase import PARAPHRASES, Paraphrase, Parser
+from kbkit.benchmarks.quest.settings import EVIDENCE, QuestSettings
 from kbkit.benchmarks.quest.shown import Condition, Reader
 from kbkit.directory.files import write_files
 from kbkit.errors import KbError
@@ -45,8 +46,6 @@ from kbkit.kb import KnowledgeBase
 from kbkit.llm.calls import Calls
 from kbkit.measures.formats import DETAILS
 from kbkit.measures.records import content
-
-__all__ = ["QuestSettings", "make"]
 
 Group = tuple[str, str]
 """A domain and the template of a shape."""
@@ -72,6 +71,7 @@ def make(
     :class:`KbError` for a domain without texts, if too few queries meet the constraints, if no query is left, or if
     another program generated the dataset in the folder; :class:`LockedError` during another run.
     """
+    settings = with_domains(kb, settings)
     documents.check_types(kb, settings.domains, settings.without, texts=settings.texts)
     run = _Run(kb, settings, calls)
     pipeline = Pipeline(out, run.about(), progress)
@@ -302,6 +302,7 @@ def _removal_reason(one: Label, require: str) -> str:
 
 def write_documents(kb: KnowledgeBase, settings: QuestSettings, path: Path) -> tuple[pl.DataFrame, int]:
     """Write the documents of a dataset with these settings; return their titles and the number without text."""
+    settings = with_domains(kb, settings)
     documents.check_types(kb, settings.domains, settings.without, texts=settings.texts)
     found = []
     for domain in settings.domains:

@@ -1,4 +1,4 @@
-"""Stage 3: paraphrases of queries, by the forms of ``grammar.toml`` or by a model, and a parser of these forms."""
+"""Stage 3: paraphrases of queries, by the forms of ``frames/sets.toml`` or by a model, and a parser of these forms."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.benchmarks.quest.draft import Query
-from kbkit.benchmarks.quest.grammar import Form, Shape, Slot, affirmed, divided, fits, grammar, lengthened
+from kbkit.benchmarks.quest.grammar import Shape, grammar
+from kbkit.english.modifiers import Form, Slot, affirmed, divided, fits, lengthened
 
 if TYPE_CHECKING:
     from kbkit.llm.calls import Calls

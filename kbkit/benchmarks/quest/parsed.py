@@ -13,7 +13,6 @@ from kbkit.answers.parse import parse
 from kbkit.benchmarks.quest.corpus import Corpus
 from kbkit.benchmarks.quest.dataset import Example
 from kbkit.benchmarks.quest.paraphrase import Parser
-from kbkit.benchmarks.quest.tables import System
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.stores.arrays import is_in
@@ -30,10 +29,10 @@ _ALGEBRA = re.compile(r"[A-Z\s()&|-]+")
 
 
 class Reading(NamedTuple):
-    """Expressions by query id; ``by_model`` counts those by a model; ``unread`` are the ids without one."""
+    """Expressions by query id; ``by_model`` are the ids of those by a model, ``unread`` the ids without one."""
 
     expressions: dict[str, str]
-    by_model: int
+    by_model: frozenset[str]
     unread: list[str]
 
 
@@ -48,7 +47,7 @@ def read(examples: Sequence[Example], phrases: Mapping[str, str], calls: Calls |
     rest = [example for example in examples if example.id not in known]
     by_model = _ask(rest, phrases, calls) if calls is not None and rest and phrases else {}
     unread = [example.id for example in rest if example.id not in by_model]
-    return Reading({**known, **by_model}, len(by_model), unread)
+    return Reading({**known, **by_model}, frozenset(by_model), unread)
 
 
 def _ask(examples: Sequence[Example], phrases: Mapping[str, str], calls: Calls) -> dict[str, str]:
@@ -114,8 +113,8 @@ def _words(text: str) -> list[str]:
     return list(dict.fromkeys(word.removesuffix("s") or word for word in re.findall(r"\w+", text.lower())))
 
 
-def predict(kb: KnowledgeBase, corpus: Corpus, examples: Sequence[Example], reading: Reading) -> System:
-    """Return the answers of the expressions as predicted sets; a query without an expression has none.
+def evaluate(kb: KnowledgeBase, corpus: Corpus, examples: Sequence[Example], reading: Reading) -> pl.DataFrame:
+    """Return the answers of the expressions as a run: query, node (title), score.
 
     Raises :class:`KbError` that names the query of an invalid expression.
     """
@@ -131,4 +130,4 @@ def predict(kb: KnowledgeBase, corpus: Corpus, examples: Sequence[Example], read
         ids = ids[is_in(ids, searched[example.domain])]
         scores = -np.arange(1.0, len(ids) + 1)
         parts.append(pl.DataFrame({"query": [example.id] * len(ids), "id": ids, "score": scores}))
-    return System(NAME, corpus.named(pl.concat(parts)), ranked=False)
+    return corpus.named(pl.concat(parts))

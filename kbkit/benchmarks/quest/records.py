@@ -9,8 +9,9 @@ from typing import Any
 from kbkit.benchmarks.pipeline import Item, Row
 from kbkit.benchmarks.quest.draft import FamilyRow, Query, ShapeRow
 from kbkit.benchmarks.quest.grammar import grammar
-from kbkit.benchmarks.quest.label import EVIDENCE, Labels, Votes
+from kbkit.benchmarks.quest.label import Labels, Votes
 from kbkit.benchmarks.quest.paraphrase import Paraphrase
+from kbkit.benchmarks.quest.settings import EVIDENCE
 from kbkit.directory.typed_json import to_json
 
 

@@ -1,9 +1,10 @@
 """Files of runs, as QUEST's own scripts write and read them: a record of ``Example`` for each query.
 
 The record has QUEST's keys and no others (``common/example_utils.py``). A ranking has ``scores``, as its BM25 retriever
-writes them; a predicted set has none, as its classifier writes it (``xattn/filter_predictions.py``). The threshold of a
-classifier and the depth of a ranking are in ``systems.json`` beside the runs, together with the ids of queries if two
-have the same text. Nodes are titles, which contain spaces, so the files are JSON lines and not TREC's.
+writes them; a predicted set has none, as its classifier writes it (``xattn/filter_predictions.py``). The run that a
+file was written from, in the folder ``predictions`` beside it, knows the threshold of a classifier, the depth of a
+ranking, and the ids of queries with equal texts. Nodes are titles, which contain spaces, so the files are JSON lines
+and not TREC's.
 """
 
 from __future__ import annotations
@@ -19,30 +20,51 @@ from typing import Any
 import polars as pl
 
 from kbkit.benchmarks.dataset import run_names
+from kbkit.benchmarks.pipeline import Table
 from kbkit.benchmarks.quest.corpus import Corpus
 from kbkit.benchmarks.quest.dataset import Example
+from kbkit.benchmarks.quest.systems import Predicted, predictions
 from kbkit.benchmarks.quest.tables import System
+from kbkit.benchmarks.rankings import lists_of
+from kbkit.benchmarks.run import make_folder, predictions_file, read_runs
 from kbkit.directory.files import write_files
 from kbkit.errors import BadInputError, Command
 from kbkit.measures import files, records
 from kbkit.measures.frames import RUN, by_id, ordered
-from kbkit.measures.records import content, load
+from kbkit.measures.records import content
 
 _LISTS = ("nodes", "docs", "answers", "answer_ids")
-SYSTEMS = "systems.json"
 
 
 def write(system: System, examples: Sequence[Example], folder: str | os.PathLike[str]) -> Path:
+    """Write the predictions of a system as a run, with its depth and threshold, and for QUEST's own scripts.
+
+    See :func:`export`.
+    """
+    path = predictions_file(Path(folder), system.name)
+    make_folder(path.parent)
+    settings: dict[str, Any] = {"system": system.name, "ranked": system.ranked}
+    if system.ranked:
+        settings["k"] = system.k
+    if system.threshold is not None:
+        settings["classifier"] = ""
+    threshold = system.threshold if system.threshold is not None and math.isfinite(system.threshold) else None
+    lists = lists_of(ordered(system.run), [example.id for example in examples])
+    rows = [Predicted(name, *found, threshold) for name, found in lists.items()]
+    Table(path, Predicted, settings).write(rows)
+    return export(system, examples, folder)
+
+
+def export(system: System, examples: Sequence[Example], folder: str | os.PathLike[str]) -> Path:
     """Write a system to ``folder/NAME.jsonl``: a record for each query, even without results.
 
     ``query`` (the text), ``docs`` (titles, best first), ``original_query``, ``scores`` (null for predicted sets) and
-    ``metadata``. ``folder/systems.json`` gets the threshold and the depth.
+    ``metadata``.
     """
-    lists = ordered(system.run).group_by("query").agg("node", "score")
-    found = {query: (nodes, scores) for query, nodes, scores in lists.iter_rows()}
+    found = lists_of(ordered(system.run), [example.id for example in examples])
     lines = []
     for example in examples:
-        nodes, scores = found.get(example.id, ([], []))
+        nodes, scores = found[example.id]
         record = {
             "query": example.text,
             "docs": nodes,
@@ -52,35 +74,12 @@ def write(system: System, examples: Sequence[Example], folder: str | os.PathLike
         }
         lines.append(json.dumps(record, ensure_ascii=False) + "\n")
     path = Path(folder) / f"{system.name}.jsonl"
-    beside = path.with_name(SYSTEMS)
-    known = {**_systems(beside), system.name: _details(system, examples)}
-    write_files({path: "".join(lines), beside: json.dumps(known, ensure_ascii=False, indent=1) + "\n"})
+    write_files({path: "".join(lines)})
     return path
 
 
-def _details(system: System, examples: Sequence[Example]) -> dict[str, Any]:
-    own: dict[str, Any] = {}
-    if system.threshold is not None and math.isfinite(system.threshold):
-        own["threshold"] = system.threshold
-    if system.ranked:
-        own["k"] = system.k
-    if len({example.text for example in examples}) < len(examples):
-        own["ids"] = [example.id for example in examples]
-    return own
-
-
-def _systems(path: Path) -> Mapping[str, Any]:
-    """Return what ``systems.json`` says of each system; empty if there is none."""
-    found = load(content(path).decode(), str(path)) if path.is_file() else {}
-    if not isinstance(found, dict) or not all(isinstance(one, dict) for one in found.values()):
-        raise BadInputError(
-            f"{path} is not a JSON object of systems", "Delete it; depths and thresholds are then unknown"
-        )
-    return found
-
-
 def read(path: str | os.PathLike[str], examples: Sequence[Example], corpus: Corpus | None = None) -> System:
-    """Read a system from a file of :func:`write` or of another program, named by the file.
+    """Read a system from a file of :func:`export` or of another program, named by the file.
 
     Records with a plain list of nodes (``docs``, ``nodes``, ...) without scores are predicted sets, all others
     rankings. A query is named by its id, or by its text if that is unambiguous; with a ``corpus``, a node can also be
@@ -89,9 +88,8 @@ def read(path: str | os.PathLike[str], examples: Sequence[Example], corpus: Corp
     path = Path(path)
     if not path.exists():
         raise BadInputError(f"{path} does not exist", "Run ", Command("quest run"), " to write runs")
-    about = _systems(path.with_name(SYSTEMS)).get(path.stem, {})
-    ids = about.get("ids")
-    if isinstance(ids, list):
+    about, ids = _beside(path)
+    if ids and len({example.text for example in examples}) < len(examples):
         run = _in_order(path, ids)
     else:
         named = pl.DataFrame([(e.id, e.text) for e in examples], schema=["query", "text"], orient="row")
@@ -100,12 +98,22 @@ def read(path: str | os.PathLike[str], examples: Sequence[Example], corpus: Corp
     return System(path.stem, run if corpus is None else by_title(run, corpus), ranked, threshold, k)
 
 
+def _beside(path: Path) -> tuple[dict[str, Any], list[str]]:
+    """Return the depth and the threshold of the run that a file was written from, and its queries, if it is there."""
+    source = predictions_file(path.parent, path.stem)
+    if not source.is_file():
+        return {}, []
+    [run] = read_runs([source], Predicted, "quest run")
+    found = predictions(run)
+    return {"k": found.k, "threshold": found.threshold}, list(run.rows)
+
+
 def _in_order(path: Path, ids: Sequence[Any]) -> pl.DataFrame:
     """Return the run of a file whose records are those of the queries ``ids``, in order."""
     lines = list(records.records(path, content(path)))
     if len(lines) != len(ids):
-        message = f"{path} has {len(lines)} records, but {SYSTEMS} lists {len(ids)} queries for it"
-        raise BadInputError(message, f"Remove its entry from {SYSTEMS}")
+        source = predictions_file(path.parent, path.stem)
+        raise BadInputError(f"{path} has {len(lines)} records, but {source} {len(ids)}", f"Delete {source}")
     rows = [
         (str(name), str(node), -float(rank))
         for name, line in zip(ids, lines, strict=True)
@@ -129,7 +137,7 @@ def _header(path: Path, about: Mapping[str, Any]) -> tuple[bool, float | None, i
     threshold, k = data.get("threshold"), data.get("k")
     has_scores = isinstance(data.get("scores"), list)
     ranked = "node" in data or "results" in data or has_scores or not any(name in data for name in _LISTS)
-    known = float(threshold) if isinstance(threshold, int | float) else None
+    known = float(threshold) if isinstance(threshold, int | float) and math.isfinite(threshold) else None
     return ranked, known, k if isinstance(k, int) and not isinstance(k, bool) else 0
 
 

@@ -18,7 +18,7 @@ from kbkit.benchmarks import documents
 from kbkit.benchmarks.documents import Document, Span
 from kbkit.benchmarks.evidence import NAME, leaks
 from kbkit.benchmarks.quest import fact_sentences
-from kbkit.benchmarks.quest.facts import NAMES
+from kbkit.english.facts import NAMES
 from kbkit.english.types import type_noun, type_plural
 from kbkit.stores.text import Text
 

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from kbkit import english
 from kbkit.answers import syntax
+from kbkit.english.askable import is_technical
 from kbkit.english.attributes import attribute_words
+from kbkit.english.readable import label_problem
 from kbkit.english.words import YEARS
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, quote
 
-# Numbers that identify nodes or place them on a map say nothing that a person would ask for.
-_IDENTIFIERS = re.compile(
-    r"(?:.*_)?(?:id|ids|idx|index|key|code|number|no|rank|iri|uri|url|isbn|issn|doi|zip|latitude|longitude|lat|lon)"
-)
+_NOT_COMPARED = re.compile(r"(?i)(?:.* )?(?:number|no|rank)")
+"""Numbers that are no amounts."""
 _NUMERIC = re.compile(r"(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DOUBLE|FLOAT|DECIMAL.*)")
 _RANKS = (1.0, 1.5, 2.0, 3.0)
 """Ranks at which a threshold is tried, relative to the wanted number of answers."""
@@ -54,7 +54,8 @@ class Conditions:
         self._numeric: list[Attribute] = []
         self._texts: list[Attribute] = []
         for attribute in kb.schema.type(node_type).attributes:
-            if _IDENTIFIERS.fullmatch(attribute.name.casefold()):
+            words = attribute_words(attribute).noun
+            if _NOT_COMPARED.fullmatch(words) or label_problem(words) or is_technical(words):
                 continue
             if _NUMERIC.fullmatch(attribute.type):
                 self._numeric.append(attribute)

@@ -20,6 +20,8 @@ from kbkit.answers.wording import noun_phrase
 from kbkit.benchmarks.documents import types_with_text
 from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.english.noun_phrases import NounPhrase, given
+from kbkit.english.readable import name_problem
+from kbkit.english.relations import REMEDY, unworded
 from kbkit.errors import Command, KbError, Option
 from kbkit.kb import KnowledgeBase
 
@@ -120,6 +122,10 @@ def suggested(kb: KnowledgeBase, seed: int) -> list[Template]:
     frame = frame.filter(pl.Series(reads_well, dtype=pl.Boolean))
     if frame.is_empty():
         hint = ("Use ", Option("template"), " with a TOML file of templates")
+        if problems := unworded(kb.schema):
+            name, problem = next(iter(problems.items()))
+            message = f"No template can be worded: the label of relation {name} has {problem}"
+            raise KbError(message, f"{REMEDY}, or use ", *hint[1:])
         raise KbError("The schema suggests no template whose answers have texts", *hint)
     turn = pl.int_range(pl.len()).over("answer")
     rows = frame.with_columns(turn.alias("turn")).sort("turn", maintain_order=True).head(_SUGGESTED)
@@ -180,7 +186,7 @@ def draw(
 
 
 def unambiguous(kb: KnowledgeBase, drawn: Sequence[Grounding]) -> list[Grounding]:
-    """Return the groundings whose names are different, and each of one node of its type."""
+    """Return the groundings whose names are different, each readable and of one node of its type."""
     names: dict[str, set[str]] = {}
     for one in drawn:
         for entity in one.slots.values():
@@ -193,7 +199,8 @@ def unambiguous(kb: KnowledgeBase, drawn: Sequence[Grounding]) -> list[Grounding
 
     def is_clear(slots: Collection[Entity]) -> bool:
         are_different = len({entity.name.casefold() for entity in slots}) == len(slots)
-        return are_different and all((entity.type, entity.name) in clear for entity in slots)
+        are_readable = not any(name_problem(entity.name, entity.key) for entity in slots)
+        return are_different and are_readable and all((entity.type, entity.name) in clear for entity in slots)
 
     return [one for one in drawn if is_clear(one.slots.values())]
 

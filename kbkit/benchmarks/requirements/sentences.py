@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from kbkit import english
 from kbkit.benchmarks.requirements.textual import Property
+from kbkit.english.frames import frame_file
 from kbkit.english.noun_phrases import NounPhrase
 
 _VERBS = (("mentions", "mention"), ("contains the phrase", "contain the phrase"), ("has the words", "have the words"))
@@ -37,9 +36,8 @@ class Frames(NamedTuple):
 @cache
 def frames() -> Frames:
     """Return the frames that ship with kbkit."""
-    data = tomllib.loads(Path(__file__).with_name("frames.toml").read_text(encoding="utf-8"))
-    roles = data.pop("roles")
-    return Frames(**{name: tuple(texts) for name, texts in data.items()}, roles=roles)
+    data = frame_file("searches")
+    return Frames(**{name: tuple(texts) for name, texts in data["frames"].items()}, roles=data["roles"])
 
 
 @dataclass(frozen=True)

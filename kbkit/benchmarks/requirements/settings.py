@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated
 
-from kbkit.answers.sample_sets import WEIGHTS
-from kbkit.answers.templates import Template
-from kbkit.assets.arguments import check_range
-from kbkit.benchmarks.dataset import check_fractions
-from kbkit.benchmarks.requirements.answer_counts import LIKE, Target
-from kbkit.errors import KbError, UnknownNameError
+from kbkit.assets.operations import Sampling, Seed, Setting, check
+from kbkit.errors import KbError, Option, UnknownNameError
 from kbkit.schema import Role
+
+if TYPE_CHECKING:
+    from kbkit.answers.templates import Template
+    from kbkit.benchmarks.requirements.answer_counts import Target
 
 NAME_TEXT = "name"
 """The value of ``text`` for KBs whose nodes have no text but their name."""
-_MAX_PROPERTIES = 20
 _CANDIDATES = 50
 _CANDIDATES_PER_ANSWER = 3
 
@@ -26,53 +26,154 @@ class StarkSettings:
 
     ``templates``: as in :func:`relational.templates`. ``roles``: replace those of the KB. ``max_properties``: each
     query has 1 to that many. ``max_candidates`` and ``min_candidates``: number of nodes that satisfy the relations
-    alone. ``target``: the numbers of answers to aim at, without a model (None: those of the catalogue's dataset, or of
-    STaRK-MAG). ``max_answers`` and ``max_candidates`` (None): as the target needs them, at least 20 and 50.
-    ``relations_only``: fraction of queries without properties (None: only where no properties leave about as many
-    answers as wanted). ``text``: ``name`` if the names of the nodes are their
-    texts. ``fractions``: of train, val and test (empty: the paper's).
+    alone. ``like``, or ``several`` and ``mean_answers``: the numbers of answers to aim at, without a model (None: those
+    of the catalogue's dataset, or of STaRK-MAG). ``max_answers`` and ``max_candidates`` (None): as the target needs
+    them, at least 20 and 50. ``relations_only``: fraction of queries without properties (None: only where no properties
+    leave about as many answers as wanted). ``text``: ``name`` if the names of the nodes are their texts. ``fractions``:
+    of train, val and test (empty: the paper's).
     """
 
-    count: int
-    seed: int = 0
-    templates: tuple[str, ...] = ()
+    count: Annotated[int, Setting("Number of queries to generate.", least=1, noun="number of queries")] = 100
+    seed: Seed = 0
+    templates: Annotated[
+        tuple[str, ...], Setting("Template id, catalogue (mag), TOML file or suggest.", values="ID")
+    ] = ()
     roles: tuple[Role, ...] = ()
-    max_properties: int = 2
-    max_candidates: int | None = None
-    min_candidates: int = 2
-    max_answers: int | None = None
-    weight: str = "uniform"
-    target: Target | None = None
-    relations_only: float | None = None
-    text: str = ""
-    fractions: tuple[float, ...] = ()
+    max_properties: Annotated[
+        int,
+        Setting(
+            "Maximum number of requirements per query.",
+            least=1,
+            most=20,
+            name="properties",
+            noun="number of properties",
+        ),
+    ] = 2
+    max_candidates: (
+        Annotated[
+            int,
+            Setting(
+                "Maximum number of nodes that match the relations (default: 3 times the answers, at least 50).",
+                rare=True,
+            ),
+        ]
+        | None
+    ) = None
+    min_candidates: Annotated[
+        int,
+        Setting(
+            "Minimum number of nodes that match the relations.",
+            least=1,
+            noun="minimum number of candidates",
+            rare=True,
+        ),
+    ] = 2
+    max_answers: (
+        Annotated[
+            int,
+            Setting(
+                "Maximum number of answers per query (default: 20, or as the target needs).",
+                least=1,
+                noun="maximum number of answers",
+            ),
+        ]
+        | None
+    ) = None
+    like: (
+        Annotated[
+            str,
+            Setting(
+                "Numbers of answers as in amazon, mag or prime (default: mag, or the catalogue's).",
+                values="NAME",
+                choices=("amazon", "mag", "prime"),
+                noun="dataset",
+            ),
+        ]
+        | None
+    ) = None
+    several: (
+        Annotated[
+            float,
+            Setting("Fraction of queries with several answers, for a given mean number.", values="FRACTION", rare=True),
+        ]
+        | None
+    ) = None
+    mean_answers: (
+        Annotated[float, Setting("Mean number of answers, for a given fraction with several.", rare=True)] | None
+    ) = None
+    relations_only: (
+        Annotated[
+            float,
+            Setting(
+                "Fraction of queries without textual requirements (default: as few as the target needs).",
+                values="FRACTION",
+                least=0,
+                most=1,
+                noun="fraction of queries without properties",
+                rare=True,
+            ),
+        ]
+        | None
+    ) = None
+    text: Annotated[str, Setting("With the value name, names of nodes are their texts.", values="FIELD", rare=True)] = (
+        ""
+    )
+    weight: Sampling = "uniform"
+    fractions: Annotated[
+        tuple[float, ...],
+        Setting(
+            "Fractions of train, val and test (default: those of the paper).",
+            values="A,B,C",
+            name="splits",
+            joined=True,
+            example="0.6,0.2,0.2",
+            rare=True,
+        ),
+    ] = ()
 
     def __post_init__(self) -> None:
-        check_range("number of queries", self.count)
-        check_range("number of properties", self.max_properties)
-        check_range("minimum number of candidates", self.min_candidates)
-        check_range("seed", self.seed, 0)
-        if self.max_answers is not None:
-            check_range("maximum number of answers", self.max_answers)
-        if self.max_properties > _MAX_PROPERTIES:
-            raise KbError(f"Invalid number of properties: {self.max_properties}", f"The maximum is {_MAX_PROPERTIES}")
-        if self.weight not in WEIGHTS:
-            raise UnknownNameError("weight", self.weight, WEIGHTS)
+        check(self)
+        if self.like and (self.several is not None or self.mean_answers is not None):
+            either = ("Use ", Option("like"), ", or ", Option("several"), " with ", Option("mean_answers"))
+            raise KbError("Conflicting targets", *either)
+        if (self.several is None) != (self.mean_answers is None):
+            both = ("Use ", Option("several"), " and ", Option("mean_answers"), " together")
+            raise KbError("Incomplete target", *both)
         if self.max_candidates is not None and self.max_candidates < self.min_candidates:
             message = f"Invalid number of candidates: {self.min_candidates} to {self.max_candidates}"
             raise KbError(message, "Use a maximum that is not below the minimum")
-        if self.relations_only is not None and not 0 <= self.relations_only <= 1:
-            raise KbError(f"Invalid fraction of queries without properties: {self.relations_only:g}", "Use 0 to 1")
         if self.text not in ("", NAME_TEXT):
             raise UnknownNameError("text", self.text, (NAME_TEXT,))
         if self.fractions:
+            from kbkit.benchmarks.dataset import check_fractions
+
             check_fractions(self.fractions)
+        _ = self.target
+
+    @property
+    def target(self) -> Target | None:
+        """The numbers of answers to aim at, if they are given."""
+        from kbkit.benchmarks.requirements.answer_counts import Target, target_of
+
+        if self.several is not None and self.mean_answers is not None:
+            return Target(self.several, self.mean_answers)
+        return target_of(self.like) if self.like else None
 
 
 def complete_settings(settings: StarkSettings, chosen: Sequence[Template]) -> StarkSettings:
     """Return the settings with a target, and with the maximum numbers that it needs."""
     catalogues = {template.id.split("/")[0] for template in chosen}
-    target = settings.target or (LIKE.get(catalogues.pop(), LIKE["mag"]) if len(catalogues) == 1 else LIKE["mag"])
+    from kbkit.benchmarks.requirements.answer_counts import published_targets, target_of
+
+    named = catalogues.pop() if len(catalogues) == 1 else ""
+    target = settings.target or target_of(named if named in published_targets() else "mag")
     most = settings.max_answers or target.max_answers
     candidates = settings.max_candidates or max(_CANDIDATES, _CANDIDATES_PER_ANSWER * most, settings.min_candidates)
-    return replace(settings, target=target, max_answers=most, max_candidates=candidates)
+    return replace(
+        settings,
+        like=None,
+        several=target.several,
+        mean_answers=target.mean,
+        max_answers=most,
+        max_candidates=candidates,
+    )

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
@@ -18,12 +18,12 @@ import numpy as np
 import polars as pl
 
 from kbkit.assets.arguments import check_range
-from kbkit.benchmarks.judging import Answers, Item, Marking, Passage, Task
-from kbkit.benchmarks.raters import FOLDER, RaterFiles
+from kbkit.benchmarks.people.judgements import ANNOTATIONS, Judgement, RaterFolder, outside
+from kbkit.benchmarks.people.tasks import Marking, Passage, Task, TaskItem, TaskQuestion
 from kbkit.benchmarks.ska import instances
 from kbkit.benchmarks.ska.instances import Instance, Unit, numbered
 from kbkit.errors import KbError
-from kbkit.measures.agreement import cohen, fleiss
+from kbkit.measures.agreement import agreement_table
 
 USABLE = "usable"
 VERDICTS = {
@@ -35,7 +35,10 @@ VERDICTS = {
     "single source": "needs the structured units alone, or the texts alone",
 }
 """The verdicts on a question and what they mean: the paper's five rules."""
-_RULES = {name[0]: meaning for name, meaning in VERDICTS.items() if name != USABLE}
+VERDICT, NEEDED = "verdict", "needed"
+"""The questions: which rule a question breaks, of an instance; whether the answers need it, of each shown unit."""
+_RULES = {name[0]: name for name in VERDICTS if name != USABLE}
+_VERDICT = TaskQuestion(VERDICT, "", {entered: VERDICTS[name] for entered, name in _RULES.items()}, _RULES)
 UNITS = 30
 """Number of units shown."""
 _WORD = re.compile(r"\w+")
@@ -43,23 +46,56 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class Annotation:
-    """An annotation of an instance: a verdict, the ids of the ``units`` that the answers need, the time taken."""
+    """An annotator's verdict on an instance, the ids of the ``units`` that the answers need, and the time taken."""
 
-    instance: str
     verdict: str
-    units: list[str] = field(default_factory=list)
+    units: frozenset[str] = frozenset()
     seconds: float = 0.0
 
 
-def files(folder: Path) -> RaterFiles[Annotation]:
+Annotations = Mapping[str, Mapping[str, Annotation]]
+"""The annotations of each annotator by instance."""
+
+
+def annotator_files(folder: Path) -> RaterFolder:
     """Return the files of the annotators of a dataset."""
-    return RaterFiles(folder / FOLDER, Annotation, lambda one: one.instance, _problem)
+    return RaterFolder(folder / ANNOTATIONS, _problem)
 
 
-def _problem(annotation: Annotation) -> str:
-    if annotation.verdict not in VERDICTS:
-        return f"verdict {annotation.verdict!r} is not {', '.join(VERDICTS)}"
-    return "no units" if annotation.verdict == USABLE and not annotation.units else ""
+def _problem(one: Judgement) -> str:
+    parts = 1 if one.question == VERDICT else 2
+    wrong = outside({VERDICT: list(_RULES.values()), NEEDED: (True, False)}, one)
+    return wrong or ("" if len(one.item) == parts else "its item is not an instance, or an instance and a unit")
+
+
+def annotations_of(judgements: Mapping[str, Sequence[Judgement]], instances: Sequence[Instance]) -> Annotations:
+    """Return the annotations of instances by their judgements, without those of other instances and incomplete ones.
+
+    Raises :class:`KbError` for a unit that its instance does not have.
+    """
+    known = {one.id: one for one in instances}
+    return {who: dict(_annotations(own, known)) for who, own in judgements.items()}
+
+
+def _annotations(judgements: Sequence[Judgement], known: Mapping[str, Instance]) -> Iterator[tuple[str, Annotation]]:
+    verdicts: dict[str, Judgement] = {}
+    marks: dict[str, dict[str, Judgement]] = {}
+    for one in judgements:
+        if one.item[0] in known and one.mark is not None:
+            marks.setdefault(one.item[0], {})
+            if one.question == VERDICT:
+                verdicts[one.item[0]] = one
+            else:
+                marks[one.item[0]][one.item[1]] = one
+    for name, own in marks.items():
+        if unknown := own.keys() - {unit.id for unit in known[name].units}:
+            message = f"Instance {name} has no unit {min(unknown)!r}"
+            raise KbError(message, "The annotations are of another version of the dataset")
+        if name in verdicts:
+            yield name, Annotation(str(verdicts[name].mark), seconds=verdicts[name].seconds)
+        elif own.keys() >= {unit.id for unit in shown(known[name])}:
+            needed = frozenset(unit for unit, one in own.items() if one.mark)
+            yield name, Annotation(USABLE, needed, max(one.seconds for one in own.values()))
 
 
 def tasks(instances: Sequence[Instance], limit: int = 0, seed: int = 0) -> list[Instance]:
@@ -93,9 +129,8 @@ class Annotating(Task):
     noun = ("instance", "instances")
 
     def __init__(self, folder: Path, rater: str, limit: int = 0, seed: int = 0) -> None:
-        self._files, self._rater = files(folder), rater
-        self.path = self._files.path(rater)
-        self._known = self._files.of(rater)
+        files = annotator_files(folder)
+        super().__init__(files.path(rater), rater, files.problem)
         self._instances = {one.id: one for one in tasks(instances.read(folder), limit, seed)}
 
     @property
@@ -103,55 +138,32 @@ class Annotating(Task):
         """The ids of the instances."""
         return list(self._instances)
 
-    def item(self, key: Hashable) -> Item:
+    def item(self, key: Hashable) -> TaskItem:
         """Return an instance with its units."""
         instance = self._instances[str(key)]
-        units = Passage([unit.content for unit in shown(instance)], instance.title, instance.header, numbered=True)
-        marking = Marking("units or rule", units)
-        return Item(instance.question, [f"answers: {'; '.join(instance.answers)}"], marking=marking, instead=_RULES)
-
-    def given(self, key: Hashable) -> Answers | None:
-        """Return the annotation of an instance."""
-        one = self._known.get(key)
-        if one is None:
-            return None
-        if one.verdict != USABLE:
-            return Answers(instead=one.verdict[0])
-        return Answers(rows=[at for at, unit in enumerate(shown(self._instances[str(key)])) if unit.id in one.units])
-
-    def save(self, key: Hashable, answers: Answers) -> int:
-        """Save an annotation."""
-        units = shown(self._instances[str(key)])
-        verdict = next((name for name in VERDICTS if name[0] == answers.instead), USABLE)
-        one = Annotation(str(key), verdict, [units[at].id for at in answers.rows], round(answers.seconds, 1))
-        self._files.append(self._rater, one)
-        self._known[key] = one
-        return 1
+        units = shown(instance)
+        passage = Passage([unit.content for unit in units], instance.title, instance.header, numbered=True)
+        marking = Marking(NEEDED, "units or rule", passage, [unit.id for unit in units])
+        lines = [f"answers: {'; '.join(instance.answers)}"]
+        return TaskItem(instance.question, lines, marking=marking, instead=_VERDICT)
 
 
 # -- agreement --------------------------------------------------------------------------------------------------------
 
 
-def agreement(raters: Mapping[str, Mapping[Hashable, Annotation]], instances: Sequence[Instance]) -> pl.DataFrame:
-    """Return how annotators agree: on, raters, measure, items, agreement, kappa, for all and for each two.
+def agreement(raters: Annotations, instances: Sequence[Instance]) -> pl.DataFrame:
+    """Return how annotators agree, as :func:`~kbkit.measures.agreement.agreement_table`, ``on`` verdicts and units.
 
     ``verdict`` is per instance; ``units`` per shown unit of the instances that all of them found usable.
     """
-    names = sorted(raters)
-    verdicts = {name: {item: one.verdict for item, one in raters[name].items()} for name in names}
-    units = {name: _marks(raters[name], instances) for name in names}
-    rows: list[tuple[str, str, str, int, float | None, float | None]] = []
-    for on, ratings in (("verdict", verdicts), ("units", units)):
-        rows.append((on, "all", "fleiss", *fleiss([ratings[name] for name in names])))
-        pairs = [(one, two) for at, one in enumerate(names) for two in names[at + 1 :]]
-        rows += [(on, f"{one}, {two}", "cohen", *cohen(ratings[one], ratings[two])) for one, two in pairs]
-    schema = {"on": pl.String, "raters": pl.String, "measure": pl.String, "items": pl.Int64}
-    return pl.DataFrame(rows, schema={**schema, "agreement": pl.Float64, "kappa": pl.Float64}, orient="row")
+    verdicts = {name: {item: one.verdict for item, one in own.items()} for name, own in raters.items()}
+    units = {name: _marks(own, instances) for name, own in raters.items()}
+    return agreement_table("on", {"verdict": verdicts, "units": units})
 
 
-def _marks(annotations: Mapping[Hashable, Annotation], instances: Sequence[Instance]) -> dict[Hashable, bool]:
+def _marks(own: Mapping[str, Annotation], instances: Sequence[Instance]) -> dict[Hashable, bool]:
     """Return which units an annotator marked, of all that were shown."""
-    usable = {item: set(one.units) for item, one in annotations.items() if one.verdict == USABLE}
+    usable = {item: one.units for item, one in own.items() if one.verdict == USABLE}
     return {
         (instance.id, unit.id): unit.id in usable[instance.id]
         for instance in instances
@@ -160,14 +172,13 @@ def _marks(annotations: Mapping[Hashable, Annotation], instances: Sequence[Insta
     }
 
 
-def expert_minutes(raters: Mapping[str, Mapping[Hashable, Annotation]], instances: Sequence[Instance]) -> pl.DataFrame:
+def expert_minutes(raters: Annotations, instances: Sequence[Instance]) -> pl.DataFrame:
     """Return the median time per instance, as in Table 1: form, annotations, minutes."""
     forms = {instance.id: instance.form for instance in instances}
     times: dict[str, list[float]] = {}
     for own in raters.values():
         for item, one in own.items():
-            if str(item) in forms:
-                times.setdefault(forms[str(item)], []).append(one.seconds / 60)
+            times.setdefault(forms[item], []).append(one.seconds / 60)
     rows = [(form, len(minutes), median(minutes)) for form, minutes in times.items()]
     return pl.DataFrame(rows, schema={"form": pl.String, "annotations": pl.Int64, "minutes": pl.Float64}, orient="row")
 
@@ -175,13 +186,11 @@ def expert_minutes(raters: Mapping[str, Mapping[Hashable, Annotation]], instance
 # -- result -----------------------------------------------------------------------------------------------------------
 
 
-def apply(
-    instances: Sequence[Instance], raters: Mapping[str, Mapping[Hashable, Annotation]]
-) -> tuple[list[Instance], dict[str, int]]:
+def apply(instances: Sequence[Instance], raters: Annotations) -> tuple[list[Instance], dict[str, int]]:
     """Return the instances with the positive units that most annotators named, and counts of those left out by reason.
 
     An instance without annotations stays as it is. One that most annotators did not find usable, or without a unit that
-    most named, is left out. Raises :class:`KbError` if the annotators' units are not those of the instances.
+    most named, is left out.
     """
     kept: list[Instance] = []
     left_out: Counter[str] = Counter()
@@ -198,9 +207,6 @@ def apply(
         usable = [one for one in given if one.verdict == USABLE]
         marked = Counter(unit for one in usable for unit in one.units)
         chosen = {unit for unit, count in marked.items() if count * 2 > len(usable)}
-        if unknown := marked.keys() - {unit.id for unit in instance.units}:
-            message = f"Instance {instance.id} has no unit {min(unknown)!r}"
-            raise KbError(message, "The annotations are of another version of the dataset")
         if not chosen:
             left_out["no agreement on the units"] += 1
             continue

@@ -19,11 +19,11 @@ import polars as pl
 from kbkit.benchmarks.ska.instances import PASSAGE, ROW, TRIPLE, Unit
 from kbkit.benchmarks.ska.run import BASELINE, Asked, Prediction
 from kbkit.benchmarks.ska.small_kb import Fact, SmallKb, key_column, small_kb
+from kbkit.english.question_words import FUNCTION_WORDS
 from kbkit.errors import KbError
 from kbkit.llm import threads
 from kbkit.measures.lists import normalize
 from kbkit.questions.ask import AskResult
-from kbkit.questions.english import FUNCTION_WORDS
 from kbkit.questions.lexicon import stem
 from kbkit.stores.folding import words
 

@@ -10,9 +10,12 @@ from pathlib import Path
 import polars as pl
 
 from kbkit.benchmarks import run as running
+from kbkit.benchmarks.report import HERE, PAPER
 from kbkit.benchmarks.ska import paper
-from kbkit.benchmarks.ska.instances import FILE, FORMS
+from kbkit.benchmarks.ska.instances import FILE
+from kbkit.benchmarks.ska.paper import AVERAGE
 from kbkit.benchmarks.ska.run import FOLDER_OF_RUNS, Answered
+from kbkit.benchmarks.ska.settings import FORMS
 from kbkit.benchmarks.ska.testbeds import (
     GROUPS,
     INTEGRATION,
@@ -27,10 +30,8 @@ from kbkit.benchmarks.ska.testbeds import (
 from kbkit.errors import Command, KbError
 from kbkit.measures import lists
 
-HERE, PAPER = "here", "paper"
 TABLES = {3: NOISE, 4: ORDER, 5: REJECTION}
 """The tables of the paper and their testbeds."""
-AVERAGE = "average"
 _LONG = {
     "system": pl.String,
     "figures": pl.String,

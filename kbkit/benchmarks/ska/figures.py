@@ -7,7 +7,7 @@ from itertools import chain
 import polars as pl
 
 from kbkit.benchmarks.ska import evaluate
-from kbkit.benchmarks.ska.instances import FORMS
+from kbkit.benchmarks.ska.settings import FORMS
 from kbkit.benchmarks.ska.testbeds import GROUPS, INTEGRATION, LARGER, NOISE, ORDER, orders_of
 from kbkit.display.charts import Chart
 

@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from kbkit.benchmarks.dataset import json_lines
+from kbkit.benchmarks.ska.settings import FORMS
 from kbkit.directory.files import parse_json, write_files
 from kbkit.directory.typed_json import from_json, to_json
 from kbkit.errors import BadInputError, Command, KbError
 
 FILE = "instances.jsonl"
-FORMS = ("kg", "table", "kg+text", "table+text")
-"""The forms of structured knowledge, in the order of the paper's tables."""
 _MAKE = "Run ", Command("ska make"), " to make a dataset"
 TRIPLE, ROW, PASSAGE = KINDS = ("triple", "row", "passage")
 

@@ -13,64 +13,28 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from kbkit.assets.arguments import check_range
 from kbkit.benchmarks.dataset import ABOUT, QUERIES
 from kbkit.benchmarks.pipeline import Output, Pipeline, Progress, Row, Stage, generation, models, origin, remove
 from kbkit.benchmarks.ska import instances
 from kbkit.benchmarks.ska.graphs import make as graph_maker
-from kbkit.benchmarks.ska.instances import FORMS, Instance
+from kbkit.benchmarks.ska.instances import Instance
 from kbkit.benchmarks.ska.published import make as published
 from kbkit.benchmarks.ska.published import positive
 from kbkit.benchmarks.ska.published.make import PublishedSettings
+from kbkit.benchmarks.ska.settings import FORMS, SkaSettings
 from kbkit.benchmarks.ska.solve import Solver
 from kbkit.benchmarks.ska.tables import by_models, noise
 from kbkit.benchmarks.ska.tables import make as table_maker
 from kbkit.benchmarks.ska.tables.data import holds_tables
 from kbkit.directory.files import write_files
 from kbkit.directory.generations import fingerprint
-from kbkit.errors import BadInputError, Command, KbError, Option, UnknownNameError
+from kbkit.errors import BadInputError, Command, KbError, Option
 from kbkit.kb import KnowledgeBase
 from kbkit.llm.calls import Calls
 
-TOKENS = 24_000
-"""Tokens that the noise of an instance should fill: the paper's largest testbed."""
 PROMPTS = (*by_models.PROMPTS, positive.CHECK, positive.CHOOSE)
 _GRAPH_FORMS = {"kg": False, "kg+text": True}
 """The forms of graphs, and whether they have texts; those of tables are the others."""
-
-
-@dataclass(frozen=True)
-class SkaSettings:
-    """Settings of a dataset.
-
-    ``count`` is the number of instances of each of the ``forms`` (empty: all that the KBs allow), ``tokens`` what the
-    noise of an instance should fill. ``questions`` are files of published questions, or folders of ``stark make`` and
-    ``quest make``, used instead of new questions. With models, ``model_rows`` of the synthesized rows of each table are
-    theirs.
-    """
-
-    count: int
-    seed: int = 0
-    forms: tuple[str, ...] = ()
-    tokens: int = TOKENS
-    questions: tuple[Path, ...] = ()
-    model_rows: int = 40
-
-    def __post_init__(self) -> None:
-        check_range("number of instances", self.count)
-        check_range("number of tokens", self.tokens, 1_000)
-        check_range("number of rows", self.model_rows, 0)
-        check_range("seed", self.seed, 0)
-        for form in self.forms:
-            if form not in FORMS:
-                raise UnknownNameError("form", form, FORMS)
-        for path in self.questions:
-            if not path.exists():
-                raise BadInputError(f"{path} does not exist")
-
-    def units(self, number: int) -> int:
-        """Return the number of units of noise, given that for the paper's largest testbed."""
-        return max(1, number * self.tokens // TOKENS)
 
 
 @dataclass(frozen=True)

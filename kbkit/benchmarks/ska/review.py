@@ -1,20 +1,20 @@
 """Review of synthesized rows by people (section 3.2.3 of the paper): rows that are unsafe are deleted.
 
-A verdict is whether a synthesized row is safe: whether the answers of the question stay the same with it. The
-file of a reviewer is ``review/NAME.jsonl`` in the folder of the dataset.
+A row is unsafe if the answers of the question change with it. The file of a reviewer is ``review/NAME.jsonl`` in the
+folder of the dataset.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from kbkit.assets.arguments import check_range
-from kbkit.benchmarks.judging import Answers, Item, Marking, Passage, Task
-from kbkit.benchmarks.raters import RaterFiles
+from kbkit.benchmarks.people.judgements import Judgement, RaterFolder, outside
+from kbkit.benchmarks.people.tasks import Marking, Passage, Task, TaskItem
 from kbkit.benchmarks.ska import instances
 from kbkit.benchmarks.ska.instances import Instance, Unit
 from kbkit.errors import Command, KbError
@@ -22,18 +22,19 @@ from kbkit.errors import Command, KbError
 FOLDER = "review"
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """A reviewer's verdict on a synthesized row: the instance, the id of the unit, and whether it is safe."""
-
-    instance: str
-    unit: str
-    safe: bool
+UNSAFE = "unsafe"
+"""The question about each row."""
 
 
-def files(folder: Path) -> RaterFiles[Verdict]:
+def reviewer_files(folder: Path) -> RaterFolder:
     """Return the files of the reviewers of a dataset."""
-    return RaterFiles(folder / FOLDER, Verdict, lambda one: (one.instance, one.unit))
+    return RaterFolder(folder / FOLDER, _problem)
+
+
+def _problem(one: Judgement) -> str:
+    if len(one.item) != 2:
+        return "its item is not an instance and a row"
+    return outside({UNSAFE: (True, False)}, one)
 
 
 def sampled(instances: Sequence[Instance], count: int, rows: int, seed: int) -> list[tuple[Instance, list[Unit]]]:
@@ -60,9 +61,8 @@ class Reviewing(Task):
     noun = ("instance", "instances")
 
     def __init__(self, folder: Path, rater: str, limit: int = 0, rows: int = 10, seed: int = 0) -> None:
-        self._files, self._rater = files(folder), rater
-        self.path = self._files.path(rater)
-        self._known = self._files.of(rater)
+        files = reviewer_files(folder)
+        super().__init__(files.path(rater), rater, files.problem)
         self._tasks = {one.id: (one, units) for one, units in sampled(instances.read(folder), limit, rows, seed)}
         if not self._tasks:
             message = f"No synthesized rows in {folder}"
@@ -73,45 +73,30 @@ class Reviewing(Task):
         """The ids of the instances."""
         return list(self._tasks)
 
-    def item(self, key: Hashable) -> Item:
+    def item(self, key: Hashable) -> TaskItem:
         """Return an instance with its positive units and synthesized rows."""
         instance, units = self._tasks[str(key)]
         lines = [f"answers: {'; '.join(instance.answers)}"]
         positive = Passage([unit.content for unit in instance.positive], f"{instance.title}: positive", instance.header)
         rows = Passage([unit.content for unit in units], "Synthesized rows", instance.header, numbered=True)
-        return Item(instance.question, lines, [positive], Marking("unsafe rows", rows, empty=True))
-
-    def given(self, key: Hashable) -> Answers | None:
-        """Return the rows of an instance that the reviewer marked, once all have a verdict."""
-        _, units = self._tasks[str(key)]
-        verdicts = [self._known.get((key, unit.id)) for unit in units]
-        if any(one is None for one in verdicts):
-            return None
-        return Answers(rows=[at for at, one in enumerate(verdicts) if one is not None and not one.safe])
-
-    def save(self, key: Hashable, answers: Answers) -> int:
-        """Save a verdict on each row."""
-        instance, units = self._tasks[str(key)]
-        for at, unit in enumerate(units):
-            one = Verdict(instance.id, unit.id, at not in answers.rows)
-            self._files.append(self._rater, one)
-            self._known[one.instance, one.unit] = one
-        return len(units)
+        marking = Marking(UNSAFE, "unsafe rows", rows, [unit.id for unit in units], empty=True)
+        return TaskItem(instance.question, lines, [positive], marking)
 
 
-def judged(instances: Sequence[Instance], given: Iterable[Verdict]) -> dict[tuple[str, str], bool]:
+def judged(instances: Sequence[Instance], given: Iterable[Judgement]) -> dict[tuple[str, str], bool]:
     """Return whether each judged row, by instance and unit, is safe: whether no reviewer marked it as unsafe.
 
     Raises :class:`KbError` for a row that no instance has, or that is not synthesized.
     """
     known = {(one.id, unit.id) for one in instances for unit in one.noise if unit.synthesized}
     result: dict[tuple[str, str], bool] = {}
-    for verdict in given:
-        key = (verdict.instance, verdict.unit)
+    for one in given:
+        instance, unit = key = one.item[0], one.item[1]
         if key not in known:
-            message = f"Instance {verdict.instance!r} has no synthesized row {verdict.unit!r}"
+            message = f"Instance {instance!r} has no synthesized row {unit!r}"
             raise KbError(message, "The rows were reviewed in another version of the dataset: review them again")
-        result[key] = result.get(key, True) and verdict.safe
+        if one.mark is not None:
+            result[key] = result.get(key, True) and not one.mark
     return result
 
 

@@ -17,8 +17,8 @@ import polars as pl
 
 from kbkit.benchmarks.ska.instances import PASSAGE, ROW, TRIPLE
 from kbkit.directory.temporary import TemporaryFolder
-from kbkit.ingestion.build import Request, ingest
-from kbkit.ingestion.recipe import Identity
+from kbkit.ingestion.build import ingest
+from kbkit.ingestion.request import Identity, IngestRequest
 from kbkit.kb import KnowledgeBase
 from kbkit.measures.lists import normalize
 
@@ -92,7 +92,7 @@ def small_kb(facts: Sequence[Fact], header: Sequence[str], title: str = "") -> I
         return
     with TemporaryFolder() as folder:
         _write(graph, folder)
-        ingest(Request("table", [folder], identity=Identity("table"), stores=_STORES), folder / "units.kb")
+        ingest(IngestRequest("table", [folder], identity=Identity("table"), stores=_STORES), folder / "units.kb")
         with KnowledgeBase(folder / "units.kb") as kb:
             yield SmallKb(kb, _texts(graph))
 

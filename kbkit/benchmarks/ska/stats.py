@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from kbkit.benchmarks.report import HERE, beside
 from kbkit.benchmarks.ska import paper
-from kbkit.benchmarks.ska.evaluate import HERE, PAPER
-from kbkit.benchmarks.ska.instances import FORMS, Instance, Unit
+from kbkit.benchmarks.ska.instances import Instance, Unit
 from kbkit.benchmarks.ska.rendering import line
+from kbkit.benchmarks.ska.settings import FORMS
 from kbkit.benchmarks.ska.testbeds import Report, budget, fitting, sized, sizes_of
 from kbkit.benchmarks.ska.tokens import Tokenizer, tokenizer
 from kbkit.display.charts import Chart
@@ -109,15 +110,14 @@ def _counts(rows: list[tuple[object, ...]]) -> pl.DataFrame:
         pl.col("noise", "noise_texts").mean(),
     )
     # 0 / 0 in a form without passages
-    means = means.with_columns(pl.col("positive_tokens", "text_tokens").fill_nan(None)).with_columns(
-        figures=pl.lit(HERE)
-    )
-    printed = [
-        (form, one.instances, one.question_tokens, one.answers, *one.positive, *one.positive_tokens, *one.noise, PAPER)
-        for form, one in paper.COUNTS.items()
-        if form in means["form"]
-    ]
-    return _beside(means, pl.DataFrame(printed, schema=means.schema, orient="row"), ["form"])
+    means = means.with_columns(pl.col("positive_tokens", "text_tokens").fill_nan(None))
+    columns = means.columns[1:]
+
+    def printed(form: str) -> list[float | None] | None:
+        found = paper.counts(form)
+        return None if found is None else [found.get(name) for name in columns]
+
+    return _rounded(beside(_in_order(means), ["form"], printed))
 
 
 def _narrow(counts: pl.DataFrame) -> pl.DataFrame:
@@ -134,7 +134,7 @@ def _sizes(sizes: dict[tuple[str, str], list[tuple[int, int, int]]]) -> pl.DataF
     here = []
     for (form, size), found in sizes.items():
         means = [sum(column) / len(found) for column in zip(*found, strict=True)]
-        here.append((form, size, HERE, len(found), means[0], means[1] if "text" in form else None, means[2]))
+        here.append((form, size, len(found), means[0], means[1] if "text" in form else None, means[2]))
     return _size_table(here)
 
 
@@ -143,29 +143,31 @@ def report_sizes(report: Report) -> pl.DataFrame:
     here = []
     for form, size, count, units, texts, tokens, _ in report.sizes:
         means = (units / count, texts / count if "text" in form else None, tokens / count)
-        here.append((form, size, HERE, count, *means))
+        here.append((form, size, count, *means))
     return _size_table(here)
 
 
 def _size_table(here: Sequence[tuple[object, ...]]) -> pl.DataFrame:
-    texts = dict.fromkeys(("form", "size", "figures"), pl.String)
-    schema = {**texts, "instances": pl.Int64, **dict.fromkeys(("units", "texts", "tokens"), pl.Float64)}
+    means = ("units", "texts", "tokens")
+    schema = {"form": pl.String, "size": pl.String, "instances": pl.Int64, **dict.fromkeys(means, pl.Float64)}
     frame = pl.DataFrame(here, schema=schema, orient="row")
-    known = set(frame.select("form", "size").iter_rows())
-    printed = [(*key, PAPER, None, *figures) for key, figures in paper.SIZES.items() if key in known]
-    return _beside(frame, pl.DataFrame(printed, schema=schema, orient="row"), ["form", "size"])
+
+    def printed(form: str, size: str) -> list[float | None] | None:
+        found = paper.sizes(form, size)
+        return None if found is None else [None, *(found.get(name) for name in means)]
+
+    size = pl.col("size").str.strip_suffix("k").cast(pl.Int64)
+    return _rounded(beside(_in_order(frame, size), ["form", "size"], printed))
 
 
-def _beside(here: pl.DataFrame, printed: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Return the rows of both, each of ours before the paper's for the same keys, in the paper's order of forms."""
+def _in_order(frame: pl.DataFrame, *then: pl.Expr) -> pl.DataFrame:
+    """Return rows in the paper's order of forms."""
     place = {form: position for position, form in enumerate(FORMS)}
-    both = pl.concat([here, printed.select(here.columns)])
-    order = [pl.col("form").replace_strict(place, return_dtype=pl.Int64)]
-    if "size" in keys:
-        order.append(pl.col("size").str.strip_suffix("k").cast(pl.Int64))
-    numbers = pl.selectors.float().round(2)
-    rest = [name for name in here.columns if name not in (*keys, "figures")]
-    return both.sort(*order, "figures").select(*keys, "figures", *rest).with_columns(numbers)
+    return frame.sort(pl.col("form").replace_strict(place, return_dtype=pl.Int64), *then)
+
+
+def _rounded(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.with_columns(pl.selectors.float().round(2))
 
 
 def _distribution(units: Counter[tuple[str, int]]) -> pl.DataFrame:

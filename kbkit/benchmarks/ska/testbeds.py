@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kbkit.benchmarks.dataset import json_lines
-from kbkit.benchmarks.ska.instances import FORMS, ROW, Instance, Unit
+from kbkit.benchmarks.ska.instances import ROW, Instance, Unit
 from kbkit.benchmarks.ska.rendering import cells, line
+from kbkit.benchmarks.ska.settings import FORMS
 from kbkit.benchmarks.ska.tokens import Tokenizer, tokenizer
 from kbkit.directory.files import parse_json, write_files
 from kbkit.directory.typed_json import from_json, to_json

@@ -9,12 +9,13 @@ import numpy as np
 import polars as pl
 
 from kbkit.benchmarks.dataset import bin_counts, run_names
+from kbkit.benchmarks.report import PAPER, beside
 from kbkit.benchmarks.spinach import paper
 from kbkit.benchmarks.spinach.execute import Executed, gold_problem, plain
 from kbkit.benchmarks.spinach.files import Dataset, Question
 from kbkit.benchmarks.spinach.paper import Published
 from kbkit.benchmarks.spinach.runs import Record, Run
-from kbkit.benchmarks.spinach.stats import DIFFERENCE, HERE, PAPER, known
+from kbkit.benchmarks.spinach.stats import known
 from kbkit.errors import KbError, Option, plural
 from kbkit.measures import rows
 
@@ -49,24 +50,24 @@ def with_gold(run: Run, gold: Dataset, execute: Callable[[str], Executed] | None
     are compared by their text only. Raises :class:`KbError` if no record matches, and for a question that has neither
     answers nor, with ``execute``, a query.
     """
-    by_id = {record.id: record for record in run.records}
-    by_text = {record.question: record for record in run.records if record.question}
+    by_id = {record.id: record for record in run.rows.values()}
+    by_text = {record.question: record for record in run.rows.values() if record.question}
     pairs = [(one, by_id.get(one.id) or (by_text.get(one.text) if one.text else None)) for one in gold.questions]
     if not any(record for _, record in pairs):
-        mine, theirs = run.records[0].id, gold.questions[0].id
+        mine, theirs = next(iter(run.rows)), gold.questions[0].id
         raise KbError(
             f"No question of {gold.path} is in {run.path}: {theirs!r} and {mine!r} differ",
             "Records are matched by id, or by question",
         )
     untyped = bool(run.settings) or execute is not None
     records = [_with_gold(one, record, gold, execute) for one, record in pairs]
-    return replace(run, records=tuple(replace(r, gold=plain(r.gold)) if untyped else r for r in records))
+    return replace(run, rows={r.id: replace(r, gold=plain(r.gold)) if untyped else r for r in records})
 
 
 def outside(run: Run, gold: Dataset) -> list[str]:
     """Return a line about the records of a run that are not in a gold file."""
     ids, texts = {one.id for one in gold.questions}, {one.text for one in gold.questions if one.text}
-    found = [record for record in run.records if record.id not in ids and record.question not in texts]
+    found = [record for record in run.rows.values() if record.id not in ids and record.question not in texts]
     return [f"{run.path}: {_listed(found)} not in {gold.path}, left out"] if found else []
 
 
@@ -84,7 +85,7 @@ def _with_gold(
 
 def rerun(run: Run, execute: Callable[[str], Executed], *, gold: bool) -> Run:
     """Return the run with its predicted queries, and with ``gold`` the gold ones, executed again."""
-    return replace(run, records=tuple(_rerun(record, execute, gold) for record in run.records))
+    return replace(run, rows={name: _rerun(record, execute, gold) for name, record in run.rows.items()})
 
 
 def _rerun(record: Record, execute: Callable[[str], Executed], gold: bool) -> Record:
@@ -117,7 +118,7 @@ def _published(run: Run, name: str | None) -> Published | None:
 
 def score(run: Run, published: Published | None, name: str = "") -> Scored:
     """Score a run; ``published`` are the paper's figures for its dataset. The default ``name`` is the file's."""
-    scores = rows.measure([_record(record) for record in run.records])
+    scores = rows.measure([_record(record) for record in run.rows.values()])
     percent = scores.with_columns(pl.col("em", "f1") * 100)
     return Scored(name or run.path.stem, run, percent, _printed(run, published))
 
@@ -148,20 +149,23 @@ def table(scored: Sequence[Scored]) -> pl.DataFrame:
     The columns are run, figures, questions, em and f1 in percent, and the means of actions, input_tokens, output_tokens
     and cost over the questions that were asked.
     """
-    parts: list[tuple[object, ...]] = []
+    rows = []
     for one in scored:
-        means = one.scores.select(pl.col("em", "f1").mean()).rows()[0]
-        asked = [record for record in one.run.records if record.asked]
+        means = one.scores.select(pl.col("em", "f1").mean()).row(0)
+        asked = [record for record in one.run.rows.values() if record.asked]
         counts = [_mean([getattr(record, name) for record in asked]) for name in _COUNTS]
-        parts.append((one.name, HERE, len(one.scores.drop_nulls()), *means, *counts))
-        if one.printed:
-            cost = paper.COST if one.printed == paper.SPINACH.scores["dev"] else None
-            parts.append((one.name, PAPER, None, *one.printed, None, None, None, cost))
-            both = [None if a is None else round(a - b, 4) for a, b in zip(means, one.printed, strict=True)]
-            parts.append((one.name, DIFFERENCE, None, *both, None, None, None, None))
+        rows.append((one.name, len(one.scores.drop_nulls()), *means, *counts))
     numbers = dict.fromkeys(("em", "f1", *_COUNTS), pl.Float64)
-    schema = {"run": pl.String, "figures": pl.String, "questions": pl.Int64, **numbers}
-    return pl.DataFrame(parts, schema=schema, orient="row")
+    ours = pl.DataFrame(rows, schema={"run": pl.String, "questions": pl.Int64, **numbers}, orient="row")
+    known = {one.name: one.printed for one in scored if one.printed}
+    dev = paper.datasets()[paper.SPINACH].scores["dev"]
+
+    def printed(name: str) -> tuple[object, ...] | None:
+        if name not in known:
+            return None
+        return (None, *known[name], None, None, None, paper.cost() if known[name] == dev else None)
+
+    return beside(ours, ["run"], printed, difference=True)
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
@@ -178,7 +182,7 @@ def per_query(scored: Sequence[Scored]) -> pl.DataFrame:
     parts = []
     for one in scored:
         details = pl.DataFrame(
-            [_details(record) for record in one.run.records],
+            [_details(record) for record in one.run.rows.values()],
             schema={
                 "query": pl.String,
                 **dict.fromkeys(("actions", "rolled_back", "input_tokens", "output_tokens"), pl.Int64),
@@ -215,7 +219,7 @@ def actions(scored: Sequence[Scored]) -> pl.DataFrame:
             continue
         for label, count, fraction in bin_counts(counts, BINS):
             name = label.removesuffix("+")  # the paper's limit is 15 actions
-            parts.append((one.name, name, count, 100 * (fraction or 0.0), paper.ACTIONS.get(name, 0.0)))
+            parts.append((one.name, name, count, 100 * (fraction or 0.0), paper.actions().get(name, 0.0)))
     schema = {"run": pl.String, "actions": pl.String, "questions": pl.Int64, "percent": pl.Float64, PAPER: pl.Float64}
     return pl.DataFrame(parts, schema=schema, orient="row")
 
@@ -227,8 +231,6 @@ def tokens(scored: Sequence[Scored], name: str) -> pl.DataFrame:
     question; all but the last exclude their upper end. The paper's bins are those of its own run: paper_from, paper_to,
     paper.
     """
-    first, width, shares = paper.INPUT_TOKENS if name == "input_tokens" else paper.OUTPUT_TOKENS
-    theirs = [(first + i * width, first + (i + 1) * width, share) for i, share in enumerate(shares)]
     parts = []
     for one in scored:
         counts = _known(one.run, name)
@@ -237,7 +239,7 @@ def tokens(scored: Sequence[Scored], name: str) -> pl.DataFrame:
         low = min(counts)
         span = (low, max(counts) if max(counts) > low else low + TOKEN_BINS)  # for one number, bins of one token
         counted, edges = np.histogram(np.array(counts, np.float64), TOKEN_BINS, span)
-        for i, printed in enumerate(theirs):
+        for i, printed in enumerate(paper.tokens(name)):
             share = 100 * int(counted[i]) / len(counts)
             parts.append((one.name, float(edges[i]), float(edges[i + 1]), int(counted[i]), share, *printed))
     numbers = dict.fromkeys(("percent", "paper_from", "paper_to", PAPER), pl.Float64)
@@ -246,7 +248,7 @@ def tokens(scored: Sequence[Scored], name: str) -> pl.DataFrame:
 
 
 def _known(run: Run, name: str) -> list[int]:
-    found = (getattr(record, name) for record in run.records if record.asked)
+    found = (getattr(record, name) for record in run.rows.values() if record.asked)
     return [value for value in found if value is not None]
 
 
@@ -255,7 +257,7 @@ def _known(run: Run, name: str) -> list[int]:
 
 def remarks(scored: Scored) -> list[str]:
     """Return remarks on the scores: which questions have none and why, which are scored 0."""
-    records = scored.run.records
+    records = list(scored.run.rows.values())
     missing = set(scored.scores.filter(pl.col("f1").is_null())["query"])
     counted = [record for record in records if record.id not in missing]
     lines = [

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 
+from kbkit.benchmarks.report import published
 from kbkit.errors import UnknownNameError
 
 
@@ -29,44 +30,55 @@ class Published:
     ablations: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
-SPINACH = Published(
-    "SPINACH",
-    (8.89, 2.50, 4.03, 1.76, 3.55, 4.53, 0.46),
-    (320, 320),
-    (323, 298),
-    {"dev": (21.4, 46.4), "test": (16.4, 45.3)},
-    {"entry": (11.7, 36.4), "examples": (10.4, 29.4), "search": (4.6, 25.3)},
-)
-PUBLISHED = (
-    SPINACH,
-    Published("QALD-7", scores={"test": (62.2, 74.6)}),
-    Published("QALD-9 Plus", (3.14, 1, 1.77, 1.26, 1.70, 1.78, 0.05), None, (507, 158), {"test": (58.3, 71.6)}),
-    Published("QALD-10", (2.38, 1, 1.27, 1.19, 1.17, 1.32, 0.05), None, (394, 177), {"test": (63.1, 69.5)}),
-    Published(
-        "WikiWebQuestions",
-        (2.63, 1, 1.53, 1.25, 1.52, 1.53, 0.04),
-        (4316, 176),
-        (4316, 189),
-        {"dev": (61.2, 72.3), "test": (59.9, 70.3)},
-    ),
-    Published("RuBQ", (2.17, 1, 1.12, 1.03, 1.11, 1.07, 0.01), None, (2910, 251)),
-    Published("SimpleQuestionsWikidata", (2.00, 1, 1.00, 1.00, 1.00, 1.00, 0.00)),
-    Published("CWQ", (5.19, 1, 2.80, 1.87, 2.62, 3.38, 0.11), (34689, 402)),
-    Published("GrailQA", (7.10, 1, 3.02, 1.97, 2.43, 3.90, 0.08), (51100, 116)),
-    Published("KQA Pro", (6.34, 1, 5.01, 2.77, 3.94, 2.43, 2.37), (117970, 1689)),
-    Published("MCWQ", (6.34, 1, 5.09, 2.67, 3.53, 3.37, 0.00), None, (124187, 27)),
-    Published("LC-QuAD-2", (3.65, 1, 2.07, 1.51, 2.05, 2.07, 0.22)),
-)
-"""The datasets of Tables 1, 6 and 7, and of Table 2."""
+SPINACH = "SPINACH"
+"""The name of the paper's own dataset."""
+_FEATURES = ("clauses", "projections", "relations", "subjects", "predicates", "objects", "literals")
 
-ACTIONS = MappingProxyType({"3-5": 28.6, "6-8": 33.8, "9-11": 11.0, "12-14": 7.1, "15": 19.5})
-"""Table 5: percent of the questions of SPINACH's dev by number of actions, without those rolled back."""
-INPUT_TOKENS = (4912.5, 5418.0, (16.23, 24.03, 18.18, 8.44, 6.49, 5.84, 10.39, 7.14, 1.30, 1.95))
-"""Table 10: start of the first of ten bins, width of each, percent of the questions in each."""
-OUTPUT_TOKENS = (164.0, 281.3, (33.77, 27.92, 14.29, 11.04, 6.49, 3.90, 1.30, 0.65, 0.00, 0.65))
-"""Table 11, likewise."""
-COST = 0.1253
-"""Dollars per question of dev, with GPT-4o (appendix D.1)."""
+
+@functools.cache
+def datasets() -> dict[str, Published]:
+    """Return the datasets of Tables 1 to 4, 6 and 7 by name."""
+    figures = published("spinach")
+    features, patterns, properties = (figures.of(table) for table in ("1", "6", "7"))
+    scores = {table: figures.of(table) for table in ("2", "3", "4")}
+
+    def of(name: str, table: str) -> dict[str, tuple[float, float]]:
+        return {part: (row["em"], row["f1"]) for (other, part), row in scores[table].items() if other == name}
+
+    def pair(rows: Mapping[tuple[str, str], Mapping[str, float]], name: str, column: str) -> tuple[int, int] | None:
+        row = rows.get((name, ""))
+        return None if row is None else (int(row["queries"]), int(row[column]))
+
+    names = dict.fromkeys(one.row for one in figures.figures)
+    return {
+        name: Published(
+            name,
+            tuple(features[name, ""][column] for column in _FEATURES) if (name, "") in features else None,
+            pair(patterns, name, "unique_patterns"),
+            pair(properties, name, "unique_properties"),
+            of(name, "2") | of(name, "3"),
+            of(name, "4"),
+        )
+        for name in names
+    }
+
+
+def actions() -> dict[str, float]:
+    """Return Table 5: percent of the questions of SPINACH's dev by number of actions, without those rolled back."""
+    return {part: row["questions"] for (_, part), row in published("spinach").of("5").items()}
+
+
+def tokens(name: str) -> list[tuple[float, float, float]]:
+    """Return the bins of Table 10 (``input_tokens``) or 11 (``output_tokens``): start, end, percent of questions."""
+    rows = published("spinach").of("10" if name == "input_tokens" else "11")
+    bins = [(tuple(map(float, part.split("-"))), row["questions"]) for (_, part), row in rows.items()]
+    return [(start, end, share) for (start, end), share in bins]
+
+
+def cost() -> float:
+    """Return the dollars per question of dev, with GPT-4o (appendix D.1)."""
+    return published("spinach").value("", SPINACH, "dev", "cost")
+
 
 # Names of files and folders, tried in this order.
 _CALLED = (
@@ -103,10 +115,10 @@ def named(path: Path) -> Published | None:
 
 def called(name: str) -> Published:
     """Return the dataset with that name. Raises :class:`UnknownNameError` if the paper does not have it."""
-    for one in PUBLISHED:
+    for one in datasets().values():
         if one.name.casefold() == name.casefold():
             return one
-    raise UnknownNameError("dataset", name, [one.name for one in PUBLISHED], where="the paper")
+    raise UnknownNameError("dataset", name, list(datasets()), where="the paper")
 
 
 def split(path: Path) -> str:

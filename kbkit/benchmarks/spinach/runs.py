@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kbkit.benchmarks import run as running
+from kbkit.benchmarks.pipeline import Row
 from kbkit.benchmarks.spinach.files import result
 from kbkit.errors import BadInputError, Command
 from kbkit.measures.records import JsonRecord, content, load
@@ -14,18 +16,16 @@ from kbkit.measures.rows import Result
 
 PREDICTED, GOLD = "predicted_answer_tuple", "gold_answer_tuple"
 """Fields of the results, in the authors' files and in kbkit's."""
-_COUNTS = ("actions", "rolled_back", "input_tokens", "output_tokens")
 
 
 @dataclass(frozen=True)
-class Record:
+class Record(Row):
     """An agent's answer to a question. Numbers are None if the file does not have them.
 
     ``actions`` excludes those that were ``rolled_back``; tokens and ``cost`` are of all calls. ``asked``: whether the
     agent was asked at all. ``error`` and ``gold_error``: why there is no prediction or no gold result.
     """
 
-    id: str
     question: str
     predicted_sparql: str
     predicted: Result
@@ -42,13 +42,8 @@ class Record:
     cost: float | None = None
 
 
-@dataclass(frozen=True)
-class Run:
-    """The records of a file, and the ``settings`` in its first line (empty for the authors' files)."""
-
-    path: Path
-    settings: Mapping[str, Any]
-    records: tuple[Record, ...]
+Run = running.Run[Record]
+"""The records of a file; the authors' files have no settings."""
 
 
 def read(path: Path) -> Run:
@@ -72,7 +67,7 @@ def read(path: Path) -> Run:
         found[record.id] = record  # a run of kbkit can repeat a question that failed
     if not found:
         raise BadInputError(f"No records in {path}", "Run ", Command("spinach run"), " to write runs")
-    return Run(path, settings, tuple(found.values()))
+    return Run(path.stem, path, settings, found)
 
 
 def _items(path: Path) -> Iterator[JsonRecord]:
@@ -116,7 +111,10 @@ def _record(item: JsonRecord, position: int) -> Record:
         gold_error=_text(item, "gold_error"),
         cut=fields.get("cut") is True,
         cost=_number(item, "cost"),
-        **{name: _integer(item, name) for name in _COUNTS},
+        actions=_integer(item, "actions"),
+        rolled_back=_integer(item, "rolled_back"),
+        input_tokens=_integer(item, "input_tokens"),
+        output_tokens=_integer(item, "output_tokens"),
     )
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
 from kbkit.benchmarks.dataset import bin_counts, run_names
+from kbkit.benchmarks.report import DIFFERENCE, PAPER, beside
 from kbkit.benchmarks.spinach import paper
 from kbkit.benchmarks.spinach.features import Features, features, pattern, pids
 from kbkit.benchmarks.spinach.files import Dataset, Question
@@ -18,8 +19,6 @@ from kbkit.display.charts import Chart
 from kbkit.errors import QuerySyntaxError
 from kbkit.sparql.parse import parse
 
-HERE, PAPER, DIFFERENCE = "here", "paper", "difference"
-"""The figures of a row: of the file, of the paper, and their difference."""
 BINS = ((1, 3), (4, 6), (7, 9), (10, 12), (13, 15), (16, 18), (19, None))
 """Bins of numbers of clauses, for the chart."""
 FEATURES = tuple(field.name for field in dataclasses.fields(Features))
@@ -80,32 +79,38 @@ def _described(dataset: Dataset, name: str, published: Published | None) -> Desc
 
 
 def sizes(described: Sequence[Described]) -> pl.DataFrame:
-    """Return Table 1: dataset, figures (:data:`HERE`, ...), queries, and the means of the seven numbers.
+    """Return Table 1: dataset, figures, queries, and the means of the seven numbers.
 
     The means are over valid queries. The paper gives the number of queries only for SPINACH.
     """
-    parts = []
+    rows = []
     for one in described:
         numbers = pl.DataFrame([dataclasses.astuple(f) for f in one.features], schema=FEATURES, orient="row")
-        means = numbers.select(pl.all().cast(pl.Float64).mean()).rows()[0]
-        printed = one.published.features if one.published else None
-        rows = [_row(one, HERE, len(one.features), means)]
-        if printed:
-            size = one.published.patterns[0] if one.published and one.published.patterns else None
-            rows.append(_row(one, PAPER, size, printed))
-            rows.append(_row(one, DIFFERENCE, None, [_less(a, b) for a, b in zip(means, printed, strict=True)]))
-        parts += rows
-    schema = {"dataset": pl.String, "figures": pl.String, "queries": pl.Int64, **dict.fromkeys(FEATURES, pl.Float64)}
-    return pl.DataFrame(parts, schema=schema, orient="row")
+        rows.append((one.name, len(one.features), *numbers.select(pl.all().cast(pl.Float64).mean()).row(0)))
+    schema = {"dataset": pl.String, "queries": pl.Int64, **dict.fromkeys(FEATURES, pl.Float64)}
+
+    def printed(of: Published) -> tuple[object, ...] | None:
+        return of.features and (of.patterns[0] if of.patterns else None, *of.features)
+
+    return _beside(described, pl.DataFrame(rows, schema=schema, orient="row"), printed, difference=True)
 
 
-def _row(one: Described, figures: str, size: int | None, values: Sequence[object]) -> tuple[object, ...]:
-    name = one.published.name if figures == PAPER and one.published else one.name
-    return (name, figures, size, *values)
-
-
-def _less(a: float | None, b: float) -> float | None:
-    return None if a is None else round(a - b, 4)
+def _beside(
+    described: Sequence[Described],
+    ours: pl.DataFrame,
+    printed: Callable[[Published], Sequence[object] | None],
+    *,
+    difference: bool = False,
+) -> pl.DataFrame:
+    """Return rows of datasets with the paper's, which have the paper's names of the datasets."""
+    known = {one.name: one.published for one in described if one.published}
+    return beside(
+        ours,
+        ["dataset"],
+        lambda name: printed(known[name]) if name in known else None,
+        named=lambda name: (known[name].name,),
+        difference=difference,
+    )
 
 
 def forms(described: Sequence[Described]) -> pl.DataFrame:
@@ -113,30 +118,22 @@ def forms(described: Sequence[Described]) -> pl.DataFrame:
 
     The paper prints 0.041 % for WikiWebQuestions, but 176 of 4,316 are 4.1 %.
     """
-    rows: list[tuple[object, ...]] = []
-    for one in described:
-        rows.append(_row(one, HERE, len(one.patterns), _with_fraction(len(set(one.patterns)), len(one.patterns))))
-        if one.published and one.published.patterns:
-            size, unique = one.published.patterns
-            rows.append(_row(one, PAPER, size, _with_fraction(unique, size)))
+    rows = [(one.name, *_with_fraction(len(one.patterns), len(set(one.patterns)))) for one in described]
     counts = {"queries": pl.Int64, "unique_patterns": pl.Int64, "share": pl.Float64}
-    return pl.DataFrame(rows, schema={"dataset": pl.String, "figures": pl.String, **counts}, orient="row")
+    ours = pl.DataFrame(rows, schema={"dataset": pl.String, **counts}, orient="row")
+    return _beside(described, ours, lambda of: of.patterns and _with_fraction(*of.patterns))
 
 
-def _with_fraction(part: int, total: int) -> tuple[int, float | None]:
-    return part, part / total if total else None
+def _with_fraction(total: int, part: int) -> tuple[int, int, float | None]:
+    return total, part, part / total if total else None
 
 
 def properties(described: Sequence[Described]) -> pl.DataFrame:
     """Return Table 7: dataset, figures, queries, unique_properties."""
-    rows: list[tuple[object, ...]] = []
-    for one in described:
-        rows.append(_row(one, HERE, len(one.properties), [len(frozenset().union(*one.properties))]))
-        if one.published and one.published.properties:
-            size, unique = one.published.properties
-            rows.append(_row(one, PAPER, size, [unique]))
+    rows = [(one.name, len(one.properties), len(frozenset().union(*one.properties))) for one in described]
     counts = {"queries": pl.Int64, "unique_properties": pl.Int64}
-    return pl.DataFrame(rows, schema={"dataset": pl.String, "figures": pl.String, **counts}, orient="row")
+    ours = pl.DataFrame(rows, schema={"dataset": pl.String, **counts}, orient="row")
+    return _beside(described, ours, lambda of: of.properties)
 
 
 def per_query(described: Sequence[Described]) -> pl.DataFrame:

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import math
 import re
-import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from kbkit.assets.arguments import check_range
+from kbkit.benchmarks import run as runs
+from kbkit.benchmarks.costs import CostFile, Latency, summary
 from kbkit.benchmarks.dataset import writing
+from kbkit.benchmarks.pipeline import digest, kb_settings
+from kbkit.benchmarks.rankings import Ranked, TextQuery, frame_of, lists_of
 from kbkit.benchmarks.stark.official import official, remarks
 from kbkit.benchmarks.stark.task import Task, task
 from kbkit.errors import BadInputError, Command, KbError, UnknownNameError
 from kbkit.measures import ranking, stark
 from kbkit.measures.files import read_run, write_run
 from kbkit.measures.frames import RUN, Gold
-from kbkit.measures.records import content, load
-from kbkit.search.hybrid import Search
+from kbkit.search.hybrid import Search, pairs
 from kbkit.search.run import search
 from kbkit.search.settings import MODES, missing_stores
 
@@ -36,9 +37,10 @@ __all__ = ["Latency", "Result", "Runner", "Task", "questions", "read", "remarks"
 
 MEASURES = {"Hit@1": "hit@1", "Hit@5": "hit@5", "R@20": "recall@20", "MRR": "mrr"}
 """Table 6's columns."""
-RESULTS = "results.json"
 TIMED = 100
 """Number of questions whose searches are timed."""
+BATCH = 200
+"""Number of questions that are searched together: each batch scans all vectors once."""
 _TABLE = pl.Schema(
     {
         "run": pl.String,
@@ -48,19 +50,6 @@ _TABLE = pl.Schema(
         "ms_mean": pl.Float64,
     }
 )
-
-
-class Latency(NamedTuple):
-    """Milliseconds per query, for searches one after the other."""
-
-    median: float
-    mean: float
-
-    @staticmethod
-    def of(seconds: Sequence[float]) -> Latency | None:
-        """Return the latency from ``seconds`` per query, or None without any."""
-        taken = 1000 * np.asarray(seconds)
-        return Latency(float(np.median(taken)), float(np.mean(taken))) if len(taken) else None
 
 
 @dataclass(frozen=True)
@@ -114,12 +103,44 @@ def left_out(kb: KnowledgeBase) -> list[str]:
 # -- runs -------------------------------------------------------------------------------------------------------------
 
 
-class Runner:
-    """Searches the questions of a task and keeps the hits of each mode."""
+@dataclass(frozen=True)
+class Hits(Ranked):
+    """The hits of a question; ``reranked`` of them were scored again, ``unscored`` of these without a valid score."""
 
-    def __init__(self, kb: KnowledgeBase, task: Task, k: int = 100, timed: int = TIMED) -> None:
+    reranked: int = 0
+    unscored: int = 0
+
+
+Finder = runs.System[TextQuery, Hits]
+"""A retriever, alone or with a reranker."""
+FORM: runs.RunForm[TextQuery, TextQuery, Hits, Hits] = runs.RunForm(
+    Hits, lambda query: query, lambda _, hits: hits, BATCH
+)
+
+
+class Runner:
+    """Searches the questions of a task and keeps the hits of each mode.
+
+    Runs are kept in ``folder``, where an interrupted one is resumed; without, in a temporary folder. ``settings`` are
+    those of the dataset.
+    """
+
+    def __init__(
+        self,
+        kb: KnowledgeBase,
+        task: Task,
+        k: int = 100,
+        timed: int = TIMED,
+        *,
+        folder: Path | None = None,
+        settings: Mapping[str, Any] | None = None,
+        replace: bool = False,
+    ) -> None:
         self.session, self.task, self.k, self.timed = kb.session, task, k, timed
-        self._hits: dict[str, pl.DataFrame] = {}
+        self.queries = [TextQuery(*one) for one in zip(*pairs(task.gold.queries.select("query", "text")), strict=True)]
+        self._folder, self._replace = folder, replace
+        self._settings = {**(settings or {}), **kb_settings(kb), "types": list(task.types), "k": k}
+        self._hits: dict[str, dict[str, pl.DataFrame]] = {}
 
     def remarks(self) -> list[str]:
         """Return remarks on the scores: of the task, and about measures that need more hits."""
@@ -131,34 +152,62 @@ class Runner:
         """Return a search of the task's nodes."""
         return search(self.session.stores, mode, self.k, self.task.within, options={"quotes": False})
 
-    def hits(self, mode: str, progress: Callable[[int, int], None] | None = None) -> pl.DataFrame:
-        """Return the hits of all questions: query, rank, id, key, type, name, score."""
-        if mode not in self._hits:
-            self._hits[mode] = self.search(mode).many(self.task.gold.queries.select("query", "text"), progress)
-        return self._hits[mode]
+    def hits(self, mode: str, queries: Sequence[TextQuery] | None = None) -> pl.DataFrame:
+        """Return the hits of questions (all by default): query, rank, id, key, type, name, score."""
+        wanted = self.queries if queries is None else queries
+        known = self._hits.setdefault(mode, {})
+        left = {query.id: query.text for query in wanted if query.id not in known}
+        if left:
+            found = self.search(mode).many(left)
+            parts = {str(name): part for (name,), part in found.partition_by("query", as_dict=True).items()}
+            known.update({name: parts.get(name, found.clear()) for name in left})
+        return pl.concat([known[query.id] for query in wanted])
 
-    def result(self, mode: str, progress: Callable[[int, int], None] | None = None) -> Result:
+    def result(self, mode: str, progress: Callable[[int, int], None] = lambda *_: None) -> Result:
         """Return the run of a mode, and its latency over the first ``timed`` questions."""
-        run = self.task.run(self.hits(mode, progress))
-        return Result(mode, run, latency(self.search(mode), self.task.texts[: self.timed]))
+        searching = self.search(mode)
+        if self.timed:
+            searching.one(self.queries[0].text, explain=False)  # opens the stores
+        timing = runs.Timing[TextQuery](self.timed, lambda query: searching.one(query.text, explain=False))
+        return self.run(Retriever(self, mode), timing, progress)[0]
+
+    def run(
+        self, system: Finder, timing: runs.Timing[TextQuery], progress: Callable[[int, int], None] = lambda *_: None
+    ) -> tuple[Result, list[Hits]]:
+        """Return the run of a system and its rows."""
+        with contextlib.ExitStack() as stack:
+            folder = self._folder or Path(stack.enter_context(TemporaryDirectory()))
+            path = runs.predictions_file(folder, system.name)
+            runs.make_folder(path.parent)
+            settings = self._settings
+            run = runs.run(
+                path, system, self.queries, FORM, settings, replace=self._replace, progress=progress, timing=timing
+            )
+            rows = list(run.rows.values())
+            return Result(system.name, frame_of(rows), run.summary.latency), rows
+
+
+class Retriever:
+    """A search mode."""
+
+    def __init__(self, runner: Runner, mode: str) -> None:
+        self._runner, self.name = runner, mode
+        self.settings = {"mode": mode}
+
+    def answer(self, queries: Sequence[TextQuery]) -> list[Hits]:
+        """Return the hits of each question."""
+        found = lists_of(self._runner.task.run(self._runner.hits(self.name, queries)), [one.id for one in queries])
+        return [Hits(name, *lists) for name, lists in found.items()]
+
+
+def settings(dataset: Path, split: str, fraction: float, seed: int, gold: Gold) -> dict[str, Any]:
+    """Return the settings of a dataset's part, as runs record them."""
+    texts = gold.queries.select("query", "text").rows()
+    return {"dataset": dataset.name, "split": split, "sample": fraction, "seed": seed, "queries": digest(texts)}
 
 
 def _cut(measure: str) -> int:
     return int(measure.partition("@")[2])
-
-
-def latency(searching: Search, texts: Sequence[str]) -> Latency | None:
-    """Measure the time of single searches, after a first one to warm up."""
-    if not texts:
-        return None
-    searching.one(texts[0], explain=False)
-    return Latency.of([_seconds(searching, text) for text in texts])
-
-
-def _seconds(searching: Search, text: str) -> float:
-    started = time.perf_counter()
-    searching.one(text, explain=False)
-    return time.perf_counter() - started
 
 
 # -- scores -----------------------------------------------------------------------------------------------------------
@@ -197,73 +246,30 @@ def _row(result: Result, gold: Gold, candidates: pl.Series | None) -> dict[str, 
 
 def check_folder(folder: Path, names: Sequence[str] = ()) -> None:
     """Raise :class:`KbError` if :func:`write` could not write to ``folder``, or if two runs had the same file."""
-    for name, count in Counter(map(_stem, names)).items():
+    for name, count in Counter(runs.run_file(folder, name).stem for name in names).items():
         if count > 1:
             raise KbError(f"Two runs have the same file {folder / name}", "List each mode and model once")
-    with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+    runs.make_folder(folder)
 
 
-def write(result: Result, folder: Path, about: Mapping[str, Any]) -> Path:
-    """Write a run to ``folder``, in TREC's format if the names allow it, else as JSON lines.
-
-    ``results.json`` records its latency and the settings ``about``, and those of other runs.
-    """
-    path = folder / _file_name(result)
-    latency = result.latency._asdict() if result.latency else {}
-    record = {"file": path.name, "run": result.name, **latency, **about}
+def write(result: Result, folder: Path) -> Path:
+    """Write a run to ``folder``, in TREC's format if the names allow it, else as JSON lines."""
+    spaced = any(result.run[name].str.contains(r"\s").any() for name in ("query", "node"))
+    path = runs.run_file(folder, result.name)
+    path = path if spaced else path.with_suffix(".trec")
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         write_run(result.run, path, re.sub(r"\s+", "", result.name))
-        others = [other for other in _records(folder) if _is_of_another(other, path)]
-        text = json.dumps([*others, record], indent=1, ensure_ascii=False) + "\n"
-        (folder / RESULTS).write_text(text, encoding="utf-8", newline="\n")
     return path
-
-
-def _is_of_another(record: Mapping[str, Any], path: Path) -> bool:
-    name = record.get("file")
-    return isinstance(name, str) and name not in ("", path.name) and path.with_name(Path(name).name).is_file()
-
-
-def _file_name(result: Result) -> str:
-    spaced = any(result.run[name].str.contains(r"\s").any() for name in ("query", "node"))
-    return _stem(result.name) + (".jsonl" if spaced else ".trec")
-
-
-def _stem(name: str) -> str:
-    return re.sub(r"[^\w.+-]+", "-", name.replace(" ", ""))
 
 
 def read(path: Path) -> Result:
     """Read a run of :func:`write` or of any other system, named by its path.
 
-    An empty file is a run without hits if ``results.json`` lists it; otherwise it is invalid.
+    An empty file is a run without hits if its predictions are beside it; otherwise it is invalid.
     """
-    if path.is_file() and not path.stat().st_size and any(_records_of(path)):
-        return Result(str(path), pl.DataFrame(schema=RUN), known_latency(path))
-    return Result(str(path), read_run(path), known_latency(path))
-
-
-def known_latency(run: Path) -> Latency | None:
-    """Return the latency that ``results.json`` in its folder records, or None."""
-    for record in _records_of(run):
-        times = [record.get(name) for name in Latency._fields]
-        with contextlib.suppress(OverflowError):
-            if all(isinstance(t, int | float) and not isinstance(t, bool) and math.isfinite(t) for t in times):
-                return Latency(*map(float, times))  # type: ignore[arg-type]
-    return None
-
-
-def _records_of(run: Path) -> Iterable[dict[str, Any]]:
-    return (record for record in _records(run.parent) if record.get("file") == run.name)
-
-
-def _records(folder: Path) -> list[dict[str, Any]]:
-    """Return the records of ``results.json``, or none if it is missing or invalid."""
-    path = folder / RESULTS
-    try:
-        found = load(content(path).decode(), str(path))
-    except (KbError, OSError):
-        return []
-    return [record for record in found if isinstance(record, dict)] if isinstance(found, list) else []
+    predictions = runs.predictions_file(path.parent, path.stem)
+    latency = summary(CostFile(predictions).read()).latency
+    if path.is_file() and not path.stat().st_size and predictions.is_file():
+        return Result(str(path), pl.DataFrame(schema=RUN), latency)
+    return Result(str(path), read_run(path), latency)

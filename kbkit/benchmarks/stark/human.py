@@ -7,7 +7,6 @@ that way. ``OUT/human.jsonl`` records the entity and the seed of each query.
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import json
 import os
@@ -16,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kbkit.assets.arguments import check_range
-from kbkit.benchmarks.dataset import json_lines, writing
+from kbkit.benchmarks.dataset import json_lines
 from kbkit.benchmarks.evidence import leaks
-from kbkit.benchmarks.pipeline import busy
+from kbkit.benchmarks.people.judgements import one_writer
 from kbkit.benchmarks.stark import numbers
 from kbkit.benchmarks.stark.dataset import (
     HUMAN,
@@ -31,7 +30,6 @@ from kbkit.benchmarks.stark.dataset import (
     share_keys,
 )
 from kbkit.directory.files import write_files
-from kbkit.directory.systems import exclusive
 from kbkit.errors import BadInputError, KbError, Option
 from kbkit.export.numbering import numbering
 from kbkit.measures import stark
@@ -48,9 +46,6 @@ RECORDS = HUMAN_RECORDS
 _WIDTH = 2
 """Number of neighbours per relation, and of relations per neighbour, that paths go through."""
 _COLUMNS = ("id", "query", "answer_ids")
-_LOCK = ".human.lock"
-_PATIENCE = 10.0
-"""Seconds to wait for another writer; saving a query takes milliseconds."""
 
 
 def draw(kb: KnowledgeBase, types: Sequence[str], seed: int, done: Sequence[str] = ()) -> Iterator[int]:
@@ -198,7 +193,7 @@ def append(
     """
     import polars as pl
 
-    with _locked(out):
+    with one_writer(out / RECORDS):
         rows = _rows(table(out))
         lines = _records(out / RECORDS, set(rows["id"]))
         found = _file_naming(kb, rows, out)
@@ -222,16 +217,6 @@ def append(
         lines.append(line)
         write_files({out / RECORDS: json_lines(lines), table(out): pl.concat([rows, row], how="diagonal").write_csv()})
     return number
-
-
-@contextlib.contextmanager
-def _locked(out: Path) -> Iterator[None]:
-    """Lock the folder."""
-    with contextlib.ExitStack() as stack:
-        with writing(out):
-            out.mkdir(parents=True, exist_ok=True)
-            stack.enter_context(exclusive(out / _LOCK, *busy(out), _PATIENCE))
-        yield
 
 
 def _with_references(

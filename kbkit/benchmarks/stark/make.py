@@ -12,6 +12,7 @@ from kbkit.benchmarks.requirements.settings import NAME_TEXT, StarkSettings, com
 from kbkit.benchmarks.requirements.stages import Run
 from kbkit.benchmarks.stark import dataset, numbers
 from kbkit.benchmarks.stark.report import reasons, record, report_of
+from kbkit.english.relations import unworded
 from kbkit.errors import KbError, Option
 from kbkit.kb import KnowledgeBase
 from kbkit.llm.calls import Calls
@@ -42,6 +43,8 @@ def make(
         queries = run.stages(pipeline)
         complete = run.selected([query for query in queries if not query.dropped])
         report = report_of(queries, complete, settings.count, None if calls else run.target)
+        if any(template.id.startswith(relational.SUGGEST) for template in chosen):
+            report["unworded"] = unworded(kb.schema)
         if not complete:
             raise KbError(
                 f"None of the {len(queries)} queries remains: {reasons(queries, report)}", f"See {out / 'stages'}"

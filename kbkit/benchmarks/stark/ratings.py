@@ -4,31 +4,28 @@ The paper asked participants for the naturalness, diversity and practicality of 
 prints for each dataset the percentage of positive and of non-negative ratings. Its rates are multiples of 1/19, 1/19
 and 1/28: each participant rated a sample as a whole. It prints neither the number of queries nor the wording.
 
-Ratings are JSON lines, one for each answer: rater, dataset, queries (their ids), aspect, rating (1 to 5). A file can
-hold ratings of several raters and datasets.
+Each rating is a judgement whose item is the name of the dataset and the ids of the queries of a sample, and whose
+question is an aspect. A file can hold ratings of several raters and datasets.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from kbkit.assets.arguments import check_range
-from kbkit.benchmarks.dataset import check_output_file, writing
-from kbkit.benchmarks.judging import Answers, Item, Passage, Question, Task, check_rater
-from kbkit.benchmarks.pipeline import busy
-from kbkit.directory.files import append_json, whole_lines
-from kbkit.directory.systems import exclusive
+from kbkit.benchmarks.dataset import check_output_file
+from kbkit.benchmarks.people.judgements import Judgement, outside, read_judgements
+from kbkit.benchmarks.people.tasks import Passage, Task, TaskItem, TaskQuestion
 from kbkit.errors import BadInputError, KbError
-from kbkit.measures.agreement import weighted_kappa
+from kbkit.measures.agreement import agreement_table, quadratic
 from kbkit.measures.frames import Gold
-from kbkit.measures.records import JsonRecord, content, records
+from kbkit.measures.scores import ALL
 
 ASPECTS = {
     "naturalness": "Do the queries resemble natural conversation?",
@@ -38,11 +35,10 @@ ASPECTS = {
 """The aspects and a question for each, after section 2.5."""
 LEVELS = 5
 SCALE = {"1": "not at all", "2": "", "3": "neutral", "4": "", "5": "very much"}
+_MARKS = {choice: int(choice) for choice in SCALE}
 NEUTRAL = 3
 _TEXTS = dict.fromkeys(("rater", "dataset"), pl.String())
 _SCHEMA = pl.Schema({**_TEXTS, "queries": pl.List(pl.String()), "aspect": pl.String(), "rating": pl.Int64()})
-_PATIENCE = 10.0
-"""Seconds to wait for another writer; saving a rating takes milliseconds."""
 
 
 class Sample(NamedTuple):
@@ -85,40 +81,11 @@ def samples(name: str, gold: Gold, size: int, count: int, seed: int) -> Samples:
     return Samples(name, texts, tuple(tuple(drawn[i : i + size]) for i in range(0, size * count, size)))
 
 
-# -- the file ---------------------------------------------------------------------------------------------------------
+# -- the task ---------------------------------------------------------------------------------------------------------
 
 
-def read(paths: Sequence[Path]) -> pl.DataFrame:
-    """Return the ratings of files: rater, dataset, queries, aspect, rating.
-
-    Of several ratings of the same, the last one counts. Raises :class:`BadInputError` for an invalid line.
-    """
-    rows = [_row(record) for path in paths for record in records(path, whole_lines(content(path)))]
-    found = pl.DataFrame(rows, schema=_SCHEMA, orient="row")
-    return found.unique(["rater", "dataset", "queries", "aspect"], keep="last", maintain_order=True)
-
-
-def _row(record: JsonRecord) -> tuple[str, str, list[str], str, int]:
-    rater, dataset, queries, aspect, rating = (record.fields.get(name) for name in _SCHEMA)
-    hint = f"A rating has rater, dataset, queries, aspect ({', '.join(ASPECTS)}) and rating (1 to {LEVELS})"
-    if not isinstance(rater, str) or not isinstance(dataset, str) or not rater or not dataset:
-        raise record.error("Missing rater or dataset", hint)
-    if not isinstance(queries, list) or not queries or not all(isinstance(query, str) for query in queries):
-        raise record.error("Invalid queries", hint)
-    if aspect not in ASPECTS:
-        raise record.error(f"Invalid aspect {aspect!r:.40}", hint)
-    if type(rating) is not int or not 1 <= rating <= LEVELS:
-        raise record.error(f"Invalid rating {rating!r:.40}", hint)
-    return rater, dataset, queries, aspect, rating
-
-
-def save(path: Path, rater: str, sample: Sample, aspect: str, rating: int) -> None:
-    """Append a rating to a file. Concurrent writers wait for each other."""
-    values = (rater, sample.dataset, list(sample.ids), aspect, rating)
-    line: dict[str, Any] = dict(zip(_SCHEMA, values, strict=True))
-    lock = exclusive(path.with_name(f".{path.name}.lock"), *busy(path), _PATIENCE)
-    with writing(path), lock:
-        append_json(path, line)
+def _problem(one: Judgement) -> str:
+    return outside(dict.fromkeys(ASPECTS, range(1, LEVELS + 1)), one) or ("" if len(one.item) > 1 else "no queries")
 
 
 class Rating(Task):
@@ -131,46 +98,43 @@ class Rating(Task):
     whole = False
 
     def __init__(self, drawn: Samples, path: Path, rater: str) -> None:
-        check_rater(rater)
         check_output_file(path)
-        self.title, self.path, self._rater, self._drawn = f"Rate queries of {drawn.dataset}", path, rater, drawn
-        self._known: dict[tuple[str, ...], dict[str, str]] = {}
-        if path.is_file() and path.stat().st_size:
-            own = read([path]).filter(pl.col("rater") == rater, pl.col("dataset") == drawn.dataset)
-            for ids, aspect, rating in own.select("queries", "aspect", "rating").iter_rows():
-                self._known.setdefault(tuple(ids), {})[aspect] = str(rating)
+        super().__init__(path, rater, _problem)
+        self.title, self._drawn = f"Rate queries of {drawn.dataset}", drawn
 
     @property
     def keys(self) -> list[Sample]:
         """The samples."""
         return list(self._drawn)
 
-    def item(self, key: Hashable) -> Item:
+    def name(self, key: Hashable) -> tuple[str, ...]:
+        """Return the dataset and the ids of the queries of a sample."""
+        assert isinstance(key, Sample)
+        return (key.dataset, *key.ids)
+
+    def item(self, key: Hashable) -> TaskItem:
         """Return the queries of a sample, and a question for each aspect."""
         assert isinstance(key, Sample)
         texts = [[" ".join(self._drawn.texts[name].split())] for name in key.ids]
-        questions = [Question(aspect, text, SCALE) for aspect, text in ASPECTS.items()]
+        questions = [TaskQuestion(aspect, text, SCALE, _MARKS) for aspect, text in ASPECTS.items()]
         title = f"{key.dataset}, sample {key.number} of {len(self._drawn.ids)}"
-        return Item(title, passages=[Passage(texts, numbered=True)], questions=questions)
-
-    def given(self, key: Hashable) -> Answers | None:
-        """Return the ratings of a sample."""
-        assert isinstance(key, Sample)
-        known = self._known.get(key.ids)
-        return None if known is None else Answers(known)
-
-    def save(self, key: Hashable, answers: Answers) -> int:
-        """Save the ratings that are new or different."""
-        assert isinstance(key, Sample)
-        known = self._known.setdefault(key.ids, {})
-        fresh = {aspect: rating for aspect, rating in answers.choices.items() if known.get(aspect) != rating}
-        for aspect, rating in fresh.items():
-            save(self.path, self._rater, key, aspect, int(rating))
-            known[aspect] = rating
-        return len(fresh)
+        return TaskItem(title, passages=[Passage(texts, numbered=True)], questions=questions)
 
 
 # -- tables -----------------------------------------------------------------------------------------------------------
+
+
+def read_ratings(paths: Sequence[Path]) -> pl.DataFrame:
+    """Return the ratings of files: rater, dataset, queries, aspect, rating.
+
+    Of several ratings of the same, the last one counts. Raises :class:`BadInputError` for an invalid line.
+    """
+    rows = [
+        (one.who, one.item[0], list(one.item[1:]), one.question, one.mark)
+        for one in read_judgements(paths, _problem)
+        if one.mark is not None
+    ]
+    return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
 
 
 def rates(ratings: pl.DataFrame) -> pl.DataFrame:
@@ -210,22 +174,13 @@ def as_printed(found: pl.DataFrame) -> pl.DataFrame:
 
 
 def agreement(ratings: pl.DataFrame) -> pl.DataFrame:
-    """Return how pairs of raters agree, by aspect and over all.
+    """Return how each two raters agree, by aspect and over all, as :func:`~kbkit.measures.agreement.agreement_table`.
 
-    The columns are rater, other, aspect, samples (rated by both), equal (percent with the same rating), kappa (weighted
-    by squared differences; null if undefined).
+    Kappa is weighted by squared differences. Aspects that no two raters have in common are left out.
     """
-    rows: list[tuple[str, str, str, int, float, float | None]] = []
-    keys = ["dataset", "queries", "aspect"]
-    for first, second in itertools.combinations(ratings["rater"].unique(maintain_order=True), 2):
-        one, two = (ratings.filter(pl.col("rater") == name) for name in (first, second))
-        both = one.join(two, on=keys, suffix="_other", maintain_order="left")
-        for aspect in (*ASPECTS, "all"):
-            chosen = both if aspect == "all" else both.filter(pl.col("aspect") == aspect)
-            if chosen.height:
-                ours, theirs = chosen["rating"], chosen["rating_other"]
-                same = 100 * int((ours == theirs).sum()) / chosen.height
-                kappa = weighted_kappa(ours.to_list(), theirs.to_list(), LEVELS)
-                rows.append((first, second, aspect, chosen.height, same, kappa))
-    schema = {"rater": pl.String, "other": pl.String, "aspect": pl.String, "samples": pl.Int64}
-    return pl.DataFrame(rows, schema={**schema, "equal": pl.Float64, "kappa": pl.Float64}, orient="row")
+    parts: dict[str, dict[str, dict[Hashable, int]]] = {aspect: {} for aspect in (*ASPECTS, ALL)}
+    for rater, dataset, queries, aspect, rating in ratings.iter_rows():
+        for part in (aspect, ALL):
+            parts[part].setdefault(rater, {})[dataset, tuple(queries), aspect] = rating
+    found = agreement_table("aspect", parts, everyone=False, distance=quadratic)
+    return found.filter(pl.col("items") > 0)

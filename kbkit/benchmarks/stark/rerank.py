@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from kbkit.answers.session import Session
 from kbkit.assets.arguments import check_range
+from kbkit.benchmarks import run as runs
+from kbkit.benchmarks.rankings import TextQuery, lists_of
 from kbkit.benchmarks.stark.dataset import HUMAN
-from kbkit.benchmarks.stark.evaluate import Latency, Result, Runner
+from kbkit.benchmarks.stark.evaluate import Hits, Result, Runner
 from kbkit.errors import KbError, Option
 from kbkit.llm.calls import Calls
 from kbkit.search.rerank import RerankCandidate, Reranker, candidates, load
@@ -21,8 +23,7 @@ DEPTH, HUMAN_DEPTH = 20, 10
 """Number of hits that the paper reranks, for synthesized and for human-written queries."""
 TIMED = 10
 """Number of queries whose reranking is timed: a query can take a model several seconds."""
-_BATCH = 200
-"""Number of queries whose candidates are held in memory at once."""
+PROMPT = "rerank"
 _STEP = 1e-9
 """Amount subtracted per rank, so that equal scores keep the order of the search."""
 _EMPTY = pl.DataFrame(schema={"query": pl.String, "id": pl.Int32, "model": pl.Float64})
@@ -39,15 +40,15 @@ Scorer = Callable[[Sequence[Pair]], list[float | None]]
 """Returns a number for each pair, higher is better; None without a score."""
 
 
-class System(NamedTuple):
-    """A reranker; ``calls`` if it is a language model, whose cached answers are not timed."""
+class Scoring(NamedTuple):
+    """A reranker, and the ``settings`` that its scores depend on."""
 
     name: str
     scorer: Scorer
-    calls: Calls | None = None
+    settings: Mapping[str, Any] = MappingProxyType({})
 
 
-def systems(reranker: str | None, calls: Calls | None) -> list[System]:
+def scorings(reranker: str | None, calls: Calls | None) -> list[Scoring]:
     """Return the reranker of that name (``cross-encoder:MODEL``), and one for each model of ``calls``."""
     found = []
     if reranker is not None:
@@ -55,15 +56,18 @@ def systems(reranker: str | None, calls: Calls | None) -> list[System]:
             hint = ("Use ", Option("llm", reranker.removeprefix("llm:")), " for it")
             raise KbError(f"Reranker {reranker!r} is a language model", *hint)
         loaded = load(reranker)
-        found.append(System(loaded.name, reranker_scorer(loaded)))
-    return found + ([System(name, model_scorer(calls, name), calls) for name in calls.models] if calls else [])
+        found.append(Scoring(loaded.name, reranker_scorer(loaded)))
+    if calls is None:
+        return found
+    prompts = {"prompts": {PROMPT: calls.prompt(PROMPT).digest}}
+    return found + [Scoring(name, model_scorer(calls, name), prompts) for name in calls.models]
 
 
 def model_scorer(calls: Calls, model: str) -> Scorer:
     """Return a scorer by a language model, from 0 to 1; None for an invalid answer."""
 
     def scores(pairs: Sequence[Pair]) -> list[float | None]:
-        answers = calls.ask("rerank", [candidate.prompt_inputs(query) for query, candidate in pairs], model)
+        answers = calls.ask(PROMPT, [candidate.prompt_inputs(query) for query, candidate in pairs], model)
         return [None if answer.problem else float(answer.value["score"]) for answer in answers]
 
     return scores
@@ -88,28 +92,67 @@ def depth(split: str, wanted: int | None = None) -> int:
     return wanted or (HUMAN_DEPTH if split == HUMAN else DEPTH)
 
 
-def run_name(mode: str, system: System) -> str:
+def run_name(mode: str, scoring: Scoring) -> str:
     """Return the name of the run that :func:`result` returns."""
-    return f"{mode} + {system.name}"
+    return f"{mode} + {scoring.name}"
 
 
-def result(runner: Runner, mode: str, system: System, depth: int) -> tuple[Result, list[str]]:
+def result(runner: Runner, mode: str, scoring: Scoring, depth: int) -> tuple[Result, list[str]]:
     """Return the run of a mode with the first ``depth`` hits of each question reranked, and remarks on it.
 
-    Hits without a score come after those with one, then all other hits in their old order.
+    Hits without a score come after those with one, then all other hits in their old order. Its latency is that of
+    searching and reranking, without questions that a model answered from the cache.
     """
-    found = runner.hits(mode)
-    queries = runner.task.gold.queries.select("query", "text")
-    top = found.filter(pl.col("rank") <= depth).join(queries, on="query", maintain_order="left")
-    first = queries.head(min(TIMED, runner.timed))
-    timed, taken = _timed(runner, mode, top, first, system)
-    scored = pl.concat(
-        [timed, _scored(runner.session, top.join(first, on="query", how="anti", maintain_order="left"), system.scorer)]
-    )
-    name = run_name(mode, system)
-    without = scored["model"].null_count()
-    remarks = [f"{name}: {without:,} of {top.height:,} hits got no valid score and rank last"] if without else []
-    return Result(name, runner.task.run(merged(found, scored)), taken), remarks
+    system = Reranking(runner, mode, scoring, depth)
+    found, rows = runner.run(system, system.timing())
+    without, total = sum(row.unscored for row in rows), sum(row.reranked for row in rows)
+    remarks = [f"{found.name}: {without:,} of {total:,} hits got no valid score and rank last"] if without else []
+    return found, remarks
+
+
+class Reranking:
+    """A search mode whose first ``depth`` hits are reranked."""
+
+    def __init__(self, runner: Runner, mode: str, scoring: Scoring, depth: int) -> None:
+        self._runner, self._mode, self._scoring, self._depth = runner, mode, scoring, depth
+        self._known: dict[str, pl.DataFrame] = {}
+        self.name = run_name(mode, scoring)
+        self.settings = {"mode": mode, "reranker": scoring.name, "depth": depth, **scoring.settings}
+
+    def answer(self, queries: Sequence[TextQuery]) -> list[Hits]:
+        """Return the hits of each question."""
+        found = self._runner.hits(self._mode, queries)
+        new = [query for query in queries if query.id not in self._known]
+        known = [self._known[query.id] for query in queries if query.id in self._known]
+        scored = pl.concat([_EMPTY, *known, self._scores(new)])
+        ranked = merged(found, scored).sort("score", descending=True, maintain_order=True)
+        lists = lists_of(self._runner.task.run(ranked), [query.id for query in queries])
+        counts = scored.group_by("query").agg(pl.len(), pl.col("model").null_count().alias("unscored"))
+        numbers = {query: (total, without) for query, total, without in counts.iter_rows()}
+        return [Hits(name, nodes, scores, *numbers.get(name, (0, 0))) for name, (nodes, scores) in lists.items()]
+
+    def timing(self) -> runs.Timing[TextQuery]:
+        """Return how the first questions are timed; their scores are kept for :meth:`answer`."""
+        searching = self._runner.search(self._mode)
+        count = min(TIMED, self._runner.timed)
+        if count:
+            self._runner.hits(self._mode, self._runner.queries[:count])  # all searches of reranking but the timed one
+
+        def alone(query: TextQuery) -> None:
+            searching.one(query.text, explain=False)
+            self._known[query.id] = self._scores([query])
+
+        return runs.Timing(count, alone)
+
+    def _scores(self, queries: Sequence[TextQuery]) -> pl.DataFrame:
+        """Return query, id, model of the first hits of questions, scored in one batch."""
+        if not queries:
+            return _EMPTY
+        texts = pl.DataFrame(queries, schema={"query": pl.String, "text": pl.String}, orient="row")
+        hits = self._runner.hits(self._mode, queries).filter(pl.col("rank") <= self._depth)
+        hits = hits.join(texts, on="query", maintain_order="left")
+        scores = pl.Series("model", self._scoring.scorer(_pairs(self._runner.session, hits)), dtype=pl.Float64)
+        return hits.select("query", "id").with_columns(scores)
 
 
 def merged(found: pl.DataFrame, scored: pl.DataFrame) -> pl.DataFrame:
@@ -118,41 +161,6 @@ def merged(found: pl.DataFrame, scored: pl.DataFrame) -> pl.DataFrame:
     score = pl.coalesce("model", below) - _STEP * pl.col("rank")
     both = found.join(scored, on=["query", "id"], how="left", maintain_order="left")
     return both.with_columns(score.alias("score")).drop("model")
-
-
-def _timed(
-    runner: Runner, mode: str, top: pl.DataFrame, first: pl.DataFrame, system: System
-) -> tuple[pl.DataFrame, Latency | None]:
-    """Return the scores of the ``first`` questions, and the time of searching and reranking each of them.
-
-    Questions with cached answers of a model are not timed.
-    """
-    searching, calls = runner.search(mode), system.calls
-    parts, seconds = [_EMPTY], []
-    for query, text in first.iter_rows():
-        known = calls.account.cached if calls else 0
-        started = time.perf_counter()
-        searching.one(text, explain=False)
-        parts.append(_scores(runner.session, top.filter(pl.col("query") == query), system.scorer))
-        if calls is None or calls.account.cached == known:
-            seconds.append(time.perf_counter() - started)
-    return pl.concat(parts), Latency.of(seconds)
-
-
-def _scored(session: Session, top: pl.DataFrame, scorer: Scorer) -> pl.DataFrame:
-    """Return query, id, model."""
-    names = top["query"].unique(maintain_order=True)
-    parts = [_EMPTY]
-    for start in range(0, len(names), _BATCH):
-        some = names[start : start + _BATCH].to_list()
-        parts.append(_scores(session, top.filter(pl.col("query").is_in(some)), scorer))
-    return pl.concat(parts)
-
-
-def _scores(session: Session, hits: pl.DataFrame, scorer: Scorer) -> pl.DataFrame:
-    """Return query, id, model of all these hits in one batch."""
-    scores = pl.Series("model", scorer(_pairs(session, hits)), dtype=pl.Float64)
-    return hits.select("query", "id").with_columns(scores)
 
 
 def _pairs(session: Session, hits: pl.DataFrame) -> list[Pair]:

@@ -36,7 +36,7 @@ def why(executor: Executor, argument: str) -> StatementOutcome:
 
 def _scores(executor: Executor, last: Last, number: int | None = None) -> str:
     """Return the parts of a hit's score (default: all hits'), and for relational search the linked entities."""
-    from kbkit.graph.pages import explained
+    from kbkit.display.pages import explained
 
     frame = executor.kb.search(last.statement, explain=True, **last.options)
     linked = executor.kb.linked(last.statement) if last.options.get("mode") == "relational" else None

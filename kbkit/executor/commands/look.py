@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kbkit.assets.parameters import convert_all
 from kbkit.display.drawing import ENDINGS, check
+from kbkit.display.pages import print_text
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.executor import languages
 from kbkit.executor.commands.registry import command, parse_choice, parse_pairs, split_words
@@ -15,7 +16,6 @@ from kbkit.executor.executor import Executor, Last, Printout, StatementOutcome
 from kbkit.executor.languages import COMMAND
 from kbkit.executor.lexers import parameters
 from kbkit.executor.vocabulary import Argument, Vocabulary
-from kbkit.graph.pages import print_text
 from kbkit.stores.nodes import typed
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @command()
 def info(executor: Executor, argument: str) -> StatementOutcome:
     """Show the size of the KB and its stores."""
-    from kbkit.graph.pages import print_info
+    from kbkit.display.pages import print_info
 
     data = executor.kb.info()
     return StatementOutcome(COMMAND, Printout(lambda stream, width: print_info(data, stream, width)))

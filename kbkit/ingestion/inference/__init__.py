@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import glob
 import hashlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ from kbkit.ingestion.inference import dialect, links, names, profile, roles, scr
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.roles import TablePlan
 from kbkit.ingestion.recipe import FileSpec, as_source
+from kbkit.ingestion.request import Corrections
 from kbkit.ingestion.source_errors import explained
 from kbkit.readers import databases, workbooks
 from kbkit.schema import quote
@@ -31,22 +32,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 MAX_TABLES = 1000
-
-
-@dataclass(frozen=True)
-class Corrections:
-    """What the user says about tables, which are named like their files without the ending.
-
-    ``keys``: columns of a table's key (none: the number of the row). ``links``: the table that a column
-    ``table.column`` refers to (empty: none). ``texts``: columns ``table.column`` of prose. ``types``: the types of
-    tables. ``no_header``: the first lines of delimited files are data.
-    """
-
-    keys: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    links: Mapping[str, str] = field(default_factory=dict)
-    texts: Collection[str] = ()
-    types: Mapping[str, str] = field(default_factory=dict)
-    no_header: bool = False
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,9 @@ from kbkit.directory.files import is_file, is_folder
 from kbkit.errors import BadInputError, KbError
 from kbkit.ingestion import recipe as recipes
 from kbkit.ingestion import source_files
-from kbkit.ingestion.inference import Corrections, Inferred, infer
+from kbkit.ingestion.inference import Inferred, infer
 from kbkit.ingestion.inference.recognize import recognize
+from kbkit.ingestion.request import Corrections
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
     from starlette.types import Lifespan, Receive, Scope, Send
 
-    from kbkit.benchmarks.judging import Task
+    from kbkit.benchmarks.people.tasks import Task
     from kbkit.kb import KnowledgeBase
 
 _PATIENCE = 1.0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 
-from kbkit.benchmarks.judging import Answers, Item, Stage, validated
+from kbkit.benchmarks.people.tasks import Answers, TaskItem, TaskStage, validated
 from kbkit.errors import KbError
 from kbkit.web.explore.site import said, status_of
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.routing import Route
 
-    from kbkit.benchmarks.judging import Task
+    from kbkit.benchmarks.people.tasks import Task
     from kbkit.web.explore.site import Pages
 
 _TEST, _ITEMS = "test", "items"
@@ -73,14 +73,16 @@ class _Judge:
             after = next((number for number in left if number > place), None)
         return RedirectResponse(_address(stage, after) if after else "/", 303)
 
-    def _place(self, request: Request) -> tuple[Stage, int]:
+    def _place(self, request: Request) -> tuple[TaskStage, int]:
         """Return the stage and the place of an item. Raises :class:`HTTPException` if there is none."""
         stage, place = self._task.stage(), request.path_params["place"]
         if request.path_params["stage"] != _name(stage) or not 1 <= place <= len(stage.items):
             raise HTTPException(404, "There is no such item.")
         return stage, place
 
-    def _page(self, request: Request, stage: Stage, place: int, answers: Answers, problem: KbError | None) -> Response:
+    def _page(
+        self, request: Request, stage: TaskStage, place: int, answers: Answers, problem: KbError | None
+    ) -> Response:
         return self._pages.page(
             "judge.html",
             request,
@@ -97,15 +99,15 @@ class _Judge:
         )
 
 
-def _name(stage: Stage) -> str:
+def _name(stage: TaskStage) -> str:
     return _TEST if stage.test else _ITEMS
 
 
-def _address(stage: Stage, place: int) -> str:
+def _address(stage: TaskStage, place: int) -> str:
     return f"/{_name(stage)}/{place}"
 
 
-def _answers(item: Item, form: Mapping[str, str], seconds: float) -> Answers:
+def _answers(item: TaskItem, form: Mapping[str, str], seconds: float) -> Answers:
     """Return the answers of a form: ``question1``, ``question2``, ..., ``row1``, ``row2``, ..., or ``instead``."""
     if form.get("instead"):
         return Answers(instead=form["instead"], seconds=seconds)

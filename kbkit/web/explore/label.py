@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 
-from kbkit.benchmarks.labels import GRADES, LONGEST, Candidate, Grade, Labels
+from kbkit.benchmarks.labels import GRADES, LONGEST, Candidate, Labels
 from kbkit.errors import KbError
 from kbkit.web.explore import links
 from kbkit.web.explore.site import is_part, said, status_of
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.routing import Route
 
+    from kbkit.benchmarks.people.judgements import Judgement
     from kbkit.web.explore.site import Site
 
 _PATH = "/label"
@@ -128,7 +129,7 @@ class _Label:
             grades=GRADES,
         )
 
-    def _shown(self, one: Candidate, given: Grade | None) -> dict[str, Any]:
+    def _shown(self, one: Candidate, given: Judgement | None) -> dict[str, Any]:
         """Return a hit as the template shows it."""
-        known = {"grade": given.grade, "note": given.note} if given else {"grade": None, "note": ""}
+        known = {"grade": given.mark, "note": given.note} if given else {"grade": None, "note": ""}
         return {**one._asdict(), **known, "problem": ""}

@@ -17,6 +17,7 @@ from starlette.responses import HTMLResponse, Response
 
 from kbkit import assets
 from kbkit.display.drawing.colours import of_types
+from kbkit.display.node_data import edge_attributes
 from kbkit.display.render import cell, clean
 from kbkit.errors import (
     DamagedError,
@@ -96,7 +97,9 @@ class Pages:
             lstrip_blocks=True,
             finalize=_shown,
         )
-        made.filters.update(number=lambda value: f"{value:,}", cell=cell, snippet=_snippet)
+        made.filters.update(
+            number=lambda value: f"{value:,}", cell=cell, snippet=_snippet, edge_attributes=edge_attributes
+        )
         made.globals.update(plural=plural, page_url=links.page, file_url=self.file_url, **self.names())
         return made
 

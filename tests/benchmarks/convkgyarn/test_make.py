@@ -22,6 +22,7 @@ from kbkit.benchmarks.convkgyarn.typos import with_safe_typos, with_typos
 from kbkit.errors import BadInputError, KbError, UnknownNameError
 from kbkit.kb import KnowledgeBase
 from tests.conftest import Run
+from tests.loops import each
 
 KEYBOARD = {
     "a": "qwsz", "b": "ghvn", "c": "dfxv", "d": "erfcxs", "e": "rdsw", "f": "rtgvcd", "g": "tyhbvf", "h": "yujnbg",
@@ -130,9 +131,9 @@ def turn_is_qualified(one: Conversation) -> bool:
 
 
 def test_questions_are_complete_and_do_not_name_their_answers(made: list[Conversation]) -> None:
-    for one in made:
+    for one in each(made):
         names = [one.entity.name, *one.entity.aliases]
-        for number, turn in enumerate(one.turns):
+        for number, turn in enumerate(each(one.turns)):
             assert not re.search(r"[\[\]{}~+/|]|  |^ | $", turn.question), turn.question
             said = words(turn.question)
             for answer in turn.answers:

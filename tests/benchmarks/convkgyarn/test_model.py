@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from kbkit.benchmarks.convkgyarn.conversations import read
-from kbkit.benchmarks.convkgyarn.cores import IT, THEY, Core, Reference, resolved
 from kbkit.benchmarks.convkgyarn.disfluencies import TYPES, disfluent
-from kbkit.benchmarks.convkgyarn.grammar import grammar
 from kbkit.benchmarks.convkgyarn.make import make
 from kbkit.benchmarks.convkgyarn.settings import ConvSettings
+from kbkit.english.frames import pool
+from kbkit.english.questions import IT, THEY, Core, Reference, resolved
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.llm import recording
@@ -187,6 +187,6 @@ def test_each_disfluency_keeps_the_question(kind: str) -> None:
 
 def test_there_are_twelve_frames_for_each_variant() -> None:
     for name in ("voice", "text", "related_voice", "related_text"):
-        frames = grammar()[name]
+        frames = pool("conversations", name)
         assert len(set(frames)) == len(frames) >= 12
         assert all(len(re.findall(r"\{(?:direct|indirect|key)\}", frame)) == 1 for frame in frames)

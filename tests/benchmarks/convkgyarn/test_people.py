@@ -8,16 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kbkit.benchmarks.convkgyarn import people, proxies, ratings, references
 from kbkit.benchmarks.convkgyarn.conversations import read
 from kbkit.benchmarks.convkgyarn.paper import DIMENSIONS
-from kbkit.benchmarks.convkgyarn.ratings import COMPARE, RATE, Judgement
+from kbkit.benchmarks.convkgyarn.ratings import COMPARE, RATE, Rated
 from kbkit.kb import KnowledgeBase
 from tests.benchmarks.convkgyarn import data as conv_data
 from tests.conftest import Run
+from tests.loops import each
 from tests.wording import Wording
 
 
@@ -75,17 +74,17 @@ def test_three_raters_rate_the_same_conversations_and_table_2_follows(here: Run,
         assert "16 of 16" in done.stdout
         assert "Poor" in done.stdout
     rows = lines(out)
-    items = [[row["item"] for row in rows if row["rater"] == rater] for rater in answers]
+    items = [[row["item"][1] for row in rows if row["who"] == rater] for rater in answers]
     assert items[0] == items[1] == items[2]
     assert len({*items[0]}) == 16
     done = here("conv", "ratings", out, "--table", 2, "-f", "json")
     assert done.returncode == 0, done.stderr
     table = json.loads(done.stdout)
-    assert len(table) == 16
-    for row in table:
+    assert [row["figures"] for row in table] == ["here", "paper"] * 16
+    assert all(row["agreement"] is not None for row in table)
+    for row in table[::2]:
         assert [row[name] for name in DIMENSIONS] == pytest.approx([3, 4, 2, 4])
         assert row["agreement"] == pytest.approx(50)  # fluency and diversity of four
-        assert row["paper_agreement"] is not None
     shown = here("conv", "ratings", out)
     assert "3.00 (3.97)" in shown.stdout
     assert "Table 3" not in shown.stdout
@@ -97,14 +96,13 @@ def test_a_rater_can_stop_resume_correct_a_slip_and_opt_out(here: Run, dataset: 
     first = here(*command, stdin="9\nyes\n5\n4\n3\n2\no\n1\n2\nq\n")
     assert first.returncode == 0, first.stderr
     assert first.stdout.count("Enter 1 Poor") == 2
-    rated, out_row = lines(out)
-    assert rated["values"] == dict(zip(DIMENSIONS, (5, 4, 3, 2), strict=True))
-    assert "values" not in out_row
+    rated, out_row = ratings.read_rated([out])
+    assert rated.values == dict(zip(DIMENSIONS, (5, 4, 3, 2), strict=True))
+    assert out_row.values == {}
     second = here(*command, stdin="1\n1\n1\n1\n")  # then the input ends
     assert "2 of 16 conversations done" in second.stderr
     assert "3 of 16" in second.stdout
-    assert len(lines(out)) == 3
-    assert len({row["item"] for row in lines(out)}) == 3
+    assert len({one.item for one in ratings.read_rated([out])}) == 3
     done = here("conv", "ratings", out)
     assert "1 conversation judgement left out because the rater opted out" in done.stderr
     assert "2 conversations with fewer than 3 raters" in done.stderr
@@ -116,7 +114,7 @@ def test_the_entrance_test(here: Run, dataset: Path, tmp_path: Path) -> None:
         "conv", "rate", dataset, "-o", expert, "--rater", "expert", "-n", 1, stdin="5\n5\n5\n5\n1\n1\n1\n1\nq\n"
     )
     assert made.returncode == 0, made.stderr
-    tested = {row["item"] for row in lines(expert)}
+    tested = {one.item for one in ratings.read_rated([expert])}
     assert len(tested) == 2
     command = ("conv", "rate", dataset, "-o", out, "-n", 1, "--entrance", expert)
     incomplete = here(*command, "--rater", "ann", stdin="5\n5\n5\n5\nq\n")
@@ -125,13 +123,13 @@ def test_the_entrance_test(here: Run, dataset: Path, tmp_path: Path) -> None:
     passed = here(*command, "--rater", "ann", stdin="2\n2\n2\n2\n3\n3\n3\n3\nq\n")
     assert passed.returncode == 0, passed.stderr
     assert "Entrance test passed: 100 % of 8 values agree" in passed.stderr
-    rows = lines(out)
-    assert {row["item"] for row in rows if row.get("test")} == tested
-    assert tested.isdisjoint(row["item"] for row in rows if not row.get("test"))
+    found = ratings.read_rated([out])
+    assert {one.item for one in found if one.test} == tested
+    assert tested.isdisjoint(one.item for one in found if not one.test)
     failed = here(*command, "--rater", "bob", stdin="5\n5\n5\n5\n5\n5\n5\n5\n")
     assert failed.returncode == 1
     assert "Entrance test not passed: 50 % of 8 values agree. At least 70 % must agree." in failed.stderr
-    assert not [row for row in lines(out) if row["rater"] == "bob" and not row.get("test")]
+    assert not [one for one in ratings.read_rated([out]) if one.rater == "bob" and not one.test]
     again = here(*command, "--rater", "bob", stdin="1\n")  # the test is not repeated
     assert again.returncode == 1
     assert "not passed" in again.stderr
@@ -179,23 +177,23 @@ def test_pairs_are_about_the_same_entity_and_equally_long(here: Run, dataset: Pa
             False,
             None,
         )
-    for row in lines(out):  # A is the reference where the order is swapped
-        ann = {"a": "reference", "b": "ours"} if found[row["item"]].swapped else {"a": "ours", "b": "reference"}
-        if row["rater"] == "ann":
-            assert row["values"] == {
-                "fluency": ann["a"],
-                "relevance": ann["b"],
-                "diversity": "same",
-                "grammar": ann["a"],
-            }
-    table = {
-        row["dimension"]: row for row in json.loads(here("conv", "ratings", out, "--table", 3, "-f", "json").stdout)
-    }
+    rated = [one for one in ratings.read_rated([out], COMPARE) if one.rater == "ann"]
+    assert len(rated) == 2
+    for one in rated:  # A is the reference where the order is swapped
+        ann = {"a": "reference", "b": "ours"} if found[one.item].swapped else {"a": "ours", "b": "reference"}
+        assert one.values == {
+            "fluency": ann["a"],
+            "relevance": ann["b"],
+            "diversity": "same",
+            "grammar": ann["a"],
+        }
+    rows = json.loads(here("conv", "ratings", out, "--table", 3, "-f", "json").stdout)
+    table, printed = ({row["dimension"]: row for row in rows if row["figures"] == of} for of in ("here", "paper"))
     assert table["diversity"]["same"] == 100
     assert {table[name]["agreement"] for name in ("fluency", "relevance", "diversity")} == {100}
     assert table["grammar"]["agreement"] == 0
     assert table["fluency"]["preference"] + table["fluency"]["reference"] == pytest.approx(100)
-    assert table["relevance"]["paper_preference"] == 62.2
+    assert printed["relevance"]["preference"] == 62.2
 
 
 def test_references_of_a_domain_are_paired_by_type_after_those_of_the_same_entity(
@@ -225,10 +223,10 @@ def test_the_form_of_the_copy_is_read_too(tmp_path: Path) -> None:
 # -- agreement --------------------------------------------------------------------------------------------------------
 
 
-def judged(values: Sequence[Sequence[int]]) -> list[Judgement]:
+def judged(values: Sequence[Sequence[int]]) -> list[Rated]:
     """Judgements of one dimension: a row per item, a value per rater."""
     return [
-        Judgement(RATE, f"r{rater}", f"i{item}", {"fluency": value}, interaction="voice")
+        Rated(RATE, f"r{rater}", f"i{item}", {"fluency": value})
         for item, row in enumerate(values)
         for rater, value in enumerate(row)
     ]
@@ -236,15 +234,9 @@ def judged(values: Sequence[Sequence[int]]) -> list[Judgement]:
 
 def test_agreement_of_a_worked_example() -> None:
     """Of four items with three raters, 1-1-5, 2-2-2 and 3-4-4 agree; the fifth has two raters only."""
-    assert people.agreement(judged([(1, 1, 5), (2, 2, 2), (3, 4, 4), (1, 2, 3), (5, 5)])) == (4, 75.0)
-    assert people.agreement(judged([(1, 2)])) == (0, None)
-
-
-@given(st.lists(st.tuples(*[st.integers(1, 5)] * 3), min_size=1, max_size=20))
-def test_agreement_is_the_share_with_a_pair(values: list[tuple[int, int, int]]) -> None:
-    count, share = people.agreement(judged(values))
-    assert count == len(values)
-    assert share == pytest.approx(100 * sum(len({*row}) < 3 for row in values) / len(values))
+    rated = judged([(1, 1, 5), (2, 2, 2), (3, 4, 4), (1, 2, 3), (5, 5)])
+    assert people.agreement(rated) == people.agreement(rated, "fluency") == (4, 75.0)
+    assert people.agreement(rated, "grammar") == (0, None)
 
 
 # -- proxies ----------------------------------------------------------------------------------------------------------
@@ -281,20 +273,24 @@ def test_errors_say_what_is_wrong(here: Run, dataset: Path, tmp_path: Path, word
         (tmp_path / name).write_text(text, encoding="utf-8")
         return tmp_path / name
 
-    row = {"task": RATE, "rater": "a", "item": "i", "values": {"fluency": 6}, "interaction": "voice"}
-    two = [{**row, "rater": rater, "values": {"fluency": 5}} for rater in "ab"]
-    lacking = {**row, "item": "nobody", "values": {"fluency": 5}}
+    def given(**other: object) -> str:
+        about = {"related": False, "interaction": "voice", "deixis": False, "disfluency": False, "typo": False}
+        row = {"who": "a", "item": [RATE, "i"], "question": "fluency", "mark": 5, "about": about}
+        return json.dumps({**row, **other}) + "\n"
+
+    typing = {"related": False, "interaction": "voice", "deixis": False, "disfluency": False, "typo": True}
     out = tmp_path / "out.jsonl"
     rate = ("conv", "rate", dataset, "-o", out, "--rater")
     reference = convquestions(tmp_path / "cq.json")
     commands: list[tuple[object, ...]] = [
         (*rate, " "),
-        (*rate, "ann", "--entrance", file("two.jsonl", "".join(json.dumps(one) + "\n" for one in two))),
-        (*rate, "ann", "--entrance", file("lacking.jsonl", json.dumps(lacking) + "\n")),
+        (*rate, "ann", "--entrance", file("two.jsonl", given() + given(who="b"))),
+        (*rate, "ann", "--entrance", file("lacking.jsonl", given(item=[RATE, "nobody"]))),
         (*rate, "ann", "-n", "0"),
-        ("conv", "ratings", file("six.jsonl", json.dumps(row) + "\n")),
-        ("conv", "ratings", file("task.jsonl", json.dumps({**row, "task": "guess", "values": {}}) + "\n")),
-        ("conv", "ratings", file("none.jsonl", json.dumps({**row, "values": {}}) + "\n")),
+        ("conv", "ratings", file("six.jsonl", given(mark=6))),
+        ("conv", "ratings", file("task.jsonl", given(item=["guess", "i"]))),
+        ("conv", "ratings", file("none.jsonl", given(question="opt out", mark=True))),
+        ("conv", "ratings", file("noise.jsonl", given(about=typing))),
         ("conv", "compare", dataset, file("odd.json", '[{"question": 1}]'), "-o", out, "--rater", "ann"),
         ("conv", "compare", dataset, reference, "-o", out, "--rater", "ann", "--domain", "places=river"),
         (
@@ -312,8 +308,8 @@ def test_errors_say_what_is_wrong(here: Run, dataset: Path, tmp_path: Path, word
             tmp_path / "pairs.jsonl",
         ),
     ]
-    file("pairs.jsonl", json.dumps({**row, "task": COMPARE, "values": {"fluency": "same"}}) + "\n")
-    for command in commands:
+    file("pairs.jsonl", given(item=[COMPARE, "i"], mark="same"))
+    for command in each(commands):
         done = here(*command, stdin="")
         assert done.returncode == 1, (command, done.stdout)
         wording(done.stderr, "cli", {str(tmp_path): "DIR"})

@@ -336,23 +336,23 @@ def test_queries_are_parsed_by_grammar_then_by_a_model(bench: evaluate.Bench, tm
         return json.dumps({"expression": "A", "categories": {"A": phrase}})
 
     alone = parsed.read([known, odd, lost], phrases)
-    assert (set(alone.expressions), alone.by_model, alone.unread) == ({known.id}, 0, ["odd", "lost"])
+    assert (set(alone.expressions), alone.by_model, alone.unread) == ({known.id}, frozenset(), ["odd", "lost"])
     with Server(otherwise=by(answer)) as server:
         calls = open_calls(open_models([f"m@{server.url}"]), tmp_path / "calls.sqlite")
         reading = parsed.read([known, odd, lost], phrases, calls)
         calls.close()
     assert len(server.requests) == 2  # what the grammar reads is not asked
-    assert (reading.by_model, reading.unread) == (1, ["lost"])
-    system = parsed.predict(bench.kb, bench.corpus, [known, odd, lost], reading)
+    assert (reading.by_model, reading.unread) == ({"odd"}, ["lost"])
+    run = parsed.evaluate(bench.kb, bench.corpus, [known, odd, lost], reading)
     speaking = set(bench.kb.answers(f'language:"{language}" -> country').nodes()["name"])
-    found = dict(system.run.group_by("query").agg("node").iter_rows())
+    found = dict(run.group_by("query").agg("node").iter_rows())
     assert {query: set(nodes) for query, nodes in found.items()} == {known.id: set(known.docs), "odd": speaking}
 
 
 def test_an_invalid_expression_names_its_query(bench: evaluate.Bench) -> None:
-    reading = parsed.Reading({"q": "nosuch -> country"}, 0, [])
+    reading = parsed.Reading({"q": "nosuch -> country"}, frozenset(), [])
     with pytest.raises(KbError, match=r"'q': .* 'nosuch'"):
-        parsed.predict(bench.kb, bench.corpus, [example("q")], reading)
+        parsed.evaluate(bench.kb, bench.corpus, [example("q")], reading)
 
 
 # -- tables -----------------------------------------------------------------------------------------------------------
@@ -578,7 +578,7 @@ def test_run_prints_all_tables_and_keeps_the_runs(done: tuple[Done, Path], folde
     result, out = done
     assert result.returncode == 0, result.stderr
     names = ["bm25", "bm25+logistic", "dense", "dense+logistic", "kbkit-parsed"]
-    assert sorted(path.name for path in out.iterdir()) == sorted([*(f"{name}.jsonl" for name in names), "systems.json"])
+    assert sorted(path.name for path in out.iterdir()) == sorted([*(f"{name}.jsonl" for name in names), "predictions"])
     third = {row["system"]: row for row in records(result.stdout, 3)}
     assert list(third) == names
     queries = len((folder / "test.jsonl").read_text().splitlines())
@@ -614,9 +614,10 @@ def test_predicted_sets_are_the_candidates_above_the_threshold(done: tuple[Done,
         record = json.loads(line)
         assert record["scores"] is None
         assert len(record["docs"]) == len(set(record["docs"])) <= 40
-    about = json.loads((done[1] / "systems.json").read_text())
-    assert 0 < about["bm25+logistic"]["threshold"] < 1
-    assert about["bm25"] == {"k": 40}
+    first, *rows = map(json.loads, (done[1] / "predictions" / "bm25+logistic.jsonl").read_text().splitlines())
+    assert first["settings"]["candidates"] == 40
+    [threshold] = {row["threshold"] for row in rows}
+    assert all(score >= threshold for row in rows for score in row["scores"])
 
 
 def test_run_is_deterministic(here: Run, done: tuple[Done, Path], folder: Path, world_kb: Path, tmp_path: Path) -> None:
@@ -626,6 +627,24 @@ def test_run_is_deterministic(here: Run, done: tuple[Done, Path], folder: Path, 
     assert again.returncode == 0, again.stderr
     for name in ("bm25", "bm25+logistic"):
         assert (tmp_path / "again" / f"{name}.jsonl").read_bytes() == (done[1] / f"{name}.jsonl").read_bytes()
+
+
+def test_an_interrupted_run_continues(
+    here: Run, done: tuple[Done, Path], folder: Path, world_kb: Path, tmp_path: Path
+) -> None:
+    """The classifier is trained again for the queries that are left, and finds the same."""
+    runs_folder = shutil.copytree(done[1], tmp_path / "runs")
+    command = ("quest", "run", world_kb, folder, "-o", runs_folder, "-m", "bm25", "-m", "dense", "-f", "ndjson")
+    kept = {path: path.read_bytes() for path in sorted(runs_folder.rglob("*.jsonl"))}
+    assert len(kept) == 10
+    for path in (runs_folder / "predictions").glob("*.jsonl"):
+        path.write_bytes(kept[path][: len(kept[path]) // 2])
+    again = here(*command, "-k", 40)
+    assert (again.returncode, again.stdout) == (0, done[0].stdout), again.stderr
+    assert {path: path.read_bytes() for path in kept} == kept
+    other = here(*command, "-k", 30)
+    assert (other.returncode, "k was 40, now 30" in other.stderr) == (1, True)
+    assert here(*command, "-k", 30, "--no-parsed", "--replace").returncode == 0
 
 
 def test_runs_with_the_same_stem(here: Run, done: tuple[Done, Path], folder: Path) -> None:
@@ -643,7 +662,7 @@ def test_screen_output(here: Run, done: tuple[Done, Path], folder: Path) -> None
     one = here("-q", "quest", "eval", folder, *files, "--table", 5, "-f", "table").stdout.splitlines()
     assert [one[0], one[1].split()] == ["bm25+logistic", ["template", "country", "all"]]
     second = one.index("dense+logistic")
-    assert (one[second - 1], one[second + 1]) == ("", one[1])
+    assert (one[second - 1], one[second + 1].split()) == ("", one[1].split())
     rows = records(here("-q", "quest", "eval", folder, *files, "-f", "ndjson").stdout, 5)
     assert [line.rsplit(maxsplit=2)[0] for line in one[3 : second - 1]] == [
         row["template"] for row in rows if row["system"] == "bm25+logistic"
@@ -732,8 +751,8 @@ def test_a_model_classifies_and_its_recording_replays(here: Run, world_kb: Path,
     assert again.returncode == 0, again.stderr
     assert again.stdout == done.stdout
     names = sorted(path.name for path in (tmp_path / "a").iterdir())
-    assert names == ["bm25+llm.jsonl", "bm25.jsonl", "systems.json"]
-    for name in names:
+    assert names == ["bm25+llm.jsonl", "bm25.jsonl", "predictions"]
+    for name in (*names[:2], *(f"predictions/{name}" for name in names[:2])):
         assert (tmp_path / "b" / name).read_bytes() == (tmp_path / "a" / name).read_bytes()
 
 

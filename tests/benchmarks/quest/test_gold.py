@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,12 @@ import pytest
 
 import kbkit
 from kbkit.benchmarks.quest.draft import default_domains
-from kbkit.benchmarks.quest.make import QuestSettings, make
+from kbkit.benchmarks.quest.make import make
+from kbkit.benchmarks.quest.settings import QuestSettings
 from kbkit.kb import KnowledgeBase
+from tests.loops import each
 
+COUNT, AUGMENTED = 140, 40
 PARTS = """WITH RECURSIVE below(top, sea) AS (SELECT id, id FROM sea UNION SELECT b.top, p.head FROM below b
 JOIN part_of p ON p.tail = b.sea) """
 """Each sea with all seas within it, itself included."""
@@ -90,9 +94,9 @@ def rows(path: Path) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def films(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
-    source = shared_data / "imdb"
-    return kbkit.ingest("imdb", source, out=tmp_path_factory.mktemp("imdb") / "imdb.kb")
+def films(imdb_kb: Path) -> Iterator[KnowledgeBase]:
+    with kbkit.open(imdb_kb) as kb:
+        yield kb
 
 
 @pytest.fixture(scope="module")
@@ -106,9 +110,9 @@ def made_films(films: KnowledgeBase, tmp_path_factory: pytest.TempPathFactory) -
 
 
 def complete(kb: KnowledgeBase, folder: Path) -> Path:
-    """Make 350 queries with the defaults of the command."""
-    settings = QuestSettings(default_domains(kb), count=350, seed=1, scale=True, augmented=100)
-    assert len(make(kb, folder / "made", settings).records) == 350
+    """Make queries with the defaults of the command."""
+    settings = QuestSettings(default_domains(kb), count=COUNT, seed=1, scale=True, augmented=AUGMENTED)
+    assert len(make(kb, folder / "made", settings).records) == COUNT
     return folder / "made"
 
 
@@ -145,10 +149,10 @@ def test_gold_answers_by_sql(made: tuple[KnowledgeBase, Path]) -> None:
         assert {ids[titles[title]] for title in row["docs"]} == expected, row["query"]
         assert 2 <= len(expected) <= 20
         checked += 1
-    assert checked == 350
+    assert checked == COUNT
     used = {part["phrase"] for row in rows(folder / "queries.jsonl") for part in row["categories"]}
     augmented = rows(folder / "augmented.jsonl")
-    assert len(augmented) == 100
+    assert len(augmented) == AUGMENTED
     lowered = {phrase[0].upper() + phrase[1:]: part for phrase, part in by_phrase.items()}
     for row in augmented:
         part = lowered[row["query"]]
@@ -161,7 +165,7 @@ def test_documents_show_every_answer(made: tuple[KnowledgeBase, Path]) -> None:
     _, folder = made
     texts = {row["title"]: row["text"] for row in rows(folder / "documents.jsonl")}
     names = {row["phrase"]: row["name"] for row in rows(folder / "stages" / "1_categories.jsonl")[1:]}
-    for row in rows(folder / "queries.jsonl"):
+    for row in each(rows(folder / "queries.jsonl")):
         ratings = row["metadata"]["evidence_ratings"]
         assert {evidence for found in ratings.values() for evidence in found} == {"complete"}
         if row["metadata"]["template"] in ("_", "_ that are also _", "_ that are also both _ and _"):

@@ -22,9 +22,10 @@ from kbkit.benchmarks.quest.categories import build
 from kbkit.benchmarks.quest.dataset import Dataset
 from kbkit.benchmarks.quest.grammar import grammar
 from kbkit.benchmarks.quest.label import Labelling, by_matching
-from kbkit.benchmarks.quest.make import QuestSettings, make
+from kbkit.benchmarks.quest.make import make
 from kbkit.benchmarks.quest.paraphrase import parse_query
 from kbkit.benchmarks.quest.records import split_of
+from kbkit.benchmarks.quest.settings import QuestSettings
 from kbkit.benchmarks.quest.shown import Condition, Reader
 from kbkit.errors import KbError, LockedError, UnknownNameError
 from kbkit.kb import KnowledgeBase
@@ -37,6 +38,7 @@ from kbkit.llm.recording import Replay
 from kbkit.measures.files import read_gold, read_queries
 from tests.conftest import Run
 from tests.llm_server import Server, status
+from tests.loops import each
 from tests.wording import Wording
 
 SETTINGS = QuestSettings(("country", "river"), count=42, seed=3, scale=True)
@@ -96,7 +98,7 @@ def made(world: KnowledgeBase, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 def test_every_answer_satisfies_its_expression(world: KnowledgeBase, made: Path) -> None:
     """Recomputed by SPARQL; without a model none is removed."""
-    for row in queries(made):
+    for row in each(queries(made)):
         nodes = world.answers(row["expression"], engine="sparql").nodes()
         expected = {(kind, key) for kind, key in nodes.select("type", "key").iter_rows()}
         answers = {(node["type"], node["key"]) for node in row["answer_nodes"]}
@@ -108,7 +110,7 @@ def test_every_answer_satisfies_its_expression(world: KnowledgeBase, made: Path)
 def test_sides_meet_the_constraints_that_the_dataset_names(world: KnowledgeBase, made: Path) -> None:
     about = json.loads((made / "dataset.json").read_text(encoding="utf-8"))
     used = {(row["domain"], row["template"]): row["constraints"] for row in about["report"]["shapes"]}
-    for row in queries(made):
+    for row in each(queries(made)):
         sets = [set(world.answers(part["expression"]).ids.tolist()) for part in row["categories"]]
         template = row["metadata"]["template"]
         bounds = Constraints(**used[row["metadata"]["domain"], template])
@@ -250,7 +252,7 @@ def test_every_category_of_a_query_matters(world: KnowledgeBase) -> None:
 
 def test_too_few_queries_name_the_constraint(world: KnowledgeBase, tmp_path: Path) -> None:
     with pytest.raises(KbError) as error:
-        make(world, tmp_path / "out", QuestSettings(("river",), count=70))
+        make(world, tmp_path / "out", QuestSettings(("river",), count=70, scale=False))
     assert "river, '_ that are also _': " in error.value.message
     assert "of 10 possible, intersection_sides_over=50 binds (without it" in error.value.message
     assert "scale_constraints" in error.value.hint
@@ -273,7 +275,7 @@ def test_the_limit_of_the_sampler_is_reported(world: KnowledgeBase) -> None:
 def test_replace_removes_nothing_before_queries_are_drawn(world: KnowledgeBase, made: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     shutil.copytree(made, out)
-    for settings in (QuestSettings(("river",), count=70), QuestSettings(("land",))):
+    for settings in (QuestSettings(("river",), count=70, scale=False), QuestSettings(("land",))):
         with pytest.raises(KbError):
             make(world, out, settings, replace=True)
         assert content(out) == content(made)
@@ -468,7 +470,7 @@ def test_without_evidence_there_are_no_labels(world: KnowledgeBase, tmp_path: Pa
     done = make(
         world, tmp_path / "out", QuestSettings(("country",), count=7, seed=1, scale=True, texts=False, require="none")
     )
-    assert all(not row["metadata"]["relevance_ratings"] for row in done.records)
+    assert all(not row["metadata"]["relevance_ratings"] for row in each(done.records))
     for row in done.records:
         assert len(row["docs"]) == len(world.answers(row["expression"]))
 

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 from kbkit.benchmarks.quest import runs, tables
 from kbkit.benchmarks.quest.dataset import Example, gold
-from kbkit.benchmarks.quest.make import QuestSettings, make
+from kbkit.benchmarks.quest.make import make
+from kbkit.benchmarks.quest.settings import QuestSettings
 from kbkit.benchmarks.quest.tables import KS, System
 from kbkit.kb import KnowledgeBase
 from kbkit.measures.files import read_run

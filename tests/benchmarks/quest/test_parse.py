@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kbkit.benchmarks.quest.grammar import Shape, affirmed, denied, divided, grammar
+from kbkit.benchmarks.quest.grammar import Shape, grammar
 from kbkit.benchmarks.quest.paraphrase import Parser, by_grammar, parse_query
+from kbkit.english.modifiers import affirmed, denied, divided
 
 CATEGORIES = {
     "films that are about robots": "keyword#robots -> film",

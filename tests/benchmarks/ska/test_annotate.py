@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from kbkit.benchmarks.people.judgements import Judgement, append_judgements
 from kbkit.benchmarks.ska import annotate, instances
 from kbkit.benchmarks.ska.instances import Instance, Provenance, Unit
 from kbkit.errors import BadInputError, KbError
@@ -56,21 +58,32 @@ def test_a_session_is_saved_at_once_and_resumed(here: Run, dataset: Path) -> Non
     assert first.stdout.count("Enter numbers from 1 to 3") == 2
     assert "How long is the" in first.stdout
     path = dataset / "annotations" / "ann.jsonl"
-    [saved] = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    saved = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     task = annotate.tasks(instances.read(dataset))[0]
-    assert saved["units"] == [unit.id for unit in annotate.shown(task)][:2]
+    assert [(one["item"], one["mark"]) for one in saved] == [
+        ([task.id, unit.id], at < 2) for at, unit in enumerate(annotate.shown(task))
+    ]
     second = here("ska", "annotate", dataset, "--rater", "ann", stdin="o\n3\n")
     assert "1 of 3 instances done" in second.stderr
-    done = annotate.files(dataset).of("ann")
-    assert [one.verdict for one in done.values()] == ["usable", "order", "usable"]
+    done = annotate.annotations_of(annotate.annotator_files(dataset).all(), instances.read(dataset))
+    assert [one.verdict for one in done["ann"].values()] == ["usable", "order", "usable"]
     assert "0 judgements saved" in here("ska", "annotate", dataset, "--rater", "ann", stdin="").stderr
 
 
+def annotated(dataset: Path, rater: str, name: str, verdict: str, units: Sequence[str], minutes: float = 0) -> None:
+    """Save an annotation of an instance: a verdict, or the units that its answers need."""
+    shown = next(annotate.shown(one) for one in instances.read(dataset) if one.id == name)
+    if verdict == "usable":
+        marks = [Judgement(rater, (name, unit.id), "needed", unit.id in units, seconds=60 * minutes) for unit in shown]
+    else:
+        marks = [Judgement(rater, (name,), "verdict", verdict, seconds=60 * minutes)]
+    append_judgements(annotate.annotator_files(dataset).path(rater), marks)
+
+
 def test_agreement_and_the_revised_dataset(here: Run, dataset: Path, tmp_path: Path) -> None:
-    files = annotate.files(dataset)
     for rater, units in (("ann", ["p0", "n1"]), ("bob", ["p0", "n1"]), ("cleo", ["n0"])):
-        files.append(rater, annotate.Annotation("1", "usable", units, 60.0))
-        files.append(rater, annotate.Annotation("2", "usable" if rater == "ann" else "wrong", ["p0"], 120.0))
+        annotated(dataset, rater, "1", "usable", units, 1)
+        annotated(dataset, rater, "2", "usable" if rater == "ann" else "wrong", ["p0"], 2)
     table = here("ska", "agreement", dataset, "-f", "ndjson")
     assert table.returncode == 0, table.stderr
     assert "table: median 1.5 minutes of 6" in table.stderr
@@ -88,16 +101,32 @@ def test_agreement_and_the_revised_dataset(here: Run, dataset: Path, tmp_path: P
     assert one.provenance.evidence == "people"
 
 
-def test_bad_annotations(dataset: Path) -> None:
-    files = annotate.files(dataset)
-    files.append("ann", annotate.Annotation("1", "usable", ["n9"]))
+def test_annotations_of_another_version_and_incomplete_ones(dataset: Path) -> None:
+    files, made = annotate.annotator_files(dataset), instances.read(dataset)
+    annotated(dataset, "ann", "1", "usable", ["p0"])
+    append_judgements(files.path("bob"), [Judgement("bob", ("1", "p0"), "needed", mark=True)])  # then the session ended
+    append_judgements(files.path("bob"), [Judgement("bob", ("7", "p0"), "needed", mark=True)])
+    found = annotate.annotations_of(files.all(), made)
+    assert found == {"ann": {"1": annotate.Annotation("usable", frozenset({"p0"}))}, "bob": {}}
+    append_judgements(files.path("ann"), [Judgement("ann", ("1", "n9"), "needed", mark=True)])
     with pytest.raises(KbError, match=r"Instance 1 has no unit 'n9'.*another version"):
-        annotate.apply(instances.read(dataset), files.all())
-    files.append("bob", annotate.Annotation("1", "usable"))
-    with pytest.raises(BadInputError, match=r"bob.jsonl, line 1: no units"):
-        files.all()
-    files.append("cleo", annotate.Annotation("1", "dull", ["p0"]))
-    with pytest.raises(BadInputError, match=r"line 1: verdict 'dull' is not usable, wrong"):
+        annotate.annotations_of(files.all(), made)
+
+
+@pytest.mark.parametrize(
+    ("item", "question", "mark", "message"),
+    [
+        (("1",), "verdict", "dull", "line 1: verdict 'dull' is not wrong, incomplete"),
+        (("1", "p0"), "verdict", "wrong", "its item is not an instance"),
+        (("1",), "needed", True, "its item is not an instance"),
+        (("1", "p0"), "needed", 1, "needed 1 is not True, False"),
+        (("1", "p0"), "other", True, "question 'other' is not verdict, needed"),
+    ],
+)
+def test_bad_annotations(dataset: Path, item: tuple[str, ...], question: str, mark: str | bool, message: str) -> None:
+    files = annotate.annotator_files(dataset)
+    append_judgements(files.path("cleo"), [Judgement("cleo", item, question, mark)])
+    with pytest.raises(BadInputError, match=message):
         files.of("cleo")
 
 

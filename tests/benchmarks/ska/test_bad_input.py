@@ -19,6 +19,7 @@ from kbkit.errors import BadInputError, KbError, QueryError
 from kbkit.kb import KnowledgeBase
 from kbkit.stores.scratch import Scratch
 from tests.conftest import Run
+from tests.loops import each
 
 variable = pl.DataFrame({"secret": ["x"]})
 
@@ -97,7 +98,7 @@ def test_units_with_any_text_are_read_as_written(tmp_path: Path) -> None:
 def test_commands_need_instances(here: Run, tmp_path: Path) -> None:
     (tmp_path / instances.FILE).write_text("", encoding="utf-8")
     commands = ("check", "stats", "testbed", "agreement"), ("annotate", "review")
-    for command, more in [(one, ()) for one in commands[0]] + [(one, ("--rater", "a")) for one in commands[1]]:
+    for command, more in each([(one, ()) for one in commands[0]] + [(one, ("--rater", "a")) for one in commands[1]]):
         done = here("ska", command, tmp_path, *more)
         assert done.returncode == 1, command
         assert "No instances in" in done.stderr or "two raters" in done.stderr, command
@@ -118,7 +119,7 @@ def test_people_who_did_not_rate(here: Run, tmp_path: Path) -> None:
     instances.write(tmp_path, [VALID])
     done = here("ska", "revise", tmp_path, "-o", tmp_path / "new")
     assert "No annotations or reviews in" in done.stderr
-    note = {"instance": "a", "verdict": "usable", "units": ["p0"], "seconds": 1.0}
+    note = {"who": "ada", "item": ["a", "p0"], "question": "needed", "mark": True}
     (tmp_path / "annotations").mkdir()
     (tmp_path / "annotations" / "ada.jsonl").write_text(json.dumps(note) + "\n", encoding="utf-8")
     assert "Did you mean 'ada'" in here("ska", "revise", tmp_path, "-o", tmp_path / "new", "--raters", "adda").stderr

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from kbkit.benchmarks.people.judgements import Judgement
 from kbkit.benchmarks.ska import instances, review, statements
-from kbkit.benchmarks.ska.make import SkaSettings, make
+from kbkit.benchmarks.ska.make import make
+from kbkit.benchmarks.ska.settings import FORMS, SkaSettings
 from kbkit.benchmarks.ska.solve import Solver
 from kbkit.errors import BadInputError, KbError, UnknownNameError
 from kbkit.kb import KnowledgeBase
@@ -36,7 +38,7 @@ def copy(dataset: Path, tmp_path: Path) -> Path:
 @pytest.mark.core
 def test_a_kb_gives_all_forms_and_every_instance_is_proved(dataset: Path) -> None:
     made = instances.read(dataset)
-    assert Counter(one.form for one in made) == dict.fromkeys(instances.FORMS, 3)
+    assert Counter(one.form for one in made) == dict.fromkeys(FORMS, 3)
     with Solver() as solver:
         assert [(one.id, statements.check(one, solver)) for one in made] == [(one.id, []) for one in made]
     assert all(one.noise and one.question.endswith(("?", ".")) for one in made)
@@ -165,7 +167,7 @@ def test_verdicts_of_other_instances(players: Path) -> None:
     made = instances.read(players)
     for unit in ("n99999", next(unit.id for one in made for unit in one.noise if not unit.synthesized)):
         with pytest.raises(KbError, match="has no synthesized row"):
-            review.judged(made, [review.Verdict(made[0].id, unit, False)])
+            review.judged(made, [Judgement("ann", (made[0].id, unit), "unsafe", mark=True)])
 
 
 @pytest.mark.parametrize(

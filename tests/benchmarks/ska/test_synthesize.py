@@ -21,6 +21,7 @@ from kbkit.benchmarks.ska.tables.names import NameMaker
 from kbkit.benchmarks.ska.tables.noise import extended, safe
 from kbkit.benchmarks.ska.tables.synthesize import formatted, synthesize
 from tests.examples import examples
+from tests.loops import each
 
 HEADER = ["Team", "City", "Country", "Won", "Lost", "Played", "Budget", "Founded", "Time", "Last final"]
 ROWS = [
@@ -84,7 +85,7 @@ def test_real_names_come_first() -> None:
 def test_names_that_contain_the_key_follow_it() -> None:
     header = ["Name", "Official name", "Size"]
     rows = [[n, f"Republic of {n}", str(i)] for i, n in enumerate(["Chad", "Mali", "Togo", "Benin", "Gabon", "Kenya"])]
-    for row in synthesize(header, rows, 50, seed=0):
+    for row in each(synthesize(header, rows, 50, seed=0)):
         assert row[1] == f"Republic of {row[0]}"
 
 
@@ -146,7 +147,7 @@ def test_numbers_in_the_format_of_a_cell(value: float, like: str, expected: str)
 def test_dates_exist() -> None:
     rows = [[f"Cup {c}", f"{day} {month} 1990"] for c, day, month in zip("ABCDEF", (28, 31, 30, 29, 31, 30), (
         "February", "January", "April", "March", "May", "June"), strict=True)]  # fmt: skip
-    for row in synthesize(["Name", "Date"], rows, 200, seed=0):
+    for row in each(synthesize(["Name", "Date"], rows, 200, seed=0)):
         day, month, _ = row[1].split()
         assert int(day) <= {"February": 28, "April": 30, "June": 30}.get(month, 31)
 

@@ -59,8 +59,8 @@ def test_only_the_first_column_that_names_all_rows_is_the_key() -> None:
 
 
 HEADERS = [
-    ("area_km2", "area", "km²"),
-    ("Area (km²)", "area", "km²"),
+    ("area_km2", "area", "square kilometres"),
+    ("Area (km²)", "area", "square kilometres"),
     ("Weight (lbs.)", "weight (lbs.)", ""),
     ("Winning team score", "winning team score", ""),
     ("Goals For", "goals scored", ""),

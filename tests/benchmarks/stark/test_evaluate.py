@@ -12,8 +12,9 @@ import polars as pl
 import pytest
 
 import kbkit
+from kbkit.benchmarks.costs import Latency
 from kbkit.benchmarks.stark import evaluate, rerank
-from kbkit.benchmarks.stark.evaluate import Latency, Result, Runner
+from kbkit.benchmarks.stark.evaluate import Result, Runner
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.kb import KnowledgeBase
 from kbkit.llm import recording
@@ -188,11 +189,6 @@ def test_a_mode_finds_what_a_search_finds(kb: KnowledgeBase, data: Path, mode: s
     assert result.latency.mean == pytest.approx(result.latency.median)  # of two
 
 
-def test_latency_is_in_milliseconds() -> None:
-    assert Latency.of([0.001, 0.002, 0.006]) == Latency(2.0, pytest.approx(3.0))
-    assert Latency.of([]) is None
-
-
 def test_modes_of_a_kb_without_vectors(tmp_path: Path) -> None:
     with kbkit.ingest("table", source(tmp_path / "s"), out=tmp_path / "k.kb", stores=LIGHT) as light:
         assert evaluate.modes(light) == ["bm25"]
@@ -239,57 +235,48 @@ def test_a_run_of_another_dataset() -> None:
     assert all(name in str(caught.value) for name in ("a.trec", "'z'", "'a'"))
 
 
-def test_runs_are_written_and_read(tmp_path: Path) -> None:
+def test_runs_are_written_for_other_programs(tmp_path: Path) -> None:
     from kbkit.measures.files import read_run
 
     spaced = pl.DataFrame({"query": ["a"], "node": ["x y"], "score": [1.0]})
     results = [Result("hybrid + org/model:7b", run_of(a="x z"), Latency(1.5, 2.5)), Result("dense", spaced)]
-    paths = [evaluate.write(result, tmp_path / "out", {"split": "test"}) for result in results]
+    paths = [evaluate.write(result, tmp_path / "out") for result in results]
     assert [path.name for path in paths] == ["hybrid+org-model-7b.trec", "dense.jsonl"]
     assert [read_run(path)["node"].to_list() for path in paths] == [["x", "z"], ["x y"]]
-    assert [evaluate.known_latency(path) for path in paths] == [Latency(1.5, 2.5), None]
-    assert evaluate.known_latency(tmp_path / "other.trec") is None
-    told = json.loads((tmp_path / "out" / "results.json").read_text())
-    assert told[1] == {"file": "dense.jsonl", "run": "dense", "split": "test"}
+    assert [evaluate.read(path).latency for path in paths] == [None, None]  # no run is beside them
 
 
-@pytest.mark.parametrize(
-    "told",
-    [
-        *('{"a": 1}', "nope", "[1]", "", "[[]]", '[{"file": "a.trec"}]', '[{"file": ["a.trec"], "median": 1}]'),
-        '[{"file": "a.trec", "median": true, "mean": 2}]',
-        '[{"file": "a.trec", "median": NaN, "mean": 2}]',
-        f'[{{"file": "a.trec", "median": 1, "mean": 1{"0" * 400}}}]',
-    ],
-)
-def test_invalid_results_json(told: str, tmp_path: Path) -> None:
-    (tmp_path / "results.json").write_text(told)
-    assert evaluate.known_latency(tmp_path / "a.trec") is None
-    path = evaluate.write(Result("a", run_of(a="x"), Latency(1, 2)), tmp_path, {})
-    assert evaluate.known_latency(path) == Latency(1, 2)
+def test_a_run_is_resumed_and_keeps_its_times(kb: KnowledgeBase, data: Path, tmp_path: Path) -> None:
+    gold = evaluate.questions(data, "test")
+    settings = evaluate.settings(data, "test", 1.0, 0, gold)
+
+    def runner(k: int = 3, **options: Any) -> Runner:
+        return Runner(kb, evaluate.task(kb, gold), k, timed=2, folder=tmp_path, settings=settings, **options)
+
+    first = runner().result("hybrid")
+    file = tmp_path / "predictions" / "hybrid.jsonl"
+    whole = file.read_bytes()
+    file.write_bytes(b"".join(whole.splitlines(keepends=True)[:2]) + b'{"id": "1", "no')  # killed
+    again = runner().result("hybrid")
+    assert file.read_bytes() == whole
+    assert again.run.equals(first.run)
+    assert first.latency == again.latency == evaluate.read(evaluate.write(again, tmp_path)).latency
+    with pytest.raises(KbError, match="made with other settings: k was 3, now 2"):
+        runner(k=2).result("hybrid")
+    assert runner(k=2, replace=True).result("hybrid").run.height < first.run.height
 
 
-def test_results_json_is_a_folder(tmp_path: Path) -> None:
-    (tmp_path / "results.json").mkdir()
-    assert evaluate.known_latency(tmp_path / "a.trec") is None
-
-
-def test_records_of_other_runs_are_kept(tmp_path: Path) -> None:
-    for name in ("bm25", "dense", "hybrid"):
-        evaluate.write(Result(name, run_of(a="x"), Latency(1, 2)), tmp_path, {"k": 1})
-    (tmp_path / "hybrid.trec").unlink()
-    evaluate.write(Result("dense", run_of(a="x"), Latency(5, 6)), tmp_path, {"k": 2})
-    told = json.loads((tmp_path / "results.json").read_text())
-    assert [(record["file"], record["k"], record["median"]) for record in told] == [
-        ("bm25.trec", 1, 1), ("dense.trec", 2, 5),
-    ]  # fmt: skip
-
-
-def test_a_run_without_hits(here: Here, data: Path, tmp_path: Path) -> None:
-    path = evaluate.write(Result("bm25", run_of(), Latency(1, 2)), tmp_path, {})
-    assert path.read_bytes() == b""
-    [row] = rows(here("-q", "stark", "eval", data, path, "-f", "ndjson"))
-    assert (row["queries"], row["MRR"], row["ms_mean"]) == (3, 0, 2)
+def test_a_run_without_hits(here: Here, kb_path: Path, data: Path, tmp_path: Path) -> None:
+    nothing = tmp_path / "nothing.csv"
+    nothing.write_text('id,query,answer_ids\n0,xylophone,"[""p1""]"\n')
+    folder = tmp_path / "runs"
+    options = ("-m", "bm25", "--type", "paper", "--latency", 1, "--runs", folder, "--split", "", "-f", "ndjson")
+    [row] = rows(here("-q", "stark", "run", kb_path, nothing, *options))
+    assert (folder / "bm25.trec").read_bytes() == b""
+    [again] = rows(here("-q", "stark", "eval", nothing, folder / "bm25.trec", "--split", "", "-f", "ndjson"))
+    assert {**again, "run": "bm25"} == row
+    assert (row["queries"], row["MRR"]) == (1, 0)
+    assert row["ms_mean"] > 0
     (tmp_path / "other.trec").write_bytes(b"")  # of which nobody says that it is whole
     done = here("stark", "eval", data, tmp_path / "other.trec")
     assert done.returncode == 1
@@ -344,8 +331,8 @@ def reranked(
     kb: KnowledgeBase, data: Path, judge: Judge, depth: int, cache: Cache, timed: int = 0
 ) -> tuple[Result, list[str], pl.DataFrame]:
     runner = Runner(kb, evaluate.task(kb, evaluate.questions(data, "test")), 5, timed)
-    [system] = rerank.systems(None, Calls([judge], cache))
-    result, remarks = rerank.result(runner, "bm25", system, depth)
+    [scoring] = rerank.scorings(None, Calls([judge], cache))
+    result, remarks = rerank.result(runner, "bm25", scoring, depth)
     return result, remarks, runner.hits("bm25")
 
 
@@ -392,13 +379,13 @@ def test_timed_questions_are_scored_once(kb: KnowledgeBase, data: Path) -> None:
 
 def test_systems(wording: Wording) -> None:
     calls = Calls([Judge("a", {}), Judge("b", {})], Cache(None))
-    assert [system.name for system in rerank.systems(None, calls)] == ["a", "b"]
-    assert rerank.systems(None, None) == []
+    assert [scoring.name for scoring in rerank.scorings(None, calls)] == ["a", "b"]
+    assert rerank.scorings(None, None) == []
     with pytest.raises(KbError) as caught:
-        rerank.systems("llm:m@http://localhost:1/v1", None)
+        rerank.scorings("llm:m@http://localhost:1/v1", None)
     wording(str(caught.value))
     with pytest.raises(UnknownNameError, match="'x:y'"):
-        rerank.systems("x:y", None)
+        rerank.scorings("x:y", None)
 
 
 class Longest:
@@ -417,7 +404,7 @@ class Longest:
 def test_other_rerankers(kb: KnowledgeBase, data: Path) -> None:
     reranker = Longest()
     runner = Runner(kb, evaluate.task(kb, evaluate.questions(data, "test")), 5, 0)
-    result, _ = rerank.result(runner, "dense", rerank.System("longest", rerank.reranker_scorer(reranker)), 3)
+    result, _ = rerank.result(runner, "dense", rerank.Scoring("longest", rerank.reranker_scorer(reranker)), 3)
     assert reranker.asked == ["kites over the sea", "honey of bees", "storm"]
     lengths = {key: len(text) for key, _, text in (line.split(",", 2) for line in TEXTS.splitlines()[1:])}
     for query in "012":
@@ -491,7 +478,7 @@ def test_finished_runs_are_kept_when_the_budget_is_spent(here: Here, kb_path: Pa
     assert done.returncode == 1
     assert "20 tokens" in done.stderr
     assert [json.loads(line)["run"] for line in done.stdout.splitlines()] == ["bm25"]
-    assert sorted(path.name for path in (tmp_path / "lb").iterdir()) == ["bm25.trec", "results.json"]
+    assert sorted(path.name for path in (tmp_path / "lb").iterdir()) == ["bm25.trec", "predictions"]
     assert f"{tmp_path}/lb/bm25.trec\n" in done.stderr
 
 
@@ -563,7 +550,7 @@ def test_a_query_that_finds_nothing(kb: KnowledgeBase, tmp_path: Path) -> None:
     judge = Judge("judge", {})
     for timed in (0, 1):
         runner = Runner(kb, evaluate.task(kb, evaluate.questions(tmp_path / "q.csv", ""), ["paper"]), 5, timed)
-        [system] = rerank.systems(None, Calls([judge], Cache(None)))
-        result, remarks = rerank.result(runner, "bm25", system, 20)
+        [scoring] = rerank.scorings(None, Calls([judge], Cache(None)))
+        result, remarks = rerank.result(runner, "bm25", scoring, 20)
         assert (result.run["query"].to_list(), result.run["node"].to_list(), remarks) == (["1"], ["p1"], [])
         assert evaluate.table([result], runner.task.gold)["Hit@1"].to_list() == [50]

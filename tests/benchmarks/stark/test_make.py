@@ -7,7 +7,6 @@ import dataclasses
 import json
 import re
 import shutil
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,17 +15,10 @@ import numpy as np
 import pytest
 
 import kbkit
-from kbkit.benchmarks import evidence
 from kbkit.benchmarks.dataset import SPLITS
-from kbkit.benchmarks.documents import Document, Passage, Span, read
-from kbkit.benchmarks.evidence import Matcher, leaks
+from kbkit.benchmarks.evidence import leaks
 from kbkit.benchmarks.pipeline import Output
 from kbkit.benchmarks.requirements import (
-    answer_counts,
-    choose,
-    conditions,
-    phrases,
-    relational,
     sentences,
     textual,
     verify,
@@ -43,8 +35,10 @@ from kbkit.llm.models import open_models
 from kbkit.measures.files import read_gold
 from kbkit.schema import Role, quote
 from tests.conftest import Run
+from tests.examples import some
 from tests.kbs import source
 from tests.llm_server import Seen, Server, by
+from tests.loops import each
 from tests.wording import Wording
 
 SETTINGS = StarkSettings(20, seed=7)
@@ -72,7 +66,7 @@ def test_count(made: Output) -> None:
 
 
 def test_every_answer_satisfies_its_expression_in_sparql(made: Output, world: KnowledgeBase) -> None:
-    for record in made.records:
+    for record in each(made.records):
         found = world.answers(record["expression"], engine="sparql")
         assert len(found) == record["candidates"]
         keys = set(zip(*found.nodes().select("type", "key").to_dict(as_series=False).values(), strict=True))
@@ -82,19 +76,19 @@ def test_every_answer_satisfies_its_expression_in_sparql(made: Output, world: Kn
 
 
 def test_every_answer_has_its_proof(made: Output, world: KnowledgeBase) -> None:
-    for record in made.records:
-        for answer in record["answers"][:3]:
+    for record in each(made.records):
+        for answer in each(record["answers"][:3]):
             reference = f"{answer['type']}#{answer['key']}"
             assert answer["why"] == world.answers(record["expression"]).why(reference).lines()
 
 
 def test_no_query_names_an_answer(made: Output) -> None:
-    for record in made.records:
+    for record in each(made.records):
         assert leaks(record["query"], [answer["name"] for answer in record["answers"]]) == ""
 
 
 def test_queries_mention_entities_and_properties(made: Output) -> None:
-    for record in made.records:
+    for record in each(made.records):
         for text in (record["query"], record["fused"]):
             assert all(slot["name"] in text for slot in record["slots"].values())
             for entry in record["properties"]:
@@ -110,14 +104,14 @@ def test_positions_of_properties_and_evidence(made: Output, world: KnowledgeBase
         "SELECT n.type::VARCHAR, n.key, t.field::VARCHAR, t.text FROM texts t JOIN nodes n USING (id)"
     ).rows()
     texts = {row[:3]: row[3] for row in rows}
-    for record in made.records:
+    for record in each(made.records):
         gold = record["gold"]
         for entry in record["properties"]:
             if "condition" not in entry:
                 text = texts[gold["type"], gold["key"], entry["field"]]
                 assert text[entry["start"] : entry["end"]] == entry["text"]
                 assert entry["evidence"] in text
-        for answer in record["answers"]:
+        for answer in each(record["answers"]):
             assert [e.get("property", 0) for e in answer["evidence"]] == list(range(len(record["properties"])))
             for span, entry in zip(answer["evidence"], record["properties"], strict=True):
                 if "condition" not in entry:
@@ -147,7 +141,7 @@ def satisfying(world: KnowledgeBase, entry: dict[str, Any], node_type: str) -> t
 
 def test_sql_finds_the_same_answers(made: Output, world: KnowledgeBase) -> None:
     """Every answer has all properties, and no other candidate has them."""
-    for record in made.records:
+    for record in each(made.records):
         candidates = set(world.sql(world.answers(record["expression"]).sql)["id"])
         nodes = dict(zip(candidates, map(world.node, candidates), strict=True))
         certain, possible = ({node.key for node in nodes.values()} for _ in range(2))
@@ -159,7 +153,7 @@ def test_sql_finds_the_same_answers(made: Output, world: KnowledgeBase) -> None:
 
 
 def test_answers_are_the_candidates_that_the_rule_accepts(made: Output) -> None:
-    for record in made.records:
+    for record in each(made.records):
         if record["properties"]:
             assert len(record["checks"]) == record["candidates"]
             accepted = [
@@ -215,7 +209,7 @@ def test_output_depends_only_on_the_seed(made: Output, world: KnowledgeBase, tmp
     assert not {r["query"] for r in other.records} <= {r["query"] for r in made.records}
 
 
-@pytest.mark.parametrize("left", [2, 7])
+@pytest.mark.parametrize("left", some([2, 7], 2))
 def test_an_interrupted_run_continues(made: Output, world: KnowledgeBase, tmp_path: Path, left: int) -> None:
 
     def stop(stage: str, done: int, total: int) -> None:
@@ -269,121 +263,6 @@ def test_other_settings_are_rejected(made: Output, world: KnowledgeBase) -> None
 # -- stages, one by one ----------------------------------------------------------------------------------------------
 
 
-def test_templates_by_id_catalogue_file_and_suggestion(world: KnowledgeBase, tmp_path: Path) -> None:
-    own = tmp_path / "mine.toml"
-    own.write_text(
-        "[[template]]\nid = 'peaks'\nexpression = 'country:<c> -> mountain'\nanswer = 'mountain'\nquestion = '<c>?'\n"
-    )
-    [peaks] = relational.templates(world, [str(own)])
-    assert (peaks.id, peaks.answer) == ("mine/peaks", "mountain")
-    suggested = relational.templates(world, ["suggest"])
-    assert relational.templates(world) == suggested
-    assert 10 <= len(suggested) <= 20
-    with pytest.raises(KbError, match="catalogue mag"):
-        relational.templates(world, ["mag"])
-    with pytest.raises(KbError, match="mag/author"):
-        relational.templates(world, ["mag/author"])
-    with pytest.raises(KbError, match="'mga'"):
-        relational.templates(world, ["mga"])
-    with pytest.raises(KbError, match="quest/union"):
-        relational.templates(world, ["quest/union"])
-
-
-def test_nodes_that_a_query_names_are_not_candidates(world: KnowledgeBase) -> None:
-    chosen = relational.templates(world, ["suggest"])
-    for row in relational.draw(world, chosen, np.arange(50) % 12 + 1, 1, (1, 30)):
-        named = {world.find(f"{slot.type}#{slot.key}") for slot in row.slots.values()}
-        assert not named & set(row.candidates)
-        assert 1 <= len(row.candidates) <= 30
-        assert row.candidates == world.answers(row.expression).ids.tolist()
-
-
-def test_templates_with_many_groundings_make_up_for_others(world: KnowledgeBase, tmp_path: Path) -> None:
-    own = tmp_path / "mine.toml"
-    own.write_text(
-        "[[template]]\nid = 'few'\nexpression = 'continent:<c> -> country'\nanswer = 'country'\nquestion = 'In <c>?'\n"
-        "[[template]]\nid = 'many'\nexpression = 'country:<c> -> mountain'\nanswer = 'mountain'\nquestion = 'In <c>?'\n"
-    )
-    rows = relational.draw(world, relational.templates(world, [str(own)]), np.ones(40, np.int64), 0, (1, 60))
-    counts = {name: sum(row.template == f"mine/{name}" for row in rows) for name in ("few", "many")}
-    assert counts["few"] <= 7
-    assert len(rows) == 40
-
-
-@pytest.mark.core
-@pytest.mark.parametrize(
-    ("sentence", "found"),
-    [
-        ("The highest peak of the Alps.", ["Alps"]),
-        ("It lies in the Teton Range.", ["Teton Range"]),
-        ("A castle keep (medieval fortress) stands.", ["castle keep", "medieval fortress"]),
-        ("First climbed by Whymper in summer.", ["Whymper"]),
-        ("A long river delta, drains the forest, carried slowly home.", ["long river delta"]),
-        ("avatar, future, native", ["avatar", "future", "native"]),
-        ("avatar, blue people, native", ["avatar", "blue people", "native"]),
-        ("It gathers statistics and searched for clues.", ["gathers statistics"]),
-        ("It is known, and was, 1975.", []),
-        ("of the in", []),
-        ("", []),
-    ],
-)
-def test_telling_phrases(world: KnowledgeBase, sentence: str, found: list[str]) -> None:
-    document = Document(0, "mountain", "k", "Some Name", (Passage("description", sentence),))
-    matcher = Matcher(world)
-    mentions = phrases.Mentions(matcher, [document])
-    telling = phrases.telling_phrases(document, Role("r"), mentions, matcher, frozenset(), [], frozenset())
-    assert {phrase.span.text for phrase in telling} == set(found)
-    for phrase in telling:
-        assert sentence[phrase.span.start : phrase.span.end] == phrase.span.text
-        assert mentions.mask(phrase.stems, [0]).tolist() == [True]
-        assert mentions.find(phrase.stems, 0) == phrase.span
-
-
-def test_what_gives_the_answer_away_is_no_phrase(world: KnowledgeBase) -> None:
-    text = "The old silver coin of Pakistan. Rupee notes show the Khyber Pass."
-    document = Document(0, "currency", "PKR", "Pakistani rupee", (Passage("description", text),))
-    matcher = Matcher(world)
-    mentions = phrases.Mentions(matcher, [document])
-    avoid = phrases.avoided(mentions, ["Pakistani rupee", "currency"])
-    found = phrases.telling_phrases(
-        document, Role("r"), mentions, matcher, avoid, ["Khyber Pass"], evidence.folded(["Pakistan"])
-    )
-    assert [phrase.span.text for phrase in found] == ["old silver coin"]
-
-
-@pytest.mark.parametrize(
-    ("phrase", "text", "is_mentioned"),
-    [
-        ("volcanic island", "Two Volcanic islands.", True),
-        ("volcanic island", "An island, volcanic.", False),
-        ("north western", "north-western winds", True),
-        ("first climbed in 1953", "It was first climbed in 1953.", True),
-        ("first climbed in 1953", "It was first climbed, and in 1953 again.", False),
-        ("café", "CAFÉ society", True),
-        ("a b", "a", False),
-    ],
-)
-def test_mentions(world: KnowledgeBase, phrase: str, text: str, is_mentioned: bool) -> None:
-    document = Document(0, "t", "k", "n", (Passage("a", "Nothing."), Passage("b", text)))
-    mentions = phrases.Mentions(Matcher(world), [document])
-    stems = mentions.stems(phrase)
-    assert mentions.mask(stems, [0]).tolist() == [is_mentioned]
-    assert (mentions.find(stems, 0) is not None) == is_mentioned
-
-
-def test_conditions_hold_for_the_rows_that_they_name(world: KnowledgeBase) -> None:
-    for node_type in ("mountain", "lake", "language", "organisation"):
-        ids = world.answers(node_type).ids.tolist()[:60]
-        known = conditions.Conditions(world, node_type)
-        values = known.values(ids)
-        for gold in range(0, 60, 7):
-            for condition, mask in known.options(values, gold, 4):
-                assert mask[gold] or gold >= len(ids)
-                kept = world.answers(f"{node_type}{{{condition.test}}}").ids.tolist()
-                assert [node for node, has in zip(ids, mask, strict=True) if has] == [n for n in ids if n in kept]
-                assert condition.whose or condition.modifier
-
-
 def test_roles(world: KnowledgeBase) -> None:
     roles = [Role("anyone"), Role("climber", ("mountain",)), Role("guide", ("mountain", "lake"))]
     drawn = {
@@ -393,50 +272,6 @@ def test_roles(world: KnowledgeBase) -> None:
     assert drawn == {"mountain": {"climber", "guide"}, "lake": {"guide"}, "sea": {"anyone"}}
     assert textual.role_for(roles[1:], "sea", np.random.default_rng(0)) == textual.READER
     assert {role.name for role in world.schema.roles} == {"traveller", "student"}
-
-
-def test_conditions_are_checked_by_the_type_of_each_candidate(tmp_path: Path) -> None:
-    (tmp_path / "nodes.csv").write_text("key,type,name,size\na,cat,A,1\nb,cat,B,3\nc,dog,C,3\nd,dog,D,1\ne,fish,E,\n")
-    (tmp_path / "edges.csv").write_text("head,relation,tail\na,likes,b\n")
-    with kbkit.ingest("table", tmp_path, out=tmp_path / "g.kb") as kb:
-        nodes = kb.answers("*").ids.tolist()
-        chooser = choose.Chooser(kb, Matcher(kb), read(kb, nodes))
-        wanted = textual.Property("are big", "size", 0, 0, "", "size >= 2")
-        for order in (nodes, nodes[::-1]):
-            [mask] = chooser.masks(order, [wanted])
-            assert {kb.node(n).key for n, has in zip(order, mask.tolist(), strict=True) if has} == {"b", "c"}
-
-
-def test_sentences_have_their_parts_in_every_frame() -> None:
-    known = sentences.frames()
-    groups = [known.things, known.predicate, known.thing, known.predicate_one, known.relations]
-    groups += [tuple(role[name]) for role in known.roles.values() for name in role]
-    assert sum(map(len, groups[:5])) >= 40
-    for frame in (frame for group in groups for frame in group):
-        names = set(re.findall(r"{(\w+)}", frame))
-        assert names & {"things", "np", "thing", "a_thing", "np1", "noun"}
-        assert frame[0].isupper()
-        assert frame[-1] in ".?"
-        assert not names & {"np", "np1"} or names & {"vp", "vp1"}
-
-
-@pytest.mark.parametrize("like", answer_counts.LIKE)
-@pytest.mark.parametrize("queries", [100, 1000])
-def test_wanted_answers_have_the_distribution_of_the_paper(like: str, queries: int) -> None:
-    target = answer_counts.LIKE[like]
-    counts = target.counts(queries, target.max_answers)
-    assert len(counts) == queries
-    assert counts.min() == 1
-    assert counts.max() <= target.max_answers
-    assert (counts > 1).mean() == pytest.approx(target.several, abs=0.01)
-    assert counts.mean() == pytest.approx(target.mean, rel=0.02)
-
-
-def test_selection_comes_close_to_the_wanted_answers() -> None:
-    counts = [1] * 80 + [2] * 10 + [5] * 10
-    chosen = answer_counts.select(counts, np.array([1] * 10 + [2] * 4 + [6] * 6))
-    assert Counter(counts[at] for at in chosen) == {1: 10, 2: 4, 5: 6}
-    assert answer_counts.select([3], np.array([1, 1])) == [0]
 
 
 def test_sentences_in_the_singular_are_for_one_answer(made: Output) -> None:
@@ -455,12 +290,6 @@ def test_sentences_in_the_singular_are_for_one_answer(made: Output) -> None:
     for answers, singular in ((1, True), (2, False)):
         drawn = {sentences.sentences(phrase, required, "", answers, np.random.default_rng(i))[1] for i in range(200)}
         assert any(re.search(r"\blake\b", query) for query in drawn) == singular
-
-
-@pytest.mark.parametrize(("several", "mean"), [(1.2, 3), (-0.1, 3), (0.5, 1.2), (0.0, 2.0)])
-def test_impossible_targets(several: float, mean: float) -> None:
-    with pytest.raises(KbError):
-        answer_counts.Target(several, mean)
 
 
 def test_numbers_of_answers_reach_the_target(world: KnowledgeBase, tmp_path: Path) -> None:
@@ -495,17 +324,9 @@ def test_names_as_texts(tmp_path: Path) -> None:
 
 def test_relations_alone(world: KnowledgeBase, tmp_path: Path) -> None:
     made = make(world, tmp_path / "x", StarkSettings(10, seed=4, relations_only=1))
-    for record in made.records:
+    for record in each(made.records):
         assert record["properties"] == []
         assert len(record["answers"]) == record["candidates"]
-
-
-def test_position_of_a_quotation() -> None:
-    document = Document(0, "t", "k", "n", (Passage("a", "Nothing."), Passage("b", "A Red house.")))
-    assert verify.quoted(document, "Red house") == Span("b", 2, 11, "Red house")
-    assert verify.quoted(document, " red HOUSE ") == Span("b", 2, 11, "Red house")
-    assert verify.quoted(document, "blue house") is None
-    assert verify.quoted(document, "") is None
 
 
 # -- with models -----------------------------------------------------------------------------------------------------
@@ -837,8 +658,8 @@ def test_a_question_must_name_its_slots(
 
 
 def test_no_property_and_no_query_has_an_alias_of_its_answer(made: Output, world: KnowledgeBase) -> None:
-    for record in made.records:
-        for answer in record["answers"]:
+    for record in each(made.records):
+        for answer in each(record["answers"]):
             node = world.node(f"{answer['type']}#{answer['key']}")
             assert not leaks(record["query"], [node.name, *node.aliases])
 

@@ -1,20 +1,18 @@
-"""kbkit stark rate and ratings: samples, the file, Table 10, and the agreement of raters."""
+"""kbkit stark rate and ratings: samples, Table 10, the agreement of raters, and the commands."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from kbkit.benchmarks.judging import Answers
+from kbkit.benchmarks.people.judgements import Judgement, append_judgements
 from kbkit.benchmarks.stark import ratings
 from kbkit.benchmarks.stark.evaluate import questions
 from kbkit.errors import KbError
-from kbkit.measures.agreement import weighted_kappa
 from tests.conftest import Done, Run
 from tests.wording import Wording
 
@@ -99,67 +97,23 @@ def test_agreement_by_hand() -> None:
     rows += [("y", "A", i, "diversity", n) for i, n in enumerate(two)]
     rows += [("x", "A", 9, "diversity", 1), ("y", "B", 9, "diversity", 5), ("z", "A", 0, "naturalness", 3)]
     found = ratings.agreement(rated(*rows))
-    # Kappa as scikit-learn 1.9 computes it with quadratic weights.
     assert found.rows() == [
-        ("x", "y", "diversity", 8, 37.5, pytest.approx(0.8484848484848485)),
-        ("x", "y", "all", 8, 37.5, pytest.approx(0.8484848484848485)),
+        (aspect, "x, y", "cohen, weighted", 8, 0.375, pytest.approx(0.8484848484848485))
+        for aspect in ("diversity", "all")
     ]
-
-
-@pytest.mark.parametrize(
-    ("one", "two", "kappa"),
-    [([1, 5, 3], [1, 5, 3], 1.0), ([1, 5], [5, 1], -1.0), ([2, 2], [2, 2], None), ([], [], None), ([1, 1], [1, 2], 0)],
-)
-def test_kappa(one: list[int], two: list[int], kappa: float | None) -> None:
-    assert weighted_kappa(one, two, 5) == (None if kappa is None else pytest.approx(kappa))
 
 
 # -- the file ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("last", ['{"rater": "a', '{"rater": "me", "dataset": "d", "queries": ["1"]'])
-def test_recovery_after_a_killed_writer(data: Path, tmp_path: Path, last: str) -> None:
-    path = tmp_path / "r.jsonl"
-    drawn = drawn_of(data, 2, 2, 0)
-    first, second = drawn
-    ratings.save(path, "me", first, "diversity", 4)
-    whole = path.read_bytes()
-    path.write_bytes(whole + last.encode())
-    task = ratings.Rating(drawn, path, "me")
-    assert [task.given(key) for key in task.keys] == [Answers({"diversity": "4"}), None]
-    ratings.save(path, "me", first, "naturalness", 2)
-    assert [line["rating"] for line in lines(path)] == [4, 2]
-    path.write_bytes(path.read_bytes().rstrip(b"\n"))  # as an editor leaves it
-    ratings.save(path, "me", second, "diversity", 3)
-    assert [line["rating"] for line in lines(path)] == [4, 2, 3]
-
-
-def test_concurrent_raters(data: Path, tmp_path: Path) -> None:
-    drawn = drawn_of(data, 1, 8, 0)
-    asked = [(sample, aspect) for sample in drawn for aspect in ratings.ASPECTS]
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda one: ratings.save(tmp_path / "r.jsonl", "me", *one, 3), asked))
-    assert len(lines(tmp_path / "r.jsonl")) == len(asked)
-    task = ratings.Rating(drawn, tmp_path / "r.jsonl", "me")
-    assert all(task.done(key) for key in task.keys)
-    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
-
-
 @pytest.mark.parametrize(
-    "line",
-    [
-        '{"rater": 1}',
-        '{"rater": "a", "dataset": "d", "queries": "1", "aspect": "diversity", "rating": 1}',
-        '{"rater": "a", "dataset": "d", "queries": ["1"], "aspect": "beauty", "rating": 1}',
-        '{"rater": "a", "dataset": "d", "queries": ["1"], "aspect": "diversity", "rating": 6}',
-        '{"rater": "a", "dataset": "d", "queries": ["1"], "aspect": "diversity", "rating": true}',
-        "not JSON",
-    ],
+    ("item", "aspect", "rating"),
+    [(("d",), "diversity", 1), (("d", "1"), "beauty", 1), (("d", "1"), "diversity", 6), (("d", "1"), "diversity", "1")],
 )
-def test_bad_files(line: str, tmp_path: Path, wording: Wording) -> None:
-    (tmp_path / "r.jsonl").write_text(line + "\n", encoding="utf-8")
+def test_bad_ratings(item: tuple[str, ...], aspect: str, rating: int | str, tmp_path: Path, wording: Wording) -> None:
+    append_judgements(tmp_path / "r.jsonl", [Judgement("a", item, aspect, rating)])
     with pytest.raises(KbError) as caught:
-        ratings.read([tmp_path / "r.jsonl"])
+        ratings.read_ratings([tmp_path / "r.jsonl"])
     wording(str(caught.value), replace={str(tmp_path): "DIR"})
 
 
@@ -178,13 +132,13 @@ def test_a_session(run: Run, data: Path, tmp_path: Path) -> None:
     for name in (name for ids in drawn.ids for name in ids):
         assert f"  query {name} of the set\n" in done.stdout
     assert "Enter 1 not at all, 2, 3 neutral, 4, 5 very much (q: end)" in done.stdout
-    assert [(r["aspect"], r["rating"]) for r in lines(path)] == [
+    assert [(r["question"], r["mark"]) for r in lines(path)] == [
         ("naturalness", 5), ("diversity", 4), ("practicality", 2), ("naturalness", 1),
     ]  # fmt: skip
     again = run(*arguments, stdin="3\n3\n3\n")
     assert again.stderr.endswith(f"{path}: 2 judgements saved\n")
     assert "sample 1" not in again.stdout
-    assert [tuple(r["queries"]) for r in lines(path)] == [ids for ids in drawn.ids for _ in ratings.ASPECTS]  # type: ignore[call-overload]
+    assert [r["item"] for r in lines(path)] == [["mine", *ids] for ids in drawn.ids for _ in ratings.ASPECTS]
     assert run(*arguments).stderr.endswith(f"{path}: 0 judgements saved\n")
 
 
@@ -201,9 +155,8 @@ def test_the_tables(here: Here, data: Path, tmp_path: Path) -> None:
     rows = [
         json.loads(row) for row in here("stark", "ratings", path, "--agreement", "-f", "ndjson").stdout.splitlines()
     ]
-    assert [(row["aspect"], row["samples"], row["equal"]) for row in rows] == [
-        ("naturalness", 2, 50), ("diversity", 2, 100), ("practicality", 2, 50),
-        ("all", 6, pytest.approx(66.67, abs=0.01)),
+    assert [(row["aspect"], row["items"], row["agreement"]) for row in rows] == [
+        ("naturalness", 2, 0.5), ("diversity", 2, 1), ("practicality", 2, 0.5), ("all", 6, pytest.approx(2 / 3)),
     ]  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from kbkit.benchmarks.ska.graphs.units import Draft, Drafts
 from kbkit.benchmarks.ska.instances import TRIPLE, Instance, Provenance, numbered
 from kbkit.benchmarks.ska.solve import Solver
 from kbkit.benchmarks.ska.statements import check
+from kbkit.english.relations import unworded
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 
@@ -74,6 +75,8 @@ def make(
     form = "kg+text" if settings.text else "kg"
     if settings.text and not any(field.texts for field in kb.schema.text_fields):
         raise KbError(f"{kb.directory.path} has no texts, so there are no instances of the form kg+text", "Use form kg")
+    if not settings.files:
+        reasons.update({f"relation {name}, whose label has {why}": 1 for name, why in unworded(kb.schema).items()})
     drawn = _drawn(kb, settings)
     drafts = Drafts(kb, text=settings.text)
     known: list[Draft] = []

@@ -76,7 +76,9 @@ def draw(kb: KnowledgeBase, count: int, seed: int, *, text: bool) -> list[Questi
     """Return about ``count`` questions, with phrases if ``text``; raise :class:`KbError` if no template fits."""
     templates = relational.templates(kb, (), seed)
     target = _ANSWERS[text]
-    settings = StarkSettings(count, seed, relations_only=0.0 if text else 1.0, target=target)
+    settings = StarkSettings(
+        count, seed, relations_only=0.0 if text else 1.0, several=target.several, mean_answers=target.mean
+    )
     pairs = [] if text else _exclusions(kb, seed)
     known = {template.id: template for template in (*templates, *(template for template, _ in pairs))}
     run = Run(kb, complete_settings(settings, templates), None, Matcher(kb), known)

@@ -1,21 +1,20 @@
-"""Lists of words by which questions over tables are read, from ``words.toml``."""
+"""Lists of words by which questions over tables are read, from ``english/frames/table_words.toml``."""
 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from kbkit.benchmarks.evidence import folded
+from kbkit.english.frames import frame_file
 
 Words = frozenset[str]
 
 
 @dataclass(frozen=True)
 class QuestionWords:
-    """Words by what they do in a question; ``words.toml`` describes each list."""
+    """Words by what they do in a question; ``english/frames/table_words.toml`` describes each list."""
 
     stop: Words
     general: Words
@@ -29,7 +28,7 @@ class QuestionWords:
 
 
 def _load() -> QuestionWords:
-    data = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
+    data = dict(frame_file("table_words"))
     headers, how = (
         {word: frozenset(text.split()) for word, text in data.pop(name).items()} for name in ("headers", "how")
     )

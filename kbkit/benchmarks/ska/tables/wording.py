@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 
 import numpy as np
 
 from kbkit import english
 from kbkit.benchmarks.ska.tables.columns import CATEGORY, CODE, DATE, NAME, NUMBER, YEAR, Column
 from kbkit.benchmarks.ska.tables.data import TableData
+from kbkit.english.askable import is_technical
+from kbkit.english.frames import frame_file, pool
 from kbkit.english.names import written_name
 
 _NO_NOUN = frozenset(("name", "title", "full name", "term", "item", "property", "names", "titles", "common name"))
@@ -26,16 +25,10 @@ EMPTY = frozenset(
 """Cells without information, in lower case; no question asks for them."""
 
 
-@cache
-def frames() -> dict[str, list[str]]:
-    """Return the frames that ship with kbkit."""
-    return tomllib.loads(Path(__file__).with_name("frames.toml").read_text(encoding="utf-8"))
-
-
 def drawn(name: str, rng: np.random.Generator, **values: str) -> str:
     """Return a frame with its values, chosen at random."""
-    pool = frames()[name]
-    text = pool[int(rng.integers(len(pool)))].format(**values)
+    sentences = pool("tables", name)
+    text = sentences[int(rng.integers(len(sentences)))].format(**values)
     return text[:1].upper() + text[1:]
 
 
@@ -106,12 +99,14 @@ def lookup(column: Column, key: str, rng: np.random.Generator) -> str:
         name = "who"
     else:
         name = "plural" if column.is_plural else "lookup"
-    return drawn(name + short if name + short in frames() else name, rng, **values)
+    return drawn(name + short if name + short in frame_file("tables")["frames"] else name, rng, **values)
 
 
 def can_ask(column: Column) -> bool:
     """Return whether *the NOUN of X* reads well for a column."""
     if not column.noun or column.by or column.kind not in (NAME, CATEGORY, NUMBER, YEAR, DATE, CODE):
+        return False
+    if is_technical(column.noun):
         return False
     last = column.noun.rpartition(" ")[2]
     return not english.is_participle(last) or last in _NOUNS

@@ -1,0 +1,165 @@
+"""Judgements of people: who judged which item, on which question, with which mark.
+
+A file has a JSON line for each judgement, ``{"who": "ann", "item": ["q7", "Chad"], "question": "relevance", "mark": 3,
+"when": "2026-11-24T12:00:00Z"}``. Lines are only appended, so that a killed session loses at most its last line. Of
+several judgements of one person on one item and question, the last one counts; the mark null withdraws the others.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TypeAlias
+
+from kbkit.benchmarks.dataset import writing
+from kbkit.benchmarks.pipeline import busy
+from kbkit.directory.files import append_json
+from kbkit.directory.generations import now
+from kbkit.directory.systems import exclusive
+from kbkit.directory.typed_json import from_json, to_json
+from kbkit.errors import BadInputError, KbError, UnknownNameError, check_unicode
+from kbkit.measures.records import content, records
+
+ANNOTATIONS = "annotations"
+"""The folder of a dataset that holds the judgements of its raters."""
+_FILE_NAME = re.compile(r"[\w.-]{1,64}")
+_PATIENCE = 10.0
+"""Seconds to wait for another writer; a judgement is saved within milliseconds."""
+
+Mark: TypeAlias = str | int | bool | None
+Problem: TypeAlias = Callable[["Judgement"], str]
+"""Returns what is wrong with a judgement, or ""."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A ``mark`` that a person, ``who``, gave to an item, which has a name of one or more parts.
+
+    ``when`` is the time in UTC, set when the judgement is saved; ``seconds`` is how long the person took for the item.
+    ``about`` has properties of the item that tables need.
+    """
+
+    who: str
+    item: tuple[str, ...]
+    question: str
+    mark: Mark
+    note: str = ""
+    when: str = ""
+    seconds: float = 0.0
+    about: dict[str, Mark] = field(default_factory=dict)
+
+
+# -- files ------------------------------------------------------------------------------------------------------------
+
+
+def append_judgements(path: Path, judgements: Sequence[Judgement]) -> None:
+    """Add judgements to a file, all in one write, on disk before returning. Concurrent writers wait for each other.
+
+    Raises :class:`KbError` if the file cannot be written, and for texts that are not valid Unicode.
+    """
+    if not judgements:
+        return
+    for one in judgements:
+        for what, text in (("name", one.who), ("item", " ".join(one.item)), ("note", one.note), ("mark", one.mark)):
+            check_unicode(str(text), f"the {what}")
+    time = now()
+    with one_writer(path):
+        append_json(path, *(to_json(replace(one, when=one.when or time)) for one in judgements))
+
+
+def read_judgements(paths: Iterable[Path], problem: Problem = lambda _: "") -> list[Judgement]:
+    """Return the judgements of files that count, also withdrawn ones, in the order of the first on the same question.
+
+    An incomplete last line, which a killed process left, is skipped. Raises :class:`BadInputError` for any other line
+    that is not a judgement or has a ``problem``, and for an empty file.
+    """
+    found: dict[tuple[str, tuple[str, ...], str], Judgement] = {}
+    for path in paths:
+        for record in records(path, content(path, whole=True)):
+            where = f"{path}, line {record.position}"
+            one: Judgement = from_json(Judgement, record.fields, where)
+            wrong = _incomplete(one) or problem(one)
+            if wrong:
+                raise BadInputError(f"Invalid judgement in {where}: {wrong}")
+            found[one.who, one.item, one.question] = one
+    return list(found.values())
+
+
+def _incomplete(one: Judgement) -> str:
+    return next((f"no {name}" for name in ("who", "item", "question") if not getattr(one, name)), "")
+
+
+def known_judgements(path: Path, problem: Problem = lambda _: "") -> list[Judgement]:
+    """Return the judgements of a file as :func:`read_judgements` does; none if it is missing or empty."""
+    return read_judgements([path], problem) if path.is_file() and path.stat().st_size else []
+
+
+@contextlib.contextmanager
+def one_writer(path: Path) -> Iterator[None]:
+    """Let one process at a time write a file, whose folder is created. Raises :class:`LockedError` after ten seconds.
+
+    An :class:`OSError` becomes a :class:`KbError` that names the file.
+    """
+    with contextlib.ExitStack() as stack:
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(exclusive(path.with_name(f".{path.name}.lock"), *busy(path), _PATIENCE))
+        with writing(path):
+            yield
+
+
+def check_rater(name: str) -> None:
+    """Raise :class:`KbError` for an empty name."""
+    if not name.strip():
+        raise KbError("Empty name of the rater", "Use a name that is the same in each session")
+
+
+@dataclass(frozen=True)
+class RaterFolder:
+    """A folder with a file of judgements for each person, ``NAME.jsonl``; ``problem`` finds invalid ones."""
+
+    folder: Path
+    problem: Problem = lambda _: ""
+
+    def path(self, who: str) -> Path:
+        """Return the file of a person. Raises :class:`KbError` for a name that is not one word."""
+        if not _FILE_NAME.fullmatch(who) or who.startswith("."):
+            raise KbError(f"Invalid rater {who!r}", "Use letters, digits, '-', '_' and '.'")
+        return self.folder / f"{who}.jsonl"
+
+    def of(self, who: str) -> list[Judgement]:
+        """Return a person's judgements; none without a file. Raises :class:`BadInputError` for an invalid line."""
+        return known_judgements(self.path(who), lambda one: _foreign(one, who) or self.problem(one))
+
+    def all(self, names: Sequence[str] = ()) -> dict[str, list[Judgement]]:
+        """Return the judgements of some people, or of all. Raises :class:`UnknownNameError` for an unknown name."""
+        known = [path.stem for path in sorted(self.folder.glob("*.jsonl"))]
+        for name in names:
+            if name not in known:
+                raise UnknownNameError("rater", name, known)
+        return {name: self.of(name) for name in names or known}
+
+
+def _foreign(one: Judgement, who: str) -> str:
+    return "" if one.who == who else f"it is {one.who}'s, but the file is {who}'s"
+
+
+# -- marks ------------------------------------------------------------------------------------------------------------
+
+
+def outside(scales: Mapping[str, Sequence[Mark]], one: Judgement) -> str:
+    """Return what is wrong if ``scales`` lacks the judgement's question, or the question's scale its mark, or ""."""
+    if one.question not in scales:
+        return f"question {one.question!r:.40} is not {', '.join(scales)}"
+    scale = scales[one.question]
+    if one.mark is None or any(type(one.mark) is type(mark) and one.mark == mark for mark in scale):
+        return ""
+    return f"{one.question} {one.mark!r:.40} is not {', '.join(map(str, scale))}"
+
+
+def ratings(judgements: Iterable[Judgement], question: str) -> dict[tuple[str, ...], Mark]:
+    """Return the marks of one person's answers to a question by item, without withdrawn ones."""
+    return {one.item: one.mark for one in judgements if one.question == question and one.mark is not None}

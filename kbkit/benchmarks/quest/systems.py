@@ -1,0 +1,195 @@
+"""The systems of the paper (sections 4.2 and 4.3), and queries that are read back and evaluated.
+
+A retriever ranks candidates, and a classifier with a tuned threshold chooses among them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from kbkit.benchmarks import run as runs
+from kbkit.benchmarks.pipeline import digest, kb_settings, models
+from kbkit.benchmarks.quest import classify, parsed
+from kbkit.benchmarks.quest.dataset import DOCUMENTS, Example
+from kbkit.benchmarks.quest.evaluate import PROMPT, Judge, Part, judge
+from kbkit.benchmarks.quest.tables import System
+from kbkit.benchmarks.rankings import Ranked, frame_of, lists_of
+from kbkit.directory.generations import fingerprint
+
+if TYPE_CHECKING:
+    from kbkit.llm.calls import Calls
+
+BATCH = 200
+"""Number of queries that are answered together, and then saved."""
+
+
+@dataclass(frozen=True)
+class Predicted(Ranked):
+    """The titles that a system returns for a query: a ranking, or a set.
+
+    ``threshold``: of a classifier, None if it is infinite. ``expression``: what the query was read as, ``by_model`` or
+    by the grammar.
+    """
+
+    threshold: float | None = None
+    expression: str = ""
+    by_model: bool = False
+
+
+QuestSystem = runs.System[Example, Predicted]
+FORM: runs.RunForm[Example, Example, Predicted, Predicted] = runs.RunForm(
+    Predicted, lambda example: example, lambda _, row: row, BATCH
+)
+
+
+def run(part: Part, system: QuestSystem, folder: Path, *, replace: bool = False) -> runs.Run[Predicted]:
+    """Run a system on the queries of a split, see :func:`kbkit.benchmarks.run.run`."""
+    path = runs.predictions_file(folder, system.name)
+    runs.make_folder(path.parent)
+    return runs.run(path, system, part.examples, FORM, _settings(part), replace=replace)
+
+
+def _settings(part: Part) -> dict[str, Any]:
+    """Return everything about the data that predictions depend on."""
+    dataset = part.bench.dataset
+    asked = [(one.id, one.text, one.domain) for one in part.examples]
+    return {
+        "dataset": dataset.folder.name,
+        "split": part.examples[0].split if part.examples else "",
+        "queries": digest(asked),
+        **_hashes(dataset.folder, DOCUMENTS),
+        **kb_settings(part.bench.kb),
+    }
+
+
+def _hashes(folder: Path, *names: str) -> dict[str, Any]:
+    return {name: fingerprint(folder / name)["sha256"] for name in names if (folder / name).exists()}
+
+
+def predictions(run: runs.Run[Predicted]) -> System:
+    """Return a run as the tables of the paper take it."""
+    threshold = None
+    if "classifier" in run.settings:
+        known = (row.threshold for row in run.rows.values() if row.threshold is not None)
+        threshold = next(known, math.inf)
+    return System(
+        run.name, frame_of(run.rows.values()), bool(run.settings["ranked"]), threshold, run.settings.get("k", 0)
+    )
+
+
+class Retriever:
+    """A search mode, which ranks the documents of a query's domain."""
+
+    def __init__(self, part: Part, mode: str) -> None:
+        self._part, self.name = part, mode
+        self.settings: Mapping[str, Any] = {"retriever": mode, "ranked": True, "k": part.bench.k}
+
+    def answer(self, examples: Sequence[Example]) -> list[Predicted]:
+        """Return the ranking of each query."""
+        found = self._part.bench.corpus.named(self._part.only(examples).ranking(self.name))
+        return [Predicted(*one) for one in _rows(found, examples)]
+
+
+def _rows(run: pl.DataFrame, examples: Sequence[Example]) -> list[tuple[str, list[str], list[float]]]:
+    return [(name, *lists) for name, lists in lists_of(run, [one.id for one in examples]).items()]
+
+
+class Classified:
+    """The candidates of a retriever that a classifier accepts, by a threshold tuned on the validation split.
+
+    It is trained when it first answers.
+    """
+
+    def __init__(self, part: Part, retriever: str, classifier: str, calls: Calls | None = None) -> None:
+        self._part, self._retriever, self._classifier, self._calls = part, retriever, classifier, calls
+        self.name = f"{retriever}+{classifier.partition(':')[0]}"
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Everything that the sets depend on; ``candidates`` is their number."""
+        folder = self._part.bench.dataset.folder
+        return {
+            "retriever": self._retriever,
+            "classifier": self._classifier,
+            "ranked": False,
+            "candidates": self._part.bench.k,
+            **models(self._calls if self._classifier == "llm" else None, [PROMPT]),
+            **_hashes(folder, "train.jsonl", "val.jsonl"),
+        }
+
+    def answer(self, examples: Sequence[Example]) -> list[Predicted]:
+        """Return the candidates of each query whose score reaches the threshold."""
+        part, bench = self._part.only(examples), self._part.bench
+        threshold = self._threshold  # trains the classifier
+        candidates = part.ranking(self._retriever)
+        scored = candidates.with_columns(score=pl.Series(self._judge(part, candidates), dtype=pl.Float64))
+        found = bench.corpus.named(scored.filter(pl.col("score") >= threshold))
+        recorded = threshold if math.isfinite(threshold) else None
+        return [Predicted(*one, recorded) for one in _rows(found, examples)]
+
+    @cached_property
+    def _judge(self) -> Judge:
+        return judge(self._part.bench, self._classifier, self._retriever, self._calls)
+
+    @cached_property
+    def _threshold(self) -> float:
+        """The threshold with the best average F1 on the validation split."""
+        validation = self._part.bench.part("val")
+        candidates = validation.ranking(self._retriever)
+        places = {example.id: position for position, example in enumerate(validation.examples)}
+        counts = np.array([len(example.docs) for example in validation.examples], np.int64)
+        queries = candidates["query"].replace_strict(places, return_dtype=pl.Int64).to_numpy()
+        scores = self._judge(validation, candidates)
+        return classify.tune(queries, scores, validation.labels(candidates), counts).value
+
+
+class Parsed:
+    """Queries parsed into expressions by the grammar, or else by a model, and evaluated on the KB."""
+
+    name = parsed.NAME
+
+    def __init__(self, part: Part, phrases: Mapping[str, str], calls: Calls | None = None) -> None:
+        self._part, self._phrases, self._calls = part, phrases, calls
+        self.settings: Mapping[str, Any] = {
+            "ranked": False,
+            "phrases": digest(phrases),
+            **models(calls, [parsed.PROMPT]),
+        }
+
+    def answer(self, examples: Sequence[Example]) -> list[Predicted]:
+        """Return the answers of each query's expression; a query without an expression has none."""
+        reading = parsed.read(examples, self._phrases, self._calls)
+        found = parsed.evaluate(self._part.bench.kb, self._part.bench.corpus, examples, reading)
+        return [
+            Predicted(
+                name,
+                titles,
+                scores,
+                expression=reading.expressions.get(name, ""),
+                by_model=name in reading.by_model,
+            )
+            for name, titles, scores in _rows(found, examples)
+        ]
+
+
+def remarks(run: runs.Run[Predicted], *, with_model: bool) -> list[str]:
+    """Return a line about the tuned threshold of a classifier, or about the queries that were parsed."""
+    if run.name == parsed.NAME:
+        known = [row for row in run.rows.values() if row.expression]
+        by_model = f", {sum(row.by_model for row in known):,} of them by a model" if with_model else ""
+        rest = "; the others have no answers" if len(known) < len(run.rows) else ""
+        return [f"{run.name}: parsed {len(known):,} of {len(run.rows):,} queries{by_model}{rest}"]
+    threshold = predictions(run).threshold
+    if threshold is None:
+        return []
+    if math.isinf(threshold):
+        return [f"{run.name}: no candidate of the validation split is an answer, so nothing is predicted"]
+    return [f"{run.name}: threshold {threshold:.4g}, the best average F1 on the validation split"]

@@ -1,0 +1,292 @@
+"""Commands in which people write or judge: stark write and rate, quest annotate, ska annotate and review, conv rate
+and compare.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kbkit.cli.asking import QUIT, line
+from kbkit.cli.judging import InBrowser, judge
+from kbkit.cli.options import DatasetOutput, Kb, Rater, Seed, Types, counted, note, pairs
+from kbkit.cli.papers.arguments import Conversations, QuestDataset, SkaDataset, SkaInstances
+
+if TYPE_CHECKING:
+    from kbkit.graph.nodes import Node
+    from kbkit.kb import KnowledgeBase
+
+RatingsFile = Annotated[
+    Path, typer.Option("--output", "-o", metavar="FILE", help="File of the judgements (JSON lines).")
+]
+Entrance = Annotated[
+    Path | None,
+    typer.Option(
+        "--entrance",
+        metavar="FILE",
+        help="Judgements of an expert: raters must pass a test on these items first, which are not asked again.",
+    ),
+]
+Threshold = Annotated[
+    float, typer.Option("--threshold", metavar="FRACTION", help="Fraction of the test that must agree with the expert.")
+]
+References = Annotated[Path, typer.Argument(metavar="FILE", help="File of ConvQuestions (JSON).")]
+
+_NEIGHBORS = 5
+"""Neighbours per relation on the page of an entity."""
+
+
+# -- STaRK -------------------------------------------------------------------------------------------------------------
+
+
+def stark_write(
+    context: typer.Context,
+    kb: Kb,
+    output: DatasetOutput,
+    types: Types = None,
+    seed: Seed = 0,
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", metavar="N", min=1, help="Maximum number of queries.")
+    ] = None,
+    labels: Annotated[
+        bool, typer.Option("--labels", help="Add the queries that were labelled in kbkit explore instead.")
+    ] = False,
+) -> None:
+    """Write queries by hand.
+
+    For each random entity shown, you write a query that does not contain its name (section 2.6 of the paper). An empty
+    line skips the entity; q or end of input quits. Each query is saved immediately, to an existing or a new dataset.
+    """
+    from kbkit.benchmarks.stark import human
+    from kbkit.kb import KnowledgeBase
+
+    written = 0
+    human.check_folder(output)
+    with KnowledgeBase(kb) as base:
+        names = human.naming(base, types or (), output)
+        if labels:
+            added = human.from_labels(base, output, seed, names=names)
+            note(context, [f"{human.table(output)}: {counted(added, 'labelled query', 'labelled queries')} added"])
+            return
+        for drawn in human.draw(base, types or (), seed, human.answered(output)):
+            node = _show(base, drawn)
+            query = _query(node)
+            if query is None:
+                break
+            if query:
+                typer.echo(f"saved as query {human.append(base, output, query, node, seed, names=names)}\n")
+                written += 1
+            if written == limit:
+                break
+        else:
+            typer.echo("No more entities")
+    note(context, [f"{human.table(output)}: {counted(written, 'query', 'queries')} written"])
+
+
+def _show(kb: KnowledgeBase, drawn: int) -> Node:
+    """Print a node with shortened texts and some paths of two steps."""
+    from kbkit.benchmarks.stark import human
+    from kbkit.display.pages import print_lines
+    from kbkit.display.render import clean, width_of
+
+    node = kb.node(drawn)
+    print_lines(kb.page(drawn, _NEIGHBORS).lines(width_of(sys.stdout)), sys.stdout)
+    paths = human.paths(kb, node)
+    if paths:
+        typer.secho("\npaths", bold=True)
+        for path in paths:
+            typer.echo(clean(f"  {path}").replace("\n", " "))
+    typer.echo("")
+    return node
+
+
+def _query(node: Node) -> str | None:
+    """Read a query that does not contain the name of the node; empty to skip the entity, None to end."""
+    from kbkit.benchmarks.stark.human import leak
+
+    while text := line("query"):
+        if text == QUIT:
+            return None
+        name = leak(text, node)
+        if not name:
+            return text
+        typer.echo(f"The query contains the name {name}; rewrite it without the name (empty line: skip, q: end)")
+    return text
+
+
+def stark_rate(
+    context: typer.Context,
+    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Folder with stark_qa/, or a csv file.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="File of the ratings (JSON lines).")],
+    rater: Rater,
+    split: Annotated[
+        str,
+        typer.Option("--split", metavar="NAME", help="Split of the dataset, or human_generated_eval (default: all)."),
+    ] = "",
+    queries: Annotated[int, typer.Option("--queries", metavar="N", help="Number of queries per sample.")] = 10,
+    samples: Annotated[int, typer.Option("--samples", metavar="N", help="Number of samples.")] = 1,
+    seed: Seed = 0,
+    browser: InBrowser = False,
+) -> None:
+    """Rate samples of queries.
+
+    For each random sample shown, you rate naturalness, diversity and practicality from 1 to 5 (section 2.5 of the
+    paper). Each rating is saved immediately; q or end of input quits, and the same command continues.
+    """
+    from kbkit.benchmarks.stark import ratings as rating
+    from kbkit.benchmarks.stark.dataset import HUMAN
+    from kbkit.benchmarks.stark.evaluate import questions
+
+    name = dataset.resolve().name.removesuffix(".csv") + (" human" if split == HUMAN else "")
+    drawn = rating.samples(name, questions(dataset, split), queries, samples, seed)
+    judge(context, rating.Rating(drawn, output, rater), browser)
+
+
+# -- QUEST -------------------------------------------------------------------------------------------------------------
+
+
+def quest_annotate(
+    context: typer.Context,
+    dataset: QuestDataset,
+    rater: Rater,
+    split: Annotated[str, typer.Option("--split", metavar="NAME", help="Split: train, val or test.")] = "test",
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", metavar="N", help="Number of query and document pairs (0: all).")
+    ] = 0,
+    seed: Seed = 0,
+    browser: InBrowser = False,
+) -> None:
+    """Judge the answers of a dataset.
+
+    Asks for the relevance and the evidence of each document. Answers are saved at once in annotations/NAME.jsonl; the
+    next run continues there. All raters with the same --split, --limit and --seed judge the same pairs.
+    """
+    from kbkit.benchmarks.quest.annotate import Annotating
+    from kbkit.benchmarks.quest.dataset import Dataset
+
+    judge(context, Annotating(Dataset.open(dataset), rater, split, limit, seed), browser)
+
+
+# -- SKA-Bench ---------------------------------------------------------------------------------------------------------
+
+
+def ska_annotate(
+    context: typer.Context,
+    dataset: SkaDataset,
+    rater: Rater,
+    limit: SkaInstances = 0,
+    seed: Seed = 0,
+    browser: InBrowser = False,
+) -> None:
+    """Mark the units that answers need.
+
+    Shows a question, its answers and up to 30 units in random order (section 3.2.2 of the paper). Enter the numbers of
+    the units that the answers need, or a letter for a question that breaks a rule. Answers are saved at once in
+    annotations/NAME.jsonl; the next run continues there. All raters with the same --limit and --seed see the same
+    instances.
+    """
+    from kbkit.benchmarks.ska.annotate import Annotating
+
+    judge(context, Annotating(dataset, rater, limit, seed), browser)
+
+
+def ska_review(
+    context: typer.Context,
+    dataset: SkaDataset,
+    rater: Rater,
+    limit: SkaInstances = 20,
+    rows: Annotated[int, typer.Option("--rows", metavar="N", min=1, help="Synthesized rows per instance.")] = 10,
+    seed: Seed = 0,
+    browser: InBrowser = False,
+) -> None:
+    """Judge synthesized rows.
+
+    Shows a question, its answers, its positive units and rows that were synthesized as noise (section 3.2.3 of the
+    paper). Enter the numbers of rows that are unsafe: with them, the answers would change. Verdicts are saved in
+    review/NAME.jsonl after each instance; the next run continues there.
+    """
+    from kbkit.benchmarks.ska.review import Reviewing
+
+    judge(context, Reviewing(dataset, rater, limit, rows, seed), browser)
+
+
+# -- ConvKGYarn --------------------------------------------------------------------------------------------------------
+
+
+def conv_rate(
+    context: typer.Context,
+    dataset: Conversations,
+    output: RatingsFile,
+    rater: Rater,
+    count: Annotated[
+        int, typer.Option("--limit", "-n", metavar="N", help="Maximum number of conversations per configuration.")
+    ] = 5,
+    entrance: Entrance = None,
+    threshold: Threshold = 0.7,
+    seed: Seed = 0,
+    browser: InBrowser = False,
+) -> None:
+    """Rate conversations.
+
+    For each conversation shown, you rate fluency, relevance, diversity and grammar from 1 (Poor) to 5 (Excellent), or
+    opt out with o (appendix B.1 of the paper). Each conversation is saved when it is rated; q or end of input quits,
+    and the same command continues. All raters with the same --limit and --seed rate the same conversations.
+    """
+    from kbkit.benchmarks.convkgyarn import conversations as files
+    from kbkit.benchmarks.convkgyarn import ratings as module
+    from kbkit.benchmarks.convkgyarn.tasks import Rating
+
+    known = list(files.read(dataset))
+    gold = module.expected(entrance, module.RATE) if entrance is not None else {}
+    tested = {one.id: one for one in known if one.id in gold}
+    drawn = module.sample((one for one in known if one.id not in gold), count, seed)
+    task = Rating(tested | {one.id: one for one in drawn}, output, rater, gold, threshold)
+    judge(context, task, browser)
+
+
+def conv_compare(
+    context: typer.Context,
+    dataset: Conversations,
+    reference: References,
+    output: RatingsFile,
+    rater: Rater,
+    count: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="Maximum number of pairs.")] = 500,
+    domain: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--domain",
+            metavar="NAME=VALUE",
+            help="Type of a domain (movies=movie): pair its references by type if no entity is the same; repeatable.",
+        ),
+    ] = None,
+    deixis: Annotated[
+        bool, typer.Option("--deixis/--no-deixis", help="Use conversations with or without deixis.")
+    ] = True,
+    entrance: Entrance = None,
+    threshold: Threshold = 0.7,
+    seed: Seed = 0,
+    browser: InBrowser = False,
+) -> None:
+    """Compare conversations with those of ConvQuestions.
+
+    For each pair about the same entity, with the same number of turns, you say which conversation is better in fluency,
+    relevance, diversity and grammar: a, b, or s for the same; o opts out of the pair (appendix B.2 of the paper). Their
+    order is random. Each pair is saved when it is judged; q or end of input quits, and the same command continues.
+    """
+    from kbkit.assets.arguments import check_range
+    from kbkit.benchmarks.convkgyarn import conversations as files
+    from kbkit.benchmarks.convkgyarn import ratings as module
+    from kbkit.benchmarks.convkgyarn import references
+    from kbkit.benchmarks.convkgyarn.tasks import Comparing
+
+    gold = module.expected(entrance, module.COMPARE) if entrance is not None else {}
+    types = pairs(domain, "domain", "movies=movie")
+    check_range("number of pairs", count)
+    drawn = references.match(files.read(dataset), references.read(reference), seed, types, deixis=deixis)
+    tested = [one for one in drawn if one.id in gold]
+    rest = [one for one in drawn if one.id not in gold][:count]
+    task = Comparing({one.id: one for one in [*tested, *rest]}, output, rater, gold, threshold)
+    judge(context, task, browser)

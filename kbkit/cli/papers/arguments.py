@@ -1,0 +1,31 @@
+"""Arguments and options that several commands of the papers share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+StarkDataset = Annotated[
+    Path, typer.Argument(metavar="DATASET", help="Folder with stark_qa/ and split/, or a csv file.")
+]
+StarkSplit = Annotated[
+    str, typer.Option("--split", metavar="NAME", help="Split of the dataset: test, val, ... or human_generated_eval.")
+]
+QuestDataset = Annotated[
+    Path, typer.Argument(metavar="DATASET", help="Folder with train.jsonl, val.jsonl and test.jsonl.")
+]
+QuestSplit = Annotated[str, typer.Option("--split", metavar="NAME", help="Split of the dataset: train, val or test.")]
+SkaDataset = Annotated[Path, typer.Argument(metavar="DATASET", help="Folder of the dataset, with instances.jsonl.")]
+SkaInstances = Annotated[int, typer.Option("--limit", "-n", metavar="N", min=0, help="Number of instances (0: all).")]
+Conversations = Annotated[
+    Path, typer.Argument(metavar="DATASET", help="Folder of conv make, or a file of conversations (.parquet, .jsonl).")
+]
+SpinachQuestions = Annotated[
+    Path, typer.Argument(metavar="FILE", help="JSON list or lines of records with question, sparql or query.")
+]
+SpinachPaper = Annotated[
+    str | None,
+    typer.Option("--paper", metavar="NAME", help="Dataset of the paper to compare with, or none (default: detected)."),
+]

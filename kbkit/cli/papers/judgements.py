@@ -1,0 +1,205 @@
+"""Commands on what people judged: stark labels and ratings, quest agreement, ska agreement and revise, conv ratings."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kbkit.cli.options import DatasetOutput, Format, Kb, Output, Raters, counted, note, on_screen
+from kbkit.cli.papers.arguments import QuestDataset, SkaDataset
+from kbkit.cli.tables import Table, check_table, write_tables
+from kbkit.errors import KbError, Option, UnknownNameError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from kbkit.cli.tables import Titled
+
+Agreement = Annotated[bool, typer.Option("--agreement", help="Show only how annotators agree.")]
+
+
+# -- STaRK -------------------------------------------------------------------------------------------------------------
+
+
+def stark_labels(
+    kb: Kb,
+    agreement: Agreement = False,
+    format: Format = None,
+    output: Output = None,
+) -> None:
+    """List the grades that people gave in the browser.
+
+    The queries and grades of the Label screen of kbkit explore: 2 for an answer, 1 for an answer in part, 0 for none.
+    The grade is the lower median of all annotators. -o FILE.qrels writes TREC judgements of keys, for kbkit measure and
+    other programs.
+    """
+    from kbkit.benchmarks.labels import Labels
+    from kbkit.display.render import write as render
+    from kbkit.kb import KnowledgeBase
+    from kbkit.measures.files import write_gold
+
+    with KnowledgeBase(kb) as base:
+        known = Labels(base)
+        if agreement:
+            render(known.agreement(), format, output)
+        elif output is not None and output.suffix == ".qrels" and format is None:
+            write_gold(known.gold(), output)
+        else:
+            render(known.judgements(), format, output)
+
+
+def stark_ratings(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Ratings, as kbkit stark rate writes them.")],
+    agreement: Agreement = False,
+    format: Format = None,
+    output: Output = None,
+) -> None:
+    """Evaluate the ratings of people.
+
+    Shows positive and non-negative rates in percent, as in Table 10 of the paper, and how pairs of raters agree.
+    """
+    import polars as pl
+
+    from kbkit.benchmarks.stark import ratings as rating
+    from kbkit.display.render import check, print_table
+    from kbkit.display.render import write as render
+
+    check(format, output)
+    found = rating.read_ratings(files)
+    rates, agreed = rating.rates(found), rating.agreement(found)
+    if not on_screen(format, output):
+        render(agreed if agreement else rates, format, output)
+        return
+    rounded = agreed.with_columns(pl.col("agreement", "kappa").round(3))
+    if not agreement:
+        typer.secho("Table 10: positive / non-negative ratings, in percent", bold=True)
+        print_table(rating.as_printed(rates), sys.stdout, count=False)
+    if agreement or rounded.height:
+        typer.secho("" if agreement else "\nAgreement of raters", bold=True, nl=not agreement)
+        print_table(rounded, sys.stdout, count=False)
+
+
+# -- QUEST -------------------------------------------------------------------------------------------------------------
+
+
+def quest_agreement(
+    context: typer.Context,
+    dataset: QuestDataset,
+    raters: Raters = None,
+    format: Format = None,
+    output: Output = None,
+) -> None:
+    """Show how well raters agree on relevance.
+
+    Computes the fraction of pairs on which they agree, Fleiss' kappa for all and Cohen's kappa for each two.
+    """
+    from kbkit.benchmarks.quest import annotate as module
+    from kbkit.benchmarks.quest.dataset import Dataset
+    from kbkit.display.render import write
+
+    found = module.rater_files(Dataset.open(dataset)).all(raters or ())
+    write(module.agreement(found), format, output)
+    judged = {name: len({one.item for one in own if one.mark is not None}) for name, own in found.items()}
+    note(context, [f"{name}: {counted(count, 'judgement')}" for name, count in judged.items()])
+
+
+# -- SKA-Bench ---------------------------------------------------------------------------------------------------------
+
+
+def ska_agreement(
+    context: typer.Context, dataset: SkaDataset, raters: Raters = None, format: Format = None, output: Output = None
+) -> None:
+    """Show how well annotators agree.
+
+    Computes the fraction of verdicts and of shown units on which they agree, Fleiss' kappa for all and Cohen's kappa
+    for each two.
+    """
+    from kbkit.benchmarks.ska import annotate as module
+    from kbkit.benchmarks.ska import instances
+    from kbkit.display.render import write
+
+    loaded = instances.read(dataset)
+    found = module.annotations_of(module.annotator_files(dataset).all(raters or ()), loaded)
+    write(module.agreement(found, loaded), format, output)
+    times = module.expert_minutes(found, loaded)
+    note(context, [f"{form}: median {minutes:.1f} minutes of {count:,}" for form, count, minutes in times.iter_rows()])
+
+
+def ska_revise(context: typer.Context, dataset: SkaDataset, output: DatasetOutput, raters: Raters = None) -> None:
+    """Apply people's annotations and reviews.
+
+    Writes a new dataset whose positive units are those that most annotators marked, without questions that most of them
+    rejected and without rows that were reviewed as unsafe.
+    """
+    from kbkit.benchmarks.ska import annotate as annotations
+    from kbkit.benchmarks.ska import instances, paper
+    from kbkit.benchmarks.ska import review as reviews
+
+    if output.resolve() == dataset.resolve():
+        raise KbError(f"{output} is the dataset itself", "Choose another folder with ", Option("output"))
+    loaded = instances.read(dataset)
+    given, marks = annotations.annotator_files(dataset).all(), reviews.reviewer_files(dataset).all()
+    if unknown := set(raters or ()) - given.keys() - marks.keys():
+        raise UnknownNameError("rater", min(unknown), sorted({*given, *marks}))
+    if not given and not marks:
+        raise KbError(f"No annotations or reviews in {dataset}", "Run kbkit ska annotate or kbkit ska review first")
+    chosen = set(raters or {*given, *marks})
+    given = {name: own for name, own in given.items() if name in chosen}
+    verdicts = reviews.judged(loaded, (one for name in chosen for one in marks.get(name, ())))
+    annotated = annotations.annotations_of(given, loaded)
+    kept, left_out = annotations.apply(reviews.without_unsafe(loaded, verdicts), annotated)
+    if not kept:
+        raise KbError("All instances are left out by their annotations", "Use other ", Option("raters"))
+    path = instances.write(output, kept)
+    lines = [f"{path}: {counted(len(kept), 'instance')}"]
+    if verdicts:
+        safe = sum(verdicts.values())
+        share = f"{safe / len(verdicts):.1%} of {len(verdicts):,} reviewed"
+        lines.append(f"Safe rows: {share} (the paper: {paper.safe_rows():g}%)")
+    note(context, [*lines, *(f"{count} left out: {reason}" for reason, count in left_out.items())])
+
+
+# -- ConvKGYarn --------------------------------------------------------------------------------------------------------
+
+
+def conv_ratings(
+    context: typer.Context,
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Files of conv rate and conv compare.")],
+    table: Table = None,
+    format: Format = None,
+    output: Output = None,
+) -> None:
+    """Evaluate judgements of people.
+
+    Shows the means of the ratings (Table 2 of the paper, its figures in parentheses), the preferences (Table 3), and
+    agreement: the percentage of values on which at least two of three raters agree.
+    """
+    from kbkit.benchmarks.convkgyarn import people
+    from kbkit.benchmarks.convkgyarn import ratings as module
+    from kbkit.display.render import write
+
+    check_table(table, (2, 3), format, output)
+    found = module.read_rated(files)
+    rated, preferred = people.rating_table(found), people.preference_table(found)
+    note(context, people.remarks(found))
+    if table is None and not (rated.height or preferred.height):
+        raise KbError("No judgements in the files", "Tests and items that raters opted out of do not count")
+    screen = on_screen(format, output)
+    short = {"interaction": "mode", "disfluency": "disfl.", "conversations": "n"}
+    tables: list[Titled] = [
+        (2, "mean ratings and agreement, the paper's in parentheses", people.as_printed(rated) if screen else rated),
+        (3, "percentage of judgements that prefer the dataset's conversation", _rounded(preferred, screen)),
+    ]
+    if table is not None:
+        write(next(frame for number, _, frame in tables if number == table), format, output)
+        return
+    write_tables([one for one in tables if one[2].height], None, format, output, short=short)
+
+
+def _rounded(frame: pl.DataFrame, screen: bool) -> pl.DataFrame:
+    import polars.selectors as cs
+
+    return frame.with_columns(cs.float().round(1)) if screen else frame

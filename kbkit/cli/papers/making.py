@@ -1,0 +1,400 @@
+"""Commands that make datasets: stark make and generate, quest make and documents, ska make, conv make.
+
+Their options are derived from the settings of each paper's ``make``.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kbkit.benchmarks.convkgyarn.settings import ConvSettings
+from kbkit.benchmarks.quest.settings import DocumentSettings, QuestSettings
+from kbkit.benchmarks.requirements.settings import StarkSettings
+from kbkit.benchmarks.ska.settings import SkaSettings
+from kbkit.cli.models import ModelOptions, stages
+from kbkit.cli.options import RARE, DatasetOutput, Kb, Restart, Seed, counted, note
+from kbkit.english.relations import left_out
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from kbkit.benchmarks.pipeline import Output as NewDataset
+    from kbkit.benchmarks.pipeline import Progress
+    from kbkit.kb import KnowledgeBase
+    from kbkit.llm.calls import Calls
+
+    Maker = Callable[[Sequence[KnowledgeBase], Calls | None, Progress], NewDataset]
+
+_CLOSE = 0.1
+"""Relative distance from the target up to which it counts as reached."""
+_LISTED = 8
+"""Reasons for which SKA-Bench left out questions, as many as are printed."""
+
+
+def _made(context: typer.Context, kbs: Sequence[Path], models: ModelOptions, make: Maker) -> NewDataset:
+    """Make a dataset from KBs, with the models that record their calls in the first, and a bar for each stage."""
+    from kbkit.kb import KnowledgeBase
+
+    with ExitStack() as stack:
+        bases = [stack.enter_context(KnowledgeBase(path)) for path in kbs]
+        calls = stack.enter_context(models.opened(context, bases[0]))
+        return make(bases, calls, stack.enter_context(stages(context, calls)))
+
+
+def _print(context: typer.Context, lines: Iterable[str]) -> None:
+    """Print lines about a new dataset on standard output, unless ``--quiet`` is given."""
+    if context.obj.quiet:
+        return
+    from kbkit.display.render import clean
+
+    for line in lines:
+        typer.echo(clean(line))
+
+
+# -- STaRK ------------------------------------------------------------------------------------------------------------
+
+
+def make_stark(
+    context: typer.Context,
+    kb: Kb,
+    output: DatasetOutput,
+    settings: StarkSettings,
+    roles: Annotated[
+        Path | None, typer.Option("--roles", metavar="FILE", help="Roles of the users (default: those of the recipe).")
+    ] = None,
+    replace_: Restart = False,
+    *,
+    models: ModelOptions,
+) -> None:
+    """Make a dataset with verified answers.
+
+    Each query combines relations and textual properties. Without --llm, rules do all steps. With it, the first model
+    extracts properties and writes queries, the second rephrases them, and all models verify the answers. An
+    interrupted run is resumed.
+    """
+    from kbkit.benchmarks.stark.make import make
+    from kbkit.ingestion.recipe import load_roles
+
+    chosen = replace(settings, roles=load_roles(roles)) if roles else settings
+    made = _made(
+        context, [kb], models, lambda kbs, calls, step: make(kbs[0], output, chosen, calls, step, replace=replace_)
+    )
+    _print(context, _stark_lines(made))
+
+
+def _stark_lines(made: NewDataset) -> Sequence[str]:
+    """Return lines that describe a new dataset."""
+    report: dict[str, Any] = made.report
+    lines = [
+        f"{made.folder}: {counted(report['queries'], 'query', 'queries')} of {report['drawn']:,} drawn,"
+        f" {report['candidates']:g} candidates each"
+    ]
+    if report["queries"] < report["wanted"]:
+        lines.append(f"Fewer than {report['wanted']:,} queries: add templates or raise --max-candidates")
+    lines += _target_lines(report)
+    lines.append(
+        f"Requirements: {counted(report['phrases'], 'phrase')} of texts, {counted(report['conditions'], 'attribute')};"
+        f" {counted(report['relations_only'], 'query', 'queries')} for relations alone"
+    )
+    if 2 * report["repeating_phrases"] > report["phrases"] > 0:
+        lines.append(
+            f"{report['repeating_phrases']:,} phrases are names of neighbours: these texts repeat a relation, so that"
+            " graph search alone can answer their queries"
+        )
+    lines += left_out(report.get("unworded", {}))
+    if report["golds_verified"] is not None:
+        lines.append(f"Gold answers accepted: {report['golds_verified']:.1%}")
+    lines += [f"Dropped: {count:,}, {reason}" for reason, count in report["dropped"].items()]
+    if report["unusable_judgements"]:
+        lines.append(f"Invalid judgements of models, counted as no: {report['unusable_judgements']:,}")
+    return lines
+
+
+def _target_lines(report: dict[str, Any]) -> list[str]:
+    """Return lines about the numbers of answers, and what kept them from the target."""
+    target, several, mean = report["target"], report["several"], report["answers"]
+    if not target:
+        return [f"Several answers: {several:.1%}, mean {mean:.2f}"]
+    lines = [
+        f"Several answers: {several:.1%} (target {target['several']:.0%}), mean {mean:.2f} (target {target['mean']:g})"
+    ]
+    if abs(mean / target["mean"] - 1) > _CLOSE or abs(several - target["several"]) > _CLOSE * target["several"]:
+        lines.append(
+            f"The KB bounds the answers: of {report['drawn_for_many']:,} queries drawn for 3 or more,"
+            f" {report['reached_of_many']:,} have as many as wanted"
+        )
+    return lines
+
+
+def generate_stark(
+    context: typer.Context,
+    shape: Annotated[str, typer.Argument(metavar="SHAPE", help="Shape of the graph: amazon, mag or prime.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Output folder.")],
+    scale: Annotated[
+        float, typer.Option("--scale", metavar="FACTOR", help="Size of the graph, relative to the published one.")
+    ] = 0.001,
+    seed: Seed = 0,
+    no_texts: Annotated[bool, typer.Option("--no-texts", help="Do not generate texts.")] = False,
+) -> None:
+    """Generate a random graph in the shape of a STaRK KB.
+
+    The files are input for kbkit ingest table.
+    """
+    from kbkit.cli.progress import bars
+    from kbkit.display.progress import Event
+    from kbkit.ingestion.generate import generate
+
+    with bars(quiet=context.obj.quiet) as listener:
+
+        def progress(stage: str, done: int, total: int) -> None:
+            if listener is not None:
+                listener(Event(stage, done, total, stage))
+
+        counts = generate(shape, output, scale=scale, seed=seed, texts=not no_texts, progress=progress)
+    typer.echo(
+        f"{output}: {counts['nodes']:,} nodes, {counts['edges']:,} edges, {counts['texts']:,} texts;"
+        f" to build a KB: kbkit ingest table {output} -o {shape}.kb"
+    )
+
+
+# -- QUEST ------------------------------------------------------------------------------------------------------------
+
+
+def make_quest(
+    context: typer.Context,
+    kb: Kb,
+    output: DatasetOutput,
+    settings: QuestSettings,
+    phrases: Annotated[
+        Path | None,
+        typer.Option(
+            "--phrases",
+            metavar="FILE",
+            help='Phrases of categories (TOML): "FAMILY" = "movies by {name}".',
+            rich_help_panel=RARE,
+        ),
+    ] = None,
+    no_evidence: Annotated[
+        bool,
+        typer.Option(
+            "--no-evidence",
+            help="Skip the search for evidence, for domains without texts.",
+            rich_help_panel=RARE,
+        ),
+    ] = False,
+    replace_: Restart = False,
+    *,
+    models: ModelOptions,
+) -> None:
+    """Make a dataset of queries with set operations.
+
+    It has answers, evidence and documents, as in QUEST. --type selects the domains (default: the types with texts).
+    Without --llm, a grammar writes the queries, answers are labelled by matching, and there are no votes. An
+    interrupted run is resumed from its tables in FOLDER/stages.
+    """
+    from kbkit.benchmarks.quest.families import read_patterns
+    from kbkit.benchmarks.quest.make import make
+
+    settings = replace(settings, patterns=read_patterns(phrases)) if phrases else settings
+    chosen = replace(settings, require="none", texts=False) if no_evidence else settings
+    made = _made(
+        context, [kb], models, lambda kbs, calls, step: make(kbs[0], output, chosen, calls, step, replace=replace_)
+    )
+    if not context.obj.quiet:
+        _print_quest_tables(made)
+        _print(context, _quest_lines(made, chosen))
+
+
+def quest_documents(
+    context: typer.Context,
+    kb: Kb,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Output file, e.g. documents.jsonl.")],
+    settings: DocumentSettings,
+) -> None:
+    """Write the documents of a domain.
+
+    Each document has the title and texts of a node, and facts if the texts lack evidence. --type selects the domains
+    (default: the types with texts).
+    """
+    from kbkit.benchmarks.quest.make import write_documents
+    from kbkit.kb import KnowledgeBase
+
+    with KnowledgeBase(kb) as base:
+        frame, silent = write_documents(base, QuestSettings(**vars(settings)), output)
+    note(context, [f"{output}: {frame.height:,} documents, {silent:,} of them without text"])
+
+
+def _print_quest_tables(made: NewDataset) -> None:
+    """Print the categories and the templates of a new dataset."""
+    import polars as pl
+
+    from kbkit.display.render import print_table
+
+    report = made.report
+    for title, frame in (("categories", pl.DataFrame(report["families"])), ("templates", _shapes(report["shapes"]))):
+        typer.secho(f"{title}\n", bold=True, nl=False)
+        print_table(frame, sys.stdout, count=False)
+
+
+def _shapes(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
+    import polars as pl
+
+    listed = [{**row, "possible": f"{row['possible']:,}{'+' if row['more'] else ''}"} for row in rows]
+    return pl.DataFrame(listed).select("domain", "template", "asked", "possible", "made")
+
+
+def _quest_lines(made: NewDataset, settings: QuestSettings) -> Iterable[str]:
+    report = made.report
+    limits = asdict(settings.bounds())
+    yield f"constraints: {settings.min_answers} to {settings.max_answers} answers, {_assignments(limits)}"
+    for row in report["shapes"]:
+        scaled = {name: value for name, value in row["constraints"].items() if value != limits[name]}
+        own = {name: value for name, value in scaled.items() if _applies(name, row["template"])}
+        if own:
+            yield f"constraints scaled down for {row['domain']}, {row['template']!r}: {_assignments(own)}"
+    for row in report["shapes"]:
+        if row["made"] < row["asked"]:
+            yield f"only {row['made']:,} of {row['asked']:,} for {row['domain']}, {row['template']!r}"
+    yield from _label_lines(report)
+    for name in ("train", "val", "test"):
+        if not report["splits"].get(name):
+            yield f"{name}.jsonl is empty: make more queries (--limit)"
+    documents = report["documents"]
+    if report["augmented"]:
+        yield f"augmented.jsonl: {report['augmented']:,} additional queries for training"
+    splits = ", ".join(f"{report['splits'].get(name, 0):,} {name}" for name in ("train", "val", "test"))
+    yield (
+        f"{made.folder}: {report['queries']:,} queries ({splits}), {report['answers']:,} answers,"
+        f" {documents['count']:,} documents ({documents['without text']:,} without text)"
+    )
+
+
+def _label_lines(report: Mapping[str, Any]) -> Iterable[str]:
+    """Yield lines about dropped queries and the evidence of answers."""
+    from kbkit.benchmarks.report import published
+
+    expected = published("quest").value("", "answers", "all", "without evidence") / 100
+    if report["dropped"]:
+        yield "queries dropped: " + ", ".join(f"{count:,} because {why}" for why, count in report["dropped"].items())
+    if report["answers removed"]:
+        yield "answers removed: " + ", ".join(f"{n:,} {why}" for why, n in report["answers removed"].items())
+    lost = report["answers removed"].get("evidence: none", 0)
+    if lost > expected * (lost + report["answers"]):
+        yield (
+            f"answers without evidence in their documents, removed: {lost / (lost + report['answers']):.0%}; --facts"
+            " always adds what the KB knows, --require-evidence none keeps them"
+        )
+    with_facts = report["documents"]["with facts"]
+    if with_facts:
+        yield f"documents with attributes and relations as sentences: {', '.join(with_facts)}"
+    if report["evidence"]:
+        counts = report["evidence"]
+        yield "evidence of the answers: " + ", ".join(f"{n:,} {name}" for name, n in counts.items())
+        share = counts["none"] / sum(counts.values())
+        if share > expected:
+            yield f"answers without evidence in their documents: {share:.0%}; in the paper about {expected:.0%}"
+    if report["quotes that are not in the document"]:
+        yield f"quotes of models skipped, not found in the document: {report['quotes that are not in the document']:,}"
+
+
+def _assignments(constraints: Mapping[str, float]) -> str:
+    return ", ".join(f"{name}={value:.4g}" for name, value in constraints.items())
+
+
+def _applies(constraint: str, template: str) -> bool:
+    """Return whether a constraint applies to an operation of a template."""
+    word = {"intersection": "also", "difference": "not", "union": "or"}[constraint.split("_", maxsplit=1)[0]]
+    return word in template.split()
+
+
+# -- SKA-Bench --------------------------------------------------------------------------------------------------------
+
+
+def make_ska(
+    context: typer.Context,
+    kbs: Annotated[list[Path], typer.Argument(metavar="KB", help="Directory of a KB; several share the instances.")],
+    output: DatasetOutput,
+    settings: SkaSettings,
+    replace_: Restart = False,
+    *,
+    models: ModelOptions,
+) -> None:
+    """Make questions with the units that answer them.
+
+    Each instance has a question, its answers, the triples, rows and passages that the answers need, and noise. Without
+    --questions, they are made from the graph and the tables of the KBs; without --llm by rule. Every instance that was
+    made from a query is checked on its units alone. An interrupted run is resumed from its tables in FOLDER/stages.
+    """
+    from kbkit.benchmarks.ska.make import make
+
+    made = _made(
+        context, kbs, models, lambda bases, calls, step: make(bases, output, settings, calls, step, replace=replace_)
+    )
+    note(context, _ska_lines(made))
+
+
+def _ska_lines(made: NewDataset) -> Sequence[str]:
+    """Return lines that describe a new dataset."""
+    report: dict[str, Any] = made.report
+    counts = ", ".join(f"{count:,} {form}" for form, count in report["instances"].items())
+    lines = [f"{made.folder}: {counted(sum(report['instances'].values()), 'instance')} ({counts})"]
+    reasons: dict[str, int] = {}
+    for of_form in report["left_out"].values():
+        for reason, count in of_form.items():
+            reasons[reason] = reasons.get(reason, 0) + count
+    most = sorted(reasons.items(), key=lambda pair: -pair[1])
+    lines += [f"Left out: {count:,}, {reason}" for reason, count in most[:_LISTED]]
+    return [*lines, f"{counted(len(most) - _LISTED, 'further reason')} in dataset.json"] if most[_LISTED:] else lines
+
+
+# -- ConvKGYarn -------------------------------------------------------------------------------------------------------
+
+
+def make_conv(
+    context: typer.Context,
+    kb: Kb,
+    output: DatasetOutput,
+    settings: ConvSettings,
+    output_format: Annotated[
+        str, typer.Option("--output-format", metavar="NAME", help="Format of the conversations: jsonl or parquet.")
+    ] = "jsonl",
+    replace_: Restart = False,
+    *,
+    models: ModelOptions,
+) -> None:
+    """Make conversations about the facts of a KB.
+
+    Conversations with the same facts are made in each configuration. Without --llm, rules select the predicates and a
+    grammar writes the questions. An interrupted run is resumed from its tables in FOLDER/stages.
+    """
+    from kbkit.benchmarks.convkgyarn.make import make
+
+    made = _made(
+        context, [kb], models,
+        lambda kbs, calls, step: make(kbs[0], output, settings, calls, step, format=output_format, replace=replace_),
+    )  # fmt: skip
+    _print(context, _conv_lines(made))
+
+
+def _conv_lines(made: NewDataset) -> Iterator[str]:
+    """Yield lines about a new dataset."""
+    report: dict[str, Any] = made.report
+    yield (
+        f"{made.folder}: {counted(report['conversations'], 'conversation')},"
+        f" {counted(report['groups'], 'group')} with the same facts"
+        + (f" and {report['related']:,} with a related entity" if report["related"] else "")
+    )
+    if report["groups"] < report["wanted"]:
+        yield f"Fewer than {report['wanted']:,} groups: name more types, or lower --min-turns"
+    if report["untyped"]:
+        yield f"Questions without a typo, as none of their words could have one: {report['untyped']:,}"
+    yield from (f"No templates of {line}" for line in report["invalid"])
+    for reason, count in report["dropped"].items():
+        yield f"Predicates not asked for: {count:,}, {reason}"

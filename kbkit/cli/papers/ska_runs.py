@@ -1,0 +1,286 @@
+"""Commands that make testbeds of SKA-Bench datasets and run systems: ska testbed, prompt, run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kbkit.cli.models import NO_MODELS, ModelOptions, Prompts, is_default
+from kbkit.cli.options import Format, Restart, Seed, counted, note
+from kbkit.cli.papers.arguments import SkaDataset
+from kbkit.cli.papers.ska_scores import check_tables, counting, show
+from kbkit.cli.tables import Table
+from kbkit.errors import KbError, Option
+from kbkit.llm.client import missing_model
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kbkit.benchmarks.ska.run import System
+    from kbkit.benchmarks.ska.testbeds import Record, Report
+    from kbkit.llm.calls import Calls
+
+Form = Annotated[
+    list[str] | None,
+    typer.Option("--form", metavar="NAME", help="Form: kg, table, kg+text or table+text (default: all); repeatable."),
+]
+Testbeds = Annotated[
+    Path | None,
+    typer.Option("--testbeds", metavar="FOLDER", help="Folder of the testbeds (default: DATASET/testbeds)."),
+]
+Testbed = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--testbed", metavar="NAME", help="Testbed: noise, order, integration or rejection (default: all); repeatable."
+    ),
+]
+Setting = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--setting", metavar="NAME", help="Setting of a testbed: 4k, prefix, 2, ... (default: all); repeatable."
+    ),
+]
+_LISTED = 3
+
+
+# -- testbeds and prompts ---------------------------------------------------------------------------------------------
+
+
+def testbed(
+    context: typer.Context,
+    dataset: SkaDataset,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FOLDER", help="Output folder (default: DATASET/testbeds)."),
+    ] = None,
+    size: Annotated[
+        list[str] | None,
+        typer.Option("--size", metavar="NAME", help="Further size of noise robustness: 64k or 128k; repeatable."),
+    ] = None,
+    seed: Seed = 42,
+    format: Format = None,
+) -> None:
+    """Make the testbeds of a dataset.
+
+    Writes one file per testbed and setting, and shows the sizes of the knowledge bases (Table 2 of the paper).
+    """
+    from kbkit.benchmarks.ska import run as running
+    from kbkit.benchmarks.ska import testbeds
+    from kbkit.benchmarks.ska.instances import scan
+    from kbkit.benchmarks.ska.stats import report_sizes
+    from kbkit.display.render import check
+    from kbkit.display.render import write as render
+
+    check(format, None)
+    digest = running.digest(dataset)
+    with counting(context, "testbeds") as progress:
+        made, report = testbeds.make(scan(dataset), digest, further=size or (), seed=seed, progress=progress)
+    target = folder or dataset / running.FOLDER
+    files = testbeds.write(target, made, report)
+    note(context, _testbed_lines(report))
+    render(report_sizes(report), format, None)
+    note(context, [f"{target}: {counted(len(made), 'record')} in {counted(len(files), 'file')}"])
+
+
+def _testbed_lines(report: Report) -> Iterator[str]:
+    yield f"Tokens counted by {report.tokenizer}"
+    for reason, names in report.left_out.items():
+        listed = ", ".join(names[:_LISTED]) + ", ..." * (len(names) > _LISTED)
+        yield f"Left out: {counted(len(names), 'instance')} ({listed}): {reason}"
+    for form, size, count, *_, short in report.sizes:
+        if short:
+            yield f"Noise ends before {size}: {short:,} of {count:,} instances of {form}"
+
+
+def prompt(
+    context: typer.Context,
+    dataset: SkaDataset,
+    instance: Annotated[
+        str | None, typer.Argument(metavar="ID", help="Id of an instance (default: the first).")
+    ] = None,
+    testbeds: Testbeds = None,
+    testbed: Testbed = None,
+    setting: Setting = None,
+    form: Form = None,
+    prompts: Prompts = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="File for the messages of all records (JSON lines), for other programs.",
+        ),
+    ] = None,
+) -> None:
+    """Show the input of a model for an instance.
+
+    With -o, writes the input of all records of the chosen testbeds, in the form of chat messages.
+    """
+    from kbkit.directory.files import replacing
+
+    records, report = _records(dataset, testbeds, testbed, setting, form)
+    if instance is not None:
+        records = [record for record in records if record.instance == instance]
+        if not records:
+            raise KbError(f"No record of instance {instance!r}", "Choose another instance or testbed")
+    own = _own_prompts(prompts)
+    if output is None:
+        [(_, messages)] = _messages(dataset, records[:1], report, own)
+        typer.echo("\n\n".join(f"--- {role} ---\n{text}" for role, text in messages))
+        return
+    with replacing(output) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
+        for record, messages in _messages(dataset, records, report, own):
+            parts = [{"role": role, "content": text} for role, text in messages]
+            file.write(json.dumps({"id": record.id, "messages": parts}, ensure_ascii=False) + "\n")
+    note(context, [f"{output}: {counted(len(records), 'record')}"])
+
+
+def _own_prompts(values: Sequence[str] | None) -> dict[str, Path]:
+    from kbkit.cli.options import pairs
+
+    return {name: Path(file) for name, file in pairs(values, "prompt", "ska_answer=mine.md").items()}
+
+
+def _messages(
+    dataset: Path, records: Sequence[Record], report: Report, own: dict[str, Path]
+) -> Iterator[tuple[Record, list[tuple[str, str]]]]:
+    """Yield the messages of each record: role and text."""
+    from kbkit.benchmarks.ska import prompts, rendering
+    from kbkit.benchmarks.ska import run as running
+    from kbkit.llm.prompts import load
+
+    running.check(dataset, report)
+    forms = {name: load(name, own.get(name)) for name in prompts.PROMPTS}
+    instances = running.Instances(dataset)
+    for record in records:
+        instance = instances.get(record.instance)
+        values = rendering.inputs(instance, instance.chosen(record.units))
+        request = forms[prompts.name_of(record.testbed)].request(values)
+        yield record, [(message.role, message.content) for message in request.messages]
+
+
+def _records(
+    dataset: Path,
+    folder: Path | None,
+    testbed: Sequence[str] | None,
+    setting: Sequence[str] | None,
+    form: Sequence[str] | None,
+) -> tuple[list[Record], Report]:
+    from kbkit.benchmarks.ska import run as running
+    from kbkit.benchmarks.ska import testbeds
+
+    running.digest(dataset)
+    return testbeds.read(folder or dataset / running.FOLDER, testbed or (), setting or (), form or ())
+
+
+# -- run --------------------------------------------------------------------------------------------------------------
+
+
+def run(
+    context: typer.Context,
+    dataset: SkaDataset,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FOLDER", help="Output folder, with one file per system (default: DATASET/runs)."
+        ),
+    ] = None,
+    models: ModelOptions = NO_MODELS,
+    oracle: Annotated[
+        bool, typer.Option("--oracle", help="Run the queries of the instances on their units, which checks the data.")
+    ] = False,
+    baseline: Annotated[
+        bool, typer.Option("--baseline", help="Answer without a model: BM25, and questions to a KB of the units.")
+    ] = False,
+    testbeds: Testbeds = None,
+    testbed: Testbed = None,
+    setting: Setting = None,
+    form: Form = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", metavar="N", min=1, help="Maximum number of instances per form.")
+    ] = None,
+    replace: Restart = False,
+    table: Table = None,
+    format: Format = None,
+) -> None:
+    """Run models, the oracle or the baseline on testbeds.
+
+    An interrupted run is resumed. The calls of models are kept in the folder of the dataset (see kbkit llm export). The
+    scores are shown at the end, as by ska eval.
+    """
+    from kbkit.benchmarks.ska import evaluate as scoring
+    from kbkit.benchmarks.ska import run as running
+
+    check_tables(table, format, None)
+    records, report = _records(dataset, testbeds, testbed, setting, form)
+    chosen = _limited(records, limit)
+    folder = output or dataset / running.FOLDER_OF_RUNS
+    if (oracle or baseline) and is_default(context):
+        models = NO_MODELS
+    paths = []
+    with models.opened(context, dataset) as calls, ExitStack() as stack:
+        for system in _systems(stack, calls, oracle=oracle, baseline=baseline):
+            with _steps(context, system.name, calls) as progress:
+                done = running.run(dataset, chosen, report, system, folder, replace=replace, progress=progress)
+                paths.append(done.path)
+    runs = scoring.read_all(paths)
+    show(context, runs, table, format, None)
+
+
+def _systems(stack: ExitStack, calls: Calls | None, *, oracle: bool, baseline: bool) -> Iterator[System]:
+    """Yield the systems to run."""
+    from kbkit.benchmarks.ska import run as running
+
+    if calls is None and not oracle and not baseline:
+        raise KbError(
+            "No system given",
+            "Use ",
+            Option("oracle"),
+            ", ",
+            Option("baseline"),
+            " or a language model: ",
+            *missing_model().hints[1:],
+        )
+    if oracle:
+        from kbkit.benchmarks.ska.solve import Solver
+
+        yield running.Oracle(stack.enter_context(Solver()))
+    if baseline:
+        from kbkit.benchmarks.ska.baseline import Baseline
+
+        yield Baseline()
+    for name in calls.models if calls else ():
+        yield running.Model(calls, name)  # type: ignore[arg-type]
+
+
+def _limited(records: Sequence[Record], limit: int | None) -> Sequence[Record]:
+    """Return the records of the first instances of each form."""
+    if limit is None:
+        return records
+    names: dict[str, dict[str, None]] = {}
+    for record in records:
+        names.setdefault(record.form, {})[record.instance] = None
+    chosen = {name for found in names.values() for name in list(found)[:limit]}
+    return [record for record in records if record.instance in chosen]
+
+
+@contextmanager
+def _steps(context: typer.Context, name: str, calls: Calls | None) -> Iterator[Callable[[int, int], None]]:
+    """Draw a bar for the records of a system; models draw none for the calls of each batch."""
+    from kbkit.cli.progress import bars
+    from kbkit.display.progress import Event
+
+    with ExitStack() as stack:
+        listen = None
+        if calls is None:
+            listen = stack.enter_context(bars(context.obj.quiet))
+        else:
+            listen, calls.listen = calls.listen, None
+            stack.callback(setattr, calls, "listen", listen)
+        yield lambda done, total: listen(Event(name, done, total)) if listen else None

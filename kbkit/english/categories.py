@@ -1,0 +1,209 @@
+"""Readable names of categories: a plural noun phrase, from a relation's label or an attribute's name.
+
+A label reads as ``head LABEL tail``. In a pattern, ``{name}`` is the node or value that the members of the category
+share. A phrase is a head (``movies``) and a modifier (``directed by Jane Doe``) or a relative clause (``in which Jane
+Doe acted``). Verbs, plurals and articles come from :mod:`kbkit.english`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from kbkit import english
+from kbkit.english.attributes import words_of_name
+from kbkit.english.modifiers import divided
+from kbkit.english.types import are_people, type_noun, type_plural, who_or_that
+from kbkit.english.words import spoken
+
+NAME = "{name}"
+
+_PREPOSITIONS = "|".join(sorted(english.PREPOSITIONS))
+_ENDS_WITH_PREPOSITION = re.compile(rf"(?:.* )?(?:{_PREPOSITIONS})")
+HAS = re.compile(r"ha(?:s|ve|d) (?:an? |the )?(?!as |\{)(.+)")
+HAS_AS = re.compile(r"ha(?:s|ve) \{\} as (?:an?|the) (.+)")
+EITHER = re.compile(r"has as (.+), or is it")
+ALSO = re.compile(r"those who (\w+) it also (\w+)")
+_WHERE_AT_END = re.compile(rf"(.* (?:{_PREPOSITIONS})) (?:the|its|an?) [^,]+")
+_STRANDED = re.compile(rf"(.+?) ((?:{_PREPOSITIONS})(?: or (?:{_PREPOSITIONS}))?)")
+GROUPS = {"category", "class", "family", "field", "genre", "language", "series", "style"}
+"""Nouns that follow the name of a group: in the Comedy genre."""
+MARKERS = {"hashtag", "keyword", "label", "subject heading", "tag", "term"}
+"""Types of words that describe a node; as words, not as things, they are quoted."""
+_KINDS = {"kind", "sort", "type"}
+
+
+def finite(label: str) -> str:
+    """Return a label as a finite verb for one head, or "" if it is a noun: ``part of`` gives is part of."""
+    found = english.verb_phrase(label)
+    return "" if found is None or english.of_noun(label) else found.singular
+
+
+def agreeing(label: str) -> str:
+    """Return a label as a verb for heads in the plural, or "" if it is a noun.
+
+    ``flows into`` gives flow into; in ``is expressed in, or expresses`` both parts agree.
+    """
+    parts = [agreeing(part) for part in label.split(", or ")] if ", or " in label else []
+    if parts and all(parts):
+        return ", or ".join(parts)
+    found = english.verb_phrase(label)
+    return "" if found is None or english.of_noun(label) else found.plural
+
+
+def of_head(domain: str, label: str, other: str = "") -> str:
+    """Return the pattern of heads that share a tail of type ``other``: ``movies about {name}``.
+
+    In a label, the name is at ``{}`` or at the end.
+    """
+    things, noun = type_plural(domain), type_noun(other) if other else ""
+    also, has_as = ALSO.fullmatch(label), HAS_AS.fullmatch(label)
+    if also:
+        return f"{things} such that those who {also[1]} them also {also[2]} {NAME}"
+    if noun in MARKERS:
+        return f'{things} with the {noun} "{NAME}"'
+    if has_as:
+        return f"{things} with {NAME} as {english.with_article(has_as[1])}"
+    verb = agreeing(label)
+    if not verb:
+        return f"{things} with the {label} {NAME}"
+    modifier = _modifier(things, label, noun) or f"{who_or_that(domain)} {verb}"
+    if NAME in modifier:
+        return f"{things} {modifier}"
+    return f"{things} {modifier.replace('{}', NAME)}" if "{}" in modifier else f"{things} {modifier} {NAME}"
+
+
+def _modifier(things: str, label: str, noun: str) -> str:
+    """Return the modifier for a label with ``be`` or ``have``, with the name within it or not; "" for other labels."""
+    has, clause = HAS.fullmatch(label), finite(label)
+    if has and not _WHERE_AT_END.fullmatch(label):
+        if ends_with_preposition(label):
+            return "" if label.endswith(" with") else f"with {label.partition(' ')[2]}"
+        if has[1] == noun:
+            return f"in the {NAME} {noun}" if noun in GROUPS else f"with the {noun}"
+        return f"with {NAME} as {english.with_article(has[1])}"
+    if noun and re.fullmatch(
+        rf"(?:is in|comes in{'|belongs to' if noun in GROUPS else ''}) the {re.escape(noun)}", clause
+    ):
+        return f"in the {NAME} {noun}"
+    if noun and clause == f"is the {noun} of":
+        return ""
+    found = english.verb_phrase(label)
+    reduced = found.reduced if found and ", or " not in label else ""
+    return reduced if reduced and divided(f"{things} {reduced} {NAME}")[0] == things else ""
+
+
+def of_tail(domain: str, label: str) -> str:
+    """Return the pattern of tails that share a head: ``movies directed by {name}``, ``in which {name} acted``."""
+    things = type_plural(domain)
+    also = ALSO.fullmatch(label)
+    if also:
+        return f"{things} also {also[2]} by those who {also[1]} {NAME}"
+    clause = finite(label)
+    noun = noun_of(label)
+    if noun:
+        same = noun.casefold() == type_noun(domain).casefold()
+        return f"{things} of {NAME}" if same else f"{things} {who_or_that(domain)} are {english.plural(noun)} of {NAME}"
+    if not clause:
+        return f"{things} {who_or_that(domain)} are linked to {NAME}"
+    by, verb = passive(label), active(label)
+    if by:
+        return f"{things} {by.partition(' ')[2]} {NAME}"
+    if verb:
+        return f"{things} {who_or_that(domain)} {verb.plural} {NAME}"
+    clause = without_place(label, clause)
+    found = _STRANDED.fullmatch(clause)
+    if not found or found[1] in ("is", "was"):
+        return f"{things} that {NAME} {clause}"
+    return f"{things} {found[2]} {'whom' if are_people(domain) else 'which'} {NAME} {found[1]}"
+
+
+def noun_of(label: str) -> str:
+    """Return the noun of a label that is one or says who has it: ``has the capital`` gives capital; else ""."""
+    has = HAS.fullmatch(label)
+    if has and not ends_with_preposition(label) and not _WHERE_AT_END.fullmatch(label):
+        return has[1]
+    return spoken(label) if english.of_noun(label) else ""
+
+
+def passive(label: str) -> str:
+    """Return the passive of a transitive verb of one word, ``was directed by``, or ""."""
+    found = english.verb_phrase(label)
+    inverse = found.inverse() if found and " " not in spoken(label) and not english.of_noun(label) else None
+    return inverse.singular if inverse else ""
+
+
+def active(label: str) -> english.VerbPhrase | None:
+    """Return the active verb of a passive label: *directed* for ``directed by``; None for other labels."""
+    found = english.verb_phrase(label)
+    is_passive = found is not None and re.fullmatch(r"(?:is|was) \w+ by", found.singular)
+    return found.inverse() if found and is_passive else None
+
+
+def ends_with_preposition(label: str) -> bool:
+    """Return whether a label ends with a preposition: ``has a coast on``."""
+    return bool(_ENDS_WITH_PREPOSITION.fullmatch(label))
+
+
+def without_place(label: str, clause: str) -> str:
+    """Return the clause without a noun for its object at the end: ``is in the language`` gives is in."""
+    ends = None if clause.endswith(label) and clause != label else _WHERE_AT_END.fullmatch(clause)
+    return ends[1] if ends else clause
+
+
+def of_either(domain: str, label: str) -> str:
+    """Return the pattern of either end of a relation labelled ``has as target, or is it``; "" for other labels.
+
+    Example: ``drugs linked to {name} as target``.
+    """
+    found = EITHER.fullmatch(label)
+    return f"{type_plural(domain)} linked to {NAME} as {found[1]}" if found else ""
+
+
+def has_marks(text: str) -> bool:
+    """Return whether a text contains the marks of phrases in QUEST's queries."""
+    return "<mark>" in text or "</mark>" in text
+
+
+def of_attribute(domain: str, attribute: str, *, year: bool, several: bool) -> str:
+    """Return the pattern of nodes with one value of an attribute.
+
+    ``year``: the values are years. ``several``: the attribute is a list.
+    """
+    things, words = type_plural(domain), words_of_name(attribute).noun
+    if year and words.casefold() == "year":
+        return f"{things} from {NAME}"
+    if year and english.is_participle(words):
+        return f"{things} {words} in {NAME}"
+    if words.casefold() in _KINDS and not several:
+        return f'{things} of the {words} "{NAME}"'
+    many = english.is_plural(words)
+    verb = ("include" if many else "includes") if several else ("are" if many else "is")
+    return f"{things} whose {words} {verb} {NAME}"
+
+
+def of_flag(domain: str, attribute: str, *, value: bool) -> str:
+    """Return the phrase of nodes with a value of a Boolean attribute."""
+    first, _, rest = words_of_name(attribute).noun.partition(" ")
+    things, who, no = type_plural(domain), who_or_that(domain), "" if value else "not "
+    if rest and first in ("is", "was"):
+        return f"{things} {who} {'are' if first == 'is' else 'were'} {no}{rest}"
+    if rest and first == "has":
+        return f"{things} {who} {'' if value else 'do not '}have {rest}"
+    return f"{things} {no}marked as {words_of_name(attribute).noun}"
+
+
+def flag_name(attribute: str, *, value: bool) -> str:
+    """Return what :func:`of_flag` says of its nodes, after the verb."""
+    words = words_of_name(attribute).noun
+    first, _, rest = words.partition(" ")
+    return ("" if value else "not ") + (rest if rest and first in ("is", "was", "has") else f"marked as {words}")
+
+
+def of_category(domain: str, category: str) -> str:
+    """Return the pattern of members of a type whose name says that it is a category.
+
+    The name alone suffices if the domain is pages.
+    """
+    if domain in ("document", "page", "article", "entity"):
+        return NAME
+    return f"{type_plural(domain)} in the {type_noun(category)} {NAME}"

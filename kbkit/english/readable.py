@@ -1,0 +1,141 @@
+"""Readability of labels, names and phrases: patterns of what an editor would strike."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable
+from functools import lru_cache
+
+from kbkit.english.categories import NAME
+from kbkit.english.question_words import FUNCTION_WORDS
+from kbkit.english.verbs import has_bare_object, verb_phrase
+from kbkit.english.words import PREPOSITIONS, plural, spoken
+
+_MACHINE_ID = re.compile(
+    r"/?[a-z]/[0-9a-z_]+|[A-Za-z]{1,8}[_:]\d+|[A-Za-z]{1,8}-?\d{3,}|\d{5,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+    r"|[0-9a-f]{16,}|[a-z]+://\S+|urn:\S+|_:\S+"
+)
+_SYMBOLS = re.compile(r"[/\\_|<>{}\[\]=#@*^~\"]|\(|\)|\s&\s|\.\.\.|…")
+_CODE = re.compile(r"[A-Z]{1,2}\d+|[A-Za-z]{1,8}[_:-]?\d{3,}")
+_PATH = re.compile(r"/\S*|\w+(?:\.\w+)+")
+_LABEL_SYMBOLS = re.compile(r"[\\|<>\[\]{}=#@*^~\":;!?$%]")
+_OPEN_ID = re.compile(
+    r"/[a-z]/[0-9a-z_]+|[QPL]\d+(?:-[FS]\d+)?|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{24,}|[a-z]+://\S+"
+    r"|urn:\S+|_:\S+"
+)
+"""Identifiers that are never names: of Freebase, Wikidata, RDF."""
+_WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
+_PLACEHOLDERS = {
+    "",
+    "-",
+    "?",
+    "n.a",
+    "n/a",
+    "na",
+    "nan",
+    "nil",
+    "none",
+    "null",
+    "other",
+    "unassigned",
+    "undefined",
+    "unknown",
+}
+_SINGULAR_VERB = re.compile(r"\b(?:that|who) (?:is|was|has|does|goes)\b")
+_VERB = re.compile(rf"\bthat ([a-z]+) ({'|'.join(sorted(PREPOSITIONS))})\b")
+_HEADLESS = FUNCTION_WORDS | {"about", "although", "because", "under", "without"}
+MACHINE_ID = "a machine id"
+SYMBOLS = "a slash, underscore or another symbol"
+PLACEHOLDER = "a placeholder for a missing value"
+STOP_WORDS = "stop words only"
+NUMBER = "a number only"
+REPEATED = "a repeated word"
+AGREEMENT = "a verb that does not agree"
+NO_HEAD = "no head noun"
+BARE_OBJECT = "a noun after its verb, where a name would follow"
+REASONS = (MACHINE_ID, SYMBOLS, PLACEHOLDER, STOP_WORDS, NUMBER, REPEATED, AGREEMENT, NO_HEAD)
+"""What a phrase can have that an editor would strike."""
+
+
+def label_problem(label: str) -> str:
+    """Return why a label of a relation, an attribute or a type cannot be worded, or "": a code, symbols, no letters.
+
+    Underscores and slashes between words are read as *spoken* does, so they are no problem.
+    """
+    words = spoken(label)
+    if _CODE.fullmatch(label.strip()) or "://" in label or _PATH.fullmatch(label.strip()):
+        return MACHINE_ID
+    if not any(letter.isalpha() for letter in words):
+        return NUMBER
+    return SYMBOLS if _LABEL_SYMBOLS.search(words) else ""
+
+
+def relation_problem(label: str) -> str:
+    """Return why a label of a relation cannot be worded as a verb phrase, or ""."""
+    return label_problem(label) or (BARE_OBJECT if has_bare_object(label) else "")
+
+
+def name_problem(name: str, key: str) -> str:
+    """Return why the name of a node cannot be part of a sentence, or "": it is only its key, or a code of its source.
+
+    Names such as *MI-212* that are no keys are names.
+    """
+    text = name.strip()
+    if not text or text.casefold().strip(". ") in _PLACEHOLDERS:
+        return PLACEHOLDER
+    is_code = _OPEN_ID.fullmatch(text) or (text == key and _MACHINE_ID.fullmatch(text) and not text.isdigit())
+    return MACHINE_ID if is_code else ""
+
+
+def objection(phrase: str, name: str, pattern: str = NAME, *, numeric: bool = False) -> str:
+    """Return what is wrong with a category's phrase, one of :data:`REASONS`, or "".
+
+    ``name`` is the name of the shared node or value within it, ``pattern`` the phrase without the name. With
+    ``numeric``, the name may be a number, because the pattern says which quantity it is.
+    """
+    words = [word.casefold() for word in _WORD.findall(name)]
+    checks: tuple[tuple[str, Callable[[], bool]], ...] = (
+        (MACHINE_ID, lambda: not numeric and bool(_MACHINE_ID.fullmatch(name))),
+        (PLACEHOLDER, lambda: name.casefold().strip(". ") in _PLACEHOLDERS),
+        (SYMBOLS, lambda: bool(_SYMBOLS.search(phrase.replace(f'"{name}"', name)))),
+        (NUMBER, lambda: not numeric and not any(letter.isalpha() for letter in name)),
+        (STOP_WORDS, lambda: not numeric and name == name.lower() and all(word in FUNCTION_WORDS for word in words)),
+        (REPEATED, lambda: _repeats(phrase, words, pattern)),
+        (AGREEMENT, lambda: _disagrees(pattern)),
+        (NO_HEAD, lambda: _is_headless(phrase)),
+    )
+    return next((reason for reason, found in checks if found()), "")
+
+
+@lru_cache(1_000)
+def _disagrees(pattern: str) -> bool:
+    if _SINGULAR_VERB.search(pattern):
+        return True
+    # `that published in` should be `that were published in`: read as a label, the words are a passive.
+    found = [" ".join(words) for words in _VERB.findall(pattern)]
+    verbs = {words: verb_phrase(words) for words in found}
+    return any(verb is not None and verb.singular == f"is {words}" for words, verb in verbs.items())
+
+
+def _is_headless(phrase: str) -> bool:
+    first = _WORD.match(phrase)
+    return not first or first[0].casefold() in _HEADLESS
+
+
+@lru_cache(1_000)
+def _around(pattern: str) -> tuple[tuple[str, ...], frozenset[str]]:
+    """Return the words of a pattern, and its participles."""
+    words = tuple(word.casefold() for word in _WORD.findall(pattern.replace(NAME, " ")))
+    return words, frozenset(word for word in words[1:] if len(word) > 4 and word.endswith("ed"))
+
+
+def _repeats(phrase: str, name: list[str], pattern: str) -> bool:
+    """Return whether a word occurs twice in a row, or the name repeats the verb or the head: rated Not Rated."""
+    words = [word.casefold() for word in _WORD.findall(phrase)]
+    if any(one == other for one, other in itertools.pairwise(words)):
+        return True
+    around, verbs = _around(pattern)
+    if len(name) == 1 and around[:1] and name[0][:2] == around[0][:2] and plural(name[0]) == around[0]:
+        return True
+    return any(word.endswith(verb) for word in name for verb in verbs)

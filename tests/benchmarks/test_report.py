@@ -1,0 +1,124 @@
+"""Our figures beside the papers': the files of published figures, and the tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from kbkit import assets
+from kbkit.benchmarks.report import beside, in_one_cell, published, read_published
+from kbkit.errors import BadInputError, KbError
+
+pytestmark = pytest.mark.core
+
+HEAD = "table,section,row,part,column,value,unit,note\n"
+
+
+@pytest.mark.parametrize(
+    ("paper", "figures", "tables"),
+    [
+        ("convkgyarn", 194, ["1", "2", "3", "4"]),
+        ("quest", 1, [""]),
+        ("ska", 333, ["", "1", "2", "3", "4", "5"]),
+        ("spinach", 145, ["", "1", "10", "11", "2", "3", "4", "5", "6", "7"]),
+        ("stark", 60, ["", "10", "3", "4"]),
+    ],
+)
+def test_the_figures_of_a_paper(paper: str, figures: int, tables: list[str]) -> None:
+    found = published(paper)
+    assert len(found.figures) == figures
+    assert sorted({one.table for one in found.figures}) == tables
+    shares = [one for one in found.figures if "percent" in one.unit]
+    assert all(0 <= one.value <= 100 for one in shares)
+
+
+def test_all_files_are_known() -> None:
+    assert sorted(path.stem for path in assets.published_file("ska").parent.iterdir()) == [
+        "convkgyarn", "quest", "ska", "spinach", "stark",
+    ]  # fmt: skip
+
+
+def test_shares_of_the_papers_add_up() -> None:
+    """Splits of STaRK, bins of tokens, and Table 5 of SPINACH."""
+    sums = [
+        sum(row[name] for name in ("train", "val", "test"))
+        for (_, kind), row in published("stark").of("3").items()
+        if kind == "synthesized"
+    ]
+    assert sums == pytest.approx([1, 1, 1])
+    for table in ("5", "10", "11"):
+        rows = published("spinach").of(table).values()
+        assert sum(row["questions"] for row in rows) == pytest.approx(100, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "Invalid first line"),
+        ("table,row,value\n", "Invalid first line of .*Use table,section,row"),
+        (HEAD + "1,2,a,,b,3\n", "6 cells instead of 8 in .*line 2"),
+        (HEAD + "1,,a,,b,3,,\n", "No section in .*line 2"),
+        (HEAD + "1,2,,,b,3,,\n", "No row in .*line 2"),
+        (HEAD + "1,2,a,,,3,,\n", "No column in .*line 2"),
+        (HEAD + "1,2,a,,b,,,\n", "Invalid value '' in .*line 2"),
+        (HEAD + "1,2,a,,b,3%,,\n", "Invalid value '3%' in .*line 2"),
+        (HEAD + "1,2,a,,b,nan,,\n", "Invalid value 'nan' in .*line 2"),
+        (HEAD + "1,2,a,,b,3,,\n1,2,a,,c,3,,\n1,2,a,,b,4,,\n", "Duplicate figure in .*line 4: 1, a, b"),
+    ],
+)
+def test_an_invalid_file_is_named_with_its_line(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(BadInputError, match=message):
+        read_published(path)
+
+
+def test_figures_are_found_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(HEAD + '1,2,a,,b,3,percent,"x, y"\n1,2,a,p,b,4,,\n,3,a,,b,5,,\n', encoding="utf-8")
+    found = read_published(path)
+    assert found.of("1") == {("a", ""): {"b": 3}, ("a", "p"): {"b": 4}}
+    assert found.of("7") == {}
+    assert (found.value("", "a", "", "b"), found.value("1", "a", "p", "b")) == (5, 4)
+    assert (found.figures[0].unit, found.figures[0].note) == ("percent", "x, y")
+    with pytest.raises(KbError, match="no figure 'c'"):
+        found.value("1", "a", "", "c")
+
+
+OURS = pl.DataFrame(
+    [("a", 1, 2, 0.5, None), ("b", 1, 3, 0.25, 1.5), ("b", 2, None, None, 2.0)],
+    schema={"name": pl.String, "n": pl.Int64, "count": pl.Int64, "x": pl.Float64, "y": pl.Float64},
+    orient="row",
+)
+THEIRS = {("a", 1): (None, 0.4, 7.0), ("b", 2): (9, 0.1, 1.0)}
+
+
+def test_rows_of_a_paper_follow_ours() -> None:
+    found = beside(OURS, ["name", "n"], lambda *key: THEIRS.get(key))
+    assert found.columns == ["name", "n", "figures", "count", "x", "y"]
+    assert found.rows() == [
+        ("a", 1, "here", 2, 0.5, None),
+        ("a", 1, "paper", None, 0.4, 7.0),
+        ("b", 1, "here", 3, 0.25, 1.5),
+        ("b", 2, "here", None, None, 2.0),
+        ("b", 2, "paper", 9, 0.1, 1.0),
+    ]
+    twice = beside(OURS, ["name", "n"], lambda *key: THEIRS.get(key), named=lambda name, n: (name * 2, n))
+    assert twice.filter(pl.col("figures") == "paper")["name"].to_list() == ["aa", "bb"]
+    less = beside(OURS, ["name", "n"], lambda *key: THEIRS.get(key), difference=True)
+    assert less.filter(pl.col("figures") == "difference").rows() == [
+        ("a", 1, "difference", None, pytest.approx(0.1), None),
+        ("b", 2, "difference", None, None, 1.0),
+    ]
+    assert beside(OURS.clear(), ["name", "n"], lambda *_: None).schema == found.schema
+
+
+def test_both_figures_in_one_cell() -> None:
+    found = in_one_cell(beside(OURS, ["name", "n"], lambda *key: THEIRS.get(key)), ["x", "y"], [2, 1])
+    assert found.rows() == [
+        ("a", 1, 2, "0.50 (0.40)", "- (7.0)"),
+        ("b", 1, 3, "0.25 (-)", "1.5 (-)"),
+        ("b", 2, None, "- (0.10)", "2.0 (1.0)"),
+    ]

@@ -1,0 +1,202 @@
+"""Parts of queries that combine relations, phrases of texts and conditions on attributes."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kbkit
+from kbkit.benchmarks import evidence
+from kbkit.benchmarks.documents import Document, Passage, Span, read
+from kbkit.benchmarks.evidence import Matcher
+from kbkit.benchmarks.requirements import (
+    answer_counts,
+    choose,
+    conditions,
+    phrases,
+    relational,
+    sentences,
+    textual,
+    verify,
+)
+from kbkit.errors import KbError
+from kbkit.kb import KnowledgeBase
+from kbkit.schema import Role
+from tests.loops import each
+
+
+def test_templates_by_id_catalogue_file_and_suggestion(world: KnowledgeBase, tmp_path: Path) -> None:
+    own = tmp_path / "mine.toml"
+    own.write_text(
+        "[[template]]\nid = 'peaks'\nexpression = 'country:<c> -> mountain'\nanswer = 'mountain'\nquestion = '<c>?'\n"
+    )
+    [peaks] = relational.templates(world, [str(own)])
+    assert (peaks.id, peaks.answer) == ("mine/peaks", "mountain")
+    suggested = relational.templates(world, ["suggest"])
+    assert relational.templates(world) == suggested
+    assert 10 <= len(suggested) <= 20
+    with pytest.raises(KbError, match="catalogue mag"):
+        relational.templates(world, ["mag"])
+    with pytest.raises(KbError, match="mag/author"):
+        relational.templates(world, ["mag/author"])
+    with pytest.raises(KbError, match="'mga'"):
+        relational.templates(world, ["mga"])
+    with pytest.raises(KbError, match="quest/union"):
+        relational.templates(world, ["quest/union"])
+
+
+def test_nodes_that_a_query_names_are_not_candidates(world: KnowledgeBase) -> None:
+    chosen = relational.templates(world, ["suggest"])
+    for row in each(relational.draw(world, chosen, np.arange(50) % 12 + 1, 1, (1, 30))):
+        named = {world.find(f"{slot.type}#{slot.key}") for slot in row.slots.values()}
+        assert not named & set(row.candidates)
+        assert 1 <= len(row.candidates) <= 30
+        assert row.candidates == world.answers(row.expression).ids.tolist()
+
+
+def test_templates_with_many_groundings_make_up_for_others(world: KnowledgeBase, tmp_path: Path) -> None:
+    own = tmp_path / "mine.toml"
+    own.write_text(
+        "[[template]]\nid = 'few'\nexpression = 'continent:<c> -> country'\nanswer = 'country'\nquestion = 'In <c>?'\n"
+        "[[template]]\nid = 'many'\nexpression = 'country:<c> -> mountain'\nanswer = 'mountain'\nquestion = 'In <c>?'\n"
+    )
+    rows = relational.draw(world, relational.templates(world, [str(own)]), np.ones(40, np.int64), 0, (1, 60))
+    counts = {name: sum(row.template == f"mine/{name}" for row in rows) for name in ("few", "many")}
+    assert counts["few"] <= 7
+    assert len(rows) == 40
+
+
+@pytest.mark.core
+@pytest.mark.parametrize(
+    ("sentence", "found"),
+    [
+        ("The highest peak of the Alps.", ["Alps"]),
+        ("It lies in the Teton Range.", ["Teton Range"]),
+        ("A castle keep (medieval fortress) stands.", ["castle keep", "medieval fortress"]),
+        ("First climbed by Whymper in summer.", ["Whymper"]),
+        ("A long river delta, drains the forest, carried slowly home.", ["long river delta"]),
+        ("avatar, future, native", ["avatar", "future", "native"]),
+        ("avatar, blue people, native", ["avatar", "blue people", "native"]),
+        ("It gathers statistics and searched for clues.", ["gathers statistics"]),
+        ("It is known, and was, 1975.", []),
+        ("of the in", []),
+        ("", []),
+    ],
+)
+def test_telling_phrases(world: KnowledgeBase, sentence: str, found: list[str]) -> None:
+    document = Document(0, "mountain", "k", "Some Name", (Passage("description", sentence),))
+    matcher = Matcher(world)
+    mentions = phrases.Mentions(matcher, [document])
+    telling = phrases.telling_phrases(document, Role("r"), mentions, matcher, frozenset(), [], frozenset())
+    assert {phrase.span.text for phrase in telling} == set(found)
+    for phrase in telling:
+        assert sentence[phrase.span.start : phrase.span.end] == phrase.span.text
+        assert mentions.mask(phrase.stems, [0]).tolist() == [True]
+        assert mentions.find(phrase.stems, 0) == phrase.span
+
+
+def test_what_gives_the_answer_away_is_no_phrase(world: KnowledgeBase) -> None:
+    text = "The old silver coin of Pakistan. Rupee notes show the Khyber Pass."
+    document = Document(0, "currency", "PKR", "Pakistani rupee", (Passage("description", text),))
+    matcher = Matcher(world)
+    mentions = phrases.Mentions(matcher, [document])
+    avoid = phrases.avoided(mentions, ["Pakistani rupee", "currency"])
+    found = phrases.telling_phrases(
+        document, Role("r"), mentions, matcher, avoid, ["Khyber Pass"], evidence.folded(["Pakistan"])
+    )
+    assert [phrase.span.text for phrase in found] == ["old silver coin"]
+
+
+@pytest.mark.parametrize(
+    ("phrase", "text", "is_mentioned"),
+    [
+        ("volcanic island", "Two Volcanic islands.", True),
+        ("volcanic island", "An island, volcanic.", False),
+        ("north western", "north-western winds", True),
+        ("first climbed in 1953", "It was first climbed in 1953.", True),
+        ("first climbed in 1953", "It was first climbed, and in 1953 again.", False),
+        ("café", "CAFÉ society", True),
+        ("a b", "a", False),
+    ],
+)
+def test_mentions(world: KnowledgeBase, phrase: str, text: str, is_mentioned: bool) -> None:
+    document = Document(0, "t", "k", "n", (Passage("a", "Nothing."), Passage("b", text)))
+    mentions = phrases.Mentions(Matcher(world), [document])
+    stems = mentions.stems(phrase)
+    assert mentions.mask(stems, [0]).tolist() == [is_mentioned]
+    assert (mentions.find(stems, 0) is not None) == is_mentioned
+
+
+def test_conditions_hold_for_the_rows_that_they_name(world: KnowledgeBase) -> None:
+    for node_type in ("mountain", "lake", "language", "organisation"):
+        ids = world.answers(node_type).ids.tolist()[:60]
+        known = conditions.Conditions(world, node_type)
+        values = known.values(ids)
+        options = ((gold, *one) for gold in range(0, 60, 7) for one in known.options(values, gold, 4))
+        for gold, condition, mask in each(options, 5):
+            assert mask[gold] or gold >= len(ids)
+            kept = world.answers(f"{node_type}{{{condition.test}}}").ids.tolist()
+            assert [node for node, has in zip(ids, mask, strict=True) if has] == [n for n in ids if n in kept]
+            assert condition.whose or condition.modifier
+
+
+def test_conditions_are_checked_by_the_type_of_each_candidate(tmp_path: Path) -> None:
+    (tmp_path / "nodes.csv").write_text("key,type,name,size\na,cat,A,1\nb,cat,B,3\nc,dog,C,3\nd,dog,D,1\ne,fish,E,\n")
+    (tmp_path / "edges.csv").write_text("head,relation,tail\na,likes,b\n")
+    with kbkit.ingest("table", tmp_path, out=tmp_path / "g.kb") as kb:
+        nodes = kb.answers("*").ids.tolist()
+        chooser = choose.Chooser(kb, Matcher(kb), read(kb, nodes))
+        wanted = textual.Property("are big", "size", 0, 0, "", "size >= 2")
+        for order in (nodes, nodes[::-1]):
+            [mask] = chooser.masks(order, [wanted])
+            assert {kb.node(n).key for n, has in zip(order, mask.tolist(), strict=True) if has} == {"b", "c"}
+
+
+def test_sentences_have_their_parts_in_every_frame() -> None:
+    known = sentences.frames()
+    groups = [known.things, known.predicate, known.thing, known.predicate_one, known.relations]
+    groups += [tuple(role[name]) for role in known.roles.values() for name in role]
+    assert sum(map(len, groups[:5])) >= 40
+    for frame in (frame for group in groups for frame in group):
+        names = set(re.findall(r"{(\w+)}", frame))
+        assert names & {"things", "np", "thing", "a_thing", "np1", "noun"}
+        assert frame[0].isupper()
+        assert frame[-1] in ".?"
+        assert not names & {"np", "np1"} or names & {"vp", "vp1"}
+
+
+@pytest.mark.parametrize("like", answer_counts.published_targets())
+@pytest.mark.parametrize("queries", [100, 1000])
+def test_wanted_answers_have_the_distribution_of_the_paper(like: str, queries: int) -> None:
+    target = answer_counts.target_of(like)
+    counts = target.counts(queries, target.max_answers)
+    assert len(counts) == queries
+    assert counts.min() == 1
+    assert counts.max() <= target.max_answers
+    assert (counts > 1).mean() == pytest.approx(target.several, abs=0.01)
+    assert counts.mean() == pytest.approx(target.mean, rel=0.02)
+
+
+def test_selection_comes_close_to_the_wanted_answers() -> None:
+    counts = [1] * 80 + [2] * 10 + [5] * 10
+    chosen = answer_counts.select(counts, np.array([1] * 10 + [2] * 4 + [6] * 6))
+    assert Counter(counts[at] for at in chosen) == {1: 10, 2: 4, 5: 6}
+    assert answer_counts.select([3], np.array([1, 1])) == [0]
+
+
+@pytest.mark.parametrize(("several", "mean"), [(1.2, 3), (-0.1, 3), (0.5, 1.2), (0.0, 2.0)])
+def test_impossible_targets(several: float, mean: float) -> None:
+    with pytest.raises(KbError):
+        answer_counts.Target(several, mean)
+
+
+def test_position_of_a_quotation() -> None:
+    document = Document(0, "t", "k", "n", (Passage("a", "Nothing."), Passage("b", "A Red house.")))
+    assert verify.quoted(document, "Red house") == Span("b", 2, 11, "Red house")
+    assert verify.quoted(document, " red HOUSE ") == Span("b", 2, 11, "Red house")
+    assert verify.quoted(document, "blue house") is None
+    assert verify.quoted(document, "") is None

@@ -1,0 +1,210 @@
+"""Rankings of texts by every mode of search and by a peer, on queries that others wrote or that a seed draws.
+
+Sets: STaRK-Prime's subset (real questions; its train and validation splits are the two halves), Cranfield (abstracts
+with graded judgements), plots of MetaQA's films (the first half of a plot, without the title, finds the film whose text
+is the second half) and known items of WordNet (five words of a synset's name and gloss). The weights of fusion were
+chosen on all queries of the first three; WordNet's were not looked at. Figures are given for both halves of each set:
+``held`` is the second one, which settings are to be judged on from now on. The last figures of each mode that combines
+legs are the difference from its best leg in nDCG@10 on all queries, with the 95 % interval of a paired bootstrap.
+"""
+
+from __future__ import annotations
+
+import csv
+import functools
+import json
+import random
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from kbkit.kb import KnowledgeBase
+from kbkit.measures import ranking, scores
+from kbkit.measures.files import Gold
+from tests.performance import data, question_sets
+from tests.performance.known_items import known_items
+from tests.performance.question_sets import METAQA, prime, prime_kb
+from tests.performance.report import Figure
+from tests.performance.small import SHARED
+from tests.performance.timing import times
+
+CRANFIELD, WORDNET = SHARED / "cranfield", SHARED / "wn18rr"
+LEGS, COMBINED = ("bm25", "dense", "multivector"), ("hybrid", "relational", "auto")
+MEASURES = ("hit@1", "hit@5", "hit@10", "recall@20", "mrr", "ndcg@10")
+FILMS, ASKED, DEPTH, TIMED = 6_000, 400, 100, 100
+
+
+class Set(NamedTuple):
+    """Queries (query, text), judgements (query, node: a key, relevance) and the queries of the first half."""
+
+    queries: pl.DataFrame
+    judgements: pl.DataFrame
+    first: frozenset[str]
+
+    def of(self, names: frozenset[str] | None) -> Gold:
+        """Return the gold of some queries (None: all)."""
+        chosen = pl.lit(True) if names is None else pl.col("query").is_in(list(names))
+        return Gold(self.judgements.filter(chosen), self.queries.filter(chosen))
+
+
+def _halved(names: list[str]) -> frozenset[str]:
+    order = sorted(names)
+    random.Random(0).shuffle(order)
+    return frozenset(order[: len(order) // 2])
+
+
+def _set(rows: list[tuple[str, str, dict[str, int]]]) -> Set:
+    queries = pl.DataFrame([row[:2] for row in rows], schema=["query", "text"], orient="row")
+    judged = [(query, node, grade) for query, _, gold in rows for node, grade in gold.items()]
+    judgements = pl.DataFrame(judged, schema=["query", "node", "relevance"], orient="row")
+    return Set(queries, judgements, _halved(queries["query"].to_list()))
+
+
+def _prime() -> tuple[Path, Set]:
+    parts = {split: prime(split) for split in ("train", "val")}
+    rows = [
+        (f"{split} {query}", text, dict.fromkeys(answers, 1))
+        for split, part in parts.items()
+        for query, text, answers in part.rows()
+    ]
+    found = _set(rows)
+    return prime_kb(), found._replace(first=frozenset(row[0] for row in rows if row[0].startswith("train")))
+
+
+def _cranfield() -> tuple[Path, Set]:
+    with (CRANFIELD / "documents.csv").open(encoding="utf-8", newline="") as file:
+        documents = list(csv.DictReader(file))
+    nodes = [{"type": "paper", "key": one["id"], "name": one["title"].strip() or one["id"]} for one in documents]
+    texts = [("paper", one["id"], one["abstract"]) for one in documents if one["abstract"].strip()]
+    asked = re.split(r"\.I \d+\s*\n\.W\n", (CRANFIELD / "queries.txt").read_text(encoding="utf-8"))[1:]
+    known = {one["id"] for one in documents}
+    gold: list[dict[str, int]] = [{} for _ in asked]
+    for line in (CRANFIELD / "qrels.txt").read_text(encoding="utf-8").splitlines():
+        query, document, grade = line.split()[:3]
+        if grade in "1234" and document in known:
+            gold[int(query) - 1][document] = 5 - int(grade)
+    rows = [(str(n), " ".join(text.split()), own) for n, (text, own) in enumerate(zip(asked, gold, strict=True), 1)]
+    return question_sets.made_kb("cranfield", nodes, [], texts), _set([row for row in rows if row[2]])
+
+
+def _plots() -> tuple[Path, Set]:
+    lines = (METAQA / "plots.tsv").read_text(encoding="utf-8").splitlines()
+    plots = dict(line.split("\t", 1) for line in lines)
+    films = random.Random(1).sample([film for film, plot in plots.items() if len(plot.split()) >= 24], FILMS)
+    halves = {film: plots[film].split() for film in films}
+    nodes = [{"type": "film", "key": film, "name": film} for film in films]
+    texts = [("film", film, " ".join(words[len(words) // 2 :])) for film, words in halves.items()]
+    rows = []
+    for film in films[:ASKED]:
+        begun = " ".join(halves[film][: len(halves[film]) // 2])
+        rows.append((film, re.sub(re.escape(film), "", begun, flags=re.IGNORECASE), {film: 1}))
+    return question_sets.made_kb("plots", nodes, [], texts), _set(rows)
+
+
+def _wordnet() -> tuple[Path, Set]:
+    import kbkit
+
+    path = data.made(data.folder() / "wordnet.kb", lambda out: kbkit.ingest("triples", WORDNET, out=out).close())
+    with kbkit.open(path) as kb:
+        asked = known_items(kb, kb.schema.node_types[0].name, ASKED, 5)
+        keys = {node: kb.stores.nodes.row(node).key for [node] in asked["answers"].to_list()}
+    return path, _set([(query, text, {keys[node]: 1}) for query, text, [node] in asked.rows()])
+
+
+SETS: dict[str, Callable[[], tuple[Path, Set]]] = {
+    "Prime's subset": _prime,
+    "Cranfield": _cranfield,
+    "plots": _plots,
+    "WordNet": _wordnet,
+}
+
+
+def kbkit(scale: float, engine: str) -> Iterator[Figure]:
+    """Every mode on every set: milliseconds a query, and the measures of both halves."""
+    import kbkit as package
+
+    for name, make in SETS.items():
+        if not CRANFIELD.is_dir():
+            yield Figure(name, note="no data")
+            continue
+        path, asked = make()
+        with package.open(path) as kb:
+            per_query = {
+                mode: _scores(kb.search_many(asked.queries, k=DEPTH, mode=mode, quotes=False), asked)
+                for mode in (*LEGS, *COMBINED)
+            }
+            texts = asked.queries["text"].to_list()[:TIMED]
+            best = max(LEGS, key=lambda leg: per_query[leg]["ndcg@10"].mean() or 0.0)
+            for mode, own in per_query.items():
+                median, high, _ = times(functools.partial(kb.search, mode=mode, quotes=False), texts)
+                extra = _means(own, asked)
+                if mode in COMBINED:
+                    pair = (each.select("query", "ndcg@10") for each in (per_query[best], own))
+                    [row] = scores.compare(*pair).to_dicts()
+                    extra |= {f"beyond {best}": row["difference"], "low": row["low"], "high": row["high"]}
+                yield Figure(f"{name}, {mode}", median, p95=high, answers=own.height, extra=_rounded(extra))
+
+
+def bm25s(scale: float, engine: str) -> Iterator[Figure]:
+    """The peer: bm25s over name and text in one string, with the same stems, k1 1.2 and b 0.75."""
+    import kbkit as package
+
+    for name, make in SETS.items():
+        if not CRANFIELD.is_dir():
+            yield Figure(name, note="no data")
+            continue
+        path, asked = make()
+        with package.open(path) as kb:
+            search = _peer(kb)
+            rows = [(query, key, float(score)) for query, text in asked.queries.rows() for key, score in search(text)]
+            run = pl.DataFrame(rows, schema=["query", "key", "score"], orient="row")
+            median, high, _ = times(search, asked.queries["text"].to_list()[:TIMED])
+            own = _scores(run, asked)
+            yield Figure(f"{name}, bm25", median, p95=high, answers=own.height, extra=_rounded(_means(own, asked)))
+
+
+def _peer(kb: KnowledgeBase) -> Callable[[str], list[tuple[str, float]]]:
+    """Return a function that gives the keys of the best nodes of a query, with their scores."""
+    import bm25s as peer
+
+    documents = kb.sql(
+        "SELECT n.key, n.name || ' ' || coalesce(string_agg(t.text, ' ' ORDER BY t.field, t.position), '') AS text"
+        " FROM nodes n LEFT JOIN texts t USING (id) GROUP BY n.id, n.key, n.name ORDER BY n.id"
+    )
+    index = peer.BM25(method="lucene", k1=1.2, b=0.75)
+    tokens = [[word.stem for word in kb.text.tokens(text)] for text in documents["text"]]
+    index.index(tokens, show_progress=False)
+    keys = documents["key"].to_list()
+
+    def search(text: str) -> list[tuple[str, float]]:
+        found, values = index.retrieve([kb.text.words(text)], k=min(DEPTH, len(keys)), show_progress=False)
+        return [(keys[node], float(score)) for node, score in zip(found[0], values[0], strict=True) if score > 0]
+
+    return search
+
+
+def _scores(run: pl.DataFrame, asked: Set) -> pl.DataFrame:
+    """Return the measures of each query."""
+    named = run.select("query", pl.col("key").alias("node"), "score")
+    return ranking.measure(named, asked.of(None), MEASURES)
+
+
+def _means(own: pl.DataFrame, asked: Set) -> dict[str, Any]:
+    held = own.filter(~pl.col("query").is_in(list(asked.first)))
+    first = own.filter(pl.col("query").is_in(list(asked.first)))
+    return {
+        **{measure: first[measure].mean() for measure in MEASURES},
+        **{f"held {measure}": held[measure].mean() for measure in MEASURES},
+    }
+
+
+def _rounded(measured: dict[str, Any]) -> dict[str, float]:
+    return {name: round(float(value), 4) for name, value in measured.items() if value is not None}
+
+
+if __name__ == "__main__":
+    for figure in (*kbkit(0, "kbkit"), *bm25s(0, "bm25s")):
+        print(json.dumps({"what": figure.what, "ms": figure.value, **figure.extra}))
