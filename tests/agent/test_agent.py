@@ -27,8 +27,8 @@ from kbkit.llm.client import Message, ModelRequest, Usage
 from kbkit.llm.openai_compatible import OpenAIModel
 from kbkit.llm.recording import Replay
 from tests.console import Done
-from tests.llm_server import AgentStep as Said
 from tests.llm_server import Seen, Server, by, reply, shape, status
+from tests.llm_server import Step as Said
 from tests.wording import Wording
 
 pytest.importorskip("openai")
