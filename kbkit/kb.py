@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kbkit.answers.session import Session
     from kbkit.answers.syntax import Value
     from kbkit.answers.templates import Template
-    from kbkit.assets.queries import Query
+    from kbkit.assets.queries import QueryFile
     from kbkit.directory.workspace import Workspace
     from kbkit.display.node_data import NeighborGroup
     from kbkit.display.progress import Listener
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from kbkit.search.hits import SearchResults
     from kbkit.search.hybrid import Queries, Search
     from kbkit.search.rerank import Reranker
-    from kbkit.search.settings import Options
+    from kbkit.search.settings import SearchOptions
     from kbkit.sparql.rewrite import Rewritten
     from kbkit.sparql.view import View
     from kbkit.stores.adjacency import Adjacency
@@ -450,7 +450,7 @@ class KnowledgeBase:
 
     def run(
         self,
-        query: Query,
+        query: QueryFile,
         values: Mapping[str, str] | None = None,
         timeout: float | None = 60.0,
         *,
@@ -463,9 +463,9 @@ class KnowledgeBase:
         """
         from kbkit.assets.arguments import invalid
         from kbkit.assets.parameters import convert_all
-        from kbkit.assets.queries import Query
+        from kbkit.assets.queries import QueryFile
 
-        if not isinstance(query, Query):
+        if not isinstance(query, QueryFile):
             raise invalid("query", query, "Use a query of kbkit.assets.queries.load")
         params = convert_all(self, query, values or {})
         if query.kind == "sparql":
@@ -500,7 +500,7 @@ class KnowledgeBase:
         *,
         rerank: str | Reranker | None = None,
         embedder: str | None = None,
-        **options: Unpack[Options],
+        **options: Unpack[SearchOptions],
     ) -> SearchResults:
         """Search names and texts: rank, id, key, type, name, score, one score per component, snippet, weak.
 
@@ -514,7 +514,7 @@ class KnowledgeBase:
         query that is read also ``linked``.
         ``rerank`` (``cross-encoder:MODEL``, ``llm:MODEL@URL`` or a :class:`kbkit.search.rerank.Reranker`) reorders the
         top results. ``embedder`` names the KB's embedding model at another endpoint; a different model is an error.
-        ``options`` are :class:`kbkit.search.settings.Options`.
+        ``options`` are :class:`kbkit.search.settings.SearchOptions`.
         """
         return self._search(mode, k, within, type, rerank, embedder, options).one(query, explain)
 
@@ -545,7 +545,7 @@ class KnowledgeBase:
         rerank: str | Reranker | None = None,
         embedder: str | None = None,
         progress: Callable[[int, int], None] | None = None,
-        **options: Unpack[Options],
+        **options: Unpack[SearchOptions],
     ) -> pl.DataFrame:
         """Search a batch of queries on all cores: query, rank, id, key, type, name, score; see :meth:`search`.
 
@@ -568,7 +568,7 @@ class KnowledgeBase:
         type_name: str | None,
         rerank: str | Reranker | None,
         embedder: str | None,
-        options: Options,
+        options: SearchOptions,
     ) -> Search:
         from kbkit.search.run import search
 
@@ -679,14 +679,16 @@ class KnowledgeBase:
         slots name different nodes.
         """
         from kbkit.answers.sample import sample
-        from kbkit.answers.sample_sets import Constraints, Request
+        from kbkit.answers.sample_sets import Constraints, SampleRequest
         from kbkit.answers.templates import as_template
 
         chosen = as_template(template)
         least = min_answers if min_answers is not None else 2 if chosen.letters else 1
         bounds = Constraints.of(dict(constraints or {})) if constraints or chosen.letters else None
         choices = [parts] if isinstance(parts, str) else list(parts)
-        return sample(self.session, chosen, Request(n, seed, least, max_answers, weight, bounds, distinct), choices)
+        return sample(
+            self.session, chosen, SampleRequest(n, seed, least, max_answers, weight, bounds, distinct), choices
+        )
 
     def to_networkx(self) -> nx.MultiDiGraph[str]:
         """Return all nodes and edges as a graph; see :func:`kbkit.answers.members.network`. For a part of the KB, use

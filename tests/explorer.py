@@ -15,12 +15,12 @@ from starlette import testclient
 from kbkit.kb import KnowledgeBase
 from kbkit.web import server
 from kbkit.web.explore.app import application
-from kbkit.web.explore.site import Limits
+from kbkit.web.explore.site import PageLimits
 
 HOST, TOKEN = "http://127.0.0.1", "the-token"
 
 
-def opened(kb: KnowledgeBase, limits: Limits | None = None) -> Any:
+def opened(kb: KnowledgeBase, limits: PageLimits | None = None) -> Any:
     """A browser that opened the address with the token."""
     client = testclient.TestClient(application(kb, TOKEN, limits), base_url=HOST, raise_server_exceptions=False)
     assert client.get("/", params={"token": TOKEN}).status_code == 200
@@ -29,7 +29,7 @@ def opened(kb: KnowledgeBase, limits: Limits | None = None) -> Any:
 
 def served(kb: KnowledgeBase) -> contextlib.AbstractContextManager[tuple[urllib.parse.SplitResult, str]]:
     """The explorer at a port."""
-    return serving(application(kb, TOKEN, Limits(timeout=20)))
+    return serving(application(kb, TOKEN, PageLimits(timeout=20)))
 
 
 @contextlib.contextmanager

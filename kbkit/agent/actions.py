@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from kbkit.agent import entries, wikidata
-from kbkit.agent.names import Names, is_entity, line
+from kbkit.agent.names import KbNames, is_entity, line
 from kbkit.agent.results import Entry, Examples, Outcome, SearchHits, table
 from kbkit.agent.search import PROPERTY, Searcher
 from kbkit.assets.arguments import checked
@@ -31,7 +31,7 @@ class Explorer:
     """Explores a KB. Results have ``.text``, ``.to_json()`` and ``.folded`` (one line)."""
 
     def __init__(self, stores: Stores) -> None:
-        self.stores, self.names = stores, Names(stores)
+        self.stores, self.names = stores, KbNames(stores)
         self._searcher = Searcher(stores, self.names)
 
     def search(self, text: str) -> SearchHits:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kbkit.agent import describe, reply
 from kbkit.agent.actions import ROWS, TIMEOUT, Explorer
-from kbkit.agent.reply import Reply
+from kbkit.agent.reply import RequestedAction
 from kbkit.agent.results import Entry, Outcome, Result
-from kbkit.agent.state import State, Step
+from kbkit.agent.state import AgentStep, State
 from kbkit.errors import KbError
 from kbkit.llm import prompts
 from kbkit.llm.calls import Calls
@@ -39,7 +39,7 @@ Listener = Callable[[State], None]
 
 
 @dataclass(frozen=True)
-class Settings:
+class AgentSettings:
     """Settings of the agent; the defaults are the paper's (section 4).
 
     * ``actions``: maximum number of actions in effect; ``total``: including those rolled back
@@ -69,7 +69,7 @@ class Settings:
         describe.actions(self.without)
 
 
-class Turn(NamedTuple):
+class EarlierQuestion(NamedTuple):
     """An earlier question of the same conversation: its query, and a table of its rows as lines."""
 
     question: str
@@ -78,7 +78,7 @@ class Turn(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Answer:
+class AgentAnswer:
     """The result of an agent.
 
     ``sparql`` is the last query with rows (else the last query, or '') and ``rows`` its rows, at most
@@ -91,7 +91,7 @@ class Answer:
     question: str
     sparql: str
     rows: pl.DataFrame
-    trace: list[Step]
+    trace: list[AgentStep]
     actions: int
     usage: Usage
     outcome: str
@@ -105,9 +105,9 @@ class Answer:
         return sum(step.rolled_back for step in self.trace)
 
     @property
-    def turn(self) -> Turn:
+    def turn(self) -> EarlierQuestion:
         """The answer as a turn of the conversation."""
-        return Turn(self.question, self.sparql, self.shown)
+        return EarlierQuestion(self.question, self.sparql, self.shown)
 
 
 class Agent:
@@ -117,15 +117,17 @@ class Agent:
     :class:`KbError` for a KB without triples.
     """
 
-    def __init__(self, stores: Stores, calls: Calls, settings: Settings | None = None) -> None:
+    def __init__(self, stores: Stores, calls: Calls, settings: AgentSettings | None = None) -> None:
         stores.manifest.store("triples")
-        self.settings = settings or Settings()
+        self.settings = settings or AgentSettings()
         self._calls, self._explorer = calls, Explorer(stores)
         self._actions = describe.actions(self.settings.without)
         self._names = [action["name"] for action in self._actions]
         self._about = describe.kb(stores, self._explorer.names)
 
-    def ask(self, question: str, history: Sequence[Turn] = (), listen: Listener | None = None) -> Answer:
+    def ask(
+        self, question: str, history: Sequence[EarlierQuestion] = (), listen: Listener | None = None
+    ) -> AgentAnswer:
         """Explore until the model stops or its actions are used up; ``listen`` is called with the state after each
         step.
 
@@ -144,7 +146,7 @@ class Agent:
 
     # -- a step -------------------------------------------------------------------------------------------------------
 
-    def _next(self, question: str, history: Sequence[Turn], state: State) -> tuple[Reply, Usage]:
+    def _next(self, question: str, history: Sequence[EarlierQuestion], state: State) -> tuple[RequestedAction, Usage]:
         """Return the model's next action. After a rollback the same state is sampled again, as a new call."""
         inputs = {
             "actions": self._actions,
@@ -156,12 +158,12 @@ class Agent:
         }
         answer, usage = self._asked(POLICY, inputs, state.rollbacks)
         if answer.problem:
-            return Reply("", "", "", answer.problem), usage
+            return RequestedAction("", "", "", answer.problem), usage
         return reply.read(answer.value, self._names), usage
 
-    def _take(self, question: str, state: State, wanted: Reply, usage: Usage) -> bool:
+    def _take(self, question: str, state: State, wanted: RequestedAction, usage: Usage) -> bool:
         """Execute the action or roll back; return whether the work is finished."""
-        step = Step(len(state.trace) + 1, wanted.thought, wanted.action, wanted.argument, usage=usage)
+        step = AgentStep(len(state.trace) + 1, wanted.thought, wanted.action, wanted.argument, usage=usage)
         if wanted.problem:
             step.note(wanted.problem)
             state.add(step)
@@ -180,7 +182,7 @@ class Agent:
             state.add(step)
         return False
 
-    def _act(self, question: str, step: Step) -> None:
+    def _act(self, question: str, step: AgentStep) -> None:
         """Run the action; an error becomes the observation."""
         try:
             result = self._run(step.action, step.argument)
@@ -210,7 +212,7 @@ class Agent:
         kept = entry if answer.problem else entry.kept(answer.value["keep"])
         return (kept if kept.edges else entry).within(_MOST_ENTRY * self.settings.prune), usage
 
-    def _asked(self, prompt: str, inputs: dict[str, Any], sample: int = 0) -> tuple[prompts.Answer, Usage]:
+    def _asked(self, prompt: str, inputs: dict[str, Any], sample: int = 0) -> tuple[prompts.ModelAnswer, Usage]:
         """Return a model's answer, and the tokens of its calls from the cache."""
         [answer] = self._calls.ask(prompt, [inputs], sample=sample)
         request, model = self._calls.prompt(prompt).request(inputs, sample), self._calls.models[0]
@@ -227,7 +229,7 @@ class Agent:
 
     # -- the end ------------------------------------------------------------------------------------------------------
 
-    def _answer(self, question: str, history: Sequence[Turn], state: State, stopped: bool) -> Answer:
+    def _answer(self, question: str, history: Sequence[EarlierQuestion], state: State, stopped: bool) -> AgentAnswer:
         import polars as pl
 
         best: Outcome | None = state.best
@@ -237,7 +239,7 @@ class Agent:
             sentence, used = self._sentence(question, history, best)
             usage = Usage(usage.input + used.input, usage.output + used.output)
         frame = best.frame if best is not None and best.frame is not None else pl.DataFrame()
-        return Answer(
+        return AgentAnswer(
             question,
             best.query if best is not None else "",
             frame,
@@ -250,7 +252,7 @@ class Agent:
             sentence,
         )
 
-    def _sentence(self, question: str, history: Sequence[Turn], best: Outcome) -> tuple[str, Usage]:
+    def _sentence(self, question: str, history: Sequence[EarlierQuestion], best: Outcome) -> tuple[str, Usage]:
         """Return the answer in the model's words, empty if the model fails: the rows are found."""
         inputs = {
             "question": question,

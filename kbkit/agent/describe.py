@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from kbkit.agent import reply
-from kbkit.agent.names import Names, line
+from kbkit.agent.names import KbNames, line
 from kbkit.errors import KbError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def actions(without: Collection[str]) -> list[dict[str, str]]:
     ]
 
 
-def kb(opened: Stores, names: Names) -> dict[str, Any]:
+def kb(opened: Stores, names: KbNames) -> dict[str, Any]:
     """Describe a KB: notes on notation, and except for Wikidata, types with attributes, and relations."""
     schema = opened.schema
     full_text = [_FULL_TEXT] if opened.has("text") else []
@@ -86,7 +86,7 @@ def kb(opened: Stores, names: Names) -> dict[str, Any]:
     return about
 
 
-def _type(names: Names, node_type: Any) -> str:
+def _type(names: KbNames, node_type: Any) -> str:
     about = f"{node_type.members:,} nodes"
     if node_type.description:
         about += f": {line(node_type.description)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kbkit.agent.names import Names, Property, line
+from kbkit.agent.names import KbNames, Property, line
 from kbkit.agent.results import Edges, Entry, Examples
 from kbkit.display.render import cell
 from kbkit.errors import plural
@@ -27,7 +27,7 @@ _ALIAS = STANDARD_PREFIXES["skos"] + "altLabel"
 _ALIASES = 5
 
 
-def entry(stores: Stores, names: Names, node: int) -> Entry:
+def entry(stores: Stores, names: KbNames, node: int) -> Entry:
     """Return the entry of a node: types, attributes, texts, outgoing edges, and incoming edges by relation."""
     found = describe(stores, node)
     edges = _own(stores, names, found) | _outgoing(stores, names, node)
@@ -42,7 +42,7 @@ def _about(node: Node) -> str:
     return line(node.type + text)
 
 
-def _own(stores: Stores, names: Names, node: Node) -> Edges:
+def _own(stores: Stores, names: KbNames, node: Node) -> Edges:
     """Return types, aliases, attributes, and the texts except the first, which is in the description."""
     types = [names.type(name) for name in (node.type, *node.other_types)]
     edges: Edges = {names.short(_RDF_TYPE): _one_or_all(types)}
@@ -59,7 +59,7 @@ def _own(stores: Stores, names: Names, node: Node) -> Edges:
     return edges
 
 
-def _outgoing(stores: Stores, names: Names, node: int) -> Edges:
+def _outgoing(stores: Stores, names: KbNames, node: int) -> Edges:
     """Return the nodes reached by each relation, with edge attributes as qualifiers."""
     edges: Edges = {}
     for found in outgoing(stores, node, VALUES):
@@ -68,11 +68,11 @@ def _outgoing(stores: Stores, names: Names, node: int) -> Edges:
     return edges
 
 
-def _qualifiers(names: Names, attributes: Mapping[str, Any]) -> dict[str, str]:
+def _qualifiers(names: KbNames, attributes: Mapping[str, Any]) -> dict[str, str]:
     return {names.attribute(name): line(cell(value)) for name, value in attributes.items()}
 
 
-def came_in(stores: Stores, names: Names, node: int, shown: int) -> Edges:
+def came_in(stores: Stores, names: KbNames, node: int, shown: int) -> Edges:
     """Return the number of incoming edges by relation and their first heads. Symmetric relations count as outgoing."""
     edges: Edges = {}
     for found in incoming(stores, node, shown):
@@ -86,7 +86,7 @@ def came_in(stores: Stores, names: Names, node: int, shown: int) -> Edges:
 # -- properties -------------------------------------------------------------------------------------------------------
 
 
-def property_entry(names: Names, known: Property) -> Entry:
+def property_entry(names: KbNames, known: Property) -> Entry:
     """Describe a relation or attribute: signatures, number of edges, attributes."""
     edges: Edges = {}
     if known.relation is not None:
@@ -98,7 +98,7 @@ def property_entry(names: Names, known: Property) -> Entry:
     return Entry(known.id, known.label, known.about, edges)
 
 
-def examples(stores: Stores, names: Names, known: Property) -> Examples:
+def examples(stores: Stores, names: KbNames, known: Property) -> Examples:
     """Return edges of a relation, or nodes and edges with an attribute: a fixed pseudo-random sample."""
     if known.relation is not None:
         found = _edge_examples(stores, names, known.relation)
@@ -107,7 +107,7 @@ def examples(stores: Stores, names: Names, known: Property) -> Examples:
     return Examples(known.id, known.label, known.about, found)
 
 
-def _edge_examples(stores: Stores, names: Names, relation: Relation, holding: str = "") -> list[dict[str, Any]]:
+def _edge_examples(stores: Stores, names: KbNames, relation: Relation, holding: str = "") -> list[dict[str, Any]]:
     """Return edges, those with attributes first; ``holding`` requires an attribute."""
     attributes = [a.name for a in relation.attributes]
     columns = "".join(f", e.{quote(name)} AS {quote('at ' + name)}" for name in attributes)
@@ -131,7 +131,7 @@ def _edge_examples(stores: Stores, names: Names, relation: Relation, holding: st
     return found
 
 
-def _attribute_examples(stores: Stores, names: Names, attribute: str) -> list[dict[str, Any]]:
+def _attribute_examples(stores: Stores, names: KbNames, attribute: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     column = quote(attribute)
     for node_type in (t for t in stores.schema.node_types if attribute in {a.name for a in t.attributes}):

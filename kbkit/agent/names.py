@@ -58,7 +58,7 @@ class Property:
         return f"{joined}; {relation.edges:,} edges{', both ways' if relation.symmetric else ''}{more}"
 
 
-class Names:
+class KbNames:
     """Names in one KB."""
 
     def __init__(self, stores: Stores) -> None:

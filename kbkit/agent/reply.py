@@ -55,7 +55,7 @@ _OBJECT = re.compile(r"\s*\{\s*(?:\"|\}?\s*\Z)")
 _MOST_OBJECTS = 20
 
 
-class Reply(NamedTuple):
+class RequestedAction(NamedTuple):
     """The action that a model requests, and its argument; ``problem`` describes an invalid reply."""
 
     thought: str
@@ -64,7 +64,7 @@ class Reply(NamedTuple):
     problem: str = ""
 
 
-def read(text: str, actions: Sequence[str]) -> Reply:
+def read(text: str, actions: Sequence[str]) -> RequestedAction:
     """Parse the first thought and action of a reply; ``actions`` are the valid names."""
     text = text.strip()[:_LONGEST]
     text = _THINKING.sub("", text)
@@ -80,7 +80,7 @@ def read(text: str, actions: Sequence[str]) -> Reply:
         problem = f"there is no action {name!r}; there are {', '.join(actions)}" if name else _unread(actions)
     if not problem and not argument and name not in NO_ARGUMENT:
         problem = f"{name} needs an argument: {form(name)}"
-    return Reply(thought, name, "" if name in NO_ARGUMENT else argument, problem)
+    return RequestedAction(thought, name, "" if name in NO_ARGUMENT else argument, problem)
 
 
 def form(action: str) -> str:
@@ -106,7 +106,7 @@ def _known(name: str) -> str:
 # -- JSON -------------------------------------------------------------------------------------------------------------
 
 
-def _from_json(text: str, actions: Sequence[str]) -> Reply | None:
+def _from_json(text: str, actions: Sequence[str]) -> RequestedAction | None:
     """Return a JSON object with an action, alone or in a code fence, or None."""
     fenced = re.fullmatch(r"```\w*\s*(.*?)\s*```", text, re.DOTALL)
     body = fenced[1] if fenced else text
@@ -124,10 +124,10 @@ def _from_json(text: str, actions: Sequence[str]) -> Reply | None:
     if "(" in name:
         return _from_text(f"Thought: {thought}\nAction: {name}", actions)
     argument, problem = _argument(next((value[key] for key in _ARGUMENTS if key in value), ""), _known(name))
-    return Reply(thought, _known(name), argument, problem)
+    return RequestedAction(thought, _known(name), argument, problem)
 
 
-def _embedded(text: str, actions: Sequence[str]) -> Reply | None:
+def _embedded(text: str, actions: Sequence[str]) -> RequestedAction | None:
     """Return a JSON object with an action that follows other words."""
     for brace in list(re.finditer(r"\{(?=\s*\"\w+\"\s*:)", text))[:_MOST_OBJECTS]:
         found = _from_json(text[brace.start() :], actions)
@@ -162,20 +162,20 @@ def _argument(value: Any, action: str) -> tuple[str, str]:
 # -- text -------------------------------------------------------------------------------------------------------------
 
 
-def _from_text(text: str, actions: Sequence[str]) -> Reply:
+def _from_text(text: str, actions: Sequence[str]) -> RequestedAction:
     found = _LABELLED.search(text) or _bare(actions).search(text)
     if not found:
-        return Reply(_thought(text), "", "")
+        return RequestedAction(_thought(text), "", "")
     thought = _thought(text[: found.start()])
     name = _known(found["name"])
     rest = text[found.end() :]
     if found["open"]:
-        return Reply(thought, name, _called_with(rest, query=name == "sparql"))
+        return RequestedAction(thought, name, _called_with(rest, query=name == "sparql"))
     if text[: found.start("name")].endswith("```"):  # the name is the language of a code fence
         if _bare(actions).match(rest):
             return _from_text(rest, actions)._replace(thought=thought)
-        return Reply(thought, name, rest.partition("```")[0])
-    return Reply(thought, name, *_below(rest, name))
+        return RequestedAction(thought, name, rest.partition("```")[0])
+    return RequestedAction(thought, name, *_below(rest, name))
 
 
 def _below(rest: str, action: str) -> tuple[str, str]:

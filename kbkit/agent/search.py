@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from kbkit.agent.names import Names, Property, titled
+from kbkit.agent.names import KbNames, Property, titled
 from kbkit.agent.results import Hit, SearchHits
 from kbkit.answers.answer_set import answers
 from kbkit.errors import KbError
@@ -36,7 +36,7 @@ _LEAST = 0.5
 class Searcher:
     """Searches of one KB."""
 
-    def __init__(self, stores: Stores, names: Names) -> None:
+    def __init__(self, stores: Stores, names: KbNames) -> None:
         self._stores, self._names = stores, names
         self._items: AnswerSet | None = None
 

@@ -11,7 +11,7 @@ from kbkit.llm.client import Usage
 
 
 @dataclass
-class Step:
+class AgentStep:
     """A thought, an action, and its observation.
 
     ``observation`` is the text for a person, ``seen`` for the model, ``folded`` for the model in later steps. ``usage``
@@ -62,8 +62,8 @@ so that the model may need to see them again.
 class State:
     """The steps in effect; ``trace`` has all steps, including those rolled back."""
 
-    steps: list[Step] = field(default_factory=list)
-    trace: list[Step] = field(default_factory=list)
+    steps: list[AgentStep] = field(default_factory=list)
+    trace: list[AgentStep] = field(default_factory=list)
     rollbacks: int = 0
 
     def repeats(self, action: str, argument: str) -> bool:
@@ -71,12 +71,12 @@ class State:
         wanted = (action, _plain(argument))
         return any((step.action, _plain(step.argument)) == wanted for step in self.steps[-_RECENT:])
 
-    def add(self, step: Step) -> None:
+    def add(self, step: AgentStep) -> None:
         """Add a step."""
         self.steps.append(step)
         self.trace.append(step)
 
-    def roll_back(self, step: Step, count: int) -> None:
+    def roll_back(self, step: AgentStep, count: int) -> None:
         """Discard a step, and roll back the ``count`` steps before it."""
         step.rolled_back = True
         self.trace.append(step)
@@ -120,7 +120,7 @@ class State:
         ]
 
 
-def _outcomes(steps: Sequence[Step]) -> list[Outcome]:
+def _outcomes(steps: Sequence[AgentStep]) -> list[Outcome]:
     return [step.outcome for step in steps if step.outcome is not None]
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kbkit.agent.agent import Answer, Turn
+from kbkit.agent.agent import AgentAnswer, EarlierQuestion
 from kbkit.agent.state import State
 from kbkit.directory.files import parse_json, write_files
 from kbkit.errors import BadInputError, Command, KbError, Option
@@ -27,7 +27,7 @@ class Trace:
     lines that stay at the top.
     """
 
-    def __init__(self, path: Path, question: str, history: Sequence[Turn] = (), before: str = "") -> None:
+    def __init__(self, path: Path, question: str, history: Sequence[EarlierQuestion] = (), before: str = "") -> None:
         self._path, self._before = path, before
         self._turn = {"question": question, "history": [turn._asdict() for turn in history]}
         self._state = State()
@@ -37,7 +37,7 @@ class Trace:
         self._state = state
         self._write()
 
-    def answer(self, answer: Answer) -> None:
+    def answer(self, answer: AgentAnswer) -> None:
         """Write the answer: question, query, all rows, sentence, outcome, counts, tokens, and the conversation."""
         record = {
             "answer": {
@@ -70,7 +70,7 @@ class Trace:
         write_files({self._path: (self._before + text).encode("utf-8", "replace")})
 
 
-def read(path: Path) -> tuple[list[Turn], str]:
+def read(path: Path) -> tuple[list[EarlierQuestion], str]:
     """Return the conversation at the end of a trace, latest turn last, and the file's text.
 
     Raises :class:`KbError` if there is no answer, and :class:`BadInputError` with the line of an invalid record.
@@ -86,7 +86,7 @@ def read(path: Path) -> tuple[list[Turn], str]:
         text = content.decode()
     except UnicodeDecodeError:
         raise BadInputError(f"Invalid UTF-8 in {path}", *_HINT) from None
-    turns: list[Turn] | None = None
+    turns: list[EarlierQuestion] | None = None
     for number, row in enumerate(text.split("\n"), 1):
         if row.strip():
             turns = _turns(row, f"{path}:{number}") or turns
@@ -95,7 +95,7 @@ def read(path: Path) -> tuple[list[Turn], str]:
     return turns, text if text.endswith("\n") else text + "\n"
 
 
-def _turns(row: str, where: str) -> list[Turn] | None:
+def _turns(row: str, where: str) -> list[EarlierQuestion] | None:
     """Return the conversation up to an answer's record, or None for another record."""
     try:
         record = parse_json(row)
@@ -109,11 +109,11 @@ def _turns(row: str, where: str) -> list[Turn] | None:
         raise BadInputError(f"{where} is not a record of a trace", *_HINT) from None
 
 
-def _turn(found: Any) -> Turn:
+def _turn(found: Any) -> EarlierQuestion:
     question, sparql, rows = found["question"], found["sparql"], found["rows"]
     if not (isinstance(question, str) and isinstance(sparql, str) and all(isinstance(row, str) for row in rows)):
         raise TypeError
-    return Turn(question, sparql, list(rows))
+    return EarlierQuestion(question, sparql, list(rows))
 
 
 def _plain(value: Any) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kbkit.agent.entries import EXAMPLES, VALUES, came_in, gathered
-from kbkit.agent.names import Names, line, titled
+from kbkit.agent.names import KbNames, line, titled
 from kbkit.agent.results import Entry, Examples
 from kbkit.agent.values import entities, written
 from kbkit.graph.nodes import describe
@@ -28,7 +28,7 @@ _RANKED = "(rank = 'preferred') DESC"
 Row = dict[str, Any]
 
 
-def entry(stores: Stores, names: Names, node: int) -> Entry:
+def entry(stores: Stores, names: KbNames, node: int) -> Entry:
     """Return an item or property: statements, best rank first and without deprecated ones, with qualifiers (and the
     rank unless it is the best); and the number of incoming statements by property.
     """

@@ -113,7 +113,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Attribute:
+class AttributeMeasure:
     """A measure: an attribute of a DuckDB type; of a list, its greatest or least element."""
 
     name: str
@@ -157,7 +157,7 @@ class Superlative:
     """The nodes of ``source`` with the greatest (or least) value of a measure; nodes without a value are left out."""
 
     source: Operator
-    measure: Attribute | Count
+    measure: AttributeMeasure | Count
     greatest: bool
 
     @property

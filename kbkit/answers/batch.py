@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from kbkit.answers.algebra import (
     AllNodes,
-    Attribute,
+    AttributeMeasure,
     Difference,
     Filter,
     Hop,
@@ -368,7 +368,7 @@ class BatchEvaluator(Evaluator):
 
     # -- counts and superlatives --------------------------------------------------------------------------------------
 
-    def _extreme(self, operator: Superlative, attribute: Attribute, members: Pairs) -> Pairs:
+    def _extreme(self, operator: Superlative, attribute: AttributeMeasure, members: Pairs) -> Pairs:
         found = extreme_of_rows(self.session, operator, attribute, members)
         return members[are_in(members, found)]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kbkit.answers.algebra import AllNodes, Attribute, Filter, Superlative
+from kbkit.answers.algebra import AllNodes, AttributeMeasure, Filter, Superlative
 from kbkit.answers.bind import Constant
 from kbkit.answers.evaluate import SingleEvaluator
 from kbkit.answers.pairs import Pairs, ids_of, pack, unique
@@ -56,7 +56,7 @@ class RowFilter:
         return _pairs(self.session, sql, frames)
 
 
-def extreme_of_rows(session: Session, operator: Superlative, attribute: Attribute, pairs: Pairs) -> Pairs:
+def extreme_of_rows(session: Session, operator: Superlative, attribute: AttributeMeasure, pairs: Pairs) -> Pairs:
     """Return the pairs with the greatest (or least) value of their row."""
     import polars as pl
 

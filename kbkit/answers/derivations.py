@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kbkit.answers.algebra import (
-    Attribute,
+    AttributeMeasure,
     Condition,
     Count,
     CountFilter,
@@ -156,7 +156,7 @@ class _Tables:
 
     def _best(self, operator: Superlative, wanted: Ids) -> pl.DataFrame:
         measure = operator.measure
-        if not isinstance(measure, Attribute):
+        if not isinstance(measure, AttributeMeasure):
             return self._counted(measure, wanted)
         value, _ = measure_sql(measure, "max" if operator.greatest else "min")
         return _fact(self._lookup(operator.type, value, wanted), measure.name)

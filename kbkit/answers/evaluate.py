@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from kbkit.answers.algebra import (
     AllNodes,
-    Attribute,
+    AttributeMeasure,
     Count,
     CountFilter,
     Difference,
@@ -200,7 +200,7 @@ class Evaluator(ABC):
 
     def _superlative(self, operator: Superlative, members: Members) -> Members:
         """Return the members with the greatest (or least) value."""
-        if isinstance(operator.measure, Attribute):
+        if isinstance(operator.measure, AttributeMeasure):
             return self._extreme(operator, operator.measure, members)
         counts = self.count(operator.measure, members)
         return members[best_of_rows(self._rows(members), counts, operator.greatest)]
@@ -220,7 +220,7 @@ class Evaluator(ABC):
         """Return a mask of the members that pass the tests of a filter."""
 
     @abstractmethod
-    def _extreme(self, operator: Superlative, attribute: Attribute, members: Members) -> Members:
+    def _extreme(self, operator: Superlative, attribute: AttributeMeasure, members: Members) -> Members:
         """Return the members with the greatest (or least) value of an attribute."""
 
     @abstractmethod
@@ -312,7 +312,7 @@ class SingleEvaluator(Evaluator):
             for test in operator.conditions
         )
 
-    def _extreme(self, operator: Superlative, attribute: Attribute, members: Ids) -> Ids:
+    def _extreme(self, operator: Superlative, attribute: AttributeMeasure, members: Ids) -> Ids:
         op = "max" if operator.greatest else "min"
         value, known = measure_sql(attribute, op)
         if isinstance(operator.source, AllNodes):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from kbkit.answers import syntax
 from kbkit.answers.algebra import (
     AllNodes,
-    Attribute,
+    AttributeMeasure,
     Condition,
     Count,
     CountFilter,
@@ -140,10 +140,10 @@ class _Resolver:
                 source = CountFilter(source, count, test.op, number)
         return Filter(source, tuple(conditions)) if conditions else source
 
-    def measure(self, node_type: str | None, superlative: syntax.Superlative) -> Attribute | Count:
+    def measure(self, node_type: str | None, superlative: syntax.Superlative) -> AttributeMeasure | Count:
         if isinstance(superlative.measure, syntax.Count):
             return self.count(node_type, superlative.measure)
-        return Attribute(*self.attribute(node_type, superlative.measure, superlative.at))
+        return AttributeMeasure(*self.attribute(node_type, superlative.measure, superlative.at))
 
     def total(self, tree: syntax.Aggregate, node_type: str | None) -> Total:
         if tree.attribute is None:

@@ -19,7 +19,7 @@ from kbkit.answers.batch import count_up_to
 from kbkit.answers.bind import bind_constants
 from kbkit.answers.parse import parse
 from kbkit.answers.sample_plans import Decomposer, PlanSampler, SlotSets, candidates_of
-from kbkit.answers.sample_sets import AnswerSets, FixedSets, Request, Sampler, SetPairs
+from kbkit.answers.sample_sets import AnswerSets, FixedSets, Sampler, SampleRequest, SetPairs
 from kbkit.answers.session import Session
 from kbkit.answers.syntax import Slot
 from kbkit.answers.templates import Template
@@ -48,7 +48,7 @@ class Groundings:
 # -- groundings as a frame --------------------------------------------------------------------------------------------
 
 
-def sample(session: Session, template: Template, request: Request, parts: Sequence[str] = ()) -> pl.DataFrame:
+def sample(session: Session, template: Template, request: SampleRequest, parts: Sequence[str] = ()) -> pl.DataFrame:
     """Sample groundings of a template.
 
     Columns: for each slot its ``#key`` and its name, then expression, question, answers (their number).
@@ -120,7 +120,7 @@ def _expression(
 # -- groundings as arrays ---------------------------------------------------------------------------------------------
 
 
-def draw(session: Session, plan: Plan, request: Request) -> Groundings:
+def draw(session: Session, plan: Plan, request: SampleRequest) -> Groundings:
     """Draw distinct groundings of ``plan`` with a number of answers in the range, in random order.
 
     There are fewer than requested if no more exist. The sides of ``|`` and ``-`` always overlap. Sampling is uniform
@@ -138,7 +138,9 @@ def draw(session: Session, plan: Plan, request: Request) -> Groundings:
     return Groundings(tuple(_slot_name(p) for p in slots), values, answers, np.zeros_like(values))
 
 
-def draw_parts(session: Session, skeleton: syntax.Expression, parts: Sequence[Plan], request: Request) -> Groundings:
+def draw_parts(
+    session: Session, skeleton: syntax.Expression, parts: Sequence[Plan], request: SampleRequest
+) -> Groundings:
     """Draw distinct groundings of a skeleton such as ``@A & @B``; each letter is one of ``parts``, plans of one slot.
 
     Groundings that differ only in the order of sides are duplicates.
@@ -158,7 +160,7 @@ def draw_parts(session: Session, skeleton: syntax.Expression, parts: Sequence[Pl
     return _draw_skeleton(sampler, family.sets, skeleton)
 
 
-def draw_sets(sets: AnswerSets, skeleton: syntax.Expression, request: Request) -> Groundings:
+def draw_sets(sets: AnswerSets, skeleton: syntax.Expression, request: SampleRequest) -> Groundings:
     """Draw groundings of a skeleton; each letter is one of ``sets``, which have one value each."""
     return _draw_skeleton(Sampler(request, np.random.default_rng(request.seed)), sets, skeleton)
 

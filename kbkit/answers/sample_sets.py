@@ -67,7 +67,7 @@ class Constraints:
 
 
 @dataclass(frozen=True)
-class Request:
+class SampleRequest:
     """The number and kind of groundings to draw; ``distinct``: different slots name different nodes."""
 
     count: int
@@ -92,7 +92,7 @@ class Request:
 class Sampler:
     """A request and its random numbers."""
 
-    request: Request
+    request: SampleRequest
     rng: np.random.Generator
 
     def in_range(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:

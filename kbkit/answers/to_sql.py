@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from kbkit.answers.algebra import (
     AllNodes,
-    Attribute,
+    AttributeMeasure,
     Condition,
     Count,
     CountFilter,
@@ -77,7 +77,7 @@ def condition_sql(condition: Condition, values: Sequence[str]) -> str:
     return text
 
 
-def measure_sql(attribute: Attribute, op: str) -> tuple[str, str]:
+def measure_sql(attribute: AttributeMeasure, op: str) -> tuple[str, str]:
     """Return the SQL of an attribute's value, and the condition that there is one.
 
     The value of a list is its greatest (``op`` is max) or least (min) element.
@@ -128,7 +128,7 @@ class _Sql:
     nodes_by_id: bool
     steps: dict[str, str] = field(default_factory=dict)
     known: dict[Operator, str] = field(default_factory=dict)
-    measured: dict[tuple[Operator, Attribute | Count, str], str] = field(default_factory=dict)
+    measured: dict[tuple[Operator, AttributeMeasure | Count, str], str] = field(default_factory=dict)
     recursive: bool = False
 
     def table(self, operator: Operator) -> str:
@@ -220,7 +220,7 @@ class _Sql:
 
     # -- measures -----------------------------------------------------------------------------------------------------
 
-    def values(self, source: Operator, measure: Attribute | Count, op: str = "") -> str:
+    def values(self, source: Operator, measure: AttributeMeasure | Count, op: str = "") -> str:
         """Return the name of a step with the columns ``id`` and ``value``, a row for each source node with a value."""
         key = (source, measure, op)
         if key not in self.measured:
@@ -232,7 +232,7 @@ class _Sql:
             self.steps[name] = body
         return self.measured[key]
 
-    def attribute(self, source: Operator, attribute: Attribute, op: str) -> str:
+    def attribute(self, source: Operator, attribute: AttributeMeasure, op: str) -> str:
         value, known = measure_sql(attribute, op)
         conditions = [] if isinstance(source, AllNodes) else [f"id IN (SELECT id FROM {self.table(source)})"]
         table = self.table(AllNodes(source.type))

@@ -11,7 +11,7 @@ import numpy as np
 
 from kbkit.answers.algebra import (
     AllNodes,
-    Attribute,
+    AttributeMeasure,
     Condition,
     CountFilter,
     Difference,
@@ -157,7 +157,7 @@ class _Facts:
 
         members = self.evaluator.members(operator.source)
         which, measure = ("greatest" if operator.greatest else "least"), operator.measure
-        if isinstance(measure, Attribute):
+        if isinstance(measure, AttributeMeasure):
             op = "max" if operator.greatest else "min"
             value, known = measure_sql(measure, op)
             among = f"FROM {self.session.table(operator.type)} WHERE id IN (SELECT member FROM kbkit_batch) AND {known}"
@@ -198,7 +198,7 @@ def describe(operator: Operator, bound: Bindings) -> str:
             return f"{_nested(operator.source, bound)}{{{operator.count.text} {operator.op} {number.text}}}"
         case Superlative():
             measure = operator.measure
-            text = identifier(measure.name) if isinstance(measure, Attribute) else measure.text
+            text = identifier(measure.name) if isinstance(measure, AttributeMeasure) else measure.text
             return f"{_nested(operator.source, bound)}{{{'max' if operator.greatest else 'min'} {text}}}"
         case Hop():
             edges = "|".join(str(Edge(m.relation, not m.forward, m.closure)) for m in operator.moves)

@@ -187,10 +187,10 @@ def _markdown(text: str, colour: bool) -> Any:
             self.text.justify = "left"
             yield self.text
 
-    class Page(Markdown):
+    class GuidePage(Markdown):
         elements = {**Markdown.elements, "fence": Code, "code_block": Code, "heading_open": Left}  # noqa: RUF012
 
-    page = Page(text, hyperlinks=False)
+    page = GuidePage(text, hyperlinks=False)
     for token in page.parsed:
         if token.children:
             token.children = _without_paths(token.children)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from kbkit.assets.queries import Query
+from kbkit.assets.queries import QueryFile
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.schema import Schema
 
@@ -19,7 +19,7 @@ class Finder(Protocol):
     def iri(self, reference: str | int) -> str: ...  # noqa: D102
 
 
-def convert_all(kb: Finder, query: Query, values: Mapping[str, str]) -> dict[str, Any]:
+def convert_all(kb: Finder, query: QueryFile, values: Mapping[str, str]) -> dict[str, Any]:
     """Convert the parameters of a query; if it declares none, all ``values``."""
     typed = query.typed_values(values) if query.parameters else {name: ("", text) for name, text in values.items()}
     return {name: convert(kb, query.kind, name, kind, text) for name, (kind, text) in typed.items()}

@@ -46,7 +46,7 @@ _PARAMETER = re.compile(r"^\$(\w+) \((\w+(?: of [^,()]+)?)(?:, default (.*?))?\)
 
 
 @dataclass(frozen=True)
-class Parameter:
+class QueryParameter:
     """A parameter of a query file; without a ``default`` it is required."""
 
     name: str
@@ -56,14 +56,14 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Query:
+class QueryFile:
     """A query file; ``name`` is ``topic/stem`` for a shipped query."""
 
     kind: str
     name: str
     title: str
     description: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[QueryParameter, ...]
     text: str
 
     def typed_values(self, values: Mapping[str, str]) -> dict[str, tuple[str, str]]:
@@ -82,7 +82,7 @@ class Query:
         return {name: (p.type, values.get(name, p.default or "")) for name, p in known.items()}
 
 
-def parse(kind: str, name: str, text: str) -> Query:
+def parse(kind: str, name: str, text: str) -> QueryFile:
     """Parse the header of a query file."""
     sign = "--" if kind == "sql" else "#"
     header = []
@@ -96,10 +96,10 @@ def parse(kind: str, name: str, text: str) -> Query:
         if match:
             if match[2] not in PARAMETER_TYPES and not match[2].startswith("node of "):
                 raise UnknownNameError("parameter type", match[2], PARAMETER_TYPES, name)
-            parameters.append(Parameter(match[1], match[2], match[3], match[4]))
+            parameters.append(QueryParameter(match[1], match[2], match[3], match[4]))
         else:
             prose.append(line)
-    return Query(kind, name, prose[0] if prose else name, " ".join(prose[1:]).strip(), tuple(parameters), text)
+    return QueryFile(kind, name, prose[0] if prose else name, " ".join(prose[1:]).strip(), tuple(parameters), text)
 
 
 def shipped(kind: str) -> dict[str, Path]:
@@ -109,7 +109,7 @@ def shipped(kind: str) -> dict[str, Path]:
     return {path.relative_to(root).with_suffix("").as_posix(): path for path in paths}
 
 
-def all_shipped() -> list[Query]:
+def all_shipped() -> list[QueryFile]:
     """Return all shipped queries, SQL first."""
     return [load(kind, name) for kind in ENDINGS for name in shipped(kind)]
 
@@ -118,14 +118,14 @@ def listed() -> pl.DataFrame:
     """Return a frame of the shipped queries: language, query, answers (the title), parameters (with defaults)."""
     import polars as pl
 
-    def signature(query: Query) -> str:
+    def signature(query: QueryFile) -> str:
         return ", ".join(p.name if p.default is None else f"{p.name}={p.default}" for p in query.parameters)
 
     rows = [(query.kind, query.name, query.title, signature(query)) for query in all_shipped()]
     return pl.DataFrame(rows, schema=["language", "query", "answers", "parameters"], orient="row")
 
 
-def load(kind: str, reference: str) -> Query:
+def load(kind: str, reference: str) -> QueryFile:
     """Return the query of the file ``reference``, or the shipped query with that name.
 
     The topic of a shipped query is optional if the rest of its name is unique.
@@ -148,12 +148,12 @@ def load(kind: str, reference: str) -> Query:
     return parse(kind, hits[0], _read(known[hits[0]]))
 
 
-def typed(kind: str, text: str) -> Query:
+def typed(kind: str, text: str) -> QueryFile:
     """Return the query whose text a user typed."""
-    return Query(kind, "the query", "", "", (), text)
+    return QueryFile(kind, "the query", "", "", (), text)
 
 
-def find(kind: str, argument: str) -> Query:
+def find(kind: str, argument: str) -> QueryFile:
     """Return the query that a user named: the file ``argument``, the shipped query of this name, or this text.
 
     A file of any suffix is read, but not one of the other language. Raises :class:`KbError` for anything else.

@@ -33,7 +33,7 @@ from kbkit.errors import Command, KbError, Option
 from kbkit.llm.client import EXAMPLE, VARIABLE, missing_model
 
 if TYPE_CHECKING:
-    from kbkit.agent.agent import Answer, Turn
+    from kbkit.agent.agent import AgentAnswer, EarlierQuestion
     from kbkit.agent.state import State
     from kbkit.agent.trace import Trace
     from kbkit.kb import KnowledgeBase
@@ -173,15 +173,15 @@ def _explored(
     calls: Calls,
     settings: dict[str, Any],
     question: str,
-    history: list[Turn],
+    history: list[EarlierQuestion],
     recording: _Recording,
-) -> Answer:
+) -> AgentAnswer:
     """Answer a question with a language model, showing and recording its steps."""
-    from kbkit.agent.agent import Agent, Settings
+    from kbkit.agent.agent import Agent, AgentSettings
 
     calls.listen = None  # one call after another: the steps show the progress
-    fold = 0 if settings.pop("full_history") else Settings.fold
-    agent = Agent(known.stores, calls, Settings(**settings, fold=fold))
+    fold = 0 if settings.pop("full_history") else AgentSettings.fold
+    agent = Agent(known.stores, calls, AgentSettings(**settings, fold=fold))
     with _recorded(recording.path, question, history, recording.before) as record:
         show = not context.obj.quiet and sys.stderr.isatty()
 
@@ -283,7 +283,7 @@ def _is_sure(result: AskResult) -> bool:
     return result.is_trusted and result.confidence >= _CONFIDENT
 
 
-def _conversation(path: Path | None, trace: Path | None) -> tuple[list[Turn], str]:
+def _conversation(path: Path | None, trace: Path | None) -> tuple[list[EarlierQuestion], str]:
     """Return the turns of the trace ``path``, and its text if the new trace continues the same file."""
     from kbkit.agent import trace as files
 
@@ -295,7 +295,7 @@ def _conversation(path: Path | None, trace: Path | None) -> tuple[list[Turn], st
 
 
 @contextlib.contextmanager
-def _recorded(path: Path | None, question: str, history: list[Turn], before: str) -> Iterator[Trace | None]:
+def _recorded(path: Path | None, question: str, history: list[EarlierQuestion], before: str) -> Iterator[Trace | None]:
     """Open the trace's file, if there is one; an error that ends the work is its last record."""
     from kbkit.agent.state import State
     from kbkit.agent.trace import Trace
@@ -331,7 +331,7 @@ def _print_step(state: State) -> None:
 
 def _write(
     context: typer.Context,
-    answer: Answer,
+    answer: AgentAnswer,
     format: str | None,
     output: Path | None,
     cut: str,

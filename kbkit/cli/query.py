@@ -13,7 +13,7 @@ from kbkit.cli.options import Dialect, Format, Kb, Output, Params, Timeout, Wrap
 from kbkit.errors import Command, KbError, UnknownNameError
 
 if TYPE_CHECKING:
-    from kbkit.assets.queries import Query
+    from kbkit.assets.queries import QueryFile
     from kbkit.shell.runner import Runner
 
 QueryArgument = Annotated[
@@ -143,7 +143,7 @@ def _check_plot(text: str, path: Path, rdf: object) -> None:
         raise KbError("A drawing is written beside a table, not beside SPARQL results", "Remove one of the options")
 
 
-def _chosen(language: str, argument: str | None, text: str | None) -> Query:
+def _chosen(language: str, argument: str | None, text: str | None) -> QueryFile:
     """Return the query given by the arguments: text, a file, or the name of a shipped query."""
     from kbkit.assets import queries
 
@@ -198,7 +198,7 @@ def shell(
     """
     from kbkit.display.render import check, check_output
     from kbkit.executor import languages
-    from kbkit.executor.executor import Executor, Settings
+    from kbkit.executor.executor import Executor, PromptSettings
     from kbkit.shell.display import Display
     from kbkit.shell.runner import Runner
     from kbkit.stores import sparql_formats
@@ -211,7 +211,7 @@ def shell(
     elif format is not None or output is not None:
         check(format, output, sparql_formats.NAMES)
     interactive = not text and sys.stdin.isatty()
-    settings = Settings(mode=language, format=rdf.name if rdf and format else format, output=output)
+    settings = PromptSettings(mode=language, format=rdf.name if rdf and format else format, output=output)
     executor = Executor.open(kb, settings)
     display = Display(settings, pages=interactive and sys.stdout.isatty(), quiet=context.obj.quiet)
     runner = Runner(executor, display, debug=context.obj.debug)

@@ -16,7 +16,7 @@ from kbkit.errors import KbError, Option, UnknownNameError
 if TYPE_CHECKING:
     import polars as pl
 
-    from kbkit.search.settings import Options
+    from kbkit.search.settings import SearchOptions
 
 Mode = Annotated[
     str,
@@ -241,8 +241,10 @@ def _named(found: pl.DataFrame, names: str) -> pl.DataFrame:
     return frame.drop("id")
 
 
-def _options(fields: str | None, fusion: str, weight: list[str] | None, average: int, rerank_depth: int) -> Options:
-    options: Options = {"fusion": fusion, "average": average, "rerank_depth": rerank_depth}
+def _options(
+    fields: str | None, fusion: str, weight: list[str] | None, average: int, rerank_depth: int
+) -> SearchOptions:
+    options: SearchOptions = {"fusion": fusion, "average": average, "rerank_depth": rerank_depth}
     if fields is not None:
         parts = [part.strip().rpartition("=") for part in fields.split(",") if part.strip()]
         options["fields"] = {

@@ -51,7 +51,7 @@ def serve(
     from kbkit.web.app import application
     from kbkit.web.rules import Rules
 
-    limits, rules = sparql.Limits(seconds(timeout), limit), Rules.of(allow_origin or ())
+    limits, rules = sparql.EndpointLimits(seconds(timeout), limit), Rules.of(allow_origin or ())
     with KnowledgeBase(kb) as opened, server.listen(port) as listening:
         app = application(opened, limits, rules, dialect)
         address = server.url(listening) + sparql.PATH
@@ -85,7 +85,7 @@ def mcp(
     from kbkit.kb import KnowledgeBase
     from kbkit.mcp import server as mcp_server
 
-    limits = mcp_server.Limits(limit, seconds(timeout))
+    limits = mcp_server.ToolLimits(limit, seconds(timeout))
     with KnowledgeBase(kb) as known:
         if http is None:
             mcp_server.serve(known, limits)
@@ -120,9 +120,9 @@ def explore(
     """
     from kbkit.kb import KnowledgeBase
     from kbkit.web.explore.app import application
-    from kbkit.web.explore.site import Limits
+    from kbkit.web.explore.site import PageLimits
 
-    limits = Limits(seconds(timeout), limit)
+    limits = PageLimits(seconds(timeout), limit)
     with KnowledgeBase(kb) as opened:
         open_pages(
             context,

@@ -37,7 +37,7 @@ COLUMNS = {
 
 
 @dataclass(frozen=True)
-class SavedSet:
+class SavedSetRecord:
     """A saved set without its members; ``type`` is None for any, ``generation`` the one it was computed in."""
 
     name: str
@@ -72,9 +72,9 @@ class Workspace:
         """Folder of the saved sets."""
         return self.folder / SETS
 
-    def sets(self) -> list[SavedSet]:
+    def sets(self) -> list[SavedSetRecord]:
         """Return all saved sets, ordered by name."""
-        return [SavedSet(**row) for row in self.frame().drop("members").to_dicts()]
+        return [SavedSetRecord(**row) for row in self.frame().drop("members").to_dicts()]
 
     def members(self, name: str) -> pl.DataFrame:
         """Return the members of a set (type, key), or raise :class:`UnknownNameError`."""

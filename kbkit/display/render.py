@@ -187,13 +187,13 @@ def print_table(
     from rich.text import Text
 
     from kbkit.display.iris import prefixed
-    from kbkit.display.tables import Layout
+    from kbkit.display.tables import TableLayout
 
     console = Console(file=stream, highlight=False, width=width or width_of(stream))
     part = prefixed(frame.head(limit), prefixes or {})
     rows = [[clean(cell(value)) for value in row] for row in part.iter_rows()]
     numeric = [dtype.is_numeric() for dtype in frame.dtypes]
-    layout = Layout(console, list(map(clean, frame.columns)), rows, numeric, bool(cut) and stream.isatty())
+    layout = TableLayout(console, list(map(clean, frame.columns)), rows, numeric, bool(cut) and stream.isatty())
     with console.capture() as printed:
         if frame.width:
             for line in layout.lines():

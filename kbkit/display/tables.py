@@ -35,7 +35,7 @@ _SIGN = re.compile(r"[-_/#:@,;=&?|.]+")
 
 
 @dataclass
-class Layout:
+class TableLayout:
     """A table to be printed: ``width`` is that of the screen, ``cuts`` whether cells have at most ``LINES`` lines.
 
     ``is_cut`` tells whether :meth:`lines` left anything out.

@@ -8,7 +8,7 @@ from typing import Any
 
 from kbkit.errors import KbError
 from kbkit.executor import languages
-from kbkit.executor.executor import Executor, Outcome
+from kbkit.executor.executor import Executor, StatementOutcome
 
 _PSQL = {
     **{"d": "schema", "d+": "schema", "dt": "tables", "dv": "tables", "q": "quit", "?": "help", "h": "help"},
@@ -18,7 +18,7 @@ _PSQL = {
 _BACKSLASH = re.compile(r"\\(!|\?|[A-Za-z]+\+?)\s*(.*)", re.S)
 
 
-def run(executor: Executor, text: str, values: Mapping[str, Any] | None = None, language: str = "") -> Outcome:
+def run(executor: Executor, text: str, values: Mapping[str, Any] | None = None, language: str = "") -> StatementOutcome:
     """Run a dot-command or a statement, by default in the language that its syntax suggests.
 
     ``values`` are those of the ``$names`` or ``<slots>`` of a statement. Raises :class:`KbError`, and :class:`Quit`.
@@ -48,7 +48,7 @@ def parse(text: str) -> tuple[str, str]:
     return (name if text.startswith(".") else name.rstrip(";")), argument.strip(" ;" if text[0] != "." else None)
 
 
-def _command(executor: Executor, text: str) -> Outcome:
+def _command(executor: Executor, text: str) -> StatementOutcome:
     from kbkit.executor.commands import find  # imports the engines, which would delay the first prompt
 
     name, argument = parse(text)

@@ -1,4 +1,4 @@
-"""Runs statements on an open KB, without a terminal: the result of a statement is an :class:`Outcome`."""
+"""Runs statements on an open KB, without a terminal: the result of a statement is an :class:`StatementOutcome`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Pipe:
 
 
 @dataclass
-class Settings:
+class PromptSettings:
     """Settings of a prompt, which dot-commands change.
 
     ``format`` None is a table on the screen, and in a file the format of its suffix; ``width`` None is the terminal's.
@@ -87,7 +87,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class StatementOutcome:
     """The result of a statement.
 
     ``value`` is a polars frame, an :class:`AnswerSet`, a :class:`Page`, text, a :class:`Printout`, a tuple of (title,
@@ -148,7 +148,7 @@ class Executor:
     """
 
     kb: KnowledgeBase
-    settings: Settings = field(default_factory=Settings)
+    settings: PromptSettings = field(default_factory=PromptSettings)
     last: Last | None = None
     links: Sequence[str | int] = ()
     visited: list[str | int] = field(default_factory=list)
@@ -168,9 +168,9 @@ class Executor:
     """The SQL connection: temporary tables and variables live as long as the KB is open."""
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], settings: Settings | None = None) -> Executor:
+    def open(cls, path: str | os.PathLike[str], settings: PromptSettings | None = None) -> Executor:
         """Open the KB in a directory."""
-        return cls(KnowledgeBase(path), settings or Settings())
+        return cls(KnowledgeBase(path), settings or PromptSettings())
 
     def reopen(self, path: Path) -> None:
         """Open another KB, or the newest generation of this one, and forget the last result."""
@@ -212,7 +212,7 @@ class Executor:
 
     # -- statements ---------------------------------------------------------------------------------------------------
 
-    def run(self, statement: str, language: str, values: Mapping[str, Any] | None = None) -> Outcome:
+    def run(self, statement: str, language: str, values: Mapping[str, Any] | None = None) -> StatementOutcome:
         """Run a statement in a language; its result becomes the last result.
 
         ``values`` are those of its ``$names`` or ``<slots>`` (default: those set with ``.set``).
@@ -221,7 +221,7 @@ class Executor:
         if _SURROGATE.search(statement):
             raise KbError("Invalid UTF-8 in the statement", "Convert it to UTF-8, for example with iconv")
         if languages.is_empty(statement):
-            return Outcome(language)
+            return StatementOutcome(language)
         values = self.bound(statement, language) if values is None else values
         trimmed = languages.without_end(statement, language).strip()
         text = self.ran = languages.body(trimmed)
@@ -233,11 +233,11 @@ class Executor:
             error.hints = (*error.hints, *self._hints(text, language, error))
             raise
 
-    def _run(self, text: str, language: str, values: Mapping[str, Any]) -> Outcome:
+    def _run(self, text: str, language: str, values: Mapping[str, Any]) -> StatementOutcome:
         """Run a statement without comments before it; ``self.ran`` has the same one with its lines."""
         if language == "sql":
             frame = self.sql(self.ran, values)
-            return self.keep(Last("sql", text, frame)) if frame.width else Outcome("sql")
+            return self.keep(Last("sql", text, frame)) if frame.width else StatementOutcome("sql")
         if language == "sparql":
             from kbkit.sparql.run import query  # imports the engines, which would delay the first prompt
 
@@ -245,7 +245,7 @@ class Executor:
             kind = self.settings.kind(self.settings.file)
             if kind in sparql_formats.NAMES:
                 with asked.results(sparql_formats.only(kind)) as results:
-                    return Outcome("sparql", results.read())
+                    return StatementOutcome("sparql", results.read())
             kept = self.keep(Last("sparql", text, asked.frame()))
             return replace(kept, note="\n".join(f"warning: {message}" for message in asked.unknown_names()))
         return self.search(text) if language == "search" else self.answered(self.answer_set(text, values))
@@ -283,7 +283,7 @@ class Executor:
         self.ran = self._with_last(text)
         return self.kb.answers(self.ran, timeout=self.settings.timeout, slots=slots)
 
-    def answered(self, answers: AnswerSet) -> Outcome:
+    def answered(self, answers: AnswerSet) -> StatementOutcome:
         """Make an answer set the last result; of ``count(...)`` and so on, the outcome shows the value."""
         import polars as pl
 
@@ -296,7 +296,7 @@ class Executor:
         )
         return self.keep(Last("answers", answers.expression, frame, answers), answers, preview)
 
-    def search(self, text: str, **options: Any) -> Outcome:
+    def search(self, text: str, **options: Any) -> StatementOutcome:
         """Search for words; ``options`` override those of the settings."""
         import polars as pl
 
@@ -312,7 +312,7 @@ class Executor:
 
     def keep(
         self, last: Last, value: Any = None, preview: pl.DataFrame | None = None, frame: pl.DataFrame | None = None
-    ) -> Outcome:
+    ) -> StatementOutcome:
         """Make a result the last result and return it as an outcome of the rows ``frame`` (default: the result's)."""
         self.last, self._page = last, None
         self.links = self._nodes_of(last.frame)
@@ -320,9 +320,11 @@ class Executor:
         self._rows = frame if preview is None else preview
         self._shown = self.page_rows() or self._rows.height
         prefixes = self.kb.schema.prefixes() if last.language == "sparql" else {}
-        return Outcome(last.language, last.frame if value is None else value, frame, preview, prefixes=prefixes)
+        return StatementOutcome(
+            last.language, last.frame if value is None else value, frame, preview, prefixes=prefixes
+        )
 
-    def more(self, count: int | None = None) -> Outcome:
+    def more(self, count: int | None = None) -> StatementOutcome:
         """Return the next rows of the last result: ``count`` rows, by default as many as are shown of a result.
 
         After a page, return the next ``count`` neighbours of each of its groups.
@@ -333,16 +335,16 @@ class Executor:
         assert self._rows is not None
         start, total = self._shown, self._rows.height
         if start >= total:
-            return Outcome(
+            return StatementOutcome(
                 languages.COMMAND,
                 note=f"All {plural(total, 'row')} were shown" if total != 1 else "The only row was shown",
             )
         part = self._rows[start : start + (count or self.page_rows() or total)]
         self._shown = start + part.height
         prefixes = self.kb.schema.prefixes() if self.result().language == "sparql" else {}
-        return Outcome(languages.COMMAND, part, part, prefixes=prefixes, start=start, total=total)
+        return StatementOutcome(languages.COMMAND, part, part, prefixes=prefixes, start=start, total=total)
 
-    def timed(self, run: Callable[[], Outcome]) -> Outcome:
+    def timed(self, run: Callable[[], StatementOutcome]) -> StatementOutcome:
         """Return an outcome with the time that it took."""
         started = time.perf_counter()
         outcome = run()
@@ -428,29 +430,29 @@ class Executor:
 
     # -- pages --------------------------------------------------------------------------------------------------------
 
-    def show(self, node: str | int) -> Outcome:
+    def show(self, node: str | int) -> StatementOutcome:
         """Return a node's page; its links can then be opened by number."""
         page = self._page = self.kb.page(node)
         self.visited.append(page.data["id"])
         self.links = page.links
-        return Outcome(languages.COMMAND, page)
+        return StatementOutcome(languages.COMMAND, page)
 
-    def _following(self, shown: Page, count: int) -> Outcome:
+    def _following(self, shown: Page, count: int) -> StatementOutcome:
         from kbkit.graph.pages import following  # imports DuckDB, which would delay the first prompt
 
         page = following(self.kb.stores, shown, count)
         if not page.data["relations"]:
-            return Outcome(languages.COMMAND, note=f"all neighbours of {page.data['name']} were shown")
+            return StatementOutcome(languages.COMMAND, note=f"all neighbours of {page.data['name']} were shown")
         self._page, self.links = page, page.links
-        return Outcome(languages.COMMAND, page)
+        return StatementOutcome(languages.COMMAND, page)
 
-    def follow(self, number: int) -> Outcome:
+    def follow(self, number: int) -> StatementOutcome:
         """Return the page of a numbered link or row."""
         if not 1 <= number <= len(self.links):
             raise KbError(f"Invalid link number {number}", f"Links are numbered from 1 to {len(self.links)}")
         return self.show(self.links[number - 1])
 
-    def back(self) -> Outcome:
+    def back(self) -> StatementOutcome:
         """Return the previous page."""
         if len(self.visited) < 2:
             raise KbError("There is no previous page", "Open a page with .show NODE")

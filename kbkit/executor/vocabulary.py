@@ -57,7 +57,7 @@ class CommandWords:
     aliases: tuple[str, ...] = ()
 
 
-class Word(NamedTuple):
+class VocabularyEntry(NamedTuple):
     """A name, a line of help, and for a set the type of its nodes."""
 
     name: str
@@ -65,7 +65,7 @@ class Word(NamedTuple):
     type: str | None = None
 
 
-class Named(NamedTuple):
+class NamedNode(NamedTuple):
     """A node: its name, primary type and key; ``alias`` is the alias that matched instead of the name."""
 
     name: str
@@ -74,9 +74,9 @@ class Named(NamedTuple):
     alias: str = ""
 
 
-Names = Callable[[str, str | None, int], Sequence[Named]]
+Names = Callable[[str, str | None, int], Sequence[NamedNode]]
 """(typed text, type or None, limit) -> nodes, the most likely first."""
-Words = Callable[[], Sequence[Word]]
+Words = Callable[[], Sequence[VocabularyEntry]]
 Columns = Sequence[tuple[str, str]]
 """Names and types of columns."""
 
@@ -131,12 +131,12 @@ class Vocabulary:
         return cls(
             schema=kb.schema,
             commands=commands or {},
-            names=lambda *query: [Named(*row) for row in found.names(*query)],
-            keys=lambda *query: [Named(*row) for row in found.keys(*query)],
-            sets=lambda: [Word(*row) for row in found.sets()],
-            queries=lambda: [Word(*row) for row in found.queries()],
-            templates=lambda: [Word(*row) for row in found.templates()],
-            topics=lambda: [Word(*row) for row in found.topics()],
+            names=lambda *query: [NamedNode(*row) for row in found.names(*query)],
+            keys=lambda *query: [NamedNode(*row) for row in found.keys(*query)],
+            sets=lambda: [VocabularyEntry(*row) for row in found.sets()],
+            queries=lambda: [VocabularyEntry(*row) for row in found.queries()],
+            templates=lambda: [VocabularyEntry(*row) for row in found.templates()],
+            topics=lambda: [VocabularyEntry(*row) for row in found.topics()],
             last_columns=last_columns,
             extra_columns=found.columns,
         )

@@ -162,7 +162,7 @@ def _lines(stores: Stores, opened: Tables, out: str, to: str, replace: bool, tel
         lines.write(opened, list(queries), handle, lambda done, total: tell(to, done, total))
 
     if out == "-":
-        write(cast("IO[bytes]", _Screen()) if sys.stdout.isatty() else sys.stdout.buffer)
+        write(cast("IO[bytes]", _PlainScreen()) if sys.stdout.isatty() else sys.stdout.buffer)
         sys.stdout.buffer.flush()
         return 0
     path = Path(out)
@@ -180,7 +180,7 @@ def _lines(stores: Stores, opened: Tables, out: str, to: str, replace: bool, tel
     return path.stat().st_size
 
 
-class _Screen(io.RawIOBase):
+class _PlainScreen(io.RawIOBase):
     """A terminal, which gets no characters that control it."""
 
     def __init__(self) -> None:

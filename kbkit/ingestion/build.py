@@ -18,7 +18,7 @@ from kbkit.directory.generations import KbDirectory, link_tree, now, source_reco
 from kbkit.directory.manifest import ALL_STORES, STORES, Manifest, RecipeRecord, StoreRecord
 from kbkit.display.progress import Listener, Progress
 from kbkit.errors import BadInputError, Command, InterruptedBuildError, KbError, Option, UnknownNameError
-from kbkit.ingestion import archives, data_tables, sources
+from kbkit.ingestion import archives, data_tables, source_files, sources
 from kbkit.ingestion import recipe as recipes
 from kbkit.ingestion.describe import describe, symmetric_relations
 from kbkit.ingestion.generation import (
@@ -33,7 +33,7 @@ from kbkit.ingestion.generation import (
 from kbkit.ingestion.recipe import Recipe
 from kbkit.ingestion.request import Identity, IngestRequest, RebuildSettings
 from kbkit.ingestion.source_errors import explained
-from kbkit.ingestion.staging import Report, stage
+from kbkit.ingestion.staging import StagingReport, stage
 from kbkit.readers import converter
 from kbkit.schema import Schema, literal, quote
 from kbkit.stores import embedders as embed
@@ -186,7 +186,7 @@ def _find_files(recipe: Recipe, request: IngestRequest) -> dict[str, list[Path]]
     A recipe from elsewhere may hold links to the user's files, which are read only if the user names them.
     """
     paths = list(request.paths) or ([recipe.folder / recipe.data] if recipe.data else [])
-    found = sources.find(recipe, paths, request.files)
+    found = source_files.find_files(recipe, paths, request.files)
     if recipe.folder.parent != assets.folder("ingest"):  # an installer may link shipped files
         folder, here = recipe.folder.absolute(), recipe.folder.resolve()
         given = {*request.files.values(), *request.paths}
@@ -241,7 +241,7 @@ def _load(
     options: Mapping[str, str],
     converted: Converted | None,
     step: Callable[[], None],
-) -> tuple[Recipe, Report]:
+) -> tuple[Recipe, StagingReport]:
     """Run the recipe's SQL and stage its tables; return the recipe with the symmetric relations that the SQL found.
 
     ``step`` is called after the SQL and after each kind of row.

@@ -46,7 +46,7 @@ class Number:
 
 
 @dataclass(frozen=True)
-class NodeType:
+class NodeShape:
     """``count`` nodes; ``names`` is a pattern of word lists, ``{Noun}`` being ``{noun}`` with capitals.
 
     ``words`` is the mean length of each node's text in ``field`` (0: no text); ``homonyms`` the fraction of nodes that
@@ -77,7 +77,7 @@ class End:
 
 
 @dataclass(frozen=True)
-class Relation:
+class EdgeShape:
     """``edges`` from nodes of type ``head`` to nodes of type ``tail``; a name may occur with several pairs of types."""
 
     name: str
@@ -89,11 +89,11 @@ class Relation:
 
 
 @dataclass(frozen=True)
-class Shape:
+class GraphShape:
     """A graph at scale 1.0; with ``both_ways``, every edge is written in both directions, and ``edges`` counts both."""
 
-    types: tuple[NodeType, ...]
-    relations: tuple[Relation, ...]
+    types: tuple[NodeShape, ...]
+    relations: tuple[EdgeShape, ...]
     both_ways: bool = False
 
 
@@ -102,90 +102,92 @@ class Shape:
 # published exactly. Mean words are the tokens of table 2 over the nodes with text, as if names were not counted. For
 # mag, the published number of edges is about twice that of ogbn-mag, its source, as if each had been counted at both
 # ends: papers have 19 authors on average. We use the published numbers.
-_AMAZON = Shape(
+_AMAZON = GraphShape(
     types=(
-        NodeType(
+        NodeShape(
             "product", 932_442, "{Stem}{place} {adjective} {material} {item} {number}", "description", 635,
             numbers=(Number("price", 3, 900, decimals=2, missing=0.3), Number("sales_rank", 1, 3_000_000)),
         ),
-        NodeType("brand", 100_000, "{Stem}{place} {Trade}"),
-        NodeType("category", 1_400, "{Adjective} {item}s"),
-        NodeType("color", 1_700, "{Shade} {hue}"),
+        NodeShape("brand", 100_000, "{Stem}{place} {Trade}"),
+        NodeShape("category", 1_400, "{Adjective} {item}s"),
+        NodeShape("color", 1_700, "{Shade} {hue}"),
     ),
     relations=(
-        Relation("also_buy", "product", "product", 2_830_000, End(0.5, 1000), End(0.8, 50)),
-        Relation("also_view", "product", "product", 1_930_000, End(0.5, 1000), End(0.8, 50)),
-        Relation("has_brand", "product", "brand", 1_730_000, End(0.3, 1000, every=True), End(0.8, 10, every=True)),
-        Relation("has_category", "product", "category", 2_330_000, End(0.3, 1000, every=True), End(0.9, 2, every=True)),
-        Relation("has_color", "product", "color", 623_802, End(0.6, 1000), End(1.1, 2, every=True)),
+        EdgeShape("also_buy", "product", "product", 2_830_000, End(0.5, 1000), End(0.8, 50)),
+        EdgeShape("also_view", "product", "product", 1_930_000, End(0.5, 1000), End(0.8, 50)),
+        EdgeShape("has_brand", "product", "brand", 1_730_000, End(0.3, 1000, every=True), End(0.8, 10, every=True)),
+        EdgeShape(
+            "has_category", "product", "category", 2_330_000, End(0.3, 1000, every=True), End(0.9, 2, every=True),
+        ),
+        EdgeShape("has_color", "product", "color", 623_802, End(0.6, 1000), End(1.1, 2, every=True)),
     ),
 )  # fmt: skip
-_MAG = Shape(
+_MAG = GraphShape(
     types=(
-        NodeType("author", 1_104_554, "{Given} {letter}. {Stem}{surname}", homonyms=0.02),
-        NodeType("institution", 8_701, "{school} of {Stem}{place}"),
-        NodeType("field_of_study", 59_469, "{Adjective} {noun} {study}"),
-        NodeType(
+        NodeShape("author", 1_104_554, "{Given} {letter}. {Stem}{surname}", homonyms=0.02),
+        NodeShape("institution", 8_701, "{school} of {Stem}{place}"),
+        NodeShape("field_of_study", 59_469, "{Adjective} {noun} {study}"),
+        NodeShape(
             "paper", 700_244, "{Adjective} {method} of {adjective} {noun}s", "abstract", 304,
             numbers=(Number("year", 1990, 2020),),
         ),
     ),
     relations=(
-        Relation("affiliated_with", "author", "institution", 2_022_116, End(0.4, 400), End(0.8, 5, every=True)),
-        Relation("cites", "paper", "paper", 9_720_000, End(0.5, 2000), End(0.9, 100)),
-        Relation("has_topic", "paper", "field_of_study", 14_530_000, End(0.2, 999, every=True), End(1, 4, every=True)),
-        Relation("writes", "author", "paper", 13_530_000, End(0.8, 400, every=True), End(0.6, 2000, every=True)),
+        EdgeShape("affiliated_with", "author", "institution", 2_022_116, End(0.4, 400), End(0.8, 5, every=True)),
+        EdgeShape("cites", "paper", "paper", 9_720_000, End(0.5, 2000), End(0.9, 100)),
+        EdgeShape("has_topic", "paper", "field_of_study", 14_530_000, End(0.2, 999, every=True), End(1, 4, every=True)),
+        EdgeShape("writes", "author", "paper", 13_530_000, End(0.8, 400, every=True), End(0.6, 2000, every=True)),
     ),
 )  # fmt: skip
 _GENE, _TERM, _HUB, _CHILD = End(0.5, 50), End(0.8, 5), End(1.0, 5), End(0.0, every=True)
 # The counts of PrimeKG's kg.csv by display_relation and types (Chandak et al. 2023), which add up to table 2's total.
-_PRIME = Shape(
+_PRIME = GraphShape(
     types=(
-        NodeType("disease", 17_080, "{quality} {syllable}{syllable}r {disorder}", "description", 367, source="MONDO"),
-        NodeType("gene/protein", 27_671, "{letter}{letter}{letter}{number}{form}", "description", 700, source="NCBI"),
-        NodeType("molecular_function", 11_169, "{syllable}{syllable}{enzyme} activity", source="GO"),
-        NodeType("drug", 7_957, "{Syllable}{syllable}{syllable}{remedy}", "description", 700, source="DrugBank"),
-        NodeType("pathway", 2_516, "{Process} by {syllable}{syllable}rin", "description", 250, source="REACTOME"),
-        NodeType("anatomy", 14_035, "{side} {adjective} {organ}", source="UBERON"),
-        NodeType("effect/phenotype", 15_311, "{degree} {sign} of the {side} {organ}", source="HPO"),
-        NodeType("biological_process", 28_642, "{control} {syllable}{syllable}r {process}", source="GO"),
-        NodeType("cellular_component", 4_176, "{syllable}{syllable}r {compartment}", source="GO"),
-        NodeType("exposure", 818, "{adjective} {chemical}", source="CTD"),
+        NodeShape("disease", 17_080, "{quality} {syllable}{syllable}r {disorder}", "description", 367, source="MONDO"),
+        NodeShape("gene/protein", 27_671, "{letter}{letter}{letter}{number}{form}", "description", 700, source="NCBI"),
+        NodeShape("molecular_function", 11_169, "{syllable}{syllable}{enzyme} activity", source="GO"),
+        NodeShape("drug", 7_957, "{Syllable}{syllable}{syllable}{remedy}", "description", 700, source="DrugBank"),
+        NodeShape("pathway", 2_516, "{Process} by {syllable}{syllable}rin", "description", 250, source="REACTOME"),
+        NodeShape("anatomy", 14_035, "{side} {adjective} {organ}", source="UBERON"),
+        NodeShape("effect/phenotype", 15_311, "{degree} {sign} of the {side} {organ}", source="HPO"),
+        NodeShape("biological_process", 28_642, "{control} {syllable}{syllable}r {process}", source="GO"),
+        NodeShape("cellular_component", 4_176, "{syllable}{syllable}r {compartment}", source="GO"),
+        NodeShape("exposure", 818, "{adjective} {chemical}", source="CTD"),
     ),
     relations=(
-        Relation("ppi", "gene/protein", "gene/protein", 642_150, _GENE, _GENE),
-        Relation("carrier", "drug", "gene/protein", 1_728, End(), _HUB),
-        Relation("enzyme", "drug", "gene/protein", 10_634, End(), _HUB),
-        Relation("target", "drug", "gene/protein", 32_760, End(), _TERM),
-        Relation("transporter", "drug", "gene/protein", 6_184, End(), _HUB),
-        Relation("contraindication", "drug", "disease", 61_350, _TERM, _TERM),
-        Relation("indication", "drug", "disease", 18_776, End(), _TERM),
-        Relation("off-label use", "drug", "disease", 5_136, End(), _TERM),
-        Relation("synergistic interaction", "drug", "drug", 2_672_628, End(0.5, 200, every=True), End(0.5, 200)),
-        Relation("associated with", "disease", "gene/protein", 160_822, _TERM, _GENE),
-        Relation("associated with", "effect/phenotype", "gene/protein", 6_660, _TERM, _GENE),
-        Relation("parent-child", "anatomy", "anatomy", 28_064, _CHILD, _TERM),
-        Relation("parent-child", "biological_process", "biological_process", 105_772, _CHILD, _TERM),
-        Relation("parent-child", "cellular_component", "cellular_component", 9_690, _CHILD, _TERM),
-        Relation("parent-child", "disease", "disease", 64_388, _CHILD, _TERM),
-        Relation("parent-child", "effect/phenotype", "effect/phenotype", 37_472, _CHILD, _TERM),
-        Relation("parent-child", "exposure", "exposure", 4_140, _CHILD, _TERM),
-        Relation("parent-child", "molecular_function", "molecular_function", 27_148, _CHILD, _TERM),
-        Relation("parent-child", "pathway", "pathway", 5_070, _CHILD, _TERM),
-        Relation("phenotype absent", "disease", "effect/phenotype", 2_386, End(), _TERM),
-        Relation("phenotype present", "disease", "effect/phenotype", 300_634, End(), _TERM),
-        Relation("side effect", "drug", "effect/phenotype", 129_568, _TERM, _HUB),
-        Relation("interacts with", "gene/protein", "biological_process", 289_610, _GENE, _TERM),
-        Relation("interacts with", "gene/protein", "cellular_component", 166_804, _GENE, _HUB),
-        Relation("interacts with", "gene/protein", "molecular_function", 139_060, _GENE, _HUB),
-        Relation("interacts with", "gene/protein", "pathway", 85_292, _GENE, _TERM),
-        Relation("interacts with", "exposure", "gene/protein", 2_424, _TERM, _GENE),
-        Relation("interacts with", "exposure", "biological_process", 3_250, _TERM, _TERM),
-        Relation("interacts with", "exposure", "molecular_function", 90),
-        Relation("interacts with", "exposure", "cellular_component", 20),
-        Relation("linked to", "exposure", "disease", 4_608, _TERM, _TERM),
-        Relation("expression present", "anatomy", "gene/protein", 3_036_406, _HUB, End(0.2, 50)),
-        Relation("expression absent", "anatomy", "gene/protein", 39_774, _HUB, End(0.2, 50)),
+        EdgeShape("ppi", "gene/protein", "gene/protein", 642_150, _GENE, _GENE),
+        EdgeShape("carrier", "drug", "gene/protein", 1_728, End(), _HUB),
+        EdgeShape("enzyme", "drug", "gene/protein", 10_634, End(), _HUB),
+        EdgeShape("target", "drug", "gene/protein", 32_760, End(), _TERM),
+        EdgeShape("transporter", "drug", "gene/protein", 6_184, End(), _HUB),
+        EdgeShape("contraindication", "drug", "disease", 61_350, _TERM, _TERM),
+        EdgeShape("indication", "drug", "disease", 18_776, End(), _TERM),
+        EdgeShape("off-label use", "drug", "disease", 5_136, End(), _TERM),
+        EdgeShape("synergistic interaction", "drug", "drug", 2_672_628, End(0.5, 200, every=True), End(0.5, 200)),
+        EdgeShape("associated with", "disease", "gene/protein", 160_822, _TERM, _GENE),
+        EdgeShape("associated with", "effect/phenotype", "gene/protein", 6_660, _TERM, _GENE),
+        EdgeShape("parent-child", "anatomy", "anatomy", 28_064, _CHILD, _TERM),
+        EdgeShape("parent-child", "biological_process", "biological_process", 105_772, _CHILD, _TERM),
+        EdgeShape("parent-child", "cellular_component", "cellular_component", 9_690, _CHILD, _TERM),
+        EdgeShape("parent-child", "disease", "disease", 64_388, _CHILD, _TERM),
+        EdgeShape("parent-child", "effect/phenotype", "effect/phenotype", 37_472, _CHILD, _TERM),
+        EdgeShape("parent-child", "exposure", "exposure", 4_140, _CHILD, _TERM),
+        EdgeShape("parent-child", "molecular_function", "molecular_function", 27_148, _CHILD, _TERM),
+        EdgeShape("parent-child", "pathway", "pathway", 5_070, _CHILD, _TERM),
+        EdgeShape("phenotype absent", "disease", "effect/phenotype", 2_386, End(), _TERM),
+        EdgeShape("phenotype present", "disease", "effect/phenotype", 300_634, End(), _TERM),
+        EdgeShape("side effect", "drug", "effect/phenotype", 129_568, _TERM, _HUB),
+        EdgeShape("interacts with", "gene/protein", "biological_process", 289_610, _GENE, _TERM),
+        EdgeShape("interacts with", "gene/protein", "cellular_component", 166_804, _GENE, _HUB),
+        EdgeShape("interacts with", "gene/protein", "molecular_function", 139_060, _GENE, _HUB),
+        EdgeShape("interacts with", "gene/protein", "pathway", 85_292, _GENE, _TERM),
+        EdgeShape("interacts with", "exposure", "gene/protein", 2_424, _TERM, _GENE),
+        EdgeShape("interacts with", "exposure", "biological_process", 3_250, _TERM, _TERM),
+        EdgeShape("interacts with", "exposure", "molecular_function", 90),
+        EdgeShape("interacts with", "exposure", "cellular_component", 20),
+        EdgeShape("linked to", "exposure", "disease", 4_608, _TERM, _TERM),
+        EdgeShape("expression present", "anatomy", "gene/protein", 3_036_406, _HUB, End(0.2, 50)),
+        EdgeShape("expression absent", "anatomy", "gene/protein", 39_774, _HUB, End(0.2, 50)),
     ),
     both_ways=True,
 )
@@ -213,7 +215,7 @@ def generate(
         raise KbError(f"Invalid scale: {scale}", f"Use a number above 0 and at most {MAX_SCALE:g}")
     if seed < 0:
         raise KbError(f"Invalid seed: {seed}", "Use 0 or more")
-    graph = _Graph(shape, scale, seed, progress or (lambda *_: None))
+    graph = _GeneratedGraph(shape, scale, seed, progress or (lambda *_: None))
     with _publishing(out) as folder:
         nodes, edges = graph.write_nodes(folder), graph.write_edges(folder)
         documents, tokens = graph.write_texts(folder) if texts else (0, 0)
@@ -254,7 +256,7 @@ def _remove_folder(folder: Path) -> None:
         folder.rmdir()
 
 
-class _Graph:
+class _GeneratedGraph:
     """A shape at a scale with a seed. Writes the three files; each part has its own random generator."""
 
     def __init__(self, name: str, scale: float, seed: int, progress: Progress) -> None:
@@ -288,7 +290,7 @@ class _Graph:
                     self.progress("nodes", int(keys[-1]) + 1, self.nodes)
         return self.nodes
 
-    def names(self, type_: NodeType) -> Callable[[Ints], Any]:
+    def names(self, type_: NodeShape) -> Callable[[Ints], Any]:
         """Return a function from positions within the type to names, the same on each call."""
         random, count = self.random("names", type_.name), self.counts[type_.name]
         offset = int(random.integers(1 << 40))
@@ -317,7 +319,7 @@ class _Graph:
                         self.progress("edges", done, total)
         return total
 
-    def _edge_count(self, relation: Relation) -> int:
+    def _edge_count(self, relation: EdgeShape) -> int:
         """Return the number of distinct pairs: the scaled count, at most half of all possible pairs."""
         heads, tails = self.counts[relation.head], self.counts[relation.tail]
         possible, scaled = heads * tails, relation.edges * self.scale / self.ways
@@ -344,7 +346,7 @@ class _Graph:
 
 
 def _draw_pairs(
-    random: np.random.Generator, relation: Relation, wanted: int, order: Mapping[str, Ints], both_ways: bool
+    random: np.random.Generator, relation: EdgeShape, wanted: int, order: Mapping[str, Ints], both_ways: bool
 ) -> tuple[Ints, Ints]:
     """Return exactly ``wanted`` distinct sorted pairs of different nodes; with ``both_ways``, unordered pairs."""
     by_rank_head, by_rank_tail = order[relation.head], order[relation.tail]

@@ -29,7 +29,7 @@ from kbkit.stores.data_tables import DATA_TABLES
 
 
 @dataclass(frozen=True)
-class Option:
+class RecipeOption:
     """An option of a recipe; SQL reads it with ``getvariable('name')``. With ``integer``, it is an integer from 0."""
 
     default: str
@@ -144,7 +144,7 @@ class Recipe:
     name_weight: float = 1.25
     files: tuple[FileSpec, ...] = ()
     downloads: tuple[Download, ...] = ()
-    options: Mapping[str, Option] = field(default_factory=dict)
+    options: Mapping[str, RecipeOption] = field(default_factory=dict)
     types: Mapping[str, TypeSpec] = field(default_factory=dict)
     relations: Mapping[str, RelationSpec] = field(default_factory=dict)
     texts: Mapping[str, float] = field(default_factory=dict)
@@ -325,7 +325,7 @@ def _parse(data: dict[str, Any], folder: Path) -> Recipe:
         base=data.pop("base", _base(name)),
         files=tuple(_file(key, spec) for key, spec in data.pop("files").items()),
         downloads=_downloads(data.pop("downloads", [])),
-        options={key: Option(**_frozen(spec)) for key, spec in data.pop("options", {}).items()},
+        options={key: RecipeOption(**_frozen(spec)) for key, spec in data.pop("options", {}).items()},
         relations={key: _relation(spec) for key, spec in data.pop("relations", {}).items()},
         types={key: TypeSpec(**spec) for key, spec in data.pop("types", {}).items()},
         texts={key: float(TextSpec(**spec).weight) for key, spec in data.pop("texts", {}).items()},

@@ -1,12 +1,10 @@
-"""Find the files that a recipe declares, and turn them into tables for its SQL."""
+"""Turn the files of a recipe into tables for its SQL."""
 
 from __future__ import annotations
 
 import csv
-import fnmatch
 import gzip
 import itertools
-import os
 import re
 import zlib
 from collections import Counter
@@ -15,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from kbkit.errors import BadInputError, Option, UnknownNameError, reason
-from kbkit.ingestion import archives
 from kbkit.ingestion.recipe import FileSpec, Recipe
 from kbkit.ingestion.source_errors import MAX_LINE, damaged_gzip, invalid_utf8
+from kbkit.ingestion.source_files import FORMATS, format_of
 from kbkit.readers import reader
 from kbkit.schema import literal, quote
 
@@ -25,28 +23,6 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-_COMPRESSED = (".gz",)
-_FORMATS = {
-    ".csv": "csv",
-    ".psv": "psv",
-    ".tsv": "tsv",
-    ".txt": "tsv",
-    ".tab": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".json": "json",
-    ".jsonl": "json",
-    ".ndjson": "json",
-    ".sqlite": "database",
-    ".sqlite3": "database",
-    ".duckdb": "database",
-    ".db": "database",
-    ".xlsx": "excel",
-    ".xlsm": "excel",
-    ".graphml": "graph",
-    ".gexf": "graph",
-    ".gml": "graph",
-}
 _STORED = ("database", "excel", "graph")
 """Formats of files with several tables."""
 
@@ -60,126 +36,6 @@ class Delimiters(NamedTuple):
 
 DELIMITERS = {"csv": Delimiters(",", '"'), "psv": Delimiters("|", '"'), "tsv": Delimiters("\t", "")}
 """What files of a format use unless a recipe says otherwise."""
-
-
-def find(recipe: Recipe, paths: Sequence[Path], named: Mapping[str, Path]) -> dict[str, list[Path]]:
-    """Return the files for each ``[files.NAME]`` of the recipe.
-
-    ``paths`` are files and folders; ``named`` assigns single files. Raises :class:`BadInputError` for a missing or
-    empty file, for a pattern with several matches, and for a file in ``paths`` that the recipe does not read.
-    """
-    for name in named:
-        if name not in {spec.name for spec in recipe.files}:
-            raise UnknownNameError("file", name, [spec.name for spec in recipe.files], f"recipe {recipe.name}")
-    for path in (*paths, *named.values()):
-        if not path.exists():
-            raise BadInputError(f"{path} does not exist")
-    listed = [path for path in paths if path.is_file() and not archives.is_archive(path)]
-    deep = any("/" in pattern for spec in recipe.files for pattern in spec.match)
-    folders = [path for path in paths if not path.is_file() or archives.is_archive(path)]
-    offered = [*listed, *(p for path in folders for p in _inside(path, deep=deep))]
-    found: dict[str, list[Path]] = {}
-    taken: set[Path] = set()
-    for spec in recipe.files:
-        free = [path for path in offered if path not in taken or spec.table]
-        found[spec.name] = [named[spec.name]] if spec.name in named else _matches(spec, free)
-        taken.update(found[spec.name])
-    needed = [spec for spec in recipe.files if not spec.optional]
-    unread = [path for path in listed if path not in taken]
-    missing = [spec for spec in needed if not found[spec.name]]
-    alike = {spec.match if spec.table else spec.name for spec in needed}
-    if missing and len(alike) == 1 and len(unread) == 1:
-        only = unread.pop()  # a single required file may have any name
-        found.update({spec.name: [only] for spec in missing})
-    if unread:
-        raise BadInputError(f"Recipe {recipe.name} does not read {unread[0]}", *_describe_files(recipe))
-    for spec in needed:
-        if not found[spec.name]:
-            raise BadInputError(f"Missing file {spec.name!r} of recipe {recipe.name}", *_describe_files(recipe))
-    for path in (path for paths in found.values() for path in paths):
-        if archives.size(path) == 0:
-            raise BadInputError(f"{path} is empty")
-    return found
-
-
-def _inside(folder: Path, *, deep: bool) -> list[Path]:
-    """List the files of an archive, or of a folder and the archives in it, with ``deep`` also of its subfolders.
-
-    Links to folders are not followed, to avoid loops.
-    """
-    if archives.is_archive(folder):
-        return sorted(archives.members(folder))
-    walked = os.walk(folder) if deep else [(str(folder), [], [p.name for p in folder.iterdir() if p.is_file()])]
-    files = sorted(Path(parent) / name for parent, _, names in walked for name in names)
-    return [member for path in files for member in (_inside(path, deep=deep) if archives.is_archive(path) else [path])]
-
-
-def _matches(spec: FileSpec, offered: Iterable[Path]) -> list[Path]:
-    def fits(path: Path, pattern: str) -> bool:
-        """Match the file's name, or the end of its path if the pattern has folders."""
-        name = plain_name(path).lower()
-        if "/" in pattern:
-            return fnmatch.fnmatch(f"/{path.with_name(name).as_posix().lower()}", f"*/{pattern.lower()}")
-        return fnmatch.fnmatch(name, pattern.lower())
-
-    offered = list(offered)
-    if spec.many:
-        return [path for path in offered if any(fits(path, pattern) for pattern in spec.match)]
-    for pattern in spec.match:
-        hits = [path for path in offered if fits(path, pattern)]
-        if len(hits) > 1:
-            examples = ", ".join(p.name for p in hits[:3])
-            hint = ("Choose one with ", Option("files", f"{spec.name}=PATH"))
-            raise BadInputError(f"Several files match {spec.name!r}: {examples}", *hint)
-        if hits:
-            return hits
-    return []
-
-
-def tables_in(paths: Sequence[Path]) -> list[Path]:
-    """Return the files with tables among ``paths``, and those in its folders and archives.
-
-    Raises :class:`BadInputError` for a missing or empty file, one of another format, and if there is none.
-    """
-    for path in (path for path in paths if not path.exists()):
-        raise BadInputError(f"{path} does not exist")
-    found = []
-    for path in paths:
-        if path.is_file() and not archives.is_archive(path):
-            format_of(path)
-            found.append(path)
-        else:
-            found += [member for member in _inside(path, deep=False) if suffix(member) in _FORMATS]
-    if not found:
-        listed = ", ".join(map(str, paths))
-        hint = "Use files that end in " + ", ".join(sorted(_FORMATS))
-        hint += ". Subfolders are not read" if any(path.is_dir() for path in paths) else ""
-        raise BadInputError(f"No tables in {listed}", hint)
-    for path in (path for path in found if archives.size(path) == 0):
-        raise BadInputError(f"{path} is empty")
-    return list(dict.fromkeys(found))
-
-
-def format_of(path: Path) -> str:
-    """Return the format of a file, by its name. Raises :class:`BadInputError` for an unknown one."""
-    if suffix(path) not in _FORMATS:
-        raise BadInputError(f"Unsupported file type: {path}", "Use one of " + ", ".join(sorted(_FORMATS)))
-    return _FORMATS[suffix(path)]
-
-
-def suffix(path: Path) -> str:
-    """Return the ending of a file's name in lower case, without that of its compression."""
-    return Path(plain_name(path)).suffix.lower()
-
-
-def plain_name(path: Path) -> str:
-    """Return the name of a file without the ending of its compression."""
-    return path.stem if path.suffix.lower() in _COMPRESSED else path.name
-
-
-def _describe_files(recipe: Recipe) -> tuple[str, Option, str]:
-    parts = [f"{spec.name}{' (optional)' if spec.optional else ''}: {' or '.join(spec.match)}" for spec in recipe.files]
-    return f"The recipe reads {'; '.join(parts)}. Use ", Option("files", "NAME=PATH"), " to choose a file"
 
 
 def check_columns(recipe: Recipe, columns: Iterable[str]) -> None:
@@ -300,7 +156,7 @@ def _source(
     if kind in _STORED:
         return _stored(con, spec, path, kind)
     if kind != "parquet":
-        raise UnknownNameError("format", kind, set(_FORMATS.values()), f"files.{spec.name} of the recipe")
+        raise UnknownNameError("format", kind, set(FORMATS.values()), f"files.{spec.name} of the recipe")
     source = f"read_parquet({literal(str(path))})"
     return source, list(_columns(con, source))
 

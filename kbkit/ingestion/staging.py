@@ -63,7 +63,7 @@ _SKIP = ("Use ", Option("skip_dangling"), " to skip them")
 
 
 @dataclass
-class Report:
+class StagingReport:
     """Numbers of rows that staging merged, dropped or skipped.
 
     ``both_ways`` is the number of edges of symmetric relations that the source gives in both directions.
@@ -88,7 +88,7 @@ def stage(
     skip_dangling: bool,
     merge_duplicates: bool,
     step: Callable[[], None] = lambda: None,
-) -> Report:
+) -> StagingReport:
     """Validate the recipe's tables and number the nodes; raise :class:`BadInputError` for invalid rows.
 
     ``folder`` is that of the staging database; ``step`` is called after nodes, after edges and after texts.
@@ -98,7 +98,7 @@ def stage(
         if name not in present:
             hint = ("Use ", Command("recipe new FOLDER"), " for an example")
             raise BadInputError(f"Missing table {name!r} in {recipe.folder / 'load.sql'}", *hint)
-    report = Report()
+    report = StagingReport()
     report.merged_nodes = _nodes(con, recipe, merge=merge_duplicates)
     step()
     report.dangling_edges, report.duplicate_edges, report.both_ways = _edges(con, recipe, folder, skip=skip_dangling)

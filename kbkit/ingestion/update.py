@@ -32,7 +32,7 @@ from kbkit.ingestion.generation import (
 from kbkit.ingestion.recipe import FileSpec, Recipe, RelationSpec, TypeSpec
 from kbkit.ingestion.request import Delta
 from kbkit.ingestion.source_errors import explained
-from kbkit.ingestion.staging import Report, stage
+from kbkit.ingestion.staging import StagingReport, stage
 from kbkit.ingestion.update_entities import has_entities, update_entities
 from kbkit.schema import Schema, literal, quote
 from kbkit.stores import embedders as embed
@@ -103,7 +103,7 @@ def _build(
     old: Manifest,
     delta: Delta,
     found: Mapping[str, Sequence[Path]],
-) -> tuple[Report, Schema, dict[str, int]]:
+) -> tuple[StagingReport, Schema, dict[str, int]]:
     """Stage the live tables with the delta, and write the new tables."""
     schema, recipe = old.schema, _recipe(old)
     with explained(Path("the update"), [path for taken in found.values() for path in taken]):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kbkit.errors import KbError
-from kbkit.llm.client import Message, Reply, Request, Usage
+from kbkit.llm.client import Message, ModelRequest, Reply, Usage
 from kbkit.llm.recording import Recorded
 
 FILE = "llm.sqlite"
@@ -76,7 +76,7 @@ class Cache:
             rows = connection.execute(sql, (json.dumps(list(keys)),)).fetchall()
             return {key: _reply(*rest) for key, *rest in rows}
 
-    def put(self, key: str, model: str, request: Request, reply: Reply) -> None:
+    def put(self, key: str, model: str, request: ModelRequest, reply: Reply) -> None:
         """Store a reply durably; an existing one is not replaced."""
         self.add([Recorded(key, model, request, reply)])
 
@@ -122,10 +122,10 @@ class Cache:
         if getattr(self, "_open", None) is not None:
             self.close()
 
-    def _request(self, text: str) -> Request:
+    def _request(self, text: str) -> ModelRequest:
         try:
             found = json.loads(text)
-            return Request(**{**found, "messages": tuple(Message(*message) for message in found["messages"])})
+            return ModelRequest(**{**found, "messages": tuple(Message(*message) for message in found["messages"])})
         except (ValueError, TypeError, KeyError, RecursionError):
             raise KbError(f"{self.path} is damaged: invalid call", _MOVE) from None
 

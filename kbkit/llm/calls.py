@@ -12,11 +12,11 @@ from kbkit.llm import prompts as prompt_files
 from kbkit.llm import threads
 from kbkit.llm.account import Account, BudgetError, Prices
 from kbkit.llm.cache import Cache
-from kbkit.llm.client import Model, Reply, Request, missing_model
-from kbkit.llm.prompts import Answer, Prompt, complaint, parse_reply
+from kbkit.llm.client import Model, ModelRequest, Reply, missing_model
+from kbkit.llm.prompts import ModelAnswer, Prompt, complaint, parse_reply
 from kbkit.llm.recording import Replay
 
-__all__ = ["Account", "Answer", "BudgetError", "Calls"]
+__all__ = ["Account", "BudgetError", "Calls", "ModelAnswer"]
 
 WORKERS = 8
 MAX_WORKERS = 1024
@@ -74,7 +74,7 @@ class Calls:
 
     def ask(
         self, prompt: str, inputs: Sequence[Mapping[str, Any]], model: str | None = None, sample: int = 0
-    ) -> list[Answer]:
+    ) -> list[ModelAnswer]:
         """Return the answers to a prompt, in the order of ``inputs``.
 
         Cached calls are free, and equal calls are made once. Each reply is cached at once, so that an interrupted run
@@ -87,7 +87,7 @@ class Calls:
         keys = [request.key(target.name) for request in batch]
         requests = dict(zip(keys, batch, strict=True))
         known = self._known(target, list(requests))
-        answers: dict[str, Answer] = {}
+        answers: dict[str, ModelAnswer] = {}
 
         def resolve(key: str) -> None:
             answers[key] = self._answer(target, requests[key], key, known.get(key))
@@ -115,7 +115,7 @@ class Calls:
 
     # -- one call -----------------------------------------------------------------------------------------------------
 
-    def _answer(self, model: Model, request: Request, key: str, known: Reply | None) -> Answer:
+    def _answer(self, model: Model, request: ModelRequest, key: str, known: Reply | None) -> ModelAnswer:
         reply = self._reply(model, request, key, known)
         answer = parse_reply(reply, request.schema, request.max_tokens)
         if not answer.problem:
@@ -131,7 +131,7 @@ class Calls:
     def _known(self, model: Model, keys: Sequence[str]) -> dict[str, Reply]:
         return {} if isinstance(model, Replay) else self.cache.find(keys)
 
-    def _reply(self, model: Model, request: Request, key: str, known: Reply | None) -> Reply:
+    def _reply(self, model: Model, request: ModelRequest, key: str, known: Reply | None) -> Reply:
         """Return a known reply, or call the model and cache its reply."""
         if known is None and not isinstance(model, Replay):
             return self._paid(model, request, key)
@@ -139,7 +139,7 @@ class Calls:
         self.account.add_cached(model.name)
         return reply
 
-    def _paid(self, model: Model, request: Request, key: str) -> Reply:
+    def _paid(self, model: Model, request: ModelRequest, key: str) -> Reply:
         """Call the model within the budget.
 
         If another process cached a reply first, use that one, so that a recording reproduces the run.

@@ -50,7 +50,7 @@ class Usage(NamedTuple):
 _NONE = Usage()
 
 
-class Tool(NamedTuple):
+class ModelTool(NamedTuple):
     """A function that a model may call; ``argument`` is the name of its string parameter (empty: none)."""
 
     name: str
@@ -59,7 +59,7 @@ class Tool(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Request:
+class ModelRequest:
     """A call: messages and parameters.
 
     ``schema`` is the JSON schema of the answer (None: plain text). ``sample`` numbers several answers to the same
@@ -73,7 +73,7 @@ class Request:
     top_p: float | None = None
     max_tokens: int = 1024
     sample: int = 0
-    tools: tuple[Tool, ...] = ()
+    tools: tuple[ModelTool, ...] = ()
 
     def content(self) -> dict[str, Any]:
         """Return messages and parameters as plain data, as stored in recordings and hashed in keys."""
@@ -96,7 +96,7 @@ class Request:
         """Return the user message, which has the data of the call."""
         return next((message.content for message in self.messages if message.role == "user"), "")
 
-    def followed(self, *messages: Message) -> Request:
+    def followed(self, *messages: Message) -> ModelRequest:
         """Return the call with messages appended."""
         return dataclasses.replace(self, messages=(*self.messages, *messages))
 
@@ -115,6 +115,6 @@ class Model(Protocol):
 
     name: str
 
-    def complete(self, request: Request) -> Reply:
+    def complete(self, request: ModelRequest) -> Reply:
         """Return the model's reply; raise :class:`kbkit.errors.KbError` if the call fails."""
         ...

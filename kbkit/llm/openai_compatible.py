@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from kbkit.errors import KbError, MissingExtraError, Option, Part, QueryTimeoutError
-from kbkit.llm.client import Reply, Request, Tool, Usage
+from kbkit.llm.client import ModelRequest, ModelTool, Reply, Usage
 from kbkit.stores import endpoint, threads
 
 TIMEOUT = 120.0
@@ -56,7 +56,7 @@ class OpenAIModel:
         self._guard = threading.Lock()
         self._opened: Any = None
 
-    def complete(self, request: Request) -> Reply:
+    def complete(self, request: ModelRequest) -> Reply:
         """See :class:`kbkit.llm.client.Model`."""
         client = self._client()
         while True:
@@ -91,7 +91,7 @@ class OpenAIModel:
     def __str__(self) -> str:
         return f"{self.name} at {self.url}"
 
-    def _body(self, request: Request, refused: frozenset[str]) -> dict[str, Any]:
+    def _body(self, request: ModelRequest, refused: frozenset[str]) -> dict[str, Any]:
         limit = "max_completion_tokens" if "max_tokens" in refused else "max_tokens"
         body: dict[str, Any] = {
             "model": self.name,
@@ -110,7 +110,7 @@ class OpenAIModel:
             body["tools"] = [_function(tool) for tool in tools]
         return {name: value for name, value in body.items() if name not in refused}
 
-    def _names_refused(self, error: Any, request: Request, refused: frozenset[str]) -> str:
+    def _names_refused(self, error: Any, request: ModelRequest, refused: frozenset[str]) -> str:
         """Return the optional parameter that an error rejects (empty: none)."""
         status = getattr(error, "status_code", 0)
         if status not in _NO_TOOLS:
@@ -231,7 +231,7 @@ def _bounded() -> Any:
     return Bounded
 
 
-def _function(tool: Tool) -> dict[str, Any]:
+def _function(tool: ModelTool) -> dict[str, Any]:
     """Return a function for the API. A parameter takes the thought, which most models omit when they call functions."""
     properties = {_THOUGHT: "what was learned, and what to try next"}
     if tool.argument:

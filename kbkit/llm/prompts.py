@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from kbkit import assets
 from kbkit.directory.files import parse_toml
 from kbkit.errors import BadInputError, Command, KbError, UnknownNameError
-from kbkit.llm.client import Message, Reply, Request, Tool
+from kbkit.llm.client import Message, ModelRequest, ModelTool, Reply
 
 _PARTS = re.compile(r"\+\+\+[ \t]*\n(.*?)^\+\+\+[ \t]*(?:\n|\Z)(.*)", re.DOTALL | re.MULTILINE)
 _FIELDS = ("purpose", "inputs", "output", "temperature", "top_p", "max_tokens", "tools")
@@ -55,7 +55,7 @@ class Prompt:
         """A hash that identifies this version of the prompt."""
         return hashlib.sha256(repr(self).encode()).hexdigest()[:12]
 
-    def request(self, inputs: Mapping[str, Any], sample: int = 0) -> Request:
+    def request(self, inputs: Mapping[str, Any], sample: int = 0) -> ModelRequest:
         """Return the call for these inputs. Raises :class:`KbError` for missing, unknown or non-JSON inputs."""
         known = self.inputs.keys() | self.left_out
         for name in inputs.keys() - known:
@@ -67,8 +67,8 @@ class Prompt:
             values[name] = inputs[name]
         messages = (Message("system", self._system()), Message("user", self._data(values)))
         listed = values[self.tools] if self.tools else ()
-        tools = tuple(Tool(tool["name"], tool["argument"], tool["does"]) for tool in listed)
-        return Request(messages, self.schema, self.temperature, self.top_p, self.max_tokens, sample, tools)
+        tools = tuple(ModelTool(tool["name"], tool["argument"], tool["does"]) for tool in listed)
+        return ModelRequest(messages, self.schema, self.temperature, self.top_p, self.max_tokens, sample, tools)
 
     def _system(self) -> str:
         if self.schema is None:
@@ -251,14 +251,14 @@ _THOUGHTS = ("<think>", "</think>")
 _MAX_SHOWN = 200
 
 
-class Answer(NamedTuple):
+class ModelAnswer(NamedTuple):
     """The answer of a model: parsed JSON, or text; ``value`` is None if there is a ``problem``."""
 
     value: Any
     problem: str = ""
 
 
-def parse_reply(reply: Reply, schema: Mapping[str, Any] | None, max_tokens: int) -> Answer:
+def parse_reply(reply: Reply, schema: Mapping[str, Any] | None, max_tokens: int) -> ModelAnswer:
     """Parse a reply as text or as JSON of the schema. Invalid answers are reported, never repaired.
 
     Leading thoughts (``<think>``) and a code fence around JSON are removed. JSON is strict: no NaN or infinity, no
@@ -268,20 +268,20 @@ def parse_reply(reply: Reply, schema: Mapping[str, Any] | None, max_tokens: int)
     if text.startswith(_THOUGHTS[0]) and _THOUGHTS[1] in text:
         text = text.partition(_THOUGHTS[1])[2].strip()
     if reply.cut:
-        return Answer(None, f"the answer was truncated at {max_tokens:,} tokens")
+        return ModelAnswer(None, f"the answer was truncated at {max_tokens:,} tokens")
     if not text:
-        return Answer(None, "the answer is empty")
+        return ModelAnswer(None, "the answer is empty")
     if schema is None:
-        return Answer(text)
+        return ModelAnswer(text)
     fenced = _FENCE.fullmatch(text)
     try:
         value = _json(fenced[1] if fenced else text)
         problem = _violation(value, schema)
     except RecursionError:
-        return Answer(None, "the answer is nested too deeply")
+        return ModelAnswer(None, "the answer is nested too deeply")
     except (ValueError, ArithmeticError) as error:
-        return Answer(None, f"the answer is not valid JSON: {_short(str(error))}")
-    return Answer(None, problem) if problem else Answer(value)
+        return ModelAnswer(None, f"the answer is not valid JSON: {_short(str(error))}")
+    return ModelAnswer(None, problem) if problem else ModelAnswer(value)
 
 
 def complaint(reply: Reply, problem: str, schema: Mapping[str, Any] | None) -> tuple[Message, Message]:

@@ -1,7 +1,8 @@
 """Recordings of calls as JSON lines, and the model that replays them.
 
 A line is ``{"key", "model", "request": {"messages": [[role, text], ...], "schema", "temperature", "top_p",
-"max_tokens", "sample"}, "reply": {"text", "input", "output", "cut"}}``; ``key`` is :meth:`Request.key` of the rest.
+"max_tokens", "sample"}, "reply": {"text", "input", "output", "cut"}}``; ``key`` is :meth:`ModelRequest.key` of
+the rest.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple
 
 from kbkit.directory.files import replacing
 from kbkit.errors import BadInputError, Command, KbError
-from kbkit.llm.client import Message, Reply, Request, Usage
+from kbkit.llm.client import Message, ModelRequest, Reply, Usage
 
 _MAX_LINE = 1 << 26
 _MAX_TOKENS = 1 << 40
@@ -26,7 +27,7 @@ class Recorded(NamedTuple):
 
     key: str
     model: str
-    request: Request
+    request: ModelRequest
     reply: Reply
 
 
@@ -83,11 +84,11 @@ def _call(text: bytes, where: str) -> Recorded:
 _HINT = ("Create recordings with ", Command("llm export"))
 
 
-def _request(found: Any) -> Request:
+def _request(found: Any) -> ModelRequest:
     schema, top_p = found["schema"], found["top_p"]
     if not (schema is None or isinstance(schema, dict)):
         raise TypeError
-    return Request(
+    return ModelRequest(
         tuple(_message(*message) for message in found["messages"]),
         schema,
         _number(found["temperature"]),
@@ -144,7 +145,7 @@ class Replay:
             if call.model == name:
                 self._replies.setdefault(call.key, call.reply)  # the first of two counts, as in the cache
 
-    def complete(self, request: Request) -> Reply:
+    def complete(self, request: ModelRequest) -> Reply:
         """See :class:`kbkit.llm.client.Model`. Raises :class:`KbError`, with the prompt, for a missing call."""
         reply = self._replies.get(request.key(self.name))
         if reply is None:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from kbkit.agent.names import line
 from kbkit.errors import DISTRIBUTION, KbError, MissingExtraError, QueryTimeoutError
-from kbkit.mcp.tools import Limits, Reply, Tool, tools
+from kbkit.mcp.tools import McpTool, ToolLimits, ToolReply, tools
 
 if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase
 
-__all__ = ["Limits", "serve", "server"]
+__all__ = ["ToolLimits", "serve", "server"]
 
 _INSTRUCTIONS = (
     "Tools to explore one knowledge base, read-only. Begin with schema, find ids with search, look at entries and"
@@ -33,13 +33,13 @@ _GRACE = 10.0
 _AT_ONCE = 4
 
 
-def serve(kb: KnowledgeBase, limits: Limits) -> None:
+def serve(kb: KnowledgeBase, limits: ToolLimits) -> None:
     """Serve until standard input ends. Raises :class:`KbError` if the package is not installed."""
     anyio = _imported()[0]
     anyio.run(_serve, kb, limits)
 
 
-async def _serve(kb: KnowledgeBase, limits: Limits) -> None:
+async def _serve(kb: KnowledgeBase, limits: ToolLimits) -> None:
     from mcp.server.stdio import stdio_server
 
     running = server(kb, limits)
@@ -47,7 +47,7 @@ async def _serve(kb: KnowledgeBase, limits: Limits) -> None:
         await running.run(incoming, outgoing, running.create_initialization_options())
 
 
-def application(kb: KnowledgeBase, limits: Limits) -> Any:
+def application(kb: KnowledgeBase, limits: ToolLimits) -> Any:
     """Return the server as an ASGI application that speaks streamable HTTP at :data:`PATH`.
 
     It checks ``Host`` and ``Origin``, as the package does for servers on the loopback. No request depends on an earlier
@@ -56,7 +56,7 @@ def application(kb: KnowledgeBase, limits: Limits) -> Any:
     return server(kb, limits).streamable_http_app(streamable_http_path=PATH, json_response=True, stateless_http=True)
 
 
-def server(kb: KnowledgeBase, limits: Limits) -> Any:
+def server(kb: KnowledgeBase, limits: ToolLimits) -> Any:
     """Return the server of a KB for any transport of the package: an ``mcp.server.lowlevel.Server``."""
     anyio, lowlevel, types, mcp_error = _imported()
     known = {tool.name: tool for tool in tools(kb, limits)}
@@ -124,7 +124,7 @@ class _Turns:
         self._limiters: list[Any] = []  # bound to the running event loop
         self._left = 0.0  # set when the SPARQL worker finishes a query whose caller is gone
 
-    async def run(self, name: str, work: Callable[[], Reply]) -> Reply:
+    async def run(self, name: str, work: Callable[[], ToolReply]) -> ToolReply:
         """Return the result of a call run in a thread. Raises :class:`QueryTimeoutError` at the time limit."""
         if not self._limiters:
             self._limiters += [self._anyio.CapacityLimiter(number) for number in (1, _AT_ONCE)]
@@ -134,7 +134,7 @@ class _Turns:
                 return await self._in_thread(work)
             return await self._timed(name, work, self._timeout)
 
-    async def _timed(self, name: str, work: Callable[[], Reply], timeout: float) -> Reply:
+    async def _timed(self, name: str, work: Callable[[], ToolReply], timeout: float) -> ToolReply:
         begun = self._anyio.current_time()
         before = max(0.0, self._left - begun) if name == "sparql" else 0.0
         limit = before + timeout + _GRACE
@@ -148,8 +148,8 @@ class _Turns:
                 self._left = begun + before + timeout
             raise
 
-    async def _in_thread(self, work: Callable[[], Reply]) -> Reply:
-        reply: Reply = await self._anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+    async def _in_thread(self, work: Callable[[], ToolReply]) -> ToolReply:
+        reply: ToolReply = await self._anyio.to_thread.run_sync(work, abandon_on_cancel=True)
         return reply
 
 
@@ -157,13 +157,13 @@ def _failed(types: Any, text: str) -> Any:
     return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
 
 
-def _known(tools: dict[str, Tool], name: str) -> Tool:
+def _known(tools: dict[str, McpTool], name: str) -> McpTool:
     if name not in tools:
         raise KbError(f"Unknown tool {line(name, 80)!r}", f"Valid names: {', '.join(tools)}")
     return tools[name]
 
 
-def _checked(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
+def _checked(tool: McpTool, arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments if they match the tool's schema."""
     from jsonschema.exceptions import best_match
     from jsonschema.validators import Draft202012Validator

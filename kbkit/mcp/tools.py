@@ -28,7 +28,7 @@ _COLUMNS, _FEW = 25, 10
 
 
 @dataclass(frozen=True)
-class Limits:
+class ToolLimits:
     """Limits of a tool: maximum number of ``rows``, and ``timeout`` of a query in seconds (None: no limit)."""
 
     rows: int = 1_000
@@ -40,7 +40,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Reply:
+class ToolReply:
     """What a tool returns: a text for a model, and for some tools the same as data for a program."""
 
     text: str
@@ -48,7 +48,7 @@ class Reply:
 
 
 @dataclass(frozen=True)
-class Tool:
+class McpTool:
     """A tool: ``arguments`` are the properties of its JSON schema, of which the first is required; ``output`` is the
     schema of the data that it returns, if any.
     """
@@ -56,7 +56,7 @@ class Tool:
     name: str
     does: str
     arguments: Mapping[str, Mapping[str, Any]]
-    work: Callable[..., Reply]
+    work: Callable[..., ToolReply]
     output: Mapping[str, Any] | None = None
 
     @property
@@ -79,81 +79,81 @@ _ROWS_SCHEMA = _object(columns=_WORDS, rows=_RECORDS, count=_COUNT, complete=_CO
 _ANSWERS_SCHEMA = _object(nodes=_RECORDS, count=_COUNT, complete=_COMPLETE)
 
 
-def tools(kb: KnowledgeBase, limits: Limits) -> list[Tool]:
+def tools(kb: KnowledgeBase, limits: ToolLimits) -> list[McpTool]:
     """Return the tools of a KB, except those whose store it lacks."""
     work, example = _Work(kb, limits), _Examples(kb)
     text = {"type": "string", "minLength": 1}
     limit = {"limit": {"type": "integer", "minimum": 1, "maximum": limits.rows, "default": min(SHOWN, limits.rows)}}
     found = [
-        Tool("schema", "List the types, relations, attributes, prefixes and SQL tables of the KB, and how to query"
+        McpTool("schema", "List the types, relations, attributes, prefixes and SQL tables of the KB, and how to query"
              " it. Call this first.", {}, work.schema, {"type": "object"}),
-        Tool("search", "Find entities (at most 8) and properties (at most 4: relations and attributes) by words in"
+        McpTool("search", "Find entities (at most 8) and properties (at most 4: relations and attributes) by words in"
              f" their names, aliases and texts. Example: {example.search}", {"text": text}, work.search),
-        Tool("entry", "Return an entity's properties with values, qualifiers and labels. The id is one that another"
+        McpTool("entry", "Return an entity's properties with values, qualifiers and labels. The id is one that another"
              f" tool returned, or a name. Example: {example.entry}", {"id": text}, work.entry),
-        Tool("show", "Return an entity's entry and all of its texts.", {"id": text}, work.show),
-        Tool("examples", "Return a few examples of the use of a property (relation or attribute), by its id."
+        McpTool("show", "Return an entity's entry and all of its texts.", {"id": text}, work.show),
+        McpTool("examples", "Return a few examples of the use of a property (relation or attribute), by its id."
              f" Example: {example.examples}", {"property": text}, work.examples),
-        Tool("sql", "Run one SELECT statement (DuckDB SQL) on the KB's tables, which the tool schema lists. Read-only."
-             f" Example: {example.sql}", {"query": text, **limit}, work.sql, _ROWS_SCHEMA),
+        McpTool("sql", "Run one SELECT statement (DuckDB SQL) on the KB's tables, which the tool schema lists."
+             f" Read-only. Example: {example.sql}", {"query": text, **limit}, work.sql, _ROWS_SCHEMA),
     ]  # fmt: skip
     if kb.has("triples"):
         does = "Run a SPARQL query. Returns results, empty, a syntax error with its position, or timeout. Read-only."
         does = f"{does} Example: {example.sparql}"
-        found.append(Tool("sparql", does, {"query": text, **limit}, work.sparql, _ROWS_SCHEMA))
+        found.append(McpTool("sparql", does, {"query": text, **limit}, work.sparql, _ROWS_SCHEMA))
     if kb.has("adjacency"):
         does = (
             'Return the nodes that a path of relations reaches, e.g. type:"name" -> [relation] -> type; combine sets'
             " with & | and -."
         )
         does = f"{does} Example: {example.answers}"
-        found.append(Tool("answers", does, {"expression": text, **limit}, work.answers, _ANSWERS_SCHEMA))
+        found.append(McpTool("answers", does, {"expression": text, **limit}, work.answers, _ANSWERS_SCHEMA))
     return found
 
 
 class _Work:
     """The implementations of the tools. Errors are :class:`KbError`."""
 
-    def __init__(self, kb: KnowledgeBase, limits: Limits) -> None:
+    def __init__(self, kb: KnowledgeBase, limits: ToolLimits) -> None:
         self._kb, self._limits, self._explorer = kb, limits, Explorer(kb.stores)
 
-    def schema(self) -> Reply:
+    def schema(self) -> ToolReply:
         about = describe.kb(self._kb.stores, self._explorer.names) | {"sql": _sql_tables(self._kb)}
-        return Reply(json.dumps(about, ensure_ascii=False, indent=1), about)
+        return ToolReply(json.dumps(about, ensure_ascii=False, indent=1), about)
 
-    def search(self, text: str) -> Reply:
-        return Reply(self._explorer.search(text).text)
+    def search(self, text: str) -> ToolReply:
+        return ToolReply(self._explorer.search(text).text)
 
-    def entry(self, id: str) -> Reply:  # noqa: A002
-        return Reply(self._explorer.entry(id).within(_LONGEST_ENTRY).text)
+    def entry(self, id: str) -> ToolReply:  # noqa: A002
+        return ToolReply(self._explorer.entry(id).within(_LONGEST_ENTRY).text)
 
-    def show(self, id: str) -> Reply:  # noqa: A002
+    def show(self, id: str) -> ToolReply:  # noqa: A002
         entry = self._explorer.entry(id).within(_LONGEST_ENTRY)
         try:
             texts = self._kb.node(self._explorer.names.find(id)).texts
         except KbError:  # a relation or attribute has none
             texts = []
-        return Reply("\n\n".join([entry.text, *(f"{field}: {line(text, _LONGEST_TEXT)}" for field, text in texts)]))
+        return ToolReply("\n\n".join([entry.text, *(f"{field}: {line(text, _LONGEST_TEXT)}" for field, text in texts)]))
 
-    def examples(self, property: str) -> Reply:  # noqa: A002
-        return Reply(self._explorer.examples(property).text)
+    def examples(self, property: str) -> ToolReply:  # noqa: A002
+        return ToolReply(self._explorer.examples(property).text)
 
-    def sparql(self, query: str, limit: int = SHOWN) -> Reply:
+    def sparql(self, query: str, limit: int = SHOWN) -> ToolReply:
         found = self._explorer.sparql(query, self._limits.timeout, self._limits.rows)
         if found.kind not in ("results", "empty") or found.frame is None:
             raise KbError(found.said)
         if not found.frame.height:
-            return Reply(found.said, _data(found.frame, limit, cut=False))
+            return ToolReply(found.said, _data(found.frame, limit, cut=False))
         return self._table(found.frame, limit, found.cut, self._explorer.names.shortened)
 
-    def sql(self, query: str, limit: int = SHOWN) -> Reply:
+    def sql(self, query: str, limit: int = SHOWN) -> ToolReply:
         cap = self._limits.rows
         self._kb.tables.check_one_query(query)
         text = f"SELECT * FROM (\n{query.strip().rstrip(';')}\n) LIMIT {cap + 1}"
         frame = self._kb.sql(text, timeout=self._limits.timeout)
         return self._table(frame.head(cap), limit, frame.height > cap)
 
-    def answers(self, expression: str, limit: int = SHOWN) -> Reply:
+    def answers(self, expression: str, limit: int = SHOWN) -> ToolReply:
         found = self._kb.answers(expression)
         ids = found.ids
         shown = self._kb.stores.nodes.frame(ids[:limit]).select("id", "type", "key", "name")
@@ -163,15 +163,15 @@ class _Work:
         value = [] if found.plan.total is None else [f"value: {found.value}"]
         text = "\n".join([*value, plural(len(ids), "answer") + more, *lines])
         data = {"nodes": records(shown), "count": len(ids), "complete": len(ids) <= limit}
-        return Reply(text, data | ({} if found.plan.total is None else {"value": found.value}))
+        return ToolReply(text, data | ({} if found.plan.total is None else {"value": found.value}))
 
     def _table(
         self, frame: pl.DataFrame, limit: int, cut: bool, shortened: Callable[[Any], Any] = lambda value: value
-    ) -> Reply:
+    ) -> ToolReply:
         count = Outcome("results", "", frame, cut=cut).count
         more = f"; the first {limit}:" if frame.height > limit else ":" if frame.height else ""
         lines = table(frame.head(limit), shortened, max(limit, 1)) if frame.height else []
-        return Reply("\n".join([count + more, *lines]), _data(frame, limit, cut=cut))
+        return ToolReply("\n".join([count + more, *lines]), _data(frame, limit, cut=cut))
 
 
 def _data(frame: pl.DataFrame, limit: int, *, cut: bool) -> dict[str, Any]:

@@ -43,7 +43,7 @@ REFUSING_STARTS = (
 
 
 @dataclass(frozen=True)
-class Prediction:
+class ListPrediction:
     """Predicted (None: no prediction) and gold answers of a question; ``groups`` are the other fields of its record."""
 
     query: str
@@ -55,7 +55,7 @@ class Prediction:
 # -- scores -----------------------------------------------------------------------------------------------------------
 
 
-def measure(records: Sequence[Prediction]) -> pl.DataFrame:
+def measure(records: Sequence[ListPrediction]) -> pl.DataFrame:
     """Return ``query``, ``precision``, ``recall``, ``f1``, ``rejected`` of each record (0 to 1; null: undefined).
 
     Lists are compared as sets of normalized answers (:func:`normalize`), without blank ones. With gold answers, f1 is
@@ -70,12 +70,12 @@ def measure(records: Sequence[Prediction]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def queries(records: Sequence[Prediction]) -> pl.DataFrame:
+def queries(records: Sequence[ListPrediction]) -> pl.DataFrame:
     """Return a row per record: ``query``, and a column for each other field."""
     return files.frame([r.query for r in records], [r.groups for r in records])
 
 
-def _scores(record: Prediction) -> tuple[float | None, float | None, float | None, float | None]:
+def _scores(record: ListPrediction) -> tuple[float | None, float | None, float | None, float | None]:
     """Return precision, recall, f1, rejected."""
     gold, predicted = _set(record.gold), _set(record.predicted or [])
     if not gold:
@@ -150,7 +150,7 @@ def _number(sign: str, whole: str, fraction: str) -> str:
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
-def read(path: Path, gold: Path | None = None) -> list[Prediction]:
+def read(path: Path, gold: Path | None = None) -> list[ListPrediction]:
     """Read predictions and gold answers from one file (a JSON list or JSON lines) or from two.
 
     The prediction is the first of the fields ``predicted``, ``prediction``, ``answer`` (in a separate file also
@@ -168,7 +168,7 @@ def read(path: Path, gold: Path | None = None) -> list[Prediction]:
     return [_prediction(name, record, (*PREDICTED, "answers"), right) for name, record, right in pairs]
 
 
-def _prediction(query: str, record: JsonRecord | None, names: Sequence[str], right: JsonRecord) -> Prediction:
+def _prediction(query: str, record: JsonRecord | None, names: Sequence[str], right: JsonRecord) -> ListPrediction:
     """Return a record's prediction, if any, and gold answers, which may be in the same record."""
     field = record.first(*names) if record is not None else ""
     expected = right.first(*(name for name in GOLD if record is not right or name != field))
@@ -177,7 +177,7 @@ def _prediction(query: str, record: JsonRecord | None, names: Sequence[str], rig
     if answers is None:
         raise files.invalid(f"{right.where}, {expected}", None, _HINT)
     groups = right.groups(query, {"precision", "recall", "f1", "rejected", *PREDICTED, *GOLD})
-    return Prediction(query, predicted, answers, groups)
+    return ListPrediction(query, predicted, answers, groups)
 
 
 _HINT = "Use a list of strings and numbers, or [] for no answer"

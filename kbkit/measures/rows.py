@@ -31,7 +31,7 @@ IGNORED = ("Label", "Description")
 
 
 @dataclass(frozen=True)
-class Prediction:
+class RowsPrediction:
     """Predicted and gold result of a query; ``groups`` are the other fields of its record."""
 
     query: str
@@ -43,7 +43,7 @@ class Prediction:
 # -- scores -----------------------------------------------------------------------------------------------------------
 
 
-def measure(records: Sequence[Prediction]) -> pl.DataFrame:
+def measure(records: Sequence[RowsPrediction]) -> pl.DataFrame:
     """Return ``query``, ``em`` and ``f1`` (0 to 1; null: undefined, see :func:`reasons`).
 
     The recall of a gold row by a predicted row is the fraction of its cells in the predicted row, counted as multisets
@@ -65,7 +65,7 @@ def measure(records: Sequence[Prediction]) -> pl.DataFrame:
 _SCORES = {"query": pl.String, "em": pl.Float64, "f1": pl.Float64}
 
 
-def _measured(record: Prediction) -> tuple[float, float] | tuple[None, None]:
+def _measured(record: RowsPrediction) -> tuple[float, float] | tuple[None, None]:
     if _reason(record):
         return None, None
     try:
@@ -74,12 +74,12 @@ def _measured(record: Prediction) -> tuple[float, float] | tuple[None, None]:
         raise KbError(f"Query {record.query!r}: {error.message}", *error.hints) from None
 
 
-def queries(records: Sequence[Prediction]) -> pl.DataFrame:
+def queries(records: Sequence[RowsPrediction]) -> pl.DataFrame:
     """Return a row per record: ``query``, and a column for each other field."""
     return files.frame([r.query for r in records], [r.groups for r in records])
 
 
-def reasons(records: Sequence[Prediction], scores: pl.DataFrame) -> list[str]:
+def reasons(records: Sequence[RowsPrediction], scores: pl.DataFrame) -> list[str]:
     """Return a note for each reason why scores are null, with its queries."""
     undefined = set(scores.filter(pl.col("f1").is_null())["query"])
     found: dict[str, list[str]] = {}
@@ -96,7 +96,7 @@ def _listed(names: list[str], limit: int = 3) -> str:
     return f"{len(names)} queries ({shown}{', ...' if len(names) > limit else ''})"
 
 
-def _reason(record: Prediction) -> str:
+def _reason(record: RowsPrediction) -> str:
     """Return why a record has no score (empty: it has one)."""
     if record.gold is None:
         return "the gold query has no result"
@@ -161,7 +161,7 @@ def _numbered(row: list[_Term]) -> Iterable[tuple[_Term, int]]:
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
-def read(path: Path, gold: Path | None = None) -> list[Prediction]:
+def read(path: Path, gold: Path | None = None) -> list[RowsPrediction]:
     """Read predictions and gold results from one file (a JSON list or JSON lines) or from two.
 
     One file: each record has ``predicted_answer_tuple`` and ``gold_answer_tuple`` (or ``predicted`` and ``gold``). Two
@@ -178,7 +178,7 @@ def read(path: Path, gold: Path | None = None) -> list[Prediction]:
         return [_prediction(n, i, PREDICTED, i, GOLD) for n, i in zip(files.names(found), found, strict=True)]
     ours, theirs = files.load_records(gold), files.load_records(path)
     if isinstance(ours, dict) and isinstance(theirs, dict):
-        return [Prediction(gold.stem, _result(theirs, str(path)), _result(ours, str(gold)), {})]
+        return [RowsPrediction(gold.stem, _result(theirs, str(path)), _result(ours, str(gold)), {})]
     if isinstance(ours, dict) or isinstance(theirs, dict):
         one, many = (gold, path) if isinstance(ours, dict) else (path, gold)
         message = f"{one} contains the result of one query, but {many} contains records"
@@ -189,9 +189,9 @@ def read(path: Path, gold: Path | None = None) -> list[Prediction]:
 
 def _prediction(
     query: str, item: JsonRecord | None, predicted: Sequence[str], right: JsonRecord, gold: Sequence[str]
-) -> Prediction:
+) -> RowsPrediction:
     groups = right.groups(query, {"em", "f1", *RESULT, *predicted, *gold})
-    return Prediction(query, None if item is None else _field(item, predicted), _field(right, gold), groups)
+    return RowsPrediction(query, None if item is None else _field(item, predicted), _field(right, gold), groups)
 
 
 def _field(item: JsonRecord, names: Sequence[str]) -> Result:

@@ -19,7 +19,7 @@ from kbkit.errors import KbError
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-    from kbkit.executor.executor import Executor, Outcome
+    from kbkit.executor.executor import Executor, StatementOutcome
     from kbkit.executor.languages import Statement
     from kbkit.kb import KnowledgeBase
 
@@ -117,7 +117,7 @@ class KbMagics(Magics):
                 value = self._each(outcome.script, names, depth + 1)
         return value
 
-    def _one(self, statement: Statement, names: dict[str, Any]) -> Outcome:
+    def _one(self, statement: Statement, names: dict[str, Any]) -> StatementOutcome:
         from kbkit.executor import dispatch
 
         executor = self._opened()
@@ -203,7 +203,7 @@ def _path(text: str) -> Path | None:
         return None
 
 
-def _value(outcome: Outcome) -> Any:
+def _value(outcome: StatementOutcome) -> Any:
     """Return the value of an outcome; print text, and remarks on standard error."""
     from kbkit.executor.executor import Printout
 

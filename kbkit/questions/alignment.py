@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.english.question_words import FUNCTION_WORDS
-from kbkit.questions.candidates import Frame, Topic
+from kbkit.questions.candidates import CandidateFrame, Topic
 from kbkit.questions.elements import COMPARED, HOP, MOST, VALUE, Elements, Ints
 from kbkit.questions.lexicon import WEAK, Floats, sharp
 from kbkit.questions.question import Question
@@ -85,7 +85,7 @@ def with_words(elements: Elements, words: frozenset[str]) -> NDArray[np.bool_]:
     return np.array([bool(words & parts) for parts in elements.labels.words], bool)[elements.label]
 
 
-def hops_back(elements: Elements, frame: Frame, rows: Ints) -> NDArray[np.bool_]:
+def hops_back(elements: Elements, frame: CandidateFrame, rows: Ints) -> NDArray[np.bool_]:
     """Return for each column but the first whether its hop leads back along the hop before it."""
     at = np.maximum(rows, 0)
     is_hop = (rows >= 0) & (elements.kind[at] == HOP)
@@ -102,7 +102,7 @@ def repeated(first: Ints, other: Ints) -> NDArray[np.bool_]:
 
 
 def inversions(
-    question: Question, frame: Frame, rows: Ints, words: list[int], slots: Ints, back: NDArray[np.bool_]
+    question: Question, frame: CandidateFrame, rows: Ints, words: list[int], slots: Ints, back: NDArray[np.bool_]
 ) -> Floats:
     """Return how often words for later hops are closer to the topic than words for earlier hops.
 

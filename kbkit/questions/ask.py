@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from kbkit.questions.reader import Match, Read, Reader, Reading
+from kbkit.questions.reader import QuestionReader, Read, Reading, WordMatch
 from kbkit.stores import Stores
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class AskResult:
         return [] if self.reading is None else list(dict.fromkeys(self.reading.unexplained))
 
     @cached_property
-    def matches(self) -> list[Match]:
+    def matches(self) -> list[WordMatch]:
         """What each name and word of the question was matched to."""
         return [] if self.reading is None else self.reading.matches()
 
@@ -116,4 +116,4 @@ class AskResult:
 
 def ask(stores: Stores, question: str, alternatives: int = MAX_ALTERNATIVES) -> AskResult:
     """Read and answer a question; see :meth:`kbkit.kb.KnowledgeBase.ask`."""
-    return AskResult(stores, Reader.of(stores).read(question), alternatives)
+    return AskResult(stores, QuestionReader.of(stores).read(question), alternatives)

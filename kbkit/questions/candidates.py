@@ -1,6 +1,7 @@
 """The candidate readings of a question: sequences of elements from the nodes or types that it names.
 
-Candidates with the same starts are a :class:`Frame`, whose arrays have a row each, so that they are scored at once.
+Candidates with the same starts are a :class:`CandidateFrame`, whose arrays have a row each, so that they are scored at
+once.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class Topic:
 
 
 @dataclass(frozen=True)
-class Frame:
+class CandidateFrame:
     """Candidates with the same topics. ``elements`` has a row per candidate, padded with -1.
 
     Each topic has an arm of ``width`` columns. ``combine`` is ``&``, ``|`` or ``-`` for several arms, or
@@ -93,7 +94,7 @@ class Frame:
         return found
 
 
-def frames(elements: Elements, question: Question, mentions: list[Mention]) -> Iterator[Frame]:
+def frames(elements: Elements, question: Question, mentions: list[Mention]) -> Iterator[CandidateFrame]:
     """Yield the candidates of a question, which names ``mentions``; none in a KB without relations and attributes."""
     if not elements.all:
         return
@@ -205,7 +206,7 @@ def _types(elements: Elements, question: Question, similar: _Similarities, menti
     return topics + [Topic((), n, n, None, frozenset()) for n in others[:_MAX_TYPES] if best_of[n] >= _SURE_TYPE]
 
 
-def _single(elements: Elements, question: Question, similar: _Similarities, topic: Topic) -> Iterator[Frame]:
+def _single(elements: Elements, question: Question, similar: _Similarities, topic: Topic) -> Iterator[CandidateFrame]:
     has_operator = question.superlative or question.comparison
     starts = _starts(elements, similar, topic)
     hops = 2 if has_operator or not topic.nodes else MAX_HOPS
@@ -215,13 +216,13 @@ def _single(elements: Elements, question: Question, similar: _Similarities, topi
     is_named = question.is_count and any(token.word in NAMING for token in question.tokens)
     if topic.nodes and not is_named:  # a node is not an answer to a question that names it, but its attributes are
         plain = plain[1:]
-    yield Frame((topic,), plain, plain.shape[1])
+    yield CandidateFrame((topic,), plain, plain.shape[1])
     if has_operator and (more := _with_operators(elements, question, similar, topic, rows)) is not None:
         more = _with_values(elements, similar, topic, more)
-        yield Frame((topic,), more, more.shape[1])
+        yield CandidateFrame((topic,), more, more.shape[1])
     negated = question.negation
     if negated is not None and (topic.mention is None or negated < topic.mention.first):
-        yield Frame((topic,), rows[(rows >= 0).any(1)], rows.shape[1], "complement")
+        yield CandidateFrame((topic,), rows[(rows >= 0).any(1)], rows.shape[1], "complement")
 
 
 def _starts(elements: Elements, similar: _Similarities, topic: Topic) -> Ints:
@@ -295,7 +296,7 @@ def _with_operators(
 
 def _meeting(
     elements: Elements, question: Question, similar: _Similarities, topics: tuple[Topic, ...]
-) -> Iterator[Frame]:
+) -> Iterator[CandidateFrame]:
     """Yield the candidates in which chains of up to two hops from two or three topics meet."""
     limit = _MAX_ARMS if len(topics) == 2 else _MAX_ARMS_OF_THREE
     rows = np.zeros((1, 0), np.int64)
@@ -316,7 +317,7 @@ def _meeting(
         combine = "-"
     elif any(question.tokens[at].word == "or" for at in range(spans[0][1], spans[-1][0])):
         combine = "|"
-    yield Frame(topics, rows, 2, combine)
+    yield CandidateFrame(topics, rows, 2, combine)
 
 
 def _arms(elements: Elements, similar: _Similarities, topic: Topic, limit: int) -> Ints:

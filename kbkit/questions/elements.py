@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from kbkit.answers.session import Session
 from kbkit.english.question_words import PREPOSITIONS
-from kbkit.questions.lexicon import Labels, label_words
+from kbkit.questions.lexicon import KindLabels, label_words
 from kbkit.questions.taught import Taught
 from kbkit.schema import NodeType, Schema
 from kbkit.stores import Stores
@@ -85,10 +85,10 @@ class Elements:
         words = {relation.name: list(relation.words) for relation in schema.relations}
         taught = Taught.of(stores).synonyms
         synonyms = {n: [*words.get(name, ()), *taught.get(name, ())] for n, name in enumerate(names)}
-        self.labels = Labels(texts, synonyms)
+        self.labels = KindLabels(texts, synonyms)
         last = [{word for text in one for word in label_words(text)[-1:]} for one in texts]
         self.ends_in_preposition = np.array([bool(words & PREPOSITIONS) for words in last], bool)
-        self.type_labels = Labels([(t.name,) for t in self.types])
+        self.type_labels = KindLabels([(t.name,) for t in self.types])
         self.of_one_node = [number for number, t in enumerate(self.types) if t.count == 1]
         """The types of one node each."""
         self.inverse = self._inverses()

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from kbkit.errors import KbError, plural
 from kbkit.questions.lexicon import Floats, stem
-from kbkit.questions.reader import Read, Reader, Reading
+from kbkit.questions.reader import QuestionReader, Read, Reading
 from kbkit.questions.scoring import WEIGHTS, places
 from kbkit.questions.taught import Learned, Taught, write
 from kbkit.stores import Stores
@@ -30,7 +30,7 @@ _MIN_F1 = 0.5
 
 
 @dataclass(frozen=True)
-class Pair:
+class TrainingPair:
     """A question and its answers: names or keys of nodes, or values."""
 
     question: str
@@ -38,7 +38,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Example:
+class TrainingExample:
     """The readings of a question: ``features`` (readings x features), word features as (reading, number) pairs, and
     which readings are right.
     """
@@ -50,7 +50,7 @@ class Example:
 
 
 def learn(
-    stores: Stores, pairs: Iterable[Pair], progress: Callable[[int, int], None] | None = None
+    stores: Stores, pairs: Iterable[TrainingPair], progress: Callable[[int, int], None] | None = None
 ) -> tuple[Learned, bool]:
     """Learn from pairs and write the result to the workspace, if held-out questions are answered better.
 
@@ -60,7 +60,7 @@ def learn(
     known = list(pairs)
     if len(known) < MIN_EXAMPLES:
         raise KbError(f"Too few examples: {plural(len(known), 'pair')}", f"Learning needs {MIN_EXAMPLES} or more")
-    reader = Reader(stores)
+    reader = QuestionReader(stores)
     reader.use(None)
     vocabulary: dict[tuple[str, str, int], int] = {}
     examples = []
@@ -86,11 +86,13 @@ def learn(
     if is_better:
         taught = Taught.of(stores)
         write(stores.workspace.folder, Taught(taught.synonyms, learned))
-        Reader.renew(stores)
+        QuestionReader.renew(stores)
     return learned, is_better
 
 
-def _held_out(examples: Sequence[Example | None], start: Floats, count: int, penalty: tuple[float, float]) -> int:
+def _held_out(
+    examples: Sequence[TrainingExample | None], start: Floats, count: int, penalty: tuple[float, float]
+) -> int:
     """Return the number of questions that are answered right by weights learned from the other folds."""
     right = 0
     for fold in range(FOLDS):
@@ -101,7 +103,9 @@ def _held_out(examples: Sequence[Example | None], start: Floats, count: int, pen
     return right
 
 
-def example(reader: Reader, pair: Pair, vocabulary: dict[tuple[str, str, int], int]) -> Example | None:
+def example(
+    reader: QuestionReader, pair: TrainingPair, vocabulary: dict[tuple[str, str, int], int]
+) -> TrainingExample | None:
     """Return the readings of a question as an example; None if none of them is right."""
     read = reader.read(pair.question)
     scores = np.array([f1(texts(reader, reading), pair.answers) for reading in read.readings])
@@ -109,10 +113,10 @@ def example(reader: Reader, pair: Pair, vocabulary: dict[tuple[str, str, int], i
         return None
     rows, words = _word_features(reader, read, vocabulary)
     features = np.array([reading.features for reading in read.readings])
-    return Example(features, rows, words, scores >= scores.max() - 1e-9)
+    return TrainingExample(features, rows, words, scores >= scores.max() - 1e-9)
 
 
-def texts(reader: Reader, reading: Reading) -> set[str]:
+def texts(reader: QuestionReader, reading: Reading) -> set[str]:
     """Return the answers of a reading as they are compared: names, or values as text."""
     if not reading.has_answers:
         return set()
@@ -133,7 +137,7 @@ def f1(found: set[str], answers: frozenset[str]) -> float:
 
 
 def _word_features(
-    reader: Reader, read: Read, vocabulary: dict[tuple[str, str, int], int]
+    reader: QuestionReader, read: Read, vocabulary: dict[tuple[str, str, int], int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     rows, numbers = [], []
     for number, reading in enumerate(read.readings):
@@ -149,7 +153,9 @@ def _word_features(
     return np.array(rows, np.int64), np.array(numbers, np.int64)
 
 
-def fit(examples: Sequence[Example], start: Floats, count: int, penalty: tuple[float, float]) -> tuple[Floats, Floats]:
+def fit(
+    examples: Sequence[TrainingExample], start: Floats, count: int, penalty: tuple[float, float]
+) -> tuple[Floats, Floats]:
     """Return the weights of the features and of ``count`` word features that make the right readings most probable."""
     from scipy.optimize import minimize
     from scipy.sparse import csr_matrix
@@ -184,7 +190,7 @@ def fit(examples: Sequence[Example], start: Floats, count: int, penalty: tuple[f
     return found.x[: len(start)], found.x[len(start) :]
 
 
-def _best(held: Example, weights: Floats, words: Floats) -> int:
+def _best(held: TrainingExample, weights: Floats, words: Floats) -> int:
     """Return the number of the reading with the highest score."""
     scores = held.features @ weights
     np.add.at(scores, held.rows, words[held.words])

@@ -93,7 +93,7 @@ def sharp(similarity: Floats) -> Floats:
     return np.clip((similarity - WEAK) / (STRONG - WEAK), 0, 1)
 
 
-class Labels:
+class KindLabels:
     """Labels of one kind, with the similarity of any word to each of them.
 
     ``synonyms`` are further words of a label, by its position.

@@ -31,7 +31,7 @@ _YEAR = re.compile("1[0-9]{3}|20[0-9]{2}")
 _GENERIC = Adjective(1, ())
 
 
-class Token(NamedTuple):
+class QuestionToken(NamedTuple):
     """A word of the question: its characters ``start`` to ``end``, and the word in lower case without accents."""
 
     start: int
@@ -39,7 +39,7 @@ class Token(NamedTuple):
     word: str
 
 
-class Superlative(NamedTuple):
+class AskedSuperlative(NamedTuple):
     """A superlative at tokens ``first`` to ``last``."""
 
     first: int
@@ -66,8 +66,8 @@ class Question:
     """
 
     text: str
-    tokens: tuple[Token, ...]
-    superlative: Superlative | None
+    tokens: tuple[QuestionToken, ...]
+    superlative: AskedSuperlative | None
     comparison: Comparison | None
     negation: int | None
     asked: Adjective | None
@@ -82,7 +82,9 @@ class Question:
     def of(text: str, names: frozenset[int] = frozenset()) -> Question:
         """Return the tokens and operators of a question; the tokens ``names`` are parts of names, not operators."""
         check_unicode(text, "the question")
-        found = (Token(m.start(), m.end(), words(m[0]).replace(" ", "")[:MAX_LETTERS]) for m in _TOKEN.finditer(text))
+        found = (
+            QuestionToken(m.start(), m.end(), words(m[0]).replace(" ", "")[:MAX_LETTERS]) for m in _TOKEN.finditer(text)
+        )
         tokens = tuple(token for token in found if token.word)[:MAX_TOKENS]
         plain = ["" if at in names else token.word for at, token in enumerate(tokens)]
         superlative, comparison = _superlative(plain), _comparison(text, tokens, plain)
@@ -138,7 +140,7 @@ class Question:
         return next(words, -1)
 
 
-def _superlative(plain: list[str]) -> Superlative | None:
+def _superlative(plain: list[str]) -> AskedSuperlative | None:
     for at, word in enumerate(plain):
         adjective = SUPERLATIVES.get(word)
         if adjective is None or (word in ("most", "least") and plain[at - 1 : at] == ["at"]):
@@ -146,16 +148,16 @@ def _superlative(plain: list[str]) -> Superlative | None:
         following = plain[at + 1] if at + 1 < len(plain) else ""
         if word in ("most", "least") and following in ADJECTIVES:
             inner = ADJECTIVES[following]
-            return Superlative(at, at + 1, inner._replace(sign=inner.sign * adjective.sign))
+            return AskedSuperlative(at, at + 1, inner._replace(sign=inner.sign * adjective.sign))
         if not adjective.nouns and following in ("number", "amount") and plain[at + 2 : at + 3] == ["of"]:
-            return Superlative(at, at + 1, adjective)
+            return AskedSuperlative(at, at + 1, adjective)
         if following in ("number", "amount") and plain[at + 2 : at + 3] == ["of"]:
-            return Superlative(at, at + 1, Adjective(adjective.sign, ()))
-        return Superlative(at, at, adjective)
+            return AskedSuperlative(at, at + 1, Adjective(adjective.sign, ()))
+        return AskedSuperlative(at, at, adjective)
     return None
 
 
-def _comparison(text: str, tokens: tuple[Token, ...], plain: list[str]) -> Comparison | None:
+def _comparison(text: str, tokens: tuple[QuestionToken, ...], plain: list[str]) -> Comparison | None:
     """Return the first comparison with a number: a comparative up to three words before it."""
     for at, token in enumerate(tokens):
         written = text[token.start : token.end].replace(",", "")

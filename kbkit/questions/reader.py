@@ -15,13 +15,13 @@ import numpy as np
 from kbkit.answers.answer_set import AnswerSet
 from kbkit.answers.syntax import Expression
 from kbkit.errors import KbError
-from kbkit.questions.candidates import Frame, Topic, frames
+from kbkit.questions.candidates import CandidateFrame, Topic, frames
 from kbkit.questions.elements import COMPARED, COMPARED_NEIGHBOURS, MOST, MOST_NEIGHBOURS, VALUE, Element, Elements
 from kbkit.questions.expressions import expression
 from kbkit.questions.lexicon import Floats
 from kbkit.questions.mentions import Mention, mentions
 from kbkit.questions.question import Question
-from kbkit.questions.scoring import PLACES, WEIGHTS, Scored, score
+from kbkit.questions.scoring import PLACES, WEIGHTS, ScoredFrame, score
 from kbkit.questions.taught import Learned, Taught
 from kbkit.stores import Stores
 
@@ -57,7 +57,7 @@ _COMPARED = 6
 
 
 @dataclass(frozen=True)
-class Match:
+class WordMatch:
     """What a word of the question was matched to: a relation, an attribute, a type or a node; empty for none."""
 
     words: str
@@ -68,7 +68,7 @@ class Match:
 class Reading:
     """An expression that a question may mean, with its ``score`` and ``probability`` among all candidates."""
 
-    def __init__(self, reader: Reader, question: Question, scored: Scored, row: int, score: float) -> None:
+    def __init__(self, reader: QuestionReader, question: Question, scored: ScoredFrame, row: int, score: float) -> None:
         self._reader, self._question, self._scored, self._row = reader, question, scored, row
         self.score, self.probability = score, 0.0
 
@@ -84,12 +84,12 @@ class Reading:
         return self._row
 
     @property
-    def scored(self) -> Scored:
+    def scored(self) -> ScoredFrame:
         """The frame with its features."""
         return self._scored
 
     @property
-    def frame(self) -> Frame:
+    def frame(self) -> CandidateFrame:
         """The frame of the candidate."""
         return self._scored.frame
 
@@ -186,7 +186,7 @@ class Reading:
         )
         return sure and self.is_trusted and not self.unexplained and self.unexpressed < 0.35
 
-    def matches(self) -> list[Match]:
+    def matches(self) -> list[WordMatch]:
         """Return what each word of the question was matched to, names first."""
         elements, frame = self._reader.elements, self._scored.frame
         nodes = elements.session.stores.nodes
@@ -194,7 +194,7 @@ class Reading:
         for topic in frame.topics:
             if topic.mention is not None:
                 rows = [nodes.row(node) for node in topic.nodes]
-                found.append(Match(topic.mention.text, ", ".join(f"{row.type}#{row.key}" for row in rows), 1.0))
+                found.append(WordMatch(topic.mention.text, ", ".join(f"{row.type}#{row.key}" for row in rows), 1.0))
         row = frame.elements[self._row]
         columns = len(row)
         for number, at in enumerate(self._scored.words):
@@ -212,10 +212,10 @@ class Reading:
                 else:
                     meaning = elements.types[frame.topics[slot - 2 * columns].type].name
             value = float(self._scored.explained[self._row, number])
-            found.append(Match(self._question.tokens[at].word, meaning if value >= EXPLAINED else "", value))
+            found.append(WordMatch(self._question.tokens[at].word, meaning if value >= EXPLAINED else "", value))
         return found + self._operators()
 
-    def _operators(self) -> list[Match]:
+    def _operators(self) -> list[WordMatch]:
         """Return what the operators of the question were matched to."""
         question, elements = self._question, [element for arm in self.arms for element in arm]
         found = []
@@ -223,12 +223,12 @@ class Reading:
             if part is not None:
                 words = " ".join(token.word for token in question.tokens[part.first : part.last + 1])
                 applied = [element.name for element in elements if element.kind in kinds]
-                found.append(Match(words, ", ".join(applied), float(bool(applied))))
+                found.append(WordMatch(words, ", ".join(applied), float(bool(applied))))
         if question.negation is not None:
             is_used = self.frame.combine in ("-", "complement")
-            found.append(Match(question.tokens[question.negation].word, "-" * is_used, float(is_used)))
+            found.append(WordMatch(question.tokens[question.negation].word, "-" * is_used, float(is_used)))
         if question.is_count and self.answers.value is not None:
-            found.append(Match("how many", str(self.tree).split("(")[0], 1.0))
+            found.append(WordMatch("how many", str(self.tree).split("(")[0], 1.0))
         return found
 
 
@@ -267,7 +267,7 @@ class Read:
         return found if best.is_trusted else min(found, MAX_DOUBTFUL)
 
 
-class Reader:
+class QuestionReader:
     """Reads questions about one KB."""
 
     def __init__(self, stores: Stores) -> None:
@@ -278,7 +278,7 @@ class Reader:
     @staticmethod
     def renew(stores: Stores) -> None:
         """Read questions from now on with what was taught since the KB was opened."""
-        stores.renew(Reader)
+        stores.renew(QuestionReader)
 
     def use(self, learned: Learned | None) -> None:
         """Use learned weights from now on, or those that kbkit ships."""
@@ -288,9 +288,9 @@ class Reader:
         self.learned: Mapping[str, Floats] = word_weights(self.elements, learned.words) if learned else {}
 
     @staticmethod
-    def of(stores: Stores) -> Reader:
+    def of(stores: Stores) -> QuestionReader:
         """Return the reader of an open KB, the same one each time."""
-        return stores.shared(Reader)
+        return stores.shared(QuestionReader)
 
     def _read(self, text: str) -> Read:
         """Return the readings of a question; raise :class:`KbError` if it is empty."""

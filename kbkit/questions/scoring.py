@@ -23,7 +23,7 @@ from kbkit.questions.alignment import (
     with_superlative,
     with_words,
 )
-from kbkit.questions.candidates import Frame
+from kbkit.questions.candidates import CandidateFrame
 from kbkit.questions.elements import COMPARED, COMPARED_NEIGHBOURS, HOP, MOST, MOST_NEIGHBOURS, VALUE, Elements, Ints
 from kbkit.questions.lexicon import Floats, sharp, stem
 from kbkit.questions.mentions import Mention
@@ -63,14 +63,14 @@ _BY_TYPE, _BY_TYPE_BACK = 0.7, 0.8
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredFrame:
     """The candidates of a frame with their ``features`` (a column each, as in ``WEIGHTS``) and what explains the words.
 
     ``words`` are the tokens to explain, ``explained`` (candidates x words) how far each is explained, ``slots``
     (candidates x slots) the position in ``words`` of the word of each slot (-1: none): relations, then types.
     """
 
-    frame: Frame
+    frame: CandidateFrame
     features: Floats
     words: list[int]
     explained: Floats
@@ -81,9 +81,9 @@ def score(
     elements: Elements,
     question: Question,
     named: Sequence[Mention],
-    frame: Frame,
+    frame: CandidateFrame,
     learned: Mapping[str, Floats] | None = None,
-) -> Scored:
+) -> ScoredFrame:
     """Return the features of the candidates of a frame; ``named`` are all names in the question.
 
     ``learned`` are the weights of (label, place) for a stem, with shape (labels, ``PLACES``).
@@ -122,10 +122,10 @@ def score(
         "learned": _learned(elements, question, rows, words, learned),
     }
     features = np.column_stack([np.broadcast_to(columns_of[name], count) for name in WEIGHTS]).astype(np.float64)
-    return Scored(frame, features, words, np.maximum(of_word, explained_by_any), slots)
+    return ScoredFrame(frame, features, words, np.maximum(of_word, explained_by_any), slots)
 
 
-def _similar(elements: Elements, question: Question, frame: Frame, words: list[int]) -> Floats:
+def _similar(elements: Elements, question: Question, frame: CandidateFrame, words: list[int]) -> Floats:
     """Return how well each word expresses each slot: relations, the types that they reach, and types of topics.
 
     The shape is (candidates, words, slots).
@@ -146,7 +146,7 @@ def _similar(elements: Elements, question: Question, frame: Frame, words: list[i
 def _cover(
     elements: Elements,
     question: Question,
-    frame: Frame,
+    frame: CandidateFrame,
     by_label: Floats,
     by_type: Floats,
     back: NDArray[np.bool_],
@@ -182,7 +182,7 @@ def _unexplained(
 
 
 def _backward(
-    elements: Elements, frame: Frame, rows: Ints, words: list[int], slots: Ints, back: NDArray[np.bool_]
+    elements: Elements, frame: CandidateFrame, rows: Ints, words: list[int], slots: Ints, back: NDArray[np.bool_]
 ) -> Floats:
     """Return the number of hops in the unlikely direction of a relation that could be followed in both.
 
@@ -205,7 +205,7 @@ def _backward(
     return total
 
 
-def _shared_by_arms(frame: Frame, by_type: Floats) -> Floats:
+def _shared_by_arms(frame: CandidateFrame, by_type: Floats) -> Floats:
     """Return how well words express the types that hops reach; where arms meet, one word expresses all last hops."""
     if len(frame.topics) == 1:
         return by_type
@@ -217,7 +217,7 @@ def _shared_by_arms(frame: Frame, by_type: Floats) -> Floats:
     return result
 
 
-def _answer(elements: Elements, question: Question, frame: Frame, rows: Ints) -> Floats:
+def _answer(elements: Elements, question: Question, frame: CandidateFrame, rows: Ints) -> Floats:
     """Return how well the answers of each candidate fit what the question asks for: who, when, which river."""
     named = {at for topic in frame.topics if topic.mention is not None for at in topic.words}
     where = question.interrogative(named)
@@ -246,7 +246,7 @@ def _answer(elements: Elements, question: Question, frame: Frame, rows: Ints) ->
     return np.maximum(by_label, by_type)
 
 
-def _of_topics(question: Question, frame: Frame) -> dict[str, float]:
+def _of_topics(question: Question, frame: CandidateFrame) -> dict[str, float]:
     """Return the features of the topics, which all candidates of a frame share."""
     named = [topic for topic in frame.topics if topic.mention is not None]
     found = dict.fromkeys(("exact", "same case", "name words", "common word", "similar"), 0.0)
@@ -266,7 +266,7 @@ def _of_topics(question: Question, frame: Frame) -> dict[str, float]:
     return {**found, "no topic": float(not named)}
 
 
-def _unused(elements: Elements, question: Question, frame: Frame, named: Sequence[Mention]) -> float:
+def _unused(elements: Elements, question: Question, frame: CandidateFrame, named: Sequence[Mention]) -> float:
     """Return the number of names that the candidates of a frame do not use.
 
     A single word that is written like a common one counts half, and less if it expresses a relation or a type.
@@ -282,7 +282,7 @@ def _unused(elements: Elements, question: Question, frame: Frame, named: Sequenc
 
 
 def _ignored(
-    elements: Elements, question: Question, frame: Frame, rows: Ints, kinds: Ints, valid: NDArray[np.bool_]
+    elements: Elements, question: Question, frame: CandidateFrame, rows: Ints, kinds: Ints, valid: NDArray[np.bool_]
 ) -> Floats:
     """Return the number of operators of the question that each candidate ignores."""
     ignored = np.full(len(rows), float(not question.is_supported))

@@ -8,8 +8,8 @@ from pathlib import Path
 from kbkit.directory import systems
 from kbkit.directory.files import parse_json
 from kbkit.errors import BadInputError, KbError, UnknownNameError, reason
-from kbkit.questions.learn import Pair, learn
-from kbkit.questions.reader import Reader
+from kbkit.questions.learn import TrainingPair, learn
+from kbkit.questions.reader import QuestionReader
 from kbkit.questions.taught import FILE, Learned, Taught, write
 from kbkit.stores import Stores
 
@@ -27,14 +27,14 @@ def add_synonym(stores: Stores, name: str, word: str) -> str:
     if not word.strip() or len(word.split()) > 1:
         raise KbError(f"Invalid synonym {word!r}", "Use one word, such as directed=helmed")
     write(stores.workspace.folder, Taught.of(stores).with_synonym(found, word.strip().lower()))
-    Reader.renew(stores)
+    QuestionReader.renew(stores)
     return found
 
 
 def forget(stores: Stores) -> None:
     """Delete all synonyms and learned weights of a KB."""
     systems.remove_tree(stores.workspace.folder / FILE)
-    Reader.renew(stores)
+    QuestionReader.renew(stores)
 
 
 def learn_from(stores: Stores, path: Path, progress: Callable[[int, int], None] | None = None) -> tuple[Learned, bool]:
@@ -42,7 +42,7 @@ def learn_from(stores: Stores, path: Path, progress: Callable[[int, int], None] 
     return learn(stores, read_pairs(path), progress)
 
 
-def read_pairs(path: Path) -> list[Pair]:
+def read_pairs(path: Path) -> list[TrainingPair]:
     """Return the pairs of a file of JSON lines; raise :class:`BadInputError` with the line of a mistake."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -62,5 +62,5 @@ def read_pairs(path: Path) -> list[Pair]:
                 f"Invalid pair in {path}, line {number}",
                 'Write {"question": "Who directed Heat?", "answers": ["Michael Mann"]}',
             ) from None
-        found.append(Pair(question, frozenset(map(str, answers))))
+        found.append(TrainingPair(question, frozenset(map(str, answers))))
     return found

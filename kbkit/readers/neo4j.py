@@ -57,14 +57,14 @@ def read(paths: Sequence[Path], table: str) -> pa.RecordBatchReader:
     if table not in _RESERVED:
         raise UnknownNameError("table", table, _RESERVED)
     documents = [path for path in paths if _plain(path).suffix in _JSON]
-    sources: list[_Csv | _Json] = [_Json(path, table) for path in documents]
+    sources: list[_Csv | _ApocJson] = [_ApocJson(path, table) for path in documents]
     sources += [_Csv(*one, table) for one in _csv_files([path for path in paths if path not in documents])]
     parts = [source for source in sources if source.schema is not None]
     schema = _united([part.schema for part in parts if part.schema is not None], NODES if table == "nodes" else EDGES)
     return pa.RecordBatchReader.from_batches(schema, _batches(parts, schema))
 
 
-def _batches(parts: Sequence[_Csv | _Json], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _batches(parts: Sequence[_Csv | _ApocJson], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     for part in parts:
         for batch in part.batches():
             yield pa.record_batch(
@@ -306,7 +306,7 @@ def _type(kind: str, is_list: bool) -> pa.DataType:
 # -- JSON -------------------------------------------------------------------------------------------------------------
 
 
-class _Json:
+class _ApocJson:
     """The nodes or edges of a JSON file of APOC: a line each, an array, or an object with ``nodes`` and ``rels``."""
 
     def __init__(self, path: Path, table: str) -> None:

@@ -30,7 +30,10 @@ class Shallow:
     """A binary file whose ``read`` raises :class:`TooDeepError` if elements, objects or terms are too deep."""
 
     def __init__(self, file: IO[bytes], syntax: ox.RdfFormat) -> None:
-        kinds: dict[ox.RdfFormat, Callable[[], _Depth]] = {ox.RdfFormat.RDF_XML: _Xml, ox.RdfFormat.JSON_LD: _Json}
+        kinds: dict[ox.RdfFormat, Callable[[], _Depth]] = {
+            ox.RdfFormat.RDF_XML: _Xml,
+            ox.RdfFormat.JSON_LD: _NestedJson,
+        }
         self._file = file
         self._depth = kinds.get(syntax, _TripleTerms)()
 
@@ -86,7 +89,7 @@ class _Xml(_Depth):
         self.now -= 1
 
 
-class _Json(_Depth):
+class _NestedJson(_Depth):
     def __init__(self) -> None:
         super().__init__()
         self._in_string = 0

@@ -19,7 +19,7 @@ from kbkit.search.hits import SearchResults, hits, positions
 from kbkit.search.names import named, names_first
 from kbkit.search.ranking import EMPTY, QueryResult, Ranking, fuse, union, with_scores
 from kbkit.search.retrievers import QueryBatch, build, corrected
-from kbkit.search.settings import RETRIEVERS, Options, Settings, field_weights
+from kbkit.search.settings import RETRIEVERS, SearchOptions, SearchSettings, field_weights
 from kbkit.search.type_words import DEPTH as TYPE_DEPTH
 from kbkit.search.type_words import named_types, prefer
 from kbkit.search.weak import has_known_word, weak
@@ -44,7 +44,7 @@ class Search:
     """A search with validated settings, and the reranker of its hits."""
 
     session: Session
-    settings: Settings
+    settings: SearchSettings
     reranker: Reranker | None
 
     @classmethod
@@ -56,14 +56,14 @@ class Search:
         within: Scope,
         node_type: str | None,
         reranker: str | Reranker | None,
-        options: Options,
+        options: SearchOptions,
     ) -> Self:
         """Validate the arguments of :meth:`kbkit.kb.KnowledgeBase.search`."""
-        for name in options.keys() - Options.__annotations__.keys():
-            raise UnknownNameError("option", name, Options.__annotations__)
-        rest: Options = {**options}
+        for name in options.keys() - SearchOptions.__annotations__.keys():
+            raise UnknownNameError("option", name, SearchOptions.__annotations__)
+        rest: SearchOptions = {**options}
         fields = rest.pop("fields", ())
-        settings = Settings(mode, k, **rest)  # type: ignore[arg-type] # which has no fields now
+        settings = SearchSettings(mode, k, **rest)  # type: ignore[arg-type] # which has no fields now
         if fields and not settings.uses("bm25"):
             raise KbError(f"Mode {mode!r} does not search fields", "Omit ", Option("fields"), ", or use mode bm25")
         settings = replace(
@@ -139,7 +139,9 @@ class Search:
             found.append(self._names_first(one, 0, narrowed, self.rank(one, narrowed)[0]))
         return found
 
-    def _names_first(self, batch: QueryBatch, position: int, settings: Settings, result: QueryResult) -> QueryResult:
+    def _names_first(
+        self, batch: QueryBatch, position: int, settings: SearchSettings, result: QueryResult
+    ) -> QueryResult:
         """Rank the nodes first that the query at a position of the batch names, unless names are not searched."""
         if settings.fields is not None and NAME not in settings.fields:
             return result
@@ -150,14 +152,14 @@ class Search:
         nodes = named(self.session.stores, batch.queries[position])
         return names_first(result, nodes, settings.within, settings.k, rank) if len(nodes) else result
 
-    def _narrowed(self, query: TextQuery, settings: Settings) -> Settings:
+    def _narrowed(self, query: TextQuery, settings: SearchSettings) -> SearchSettings:
         """Turn the required words of a query into a filter for all retrievers."""
         if not query.required:
             return settings
         required = self.session.stores.text.matching(query, settings.fields)
         return replace(settings, within=both(settings.within, required))
 
-    def rank(self, batch: QueryBatch, settings: Settings) -> list[QueryResult]:
+    def rank(self, batch: QueryBatch, settings: SearchSettings) -> list[QueryResult]:
         """Run the retrievers of the mode, and fuse their rankings. Other packages add their own modes."""
         assert settings.mode in (*RETRIEVERS, "hybrid"), settings.mode
         retrievers = build(self.session.stores, batch, settings)
@@ -175,7 +177,7 @@ class Search:
         found = each(lambda at: self._fused(batch.one(at), legs[at], fusing), range(len(legs)), threads)
         return self._preferred(found, types, settings.k)
 
-    def _fused(self, batch: QueryBatch, components: dict[str, Ranking], settings: Settings) -> QueryResult:
+    def _fused(self, batch: QueryBatch, components: dict[str, Ranking], settings: SearchSettings) -> QueryResult:
         """Fuse the rankings of one query.
 
         Scores are fused after each retriever has also scored the nodes that only the others found: a node is not worse

@@ -10,13 +10,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from kbkit.answers.session import Session
-from kbkit.questions.reader import Read, Reader
+from kbkit.questions.reader import QuestionReader, Read
 from kbkit.search.hits import positions
 from kbkit.search.hybrid import Queries, Search, pairs
 from kbkit.search.names import names_first
 from kbkit.search.ranking import EMPTY, QueryResult, Ranking
 from kbkit.search.retrievers import QueryBatch
-from kbkit.search.settings import Settings
+from kbkit.search.settings import SearchSettings
 from kbkit.stores import Stores
 from kbkit.stores.arrays import Within, is_within
 from kbkit.stores.text_query import TextQuery
@@ -36,13 +36,13 @@ class RelationalSearch(Search):
 
     read: dict[str, tuple[str, NDArray[np.int32]]] = field(default_factory=dict)
 
-    def rank(self, batch: QueryBatch, settings: Settings) -> list[QueryResult]:
+    def rank(self, batch: QueryBatch, settings: SearchSettings) -> list[QueryResult]:
         """Return the hybrid rankings, with answers first."""
         hybrid = replace(settings, mode="hybrid")
         results = super().rank(batch, hybrid)
         return [self._answers_first(batch.one(at), hybrid, result) for at, result in enumerate(results)]
 
-    def _answers_first(self, batch: QueryBatch, settings: Settings, result: QueryResult) -> QueryResult:
+    def _answers_first(self, batch: QueryBatch, settings: SearchSettings, result: QueryResult) -> QueryResult:
         text = batch.queries[0].text
         read = trusted(self, text)
         answers = EMPTY.ids
@@ -81,12 +81,12 @@ class RelationalSearch(Search):
 class AutomaticSearch(RelationalSearch):
     """A hybrid search, and for queries that are read with confidence a relational one."""
 
-    def rank(self, batch: QueryBatch, settings: Settings) -> list[QueryResult]:
+    def rank(self, batch: QueryBatch, settings: SearchSettings) -> list[QueryResult]:
         """Return the hybrid rankings, with answers first where a query is read."""
         results = Search.rank(self, batch, settings)
         return [self._answers_first(batch.one(at), settings, result) for at, result in enumerate(results)]
 
-    def _answers_first(self, batch: QueryBatch, settings: Settings, result: QueryResult) -> QueryResult:
+    def _answers_first(self, batch: QueryBatch, settings: SearchSettings, result: QueryResult) -> QueryResult:
         if trusted(self, batch.queries[0].text) is None:
             return result
         return super()._answers_first(batch, settings, result)
@@ -118,7 +118,7 @@ def trusted(search: Search, text: str) -> Read | None:
     """Return how a query was read, if its best reading is trusted and has answers."""
     if not text.strip() or not search.session.stores.has("adjacency"):
         return None
-    read = Reader.of(search.session.stores).read(text)
+    read = QuestionReader.of(search.session.stores).read(text)
     best = read.best
     if best is None or not best.is_trusted or not best.has_answers or read.confidence < MIN_CONFIDENCE:
         return None

@@ -25,7 +25,7 @@ _MAX_TEXT = 20_000
 """Characters of a candidate's text in a prompt."""
 
 
-class Candidate(NamedTuple):
+class RerankCandidate(NamedTuple):
     """A hit to score; ``texts`` are all its texts, ``relations`` lines of ``label: name, name, ...``."""
 
     name: str
@@ -47,7 +47,7 @@ class Reranker(Protocol):
 
     name: str
 
-    def score(self, query: str, candidates: Sequence[Candidate]) -> Sequence[float]:
+    def score(self, query: str, candidates: Sequence[RerankCandidate]) -> Sequence[float]:
         """Return a finite number for each candidate, higher is better."""
         ...
 
@@ -66,7 +66,7 @@ class CrossEncoder:
             ) from None
         self.name = f"cross-encoder:{model}"
 
-    def score(self, query: str, candidates: Sequence[Candidate]) -> Sequence[float]:
+    def score(self, query: str, candidates: Sequence[RerankCandidate]) -> Sequence[float]:
         """See :class:`Reranker`."""
         pairs = [(query, candidate.document()) for candidate in candidates]
         scores = np.asarray(self._model.predict(pairs, show_progress_bar=False), np.float64)
@@ -82,7 +82,7 @@ class ModelReranker:
         self._calls = calls
         self.name = f"llm:{calls.models[0]}" if calls.models else "llm"
 
-    def score(self, query: str, candidates: Sequence[Candidate]) -> Sequence[float]:
+    def score(self, query: str, candidates: Sequence[RerankCandidate]) -> Sequence[float]:
         """See :class:`Reranker`. Raises :class:`KbError` if the model returns no number from 0 to 1."""
         answers = self._calls.ask("rerank", [candidate.prompt_inputs(query) for candidate in candidates])
         for candidate, answer in zip(candidates, answers, strict=True):
@@ -127,7 +127,7 @@ def _bad_scores(name: str, count: int, returned: object) -> KbError:
     return KbError(message, "Return one finite number per candidate")
 
 
-def candidates(session: Session, ids: Sequence[int]) -> list[Candidate]:
+def candidates(session: Session, ids: Sequence[int]) -> list[RerankCandidate]:
     """Return nodes as candidates: names, types, texts, and the names of neighbours by relation."""
     sql = (
         "SELECT n.id, n.name, n.type::VARCHAR, coalesce(x.text, ''), coalesce(r.relations, []) FROM nodes n"
@@ -137,5 +137,5 @@ def candidates(session: Session, ids: Sequence[int]) -> list[Candidate]:
         " WHERE n.id IN (SELECT unnest($ids))"
     )
     rows = session.stores.tables.rows(sql, {"ids": list(ids)})
-    found = {node: Candidate(name, kind, text, relations) for node, name, kind, text, relations in rows}
+    found = {node: RerankCandidate(name, kind, text, relations) for node, name, kind, text, relations in rows}
     return [found[node] for node in ids]

@@ -11,7 +11,7 @@ import numpy as np
 from kbkit.directory import systems
 from kbkit.llm.threads import each
 from kbkit.search.ranking import EMPTY, Ranking
-from kbkit.search.settings import Settings
+from kbkit.search.settings import SearchSettings
 from kbkit.stores import Stores, embedders
 from kbkit.stores.arrays import Within
 from kbkit.stores.lance_table import Matrix
@@ -34,7 +34,7 @@ class QueryBatch:
     vectors: Matrix
 
     @staticmethod
-    def of(stores: Stores, queries: Sequence[TextQuery], settings: Settings) -> QueryBatch:
+    def of(stores: Stores, queries: Sequence[TextQuery], settings: SearchSettings) -> QueryBatch:
         """Embed the queries, in one call for all retrievers."""
         if not (settings.uses("dense") or settings.uses("multivector")):
             return QueryBatch(tuple(queries), np.empty((len(queries), 0), np.float32))
@@ -51,7 +51,7 @@ class QueryBatch:
         return QueryBatch(self.queries[position : position + 1], self.vectors[position : position + 1])
 
 
-def build(stores: Stores, batch: QueryBatch, settings: Settings) -> dict[str, Retriever]:
+def build(stores: Stores, batch: QueryBatch, settings: SearchSettings) -> dict[str, Retriever]:
     """Return the retrievers of the mode by name."""
     within = settings.within
     known: dict[str, Retriever] = {

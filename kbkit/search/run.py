@@ -11,7 +11,7 @@ from kbkit.search.settings import AUTO, base_mode
 if TYPE_CHECKING:
     from kbkit.search.filters import Scope
     from kbkit.search.rerank import Reranker
-    from kbkit.search.settings import Options
+    from kbkit.search.settings import SearchOptions
     from kbkit.stores import Stores
 
 
@@ -22,7 +22,7 @@ def search(
     within: Scope = None,
     node_type: str | None = None,
     reranker: str | Reranker | None = None,
-    options: Options | None = None,
+    options: SearchOptions | None = None,
 ) -> Search:
     """Return a search of any mode with validated arguments; see :meth:`kbkit.kb.KnowledgeBase.search`."""
     kind = Search

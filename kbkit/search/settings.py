@@ -42,7 +42,7 @@ MAX_K = 1_000_000
 Fields = str | Sequence[str] | Mapping[str, float | None]
 
 
-class Options(TypedDict, total=False):
+class SearchOptions(TypedDict, total=False):
     """Options of a search, except mode, limit and filters.
 
     * ``fields``: fields for full text: a name, names, or ``{name: weight}`` (default: all, weighted by the recipe)
@@ -68,8 +68,8 @@ class Options(TypedDict, total=False):
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Validated mode and :class:`Options` of a search; ``fields`` and ``within`` are resolved."""
+class SearchSettings:
+    """Validated mode and :class:`SearchOptions` of a search; ``fields`` and ``within`` are resolved."""
 
     mode: str = "hybrid"
     k: int = 20

@@ -17,7 +17,7 @@ from kbkit.display.pager import paged
 from kbkit.display.waiting import Waiting
 from kbkit.errors import KbError, Option
 from kbkit.executor import languages
-from kbkit.executor.executor import Outcome, Pipe, Printout, Settings
+from kbkit.executor.executor import Pipe, Printout, PromptSettings, StatementOutcome
 from kbkit.shell.terminal import run_command
 from kbkit.stores import sparql_formats
 
@@ -43,12 +43,12 @@ class _Screen(io.StringIO):
 class Display:
     """Where results go. ``pages`` allows a pager, since a person can leave it; ``quiet`` suppresses remarks."""
 
-    def __init__(self, settings: Settings, *, pages: bool = False, quiet: bool = False) -> None:
+    def __init__(self, settings: PromptSettings, *, pages: bool = False, quiet: bool = False) -> None:
         self.settings, self._pages, self._quiet = settings, pages, quiet
         self._started: Path | None = None
         self._waiting: Waiting | None = None
 
-    def show(self, outcome: Outcome) -> None:
+    def show(self, outcome: StatementOutcome) -> None:
         """Show the result of a statement, its remark and its time."""
         if outcome.value is not None:
             target, once = self.settings.target, self.settings.once is not None
@@ -96,13 +96,13 @@ class Display:
         """Width of the output in columns."""
         return self.settings.width or render.width_of(sys.stdout)
 
-    def _text(self, outcome: Outcome) -> str:
+    def _text(self, outcome: StatementOutcome) -> str:
         screen = _Screen(sys.stdout.isatty())
         kind = self.settings.kind()
         self._write(outcome, kind, screen, self.width)
         return screen.getvalue()
 
-    def _write(self, outcome: Outcome, kind: str, stream: IO[str], width: int) -> None:
+    def _write(self, outcome: StatementOutcome, kind: str, stream: IO[str], width: int) -> None:
         """Write rows in the format ``kind``, other values as text."""
         if kind in sparql_formats.NAMES and not isinstance(outcome.value, bytes):
             if outcome.language != languages.COMMAND:
@@ -144,7 +144,7 @@ class Display:
         kind: str,
         stream: IO[str],
         width: int,
-        outcome: Outcome | None = None,
+        outcome: StatementOutcome | None = None,
     ) -> None:
         if kind == "table":
             part = outcome is not None and outcome.total is not None
@@ -165,14 +165,14 @@ class Display:
     def _limit(self, terminal: bool) -> int | None:
         return self.settings.rows or (render.TABLE_ROWS if terminal else None)
 
-    def _pipe(self, outcome: Outcome, pipe: Pipe) -> None:
+    def _pipe(self, outcome: StatementOutcome, pipe: Pipe) -> None:
         """Run a command that reads the result; each result has its own run."""
         text = io.StringIO()
         self._write(outcome, self.settings.kind(), text, self.settings.width or FILE_WIDTH)
         if code := run_command(pipe.command, text.getvalue()):
             self.remark(f"{pipe.command}: exit code {code}")
 
-    def _append(self, outcome: Outcome, path: Path, once: bool) -> None:
+    def _append(self, outcome: StatementOutcome, path: Path, once: bool) -> None:
         """Append to the output file; the file of a single result and a Parquet file hold only the last one."""
         kind = self.settings.kind(path)
         try:
@@ -198,7 +198,7 @@ class Display:
         sys.stdout.flush()
 
 
-def _count(outcome: Outcome, height: int, limit: int) -> str:
+def _count(outcome: StatementOutcome, height: int, limit: int) -> str:
     """Return the line below rows that are a part of a result; empty if they are all."""
     if outcome.total is not None:
         end = outcome.start + height

@@ -9,7 +9,7 @@ from kbkit.directory import systems
 from kbkit.display.render import clean
 from kbkit.errors import KbError
 from kbkit.executor import dispatch, languages
-from kbkit.executor.executor import Executor, Outcome, Quit
+from kbkit.executor.executor import Executor, Quit, StatementOutcome
 from kbkit.shell.display import Display
 from kbkit.shell.errors import Where, error_lines
 from kbkit.shell.terminal import run_command
@@ -79,7 +79,7 @@ class Runner:
             return _INTERNAL_ERROR
         return self._follow(outcome, depth)
 
-    def _follow(self, outcome: Outcome, depth: int) -> int:
+    def _follow(self, outcome: StatementOutcome, depth: int) -> int:
         if outcome.edit is not None:
             self.pending = outcome.edit
         if outcome.script and depth >= _MAX_DEPTH:

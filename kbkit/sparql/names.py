@@ -27,7 +27,7 @@ _INVALID = re.compile(r'[<>"{}|^`\\\x00-\x20]')
 _KINDS = {"rel": "relation", "type": "type", "attr": "attribute", "text": "text field"}
 
 
-class Name(NamedTuple):
+class IriName(NamedTuple):
     """An IRI in a query: as written, in full, and in its parts (the kind, or the type of a node, and the rest)."""
 
     written: str
@@ -64,10 +64,10 @@ def unknown_names(stores: Stores, text: str) -> list[str]:
     return found
 
 
-def _used(schema: Schema, text: str) -> list[Name]:
+def _used(schema: Schema, text: str) -> list[IriName]:
     """Return the IRIs in the KB's own namespaces, each once, but those that CONSTRUCT makes."""
     prefixes, declared = schema.prefixes(), dict[str, str]()
-    found: dict[str, Name] = {}
+    found: dict[str, IriName] = {}
     previous = ""
     for kind, part, _ in _matched(text):
         if kind == "iri":
@@ -100,13 +100,13 @@ def _matched(text: str) -> Iterator[Token]:
         previous = token.text.lower()
 
 
-def _names(schema: Schema, written: str, iri: str) -> Iterator[tuple[str, Name]]:
+def _names(schema: Schema, written: str, iri: str) -> Iterator[tuple[str, IriName]]:
     space, sign, local = iri[len(schema.base) :].partition("/")
     if iri.startswith(schema.base) and sign and local and "/" not in local:
-        yield iri, Name(written, iri, urllib.parse.unquote(space), urllib.parse.unquote(local))
+        yield iri, IriName(written, iri, urllib.parse.unquote(space), urllib.parse.unquote(local))
 
 
-def _error(stores: Stores, name: Name) -> KbError | None:
+def _error(stores: Stores, name: IriName) -> KbError | None:
     """Return the error of a name that is neither in the vocabulary nor a node."""
     schema = stores.schema
     known = _vocabulary(schema, name)
@@ -119,7 +119,7 @@ def _error(stores: Stores, name: Name) -> KbError | None:
     return None if stores.nodes.by_key(name.space, [name.local])[0] else _node_error(stores, name)
 
 
-def _vocabulary(schema: Schema, name: Name) -> set[str] | None:
+def _vocabulary(schema: Schema, name: IriName) -> set[str] | None:
     """Return the names of a kind; None if the name is not of the vocabulary."""
     if name.space not in _KINDS:
         return None
@@ -131,7 +131,7 @@ def _vocabulary(schema: Schema, name: Name) -> set[str] | None:
     return {t.name for t in schema.node_types} if name.space == "type" else {r.name for r in schema.relations}
 
 
-def _node_error(stores: Stores, name: Name) -> KbError:
+def _node_error(stores: Stores, name: IriName) -> KbError:
     called = stores.nodes.by_name(name.space, [name.local.replace("_", " ")])[0]
     close = called or stores.nodes.closest(name.local, name.space, keys=True)
     shown = [f"{name.space}:{iri_escape(row.key)} ({row.name})" for row in close]

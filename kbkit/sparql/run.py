@@ -50,14 +50,14 @@ def query(
     limit: int | None = None,
     params: Mapping[str, Any] | None = None,
     graphs: Graphs = (None, None),
-) -> Query:
+) -> SparqlQuery:
     """Return a query with the values of its parameters, in which ``SERVICE kb:search`` searches this KB."""
     bound = bind(text, {name: term(value) for name, value in (params or {}).items()})
-    return Query(stores, bound, timeout, dialect, limit, graphs, partial(_service, stores))
+    return SparqlQuery(stores, bound, timeout, dialect, limit, graphs, partial(_service, stores))
 
 
 @dataclass(frozen=True)
-class Query:
+class SparqlQuery:
     """A SPARQL query on a KB; :func:`query` makes one.
 
     ``dialect`` is the KB's by default, ``limit`` a maximum number of rows, ``timeout`` is in seconds (None: no limit).
@@ -137,7 +137,7 @@ class Query:
 
         return unknown_names(self.stores, self.text)
 
-    def warned(self) -> Query:
+    def warned(self) -> SparqlQuery:
         """Return the query after a Python warning for each of its unknown names, located at the caller's caller."""
         for message in self.unknown_names():
             warnings.warn(message, UnknownNameWarning, stacklevel=4)  # the method of a checked class is two frames

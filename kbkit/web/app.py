@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 def application(
-    kb: KnowledgeBase, limits: sparql.Limits | None = None, rules: Rules | None = None, dialect: str | None = None
+    kb: KnowledgeBase,
+    limits: sparql.EndpointLimits | None = None,
+    rules: Rules | None = None,
+    dialect: str | None = None,
 ) -> Starlette:
     """Return the application: the SPARQL endpoint at ``/sparql``, to which ``/`` leads.
 
@@ -28,7 +31,7 @@ def application(
     """
     kb.rewrite("ASK {}", dialect)
     assert kb.triples  # opened here, before requests arrive
-    endpoint = sparql.Endpoint(kb, limits or sparql.Limits(), dialect)
+    endpoint = sparql.KbEndpoint(kb, limits or sparql.EndpointLimits(), dialect)
 
     async def home(_: Request) -> Response:
         return RedirectResponse(sparql.PATH)

@@ -38,17 +38,17 @@ _NO_STORE = {"Cache-Control": "no-store", "Vary": "Accept"}
 
 
 @dataclass(frozen=True)
-class Limits:
+class EndpointLimits:
     """Limits of a query: seconds before it is cancelled, and number of rows (None: no limit)."""
 
     timeout: float | None = 60.0
     rows: int | None = None
 
 
-class Endpoint:
+class KbEndpoint:
     """The endpoint of a KB, a handler of Starlette."""
 
-    def __init__(self, kb: KnowledgeBase, limits: Limits, dialect: str | None = None) -> None:
+    def __init__(self, kb: KnowledgeBase, limits: EndpointLimits, dialect: str | None = None) -> None:
         self._kb, self._limits, self._dialect = kb, limits, dialect
         self._turns = anyio.Semaphore(MOST)
         self._waiting = 0
@@ -96,7 +96,7 @@ class Endpoint:
             answer = Response(headers=run.headers())
             del answer.headers["content-length"]  # unknown: the result has not been read
             return answer
-        return _Stream(run, self._turns.release)
+        return _ResultStream(run, self._turns.release)
 
     async def _describe(self, request: Request) -> Response:
         """Return what the endpoint is: a page for a person, RDF for a program."""
@@ -116,7 +116,9 @@ class Endpoint:
 class _Run:
     """One query: its rewriting and its result. ``close``, from any thread, cancels it."""
 
-    def __init__(self, kb: KnowledgeBase, asked: Asked, choice: Choice, limits: Limits, dialect: str | None) -> None:
+    def __init__(
+        self, kb: KnowledgeBase, asked: Asked, choice: Choice, limits: EndpointLimits, dialect: str | None
+    ) -> None:
         self._kb, self._asked, self._choice, self._limits, self._dialect = kb, asked, choice, limits, dialect
         self._results: Results | None = None
         self._closed = False
@@ -151,7 +153,7 @@ class _Run:
             self._results.close()
 
 
-class _Stream(StreamingResponse):
+class _ResultStream(StreamingResponse):
     """The result of a query in chunks. Its end, also an early one, ends the query.
 
     If the query fails after the first bytes, the connection is closed without the end of the answer, by which clients
@@ -206,14 +208,14 @@ async def unless_gone(request: Request, work: Callable[[], Awaitable[None]]) -> 
     return done
 
 
-class _Speller(PythonSpeller):
+class _RequestSpeller(PythonSpeller):
     """Options as parameters of the request."""
 
     def option(self, option: Option) -> str:
         return f"the parameter {super().option(option)}"
 
 
-def failed(error: KbError, limits: Limits) -> Response:
+def failed(error: KbError, limits: EndpointLimits) -> Response:
     """Return the answer to a query that failed."""
     if isinstance(error, QueryTimeoutError):
         most = "" if limits.timeout is None else f" The limit of this server is {limits.timeout:g} s."
@@ -222,4 +224,4 @@ def failed(error: KbError, limits: Limits) -> Response:
     died = isinstance(error, QueryError) and error.__cause__ is not None
     if died or isinstance(error, DamagedError):
         status = 503
-    return plain(error.text_for(_Speller()), status)
+    return plain(error.text_for(_RequestSpeller()), status)

@@ -20,8 +20,8 @@ from kbkit.errors import KbError, UnknownNameError
 from kbkit.kb import KnowledgeBase
 from kbkit.llm.cache import Cache
 from kbkit.llm.calls import Calls
-from kbkit.llm.client import Reply, Request
-from kbkit.mcp.tools import Limits, tools
+from kbkit.llm.client import ModelRequest, Reply
+from kbkit.mcp.tools import ToolLimits, tools
 from tests.loops import each
 from tests.places import TESTS
 from tests.wording import Wording
@@ -607,7 +607,7 @@ class Scripted:
     def __init__(self, *said: str) -> None:
         self.said, self.asked = list(said), []
 
-    def complete(self, request: Request) -> Reply:
+    def complete(self, request: ModelRequest) -> Reply:
         self.asked.append(json.loads(request.asked()))
         return Reply(self.said.pop(0))
 
@@ -631,7 +631,7 @@ def test_the_examples_of_tools_fit_each_kb(
 ) -> None:
     """Each description of a tool for other agents ends with a call that gives something."""
     for where in (explorer, table, rdf, sample):
-        for tool in each(tools(kb_of(where), Limits())):
+        for tool in each(tools(kb_of(where), ToolLimits())):
             _, sign, example = tool.does.partition("Example: ")
             if sign:
                 arguments = json.loads(example)

@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 import kbkit
 from kbkit.agent import reply as replies
 from kbkit.agent import trace
-from kbkit.agent.agent import Agent, Answer, Settings, Turn
-from kbkit.agent.reply import Reply
-from kbkit.agent.state import State, Step
+from kbkit.agent.agent import Agent, AgentAnswer, AgentSettings, EarlierQuestion
+from kbkit.agent.reply import RequestedAction
+from kbkit.agent.state import AgentStep, State
 from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.llm import prompts, recording
 from kbkit.llm.cache import Cache
 from kbkit.llm.calls import BudgetError, Calls
-from kbkit.llm.client import Message, Request, Usage
+from kbkit.llm.client import Message, ModelRequest, Usage
 from kbkit.llm.openai_compatible import OpenAIModel
 from kbkit.llm.recording import Replay
 from tests.console import Done
@@ -60,15 +60,15 @@ def calls(server: Server, path: Path | None = None, **options: Any) -> Calls:
     return Calls([OpenAIModel("m", server.url, retries=0)], Cache(path), workers=1, **options)
 
 
-def ask(kb: KnowledgeBase, script: Sequence[Said], **settings: Any) -> tuple[Answer, Server]:
+def ask(kb: KnowledgeBase, script: Sequence[Said], **settings: Any) -> tuple[AgentAnswer, Server]:
     """The answer to the question by a model that says these things; all of them are asked for."""
     with Server(*script) as server:
-        answer = Agent(kb.stores, calls(server), Settings(**settings)).ask(QUESTION)
+        answer = Agent(kb.stores, calls(server), AgentSettings(**settings)).ask(QUESTION)
     assert server.script == []
     return answer, server
 
 
-def taken(answer: Answer) -> list[tuple[str, bool]]:
+def taken(answer: AgentAnswer) -> list[tuple[str, bool]]:
     return [(step.action, step.rolled_back) for step in answer.trace]
 
 
@@ -165,9 +165,9 @@ def test_a_sentence_besides_the_rows(world: KnowledgeBase) -> None:
 
 
 @pytest.mark.parametrize("said", [[status(500), status(500)], [reply(""), reply("")]])
-def test_the_rows_stay_if_there_is_no_sentence(world: KnowledgeBase, said: list[Step]) -> None:
+def test_the_rows_stay_if_there_is_no_sentence(world: KnowledgeBase, said: list[AgentStep]) -> None:
     with Server(GOOD, STOP, *said) as server:
-        answer = Agent(world.stores, calls(server), Settings(sentence=True)).ask(QUESTION)
+        answer = Agent(world.stores, calls(server), AgentSettings(sentence=True)).ask(QUESTION)
     assert (answer.sentence, answer.rows.height, answer.outcome) == ("", 1, "stopped")
 
 
@@ -324,7 +324,7 @@ def test_an_action_that_is_switched_off_is_not_there(world: KnowledgeBase, name:
 )
 def test_settings_that_cannot_be(settings: dict[str, Any], wording: Wording) -> None:
     with pytest.raises(KbError) as caught:
-        Settings(**settings)
+        AgentSettings(**settings)
     wording(str(caught.value))
 
 
@@ -364,7 +364,7 @@ def test_a_model_that_fails(world: KnowledgeBase) -> None:
 def test_a_model_that_fails_while_it_prunes(world: KnowledgeBase, wording: Wording) -> None:
     """It is no error of the action, which the model would be told of."""
     with Server(ENTRY, status(401, "no key")) as server, pytest.raises(KbError) as caught:
-        Agent(world.stores, calls(server), Settings(prune=10)).ask(QUESTION)
+        Agent(world.stores, calls(server), AgentSettings(prune=10)).ask(QUESTION)
     wording(str(caught.value))
 
 
@@ -382,10 +382,10 @@ def test_the_cache_pays_for_a_question_once(world: KnowledgeBase, tmp_path: Path
 def test_a_recording_replays_without_network(world: KnowledgeBase, tmp_path: Path, wording: Wording) -> None:
     cache = tmp_path / "llm.sqlite"
     with Server(SEARCH, SEARCH, ENTRY, kept("rdf:type"), GOOD, STOP) as server:
-        first = Agent(world.stores, calls(server, cache), Settings(prune=200)).ask(QUESTION)
+        first = Agent(world.stores, calls(server, cache), AgentSettings(prune=200)).ask(QUESTION)
     recording.write(Cache(cache).rows(), tmp_path / "calls.jsonl")
     replayed = Calls([Replay("m", tmp_path / "calls.jsonl")], Cache(None))
-    second = Agent(world.stores, replayed, Settings(prune=200)).ask(QUESTION)
+    second = Agent(world.stores, replayed, AgentSettings(prune=200)).ask(QUESTION)
     assert taken(first) == taken(second)
     assert [step.observation for step in first.trace] == [step.observation for step in second.trace]
     assert first.rows.rows() == second.rows.rows()
@@ -460,7 +460,7 @@ def heard_error(world: KnowledgeBase, step: Said) -> tuple[int, str]:
 )
 def test_a_call_becomes_json(arguments: str, text: dict[str, Any]) -> None:
     with Server(call("search", arguments)) as server:
-        said = OpenAIModel("m", server.url).complete(Request((Message("user", "x"),)))
+        said = OpenAIModel("m", server.url).complete(ModelRequest((Message("user", "x"),)))
     assert json.loads(said.text) == text
 
 
@@ -472,7 +472,7 @@ def test_calls_that_are_none(calls_made: Any) -> None:
     """What stands beside them counts."""
     broken = {"choices": [{"message": {"content": "Action: stop()", "tool_calls": calls_made}}]}
     with Server(shape(broken)) as server:
-        assert OpenAIModel("m", server.url).complete(Request((Message("user", "x"),))).text == "Action: stop()"
+        assert OpenAIModel("m", server.url).complete(ModelRequest((Message("user", "x"),))).text == "Action: stop()"
 
 
 def test_arguments_of_calls(world: KnowledgeBase) -> None:
@@ -565,7 +565,7 @@ FILTER = 'SELECT ?x WHERE {\n  ?x rdfs:label ?y FILTER(STR(?y) = "a")\n}'
     ],
 )
 def test_replies_are_read_leniently(said: str, action: str, argument: str) -> None:
-    assert replies.read(said, ACTIONS) == Reply("t", action, argument)
+    assert replies.read(said, ACTIONS) == RequestedAction("t", action, argument)
 
 
 @pytest.mark.parametrize(
@@ -623,10 +623,10 @@ def test_an_argument_between_triple_marks_comes_through(argument: str) -> None:
 
 def test_going_back_further_than_there_are_steps() -> None:
     state = State()
-    state.add(Step(1, "", "search", "a"))
-    state.roll_back(Step(2, "", "search", "a"), 2)
+    state.add(AgentStep(1, "", "search", "a"))
+    state.roll_back(AgentStep(2, "", "search", "a"), 2)
     assert (state.steps, [step.rolled_back for step in state.trace], state.rollbacks) == ([], [True, True], 1)
-    state.roll_back(Step(3, "", "stop", ""), 0)
+    state.roll_back(AgentStep(3, "", "stop", ""), 0)
     assert len(state.trace) == 3
 
 
@@ -752,7 +752,7 @@ def test_ctrl_c_is_the_last_record_of_a_trace(tmp_path: Path) -> None:
 
     path = tmp_path / "t.jsonl"
     state = State()
-    state.add(Step(1, "t", "search", "Portugal"))
+    state.add(AgentStep(1, "t", "search", "Portugal"))
     with pytest.raises(KeyboardInterrupt), _recorded(path, QUESTION, [], "") as opened:
         assert opened is not None
         assert path.read_text() == ""  # it can be written, which is known before anything is paid
@@ -816,7 +816,7 @@ def test_traces_that_are_none(tmp_path: Path, content: str, wording: Wording) ->
 def test_steps_are_shown_without_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
     from kbkit.cli.ask import _print_step
 
-    step = Step(3, "I see \x1b[2J it.", "sparql", "SELECT ?x\n{ \x1b[31m }", folded="results: 1 row\x07")
+    step = AgentStep(3, "I see \x1b[2J it.", "sparql", "SELECT ?x\n{ \x1b[31m }", folded="results: 1 row\x07")
     _print_step(State([step], [step]))
     said = capsys.readouterr().err
     assert "\x1b" not in said
@@ -826,7 +826,7 @@ def test_steps_are_shown_without_control_characters(capsys: pytest.CaptureFixtur
 
 def test_history_is_shown_to_the_model(world: KnowledgeBase) -> None:
     with Server(GOOD, STOP) as server:
-        Agent(world.stores, calls(server)).ask("And Portugal?", [Turn("Spain?", "SELECT 1", ["| x |"])])
+        Agent(world.stores, calls(server)).ask("And Portugal?", [EarlierQuestion("Spain?", "SELECT 1", ["| x |"])])
     assert server.requests[0].inputs["history"] == [{"question": "Spain?", "sparql": "SELECT 1", "rows": ["| x |"]}]
 
 

@@ -19,7 +19,7 @@ import kbkit
 from kbkit.answers import parse, syntax
 from kbkit.answers import templates as catalogue
 from kbkit.answers.sample import draw_sets
-from kbkit.answers.sample_sets import AnswerSets, Request, matrix_of, splitmix64
+from kbkit.answers.sample_sets import AnswerSets, SampleRequest, matrix_of, splitmix64
 from kbkit.answers.templates import Template
 from kbkit.errors import KbError
 from kbkit.ingestion.generate import generate
@@ -710,7 +710,7 @@ def test_each_set_of_three_is_drawn_once(weight: str) -> None:
         splitmix64(rows.astype(np.uint64)), matrix_of(sizes, np.concatenate(members), 40),
     )  # fmt: skip
     skeleton = syntax.Combine("&", tuple(syntax.SavedSet(letter) for letter in "abc"))
-    found = draw_sets(sets, skeleton, Request(count=10_000, min_answers=1, max_answers=40, weight=weight))
+    found = draw_sets(sets, skeleton, SampleRequest(count=10_000, min_answers=1, max_answers=40, weight=weight))
     wanted = {
         three: len(set.intersection(*(set(members[i].tolist()) for i in three))) for three in combinations(range(9), 3)
     }

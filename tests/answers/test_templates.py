@@ -79,7 +79,7 @@ def iris(kb: KnowledgeBase, nodes: pl.DataFrame) -> set[str]:
     return {kb.schema.node_iri(*row) for row in nodes.select("type", "key").iter_rows()}
 
 
-def query_values(query: queries.Query, bound: dict[str, str]) -> dict[str, str]:
+def query_values(query: queries.QueryFile, bound: dict[str, str]) -> dict[str, str]:
     """A query file's parameters: their help names the slot."""
     found = {p.name: re.match(r"<(.*)>, by name or key$", p.help) for p in query.parameters}
     return {name: bound[match[1]] for name, match in found.items() if match}

@@ -8,7 +8,7 @@ import pytest
 
 import kbkit
 from kbkit.assets import queries
-from kbkit.assets.queries import Parameter, Query
+from kbkit.assets.queries import QueryFile, QueryParameter
 from kbkit.errors import BadInputError, KbError, UnknownNameError
 from tests.wording import Wording
 
@@ -28,11 +28,11 @@ def test_the_header() -> None:
     query = queries.parse("sql", "x.sql", SQL)
     assert (query.title, query.description) == ("Neighbours of a node.", "One row for each.")
     assert query.parameters == (
-        Parameter("node", "node", None, "a node"),
-        Parameter("limit", "integer", "20", "rows at most"),
-        Parameter("share", "number", "0.5", "a share"),
-        Parameter("word", "text", "two words, and a comma", "text"),
-        Parameter("link", "iri", "", "an IRI"),
+        QueryParameter("node", "node", None, "a node"),
+        QueryParameter("limit", "integer", "20", "rows at most"),
+        QueryParameter("share", "number", "0.5", "a share"),
+        QueryParameter("word", "text", "two words, and a comma", "text"),
+        QueryParameter("link", "iri", "", "an IRI"),
     )
     assert query.text == SQL
 
@@ -94,7 +94,7 @@ def test_typed_parameters_reach_the_engines(tiny_kb: Path) -> None:
 
 def test_text_given_with_c_has_no_declared_parameters(tiny_kb: Path) -> None:
     with kbkit.open(tiny_kb) as kb:
-        free = Query("sql", "-c", "", "", (), "SELECT $a AS a, $b AS b, $c AS c")
+        free = QueryFile("sql", "-c", "", "", (), "SELECT $a AS a, $b AS b, $c AS c")
         assert kb.run(free, {"a": "7", "b": "1.5", "c": "x"}).rows() == [(7, 1.5, "x")]
 
 

@@ -17,7 +17,7 @@ import pytest
 
 import kbkit
 from kbkit.assets import queries
-from kbkit.assets.queries import Query
+from kbkit.assets.queries import QueryFile
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import iri_escape
 from kbkit.stores.sparql_text import parameters as named_in_sparql
@@ -129,7 +129,7 @@ def ask(kb: KnowledgeBase, kind: str, name: str, **given: object) -> pl.DataFram
     return kb.run(queries.load(kind, name), {key: str(value) for key, value in given.items()})
 
 
-def arguments(kb: KnowledgeBase, fixture: str, query: Query) -> dict[str, str]:
+def arguments(kb: KnowledgeBase, fixture: str, query: QueryFile) -> dict[str, str]:
     """Something for every parameter without a default."""
     a, b, relation, phrase = GIVEN[fixture]
     iris = {r.name: r.iri for r in kb.schema.relations}

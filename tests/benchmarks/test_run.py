@@ -29,7 +29,7 @@ from kbkit.errors import BadInputError, KbError, LockedError
 from kbkit.llm.account import BudgetError, metered
 from kbkit.llm.cache import Cache
 from kbkit.llm.calls import Calls
-from kbkit.llm.client import Reply, Request, Usage
+from kbkit.llm.client import ModelRequest, Reply, Usage
 from kbkit.llm.threads import each
 from tests.places import ROOT
 from tests.wording import Wording
@@ -333,7 +333,7 @@ class Fixed:
 
     name = "m"
 
-    def complete(self, request: Request) -> Reply:
+    def complete(self, request: ModelRequest) -> Reply:
         return Reply('{"answers": ["x"]}', Usage(7, 3))
 
 

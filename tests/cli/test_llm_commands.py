@@ -19,7 +19,7 @@ from kbkit.errors import KbError
 from kbkit.llm import prompts, recording
 from kbkit.llm.cache import FILE, Cache
 from kbkit.llm.calls import BudgetError, Calls
-from kbkit.llm.client import Message, Reply, Request, Usage
+from kbkit.llm.client import Message, ModelRequest, Reply, Usage
 from kbkit.llm.recording import Recorded
 from tests.console import Done
 from tests.llm_server import Server, reply
@@ -29,7 +29,7 @@ Here = Callable[..., Done]
 
 
 def call(text: str, model: str = "m", answer: str = "yes") -> Recorded:
-    request = Request((Message("system", "Be brief."), Message("user", text)))
+    request = ModelRequest((Message("system", "Be brief."), Message("user", text)))
     return Recorded(request.key(model), model, request, Reply(answer, Usage(3, 1)))
 
 

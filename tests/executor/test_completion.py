@@ -21,9 +21,9 @@ from kbkit.answers.syntax import Path as PathTree
 from kbkit.errors import KbError
 from kbkit.executor.completion import LIMIT, Candidate, complete, prepare, sql_words
 from kbkit.executor.completion.commands import files
-from kbkit.executor.completion.ranking import Item, layered, one_line, ranked, starting
+from kbkit.executor.completion.ranking import CompletionItem, layered, one_line, ranked, starting
 from kbkit.executor.languages import LANGUAGES
-from kbkit.executor.vocabulary import Argument, CommandWords, Named, Vocabulary, Word
+from kbkit.executor.vocabulary import Argument, CommandWords, NamedNode, Vocabulary, VocabularyEntry
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, NodeType, Relation, Schema, Signature, quote
 from kbkit.stores.sql_names import RESERVED, identifier
@@ -59,7 +59,11 @@ COMMANDS = {
 def words(world: KnowledgeBase) -> Vocabulary:
     """The world, with sets, commands and a last result that it does not have."""
     known = Vocabulary.of(world, COMMANDS, lambda: [("id", "Int64"), ("rank", "Int64")])
-    sets = [Word("big ones", "3 country", "country"), Word("seas", "2 sea", "sea"), Word("gone", "1", "no such type")]
+    sets = [
+        VocabularyEntry("big ones", "3 country", "country"),
+        VocabularyEntry("seas", "2 sea", "sea"),
+        VocabularyEntry("gone", "1", "no such type"),
+    ]
     return Vocabulary(
         known.schema, COMMANDS, known.names, known.keys, lambda: sets, known.queries, known.templates, known.topics,
         known.last_columns, known.extra_columns,
@@ -684,9 +688,9 @@ _TEXT = st.one_of(st.text(max_size=60), _LISTS.map(" ".join), _LISTS.map("".join
 
 def light(words: Vocabulary) -> Vocabulary:
     """The same schema; names from a list, not from the stores: this is about the text."""
-    nodes = [Named("France", "country", "FRA"), Named('a "b"', "city", "x y"), Named("a\nb", "sea", "1")]
+    nodes = [NamedNode("France", "country", "FRA"), NamedNode('a "b"', "city", "x y"), NamedNode("a\nb", "sea", "1")]
 
-    def names(typed: str, node_type: str | None, limit: int) -> list[Named]:
+    def names(typed: str, node_type: str | None, limit: int) -> list[NamedNode]:
         return [n for n in nodes if node_type in (None, n.type) and n.name.startswith(typed)][:limit]
 
     return Vocabulary(words.schema, COMMANDS, names, names, words.sets)
@@ -801,14 +805,14 @@ def hostile_schema() -> Schema:
 
 @pytest.fixture(scope="module")
 def hostile() -> Vocabulary:
-    nodes = [Named(name, HOSTILE[0], f"k {name}", name) for name in HOSTILE]
-    nodes += [Named("twice", HOSTILE[0], "1"), Named("twice", HOSTILE[0], "#2 \n")]
+    nodes = [NamedNode(name, HOSTILE[0], f"k {name}", name) for name in HOSTILE]
+    nodes += [NamedNode("twice", HOSTILE[0], "1"), NamedNode("twice", HOSTILE[0], "#2 \n")]
 
-    def names(typed: str, node_type: str | None, limit: int) -> list[Named]:
+    def names(typed: str, node_type: str | None, limit: int) -> list[NamedNode]:
         return [n for n in nodes if n.name.startswith(typed)]
 
-    words = [Word(name, name, name) for name in HOSTILE]
-    lists: Callable[[], list[Word]] = lambda: words  # noqa: E731
+    words = [VocabularyEntry(name, name, name) for name in HOSTILE]
+    lists: Callable[[], list[VocabularyEntry]] = lambda: words  # noqa: E731
     columns = [(name, name) for name in HOSTILE]
     return Vocabulary(
         hostile_schema(), COMMANDS, names, names, lists, lists, lists, lists, lambda: columns, lambda _: columns
@@ -874,11 +878,9 @@ def texts(found: list[Candidate]) -> list[str]:
 
 
 def test_ranking_by_hand() -> None:
-    items = [
-        Item("birthPlace", weight=1), Item("place", weight=1), Item("Place_of_death", weight=9),
-        Item("places", weight=7), Item("has_place", weight=5), Item("p1", label="place of burial", weight=2),
-        Item("workplace", weight=50), Item("pxlxaxcxe", weight=99),
-    ]  # fmt: skip
+    uses = {"birthPlace": 1, "place": 1, "Place_of_death": 9, "places": 7, "has_place": 5, "workplace": 50}
+    items = [CompletionItem(name, weight=count) for name, count in uses.items()]
+    items += [CompletionItem("p1", label="place of burial", weight=2), CompletionItem("pxlxaxcxe", weight=99)]
     assert texts(ranked("place", items, 0)) == [
         "places", "place",  # so written, by use
         "Place_of_death",  # in another case
@@ -888,9 +890,11 @@ def test_ranking_by_hand() -> None:
     assert texts(ranked("", items, 0))[:2] == ["pxlxaxcxe", "workplace"]
     assert "workplace" not in texts(ranked("pl", items, 0))  # two letters are too few to stand apart
     assert texts(starting("PLACE", items, 0)) == ["place", "Place_of_death", "places"]
-    assert texts(layered("pla", 0, [Item("x_pla")], [Item("pla_y")])) == ["pla_y", "x_pla"]
-    assert texts(layered("pla", 0, [Item("pla1")], exact=[[Item("x_pla"), Item("pla0")]])) == ["pla1", "pla0"]
-    assert len(ranked("", [Item(str(i)) for i in range(500)], 0)) == LIMIT
+    assert texts(layered("pla", 0, [CompletionItem("x_pla")], [CompletionItem("pla_y")])) == ["pla_y", "x_pla"]
+    assert texts(
+        layered("pla", 0, [CompletionItem("pla1")], exact=[[CompletionItem("x_pla"), CompletionItem("pla0")]])
+    ) == ["pla1", "pla0"]
+    assert len(ranked("", [CompletionItem(str(i)) for i in range(500)], 0)) == LIMIT
 
 
 def test_menu_text_is_one_line() -> None:

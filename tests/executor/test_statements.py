@@ -11,7 +11,7 @@ import pytest
 import kbkit
 from kbkit.errors import KbError, QueryError
 from kbkit.executor.dispatch import run
-from kbkit.executor.executor import Executor, Outcome, Settings
+from kbkit.executor.executor import Executor, PromptSettings, StatementOutcome
 from kbkit.graph.pages import Page
 from kbkit.kb import KnowledgeBase
 from kbkit.shell.errors import error_lines
@@ -37,7 +37,7 @@ def shell(opened: KnowledgeBase) -> Executor:
     return Executor(opened)
 
 
-def names(outcome: Outcome, column: str = "name") -> list[str]:
+def names(outcome: StatementOutcome, column: str = "name") -> list[str]:
     assert outcome.frame is not None
     return sorted(outcome.frame[column].to_list())
 
@@ -110,7 +110,7 @@ def test_empty_statements_have_no_result(shell: Executor, text: str) -> None:
 
 
 def test_a_mode_overrides_the_syntax(opened: KnowledgeBase) -> None:
-    shell = Executor(opened, Settings(mode="search"))
+    shell = Executor(opened, PromptSettings(mode="search"))
     assert run(shell, "SELECT 1;").language == "search"
     assert run(shell, ".mode auto").note == "mode auto"
     assert run(shell, "SELECT 1;").language == "sql"
@@ -130,7 +130,7 @@ def test_values_of_parameters_and_slots(shell: Executor) -> None:
 
 
 def test_a_query_times_out(opened: KnowledgeBase) -> None:
-    shell = Executor(opened, Settings(timeout=0.05))
+    shell = Executor(opened, PromptSettings(timeout=0.05))
     with pytest.raises(KbError, match=r"0\.05 s") as stopped:
         run(shell, "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range % 7 = b.range % 11;")
     assert stopped.value.exit_code == 124
@@ -361,7 +361,7 @@ def test_saving_replaces_a_set(shell: Executor) -> None:
 # -- pages and links --------------------------------------------------------------------------------------------------
 
 
-def shown(outcome: Outcome) -> str:
+def shown(outcome: StatementOutcome) -> str:
     assert isinstance(outcome.value, Page)
     return str(outcome.value.data["reference"])
 

@@ -183,7 +183,7 @@ def _recipe() -> Iterator[str]:
     known: dict[str, tuple[type, tuple[str, ...]]] = {
         "[files.NAME]": (recipe.FileSpec, ("name",)),
         "[[downloads]]": (recipe.Download, ()),
-        "[options.NAME]": (recipe.Option, ()),
+        "[options.NAME]": (recipe.RecipeOption, ()),
         "[types.NAME]": (recipe.TypeSpec, ()),
         "[relations.NAME]": (recipe.RelationSpec, ()),
         "[texts.NAME]": (recipe.TextSpec, ()),

@@ -14,7 +14,7 @@ import pytest
 
 import kbkit
 from kbkit.errors import KbError, UnknownNameError
-from kbkit.ingestion.generate import SHAPES, End, Relation, Shape, _draw_pairs, generate
+from kbkit.ingestion.generate import SHAPES, EdgeShape, End, GraphShape, _draw_pairs, generate
 from kbkit.ingestion.generate_words import compose
 from tests.kbs import mentions
 from tests.loops import each
@@ -46,7 +46,7 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return request.param, counts, nodes, edges, texts
 
 
-def pairs_of_types(shape: Shape) -> dict[tuple[str, str, str], Relation]:
+def pairs_of_types(shape: GraphShape) -> dict[tuple[str, str, str], EdgeShape]:
     return {(r.name, r.head, r.tail): r for r in shape.relations}
 
 
@@ -195,7 +195,7 @@ def test_without_texts_the_rest_is_the_same(tmp_path: Path) -> None:
 def test_the_most_crowded_relation_is_filled(end: End, both_ways: bool, size: int) -> None:
     wanted = size * (size - 1) // 4 or 1
     order = {"t": np.random.default_rng(1).permutation(size)}
-    relation = Relation("r", "t", "t", 0, end, end)
+    relation = EdgeShape("r", "t", "t", 0, end, end)
     heads, tails = _draw_pairs(np.random.default_rng(2), relation, wanted, order, both_ways)
     found = list(zip(heads.tolist(), tails.tolist(), strict=True))
     assert len(set(found)) == wanted

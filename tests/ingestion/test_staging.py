@@ -21,7 +21,7 @@ import kbkit
 from kbkit.errors import BadInputError, Option
 from kbkit.ingestion.describe import describe
 from kbkit.ingestion.recipe import Recipe, RelationSpec, TypeSpec
-from kbkit.ingestion.staging import Report, stage
+from kbkit.ingestion.staging import StagingReport, stage
 from kbkit.schema import Schema, quote
 from kbkit.stores import adjacency, table_build, tables
 from tests.examples import examples
@@ -66,7 +66,7 @@ class Staged:
         self._folder = tempfile.TemporaryDirectory()  # of the sorted edges, which the tables read
         folder = Path(self._folder.name)
         skip, merge = skip_dangling, merge_duplicates
-        self.report: Report = stage(self.con, spec, folder, skip_dangling=skip, merge_duplicates=merge)
+        self.report: StagingReport = stage(self.con, spec, folder, skip_dangling=skip, merge_duplicates=merge)
         self.schema: Schema = describe(self.con, spec)
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:

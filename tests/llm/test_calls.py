@@ -18,8 +18,8 @@ from kbkit.display.progress import Event
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.llm import prompts, threads
 from kbkit.llm.cache import Cache
-from kbkit.llm.calls import Answer, BudgetError, Calls
-from kbkit.llm.client import Reply, Request, Usage
+from kbkit.llm.calls import BudgetError, Calls, ModelAnswer
+from kbkit.llm.client import ModelRequest, Reply, Usage
 from kbkit.llm.openai_compatible import OpenAIModel
 from tests.llm_server import Seen, Sent, Server, Step, by, completion, hang, reply, shape, status
 from tests.wording import Wording
@@ -42,7 +42,7 @@ def calls(server: Server, path: Path | None = None, **options: Any) -> Calls:
     return Calls([OpenAIModel("m", server.url, retries=0)], Cache(path), **{"workers": 1, **options})
 
 
-def ask(run: Calls, names: Sequence[str], **more: Any) -> list[Answer]:
+def ask(run: Calls, names: Sequence[str], **more: Any) -> list[ModelAnswer]:
     return run.ask("rerank", [candidate(name) for name in names], **more)
 
 
@@ -55,7 +55,7 @@ def test_answers_come_in_the_order_of_their_inputs() -> None:
     of = {name: place / 10 for place, name in enumerate(names)}
     with Server(otherwise=by(lambda seen: json.dumps({"score": of[seen.inputs["candidate"]["name"]]}))) as server:
         found = ask(calls(server, workers=4), names)
-    assert found == [Answer({"score": place / 10}) for place in range(8)]
+    assert found == [ModelAnswer({"score": place / 10}) for place in range(8)]
 
 
 def test_no_inputs() -> None:
@@ -66,7 +66,7 @@ def test_no_inputs() -> None:
 def test_equal_calls_are_made_once() -> None:
     with Server(otherwise=GOOD) as server:
         run = calls(server, workers=3)
-        assert ask(run, ["a", "b", "a", "a"]) == [Answer({"score": 0.5})] * 4
+        assert ask(run, ["a", "b", "a", "a"]) == [ModelAnswer({"score": 0.5})] * 4
     assert len(server.requests) == run.account.calls == 2
 
 
@@ -110,8 +110,8 @@ def test_two_models(wording: Wording) -> None:
         models = [OpenAIModel("first", one.url), OpenAIModel("second", other.url)]
         run = Calls(models, Cache(None))
         assert (run.models, run.second) == (("first", "second"), "second")
-        assert ask(run, ["a"]) == [Answer({"score": 0.1})]
-        assert ask(run, ["a"], model=run.second) == [Answer({"score": 0.2})]
+        assert ask(run, ["a"]) == [ModelAnswer({"score": 0.1})]
+        assert ask(run, ["a"], model=run.second) == [ModelAnswer({"score": 0.2})]
         with pytest.raises(UnknownNameError) as caught:
             ask(run, ["a"], model="third")
     message = str(caught.value)
@@ -139,8 +139,8 @@ def test_progress() -> None:
 def test_an_invalid_answer_is_requested_again() -> None:
     with Server(reply("very well"), scored(0.7)) as server:
         run = calls(server)
-        assert ask(run, ["a"]) == [Answer({"score": 0.7})]
-        assert ask(run, ["a"]) == [Answer({"score": 0.7})]  # the bad reply and the good one are both kept
+        assert ask(run, ["a"]) == [ModelAnswer({"score": 0.7})]
+        assert ask(run, ["a"]) == [ModelAnswer({"score": 0.7})]  # the bad reply and the good one are both kept
     first, second = (seen.body["messages"] for seen in server.requests)
     assert second[:2] == first
     problem = "the answer is not valid JSON: Expecting value: line 1 column 1 (char 0)"
@@ -154,19 +154,19 @@ def test_a_second_invalid_answer_is_reported() -> None:
     with Server(otherwise=scored("high")) as server:
         run = calls(server)
         found = ask(run, "ab")
-    assert found == [Answer(None, "'high' is not of type 'number' (at $.score)")] * 2
+    assert found == [ModelAnswer(None, "'high' is not of type 'number' (at $.score)")] * 2
     assert len(server.requests) == 4
     assert run.account.lines() == ["m: 4 calls, 40 + 20 tokens; 2 invalid answers"]
 
 
 def test_a_truncated_reply() -> None:
     with Server(otherwise=reply('{"score": 0.1}', finish="length")) as server:
-        assert ask(calls(server), ["a"]) == [Answer(None, "the answer was truncated at 64 tokens")]
+        assert ask(calls(server), ["a"]) == [ModelAnswer(None, "the answer was truncated at 64 tokens")]
 
 
 def test_null_content_is_requested_again() -> None:
     with Server(reply(None), GOOD) as server:
-        assert ask(calls(server), ["a"]) == [Answer({"score": 0.5})]
+        assert ask(calls(server), ["a"]) == [ModelAnswer({"score": 0.5})]
     assert server.requests[1].body["messages"][2] == {"role": "assistant", "content": "(no answer)"}
 
 
@@ -193,7 +193,7 @@ def test_cached_calls_are_not_repeated(tmp_path: Path) -> None:
         ask(first, "ab")
         assert first.account.lines() == ["m: 4 calls (2 from the cache), 20 + 10 tokens"]
         second = calls(server, path)
-        assert ask(second, "cab") == [Answer({"score": 0.5})] * 3
+        assert ask(second, "cab") == [ModelAnswer({"score": 0.5})] * 3
     assert len(server.requests) == 3
     assert second.account.lines() == ["m: 3 calls (2 from the cache), 10 + 5 tokens"]
 
@@ -326,7 +326,7 @@ def test_a_killed_process_resumes(tmp_path: Path, sent: signal.Signals) -> None:
         _, said = process.communicate(timeout=30)
         assert process.returncode == -sent
         assert said.strip().endswith("KeyboardInterrupt" if sent == signal.SIGINT else "")
-        assert ask(calls(server, tmp_path / "c"), "abcdef") == [Answer({"score": 0.5})] * 6
+        assert ask(calls(server, tmp_path / "c"), "abcdef") == [ModelAnswer({"score": 0.5})] * 6
     names = [seen.inputs["candidate"]["name"] for seen in server.requests]
     assert names == ["a", "b", "c", "d", "d", "e", "f"]
 
@@ -391,7 +391,7 @@ def test_calls_in_progress_count(wording: Wording) -> None:
 def test_a_server_without_usage(tmp_path: Path, wording: Wording) -> None:
     silent = {**completion('{"score": 1}'), "usage": None}
     with Server(otherwise=shape(silent)) as server:
-        assert ask(calls(server), "a") == [Answer({"score": 1})]
+        assert ask(calls(server), "a") == [ModelAnswer({"score": 1})]
         with pytest.raises(KbError) as caught:
             ask(calls(server, tmp_path / "c", budget=100), "ab")
         assert len(list(Cache(tmp_path / "c").rows())) == 1
@@ -426,7 +426,7 @@ def test_long_replies_parse_in_linear_time() -> None:
     for text in ("<think>" * 100_000, "```json\n" + " " * 1_000_000 + "x", "```\n" * 100_000):
         assert prompts.parse_reply(Reply(text), {"type": "object"}, 9).problem
     assert prompts.parse_reply(Reply("<think>a</think> <think>b"), None, 9).value == "<think>b"
-    assert prompts.parse_reply(Reply("```json\n{}\n  ```"), {"type": "object"}, 9) == Answer({})
+    assert prompts.parse_reply(Reply("```json\n{}\n  ```"), {"type": "object"}, 9) == ModelAnswer({})
 
 
 def test_the_first_cached_reply_counts(tmp_path: Path) -> None:
@@ -436,7 +436,7 @@ def test_the_first_cached_reply_counts(tmp_path: Path) -> None:
     class Slow:
         name = "m"
 
-        def complete(self, request: Request) -> Reply:
+        def complete(self, request: ModelRequest) -> Reply:
             cache.put(request.key("m"), "m", request, Reply('{"score": 0.25}', Usage(5, 5)))  # another was faster
             return Reply('{"score": 0.75}', Usage(7, 3))
 

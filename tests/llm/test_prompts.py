@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kbkit.errors import BadInputError, KbError, UnknownNameError
 from kbkit.llm import prompts
 from kbkit.llm.client import Message, Reply
-from kbkit.llm.prompts import Answer
+from kbkit.llm.prompts import ModelAnswer
 from tests.wording import Wording
 
 OWN = """\
@@ -199,7 +199,7 @@ def test_files_that_are_not_prompts(tmp_path: Path, content: bytes, facts: list[
 # -- replies ----------------------------------------------------------------------------------------------------------
 
 
-def read(text: str, schema: Any = SCORE, cut: bool = False) -> Answer:
+def read(text: str, schema: Any = SCORE, cut: bool = False) -> ModelAnswer:
     return prompts.parse_reply(Reply(text, cut=cut), schema, 64)
 
 
@@ -215,7 +215,7 @@ def read(text: str, schema: Any = SCORE, cut: bool = False) -> Answer:
     ],
 )
 def test_valid_json(text: str) -> None:
-    assert read(text) == Answer({"score": 0.5})
+    assert read(text) == ModelAnswer({"score": 0.5})
 
 
 @pytest.mark.parametrize(
@@ -262,14 +262,14 @@ def test_long_values_are_truncated_in_problems(wording: Wording) -> None:
 
 
 def test_a_truncated_reply_is_never_an_answer() -> None:
-    assert read("0.1", {"type": "number"}, cut=True) == Answer(None, "the answer was truncated at 64 tokens")
-    assert read("It is a", None, cut=True) == Answer(None, "the answer was truncated at 64 tokens")
+    assert read("0.1", {"type": "number"}, cut=True) == ModelAnswer(None, "the answer was truncated at 64 tokens")
+    assert read("It is a", None, cut=True) == ModelAnswer(None, "the answer was truncated at 64 tokens")
 
 
 def test_plain_text() -> None:
-    assert read(" Hello.\n", None) == Answer("Hello.")
-    assert read("```\ncode\n```", None) == Answer("```\ncode\n```")
-    assert read(" \n", None) == Answer(None, "the answer is empty")
+    assert read(" Hello.\n", None) == ModelAnswer("Hello.")
+    assert read("```\ncode\n```", None) == ModelAnswer("```\ncode\n```")
+    assert read(" \n", None) == ModelAnswer(None, "the answer is empty")
 
 
 @given(
@@ -278,7 +278,7 @@ def test_plain_text() -> None:
     )
 )
 def test_any_json_is_an_answer(value: Any) -> None:
-    assert read(json.dumps(value), {}) == Answer(value)
+    assert read(json.dumps(value), {}) == ModelAnswer(value)
 
 
 @given(st.text())

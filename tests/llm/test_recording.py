@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from kbkit.errors import BadInputError, KbError, UnknownNameError
 from kbkit.llm import recording
 from kbkit.llm.cache import Cache
-from kbkit.llm.calls import Answer, Calls
-from kbkit.llm.client import Message, Reply, Request, Usage
+from kbkit.llm.calls import Calls, ModelAnswer
+from kbkit.llm.client import Message, ModelRequest, Reply, Usage
 from kbkit.llm.models import open_calls, open_models
 from kbkit.llm.openai_compatible import OpenAIModel
 from kbkit.llm.recording import Recorded, Replay
@@ -27,7 +27,7 @@ from tests.wording import Wording
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 REQUESTS = st.builds(
-    Request,
+    ModelRequest,
     st.lists(st.builds(Message, st.sampled_from(["system", "user", "assistant"]), TEXT), max_size=3).map(tuple),
     st.none() | st.dictionaries(TEXT, st.integers() | TEXT, max_size=3),
     st.floats(0, 2),
@@ -40,7 +40,7 @@ REPLIES = st.builds(Reply, TEXT, st.builds(Usage, TOKENS, TOKENS), st.booleans()
 
 
 def call(text: str, model: str = "m", answer: str = "yes") -> Recorded:
-    request = Request((Message("system", "Be brief."), Message("user", text)))
+    request = ModelRequest((Message("system", "Be brief."), Message("user", text)))
     return Recorded(request.key(model), model, request, Reply(answer, Usage(3, 1)))
 
 
@@ -54,7 +54,7 @@ def write(folder: Path, *calls: Recorded) -> Path:
 
 
 @given(st.lists(st.tuples(REQUESTS, REPLIES), max_size=6))
-def test_cache_round_trip(pairs: list[tuple[Request, Reply]]) -> None:
+def test_cache_round_trip(pairs: list[tuple[ModelRequest, Reply]]) -> None:
     cache, first = Cache(None), {}
     for request, answer in pairs:
         first.setdefault(request.key("m"), Recorded(request.key("m"), "m", request, answer))
@@ -183,7 +183,9 @@ def test_a_place_that_is_no_folder(tmp_path: Path, wording: Wording) -> None:
 
 
 @given(st.lists(st.tuples(REQUESTS, REPLIES), max_size=4))
-def test_a_recording_reads_back_as_it_was_written(tmp_path_factory: Any, pairs: list[tuple[Request, Reply]]) -> None:
+def test_a_recording_reads_back_as_it_was_written(
+    tmp_path_factory: Any, pairs: list[tuple[ModelRequest, Reply]]
+) -> None:
     folder = tmp_path_factory.mktemp("r")
     calls = [Recorded(request.key("m"), "m", request, answer) for request, answer in pairs]
     file = write(folder, *calls)
@@ -275,7 +277,7 @@ def test_a_write_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
 # -- replay -----------------------------------------------------------------------------------------------------------
 
 
-def asked(run: Calls, *names: str) -> list[Answer]:
+def asked(run: Calls, *names: str) -> list[ModelAnswer]:
     return run.ask("rerank", [{"query": "storm", "candidate": name} for name in names])
 
 
@@ -378,7 +380,7 @@ def test_a_model_that_the_recording_lacks(tmp_path: Path, wording: Wording) -> N
 
 def test_of_two_replies_to_one_call_the_first_counts(tmp_path: Path) -> None:
     """In a replay as in an import."""
-    request = Request((Message("user", "q"),))
+    request = ModelRequest((Message("user", "q"),))
     calls = [Recorded(request.key("m"), "m", request, Reply(text)) for text in ("first", "second")]
     recording.write(calls, tmp_path / "calls.jsonl")
     assert Replay("m", tmp_path / "calls.jsonl").complete(request).text == "first"
@@ -389,7 +391,7 @@ def test_of_two_replies_to_one_call_the_first_counts(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("usage", [1 << 40, 1 << 53])
 def test_numbers_of_tokens_that_cannot_be(tmp_path: Path, usage: int, wording: Wording) -> None:
-    request = Request((Message("user", "q"),))
+    request = ModelRequest((Message("user", "q"),))
     recording.write([Recorded(request.key("m"), "m", request, Reply("x", Usage(usage, 1)))], tmp_path / "c.jsonl")
     with pytest.raises(BadInputError) as caught:
         list(recording.read(tmp_path / "c.jsonl"))
@@ -398,7 +400,7 @@ def test_numbers_of_tokens_that_cannot_be(tmp_path: Path, usage: int, wording: W
 
 
 def test_half_characters_in_a_schema(tmp_path: Path, wording: Wording) -> None:
-    request = Request((Message("user", "q"),), {"a": "\ud800"})
+    request = ModelRequest((Message("user", "q"),), {"a": "\ud800"})
     reply = {"text": "x", "input": 1, "output": 1, "cut": False}
     line = {"key": request.key("m"), "model": "m", "request": request.content(), "reply": reply}
     (tmp_path / "c.jsonl").write_text(json.dumps(line) + "\n")

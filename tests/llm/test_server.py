@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from kbkit.errors import KbError, QueryTimeoutError
-from kbkit.llm.client import Message, Reply, Request, Usage
+from kbkit.llm.client import Message, ModelRequest, Reply, Usage
 from kbkit.llm.openai_compatible import OpenAIModel
 from tests.llm_server import (
     Sent,
@@ -31,9 +31,9 @@ from tests.wording import Wording
 
 pytest.importorskip("openai")
 KEY = "sk-very-secret-key"
-ASK = Request((Message("system", "Be brief."), Message("user", '{"q": "é"}')))
+ASK = ModelRequest((Message("system", "Be brief."), Message("user", '{"q": "é"}')))
 SCHEMA = {"type": "object", "properties": {"score": {"type": "number"}}}
-WITH_SCHEMA = Request(ASK.messages, SCHEMA)
+WITH_SCHEMA = ModelRequest(ASK.messages, SCHEMA)
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +42,7 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KBKIT_API_KEY", KEY)
 
 
-def failure(*script: Step, retries: int = 0, timeout: float = 20, request: Request = ASK) -> tuple[KbError, int]:
+def failure(*script: Step, retries: int = 0, timeout: float = 20, request: ModelRequest = ASK) -> tuple[KbError, int]:
     """The error of a call, and how many requests it took; the key is never in it."""
     with Server(*script) as server, pytest.raises(KbError) as caught:
         OpenAIModel("m", server.url, retries=retries, timeout=timeout).complete(request)
@@ -72,7 +72,7 @@ def test_a_call_as_the_server_sees_it() -> None:
 
 
 def test_samples_and_schemas_as_the_server_sees_them() -> None:
-    request = Request(ASK.messages, SCHEMA, 0.7, 0.9, 50, 3)
+    request = ModelRequest(ASK.messages, SCHEMA, 0.7, 0.9, 50, 3)
     with Server(reply("{}")) as server:
         OpenAIModel("m", server.url).complete(request)
     [seen] = server.requests
@@ -191,12 +191,12 @@ def test_a_server_that_hangs_once() -> None:
     [
         ("'response_format' of type json_schema is not supported", WITH_SCHEMA, "response_format"),
         ("Unsupported value: 'temperature' does not support 0 with this model.", ASK, "temperature"),
-        ("Unknown parameter: 'seed'", Request(ASK.messages, temperature=1.0), "seed"),
+        ("Unknown parameter: 'seed'", ModelRequest(ASK.messages, temperature=1.0), "seed"),
     ],
 )
 @pytest.mark.parametrize("code", [400, 422])
 def test_a_parameter_that_the_server_does_not_know_is_left_out_from_then_on(
-    code: int, said: str, sent: Request, lost: str
+    code: int, said: str, sent: ModelRequest, lost: str
 ) -> None:
     with Server(status(code, said), otherwise=reply("x")) as server:
         model = OpenAIModel("m", server.url)

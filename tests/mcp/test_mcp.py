@@ -21,7 +21,7 @@ import kbkit
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.mcp import server as mcp_server
-from kbkit.mcp.server import Limits, serve, server
+from kbkit.mcp.server import ToolLimits, serve, server
 from tests.conftest import SCRIPT
 from tests.loops import each
 from tests.places import TESTS
@@ -43,7 +43,7 @@ def talk(target: Any, what: Talk) -> None:
     asyncio.run(connected())
 
 
-def called(kb: KnowledgeBase, name: str, limits: Limits | None = None, **arguments: Any) -> tuple[str, bool]:
+def called(kb: KnowledgeBase, name: str, limits: ToolLimits | None = None, **arguments: Any) -> tuple[str, bool]:
     """The text of a call, and whether it is an error."""
     found: list[tuple[str, bool]] = []
 
@@ -52,7 +52,7 @@ def called(kb: KnowledgeBase, name: str, limits: Limits | None = None, **argumen
         [content] = result.content
         found.append((content.text, result.is_error))
 
-    talk(server(kb, limits or Limits()), call)
+    talk(server(kb, limits or ToolLimits()), call)
     return found[0]
 
 
@@ -189,7 +189,7 @@ def test_results_are_data_too(world: KnowledgeBase) -> None:
         with pytest.raises(mcp.MCPError, match="Unknown resource"):
             await client.read_resource("kbkit://nothing")
 
-    talk(server(world, Limits()), call)
+    talk(server(world, ToolLimits()), call)
 
 
 @pytest.mark.core
@@ -243,10 +243,10 @@ def test_the_order_of_rows_is_kept(world: KnowledgeBase) -> None:
 @pytest.mark.parametrize("name", ["sparql", "sql"])
 def test_row_caps(world: KnowledgeBase, name: str) -> None:
     query = {"sparql": "SELECT ?x { ?x a type:country }", "sql": "FROM country"}[name]
-    text, _ = called(world, name, Limits(rows=10), query=query)
+    text, _ = called(world, name, ToolLimits(rows=10), query=query)
     assert text.startswith("more than 10 rows:\n")
     assert len(text.split("\n")) == 13
-    text, failed = called(world, name, Limits(rows=10), query=query, limit=11)
+    text, failed = called(world, name, ToolLimits(rows=10), query=query, limit=11)
     assert failed
     assert text.startswith(f"Invalid arguments of {name}: 11 is greater than the maximum of 10")
 
@@ -257,7 +257,7 @@ def test_time_caps(world: KnowledgeBase, name: str) -> None:
         "sparql": "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }",
         "sql": "SELECT count(*) FROM edges a, edges b, edges c, edges d WHERE a.head + b.head + c.head > d.tail",
     }
-    text, failed = called(world, name, Limits(timeout=0.3), query=endless[name])
+    text, failed = called(world, name, ToolLimits(timeout=0.3), query=endless[name])
     assert failed
     assert "cancelled after 0.3 s" in text
 
@@ -273,7 +273,7 @@ def test_waiting_for_the_worker_is_not_a_call_s_own_time(world: KnowledgeBase, m
         results = await asyncio.gather(*[client.call_tool("sparql", {"query": query}) for _ in range(5)])
         said.extend(result.content[0].text for result in results)
 
-    talk(server(world, Limits(timeout=0.3)), ask)
+    talk(server(world, ToolLimits(timeout=0.3)), ask)
     assert len(said) == 5
     assert all(text.startswith("timeout: SPARQL query cancelled after 0.3 s") for text in said)
 
@@ -321,7 +321,7 @@ def test_tools_of_a_kb_without_all_stores(tmp_path: Path) -> None:
         async def listed(client: Any) -> None:
             assert [tool.name for tool in (await client.list_tools()).tools] == TOOLS[:6]
 
-        talk(server(kb, Limits()), listed)
+        talk(server(kb, ToolLimits()), listed)
 
 
 def test_names_of_the_kb_stay_on_their_line(tmp_path: Path) -> None:
@@ -337,7 +337,7 @@ def test_names_of_the_kb_stay_on_their_line(tmp_path: Path) -> None:
                 assert "\n" not in tool.description
                 assert len(tool.description) < 900
 
-        talk(server(kb, Limits()), listed)
+        talk(server(kb, ToolLimits()), listed)
 
 
 # -- what cannot be ---------------------------------------------------------------------------------------------------
@@ -346,7 +346,7 @@ def test_names_of_the_kb_stay_on_their_line(tmp_path: Path) -> None:
 def test_without_the_package(world: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, wording: Wording) -> None:
     monkeypatch.setitem(sys.modules, "mcp", None)  # as Python marks a module that cannot be imported
     with pytest.raises(KbError) as caught:
-        serve(world, Limits())
+        serve(world, ToolLimits())
     wording(str(caught.value))
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kbkit.errors import BadInputError
 from kbkit.measures import lists
-from kbkit.measures.lists import Prediction, normalize
+from kbkit.measures.lists import ListPrediction, normalize
 from tests.examples import examples
 from tests.wording import Wording
 
@@ -24,7 +24,7 @@ Score = float | None
 
 def score(predicted: list[str] | None, gold: list[str]) -> tuple[Score, Score, Score, Score]:
     """precision, recall, f1, rejected of one record."""
-    found = lists.measure([Prediction("q", predicted, gold, {})])
+    found = lists.measure([ListPrediction("q", predicted, gold, {})])
     measures = dict.fromkeys(["precision", "recall", "f1", "rejected"], pl.Float64)
     assert found.schema == {"query": pl.String, **measures}
     precision, recall, f1, rejected = found.drop("query").row(0)
@@ -184,7 +184,7 @@ def test_scores_are_those_of_sets(predicted: list[str], gold: list[str], random:
 
 
 def test_a_frame_of_several_records() -> None:
-    records = [Prediction("1", ["a"], ["a"], {"kind": "KG"}), Prediction("2", None, [], {"kind": "table"})]
+    records = [ListPrediction("1", ["a"], ["a"], {"kind": "KG"}), ListPrediction("2", None, [], {"kind": "table"})]
     assert lists.measure(records).rows() == [("1", 1.0, 1.0, 1.0, None), ("2", None, None, None, 1.0)]
     assert lists.queries(records).to_dict(as_series=False) == {"query": ["1", "2"], "kind": ["KG", "table"]}
     assert lists.measure([]).columns == ["query", "precision", "recall", "f1", "rejected"]
@@ -213,11 +213,11 @@ def test_one_file_and_the_names_of_its_fields(file: Files) -> None:
         {"question": "Why?", "answer": {"answer": "no", "because": "of it"}, "gold": []},
     ]
     expected = [
-        Prediction("1", ["a", "2", "2.5", "true"], ["a"], {"question": "Who?", "subset": "KG"}),
-        Prediction("2", ["a"], ["1", "b"], {"size": 4}),
-        Prediction("3", ["a"], [], {}),
-        Prediction("4", None, ["a"], {}),
-        Prediction("Why?", ["no"], [], {}),
+        ListPrediction("1", ["a", "2", "2.5", "true"], ["a"], {"question": "Who?", "subset": "KG"}),
+        ListPrediction("2", ["a"], ["1", "b"], {"size": 4}),
+        ListPrediction("3", ["a"], [], {}),
+        ListPrediction("4", None, ["a"], {}),
+        ListPrediction("Why?", ["no"], [], {}),
     ]
     assert lists.read(file(content)) == expected
     assert lists.read(file(content, "b.jsonl", lines=True)) == expected
@@ -232,9 +232,9 @@ def test_two_files_joined_by_id(file: Files) -> None:
         {"id": 5, "answer": 1},
     ]
     assert lists.read(file(predicted), file(gold, "gold.jsonl", lines=True)) == [
-        Prediction("1", ["a"], ["a"], {"kind": "KG"}),
-        Prediction("2", None, ["b"], {}),
-        Prediction("3", ["no"], [], {}),
+        ListPrediction("1", ["a"], ["a"], {"kind": "KG"}),
+        ListPrediction("2", None, ["b"], {}),
+        ListPrediction("3", ["no"], [], {}),
     ]
 
 

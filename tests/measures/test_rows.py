@@ -18,7 +18,7 @@ from scipy.optimize import linear_sum_assignment
 
 from kbkit.errors import KbError
 from kbkit.measures import rows
-from kbkit.measures.rows import Prediction, Result
+from kbkit.measures.rows import Result, RowsPrediction
 from tests.examples import examples
 from tests.wording import Wording
 
@@ -36,7 +36,7 @@ def table(text: str, columns: str = "xyzuv") -> list[dict[str, dict[str, str]]]:
 
 def score(predicted: Result, gold: Result) -> tuple[float | None, float | None]:
     """em and f1 of one record."""
-    found = rows.measure([Prediction("q", predicted, gold, {})])
+    found = rows.measure([RowsPrediction("q", predicted, gold, {})])
     assert found.schema == {"query": pl.String, "em": pl.Float64, "f1": pl.Float64}
     return found.select("em", "f1").row(0)
 
@@ -134,13 +134,13 @@ def test_booleans_and_missing_predictions(predicted: Result, gold: Result, expec
 def test_undefined_scores_are_null_with_reasons(wording: Wording) -> None:
     labels = [{"aLabel": uri("a")}, {}]
     records = [
-        Prediction("fine", table("a"), table("a"), {}),
-        Prediction("both empty", [], [], {}),
-        Prediction("no gold", table("a"), None, {}),
-        Prediction("neither", None, None, {}),
-        Prediction("labels", True, labels, {}),
-        Prediction("labels 2", None, labels, {}),
-        *(Prediction(f"none {i}", table("a"), None, {}) for i in range(2)),
+        RowsPrediction("fine", table("a"), table("a"), {}),
+        RowsPrediction("both empty", [], [], {}),
+        RowsPrediction("no gold", table("a"), None, {}),
+        RowsPrediction("neither", None, None, {}),
+        RowsPrediction("labels", True, labels, {}),
+        RowsPrediction("labels 2", None, labels, {}),
+        *(RowsPrediction(f"none {i}", table("a"), None, {}) for i in range(2)),
     ]
     scores = rows.measure(records)
     assert scores["f1"].to_list() == [1.0, *[None] * 7] == scores["em"].to_list()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kbkit.errors import BadInputError
 from kbkit.measures import rows
-from kbkit.measures.rows import Prediction
+from kbkit.measures.rows import RowsPrediction
 from tests.examples import examples
 from tests.measures.test_rows import score, table, uri
 from tests.wording import Wording
@@ -53,9 +53,9 @@ def test_one_file_as_a_list_or_as_lines(file: Files) -> None:
     ]
     records = rows.read(file(content))
     assert records == [
-        Prediction("7", table("a"), table("a"), {"question": "Who?", "dataset": "dev", "n": 3}),
-        Prediction("Is it?", None, True, {"n": None}),
-        Prediction("3", False, False, {"dataset": "test"}),
+        RowsPrediction("7", table("a"), table("a"), {"question": "Who?", "dataset": "dev", "n": 3}),
+        RowsPrediction("Is it?", None, True, {"n": None}),
+        RowsPrediction("3", False, False, {"dataset": "test"}),
     ]
     assert rows.read(file(content, "b.jsonl", lines=True)) == records
     assert rows.read(file(content, "b.txt", lines=True)) == records
@@ -85,10 +85,10 @@ def test_group_fields_of_several_kinds_become_text(file: Files) -> None:
 def test_two_files_of_sparql_results(file: Files) -> None:
     predicted = file({"head": {"vars": ["x"]}, "results": {"bindings": table("a b")}}, "predicted.srj")
     gold = file({"head": {"vars": ["x"]}, "results": {"bindings": table("a")}}, "capitals.json")
-    assert rows.read(predicted, gold) == [Prediction("capitals", table("a b"), table("a"), {})]
+    assert rows.read(predicted, gold) == [RowsPrediction("capitals", table("a b"), table("a"), {})]
     ask = file({"head": {}, "boolean": True}, "ask.json")
-    assert rows.read(ask, gold) == [Prediction("capitals", True, table("a"), {})]
-    assert rows.read(gold, ask) == [Prediction("ask", table("a"), True, {})]
+    assert rows.read(ask, gold) == [RowsPrediction("capitals", True, table("a"), {})]
+    assert rows.read(gold, ask) == [RowsPrediction("ask", table("a"), True, {})]
 
 
 def test_two_files_joined_by_id_by_question_and_by_position(file: Files) -> None:
@@ -105,10 +105,10 @@ def test_two_files_joined_by_id_by_question_and_by_position(file: Files) -> None
         {"id": 4, "question": "When?", "predicted": None},
     ]
     expected = [
-        Prediction("1", table("c"), table("a"), {"question": "Who?", "dataset": "dev"}),
-        Prediction("2", None, table("b"), {"question": "What?"}),
-        Prediction("3", True, True, {"question": "Is it?"}),
-        Prediction("4", None, table("c"), {"question": "When?"}),
+        RowsPrediction("1", table("c"), table("a"), {"question": "Who?", "dataset": "dev"}),
+        RowsPrediction("2", None, table("b"), {"question": "What?"}),
+        RowsPrediction("3", True, True, {"question": "Is it?"}),
+        RowsPrediction("4", None, table("c"), {"question": "When?"}),
     ]
     right = file(gold, "gold.jsonl", lines=True)
     assert rows.read(file(predicted), right) == expected

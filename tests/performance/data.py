@@ -119,7 +119,7 @@ def graph(scale: float, engine: str = "") -> None:
 
     def draw_all(path: Path) -> None:
         from kbkit.answers.sample import draw
-        from kbkit.answers.sample_sets import Request
+        from kbkit.answers.sample_sets import SampleRequest
         from kbkit.answers.templates import find
 
         path.mkdir()
@@ -127,7 +127,7 @@ def graph(scale: float, engine: str = "") -> None:
         with kbkit.open(kb(scale)) as opened:
             for name in NAMES:
                 plan = opened.session.resolved(find(f"mag/{name}").tree())
-                drawn = draw(opened.session, plan, Request(MANY, 7, 1, _ANY))
+                drawn = draw(opened.session, plan, SampleRequest(MANY, 7, 1, _ANY))
                 table = pl.DataFrame({slot: drawn.values[:, i].astype(np.int64) for i, slot in enumerate(drawn.slots)})
                 table.with_row_index("row").join(
                     expected(name, table.head(CHECKED), edges), on="row", how="left", maintain_order="left"

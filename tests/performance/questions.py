@@ -79,12 +79,12 @@ def mag(scale: float, engine: str) -> Iterator[Figure]:
 def _taught(kb: KnowledgeBase, learned: bool) -> None:
     """Let a KB learn from pairs of each number of hops, or forget."""
     from kbkit.questions import teaching
-    from kbkit.questions.learn import Pair, learn
+    from kbkit.questions.learn import TrainingPair, learn
 
     teaching.forget(kb.stores)
     if learned:
         asked = [one for hops in (1, 2, 3) for one in question_sets.metaqa(True, hops)[:PAIRS]]
-        learn(kb.stores, [Pair(one.question, one.answers) for one in asked])
+        learn(kb.stores, [TrainingPair(one.question, one.answers) for one in asked])
 
 
 def _asked(kb: KnowledgeBase, what: str, asked: Sequence[Asked]) -> Figure:

@@ -11,7 +11,7 @@ import numpy as np
 import kbkit
 from kbkit.kb import KnowledgeBase
 from kbkit.search.hybrid import Search
-from kbkit.search.settings import MODES, Settings
+from kbkit.search.settings import MODES, SearchSettings
 from kbkit.stores.text_query import TextQuery
 from tests.performance import data
 from tests.performance.report import Figure
@@ -71,7 +71,7 @@ def hybrid(scale: float, engine: str) -> Iterator[Figure]:
     """From words to ids, the embedding of the query included."""
     queries, places = data.asked(scale)
     with kbkit.open(data.documents_kb(scale)) as kb:
-        settings = Settings("hybrid", K)
+        settings = SearchSettings("hybrid", K)
 
         def search(query: str) -> Any:
             return Search(kb.session, settings, None).retrieve([TextQuery(query)])[0].ranking.ids

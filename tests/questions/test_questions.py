@@ -14,7 +14,7 @@ from kbkit.answers.answer_set import AnswerSet
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.questions.question import MAX_TOKENS, Question
-from kbkit.questions.reader import Reader
+from kbkit.questions.reader import QuestionReader
 from tests.questions.table import TINY, WORLD, expected
 from tests.wording import Wording
 
@@ -108,8 +108,8 @@ def test_means_are_of_numbers_only(world: KnowledgeBase) -> None:
 
 def test_a_question_is_read_once_and_the_same_way(world: KnowledgeBase) -> None:
     question = "Which currency is used in Japan?"
-    reader = Reader.of(world.stores)
-    assert reader is Reader.of(world.stores)
+    reader = QuestionReader.of(world.stores)
+    assert reader is QuestionReader.of(world.stores)
     assert reader.read(question) is reader.read(question)
     with kbkit.open(world.directory.path) as again:
         one, other = world.ask(question), again.ask(question)

@@ -16,7 +16,7 @@ import kbkit
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.kb import KnowledgeBase
 from kbkit.search.ranking import EMPTY, Ranking, fuse, scaled
-from kbkit.search.settings import Settings
+from kbkit.search.settings import SearchSettings
 from tests.examples import examples
 from tests.wording import Wording
 
@@ -221,11 +221,11 @@ def test_options_out_of_range(
 
 
 def test_which_legs_a_mode_runs(wording: Wording) -> None:
-    assert Settings("hybrid").retrievers == ("bm25", "dense")
-    assert Settings("relational", weights={"bm25": 0, "multivector": 2}).retrievers == ("multivector",)
-    assert Settings("dense", weights={"bm25": 1}).retrievers == ("dense",)
+    assert SearchSettings("hybrid").retrievers == ("bm25", "dense")
+    assert SearchSettings("relational", weights={"bm25": 0, "multivector": 2}).retrievers == ("multivector",)
+    assert SearchSettings("dense", weights={"bm25": 1}).retrievers == ("dense",)
     with pytest.raises(UnknownNameError) as caught:
-        Settings("bm26")
+        SearchSettings("bm26")
     message = str(caught.value)
     assert [fact for fact in ["'bm26'", "'bm25'"] if fact not in message] == []
     wording(message)

@@ -19,8 +19,8 @@ from kbkit.kb import KnowledgeBase
 from kbkit.llm import recording
 from kbkit.llm.cache import Cache
 from kbkit.llm.calls import Calls
-from kbkit.llm.client import Reply, Request
-from kbkit.search.rerank import Candidate, ModelReranker, candidates
+from kbkit.llm.client import ModelRequest, Reply
+from kbkit.search.rerank import ModelReranker, RerankCandidate, candidates
 from tests.llm_server import Server, by
 from tests.wording import Wording
 
@@ -57,11 +57,11 @@ class Mine:
 
     name = "mine"
 
-    def __init__(self, scores: Callable[[Sequence[Candidate]], Any]) -> None:
+    def __init__(self, scores: Callable[[Sequence[RerankCandidate]], Any]) -> None:
         self._scores = scores
-        self.seen: list[tuple[str, list[Candidate]]] = []
+        self.seen: list[tuple[str, list[RerankCandidate]]] = []
 
-    def score(self, query: str, candidates: Sequence[Candidate]) -> Any:
+    def score(self, query: str, candidates: Sequence[RerankCandidate]) -> Any:
         self.seen.append((query, list(candidates)))
         return self._scores(candidates)
 
@@ -73,9 +73,9 @@ class Scripted:
 
     def __init__(self, *answers: str) -> None:
         self._answers = list(answers)
-        self.requests: list[Request] = []
+        self.requests: list[ModelRequest] = []
 
-    def complete(self, request: Request) -> Reply:
+    def complete(self, request: ModelRequest) -> Reply:
         self.requests.append(request)
         return Reply(self._answers[(len(self.requests) - 1) % len(self._answers)])
 
@@ -92,7 +92,7 @@ def scores(*values: float) -> Scripted:
     return Scripted(*(json.dumps({"score": value}) for value in values))
 
 
-def forward(found: Sequence[Candidate]) -> list[float]:
+def forward(found: Sequence[RerankCandidate]) -> list[float]:
     """The last is the best."""
     return [float(place) for place in range(len(found))]
 
@@ -202,7 +202,7 @@ def test_arrays_are_scores_too(kb: KnowledgeBase) -> None:
 
 
 def test_an_error_of_the_rerankers_own_is_its_own(kb: KnowledgeBase, wording: Wording) -> None:
-    def fails(_: Sequence[Candidate]) -> list[float]:
+    def fails(_: Sequence[RerankCandidate]) -> list[float]:
         raise KbError("the endpoint is away", "start it")
 
     with pytest.raises(KbError) as caught:
@@ -236,17 +236,19 @@ def test_scores_of_another_shape_or_kind(kb: KnowledgeBase, scores: Any, wording
 def test_candidates(kb: KnowledgeBase) -> None:
     ids = [kb.find(reference) for reference in ("film#e", "person#p", "film#a", "film#c")]
     assert candidates(kb.session, ids) == [
-        Candidate("Calm", "film", HOSTILE, ["likes best: Dora Quill"]),
-        Candidate("Dora Quill", "person", "", ["directed: The Storm, The Storm", "likes best: Calm"]),
-        Candidate("The Storm", "film", "A storm at sea. Hold on!", ["remake of: The Storm", "directed: Dora Quill"]),
-        Candidate("The Storm", "film", "", []),
+        RerankCandidate("Calm", "film", HOSTILE, ["likes best: Dora Quill"]),
+        RerankCandidate("Dora Quill", "person", "", ["directed: The Storm, The Storm", "likes best: Calm"]),
+        RerankCandidate(
+            "The Storm", "film", "A storm at sea. Hold on!", ["remake of: The Storm", "directed: Dora Quill"]
+        ),
+        RerankCandidate("The Storm", "film", "", []),
     ]
 
 
 def test_a_candidate_as_one_text() -> None:
-    found = Candidate("Calm", "film", "No wind.", ["likes best: Dora", "set in: Oslo"])
+    found = RerankCandidate("Calm", "film", "No wind.", ["likes best: Dora", "set in: Oslo"])
     assert found.document() == "Calm. No wind.. likes best: Dora. set in: Oslo"
-    assert Candidate("Calm", "film", "", []).document() == "Calm"
+    assert RerankCandidate("Calm", "film", "", []).document() == "Calm"
 
 
 # -- a language model -------------------------------------------------------------------------------------------------
@@ -263,18 +265,18 @@ def test_the_model_is_shown_query_and_candidate_as_json(kb: KnowledgeBase) -> No
 @given(st.text(max_size=40), st.text(max_size=40), st.lists(st.text(max_size=20), max_size=3))
 def test_no_text_leaves_its_json(query: str, text: str, relations: list[str]) -> None:
     model = scores(1)
-    model.reranker().score(query, [Candidate(text, text, text, relations)])
+    model.reranker().score(query, [RerankCandidate(text, text, text, relations)])
     assert model.shown() == [(query, {"name": text, "type": text, "texts": text, "relations": relations})]
     [request] = model.requests
     plain = scores(1)
-    plain.reranker().score("", [Candidate("", "", "", relations)])
+    plain.reranker().score("", [RerankCandidate("", "", "", relations)])
     assert request.messages[0] == plain.requests[0].messages[0]
     assert request.asked().count("\n") == plain.requests[0].asked().count("\n")
 
 
 def test_a_long_text_is_cut() -> None:
     model = scores(0)
-    model.reranker().score("q", [Candidate("n", "t", "x" * 1_000_000, [])])
+    model.reranker().score("q", [RerankCandidate("n", "t", "x" * 1_000_000, [])])
     assert len(model.requests[0].asked()) < 25_000
     assert set(model.shown()[0][1]["texts"]) == {"x"}
 
@@ -289,14 +291,14 @@ def test_a_long_text_is_cut() -> None:
     ],
 )
 def test_answers_that_are_scores(answer: str, score: float) -> None:
-    [found] = Scripted(answer).reranker().score("q", [Candidate("n", "t", "", [])])
+    [found] = Scripted(answer).reranker().score("q", [RerankCandidate("n", "t", "", [])])
     assert found == score
     assert isinstance(found, float)
 
 
 def test_an_answer_that_fits_when_asked_again() -> None:
     model = Scripted("0.7", '{"score": 0.7}')
-    assert model.reranker().score("q", [Candidate("n", "t", "", [])]) == [0.7]
+    assert model.reranker().score("q", [RerankCandidate("n", "t", "", [])]) == [0.7]
 
 
 @pytest.mark.parametrize(
@@ -314,7 +316,7 @@ def test_an_answer_that_fits_when_asked_again() -> None:
 )
 def test_answers_that_are_none(answer: str, facts: list[str], wording: Wording) -> None:
     with pytest.raises(KbError) as caught:
-        Scripted(answer).reranker().score("q", [Candidate("Calm", "film", "", [])])
+        Scripted(answer).reranker().score("q", [RerankCandidate("Calm", "film", "", [])])
     message = str(caught.value)
     assert [fact for fact in facts if fact not in message] == []
     wording(message)

@@ -27,7 +27,7 @@ from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import NodeType, Schema
 from kbkit.search.hybrid import Search
-from kbkit.search.settings import MODES, RETRIEVERS, WEIGHTS, Settings
+from kbkit.search.settings import MODES, RETRIEVERS, WEIGHTS, SearchSettings
 from kbkit.stores import text, vectors
 from kbkit.stores.arrays import Within, both, compact, is_in, is_within
 from kbkit.stores.embedders import Prefixes
@@ -243,7 +243,7 @@ WITHIN: list[tuple[int, str]] = [
 
 def check(corpus: Corpus, mode: str, within: Within, k: int) -> None:
     members = set(range(NODES)) if within is None else set(map(int, within))
-    [ranked] = Search(corpus.session, Settings(mode, k, within), None).retrieve([TextQuery(QUERY)])
+    [ranked] = Search(corpus.session, SearchSettings(mode, k, within), None).retrieve([TextQuery(QUERY)])
     wanted = expected(corpus, mode, members, k)
     assert ranked.ranking.ids.tolist() == [node for node, _ in wanted]
     np.testing.assert_allclose(ranked.ranking.scores, [score for _, score in wanted], rtol=1e-5, atol=1e-7)

@@ -17,7 +17,7 @@ from kbkit.assets import guidebook
 from kbkit.errors import KbError
 from kbkit.executor import dispatch
 from kbkit.executor.commands import COMMANDS, find, words
-from kbkit.executor.executor import Executor, Outcome, Quit
+from kbkit.executor.executor import Executor, Quit, StatementOutcome
 from kbkit.executor.vocabulary import Vocabulary
 from kbkit.kb import KnowledgeBase
 from kbkit.shell.display import Display
@@ -942,7 +942,7 @@ def test_quit_leaves(shell: Session, statement: str) -> None:
 
 
 def test_an_internal_error_does_not_end_the_session(shell: Session, wording: Wording) -> None:
-    def fail(*_: object) -> Outcome:
+    def fail(*_: object) -> StatementOutcome:
         raise RuntimeError("all\nwrong")
 
     shell.executor.show = fail  # type: ignore[method-assign, assignment]

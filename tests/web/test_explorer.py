@@ -31,7 +31,7 @@ from kbkit.kb import KnowledgeBase
 from kbkit.web.explore import links
 from kbkit.web.explore.app import application
 from kbkit.web.explore.running import route
-from kbkit.web.explore.site import Limits
+from kbkit.web.explore.site import PageLimits
 from tests import hostile
 from tests.conftest import SCRIPT
 from tests.explorer import HOST, TOKEN, opened, served
@@ -248,7 +248,7 @@ def test_queries_that_fail(client: Any, world: KnowledgeBase) -> None:
     assert run("x" * 50_001).status_code == 400
     assert run("x", language="nonsense").status_code == 400
     assert run("").text == ""
-    short = opened(world, Limits(timeout=0.3, rows=3))
+    short = opened(world, PageLimits(timeout=0.3, rows=3))
     endless = short.get("/query/run", params={"q": ENDLESS}, headers=PART)
     assert (endless.status_code, "cancelled after 0.3 s" in shown(endless)) == (504, True)
     few = short.get("/query/run", params={"q": "SELECT * FROM country"}, headers=PART)
@@ -258,7 +258,7 @@ def test_queries_that_fail(client: Any, world: KnowledgeBase) -> None:
     assert "2 rows" in shown(both)
     crossed = "SELECT a.id FROM nodes a, nodes b, nodes c, nodes d"
     assert "More than 3 rows" in shown(
-        opened(world, Limits(timeout=20, rows=3)).get("/query/run", params={"q": crossed}, headers=PART)
+        opened(world, PageLimits(timeout=20, rows=3)).get("/query/run", params={"q": crossed}, headers=PART)
     )
 
 

@@ -37,7 +37,7 @@ from kbkit.web import server  # noqa: E402
 from kbkit.web.app import application  # noqa: E402
 from kbkit.web.negotiation import choose  # noqa: E402
 from kbkit.web.rules import Rules  # noqa: E402
-from kbkit.web.sparql import Limits  # noqa: E402
+from kbkit.web.sparql import EndpointLimits  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:rdflib", "ignore::DeprecationWarning:SPARQLWrapper")
 
@@ -60,7 +60,7 @@ def client(world: KnowledgeBase) -> Any:
 def served(world_kb: Path) -> Iterator[tuple[str, KnowledgeBase]]:
     """A server of this process at a port: its address, and its KB."""
     with kbkit.open(world_kb) as kb, server.listen(0) as listening:
-        running = server.server(application(kb, Limits(timeout=20)))
+        running = server.server(application(kb, EndpointLimits(timeout=20)))
         thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]})
         thread.start()
         yield server.url(listening), kb
@@ -289,7 +289,7 @@ def test_the_description(client: Any, world: KnowledgeBase) -> None:
 
 
 def test_limits(world: KnowledgeBase) -> None:
-    limited = testclient.TestClient(application(world, Limits(timeout=0.3, rows=2)), base_url=HOST)
+    limited = testclient.TestClient(application(world, EndpointLimits(timeout=0.3, rows=2)), base_url=HOST)
     answer = limited.get("/sparql", params={"query": SELECT})
     assert (len(answer.json()["results"]["bindings"]), answer.headers["x-sparql-maxrows"]) == (2, "2")
     slow = limited.get("/sparql", params={"query": ENDLESS, "timeout": "50"})

@@ -315,10 +315,10 @@ def _check_java() -> None:
 
 def _check_types(plan: Plan) -> None:
     for operator in operators(plan.root):
-        tested: list[algebra.Condition | algebra.Attribute] = (
+        tested: list[algebra.Condition | algebra.AttributeMeasure] = (
             list(operator.conditions) if isinstance(operator, Filter) else []
         )
-        if isinstance(operator, Superlative) and isinstance(operator.measure, algebra.Attribute):
+        if isinstance(operator, Superlative) and isinstance(operator.measure, algebra.AttributeMeasure):
             tested.append(operator.measure)
         for test in tested:
             if spark_type(test.sql_type) is None:

@@ -16,7 +16,7 @@ from kbkit.answers import syntax
 from kbkit.answers.parse import parse
 from kbkit.answers.sample import first_slot
 from kbkit.answers.sample_plans import PlanSampler, SlotSets
-from kbkit.answers.sample_sets import AnswerSets, Request, matrix_of, splitmix64
+from kbkit.answers.sample_sets import AnswerSets, SampleRequest, matrix_of, splitmix64
 from kbkit.benchmarks.quest.families import Family, families, family_of
 from kbkit.directory.files import parse_json
 from kbkit.english.categories import flag_name, has_marks, of_flag
@@ -199,7 +199,7 @@ def _groups(kb: KnowledgeBase, found: Sequence[Family], left_out: Counter[str]) 
     if not found:
         return None
     plans = [kb.session.resolved(parse(family.id), family.id) for family in found]
-    sampler = PlanSampler(Request(1), np.random.default_rng(0), kb.session, plans[0])
+    sampler = PlanSampler(SampleRequest(1), np.random.default_rng(0), kb.session, plans[0])
     sets = SlotSets(sampler, "", [(plan, plan.root, first_slot(plan)) for plan in plans]).sets
     rows = np.lexsort((sets.values[:, 0], sets.kinds[:, 0]))
     if sets.truncated:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from kbkit.answers.sample_sets import Request
+from kbkit.answers.sample_sets import SampleRequest
 from kbkit.benchmarks.documents import titles, types_with_text
 from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.benchmarks.quest import categories, fact_sentences, sample, shown
@@ -168,7 +168,7 @@ class Draft:
         samples, short = [], []
         for number, (domain, shape, wanted) in enumerate(self._wanted()):
             seed = int(np.random.SeedSequence([s.seed, number]).generate_state(1)[0])
-            request = Request(_RESERVE * wanted + 20, seed, s.min_answers, s.max_answers, constraints=s.bounds())
+            request = SampleRequest(_RESERVE * wanted + 20, seed, s.min_answers, s.max_answers, constraints=s.bounds())
             drawn = sample.draw(self.found[domain], shape, request, wanted, uses[domain], scale=s.scale)
             samples.append((domain, wanted, drawn))
             if len(drawn.queries) < wanted:

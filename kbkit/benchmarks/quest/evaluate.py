@@ -19,7 +19,7 @@ from kbkit.llm.client import missing_model
 from kbkit.measures.false_positives import unmet
 from kbkit.measures.frames import Gold
 from kbkit.search import rerank
-from kbkit.search.settings import MODES, Options, Settings
+from kbkit.search.settings import MODES, SearchOptions, SearchSettings
 
 if TYPE_CHECKING:
     from kbkit.llm.calls import Calls
@@ -53,7 +53,7 @@ class Bench:
     @staticmethod
     def of(kb: KnowledgeBase, dataset: Dataset, k: int = 100) -> Bench:
         """Find the documents of all splits in the KB. Raises :class:`KbError` for an invalid ``k``."""
-        Settings(k=k)
+        SearchSettings(k=k)
         examples = dataset.read_all()
         return Bench(kb, dataset, Corpus.of(kb, dataset, examples), k)
 
@@ -68,7 +68,7 @@ class Bench:
         stores = {"bm25": "text", "dense": "vectors"}
         return list(dict.fromkeys([*(mode for mode, store in stores.items() if self.kb.has(store)), retriever]))
 
-    def options(self, mode: str) -> Options:
+    def options(self, mode: str) -> SearchOptions:
         """Return search options: full text leaves out the fields that the dataset's documents leave out."""
         without = self.dataset.without
         if not without or mode not in ("bm25", "hybrid", "relational"):
@@ -210,7 +210,9 @@ def _cross_encoder(encoder: rerank.Reranker) -> Judge:
         texts = {example.id: example.text for example in part.examples}
         found: list[float] = []
         for (query,), rows in rows_of.group_by("query", maintain_order=True):
-            documents = [rerank.Candidate(title, "", text, []) for title, text in rows.select("title", "text").rows()]
+            documents = [
+                rerank.RerankCandidate(title, "", text, []) for title, text in rows.select("title", "text").rows()
+            ]
             found += encoder.score(texts[str(query)], documents)
         return np.array(found, np.float64)
 

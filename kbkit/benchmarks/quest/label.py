@@ -18,7 +18,7 @@ from kbkit.benchmarks.quest.shown import Condition, Reader
 
 if TYPE_CHECKING:
     from kbkit.llm.calls import Calls
-    from kbkit.llm.prompts import Answer as ModelAnswer
+    from kbkit.llm.prompts import ModelAnswer
 
 VALIDATE, LABEL = "quest_validate", "quest_relevance_label"
 """Names of the prompts."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kbkit.answers import syntax
 from kbkit.answers.sample import draw_sets
-from kbkit.answers.sample_sets import Constraints, Request
+from kbkit.answers.sample_sets import Constraints, SampleRequest
 from kbkit.benchmarks.quest.categories import Categories
 from kbkit.benchmarks.quest.grammar import Shape
 
@@ -58,14 +58,20 @@ class Sample:
 
 
 def draw(
-    categories: Categories, shape: Shape, request: Request, wanted: int, uses: Counter[int], *, scale: bool = False
+    categories: Categories,
+    shape: Shape,
+    request: SampleRequest,
+    wanted: int,
+    uses: Counter[int],
+    *,
+    scale: bool = False,
 ) -> Sample:
     """Draw up to ``request.count`` queries of a shape: the first ``wanted``, then a reserve.
 
     Categories are spread over the queries; ``uses`` counts their uses in all shapes. With ``scale``, bounds on sizes
     are halved until there are a few more queries than ``wanted``.
     """
-    best: tuple[Candidates, Request] | None = None
+    best: tuple[Candidates, SampleRequest] | None = None
     for scaled in _scaled(request) if scale else [request]:
         found = candidates(categories, shape, scaled)
         if best is None or len(found.rows) > len(best[0].rows):
@@ -93,7 +99,7 @@ class Candidates(NamedTuple):
     more: bool
 
 
-def candidates(categories: Categories, shape: Shape, request: Request) -> Candidates:
+def candidates(categories: Categories, shape: Shape, request: SampleRequest) -> Candidates:
     """Return expressions of a shape that meet the request, in random order, category families equally likely."""
     limited = replace(request, count=_limit(request), weight="popular")
     sets = categories.sets
@@ -114,7 +120,7 @@ def candidates(categories: Categories, shape: Shape, request: Request) -> Candid
     return Candidates(rows[keep], total[np.flatnonzero(keep)], len(drawn.values) >= limited.count)
 
 
-def _limit(request: Request) -> int:
+def _limit(request: SampleRequest) -> int:
     """Return the number of expressions to try for a request."""
     return max(_CANDIDATES, request.count)
 
@@ -170,7 +176,7 @@ def _varied(rows: NDArray[np.int32], wanted: int, count: int, uses: Counter[int]
     return chosen
 
 
-def _scaled(request: Request) -> Iterator[Request]:
+def _scaled(request: SampleRequest) -> Iterator[SampleRequest]:
     """Yield the request, then requests with bounds on sizes halved again and again."""
     yield request
     bounds = request.constraints
@@ -185,14 +191,14 @@ def _scaled(request: Request) -> Iterator[Request]:
         yield replace(request, constraints=bounds)
 
 
-def binding(categories: Categories, shape: Shape, request: Request) -> str:
+def binding(categories: Categories, shape: Shape, request: SampleRequest) -> str:
     """Return which constraint excludes most expressions of a shape."""
     bounds = request.constraints
     assert bounds is not None
     within = candidates(categories, shape, request)
     if within.more:
         return f"of {_limit(request):,} expressions, the maximum that is tried"
-    trials: list[tuple[str, Request]] = [
+    trials: list[tuple[str, SampleRequest]] = [
         (f"{name}={getattr(bounds, name):.4g}", replace(request, constraints=replace(bounds, **{name: unbounded})))
         for name, unbounded in _UNBOUNDED.items()
         if _concerns(shape, name)

@@ -9,7 +9,7 @@ from kbkit.benchmarks.evidence import leaks
 from kbkit.benchmarks.pipeline import Item, Row, Stage
 from kbkit.benchmarks.requirements.relational import Grounding
 from kbkit.benchmarks.requirements.textual import Property, Requirement
-from kbkit.llm.calls import Answer, Calls
+from kbkit.llm.calls import Calls, ModelAnswer
 from kbkit.schema import Role
 
 _MAX_LENGTH = 2_000
@@ -86,7 +86,7 @@ def rephrased(
     return result
 
 
-def checked(answer: Answer, names: Sequence[str]) -> tuple[str, str]:
+def checked(answer: ModelAnswer, names: Sequence[str]) -> tuple[str, str]:
     """Return a model's query on one line, or "" and the reason; it must contain the names of the entities."""
     if answer.problem:
         return "", f"no query: {answer.problem}"

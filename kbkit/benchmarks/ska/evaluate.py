@@ -108,7 +108,7 @@ def per_query(runs: Sequence[Run]) -> pl.DataFrame:
     parts = []
     for run in runs:
         rows = [row for row in run.rows.values() if not row.dropped]
-        scored = lists.measure([lists.Prediction(row.id, row.predicted, row.gold, {}) for row in rows])
+        scored = lists.measure([lists.ListPrediction(row.id, row.predicted, row.gold, {}) for row in rows])
         for row, (f1, rejected) in zip(rows, scored.select("f1", "rejected").iter_rows(), strict=True):
             measure, value = ("rejected", rejected) if row.testbed == REJECTION else ("f1", f1)
             value = 0.0 if value is None or row.predicted is None else 100 * value

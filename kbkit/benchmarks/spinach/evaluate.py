@@ -123,8 +123,8 @@ def score(run: Run, published: Published | None, name: str = "") -> Scored:
     return Scored(name or run.path.stem, run, percent, _printed(run, published))
 
 
-def _record(record: Record) -> rows.Prediction:
-    return rows.Prediction(record.id, record.predicted, record.gold if _is_scorable(record) else None, {})
+def _record(record: Record) -> rows.RowsPrediction:
+    return rows.RowsPrediction(record.id, record.predicted, record.gold if _is_scorable(record) else None, {})
 
 
 def _is_scorable(record: Record) -> bool:

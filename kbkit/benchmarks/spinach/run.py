@@ -9,8 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kbkit.agent.agent import POLICY, PRUNE, Agent, Answer
-from kbkit.agent.agent import Settings as AgentSettings
+from kbkit.agent.agent import POLICY, PRUNE, Agent, AgentAnswer, AgentSettings
 from kbkit.benchmarks import run as runs
 from kbkit.benchmarks.pipeline import Row, snapshot
 from kbkit.benchmarks.spinach import paper
@@ -156,7 +155,7 @@ class AgentSystem:
             if error and self._errors >= _MAX_ERRORS:
                 raise error
 
-    def _measured(self, answer: Answer) -> dict[str, Any]:
+    def _measured(self, answer: AgentAnswer) -> dict[str, Any]:
         """Return the fields about the work of the agent."""
         prices = self._calls.account.models[self._calls.models[0]].prices
         used = answer.usage

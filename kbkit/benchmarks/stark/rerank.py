@@ -17,7 +17,7 @@ from kbkit.benchmarks.stark.dataset import HUMAN
 from kbkit.benchmarks.stark.evaluate import Hits, Result, Runner
 from kbkit.errors import KbError, Option
 from kbkit.llm.calls import Calls
-from kbkit.search.rerank import Candidate, Reranker, candidates, load
+from kbkit.search.rerank import RerankCandidate, Reranker, candidates, load
 
 DEPTH, HUMAN_DEPTH = 20, 10
 """Number of hits that the paper reranks, for synthesized and for human-written queries."""
@@ -33,7 +33,7 @@ class Pair(NamedTuple):
     """The text of a query and one of its hits."""
 
     query: str
-    candidate: Candidate
+    candidate: RerankCandidate
 
 
 Scorer = Callable[[Sequence[Pair]], list[float | None]]

@@ -77,7 +77,7 @@ def run(
     The run has the actions of the agent and the gold answers of this KB. An interrupted run is resumed. The scores
     are shown at the end, as by spinach eval.
     """
-    from kbkit.agent.agent import Settings
+    from kbkit.agent.agent import AgentSettings
     from kbkit.benchmarks.spinach import files, runs
     from kbkit.benchmarks.spinach import run as running
     from kbkit.display.progress import Event
@@ -85,13 +85,13 @@ def run(
     from kbkit.llm.client import missing_model
 
     dataset = files.read(file, sparql=False, question=True)
-    agent = Settings(
+    agent = AgentSettings(
         actions,
         total or 2 * actions,
         tuple(without or ()),
         timeout=seconds(timeout),
         limit=row_limit,
-        fold=0 if full_history else Settings.fold,
+        fold=0 if full_history else AgentSettings.fold,
     )
     plan = running.Plan(agent, limit, unscored)
     with KnowledgeBase(kb) as base, models.opened(context, base) as calls:

@@ -7,13 +7,13 @@ from typing import Any
 from kbkit.errors import KbError
 from kbkit.executor import languages
 from kbkit.executor.commands.registry import command, parse_choice, parse_number, split_words
-from kbkit.executor.executor import Executor, Last, Outcome
+from kbkit.executor.executor import Executor, Last, StatementOutcome
 from kbkit.executor.languages import COMMAND
 from kbkit.executor.vocabulary import Argument
 
 
 @command("[N] [all]", Argument.NUMBER)
-def why(executor: Executor, argument: str) -> Outcome:
+def why(executor: Executor, argument: str) -> StatementOutcome:
     """Explain why row N is an answer or a hit (default: 1).
 
     For an answer: the edges that prove it, the filters it passed and the sets it was checked against; with "all", the
@@ -26,9 +26,9 @@ def why(executor: Executor, argument: str) -> Outcome:
     if number > last.frame.height:
         raise KbError(f"Invalid row number {number:,}", f"The last result has {last.frame.height:,} rows")
     if last.answers is not None:
-        return Outcome(COMMAND, str(last.answers.proofs([last.frame["id"][number - 1]], all=show_all)[0]))
+        return StatementOutcome(COMMAND, str(last.answers.proofs([last.frame["id"][number - 1]], all=show_all)[0]))
     if last.language == "search":
-        return Outcome(COMMAND, _scores(executor, last, number))
+        return StatementOutcome(COMMAND, _scores(executor, last, number))
     raise KbError(
         "Rows of SQL and SPARQL have no proof", "Use an answer expression, e.g. country -> [borders] -> country"
     )
@@ -44,7 +44,7 @@ def _scores(executor: Executor, last: Last, number: int | None = None) -> str:
 
 
 @command("[STATEMENT]", Argument.STATEMENT)
-def explain(executor: Executor, argument: str) -> Outcome:
+def explain(executor: Executor, argument: str) -> StatementOutcome:
     """Show how a statement is run (default: the last one).
 
     For SQL: the query plan. For SPARQL: the rewritten query. For an answer expression: the equivalent SQL and SPARQL.
@@ -59,19 +59,19 @@ def explain(executor: Executor, argument: str) -> Outcome:
     if language == "sql":
         executor.ran = f"EXPLAIN {text}"
         frame = executor.sql(executor.ran)
-        return Outcome(COMMAND, "\n".join(frame.to_series(frame.width - 1).to_list()))
+        return StatementOutcome(COMMAND, "\n".join(frame.to_series(frame.width - 1).to_list()))
     if language == "sparql":
-        return Outcome(COMMAND, str(executor.kb.rewrite(text)))
+        return StatementOutcome(COMMAND, str(executor.kb.rewrite(text)))
     if language == "answers":
         found = executor.answer_set(text)
-        return Outcome(COMMAND, f"{found.sql}\n\n{found.sparql}" if executor.kb.has("triples") else found.sql)
+        return StatementOutcome(COMMAND, f"{found.sql}\n\n{found.sparql}" if executor.kb.has("triples") else found.sql)
     if argument:
         executor.search(text)
-    return Outcome(COMMAND, _scores(executor, executor.result()))
+    return StatementOutcome(COMMAND, _scores(executor, executor.result()))
 
 
 @command("[OPTIONS] [WORDS]", Argument.STATEMENT)
-def search(executor: Executor, argument: str) -> Outcome:
+def search(executor: Executor, argument: str) -> StatementOutcome:
     """Search with options, or set them for later searches.
 
     --mode bm25, dense, multivector, hybrid or relational; --type TYPE; --within EXPR (`--within _`: the last result);
@@ -91,7 +91,7 @@ def search(executor: Executor, argument: str) -> Outcome:
     _validate(executor, options)
     executor.settings.search.update(options)
     current = ", ".join(f"{name} {value}" for name, value in executor.settings.search.items())
-    return Outcome(COMMAND, note=f"search options: {current}")
+    return StatementOutcome(COMMAND, note=f"search options: {current}")
 
 
 _OPTIONS = {

@@ -10,7 +10,7 @@ from kbkit.assets import guidebook
 from kbkit.display.render import has_styles
 from kbkit.errors import UnknownNameError
 from kbkit.executor.commands.registry import ALIASES, COMMANDS, command, find
-from kbkit.executor.executor import Executor, Outcome, Printout, Quit
+from kbkit.executor.executor import Executor, Printout, Quit, StatementOutcome
 from kbkit.executor.languages import COMMAND
 from kbkit.executor.vocabulary import Argument
 
@@ -48,7 +48,7 @@ def topics() -> dict[str, str]:
 
 
 @command("[TOPIC]", Argument.TOPIC)
-def help_(executor: Executor, argument: str) -> Outcome:
+def help_(executor: Executor, argument: str) -> StatementOutcome:
     """List the commands, or show help on a topic.
 
     A topic is a command, `shortcuts` or a guide: `.help .show` shows help on the command, `.help answers` the guide.
@@ -58,18 +58,18 @@ def help_(executor: Executor, argument: str) -> Outcome:
         commands = _columns((f".{c.name} {c.usage}".rstrip(), c.help) for c in COMMANDS.values())
         names = ", ".join(guide.name for guide in guidebook.guides())
         more = textwrap.fill(f".help shortcuts, and the guides: {names}", 80)
-        return Outcome(COMMAND, f"{_LANGUAGES}\n\n{commands}\n\n{more}")
+        return StatementOutcome(COMMAND, f"{_LANGUAGES}\n\n{commands}\n\n{more}")
     if topic == "shortcuts":
-        return Outcome(COMMAND, _columns(SHORTCUTS))
+        return StatementOutcome(COMMAND, _columns(SHORTCUTS))
     if topic in COMMANDS or topic in ALIASES:
         entry = find(topic)
         usage = f".{entry.name} {entry.usage}".rstrip()
         detail = textwrap.fill(" ".join(entry.detail.split()), 80)
-        return Outcome(COMMAND, "\n\n".join(part for part in (usage, entry.help, detail) if part))
+        return StatementOutcome(COMMAND, "\n\n".join(part for part in (usage, entry.help, detail) if part))
     if topic.partition("#")[0] not in {guide.name for guide in guidebook.guides()}:
         raise UnknownNameError("topic", argument, topics())
     text = guidebook.load(topic)
-    return Outcome(COMMAND, Printout(lambda stream, width: _print_guide(text, stream, width)))
+    return StatementOutcome(COMMAND, Printout(lambda stream, width: _print_guide(text, stream, width)))
 
 
 def _columns(rows: Iterable[tuple[str, str]]) -> str:
@@ -83,6 +83,6 @@ def _print_guide(text: str, stream: IO[str], width: int) -> None:
 
 
 @command()
-def quit_(executor: Executor, argument: str) -> Outcome:
+def quit_(executor: Executor, argument: str) -> StatementOutcome:
     """Leave the shell, as Ctrl-D does."""
     raise Quit

@@ -9,7 +9,7 @@ from pathlib import Path
 from kbkit.errors import Command, KbError
 from kbkit.executor import languages
 from kbkit.executor.commands.registry import command, parse_number, parse_path, parse_word
-from kbkit.executor.executor import Executor, Outcome, Pipe
+from kbkit.executor.executor import Executor, Pipe, StatementOutcome
 from kbkit.executor.languages import COMMAND
 from kbkit.executor.vocabulary import LAST, Argument
 
@@ -20,7 +20,7 @@ _HELD = re.compile(rf"@{LAST}\d+\b")
 
 
 @command("NAME|FILE", Argument.FILE)
-def save(executor: Executor, argument: str) -> Outcome:
+def save(executor: Executor, argument: str) -> StatementOutcome:
     """Save the last result as the set @NAME or to a file.
 
     The suffix of the file determines the format: .csv, .json, .ndjson, .md, .parquet or .txt. A set outlives the
@@ -36,15 +36,15 @@ def save(executor: Executor, argument: str) -> Outcome:
         check(None, path)
         write(last.frame, None, path)
         rows = last.frame.height
-        return Outcome(COMMAND, note=f"{path}: {rows:,} row{'' if rows == 1 else 's'}")
+        return StatementOutcome(COMMAND, note=f"{path}: {rows:,} row{'' if rows == 1 else 's'}")
     if path.suffix or "/" in target:
         raise KbError(f"{target} is neither a set name nor a known file format", f"Formats: {', '.join(ENDINGS)}")
     count, saved = executor.save(target.removeprefix("@")), SavedSet(target.removeprefix("@"))
-    return Outcome(COMMAND, note=f"{saved}: {count:,} node{'' if count == 1 else 's'}")
+    return StatementOutcome(COMMAND, note=f"{saved}: {count:,} node{'' if count == 1 else 's'}")
 
 
 @command("[N]", Argument.NUMBER)
-def more(executor: Executor, argument: str) -> Outcome:
+def more(executor: Executor, argument: str) -> StatementOutcome:
     """Show the next rows of the last result.
 
     N is their number; the default is that of .rows. After a page it shows the next N neighbours of each group, by
@@ -54,7 +54,7 @@ def more(executor: Executor, argument: str) -> Outcome:
 
 
 @command("NAME", Argument.QUERY)
-def save_query(executor: Executor, argument: str) -> Outcome:
+def save_query(executor: Executor, argument: str) -> StatementOutcome:
     """Save the last statement as a query of this KB.
 
     `.query NAME` runs it, also in later sessions; its $parameters and <slots> can have other values then. A search is
@@ -64,19 +64,19 @@ def save_query(executor: Executor, argument: str) -> Outcome:
     if last.language == "answers" and _HELD.search(last.statement):
         raise KbError("The last expression depends on an earlier result", "Save that result first: .save NAME")
     executor.kb.workspace.queries.save(name, last.language, last.statement)
-    return Outcome(COMMAND, note=f"query {name}: {' '.join(last.statement.split())}")
+    return StatementOutcome(COMMAND, note=f"query {name}: {' '.join(last.statement.split())}")
 
 
 @command("NAME", Argument.QUERY)
-def drop_query(executor: Executor, argument: str) -> Outcome:
+def drop_query(executor: Executor, argument: str) -> StatementOutcome:
     """Delete a saved query."""
     name = parse_word(argument, "name", ".drop-query long_rivers")
     executor.kb.workspace.queries.drop(name)
-    return Outcome(COMMAND, note=f"query {name} deleted")
+    return StatementOutcome(COMMAND, note=f"query {name} deleted")
 
 
 @command("[FILE or |COMMAND]", Argument.FILE)
-def output(executor: Executor, argument: str) -> Outcome:
+def output(executor: Executor, argument: str) -> StatementOutcome:
     """Send results to a file or command; alone, to the screen.
 
     The suffix of the file, or .format, determines the format. `.output |COMMAND` runs a command of the operating system
@@ -84,7 +84,7 @@ def output(executor: Executor, argument: str) -> Outcome:
     """
     if not argument:
         executor.settings.output = executor.settings.once = None
-        return Outcome(COMMAND, note="results go to the screen")
+        return StatementOutcome(COMMAND, note="results go to the screen")
     target = _target(executor, argument, ".output results.csv")
     if isinstance(target, Path):
         try:
@@ -93,17 +93,17 @@ def output(executor: Executor, argument: str) -> Outcome:
             raise KbError(f"Cannot write {target}: {error.strerror}") from None
     executor.settings.output = target
     name = target if isinstance(target, Path) else f"|{target.command}"
-    return Outcome(COMMAND, note=f"results go to {name}; .output resets this")
+    return StatementOutcome(COMMAND, note=f"results go to {name}; .output resets this")
 
 
 @command("FILE or |COMMAND", Argument.FILE)
-def once(executor: Executor, argument: str) -> Outcome:
+def once(executor: Executor, argument: str) -> StatementOutcome:
     """Send only the next result to a file or command.
 
     `.once countries.csv` replaces the file; `.once |sort | head` runs a command, which reads the result.
     """
     executor.settings.once = _target(executor, argument, ".once results.csv")
-    return Outcome(COMMAND)
+    return StatementOutcome(COMMAND)
 
 
 def _target(executor: Executor, argument: str, example: str) -> Path | Pipe:
@@ -134,7 +134,7 @@ def _some(text: str, example: str) -> str:
 
 
 @command("[KB]", Argument.KB)
-def open_(executor: Executor, argument: str) -> Outcome:
+def open_(executor: Executor, argument: str) -> StatementOutcome:
     """Open another KB, or reload this one.
 
     Reloading opens the newest generation. The last result is discarded; settings are kept.
@@ -142,11 +142,11 @@ def open_(executor: Executor, argument: str) -> Outcome:
     directory = parse_path(argument, ".open my.kb") if argument else executor.kb.directory.path
     executor.reopen(directory)
     schema = executor.kb.schema
-    return Outcome(COMMAND, note=f"{directory}: {schema.nodes:,} nodes, {schema.edges:,} edges")
+    return StatementOutcome(COMMAND, note=f"{directory}: {schema.nodes:,} nodes, {schema.edges:,} edges")
 
 
 @command("FILE", Argument.FILE)
-def read(executor: Executor, argument: str) -> Outcome:
+def read(executor: Executor, argument: str) -> StatementOutcome:
     """Run the statements of a file.
 
     It stops at the first error. A .sql file is read as SQL, a .rq file as one SPARQL query, and any other file as if it
@@ -168,29 +168,29 @@ def read(executor: Executor, argument: str) -> Outcome:
     except UnicodeDecodeError:
         raise KbError(f"Invalid UTF-8 in {path}", "Convert it to UTF-8, for example with iconv") from None
     if path.suffix in (".rq", ".sparql"):
-        return Outcome(COMMAND, script=(languages.Statement(text, "sparql"),), source=str(path))
+        return StatementOutcome(COMMAND, script=(languages.Statement(text, "sparql"),), source=str(path))
     mode = "sql" if path.suffix == ".sql" else executor.language
-    return Outcome(COMMAND, script=languages.split(text, mode), source=str(path))
+    return StatementOutcome(COMMAND, script=languages.split(text, mode), source=str(path))
 
 
 @command()
-def edit(executor: Executor, argument: str) -> Outcome:
+def edit(executor: Executor, argument: str) -> StatementOutcome:
     """Edit the last statement in your editor.
 
     The editor is $VISUAL or $EDITOR; the edited text appears at the prompt.
     """
     past = [text for text in _past(executor) if not text.lstrip().startswith((".e", "\\e"))]
-    return Outcome(COMMAND, edit=past[-1] if past else "")
+    return StatementOutcome(COMMAND, edit=past[-1] if past else "")
 
 
 @command("[WORDS]")
-def history(executor: Executor, argument: str) -> Outcome:
+def history(executor: Executor, argument: str) -> StatementOutcome:
     """List the last statements; with WORDS, matching ones.
 
     Each KB has its own history, in its workspace. Ctrl-R searches it as you type.
     """
     past = [text for text in _past(executor) if argument.casefold() in text.casefold()]
-    return Outcome(COMMAND, "\n".join(past[-_HISTORY:]) if past else None)
+    return StatementOutcome(COMMAND, "\n".join(past[-_HISTORY:]) if past else None)
 
 
 def _past(executor: Executor) -> Sequence[str]:
@@ -200,10 +200,10 @@ def _past(executor: Executor) -> Sequence[str]:
 
 
 @command("COMMAND")
-def system(executor: Executor, argument: str) -> Outcome:
+def system(executor: Executor, argument: str) -> StatementOutcome:
     """Run a command of the operating system.
 
     `!COMMAND` does the same. Ctrl-C stops the command, not the shell.
     """
     code = _runner(executor)(_some(argument, "!ls"))
-    return Outcome(COMMAND, note=f"exit code {code}" if code else "")
+    return StatementOutcome(COMMAND, note=f"exit code {code}" if code else "")

@@ -12,7 +12,7 @@ from kbkit.display.pages import print_text
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.executor import languages
 from kbkit.executor.commands.registry import command, parse_choice, parse_pairs, split_words
-from kbkit.executor.executor import Executor, Last, Outcome, Printout
+from kbkit.executor.executor import Executor, Last, Printout, StatementOutcome
 from kbkit.executor.languages import COMMAND
 from kbkit.executor.lexers import parameters
 from kbkit.executor.vocabulary import Argument, Vocabulary
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 
 @command()
-def info(executor: Executor, argument: str) -> Outcome:
+def info(executor: Executor, argument: str) -> StatementOutcome:
     """Show the size of the KB and its stores."""
     from kbkit.display.pages import print_info
 
     data = executor.kb.info()
-    return Outcome(COMMAND, Printout(lambda stream, width: print_info(data, stream, width)))
+    return StatementOutcome(COMMAND, Printout(lambda stream, width: print_info(data, stream, width)))
 
 
 @command("[TYPE|RELATION]", Argument.TYPE_OR_RELATION)
-def schema(executor: Executor, argument: str) -> Outcome:
+def schema(executor: Executor, argument: str) -> StatementOutcome:
     """List types and relations, or describe one."""
     import polars as pl
 
@@ -41,7 +41,7 @@ def schema(executor: Executor, argument: str) -> Outcome:
     if not argument:
         shown = kb.relations().select("relation", "head_type", "tail_type", "edges", "attributes", "label")
         types = kb.types().select("type", "nodes", "other_nodes", "attributes", "description")
-        return Outcome(COMMAND, (("types", types), ("relations", shown)))
+        return StatementOutcome(COMMAND, (("types", types), ("relations", shown)))
     name = argument.strip('`[]"')
     owners = {t.name: t for t in kb.schema.node_types} | {r.name: r for r in kb.schema.relations}
     folded = [known for known in owners if known.casefold() == name.casefold()]
@@ -54,18 +54,18 @@ def schema(executor: Executor, argument: str) -> Outcome:
     if any(t.name == owner.name for t in kb.schema.node_types):
         is_own = is_own | (pl.col("head_type") == owner.name) | (pl.col("tail_type") == owner.name)
     joined = kb.relations().filter(is_own).select("relation", "head_type", "tail_type", "edges", "sql_name", "label")
-    return Outcome(COMMAND, (*parts, ("relations", joined)))
+    return StatementOutcome(COMMAND, (*parts, ("relations", joined)))
 
 
 @command("[WORDS]", Argument.NONE)
-def tables(executor: Executor, argument: str) -> Outcome:
+def tables(executor: Executor, argument: str) -> StatementOutcome:
     """List the tables of SQL; with WORDS, matching ones."""
     import polars as pl
 
     words = argument.casefold()
     known = [row for row in Vocabulary.of(executor.kb).tables() if words in row[0].casefold()]
     frame = pl.DataFrame(known, {"table": pl.String, "holds": pl.String}, orient="row")
-    return Outcome(COMMAND, frame, frame)
+    return StatementOutcome(COMMAND, frame, frame)
 
 
 _SHOWN = 100
@@ -75,7 +75,7 @@ _QUOTED = re.compile(r"""((?:[^\s:"']+:)?)(["'])(.+)\2""")
 
 
 @command("NODE", Argument.NODE)
-def show(executor: Executor, argument: str) -> Outcome:
+def show(executor: Executor, argument: str) -> StatementOutcome:
     """Show a node's page; enter a number to follow a link.
 
     NODE is a name, a key, type:name, type#key or #id. After a query, a number opens that row of the result, and .show
@@ -97,13 +97,13 @@ def show(executor: Executor, argument: str) -> Outcome:
 
 
 @command()
-def back(executor: Executor, argument: str) -> Outcome:
+def back(executor: Executor, argument: str) -> StatementOutcome:
     """Show the previous page."""
     return executor.back()
 
 
 @command("FROM TO [FILE]", Argument.NODE, Argument.NODE, Argument.FILE)
-def path(executor: Executor, argument: str) -> Outcome:
+def path(executor: Executor, argument: str) -> StatementOutcome:
     """Show or draw the shortest paths between two nodes.
 
     Edges are followed in both directions. Quote names with spaces. FILE ends in .html, .svg, .png, .graphml or .dot.
@@ -122,7 +122,7 @@ def path(executor: Executor, argument: str) -> Outcome:
 
 
 @command("NODE [FILE]", Argument.NODE, Argument.FILE)
-def around(executor: Executor, argument: str) -> Outcome:
+def around(executor: Executor, argument: str) -> StatementOutcome:
     """Show or draw the neighbourhood of a node.
 
     FILE ends in .html, .svg, .png, .graphml or .dot. `kbkit around` has more options.
@@ -142,15 +142,15 @@ def _target(file: list[str]) -> Path | None:
     return target
 
 
-def _drawn(found: Neighbourhood | Paths, target: Path | None) -> Outcome:
+def _drawn(found: Neighbourhood | Paths, target: Path | None) -> StatementOutcome:
     if target is None:
-        return Outcome(COMMAND, Printout(lambda stream, width: print_text(found.lines(width), stream), found))
+        return StatementOutcome(COMMAND, Printout(lambda stream, width: print_text(found.lines(width), stream), found))
     found.write(target)
-    return Outcome(COMMAND, note=f"{target}: {found.summary}")
+    return StatementOutcome(COMMAND, note=f"{target}: {found.summary}")
 
 
 @command("[NAME [P=VALUE ...]]", Argument.QUERY)
-def queries(executor: Executor, argument: str) -> Outcome:
+def queries(executor: Executor, argument: str) -> StatementOutcome:
     """List saved queries and those shipped with kbkit, or run one.
 
     `.queries graph/most_connected limit=3` sets a parameter. NAME can also be a file (.sql, .rq). .save-query NAME
@@ -168,11 +168,11 @@ def queries(executor: Executor, argument: str) -> Outcome:
     ]
     shipped = listed()
     frame = pl.concat([pl.DataFrame(saved, shipped.schema, orient="row"), shipped])
-    return Outcome(COMMAND, frame, frame)
+    return StatementOutcome(COMMAND, frame, frame)
 
 
 @command("NAME [P=VALUE ...]", Argument.QUERY)
-def query(executor: Executor, argument: str) -> Outcome:
+def query(executor: Executor, argument: str) -> StatementOutcome:
     """Run a saved query, or one shipped with kbkit.
 
     `.query big n=3` sets the parameter of `LIMIT $n`, or the slot of `country:<n>`; others have the values of .set.
@@ -220,7 +220,7 @@ def _kind_of(executor: Executor, name: str) -> str:
 
 
 @command("[ID [SLOT=VALUE ...]]", Argument.TEMPLATE)
-def templates(executor: Executor, argument: str) -> Outcome:
+def templates(executor: Executor, argument: str) -> StatementOutcome:
     """List templates that fit this KB, or run one.
 
     An id alone shows the template; with values for its slots, it is run. `.templates suggest` derives templates from
@@ -230,21 +230,21 @@ def templates(executor: Executor, argument: str) -> Outcome:
 
     if not argument:
         frame = executor.kb.templates().filter("fits").drop("fits", "problem")
-        return Outcome(COMMAND, frame, frame)
+        return StatementOutcome(COMMAND, frame, frame)
     name, *pairs = split_words(argument)
     if name == "suggest":
         frame = executor.kb.suggest_templates().select("expression", "groundings")
-        return Outcome(COMMAND, frame, frame)
+        return StatementOutcome(COMMAND, frame, frame)
     template = catalogue.find(name, [])
     if not pairs:
         frame = catalogue.details(template)
-        return Outcome(COMMAND, frame, frame)
+        return StatementOutcome(COMMAND, frame, frame)
     executor.ran = template.expression
     return executor.answered(executor.kb.answers(template, slots=parse_pairs(pairs)))
 
 
 @command("[NAME]", Argument.SET)
-def sets(executor: Executor, argument: str) -> Outcome:
+def sets(executor: Executor, argument: str) -> StatementOutcome:
     """List saved sets, or show the nodes of one.
 
     In expressions a set is @NAME; .save NAME creates one.
@@ -255,4 +255,4 @@ def sets(executor: Executor, argument: str) -> Outcome:
         executor.ran = str(SavedSet(argument.removeprefix("@")))
         return executor.answered(executor.kb.answers(executor.ran))
     frame = executor.kb.sets()
-    return Outcome(COMMAND, frame, frame)
+    return StatementOutcome(COMMAND, frame, frame)

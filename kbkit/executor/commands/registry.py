@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kbkit.errors import KbError, UnknownNameError
-from kbkit.executor.executor import Executor, Outcome
+from kbkit.executor.executor import Executor, StatementOutcome
 from kbkit.executor.vocabulary import Argument, CommandWords
 
-Function = Callable[[Executor, str], Outcome]
+Function = Callable[[Executor, str], StatementOutcome]
 
 
 @dataclass(frozen=True)
-class Command:
+class DotCommand:
     """A dot-command: ``usage`` names its arguments, ``help`` is the first line of its help, ``detail`` the rest."""
 
     name: str
@@ -30,7 +30,7 @@ class Command:
     function: Function
 
 
-COMMANDS: dict[str, Command] = {}
+COMMANDS: dict[str, DotCommand] = {}
 """All dot-commands by name, in the order of ``.help``."""
 ALIASES = {
     **{"exit": "quit", "q": "quit", "h": "help", "timer": "timing", "maxrows": "rows"},
@@ -45,7 +45,7 @@ def command(usage: str = "", *arguments: Argument) -> Callable[[Function], Funct
     def register(function: Function) -> Function:
         name = function.__name__.rstrip("_").replace("_", "-")
         first, _, rest = inspect.cleandoc(function.__doc__ or "").partition("\n")
-        COMMANDS[name] = Command(name, usage, arguments, first, rest.strip(), function)
+        COMMANDS[name] = DotCommand(name, usage, arguments, first, rest.strip(), function)
         return function
 
     return register
@@ -57,7 +57,7 @@ def words() -> dict[str, CommandWords]:
     return {name: CommandWords(name, entry.arguments, entry.help, aliases[name]) for name, entry in COMMANDS.items()}
 
 
-def find(name: str) -> Command:
+def find(name: str) -> DotCommand:
     """Return the command with this name, or the only one that starts with it; raise :class:`UnknownNameError`."""
     name = name.lower()
     known = ALIASES.get(name, name)

@@ -12,7 +12,7 @@ from kbkit.executor.commands.registry import (
     parse_switch,
     split_words,
 )
-from kbkit.executor.executor import Executor, Outcome
+from kbkit.executor.executor import Executor, StatementOutcome
 from kbkit.executor.languages import COMMAND
 from kbkit.executor.vocabulary import FORMATS, Argument
 from kbkit.stores import sparql_formats
@@ -21,7 +21,7 @@ _NARROWEST = 20
 
 
 @command("[LANGUAGE]", Argument.LANGUAGE)
-def mode(executor: Executor, argument: str) -> Outcome:
+def mode(executor: Executor, argument: str) -> StatementOutcome:
     """Set the language of statements.
 
     One of sql, sparql, answers, search, or auto, which recognizes the language by its syntax; plain words are a search.
@@ -31,11 +31,11 @@ def mode(executor: Executor, argument: str) -> Outcome:
         return format_(executor, argument)
     if argument:
         executor.settings.mode = parse_choice(argument.lower(), "mode", (languages.AUTO, *languages.LANGUAGES))
-    return Outcome(COMMAND, note=f"mode {executor.settings.mode}")
+    return StatementOutcome(COMMAND, note=f"mode {executor.settings.mode}")
 
 
 @command("[FORMAT]", Argument.FORMAT)
-def format_(executor: Executor, argument: str) -> Outcome:
+def format_(executor: Executor, argument: str) -> StatementOutcome:
     """Set the output format.
 
     One of table, json, ndjson, csv, markdown, or auto: a table on the screen, and in a file the format of its suffix.
@@ -46,20 +46,20 @@ def format_(executor: Executor, argument: str) -> Outcome:
         published = sparql_formats.of_file(argument.lower(), None)
         chosen = published.name if published else parse_choice(argument.lower(), "format", (*FORMATS, languages.AUTO))
         executor.settings.format = None if chosen == languages.AUTO else chosen
-    return Outcome(COMMAND, note=f"format {executor.settings.format or languages.AUTO}")
+    return StatementOutcome(COMMAND, note=f"format {executor.settings.format or languages.AUTO}")
 
 
 @command("[COLUMNS|auto]", Argument.NUMBER)
-def width(executor: Executor, argument: str) -> Outcome:
+def width(executor: Executor, argument: str) -> StatementOutcome:
     """Set the width of tables and pages (auto: the terminal)."""
     if argument:
         auto = argument.lower() == languages.AUTO
         executor.settings.width = None if auto else parse_number(argument, "width", _NARROWEST)
-    return Outcome(COMMAND, note=f"width {executor.settings.width or languages.AUTO}")
+    return StatementOutcome(COMMAND, note=f"width {executor.settings.width or languages.AUTO}")
 
 
 @command("[N]", Argument.NUMBER)
-def rows(executor: Executor, argument: str) -> Outcome:
+def rows(executor: Executor, argument: str) -> StatementOutcome:
     """Set the maximum number of rows of a table.
 
     The default auto is 100 on a terminal and all in a pipe. Other formats contain all rows.
@@ -67,42 +67,42 @@ def rows(executor: Executor, argument: str) -> Outcome:
     if argument:
         auto = argument.lower() == languages.AUTO
         executor.settings.rows = None if auto else parse_number(argument, "number of rows")
-    return Outcome(COMMAND, note=f"rows {executor.settings.rows or languages.AUTO}")
+    return StatementOutcome(COMMAND, note=f"rows {executor.settings.rows or languages.AUTO}")
 
 
 @command("[auto|on|off]", Argument.SWITCH)
-def pager(executor: Executor, argument: str) -> Outcome:
+def pager(executor: Executor, argument: str) -> StatementOutcome:
     """Set whether results go through a pager.
 
     The pager is $PAGER or less; auto pages output longer than the screen.
     """
     if argument:
         executor.settings.pager = parse_choice(argument.lower(), "value", ("auto", "on", "off"))
-    return Outcome(COMMAND, note=f"pager {executor.settings.pager}")
+    return StatementOutcome(COMMAND, note=f"pager {executor.settings.pager}")
 
 
 @command("[on|off]", Argument.SWITCH)
-def wrap(executor: Executor, argument: str) -> Outcome:
+def wrap(executor: Executor, argument: str) -> StatementOutcome:
     """Set whether tables show long cells in full.
 
     Otherwise a terminal gets the first three lines of a cell, and words that are too long without their middle.
     """
     executor.settings.wrap = parse_switch(argument, executor.settings.wrap)
-    return Outcome(COMMAND, note=f"wrap {'on' if executor.settings.wrap else 'off'}")
+    return StatementOutcome(COMMAND, note=f"wrap {'on' if executor.settings.wrap else 'off'}")
 
 
 @command("[on|off]", Argument.SWITCH)
-def timing(executor: Executor, argument: str) -> Outcome:
+def timing(executor: Executor, argument: str) -> StatementOutcome:
     """Set whether to show the time of each statement.
 
     `.timer` does the same.
     """
     executor.settings.timing = parse_switch(argument, executor.settings.timing)
-    return Outcome(COMMAND, note=f"timing {'on' if executor.settings.timing else 'off'}")
+    return StatementOutcome(COMMAND, note=f"timing {'on' if executor.settings.timing else 'off'}")
 
 
 @command("[SECONDS]", Argument.NUMBER)
-def timeout(executor: Executor, argument: str) -> Outcome:
+def timeout(executor: Executor, argument: str) -> StatementOutcome:
     """Set the time limit of a query in seconds (0: none).
 
     Ctrl-C cancels a query at any time.
@@ -116,11 +116,11 @@ def timeout(executor: Executor, argument: str) -> Outcome:
             raise KbError(f"Invalid timeout {argument!r}", "Use a number of seconds, or 0 for no limit")
         executor.settings.timeout = seconds or None
     limit = executor.settings.timeout
-    return Outcome(COMMAND, note=f"timeout {'none' if limit is None else f'{limit:g} s'}")
+    return StatementOutcome(COMMAND, note=f"timeout {'none' if limit is None else f'{limit:g} s'}")
 
 
 @command("[NAME=VALUE ...]")
-def set_(executor: Executor, argument: str) -> Outcome:
+def set_(executor: Executor, argument: str) -> StatementOutcome:
     """Set values of $parameters and <slots>.
 
     `.set c=France n=3` sets the slot of `country:<c> -> country` and the parameter of `LIMIT $n`. Quote values with
@@ -132,4 +132,4 @@ def set_(executor: Executor, argument: str) -> Outcome:
         else:
             executor.values.pop(name, None)
     current = ", ".join(f"{name} = {value}" for name, value in executor.values.items())
-    return Outcome(COMMAND, note=current or "no values are set")
+    return StatementOutcome(COMMAND, note=current or "no values are set")

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from kbkit.answers.syntax import Edge, Key, identifier, quoted
-from kbkit.executor.completion.answers_context import COUNT, Context, Path, Reader
+from kbkit.executor.completion.answers_context import COUNT, AnswersContext, CursorReader, OpenPath
 from kbkit.executor.completion.ranking import (
     NAMES,
     Candidate,
-    Item,
-    Pool,
+    CompletionItem,
+    ItemPool,
     about,
     ambiguous,
     candidate,
@@ -32,19 +32,22 @@ _SET_SIGNS = {"& ": "and", "| ": "or", "- ": "without", "{": "filter by attribut
 _ARROWS = {"-> ": "forward step", "<- ": "backward step"}
 _LISTED_RELATIONS = 3
 _TOTALS = [
-    Item("count(", "", "number of nodes"),
-    Item("values(", "", "values of an attribute: values(set, attribute)"),
-    Item("sum(", "", "sum of an attribute: sum(set, attribute)"),
-    Item("avg(", "", "average of an attribute: avg(set, attribute)"),
+    CompletionItem("count(", "", "number of nodes"),
+    CompletionItem("values(", "", "values of an attribute: values(set, attribute)"),
+    CompletionItem("sum(", "", "sum of an attribute: sum(set, attribute)"),
+    CompletionItem("avg(", "", "average of an attribute: avg(set, attribute)"),
 ]
-_COUNT = Item("count(", "count(-> ", "number of nodes that a path reaches")
-_SUPERLATIVES = [Item("max ", "", "with the greatest value"), Item("min ", "", "with the least value")]
+_COUNT = CompletionItem("count(", "count(-> ", "number of nodes that a path reaches")
+_SUPERLATIVES = [
+    CompletionItem("max ", "", "with the greatest value"),
+    CompletionItem("min ", "", "with the least value"),
+]
 
 
 def complete(text: str, at: int, vocabulary: Vocabulary) -> list[Candidate]:
     """Return the candidates at a position of an expression."""
     sets = {s.name: vocabulary.type(s.type or "") for s in vocabulary.sets()} if "@" in text[:at] else {}
-    reader = Reader(text[:at], vocabulary.type, sets.get, lambda name: vocabulary.relation(name) is not None)
+    reader = CursorReader(text[:at], vocabulary.type, sets.get, lambda name: vocabulary.relation(name) is not None)
     here = reader.context()
     make = _KINDS.get(here.kind)
     found = make(vocabulary, here, text, at) if make else []
@@ -56,16 +59,16 @@ def complete(text: str, at: int, vocabulary: Vocabulary) -> list[Candidate]:
 # -- sets and relations -----------------------------------------------------------------------------------------------
 
 
-def _set(vocabulary: Vocabulary, here: Context, text: str, _at: int) -> list[Candidate]:
+def _set(vocabulary: Vocabulary, here: AnswersContext, text: str, _at: int) -> list[Candidate]:
     path = here.path
     if path.last != "arrow":
         if not here.quote and not text[: here.start].strip():
-            types = vocabulary.cached("types", lambda: Pool(_types(vocabulary)))
+            types = vocabulary.cached("types", lambda: ItemPool(_types(vocabulary)))
             return layered(here.typed, here.start, types, exact=[_TOTALS])
-        return ranked(here.typed, vocabulary.cached("types", lambda: Pool(_types(vocabulary))), here.start)
+        return ranked(here.typed, vocabulary.cached("types", lambda: ItemPool(_types(vocabulary))), here.start)
     source = path.types[-1] if path.types else None
     if source is None and path.step is None:
-        types = vocabulary.cached("types", lambda: Pool(_types(vocabulary)))
+        types = vocabulary.cached("types", lambda: ItemPool(_types(vocabulary)))
         steps = vocabulary.cached("steps", lambda: _bracketed(_all_edges(vocabulary)))
         return layered(here.typed, here.start, types, steps)
     ways = vocabulary.schema.joins_between(source, None) if source is not None else _ways_of_step(vocabulary, path)
@@ -76,33 +79,33 @@ def _set(vocabulary: Vocabulary, here: Context, text: str, _at: int) -> list[Can
     return layered(here.typed, here.start, *groups)
 
 
-def _ways_of_step(vocabulary: Vocabulary, path: Path) -> list[Join]:
+def _ways_of_step(vocabulary: Vocabulary, path: OpenPath) -> list[Join]:
     relations = [vocabulary.relation(name) for name, _ in path.step or ()]
     return [way for relation in relations if relation is not None for way in relation.joins()]
 
 
-def _reached(vocabulary: Vocabulary, ways: Iterable[Join]) -> Pool:
+def _reached(vocabulary: Vocabulary, ways: Iterable[Join]) -> ItemPool:
     """Return the types that a step can reach."""
     reached: dict[str, dict[str, int]] = {}
     for way in ways:
         for name in vocabulary.schema.types_of(way.target):
             by = reached.setdefault(name, {})
             by[way.relation.name] = by.get(way.relation.name, 0) + way.edges
-    return Pool(Item(name, identifier(name), _by(by), sum(by.values())) for name, by in reached.items())
+    return ItemPool(CompletionItem(name, identifier(name), _by(by), sum(by.values())) for name, by in reached.items())
 
 
-def _bracketed(items: Iterable[Item]) -> Pool:
-    return Pool(item._replace(text=f"[{item.inserted}]") for item in items)
+def _bracketed(items: Iterable[CompletionItem]) -> ItemPool:
+    return ItemPool(item._replace(text=f"[{item.inserted}]") for item in items)
 
 
-def _all_edges(vocabulary: Vocabulary) -> Iterable[Item]:
+def _all_edges(vocabulary: Vocabulary) -> Iterable[CompletionItem]:
     for r in vocabulary.schema.relations:
-        yield Item(r.name, str(Edge(r.name)), r.label or f"{r.edges:,} edges", r.edges, r.label)
+        yield CompletionItem(r.name, str(Edge(r.name)), r.label or f"{r.edges:,} edges", r.edges, r.label)
 
 
-def _types(vocabulary: Vocabulary) -> Iterable[Item]:
+def _types(vocabulary: Vocabulary) -> Iterable[CompletionItem]:
     for t in vocabulary.schema.node_types:
-        yield Item(t.name, identifier(t.name), f"type, {t.members:,} nodes", t.members)
+        yield CompletionItem(t.name, identifier(t.name), f"type, {t.members:,} nodes", t.members)
 
 
 def _by(relations: dict[str, int]) -> str:
@@ -112,7 +115,7 @@ def _by(relations: dict[str, int]) -> str:
     return f"by {', '.join(names[:_LISTED_RELATIONS])}{more}"
 
 
-def _fits(way: Join, path: Path) -> bool:
+def _fits(way: Join, path: OpenPath) -> bool:
     """Return whether the step in brackets before the cursor allows this relation and direction."""
     if path.step is None:
         return True
@@ -125,7 +128,7 @@ def _fits(way: Join, path: Path) -> bool:
     )
 
 
-def _edge(vocabulary: Vocabulary, here: Context, text: str, at: int) -> list[Candidate]:
+def _edge(vocabulary: Vocabulary, here: AnswersContext, text: str, at: int) -> list[Candidate]:
     known = here.typed.rstrip()
     if known != here.typed and vocabulary.relation(known) is not None:
         return [candidate("]", at, meta="end the step"), candidate("| ", at, meta="another relation")]
@@ -135,7 +138,7 @@ def _edge(vocabulary: Vocabulary, here: Context, text: str, at: int) -> list[Can
     ways = vocabulary.schema.joins_between(source, target)
     inverse = here.attribute == "^"
     if source is None and target is None:
-        return ranked(here.typed, vocabulary.cached("edges", lambda: Pool(_all_edges(vocabulary))), here.start)
+        return ranked(here.typed, vocabulary.cached("edges", lambda: ItemPool(_all_edges(vocabulary))), here.start)
     if inverse:
         back = path.arrows[-1:] == ["<-"]
         ways = [way for way in ways if way.relation.symmetric or way.forward == back]
@@ -147,7 +150,7 @@ def _edge(vocabulary: Vocabulary, here: Context, text: str, at: int) -> list[Can
     return ranked(here.typed, items, here.start)
 
 
-def _edges(ways: Iterable[Join], source: str | None) -> list[Item]:
+def _edges(ways: Iterable[Join], source: str | None) -> list[CompletionItem]:
     """Return the distinct relations of the joins."""
     edges: dict[str, int] = {}
     first: dict[str, Join] = {}
@@ -159,7 +162,9 @@ def _edges(ways: Iterable[Join], source: str | None) -> list[Item]:
     items = []
     for name, way in first.items():
         label = f"{way.relation.label}; " if way.relation.label else ""
-        items.append(Item(name, str(Edge(name)), label + _signature(way, source), edges[name], way.relation.label))
+        items.append(
+            CompletionItem(name, str(Edge(name)), label + _signature(way, source), edges[name], way.relation.label)
+        )
     return items
 
 
@@ -170,7 +175,7 @@ def _signature(way: Join, source: str | None) -> str:
     return f"{chosen.head} -> {chosen.tail}{more}"
 
 
-def _turned(ways: Iterable[Join], items: Iterable[Item]) -> list[Item]:
+def _turned(ways: Iterable[Join], items: Iterable[CompletionItem]) -> list[CompletionItem]:
     """Return the relations from a type to itself, where ``^`` makes a difference."""
     loops = {way.relation.name for way in ways if way.source == way.target and not way.relation.symmetric}
     return [item for item in items if item.name in loops]
@@ -179,7 +184,7 @@ def _turned(ways: Iterable[Join], items: Iterable[Item]) -> list[Item]:
 # -- nodes ------------------------------------------------------------------------------------------------------------
 
 
-def _name(vocabulary: Vocabulary, here: Context, text: str, at: int) -> list[Candidate]:
+def _name(vocabulary: Vocabulary, here: AnswersContext, text: str, at: int) -> list[Candidate]:
     """Complete a node by name; nodes with the same name by key, unless the quote is already closed."""
     closed = here.quote == '"' == text[at : at + 1]
     nodes = vocabulary.names(here.typed, here.type, NAMES)
@@ -198,36 +203,41 @@ def _name(vocabulary: Vocabulary, here: Context, text: str, at: int) -> list[Can
     return list(found.values())
 
 
-def _key(vocabulary: Vocabulary, here: Context, _text: str, _at: int) -> list[Candidate]:
+def _key(vocabulary: Vocabulary, here: AnswersContext, _text: str, _at: int) -> list[Candidate]:
     nodes = vocabulary.keys(here.typed, here.type, NAMES)
     return [candidate(f"#{Key(node.key)}", here.start, node.key, node.name) for node in nodes]
 
 
-def _saved(vocabulary: Vocabulary, here: Context, _text: str, _at: int) -> list[Candidate]:
-    items = (Item(s.name, identifier(s.name), s.help) for s in vocabulary.sets())
+def _saved(vocabulary: Vocabulary, here: AnswersContext, _text: str, _at: int) -> list[Candidate]:
+    items = (CompletionItem(s.name, identifier(s.name), s.help) for s in vocabulary.sets())
     return ranked(here.typed, items, here.start)
 
 
 # -- conditions -------------------------------------------------------------------------------------------------------
 
 
-def _attribute(vocabulary: Vocabulary, here: Context, _text: str, _at: int) -> list[Candidate]:
-    items = [Item(name, _attribute_name(name), kind, 1, label) for name, kind, label in _attributes(vocabulary, here)]
+def _attribute(vocabulary: Vocabulary, here: AnswersContext, _text: str, _at: int) -> list[Candidate]:
+    items = [
+        CompletionItem(name, _attribute_name(name), kind, 1, label)
+        for name, kind, label in _attributes(vocabulary, here)
+    ]
     tests = [
-        Item(f"{word}missing(", "", "without this attribute" if not word else "with this attribute")
+        CompletionItem(f"{word}missing(", "", "without this attribute" if not word else "with this attribute")
         for word in ("", "not ")
     ]
     tests += [*_SUPERLATIVES, _COUNT]
     return ranked(here.typed, [*items, *([] if here.quote else tests)], here.start)
 
 
-def _measure(vocabulary: Vocabulary, here: Context, _text: str, _at: int) -> list[Candidate]:
-    items = [Item(name, identifier(name), kind, 1, label) for name, kind, label in _attributes(vocabulary, here)]
+def _measure(vocabulary: Vocabulary, here: AnswersContext, _text: str, _at: int) -> list[Candidate]:
+    items = [
+        CompletionItem(name, identifier(name), kind, 1, label) for name, kind, label in _attributes(vocabulary, here)
+    ]
     is_total = here.kind == "total_attribute"
     return ranked(here.typed, [*items, *([] if here.quote or is_total else [_COUNT])], here.start)
 
 
-def _attributes(vocabulary: Vocabulary, here: Context) -> list[tuple[str, str, str]]:
+def _attributes(vocabulary: Vocabulary, here: AnswersContext) -> list[tuple[str, str, str]]:
     own = [("name", "VARCHAR", ""), ("key", "VARCHAR", "")]
     if here.type is None:
         return own
@@ -238,14 +248,14 @@ def _attribute_name(name: str) -> str:
     return f"`{name}`" if name in ("missing", "not", "in", "contains", "true", "false") else identifier(name)
 
 
-def _after_attribute(vocabulary: Vocabulary, here: Context, text: str, at: int) -> list[Candidate]:
+def _after_attribute(vocabulary: Vocabulary, here: AnswersContext, text: str, at: int) -> list[Candidate]:
     kinds = {name.casefold(): kind for name, kind, _ in _attributes(vocabulary, here)}
     if here.attribute in ("max", "min") and here.attribute not in kinds and text[: here.start][-1:].isspace():
         return _measure(vocabulary, here, text, at)
     kind = "BIGINT" if here.attribute == COUNT else kinds.get(here.attribute.casefold(), "VARCHAR")
     space = "" if here.typed or text[:at][-1:].isspace() else " "
     items = [
-        Item(sign, f"{space}{sign}{'' if sign.endswith('[') else ' '}", meta)
+        CompletionItem(sign, f"{space}{sign}{'' if sign.endswith('[') else ' '}", meta)
         for sign, meta in _OPERATORS.items()
         if (sign != "contains" or kind.startswith("VARCHAR")) and (sign != "in [" or here.attribute != COUNT)
     ]
@@ -255,7 +265,7 @@ def _after_attribute(vocabulary: Vocabulary, here: Context, text: str, at: int) 
 # -- operators -------------------------------------------------------------------------------------------------------
 
 
-def _after_set(_: Vocabulary, here: Context, text: str, at: int) -> list[Candidate]:
+def _after_set(_: Vocabulary, here: AnswersContext, text: str, at: int) -> list[Candidate]:
     if here.typed:
         return []
     if here.path.lookup == "count":
@@ -265,12 +275,12 @@ def _after_set(_: Vocabulary, here: Context, text: str, at: int) -> list[Candida
     return _signs(signs, text, at)
 
 
-def _after_step(_: Vocabulary, here: Context, text: str, at: int) -> list[Candidate]:
+def _after_step(_: Vocabulary, here: AnswersContext, text: str, at: int) -> list[Candidate]:
     sign = f"{(here.path.arrows or ['->'])[-1]} "
     return [] if here.typed else _signs({sign: "to the next nodes"}, text, at)
 
 
-def _after_value(_: Vocabulary, here: Context, text: str, at: int) -> list[Candidate]:
+def _after_value(_: Vocabulary, here: AnswersContext, text: str, at: int) -> list[Candidate]:
     if here.typed or not text[:at][-1:].isspace():
         return []
     return _signs({"} ": "end the conditions", ", ": "another condition"}, text, at)
@@ -281,7 +291,7 @@ def _signs(signs: dict[str, str], text: str, at: int) -> list[Candidate]:
     return [candidate(space + sign, at, sign.strip(), meta) for sign, meta in signs.items()]
 
 
-_KINDS: dict[str, Callable[[Vocabulary, Context, str, int], list[Candidate]]] = {
+_KINDS: dict[str, Callable[[Vocabulary, AnswersContext, str, int], list[Candidate]]] = {
     "set": _set,
     "edge": _edge,
     "name": _name,

@@ -21,7 +21,7 @@ TypeOf: TypeAlias = Callable[[str], str | None]
 
 
 @dataclass
-class Path:
+class OpenPath:
     """A path before the cursor: the types of its sets (None: unknown or any) and its last element.
 
     ``last`` is ``""`` (start), ``set``, ``arrow`` or ``step``; ``step`` holds the relations of a step whose second set
@@ -51,7 +51,7 @@ class Path:
 
 
 @dataclass
-class Context:
+class AnswersContext:
     """The context of the cursor.
 
     ``kind`` is one of set, after_set, after_step, edge, name, key, saved, attribute, after_attribute, value,
@@ -62,7 +62,7 @@ class Context:
     kind: str
     typed: str
     start: int
-    path: Path
+    path: OpenPath
     quote: str = ""
     head: int = 0
     type: str | None = None
@@ -70,12 +70,12 @@ class Context:
     depth: int = 0
 
 
-class Reader:
+class CursorReader:
     """Reads a text up to the cursor, which is at its end."""
 
     def __init__(self, text: str, type_of: TypeOf, type_of_set: TypeOf, is_relation: Callable[[str], bool]) -> None:
         self.text, self.type_of, self.type_of_set, self.is_relation = text, type_of, type_of_set, is_relation
-        self.paths: list[Path] = [Path()]
+        self.paths: list[OpenPath] = [OpenPath()]
         self.operands: list[str | None] = [None]
         self.conditions: list[str] | None = None
         self.state = ""
@@ -83,7 +83,7 @@ class Reader:
         self.counts: list[tuple[str, int]] = []
         """For each open count, the state to restore and the number of paths around it."""
 
-    def context(self) -> Context:
+    def context(self) -> AnswersContext:
         """Return the context at the end of the text."""
         for token in tokens(self.text):
             if token.kind == "open_step" or (token.text == "[" and self.conditions is None):
@@ -95,7 +95,7 @@ class Reader:
 
     # -- the word at the cursor ---------------------------------------------------------------------------------------
 
-    def current(self, token: Token) -> Context | None:
+    def current(self, token: Token) -> AnswersContext | None:
         """Return the context of the last token, if typing can extend it."""
         kind, text, start = token
         path = self.paths[-1]
@@ -116,14 +116,14 @@ class Reader:
             return self.here("key", typed[len(quote) :], start, quote)
         return None
 
-    def here(self, kind: str, typed: str, start: int, quote: str = "") -> Context:
+    def here(self, kind: str, typed: str, start: int, quote: str = "") -> AnswersContext:
         """Return a context with the current path."""
         path = self.paths[-1]
         node_type = path.types[-1] if path.types else None
         attribute = self.conditions[0] if self.conditions else ""
-        return Context(kind, typed, start, path, quote, self.head, node_type, attribute, len(self.paths))
+        return AnswersContext(kind, typed, start, path, quote, self.head, node_type, attribute, len(self.paths))
 
-    def edge(self, start: int) -> Context:
+    def edge(self, start: int) -> AnswersContext:
         """Return the context inside open brackets."""
         inside = self.text[start:]
         begin = max((inside.rfind(sign) for sign in "|!^"), default=-1) + 1
@@ -173,7 +173,7 @@ class Reader:
         elif kind == "symbol":
             self.punctuation(path, text, start)
 
-    def word(self, path: Path, name: str, start: int) -> None:
+    def word(self, path: OpenPath, name: str, start: int) -> None:
         """Read the name of a set, or of a relation without brackets."""
         if path.last == "set" and path.lookup == "@":
             path.types[-1], path.lookup = self.type_of_set(name), "done"
@@ -183,24 +183,24 @@ class Reader:
             path.add(self.type_of(name))
             self.head = start
 
-    def punctuation(self, path: Path, symbol: str, start: int) -> None:
+    def punctuation(self, path: OpenPath, symbol: str, start: int) -> None:
         """Read a symbol outside brackets and braces."""
         if symbol == "(":
             if path.last == "set" and path.lookup == ":":  # all("...")
                 path.lookup = "all"
                 return
-            self.paths.append(Path())
+            self.paths.append(OpenPath())
             self.operands.append(None)
         elif symbol == ")" and path.lookup == "all":
             path.lookup = "done"
         elif symbol == ")":
             self.close()
         elif symbol == "," and len(self.paths) == 2:  # values(..., attribute)
-            self.paths[-1] = Path([self.operands[-1] or path.answer], last="set")
+            self.paths[-1] = OpenPath([self.operands[-1] or path.answer], last="set")
             self.state = "total"
         elif symbol in "&|-":
             self.operands[-1] = self.operands[-1] or path.answer
-            self.paths[-1] = Path()
+            self.paths[-1] = OpenPath()
         elif symbol == ":":
             path.lookup = ":"
         elif symbol == "@":
@@ -233,7 +233,7 @@ class Reader:
         is_name = kind in ("word", "quoted")
         if text == "(" and self.conditions == ["count"]:
             self.counts.append((self.state, len(self.paths)))
-            self.paths.append(Path(self.paths[-1].types[-1:], last="set", lookup="count"))
+            self.paths.append(OpenPath(self.paths[-1].types[-1:], last="set", lookup="count"))
             self.operands.append(None)
             self.conditions, self.state = None, ""
         elif is_name and len(self.conditions) == 1 and self.conditions[0] in ("max", "min") and not _is_test(text):

@@ -16,8 +16,8 @@ from kbkit.executor.completion.ranking import (
     LIMIT,
     NAMES,
     Candidate,
-    Item,
-    Pool,
+    CompletionItem,
+    ItemPool,
     about,
     ambiguous,
     candidate,
@@ -25,7 +25,7 @@ from kbkit.executor.completion.ranking import (
     ranked,
     starting,
 )
-from kbkit.executor.vocabulary import FORMATS, Argument, CommandWords, Vocabulary, Word
+from kbkit.executor.vocabulary import FORMATS, Argument, CommandWords, Vocabulary, VocabularyEntry
 
 _COMMAND = re.compile(r"\s*\.([\w-]*)")
 _WORD = re.compile(r"""(?:\\.|'[^']*(?:'|\Z)|"(?:\\.|[^"\\])*(?:"|\Z)|[^\s\\'"]|\\\Z)+""", re.S)
@@ -64,10 +64,10 @@ def complete(text: str, at: int, vocabulary: Vocabulary) -> list[Candidate]:
 
 def _names(typed: str, start: int, vocabulary: Vocabulary) -> list[Candidate]:
     commands = _commands(vocabulary)
-    items = [Item(words.name, _inserted(words), words.help, 0, "", f".{words.name}") for words in commands]
+    items = [CompletionItem(words.name, _inserted(words), words.help, 0, "", f".{words.name}") for words in commands]
     for words in commands if typed else ():
         same = f"the same as .{words.name}"
-        items += [Item(alias, _inserted(words, alias), same, 0, "", f".{alias}") for alias in words.aliases]
+        items += [CompletionItem(alias, _inserted(words, alias), same, 0, "", f".{alias}") for alias in words.aliases]
     return starting(typed, items, start)
 
 
@@ -115,7 +115,7 @@ def _of_kind(kind: Argument, text: str, start: int, at: int, vocabulary: Vocabul
     if kind is Argument.NODE:
         return _nodes(typed, start, vocabulary)
     if kind in _CHOICES:
-        return starting(typed, map(Item, _CHOICES[kind]), start)
+        return starting(typed, map(CompletionItem, _CHOICES[kind]), start)
     return _listed(kind, typed, start, vocabulary)
 
 
@@ -124,10 +124,10 @@ def _listed(kind: Argument, typed: str, start: int, vocabulary: Vocabulary) -> l
     if kind in (Argument.RELATION, Argument.TYPE_OR_RELATION):
         types, relations = vocabulary.cached("names", lambda: _pools(vocabulary))
         return layered(typed, start, *((relations,) if kind is Argument.RELATION else (types, relations)))
-    commands = [Item(words.name, "", words.help) for words in _commands(vocabulary)]
+    commands = [CompletionItem(words.name, "", words.help) for words in _commands(vocabulary)]
     if kind is Argument.COMMAND:
         return _dotted(typed, start, commands)
-    lists: dict[Argument, Callable[[], Iterable[Word]]] = {
+    lists: dict[Argument, Callable[[], Iterable[VocabularyEntry]]] = {
         Argument.QUERY: vocabulary.queries,
         Argument.TEMPLATE: vocabulary.templates,
         Argument.SET: vocabulary.sets,
@@ -137,19 +137,21 @@ def _listed(kind: Argument, typed: str, start: int, vocabulary: Vocabulary) -> l
         return []
     if kind is Argument.SET and typed.startswith("@"):
         typed, start = typed[1:], start + 1
-    items = [Item(word.name, "", word.help) for word in lists[kind]()]
+    items = [CompletionItem(word.name, "", word.help) for word in lists[kind]()]
     if kind is Argument.TOPIC:
         return _dotted(typed, start, commands) if typed.startswith(".") else layered(typed, start, items, commands)
     return ranked(typed, items, start)
 
 
-def _pools(vocabulary: Vocabulary) -> tuple[Pool, Pool]:
+def _pools(vocabulary: Vocabulary) -> tuple[ItemPool, ItemPool]:
     schema = vocabulary.schema
-    types = Pool(Item(t.name, "", f"type, {t.members:,} nodes", t.members) for t in schema.node_types)
-    return types, Pool(Item(r.name, "", f"relation, {r.edges:,} edges", r.edges, r.label) for r in schema.relations)
+    types = ItemPool(CompletionItem(t.name, "", f"type, {t.members:,} nodes", t.members) for t in schema.node_types)
+    return types, ItemPool(
+        CompletionItem(r.name, "", f"relation, {r.edges:,} edges", r.edges, r.label) for r in schema.relations
+    )
 
 
-def _dotted(typed: str, start: int, commands: Iterable[Item]) -> list[Candidate]:
+def _dotted(typed: str, start: int, commands: Iterable[CompletionItem]) -> list[Candidate]:
     dot = len(typed) - len(typed.removeprefix("."))
     return starting(typed[dot:], commands, start + dot)
 

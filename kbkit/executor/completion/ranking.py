@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from kbkit.executor.vocabulary import Named, Vocabulary
+from kbkit.executor.vocabulary import NamedNode, Vocabulary
 
 LIMIT = 50
 """Maximum number of candidates."""
@@ -37,7 +37,7 @@ class Candidate:
     meta: str = ""
 
 
-class Item(NamedTuple):
+class CompletionItem(NamedTuple):
     """An item to complete: its name, the inserted text (default: the name), a description, and its frequency.
 
     ``label`` is another text whose words match; ``display`` is the text in the menu (default: the name).
@@ -68,7 +68,7 @@ def candidate(text: str, start: int, display: str = "", meta: str = "") -> Candi
     return Candidate(text, start, "" if line == text else line or "?", one_line(meta))
 
 
-def starting(typed: str, items: Iterable[Item], start: int) -> list[Candidate]:
+def starting(typed: str, items: Iterable[CompletionItem], start: int) -> list[Candidate]:
     """Return items whose name starts with the typed text, exact case first, in the given order."""
     known, folded = list(items), typed.casefold()
     exact = [item for item in known if item.name.startswith(typed)]
@@ -76,19 +76,19 @@ def starting(typed: str, items: Iterable[Item], start: int) -> list[Candidate]:
     return [candidate(item.inserted, start, item.display or item.name, item.meta) for item in [*exact, *others][:LIMIT]]
 
 
-class Pool:
+class ItemPool:
     """Items by decreasing frequency, indexed for repeated matching."""
 
-    def __init__(self, items: Iterable[Item], *, ordered: bool = False) -> None:
+    def __init__(self, items: Iterable[CompletionItem], *, ordered: bool = False) -> None:
         listed = list(items)
         self.items = listed if ordered else sorted(listed, key=lambda item: (-item.weight, item.name))
         self._folded = [item.name.casefold() for item in self.items]
 
-    def starting(self, typed: str) -> Iterator[Item]:
+    def starting(self, typed: str) -> Iterator[CompletionItem]:
         """Yield items whose name starts with the typed text."""
         return (item for item in self.items if item.name.startswith(typed))
 
-    def starting_folded(self, folded: str) -> Iterator[Item]:
+    def starting_folded(self, folded: str) -> Iterator[CompletionItem]:
         """Yield items whose case-folded name starts with ``folded``."""
         return (item for name, item in zip(self._folded, self.items, strict=True) if name.startswith(folded))
 
@@ -97,7 +97,7 @@ class Pool:
         """The words of each item: the name, split at capitals, and the label."""
         return [f"{_CAPITAL.sub(_CUT, item.name)}{_CUT}{item.label}".casefold() for item in self.items]
 
-    def like(self, folded: str) -> Iterator[Item]:
+    def like(self, folded: str) -> Iterator[CompletionItem]:
         """Yield items with a word that starts with ``folded``, then items with these letters in this order."""
         word = re.compile(rf"(?:\A|[\W_]){re.escape(folded)}")
         yield from (item for text, item in zip(self._words, self.items, strict=True) if word.search(text))
@@ -106,7 +106,7 @@ class Pool:
             yield from (item for name, item in zip(self._folded, self.items, strict=True) if letters.search(name))
 
 
-Group = Pool | Iterable[Item]
+Group = ItemPool | Iterable[CompletionItem]
 
 
 def ranked(typed: str, items: Group, start: int) -> list[Candidate]:
@@ -122,14 +122,14 @@ def layered(typed: str, start: int, *groups: Group, exact: Sequence[Group] = ())
 
     The groups of ``exact`` come last, in their own order, and match only by prefix.
     """
-    known = [group if isinstance(group, Pool) else Pool(group) for group in groups]
-    pools = [*known, *(group if isinstance(group, Pool) else Pool(group, ordered=True) for group in exact)]
+    known = [group if isinstance(group, ItemPool) else ItemPool(group) for group in groups]
+    pools = [*known, *(group if isinstance(group, ItemPool) else ItemPool(group, ordered=True) for group in exact)]
     folded = typed.casefold()
     fitting = itertools.chain.from_iterable(pool.starting(typed) for pool in pools)
     if typed:
         others = itertools.chain.from_iterable(pool.starting_folded(folded) for pool in pools)
         fitting = itertools.chain(fitting, others, itertools.chain.from_iterable(pool.like(folded) for pool in known))
-    chosen: dict[str, Item] = {}
+    chosen: dict[str, CompletionItem] = {}
     for item in fitting:
         chosen.setdefault(item.inserted, item)
         if len(chosen) == LIMIT:
@@ -151,7 +151,7 @@ def named(
     return [candidate(write(name), start, name, about(first[name], counts[name])) for name in names]
 
 
-def about(node: Named, nodes: int = 1) -> str:
+def about(node: NamedNode, nodes: int = 1) -> str:
     """Return a line about a node, or about several nodes with one name."""
     if nodes > 1:
         return f"{nodes} nodes with this name"
@@ -159,6 +159,6 @@ def about(node: Named, nodes: int = 1) -> str:
     return f"{node.type}#{node.key}{other}"
 
 
-def ambiguous(nodes: Sequence[Named]) -> set[str]:
+def ambiguous(nodes: Sequence[NamedNode]) -> set[str]:
     """Return the names that several of these nodes have."""
     return {name for name, count in Counter(node.name for node in nodes).items() if count > 1}

@@ -6,7 +6,7 @@ import re
 
 from kbkit.answers.syntax import identifier
 from kbkit.executor.completion import sql
-from kbkit.executor.completion.ranking import Candidate, Item, layered, named
+from kbkit.executor.completion.ranking import Candidate, CompletionItem, layered, named
 from kbkit.executor.completion.sql_words import START, cased
 from kbkit.executor.vocabulary import Vocabulary
 
@@ -31,9 +31,9 @@ def complete(text: str, at: int, vocabulary: Vocabulary) -> list[Candidate]:
 def _first(typed: str, start: int, vocabulary: Vocabulary) -> list[Candidate]:
     """Return the first words of other languages."""
     types = sorted(vocabulary.schema.node_types, key=lambda t: (-t.members, t.name))
-    known = [Item(t.name, identifier(t.name), f"type, {t.members:,} nodes") for t in types]
-    keywords = [Item(word, cased(word, typed, ""), "SQL") for word in START]
-    keywords += [Item(word, cased(word, typed, ""), "SPARQL") for word in _SPARQL_START]
+    known = [CompletionItem(t.name, identifier(t.name), f"type, {t.members:,} nodes") for t in types]
+    keywords = [CompletionItem(word, cased(word, typed, ""), "SQL") for word in START]
+    keywords += [CompletionItem(word, cased(word, typed, ""), "SPARQL") for word in _SPARQL_START]
     return layered(typed, start, exact=[known, keywords])
 
 

@@ -8,16 +8,16 @@ from collections.abc import Iterable
 from kbkit.executor.completion.ranking import (
     NAMES,
     Candidate,
-    Item,
+    CompletionItem,
     about,
     candidate,
     layered,
     ranked,
     starting,
 )
-from kbkit.executor.completion.sparql_context import ENDED, OBJECT, PREDICATE, VARIABLE, Context, context
-from kbkit.executor.completion.sparql_names import Names
-from kbkit.executor.vocabulary import Named, Vocabulary
+from kbkit.executor.completion.sparql_context import ENDED, OBJECT, PREDICATE, VARIABLE, SparqlContext, context
+from kbkit.executor.completion.sparql_names import SparqlNames
+from kbkit.executor.vocabulary import NamedNode, Vocabulary
 from kbkit.schema import iri_escape
 
 _START = ("SELECT", "PREFIX", "ASK", "CONSTRUCT", "DESCRIBE")
@@ -65,32 +65,34 @@ def complete(text: str, at: int, vocabulary: Vocabulary) -> list[Candidate]:  # 
     return _in_head(terms, here, text)
 
 
-def _names_of(vocabulary: Vocabulary, here: Context) -> Names:
+def _names_of(vocabulary: Vocabulary, here: SparqlContext) -> SparqlNames:
     """Return the names of the KB with the prefixes of the query; those of the last query are cached."""
     if not here.prefixes:
-        return vocabulary.cached("sparql", lambda: Names(vocabulary.schema))
-    last: list[Names] = vocabulary.cached("sparql of the last query", list)
+        return vocabulary.cached("sparql", lambda: SparqlNames(vocabulary.schema))
+    last: list[SparqlNames] = vocabulary.cached("sparql of the last query", list)
     if not last or last[0].declared != here.prefixes:
-        last[:] = [Names(vocabulary.schema, here.prefixes)]
+        last[:] = [SparqlNames(vocabulary.schema, here.prefixes)]
     return last[0]
 
 
-def _keywords(words: Iterable[str], here: Context) -> list[Item]:
+def _keywords(words: Iterable[str], here: SparqlContext) -> list[CompletionItem]:
     small = here.typed and here.typed == here.typed.lower()
-    return [Item(word, word.lower() if small else word) for word in words]
+    return [CompletionItem(word, word.lower() if small else word) for word in words]
 
 
-def _variables(text: str, here: Context) -> list[Item]:
+def _variables(text: str, here: SparqlContext) -> list[CompletionItem]:
     """Return the variables of the query, except the one at the cursor."""
     found = [match[1] for match in VARIABLE.finditer(text) if match.start() != here.start]
-    return [Item(name, f"?{name}", "variable", 0, "", f"?{name}") for name in dict.fromkeys(found)]
+    return [CompletionItem(name, f"?{name}", "variable", 0, "", f"?{name}") for name in dict.fromkeys(found)]
 
 
-def _prefixes(terms: Names) -> list[Item]:
+def _prefixes(terms: SparqlNames) -> list[CompletionItem]:
     nodes = {t.name: t.members for t in terms.schema.node_types}
     own = {"rel": "relations", "attr": "attributes", "type": "types", "text": "texts"}
     return [
-        Item(name, f"{name}:", own.get(name) or namespace, nodes.get(name, 0) + 2 * (name in own), "", f"{name}:")
+        CompletionItem(
+            name, f"{name}:", own.get(name) or namespace, nodes.get(name, 0) + 2 * (name in own), "", f"{name}:"
+        )
         for name, namespace in terms.prefixes.items()
         if name
     ]
@@ -99,7 +101,7 @@ def _prefixes(terms: Names) -> list[Item]:
 # -- by context -------------------------------------------------------------------------------------------------------
 
 
-def _in_head(terms: Names, here: Context, text: str) -> list[Candidate]:  # noqa: PLR0911
+def _in_head(terms: SparqlNames, here: SparqlContext, text: str) -> list[Candidate]:  # noqa: PLR0911
     """Complete outside braces: the query form, variables, modifiers."""
     frame, variables = here.frame, _variables(text, here)
     if frame.word in _AFTER:
@@ -121,7 +123,7 @@ def _in_head(terms: Names, here: Context, text: str) -> list[Candidate]:  # noqa
     return layered(here.typed, here.start, exact=[_keywords(_START, here)])
 
 
-def _in_pattern(terms: Names, here: Context, text: str) -> list[Candidate]:
+def _in_pattern(terms: SparqlNames, here: SparqlContext, text: str) -> list[Candidate]:
     frame, prefixes = here.frame, _prefixes(terms)
     variables = _variables(text, here)
     if frame.word in _AFTER:
@@ -135,14 +137,16 @@ def _in_pattern(terms: Names, here: Context, text: str) -> list[Candidate]:
             return []
         signs = {". ": "end the triple", "; ": "another predicate of this subject", ", ": "another object"}
         return [candidate(sign, here.start, sign.strip(), meta) for sign, meta in signs.items()]
-    services = [Item("SERVICE kb:search", _SEARCH, "full text")]
+    services = [CompletionItem("SERVICE kb:search", _SEARCH, "full text")]
     if terms.wikidata:
-        services.append(Item("SERVICE wikibase:label", _LABELS, "labels of the selected nodes"))
+        services.append(CompletionItem("SERVICE wikibase:label", _LABELS, "labels of the selected nodes"))
     keywords = [*_keywords(_PATTERN, here), *services, *_keywords(_MORE_PATTERN, here)]
     return layered(here.typed, here.start, exact=[variables, prefixes, keywords])
 
 
-def _objects(terms: Names, here: Context, variables: list[Item], prefixes: list[Item]) -> list[Candidate]:
+def _objects(
+    terms: SparqlNames, here: SparqlContext, variables: list[CompletionItem], prefixes: list[CompletionItem]
+) -> list[Candidate]:
     """Complete an object: types after ``a``; after a relation, nodes of its tail types first."""
     if here.frame.verb in _TYPE_VERBS:
         return layered(here.typed, here.start, terms.all_types, exact=[variables, prefixes])
@@ -155,7 +159,7 @@ def _objects(terms: Names, here: Context, variables: list[Item], prefixes: list[
 # -- prefixed names ---------------------------------------------------------------------------------------------------
 
 
-def _local(vocabulary: Vocabulary, terms: Names, here: Context) -> list[Candidate]:
+def _local(vocabulary: Vocabulary, terms: SparqlNames, here: SparqlContext) -> list[Candidate]:
     """Complete after ``prefix:``: relations, attributes and types of the namespace, nodes by key and by name."""
     prefix, _, local = here.typed.partition(":")
     namespace = terms.prefixes.get(prefix)
@@ -166,7 +170,7 @@ def _local(vocabulary: Vocabulary, terms: Names, here: Context) -> list[Candidat
     return found + [c for c in _nodes(vocabulary, here, prefix, namespace, local) if c.text not in taken]
 
 
-def _nodes(vocabulary: Vocabulary, here: Context, prefix: str, namespace: str, local: str) -> list[Candidate]:
+def _nodes(vocabulary: Vocabulary, here: SparqlContext, prefix: str, namespace: str, local: str) -> list[Candidate]:
     schema = vocabulary.schema
     node_type, before = None, ""
     if schema.rdf_source:
@@ -184,7 +188,9 @@ def _nodes(vocabulary: Vocabulary, here: Context, prefix: str, namespace: str, l
     return list(_written(schema.rdf_source, here.start, prefix, before, nodes).values())
 
 
-def _written(rdf_source: bool, start: int, prefix: str, before: str, nodes: Iterable[Named]) -> dict[str, Candidate]:
+def _written(
+    rdf_source: bool, start: int, prefix: str, before: str, nodes: Iterable[NamedNode]
+) -> dict[str, Candidate]:
     found: dict[str, Candidate] = {}
     for node in nodes:
         local = node.key.removeprefix(before) if rdf_source else iri_escape(node.key)

@@ -28,7 +28,7 @@ VARIABLE = re.compile(r"[?$](\w+)")
 
 
 @dataclass
-class Frame:
+class SparqlGroup:
     """An open group: ``head`` (outside braces), ``pattern``, ``list`` (VALUES), ``path`` or ``expression``.
 
     ``position`` is that of the next term in its triple; ``verb`` is the predicate; ``word`` the last keyword.
@@ -44,10 +44,10 @@ class Frame:
 
 
 @dataclass
-class Context:
+class SparqlContext:
     """``typed`` is the current word, from ``start``, ``kind`` its kind of token; ``last`` is the token before it."""
 
-    frame: Frame
+    frame: SparqlGroup
     typed: str
     start: int
     kind: str
@@ -57,9 +57,9 @@ class Context:
     prefixes: dict[str, str] = field(default_factory=dict)
 
 
-def context(text: str, at: int) -> Context:
+def context(text: str, at: int) -> SparqlContext:
     """Return the context of position ``at``."""
-    reader = _Reader()
+    reader = _GroupReader()
     known = [token for token in tokens(text[:at]) if token.kind != "space"]
     typed, start, kind = "", at, ""
     if known and known[-1].end == at and known[-1].kind not in ("symbol", "escape"):
@@ -68,12 +68,12 @@ def context(text: str, at: int) -> Context:
     for token in known:
         reader.read(token.kind, token.text)
     declared = {found[1]: found[2] for found in DECLARED.finditer(text)}
-    return Context(reader.frames[-1], typed, start, kind, reader.last, reader.ended, declared)
+    return SparqlContext(reader.frames[-1], typed, start, kind, reader.last, reader.ended, declared)
 
 
-class _Reader:
+class _GroupReader:
     def __init__(self) -> None:
-        self.frames = [Frame("head")]
+        self.frames = [SparqlGroup("head")]
         self.last = ""
         self.ended = False
 
@@ -93,7 +93,7 @@ class _Reader:
             self.punctuation(frame, symbol)
         self.last = symbol
 
-    def term(self, frame: Frame, symbol: str) -> None:
+    def term(self, frame: SparqlGroup, symbol: str) -> None:
         frame.terms += 1
         if frame.kind != "pattern" or frame.word in ("bind", "graph", "service", "silent", "values", "select"):
             if frame.word in ("graph", "service", "silent") and not symbol.startswith("^^"):
@@ -105,10 +105,10 @@ class _Reader:
             frame.verb = symbol
         frame.position = min(frame.position + 1, ENDED)
 
-    def punctuation(self, frame: Frame, symbol: str) -> None:
+    def punctuation(self, frame: SparqlGroup, symbol: str) -> None:
         if symbol == "{":
             kind = "list" if frame.word == "values" else "pattern"
-            self.frames.append(Frame(kind))
+            self.frames.append(SparqlGroup(kind))
             frame.word = ""
         elif symbol == "(":
             path = (
@@ -116,15 +116,15 @@ class _Reader:
                 and frame.position == PREDICATE
                 and frame.word not in ("filter", "bind")
             )
-            self.frames.append(Frame("path" if path else "expression", PREDICATE))
+            self.frames.append(SparqlGroup("path" if path else "expression", PREDICATE))
         elif symbol == "[":
-            self.frames.append(Frame("pattern", PREDICATE))
+            self.frames.append(SparqlGroup("pattern", PREDICATE))
         elif symbol in (")", "]", "}") and len(self.frames) > 1:
             self.close(symbol)
         elif frame.kind == "pattern":
             self.within(frame, symbol)
 
-    def within(self, frame: Frame, symbol: str) -> None:
+    def within(self, frame: SparqlGroup, symbol: str) -> None:
         """Handle a symbol between the terms of a triple."""
         if symbol in (".", ";", ","):
             frame.position = {".": SUBJECT, ";": PREDICATE, ",": OBJECT}[symbol]

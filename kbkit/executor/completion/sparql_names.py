@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from kbkit.executor.completion.ranking import Item, Pool
+from kbkit.executor.completion.ranking import CompletionItem, ItemPool
 from kbkit.schema import Schema, Wikibase, iri_escape
 
 _LOCAL = re.compile(r"(?:[A-Za-z0-9_]|%[0-9A-Fa-f]{2})(?:[A-Za-z0-9_.-]|%[0-9A-Fa-f]{2})*(?<!\.)")
@@ -43,17 +43,17 @@ _PROPERTY_PREFIXES = ("wdt", "wdtn", "p", "ps", "psv", "psn", "pq", "pqv", "pqn"
 
 
 @dataclass
-class Names:
+class SparqlNames:
     """``relations``, ``attributes`` and ``types`` are pairs (IRI, item); items are named by the local part."""
 
     schema: Schema
     declared: Mapping[str, str] = field(default_factory=dict)
     """Prefixes that the query declares."""
     prefixes: Mapping[str, str] = field(init=False)
-    relations: list[tuple[str, Item]] = field(init=False)
-    attributes: list[tuple[str, Item]] = field(init=False)
-    types: list[tuple[str, Item]] = field(init=False)
-    _pools: dict[str, Pool] = field(default_factory=dict)
+    relations: list[tuple[str, CompletionItem]] = field(init=False)
+    attributes: list[tuple[str, CompletionItem]] = field(init=False)
+    types: list[tuple[str, CompletionItem]] = field(init=False)
+    _pools: dict[str, ItemPool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.prefixes = {**self.schema.prefixes(), **self.declared}
@@ -70,21 +70,21 @@ class Names:
         prefix = self._namespaces.get(iri[: len(iri) - len(local)])
         return f"{prefix}:{local}" if prefix is not None and _LOCAL.fullmatch(local) else f"<{iri}>"
 
-    def _item(self, iri: str, name: str, meta: str, weight: int, label: str = "") -> tuple[str, Item]:
+    def _item(self, iri: str, name: str, meta: str, weight: int, label: str = "") -> tuple[str, CompletionItem]:
         text = self.short(iri)
-        return iri, Item(name, text, meta, weight, label, text)
+        return iri, CompletionItem(name, text, meta, weight, label, text)
 
-    def _types(self) -> Iterator[tuple[str, Item]]:
+    def _types(self) -> Iterator[tuple[str, CompletionItem]]:
         for t in self.schema.node_types:
             yield self._item(t.iri, t.name, f"type {t.name}, {t.members:,} nodes", t.members)
 
-    def _relations(self) -> Iterator[tuple[str, Item]]:
+    def _relations(self) -> Iterator[tuple[str, CompletionItem]]:
         for r in self.schema.relations:
             chosen = max(r.signatures, key=lambda s: s.edges, default=None)
             joined = f"{chosen.head} -> {chosen.tail}" if chosen else "relation"
             yield self._item(r.iri, r.name, r.label or joined, r.edges, r.label)
 
-    def _attributes(self) -> Iterator[tuple[str, Item]]:
+    def _attributes(self) -> Iterator[tuple[str, CompletionItem]]:
         found: dict[str, tuple[str, str, int]] = {}
         for t in self.schema.node_types:
             for a in t.attributes:
@@ -100,14 +100,14 @@ class Names:
             yield self._item(iri, name, label or f"attribute, {kind}", weight, label)
 
     @cached_property
-    def predicates(self) -> Pool:
+    def predicates(self) -> ItemPool:
         """Relations and attributes."""
-        return Pool(item for _, item in (*self.relations, *self.attributes))
+        return ItemPool(item for _, item in (*self.relations, *self.attributes))
 
     @cached_property
-    def all_types(self) -> Pool:
+    def all_types(self) -> ItemPool:
         """Node types."""
-        return Pool(item for _, item in self.types)
+        return ItemPool(item for _, item in self.types)
 
     @cached_property
     def tails(self) -> dict[str, set[str]]:
@@ -115,23 +115,23 @@ class Names:
         relations = zip(self.relations, self.schema.relations, strict=True)
         return {item.text: {s.tail for s in relation.signatures} for (_, item), relation in relations}
 
-    def common_predicates(self) -> list[Item]:
+    def common_predicates(self) -> list[CompletionItem]:
         """Return the predicates that every node has."""
-        first = [Item("a", "a ", "has the type", 0, "", "a")]
+        first = [CompletionItem("a", "a ", "has the type", 0, "", "a")]
         names = ["rdfs:label", "skos:altLabel", "kb:type", "rdf:type", "schema:description"]
         names += [] if self.schema.rdf_source else ["kb:key"]
         described = {f"{prefix}:{local}": meta for prefix, locals_ in COMMON.items() for local, meta in locals_.items()}
-        return first + [Item(n, "", described[n]) for n in names if n.partition(":")[0] in self.prefixes]
+        return first + [CompletionItem(n, "", described[n]) for n in names if n.partition(":")[0] in self.prefixes]
 
-    def within(self, prefix: str) -> Pool:
+    def within(self, prefix: str) -> ItemPool:
         """Return the names in the namespace of a prefix: the KB's and common ones."""
         if prefix not in self._pools:
             self._pools[prefix] = self._pool(prefix, self.prefixes[prefix])
         return self._pools[prefix]
 
-    def _pool(self, prefix: str, namespace: str) -> Pool:
+    def _pool(self, prefix: str, namespace: str) -> ItemPool:
         properties = self.wikidata and prefix in _PROPERTY_PREFIXES and namespace == Wikibase.PREFIXES[prefix]
-        found: dict[str, Item] = {}
+        found: dict[str, CompletionItem] = {}
         for iri, item in (*self.relations, *self.attributes, *self.types):
             local = iri[len(namespace) :] if iri.startswith(namespace) else ""
             if properties and _PROPERTY.fullmatch(item.name):
@@ -141,5 +141,5 @@ class Names:
                 found.setdefault(text, item._replace(name=local, text=text, display=text))
         for local, meta in COMMON.get(prefix, {}).items():
             text = f"{prefix}:{local}"
-            found.setdefault(text, Item(local, text, meta, 0, "", text))
-        return Pool(found.values())
+            found.setdefault(text, CompletionItem(local, text, meta, 0, "", text))
+        return ItemPool(found.values())

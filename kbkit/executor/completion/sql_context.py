@@ -29,13 +29,13 @@ _NO_OPERAND = frozenset("+-/%<>=!|&^~,(") | {"<=", ">=", "<>", "!=", "||", "::",
 _KINDS = {"open_comment": "comment", "parameter": "word"}
 
 
-class Part(NamedTuple):
+class SqlPart(NamedTuple):
     """A token, or a group in parentheses with its ``inner`` parts."""
 
     kind: str
     text: str
     start: int
-    inner: tuple[Part, ...] = ()
+    inner: tuple[SqlPart, ...] = ()
 
     @property
     def word(self) -> str:
@@ -50,7 +50,7 @@ class Part(NamedTuple):
         return self.text if self.kind == "word" else ""
 
 
-class Source(NamedTuple):
+class SqlSource(NamedTuple):
     """A table of a query with its alias; ``columns`` are set for a subquery."""
 
     alias: str
@@ -59,14 +59,14 @@ class Source(NamedTuple):
 
 
 @dataclass
-class Frame:
+class SqlScope:
     """A query or a group in parentheses: its parts before and after the cursor."""
 
-    before: list[Part] = field(default_factory=list)
-    after: list[Part] = field(default_factory=list)
+    before: list[SqlPart] = field(default_factory=list)
+    after: list[SqlPart] = field(default_factory=list)
 
     @property
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[SqlPart]:
         """All parts."""
         return [*self.before, *self.after]
 
@@ -81,16 +81,16 @@ class Frame:
 
 
 @dataclass
-class Context:
+class SqlContext:
     """``frames`` are the queries around the cursor, innermost last; ``typed`` is the current word, from ``start``."""
 
-    frames: list[Frame]
+    frames: list[SqlScope]
     typed: str
     start: int
     kind: str
 
     @property
-    def last(self) -> Part | None:
+    def last(self) -> SqlPart | None:
         """The part before the current word."""
         return self.frames[-1].before[-1] if self.frames[-1].before else None
 
@@ -109,7 +109,7 @@ class Context:
             return not (before[-2].word in _WORDS or before[-2].text in (",", "."))
         return last.kind == "symbol" and last.text in _NO_OPERAND
 
-    def sources(self) -> list[Source]:
+    def sources(self) -> list[SqlSource]:
         """Return the tables of the queries around the cursor, the innermost first."""
         own = {name: columns for frame in self.frames for name, columns in _with(frame.parts)}
         found = [source for frame in reversed(self.frames) for source in _sources(frame.parts)]
@@ -120,17 +120,17 @@ class Context:
         return [name for frame in self.frames for name, _ in _with(frame.parts)]
 
 
-def context(text: str, at: int) -> Context:
+def context(text: str, at: int) -> SqlContext:
     """Return the context of position ``at``."""
-    stack: list[list[Part]] = [[]]
-    starts: list[Part] = []
+    stack: list[list[SqlPart]] = [[]]
+    starts: list[SqlPart] = []
     for part in _parts(text[:at], 0):
         if part.text == "(" and part.kind == "symbol":
             stack.append([])
             starts.append(part)
         elif part.text == ")" and part.kind == "symbol" and starts:
             inner, opened = stack.pop(), starts.pop()
-            stack[-1].append(Part("group", "()", opened.start, tuple(inner)))
+            stack[-1].append(SqlPart("group", "()", opened.start, tuple(inner)))
         elif part.text == ";" and part.kind == "symbol":
             stack, starts = [[]], []
         else:
@@ -140,24 +140,24 @@ def context(text: str, at: int) -> Context:
     if last is not None and (last.kind.startswith("open_") or _ends_here(last, at)):
         typed, start, kind = last.text, last.start, last.kind
         stack[-1].pop()
-    frames = [Frame([part for part in parts if part.kind != "comment"]) for parts in stack]
+    frames = [SqlScope([part for part in parts if part.kind != "comment"]) for parts in stack]
     _add_rest(frames, text[at:], kind, at)
-    return Context(frames, typed, start, kind)
+    return SqlContext(frames, typed, start, kind)
 
 
-def _ends_here(part: Part, at: int) -> bool:
+def _ends_here(part: SqlPart, at: int) -> bool:
     closed = part.kind == "comment" and part.text.startswith("/*") and part.text.endswith("*/")
     cut = part.kind in ("word", "string", "quoted", "number", "comment")
     return cut and not closed and part.start + len(part.text) == at
 
 
-def _parts(text: str, offset: int) -> Iterator[Part]:
+def _parts(text: str, offset: int) -> Iterator[SqlPart]:
     for kind, word, start in sql_tokens(text):
         if kind != "space":
-            yield Part(_KINDS.get(kind, kind), word, start + offset)
+            yield SqlPart(_KINDS.get(kind, kind), word, start + offset)
 
 
-def _add_rest(frames: Sequence[Frame], rest: str, kind: str, offset: int) -> None:
+def _add_rest(frames: Sequence[SqlScope], rest: str, kind: str, offset: int) -> None:
     """Add the tokens after the cursor to the frames that they belong to."""
     quote = {"open_string": "'", "open_quoted": '"'}.get(kind, "")
     if quote:
@@ -166,7 +166,7 @@ def _add_rest(frames: Sequence[Frame], rest: str, kind: str, offset: int) -> Non
     else:
         rest = re.sub(r"\A[^\n]*" if kind == "comment" else r"\A\w+", "", rest)
     level = len(frames) - 1
-    inner: list[list[Part]] = [[]]
+    inner: list[list[SqlPart]] = [[]]
     for part in _parts(rest, offset):
         plain = part.kind == "symbol"
         if plain and part.text == ";":
@@ -174,7 +174,7 @@ def _add_rest(frames: Sequence[Frame], rest: str, kind: str, offset: int) -> Non
         if plain and part.text == "(":
             inner.append([])
         elif plain and part.text == ")" and len(inner) > 1:
-            group = Part("group", "()", part.start, tuple(inner.pop()))
+            group = SqlPart("group", "()", part.start, tuple(inner.pop()))
             (inner[-1] if len(inner) > 1 else frames[level].after).append(group)
         elif plain and part.text == ")":
             level = max(0, level - 1)
@@ -184,7 +184,7 @@ def _add_rest(frames: Sequence[Frame], rest: str, kind: str, offset: int) -> Non
             frames[level].after.append(part)
 
 
-def _with(parts: Sequence[Part]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _with(parts: Sequence[SqlPart]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the tables of ``WITH name AS (...)`` with their columns."""
     for i, part in enumerate(parts[:-2]):
         following = parts[i + 1].word == "as" and parts[i + 2].kind == "group"
@@ -192,7 +192,7 @@ def _with(parts: Sequence[Part]) -> Iterator[tuple[str, tuple[str, ...]]]:
             yield part.name.casefold(), outputs(parts[i + 2].inner)
 
 
-def _sources(parts: Sequence[Part]) -> Iterator[Source]:
+def _sources(parts: Sequence[SqlPart]) -> Iterator[SqlSource]:
     """Yield the tables in FROM and JOIN of one query."""
     inside = False  # the list of FROM, where a table follows a comma
     i = 0
@@ -209,7 +209,7 @@ def _sources(parts: Sequence[Part]) -> Iterator[Source]:
         i += 1
 
 
-def _source(parts: Sequence[Part], i: int) -> tuple[Source | None, int]:
+def _source(parts: Sequence[SqlPart], i: int) -> tuple[SqlSource | None, int]:
     """Return the table at ``i`` with its alias, and the next position."""
     if i >= len(parts) or not (parts[i].kind == "group" or (parts[i].name and parts[i].word not in _WORDS)):
         return None, i
@@ -222,10 +222,10 @@ def _source(parts: Sequence[Part], i: int) -> tuple[Source | None, int]:
         i += 1
     if i < len(parts) and parts[i].name and parts[i].word not in _WORDS:
         alias, i = parts[i].name, i + 1
-    return Source(alias, table, columns), i
+    return SqlSource(alias, table, columns), i
 
 
-def outputs(parts: Sequence[Part]) -> tuple[str, ...]:
+def outputs(parts: Sequence[SqlPart]) -> tuple[str, ...]:
     """Return the names of a query's output columns that are explicit: aliases and plain columns."""
     names = []
     parts = parts[next((i + 1 for i, part in enumerate(parts) if part.word == "select"), len(parts)) :]

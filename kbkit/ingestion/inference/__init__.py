@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 from kbkit.directory.files import write_files
 from kbkit.directory.temporary import TemporaryFolder
 from kbkit.errors import BadInputError, Command
-from kbkit.ingestion import archives, sources
+from kbkit.ingestion import archives, source_files, sources
 from kbkit.ingestion.generation import one_line_errors, staging_database
 from kbkit.ingestion.inference import dialect, links, names, profile, roles, script
-from kbkit.ingestion.inference.profile import Table
-from kbkit.ingestion.inference.roles import Plan
+from kbkit.ingestion.inference.profile import ProfiledTable
+from kbkit.ingestion.inference.roles import TablePlan
 from kbkit.ingestion.recipe import FileSpec, as_source
 from kbkit.ingestion.request import Corrections
 from kbkit.ingestion.source_errors import explained
@@ -40,8 +40,8 @@ class Inferred:
 
     toml: str
     sql: str
-    tables: Sequence[Table]
-    plan: Plan
+    tables: Sequence[ProfiledTable]
+    plan: TablePlan
     notes: Sequence[str] = ()
 
     def write(self, folder: Path) -> None:
@@ -65,7 +65,7 @@ def infer(paths: Sequence[Path], name: str, corrections: Corrections | None = No
     :class:`kbkit.errors.UnknownNameError` for corrections of unknown tables and columns.
     """
     told = corrections or Corrections()
-    found = {"files": sources.tables_in(paths)}
+    found = {"files": source_files.tables_in(paths)}
     with TemporaryFolder() as folder, one_line_errors():
         local = archives.unpack(found, folder / "unpacked")
         try:
@@ -79,7 +79,7 @@ def infer(paths: Sequence[Path], name: str, corrections: Corrections | None = No
     return Inferred(script.recipe(plan, used, name, _title(plan)), script.load(plan), used, plan, notes)
 
 
-def _examine(tables: Mapping[Table, Path], told: Corrections, folder: Path) -> Plan:
+def _examine(tables: Mapping[ProfiledTable, Path], told: Corrections, folder: Path) -> TablePlan:
     """Load the tables into a database in ``folder``, profile them, and decide what each becomes."""
     found = {table.name: [path] for table, path in tables.items()}
     with staging_database(folder, found, specs=[table.spec for table in tables]) as (con, local):
@@ -127,7 +127,7 @@ _TAKEN = frozenset(
 """Names of tables that the load itself makes."""
 
 
-def _tables(files: Sequence[tuple[Path, Path]], *, no_header: bool) -> dict[Table, Path]:
+def _tables(files: Sequence[tuple[Path, Path]], *, no_header: bool) -> dict[ProfiledTable, Path]:
     """Return the tables of files, given with where they are on disk, with their types."""
     found = [(name, spec, path) for given, path in files for name, spec in _specs(given, path, no_header=no_header)]
     if len(found) > MAX_TABLES:
@@ -141,7 +141,7 @@ def _tables(files: Sequence[tuple[Path, Path]], *, no_header: bool) -> dict[Tabl
     result = {}
     split = names.tables(plain)
     for name, parts, kind, (_, spec, path) in zip(taken, split, names.types(split), found, strict=True):
-        table = Table(name, replace(spec, name=name), type=kind, words=parts)
+        table = ProfiledTable(name, replace(spec, name=name), type=kind, words=parts)
         if keys := declared.get(path, {}).get(spec.table):
             table.declared_key = keys.primary
             table.declared_links = [
@@ -154,9 +154,9 @@ def _tables(files: Sequence[tuple[Path, Path]], *, no_header: bool) -> dict[Tabl
 def _specs(given: Path, path: Path, *, no_header: bool) -> Iterator[tuple[str, FileSpec]]:
     """Yield the names and specifications of the tables in a file."""
     kind, stem, pattern = (
-        sources.format_of(given),
-        Path(sources.plain_name(given)).stem,
-        glob.escape(sources.plain_name(given)),
+        source_files.format_of(given),
+        Path(source_files.plain_name(given)).stem,
+        glob.escape(source_files.plain_name(given)),
     )
     spec = FileSpec(stem, (pattern,))
     if kind in ("database", "excel"):
@@ -182,14 +182,14 @@ def _specs(given: Path, path: Path, *, no_header: bool) -> Iterator[tuple[str, F
 
 def _skipped(given: Path, path: Path) -> Iterator[str]:
     """Yield a note for each sheet of a workbook that is not a table, if others are."""
-    if sources.format_of(given) == "excel":
+    if source_files.format_of(given) == "excel":
         used = workbooks.tables(path)
         for name, problem in workbooks.sheets(path).items():
             if name not in used:
                 yield f"Skipped sheet {name!r} of {given}: {problem}"
 
 
-def _drop_index(con: duckdb.DuckDBPyConnection, table: Table) -> None:
+def _drop_index(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
     """Leave out a first column without a name that numbers the rows, as pandas writes it."""
     first = table.columns.get("column0")
     if first is None or first.look != "integer" or first.distinct < 0.8 * table.rows:
@@ -200,7 +200,7 @@ def _drop_index(con: duckdb.DuckDBPyConnection, table: Table) -> None:
         del table.columns["column0"]
 
 
-def _plan(con: duckdb.DuckDBPyConnection, tables: Sequence[Table], told: Corrections) -> Plan:
+def _plan(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable], told: Corrections) -> TablePlan:
     """Decide what each table becomes. Raises :class:`kbkit.errors.UnknownNameError` for unknown tables and columns."""
     for name, columns in told.keys.items():
         links.check(tables, name, columns)
@@ -224,7 +224,7 @@ def _plan(con: duckdb.DuckDBPyConnection, tables: Sequence[Table], told: Correct
     return roles.plan(con, filled, guesses, texts, {*told.keys, *told.types})
 
 
-def _column(tables: Sequence[Table], name: str) -> tuple[str, str]:
+def _column(tables: Sequence[ProfiledTable], name: str) -> tuple[str, str]:
     """Return the table and the column of ``table.column``; the table may be left out if it is the only one."""
     table, _, column = name.partition(".")
     if not column and len(tables) == 1:
@@ -233,7 +233,7 @@ def _column(tables: Sequence[Table], name: str) -> tuple[str, str]:
     return table, column
 
 
-def _title(plan: Plan) -> str:
+def _title(plan: TablePlan) -> str:
     """Return a title: the types, largest first."""
     ordered = sorted(plan.nodes, key=lambda nodes: -nodes.table.rows)
     kinds = [nodes.table.type.replace("_", " ") for nodes in ordered] or ["nodes"]

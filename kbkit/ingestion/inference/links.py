@@ -1,15 +1,24 @@
-"""Keys and links: which columns identify the rows of a table, and which refer to rows of another."""
+"""Links: which columns refer to rows of another table."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kbkit.errors import UnknownNameError
 from kbkit.ingestion.inference import names
-from kbkit.ingestion.inference.profile import Column, Table
+from kbkit.ingestion.inference.keys import (
+    KEY_LOOKS,
+    best_key,
+    is_unique,
+    pair_with_link,
+    referable_columns,
+    reference,
+    shared_pair,
+)
+from kbkit.ingestion.inference.profile import ProfiledColumn, ProfiledTable
 from kbkit.stores.sql_names import identifier
 
 if TYPE_CHECKING:
@@ -17,7 +26,6 @@ if TYPE_CHECKING:
 
     Connection = duckdb.DuckDBPyConnection
 
-_KEY_LOOKS = ("integer", "text", "address")
 _FITTING = 0.5
 """Fraction of the values that must exist in the other table, if the column's name says that it refers to it."""
 _TELLING = 8
@@ -27,7 +35,7 @@ _PREVIEW = 2000
 
 
 @dataclass(frozen=True)
-class Link:
+class TableLink:
     """Columns of a table that refer to rows of another one (``target``) by its columns ``by``.
 
     Without ``target``, no table has the rows: the values are nodes of the type ``loose``.
@@ -48,13 +56,13 @@ class Guesses:
     """The keys and links of all tables, and columns that may refer to several tables (``table.column``: tables)."""
 
     keys: Mapping[str, tuple[str, ...]]
-    links: Mapping[str, Sequence[Link]]
+    links: Mapping[str, Sequence[TableLink]]
     unclear: Mapping[str, Sequence[str]]
 
 
 def find(
     con: Connection,
-    tables: Sequence[Table],
+    tables: Sequence[ProfiledTable],
     keys: Mapping[str, tuple[str, ...]],
     links: Mapping[tuple[str, str], str],
 ) -> Guesses:
@@ -64,113 +72,21 @@ def find(
     a column refers to (empty: none).
     """
     chosen = {table.name: keys.get(table.name, table.declared_key) or () for table in tables}
-    open_ = [table for table in tables if table.name not in keys and not table.declared_key]
+    free = [table for table in tables if table.name not in keys and not table.declared_key]
     finder = _Finder(con, tables, chosen, links)
     for sure in (True, False):  # then a column that refers to a sure key is no key
-        for table in (table for table in open_ if not chosen[table.name]):
-            chosen[table.name] = _key(con, table, tables, finder, sure=sure)
-    for table in (table for table in open_ if not chosen[table.name]):
-        chosen[table.name] = _shared_pair(con, table, tables)
+        for table in (table for table in free if not chosen[table.name]):
+            is_told, refers = partial(finder.is_told, table), partial(finder.refers, table)
+            chosen[table.name] = best_key(con, table, tables, is_told, refers, sure=sure)
+    for table in (table for table in free if not chosen[table.name]):
+        chosen[table.name] = shared_pair(con, table, tables)
     finder.find_targets()
-    found = {table.name: finder.links(table) for table in tables}
+    links_of = {table.name: finder.links(table) for table in tables}
     for table in tables:
-        own = {column for link in found[table.name] for column in link.columns}
-        if not chosen[table.name] and table.name not in keys and len(found[table.name]) < 2:
-            chosen[table.name] = _pair(con, table, own)
-    return Guesses(chosen, found, finder.unclear)
-
-
-# -- keys -------------------------------------------------------------------------------------------------------------
-
-
-def _key(con: Connection, table: Table, tables: Sequence[Table], finder: _Finder, *, sure: bool) -> tuple[str, ...]:
-    """Return the column that identifies the rows of a table: the best named one of those whose values differ.
-
-    ``sure``: only columns named as the identifier of this table. Others must not refer to another table, by their name
-    or by their values.
-    """
-    others = [other.type for other in tables if other is not table]
-    looks = [c for c in table.columns.values() if c.look in _KEY_LOOKS]
-    refers = [c.name for c in looks if any(names.fit(c.name, other) == 3 for other in others)]
-    if not sure and next(iter(table.columns)) in refers and is_unique(con, table, [next(iter(table.columns))]):
-        return ()  # its rows say more about those of the other table
-    ranked = []
-    for position, column in enumerate(table.columns.values()):
-        rank = _key_rank(column, table, position)
-        named = column.name in refers or finder.is_told(table, column)
-        if rank is None or named or (sure and rank) or column.count < table.rows or column.distinct < 0.8 * table.rows:
-            continue
-        if rank and rank < 5 and names.is_id(column.name) and finder.refers(table, column):
-            continue
-        ranked.append((rank, position, column))
-    return next(((c.name,) for _, _, c in sorted(ranked, key=lambda r: r[:2]) if is_unique(con, table, [c.name])), ())
-
-
-def _key_rank(column: Column, table: Table, position: int) -> int | None:
-    """Return how likely a column is a key by its name, place and look (0: most likely; None: it is none)."""
-    if column.look not in _KEY_LOOKS:
-        return None
-    if names.is_own_id(column.name, table.type):
-        return 0
-    if names.is_id(column.name):
-        return 1 if position == 0 else 3
-    if column.look == "integer":
-        return 4 if position == 0 else None
-    if position == 0 or names.is_own_name(column.name, table.type):
-        return 2 if position == 0 else 5
-    return None
-
-
-def is_unique(con: Connection, table: Table, columns: Sequence[str]) -> bool:
-    """Whether no two rows have the same values in the columns, all of which have a value in every row."""
-    values = ", ".join(table.columns[name].value for name in columns)
-    if any(table.columns[name].count < table.rows for name in columns) or not table.rows:
-        return False
-    [(count,)] = con.execute(
-        f"SELECT count(*) FROM (SELECT DISTINCT {values} FROM {identifier(table.name)})"
-    ).fetchall()
-    return bool(count == table.rows)
-
-
-def _pair(con: Connection, table: Table, linked: set[str]) -> tuple[str, ...]:
-    """Return two columns that identify the rows together: one links to another table, which alone does not."""
-    if any(is_unique(con, table, [name]) for name in linked):
-        return ()
-    full = [c for c in table.columns.values() if c.count == table.rows]
-    others = [c.name for c in full if _may_identify(c)]
-    pairs = ((a.name, b) for a in full for b in others if a.name in linked and a.name != b)
-    return next((pair for pair in pairs if is_unique(con, table, pair)), ())
-
-
-def _shared_pair(con: Connection, table: Table, tables: Sequence[Table]) -> tuple[str, ...]:
-    """Return two columns that identify the rows together, if another table has columns of the same names."""
-    full = [c.name for c in table.columns.values() if c.count == table.rows and _may_identify(c)]
-    others = [set(other.columns) for other in tables if other is not table and len(other.columns) > 2]
-    pairs = itertools.combinations(full[:6], 2)
-    return next((p for p in pairs if any(set(p) < other for other in others) and is_unique(con, table, p)), ())
-
-
-def _may_identify(column: Column) -> bool:
-    """Whether a column can be a part of a key: a text, a date, or a number that counts or identifies something."""
-    numbers = names.is_id(column.name) or names.words(column.name)[-1:] in _NUMBERS
-    return column.look in ("text", "date", "address") or (column.look == "integer" and numbers)
-
-
-_NUMBERS = {(word,) for word in ("year", "number", "no", "nr", "line", "position", "rank", "season", "week", "round")}
-
-
-def _targets(con: Connection, table: Table, key: Sequence[str]) -> list[str]:
-    """Return the columns by which other tables can refer to the rows: the key, and other texts without repetition."""
-    result = list(key) if len(key) == 1 else []
-    for column in table.columns.values():
-        named = names.plain(column.name) in names.NAMES or names.is_id(column.name)
-        repeated = column.count < table.rows or column.distinct < 0.8 * table.rows
-        if column.name not in result and column.look == "text" and named and not repeated:
-            result += [column.name] if is_unique(con, table, [column.name]) else []
-    return result
-
-
-# -- links ------------------------------------------------------------------------------------------------------------
+        linked = {column for link in links_of[table.name] for column in link.columns}
+        if not chosen[table.name] and table.name not in keys and len(links_of[table.name]) < 2:
+            chosen[table.name] = pair_with_link(con, table, linked)
+    return Guesses(chosen, links_of, finder.unclear)
 
 
 class _Finder:
@@ -179,7 +95,7 @@ class _Finder:
     def __init__(
         self,
         con: Connection,
-        tables: Sequence[Table],
+        tables: Sequence[ProfiledTable],
         keys: Mapping[str, tuple[str, ...]],
         given: Mapping[tuple[str, str], str],
     ) -> None:
@@ -191,19 +107,19 @@ class _Finder:
     def find_targets(self) -> None:
         """Find the columns that other tables can refer to, once all keys are known."""
         for name, table in self._tables.items():
-            self._targets[name] = _targets(self._con, table, self._keys[name])
+            self._targets[name] = referable_columns(self._con, table, self._keys[name])
 
-    def is_told(self, table: Table, column: Column) -> bool:
+    def is_told(self, table: ProfiledTable, column: ProfiledColumn) -> bool:
         """Whether the user said that a column refers to a table."""
         return bool(self._given.get((table.name, column.name)))
 
-    def refers(self, table: Table, column: Column) -> bool:
+    def refers(self, table: ProfiledTable, column: ProfiledColumn) -> bool:
         """Whether all values of a column are keys of another table."""
         others = (other for other in self._tables.values() if other is not table)
         keys = ((other, self._keys[other.name]) for other in others)
         return any(len(key) == 1 and self._try(table, column, other, key[0], 1) is not None for other, key in keys)
 
-    def links(self, table: Table) -> list[Link]:
+    def links(self, table: ProfiledTable) -> list[TableLink]:
         """Return the links of a table, in the order of its columns."""
         found = list(self._declared(table)) + list(self._composite(table))
         known = {column for link in found for column in link.columns}
@@ -219,7 +135,7 @@ class _Finder:
         order = {name: position for position, name in enumerate(table.columns)}
         return sorted(found, key=lambda link: order[link.columns[0]])
 
-    def _declared(self, table: Table) -> Iterator[Link]:
+    def _declared(self, table: ProfiledTable) -> Iterator[TableLink]:
         for columns, target, named in table.declared_links:
             other = self._tables.get(target)
             by = named or self._keys.get(target, ())
@@ -228,9 +144,9 @@ class _Finder:
                 if any((table.name, column) in self._given for column in columns):
                     continue
                 missing, distinct = self._missing(table, columns, other, by)
-                yield Link(columns, target, by, missing=missing, distinct=distinct)
+                yield TableLink(columns, target, by, missing=missing, distinct=distinct)
 
-    def _composite(self, table: Table) -> Iterator[Link]:
+    def _composite(self, table: ProfiledTable) -> Iterator[TableLink]:
         """Yield links by several columns, which have the names of another table's key."""
         declared = {target for _, target, _ in table.declared_links}
         for other in self._tables.values():
@@ -238,16 +154,16 @@ class _Finder:
             if len(key) > 1 and other is not table and other.name not in declared and set(key) <= set(table.columns):
                 missing, distinct = self._missing(table, key, other, key)
                 if distinct and not missing:
-                    yield Link(key, other.name, key, distinct=distinct)
+                    yield TableLink(key, other.name, key, distinct=distinct)
 
-    def _link(self, table: Table, column: Column) -> Link | None:
+    def _link(self, table: ProfiledTable, column: ProfiledColumn) -> TableLink | None:
         """Return the link of a column to the table that fits best: by its name first, then by its values."""
         if (table.name, column.name) in self._given:
             return self._as_told(table, column, self._given[table.name, column.name])
-        if column.look not in (*_KEY_LOOKS, "list", "boolean") and not column.floats:
+        if column.look not in (*KEY_LOOKS, "list", "boolean") and not column.floats:
             return None
         own = self._keys[table.name] == (column.name,)
-        ranked: list[tuple[float, Link]] = []
+        ranked: list[tuple[float, TableLink]] = []
         for other in self._tables.values():
             evidence = self._evidence(table, column, other)
             for by in self._targets[other.name]:
@@ -265,7 +181,7 @@ class _Finder:
             return None
         return top[0]
 
-    def _as_told(self, table: Table, column: Column, target: str) -> Link | None:
+    def _as_told(self, table: ProfiledTable, column: ProfiledColumn, target: str) -> TableLink | None:
         if not target:
             return None
         other = self._tables[target]
@@ -274,9 +190,9 @@ class _Finder:
             for by in self._targets[target] or [*other.columns][:1]
         ]
         missing, distinct, by = min(counts)
-        return Link((column.name,), target, (by,), column.look == "list", missing, distinct)
+        return TableLink((column.name,), target, (by,), column.look == "list", missing, distinct)
 
-    def _evidence(self, table: Table, column: Column, other: Table) -> float:
+    def _evidence(self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable) -> float:
         """Return how clearly a column's name says that it refers to a table: see :func:`names.fit`; 1 an identifier."""
         key = self._keys[other.name]
         same = bool(key) and names.plain(key[0]) == names.plain(column.name) and not names.is_generic(column.name)
@@ -290,7 +206,9 @@ class _Finder:
         end = names.plain(column.name) in (*names.HEADS, *names.TAILS) and len(table.columns) > 1
         return names.fit(column.name, other.type) or 2 * end or int(names.is_id(column.name) or _is_role(column))
 
-    def _try(self, table: Table, column: Column, other: Table, by: str, evidence: float) -> Link | None:
+    def _try(
+        self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable, by: str, evidence: float
+    ) -> TableLink | None:
         """Return the link if enough values exist in the other table, and are no coincidence."""
         numeric = column.look == "integer" or column.floats
         if column.look == "list":
@@ -311,28 +229,28 @@ class _Finder:
             dense = other is not table and self._are_dense(table, column, other, by)
             if dense or self._counts(table, column):
                 return None  # ids of a table that is not here
-        return Link((column.name,), other.name, (by,), column.look == "list", missing, distinct)
+        return TableLink((column.name,), other.name, (by,), column.look == "list", missing, distinct)
 
-    def _loose(self, table: Table, link: Link) -> list[Link]:
+    def _loose(self, table: ProfiledTable, link: TableLink) -> list[TableLink]:
         """Return the link to rows that no table has: the other column of two, if it is named as the table, or one that
         is named as an identifier of something else.
         """
-        others = [c for c in table.columns.values() if c.name not in link.columns and c.look in _KEY_LOOKS]
+        others = [c for c in table.columns.values() if c.name not in link.columns and c.look in KEY_LOOKS]
         for column in (c for c in others if (table.name, c.name) not in self._given):
             kind = "_".join(names.subject(column.name))
             only = len(table.columns) == 2 and names.fit(column.name, table.type) == 3
             named = names.is_id(column.name) and not names.is_generic(column.name) and kind != table.type
             if only or (named and not is_unique(self._con, table, [column.name])):
-                return [Link((column.name,), "", (), loose=names.identifier(kind))]
+                return [TableLink((column.name,), "", (), loose=names.identifier(kind))]
         return []
 
-    def _counts(self, table: Table, column: Column) -> bool:
+    def _counts(self, table: ProfiledTable, column: ProfiledColumn) -> bool:
         """Whether the values of a column are all numbers from 0 or 1 to the highest."""
         query = f"SELECT min(n), max(n), count(DISTINCT n) FROM ({_numbers(table, column.name)})"
         [(low, high, distinct)] = self._con.execute(query).fetchall()
         return low in (0, 1) and high - low + 1 == distinct
 
-    def _are_dense(self, table: Table, column: Column, other: Table, by: str) -> bool:
+    def _are_dense(self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable, by: str) -> bool:
         """Whether the ids of another table are so dense that other numbers would be among them, too: most values of a
         column plus 1 are.
         """
@@ -342,7 +260,7 @@ class _Finder:
             LEFT JOIN (SELECT DISTINCT n FROM ({_numbers(other, by)})) AS ids ON ids.n = v.n + 1""").fetchall()
         return bool(dense)
 
-    def _siblings(self, table: Table, links: Sequence[Link]) -> list[Link]:
+    def _siblings(self, table: ProfiledTable, links: Sequence[TableLink]) -> list[TableLink]:
         """Return the links of columns most of whose values are in the table that a similar column refers to."""
         result = []
         known = {column for link in links for column in link.columns}
@@ -355,13 +273,13 @@ class _Finder:
                     continue
                 missing, distinct = self._missing(table, [column.name], other, link.by)
                 if distinct - missing >= 3 and missing <= distinct / 2:
-                    result.append(Link((column.name,), link.target, link.by, False, missing, distinct))
+                    result.append(TableLink((column.name,), link.target, link.by, False, missing, distinct))
                     known.add(column.name)
         return result
 
-    def _unnamed(self, table: Table) -> list[Link]:
+    def _unnamed(self, table: ProfiledTable) -> list[TableLink]:
         """Return the links of a table whose first two columns hold keys of the same table, whatever their names."""
-        first = [c for c in table.columns.values() if c.look in _KEY_LOOKS][:2]
+        first = [c for c in table.columns.values() if c.look in KEY_LOOKS][:2]
         if len(first) < 2 or any(c.look == "prose" for c in table.columns.values()):
             return []
         if any((table.name, column.name) in self._given for column in first):
@@ -374,7 +292,12 @@ class _Finder:
         return []
 
     def _missing(
-        self, table: Table, columns: Sequence[str], other: Table, by: Sequence[str], limit: int | None = None
+        self,
+        table: ProfiledTable,
+        columns: Sequence[str],
+        other: ProfiledTable,
+        by: Sequence[str],
+        limit: int | None = None,
     ) -> tuple[int, int]:
         """Return how many different values of the columns the other table lacks, and how many there are."""
         source = identifier(table.name) if limit is None else f"(FROM {identifier(table.name)} LIMIT {limit})"
@@ -386,31 +309,17 @@ class _Finder:
         return missing, distinct
 
 
-def _numbers(table: Table, column: str) -> str:
+def _numbers(table: ProfiledTable, column: str) -> str:
     """Return the query for the values of a column, or the elements of its lists, as numbers (``n``)."""
     values = f"SELECT {reference(table, [column])} AS v FROM {identifier(table.name)}"
     return f"SELECT TRY_CAST(v AS BIGINT) AS n FROM ({values})"
 
 
-def _is_role(column: Column) -> bool:
+def _is_role(column: ProfiledColumn) -> bool:
     return " ".join(names.subject(column.name)) in names.ROLES
 
 
-def reference(table: Table, columns: Sequence[str]) -> str:
-    """Return the SQL expression of a key or of a value that refers to one: a text (of a list, one row each)."""
-    parts = []
-    for name in columns:
-        column = table.columns[name]
-        if column.look == "list":
-            return f"unnest({column.elements})"
-        value = column.value if column.kind == "VARCHAR" else f"{column.value}::VARCHAR"
-        # Missing integers make pandas write 1.0.
-        parts.append(f"regexp_replace({value}, '\\.0$', '')" if column.floats else value)
-    joined = " || '/' || ".join(parts)
-    return joined if len(parts) == 1 else f"({joined})"
-
-
-def check(tables: Sequence[Table], table: str, columns: Sequence[str]) -> None:
+def check(tables: Sequence[ProfiledTable], table: str, columns: Sequence[str]) -> None:
     """Raise :class:`UnknownNameError` for an unknown table or column."""
     known = {one.name: one for one in tables}
     if table not in known:

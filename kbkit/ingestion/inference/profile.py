@@ -58,7 +58,7 @@ _CHECKS = {
 
 
 @dataclass(frozen=True)
-class Column:
+class ProfiledColumn:
     """A column: its type in the file, the numbers of its values and of different ones (about), and their look.
 
     ``look`` is ``integer``, ``number``, ``date``, ``boolean``, ``prose``, ``list``, ``address`` or ``text``.
@@ -91,7 +91,7 @@ class Column:
 
 
 @dataclass(eq=False)
-class Table:
+class ProfiledTable:
     """A table of the source: a file, or a table of a database.
 
     ``type`` is that of its rows, if they are nodes; ``words`` are those of its name. ``folded`` is the query that makes
@@ -102,7 +102,7 @@ class Table:
     name: str
     spec: FileSpec
     rows: int = 0
-    columns: dict[str, Column] = field(default_factory=dict)
+    columns: dict[str, ProfiledColumn] = field(default_factory=dict)
     declared_key: tuple[str, ...] = ()
     declared_links: Sequence[tuple[tuple[str, ...], str, tuple[str, ...]]] = ()
     type: str = ""
@@ -111,7 +111,7 @@ class Table:
     repeated: int = 0
 
 
-def profile(con: duckdb.DuckDBPyConnection, table: Table) -> None:
+def profile(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
     """Fill the columns of a table, which is a table of ``con`` with the same name."""
     source = identifier(table.name)
     fields = _fields(con, source, "*")
@@ -134,7 +134,7 @@ def profile(con: duckdb.DuckDBPyConnection, table: Table) -> None:
             table.columns[one.name] = _column(one, counts[one.name], look)
 
 
-def fold(con: duckdb.DuckDBPyConnection, table: Table) -> None:
+def fold(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
     """Make one row of the rows with the same name, if they differ in one column only: its values become a list."""
     named = [c.name for c in table.columns.values() if c.look == "text" and names.is_own_name(c.name, table.type)]
     by = next((name for name in named if table.columns[name].count == table.rows), None)
@@ -169,7 +169,7 @@ def fold(con: duckdb.DuckDBPyConnection, table: Table) -> None:
     _replace(con, table, f"SELECT {', '.join(parts)}\nFROM ({rows})\n{order}")
 
 
-def drop_duplicates(con: duckdb.DuckDBPyConnection, table: Table) -> None:
+def drop_duplicates(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
     """Make one row of equal rows, if a column that is named as the identifier of the rows is one then."""
     own = [c for c in table.columns.values() if names.is_own_id(c.name, table.type) and c.count == table.rows]
     own = [c for c in own if 0.8 * table.rows <= c.distinct]
@@ -188,7 +188,7 @@ def drop_duplicates(con: duckdb.DuckDBPyConnection, table: Table) -> None:
     _replace(con, table, f'SELECT {raw}\nFROM ({numbered})\nGROUP BY {raw} ORDER BY min("row number")')
 
 
-def _replace(con: duckdb.DuckDBPyConnection, table: Table, query: str) -> None:
+def _replace(con: duckdb.DuckDBPyConnection, table: ProfiledTable, query: str) -> None:
     """Replace the rows of a table by those of a query, and profile them."""
     table.folded = query
     con.execute(f"CREATE TABLE folded AS {table.folded}")
@@ -288,18 +288,18 @@ def _splits(con: duckdb.DuckDBPyConnection, source: str, one: _Field, sign: str)
 
 def _column(  # noqa: PLR0911, PLR0912 (one line for each look)
     one: _Field, counts: tuple[int, int], look: Mapping[str, float] | None
-) -> Column:
+) -> ProfiledColumn:
     """Return the profile of a column, with the expression that cleans its values."""
     value = one.value
     if look is None:
-        return Column(one.name, one.kind, *counts, _typed_look(one.kind), value=value)
+        return ProfiledColumn(one.name, one.kind, *counts, _typed_look(one.kind), value=value)
     present, length = look["values"] - look["missing"], look["length"]
 
     def all_are(*checks: str) -> bool:
         return present > 0 and any(look[check] >= present for check in checks)
 
-    def column(look: str, value: str, **more: Any) -> Column:
-        return Column(one.name, one.kind, *counts, look, value=value, length=length, **more)
+    def column(look: str, value: str, **more: Any) -> ProfiledColumn:
+        return ProfiledColumn(one.name, one.kind, *counts, look, value=value, length=length, **more)
 
     if look["untrimmed"]:
         value = f"trim({value})"

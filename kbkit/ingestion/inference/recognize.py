@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from kbkit.errors import KbError
-from kbkit.ingestion import archives, sources
+from kbkit.ingestion import archives, source_files, sources
 from kbkit.ingestion import recipe as recipes
 from kbkit.ingestion.inference import dialect
 
@@ -29,13 +29,13 @@ def recognize(paths: Sequence[Path]) -> str | None:
     """Return the name of the recipe for files and folders, or None if their columns must be looked at."""
     listed = [path for path in paths if path.is_file() and not archives.is_archive(path)]
     inside = [member for path in paths if path not in listed for member in _files(path)]
-    endings = {sources.suffix(path) for path in (listed or inside)}
+    endings = {source_files.suffix(path) for path in (listed or inside)}
     if endings and (endings <= _RDF or (not listed and endings & _RDF)):
         return "rdf"
     if endings and endings <= _GRAPHS:
         return "graph"
     splits = [path for path in (*listed, *inside) if path.stem in _SPLITS and path.is_file()]
-    texts = all(sources.suffix(path) in _TEXT for path in splits)
+    texts = all(source_files.suffix(path) in _TEXT for path in splits)
     if len(splits) > 1 and texts and all(dialect.detect(path).columns == dialect.TRIPLE for path in splits):
         return "triples"
     known = {_by_content(path) for path in (*listed, *inside) if path.is_file()} - {""}
@@ -46,14 +46,14 @@ def recognize(paths: Sequence[Path]) -> str | None:
 
 def _by_content(path: Path) -> str:
     """Return the recipe for a file by its beginning, empty if that does not tell."""
-    if sources.suffix(path) not in _MARKS:
+    if source_files.suffix(path) not in _MARKS:
         return ""
     try:
         with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as handle:
             start = handle.read(_START).decode("utf-8-sig", errors="replace")
     except (OSError, EOFError, zlib.error):
         return ""  # loading it reports the reason
-    return next((name for name, mark in _MARKS[sources.suffix(path)] if mark.search(start)), "")
+    return next((name for name, mark in _MARKS[source_files.suffix(path)] if mark.search(start)), "")
 
 
 _START = 1 << 16
@@ -76,8 +76,8 @@ def _fits(name: str, paths: Sequence[Path]) -> bool:
     """Whether the recipe reads all the files, and they have the columns that it requires, edges among them."""
     recipe = recipes.load(name)
     try:
-        found = sources.find(recipe, paths, {})
-        every = sources.tables_in(paths)
+        found = source_files.find_files(recipe, paths, {})
+        every = source_files.tables_in(paths)
     except KbError:
         return False
     taken = [path for part in found.values() for path in part]
@@ -95,7 +95,7 @@ def _fits(name: str, paths: Sequence[Path]) -> bool:
 
 def _columns(path: Path) -> Collection[str]:
     """Return the names of the columns of a delimited file or a Parquet file; none of another format."""
-    kind = sources.format_of(path)
+    kind = source_files.format_of(path)
     if kind in ("csv", "tsv"):
         found = dialect.detect(path)
         standard = found.delimiter == ("," if kind == "csv" else "\t") and found.encoding == "utf-8"

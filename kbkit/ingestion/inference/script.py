@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 
-from kbkit.ingestion.inference.links import Link, reference
-from kbkit.ingestion.inference.profile import Column, Table
-from kbkit.ingestion.inference.roles import Detail, Edges, Nodes, Plan
+from kbkit.ingestion.inference.edges import EdgeTable
+from kbkit.ingestion.inference.keys import reference
+from kbkit.ingestion.inference.links import TableLink
+from kbkit.ingestion.inference.profile import ProfiledColumn, ProfiledTable
+from kbkit.ingestion.inference.roles import DetailTable, NodeTable, TablePlan
 from kbkit.ingestion.staging import COLUMNS
 from kbkit.schema import literal
 from kbkit.stores.sql_names import identifier
@@ -15,7 +17,7 @@ from kbkit.stores.sql_names import identifier
 _SCALAR, _LIST, _TEXT = "scalar", "list", "text"
 
 
-def recipe(plan: Plan, tables: Sequence[Table], name: str, title: str) -> str:
+def recipe(plan: TablePlan, tables: Sequence[ProfiledTable], name: str, title: str) -> str:
     """Return the text of ``recipe.toml``."""
     lines = [
         "# Written by kbkit from the files below. Edit it, and load.sql, as you like.",
@@ -48,7 +50,7 @@ def recipe(plan: Plan, tables: Sequence[Table], name: str, title: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def load(plan: Plan) -> str:
+def load(plan: TablePlan) -> str:
     """Return the text of ``load.sql``."""
     return _Script(plan).text()
 
@@ -56,7 +58,7 @@ def load(plan: Plan) -> str:
 class _Script:
     """Writes the SQL of a plan."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: TablePlan) -> None:
         self._plan = plan
         self._shapes = _shapes(plan)
         self._made = {
@@ -78,22 +80,22 @@ class _Script:
         parts += [_union("texts", texts)] if texts else []
         return "\n\n".join(parts) + "\n"
 
-    def _rows(self, table: Table) -> str:
+    def _rows(self, table: ProfiledTable) -> str:
         """Return the statement that makes the table of the rows of a file, numbered."""
         name = identifier(f"{table.name}_rows")
         number = 'SELECT *, row_number() OVER () AS "row number"'
         source = f"({table.folded.strip()})" if table.folded else identifier(table.name)
         return f"CREATE TABLE {name} AS\n{number}\nFROM {source};"
 
-    def _source(self, nodes: Nodes) -> str:
+    def _source(self, nodes: NodeTable) -> str:
         return self._file(nodes.table)
 
-    def _file(self, table: Table) -> str:
+    def _file(self, table: ProfiledTable) -> str:
         return identifier(f"{table.name}_rows" if table.name in self._made else table.name)
 
     # -- nodes
 
-    def _nodes(self, nodes: Nodes) -> str:
+    def _nodes(self, nodes: NodeTable) -> str:
         table, kind = nodes.table, nodes.table.type
         columns = [f"{_type(nodes)} AS type", f"{_key(nodes)} AS key"]
         if nodes.named:
@@ -113,7 +115,7 @@ class _Script:
         lines = [self._join(nodes, detail, f"d{number}") for number, detail in enumerate(details)]
         return "\n".join([f"({text}", *lines, 'ORDER BY "row number")'])
 
-    def _aliases(self, nodes: Nodes) -> list[str]:
+    def _aliases(self, nodes: NodeTable) -> list[str]:
         """Return the column of other names, of the table itself and of others."""
         lists = []
         for name in nodes.aliases:
@@ -123,7 +125,7 @@ class _Script:
         together = lists[0] if len(lists) == 1 else f"list_concat({', '.join(lists)})"
         return [f"{together} AS aliases"] if lists else []
 
-    def _join(self, nodes: Nodes, detail: Detail, alias: str) -> str:
+    def _join(self, nodes: NodeTable, detail: DetailTable, alias: str) -> str:
         """Return the join with a table of further values; ``alias`` names the value that refers to a node."""
         kind, parts = nodes.table.type, [f"{reference(detail.table, detail.link.columns)} AS {alias}"]
         for name, column in detail.values.items():
@@ -149,7 +151,7 @@ class _Script:
             for kind, queries in parts.items()
         ]
 
-    def _links(self) -> Iterator[tuple[Table, Link]]:
+    def _links(self) -> Iterator[tuple[ProfiledTable, TableLink]]:
         for nodes in self._plan.nodes:
             yield from ((nodes.table, link) for _, link in nodes.links)
         for edges in self._plan.edges:
@@ -157,24 +159,24 @@ class _Script:
 
     # -- edges and texts
 
-    def _lookup(self, link: Link) -> str:
+    def _lookup(self, link: TableLink) -> str:
         """Return the query for the keys (``key``) of the rows that a value (``k``) refers to."""
         nodes = self._plan.of(link.target)
         assert nodes is not None
         by = reference(nodes.table, link.by)
         return f"SELECT {by} AS k, {_key(nodes)} AS key FROM {self._source(nodes)} WHERE {by} IS NOT NULL"
 
-    def _direct(self, link: Link) -> bool:
+    def _direct(self, link: TableLink) -> bool:
         """Whether the values are the keys of the nodes that they refer to."""
         nodes = self._plan.of(link.target)
         return nodes is None or nodes.key == link.by
 
-    def _kind(self, link: Link) -> str:
+    def _kind(self, link: TableLink) -> str:
         """Return the type that a link leads to, NULL if each node has its own."""
         nodes = self._plan.of(link.target)
         return "NULL" if nodes is not None and nodes.by else literal(link.loose if nodes is None else nodes.table.type)
 
-    def _link(self, nodes: Nodes, relation: str, link: Link) -> str:
+    def _link(self, nodes: NodeTable, relation: str, link: TableLink) -> str:
         kind = "NULL" if nodes.by else literal(nodes.table.type)
         ends = f"{kind} AS head_type, {{head}} AS head, {literal(relation)} AS relation"
         head, tail = _key(nodes), reference(nodes.table, link.columns)
@@ -190,7 +192,7 @@ class _Script:
         join = f"LEFT JOIN ({self._lookup(link)}) USING (k) WHERE k IS NOT NULL"
         return f"SELECT {', '.join(columns)}\nFROM {rows} {join}"
 
-    def _edges(self, edges: Edges) -> str:
+    def _edges(self, edges: EdgeTable) -> str:
         table = edges.table
         joins: list[str] = []
         columns: list[str] = []
@@ -212,7 +214,7 @@ class _Script:
             lines.append("WHERE " + " AND ".join(f"{table.columns[name].value} IS NOT NULL" for name in ends))
         return "\n".join(lines)
 
-    def _texts(self, nodes: Nodes) -> list[str]:
+    def _texts(self, nodes: NodeTable) -> list[str]:
         kind = f"{'NULL' if nodes.by else literal(nodes.table.type)} AS type"
         result = []
         for name in nodes.texts:
@@ -235,7 +237,7 @@ class _Script:
         return self._shapes.get(f"{of}.{name.casefold()}", _SCALAR)
 
 
-def _joined(nodes: Nodes) -> list[Detail]:
+def _joined(nodes: NodeTable) -> list[DetailTable]:
     """Return the tables with further attributes or other names of nodes."""
     return [detail for detail in nodes.details if detail.values]
 
@@ -253,7 +255,7 @@ def attribute(name: str, kind: str, *, of_edges: bool = False) -> str:
     return f"{kind}_{name}" if name.casefold() in taken else name
 
 
-def _kinds(plan: Plan) -> Iterable[tuple[str, str]]:
+def _kinds(plan: TablePlan) -> Iterable[tuple[str, str]]:
     """Yield the attributes of all nodes and edges, as ``nodes.NAME`` and ``edges.NAME``, with the type of a column."""
     for nodes in plan.nodes:
         kind = nodes.table.type
@@ -269,7 +271,7 @@ def _kinds(plan: Plan) -> Iterable[tuple[str, str]]:
             yield f"edges.{own.casefold()}", _kind(edges.table.columns[name])
 
 
-def _shapes(plan: Plan) -> dict[str, str]:
+def _shapes(plan: TablePlan) -> dict[str, str]:
     """Return for each attribute what its columns in all tables can be together: lists, texts, or what they are."""
     found: dict[str, set[str]] = {}
     for name, kind in _kinds(plan):
@@ -277,11 +279,11 @@ def _shapes(plan: Plan) -> dict[str, str]:
     return {name: _LIST if _LIST in kinds else _SCALAR if len(kinds) == 1 else _TEXT for name, kinds in found.items()}
 
 
-def _kind(column: Column) -> str:
+def _kind(column: ProfiledColumn) -> str:
     return _LIST if column.look == "list" else column.kind
 
 
-def _value(column: Column, shape: str) -> str:
+def _value(column: ProfiledColumn, shape: str) -> str:
     if column.look == "list":
         return column.elements
     if shape == _LIST:
@@ -289,19 +291,19 @@ def _value(column: Column, shape: str) -> str:
     return _text(column) if shape == _TEXT else column.value
 
 
-def _text(column: Column) -> str:
+def _text(column: ProfiledColumn) -> str:
     return column.value if column.kind == "VARCHAR" else f"{column.value}::VARCHAR"
 
 
-def _key(nodes: Nodes) -> str:
+def _key(nodes: NodeTable) -> str:
     return reference(nodes.table, nodes.key) if nodes.key else '"row number"::VARCHAR'
 
 
-def _type(nodes: Nodes) -> str:
+def _type(nodes: NodeTable) -> str:
     return _text(nodes.table.columns[nodes.by]) if nodes.by else literal(nodes.table.type)
 
 
-def _name(nodes: Nodes) -> str:
+def _name(nodes: NodeTable) -> str:
     values = [nodes.table.columns[name].value for name in nodes.named]
     return values[0] if len(values) == 1 else f"concat_ws(' ', {', '.join(values)})"
 

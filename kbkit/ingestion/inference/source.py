@@ -11,14 +11,14 @@ from kbkit.directory import systems
 from kbkit.directory.files import is_file, is_folder
 from kbkit.errors import BadInputError, KbError
 from kbkit.ingestion import recipe as recipes
-from kbkit.ingestion import sources
+from kbkit.ingestion import source_files
 from kbkit.ingestion.inference import Inferred, infer
 from kbkit.ingestion.inference.recognize import recognize
 from kbkit.ingestion.request import Corrections
 
 
 @dataclass(frozen=True)
-class Source:
+class RecipeSource:
     """A recipe, by name or folder, and its files; ``inferred`` is how it was inferred, if it was, and ``folder`` where
     it was written.
     """
@@ -36,7 +36,7 @@ def is_files(source: str) -> bool:
     """
     if recipes.is_name(source):
         return False
-    if sources.suffix(Path(source)) and not is_file(source) and not is_folder(source):
+    if source_files.suffix(Path(source)) and not is_file(source) and not is_folder(source):
         raise BadInputError(f"{source} does not exist")
     return is_file(source) or (is_folder(source) and not (Path(source) / "recipe.toml").is_file())
 
@@ -47,7 +47,9 @@ def named(source: str, paths: Sequence[Path]) -> str | None:
 
 
 @contextlib.contextmanager
-def resolved(source: str, paths: Sequence[Path], out: Path, corrections: Corrections | None = None) -> Iterator[Source]:
+def resolved(
+    source: str, paths: Sequence[Path], out: Path, corrections: Corrections | None = None
+) -> Iterator[RecipeSource]:
     """Yield the recipe and the files of a source. An inferred recipe is written next to the KB ``out``, to
     ``NAME.recipe``; if the block fails, a new one is deleted. Corrections infer a recipe for files that a shipped one
     would read. Raises :class:`BadInputError` for a missing file, and if the user edited an earlier recipe.
@@ -56,21 +58,21 @@ def resolved(source: str, paths: Sequence[Path], out: Path, corrections: Correct
     if not is_files(source):
         if told and (recipes.is_name(source) or is_folder(source)):
             raise KbError(f"{source} is a recipe: it has no guesses to correct", "Name the files only")
-        yield Source(source, paths)
+        yield RecipeSource(source, paths)
         return
     files = [Path(source), *paths]
     for path in (path for path in files if not path.exists()):
         raise BadInputError(f"{path} does not exist")
     known = None if told else recognize(files)
     if known is not None:
-        yield Source(known, files)
+        yield RecipeSource(known, files)
         return
     folder = out.with_name(f"{out.stem}.recipe")
     inferred = infer(files, out.stem, corrections)
     is_new = not folder.exists()
     inferred.write(folder)
     try:
-        yield Source(str(folder.absolute() if len(folder.parts) == 1 else folder), files, inferred, folder)
+        yield RecipeSource(str(folder.absolute() if len(folder.parts) == 1 else folder), files, inferred, folder)
     except BaseException:
         if is_new:
             systems.remove_tree(folder)

@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kbkit.errors import plural
-from kbkit.ingestion.inference.links import Link
-from kbkit.ingestion.inference.profile import Table
-from kbkit.ingestion.inference.roles import Detail, Edges, Nodes, Plan
+from kbkit.ingestion.inference.edges import EdgeTable
+from kbkit.ingestion.inference.links import TableLink
+from kbkit.ingestion.inference.profile import ProfiledTable
+from kbkit.ingestion.inference.roles import DetailTable, NodeTable, TablePlan
 
 if TYPE_CHECKING:
     import polars as pl
 
 
-def summary(tables: Sequence[Table], plan: Plan) -> pl.DataFrame:
+def summary(tables: Sequence[ProfiledTable], plan: TablePlan) -> pl.DataFrame:
     """Return a frame with the columns ``table``, ``rows``, ``becomes``, ``key``, ``name``, ``links`` and ``texts``."""
     import polars as pl
 
@@ -39,7 +40,7 @@ def summary(tables: Sequence[Table], plan: Plan) -> pl.DataFrame:
 Row = tuple[str, str, str, str, str]
 
 
-def _nodes(nodes: Nodes) -> Row:
+def _nodes(nodes: NodeTable) -> Row:
     key, name = " + ".join(nodes.key) or "(row number)", " + ".join(nodes.named)
     links = ", ".join(_link(relation, link) for relation, link in nodes.links)
     kind = f"one type for each {nodes.by}" if nodes.by else nodes.table.type
@@ -47,17 +48,17 @@ def _nodes(nodes: Nodes) -> Row:
     return (f"nodes: {kind}", key, name, links, ", ".join(nodes.texts))
 
 
-def _link(relation: str, link: Link) -> str:
+def _link(relation: str, link: TableLink) -> str:
     column = " + ".join(link.columns)
     lacking = f" ({_lacking(link).removeprefix(', ')})" if link.missing else ""
     return f"{column} -> {link.target}{'' if relation == column else f' as {relation}'}{lacking}"
 
 
-def _lacking(link: Link) -> str:
+def _lacking(link: TableLink) -> str:
     return f", {link.missing:,} of {link.distinct:,} values have no row" if link.missing else ""
 
 
-def _edges(edges: Edges) -> Row:
+def _edges(edges: EdgeTable) -> Row:
     head, tail = (_end(link) for link in (edges.head, edges.tail))
     kind = f"one for each {edges.by}" if edges.by else edges.relation
     ways = "symmetric, " if edges.symmetric else ""
@@ -65,11 +66,11 @@ def _edges(edges: Edges) -> Row:
     return (f"edges: {kind}", "", "", f"{ways}from {head} to {tail}{left_out}", "")
 
 
-def _end(link: Link) -> str:
+def _end(link: TableLink) -> str:
     return f"{' + '.join(link.columns)} ({link.target or link.loose}{_lacking(link)})"
 
 
-def _detail(nodes: Nodes, detail: Detail) -> Row:
+def _detail(nodes: NodeTable, detail: DetailTable) -> Row:
     kind = nodes.table.type
     listed = ", ".join(["aliases" if detail.is_alias else name for name in detail.values])
     what = f"attributes of {kind}: {listed}" if listed else f"texts of {kind}"

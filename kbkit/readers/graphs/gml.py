@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from kbkit.errors import BadInputError
-from kbkit.readers.graphs.model import Graph
+from kbkit.readers.graphs.model import FileGraph
 
 _TOKEN = re.compile(
     r'\s+|#[^\n]*|([A-Za-z_][\w.]*)|([+-]?(?:\d+\.?\d*|\.\d+)(?:[Ee][+-]?\d+)?|[+-]INF)|"([^"]*)"|([\[\]])'
@@ -19,7 +19,7 @@ _LIST = "_networkx_list_start"
 """networkx writes this before the only element of a list."""
 
 
-def gml(file: IO[bytes], path: Path) -> Graph:
+def gml(file: IO[bytes], path: Path) -> FileGraph:
     """Read GML; raise :class:`BadInputError` with file and line. Nodes are identified by their labels if these are
     unique, because ids are mere numbers.
     """
@@ -85,7 +85,7 @@ def _value(word: str | None, number: str | None, quoted: str | None) -> Any:
     return int(number) if number.lstrip("+-").isdigit() and len(number) < 4_000 else float(number)
 
 
-def _graph(content: Pairs, path: Path) -> Graph:
+def _graph(content: Pairs, path: Path) -> FileGraph:
     directed = dict(content).get("directed") in (1, "1")
     nodes = [_attributes(value) for name, value in content if name == "node" and isinstance(value, list)]
     edges = [_attributes(value) for name, value in content if name == "edge" and isinstance(value, list)]
@@ -97,7 +97,7 @@ def _graph(content: Pairs, path: Path) -> Graph:
     keys = {str(row["id"]): str(row["id"]) for row in nodes}
     if all(labels) and len({str(label) for label in labels}) == len(nodes):
         keys = {str(row["id"]): str(row["label"]) for row in nodes}
-    graph = Graph()
+    graph = FileGraph()
     for row in nodes:
         graph.nodes.append((keys[str(row.pop("id"))], row))
     for row in edges:

@@ -12,7 +12,7 @@ from typing import IO, Any
 from xml.parsers import expat
 
 from kbkit.errors import BadInputError
-from kbkit.readers.graphs.model import Graph
+from kbkit.readers.graphs.model import FileGraph
 
 _CHUNK = 1 << 18
 _DEPTH = 256
@@ -20,13 +20,13 @@ _INTEGERS = frozenset({"int", "integer", "long", "short", "byte", "biginteger"})
 _NUMBERS = frozenset({"float", "double", "bigdecimal"})
 
 
-class _Reader:
+class _MarkupReader:
     """Passes the elements of a file to ``open`` and ``close``, without namespaces."""
 
     root = ""
 
     def __init__(self, path: Path) -> None:
-        self.graph = Graph()
+        self.graph = FileGraph()
         self.path = path
         self.depth = 0
         self.texts: list[list[str]] = [[]]
@@ -37,7 +37,7 @@ class _Reader:
         self.parser.EndElementHandler = self._close
         self.parser.CharacterDataHandler = self._characters
 
-    def run(self, file: IO[bytes]) -> Graph:
+    def run(self, file: IO[bytes]) -> FileGraph:
         try:
             while data := file.read(_CHUNK):
                 self.parser.Parse(data)
@@ -96,7 +96,7 @@ def _value(text: str, kind: str) -> Any:
     return text
 
 
-class GraphMl(_Reader):
+class GraphMl(_MarkupReader):
     """GraphML, also of yEd, whose labels are read; hyperedges are refused, nested graphs are flattened."""
 
     root = "graphml"
@@ -110,7 +110,7 @@ class GraphMl(_Reader):
         self.owners: list[dict[str, Any]] = []
 
     def open(self, name: str, attributes: dict[str, str]) -> None:
-        """See :class:`_Reader`."""
+        """See :class:`_MarkupReader`."""
         if name == "key":
             self.key, self.domain = attributes["id"], attributes.get("for", "all")
             label = attributes.get("attr.name") or attributes.get("yfiles.type") or self.key
@@ -133,7 +133,7 @@ class GraphMl(_Reader):
             raise self.error("Hyperedge, which is not supported,")
 
     def close(self, name: str, text: str) -> None:
-        """See :class:`_Reader`."""
+        """See :class:`_MarkupReader`."""
         if name == "default":
             label, kind = self.keys[self.key]
             for domain in ("node", "edge") if self.domain == "all" else (self.domain,):
@@ -150,7 +150,7 @@ class GraphMl(_Reader):
                 self.directed.pop()
 
 
-class Gexf(_Reader):
+class Gexf(_MarkupReader):
     """GEXF of every version, without what is for drawing (``viz``) and intervals of time (``spells``)."""
 
     root = "gexf"
@@ -164,7 +164,7 @@ class Gexf(_Reader):
         self.owners: list[tuple[str, dict[str, Any]]] = []
 
     def open(self, name: str, attributes: dict[str, str]) -> None:
-        """See :class:`_Reader`."""
+        """See :class:`_MarkupReader`."""
         if name == "graph":
             self.directed = attributes.get("defaultedgetype", "undirected") == "directed"
         elif name == "attributes":
@@ -209,7 +209,7 @@ class Gexf(_Reader):
             data[name] = value
 
     def close(self, name: str, text: str) -> None:
-        """See :class:`_Reader`."""
+        """See :class:`_MarkupReader`."""
         if name == "default" and not self.owners:
             label, kind = self.declared[self.domain][self.key]
             self.defaults[self.domain][label] = _value(text, kind)
@@ -217,14 +217,14 @@ class Gexf(_Reader):
             self.owners.pop()
 
 
-def graphml(file: IO[bytes], path: Path) -> Graph:
+def graphml(file: IO[bytes], path: Path) -> FileGraph:
     """Read GraphML; raise :class:`BadInputError` with file and line."""
     return GraphMl(path).run(file)
 
 
-def gexf(file: IO[bytes], path: Path) -> Graph:
+def gexf(file: IO[bytes], path: Path) -> FileGraph:
     """Read GEXF; raise :class:`BadInputError` with file and line."""
     return Gexf(path).run(file)
 
 
-Parse = Callable[[IO[bytes], Path], Graph]
+Parse = Callable[[IO[bytes], Path], FileGraph]

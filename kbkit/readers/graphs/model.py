@@ -30,7 +30,7 @@ _FEW = 20
 
 
 @dataclass
-class Graph:
+class FileGraph:
     """The content of a file: nodes by their ids, and edges as (head, tail, attributes, whether it is directed).
 
     The attribute ``id`` of an edge is the file's own identifier of it.
@@ -77,7 +77,7 @@ def _text(value: Any) -> str:
     return "" if value is None else value if isinstance(value, str) else text(value)
 
 
-def _settle_keys(graph: Graph) -> None:
+def _settle_keys(graph: FileGraph) -> None:
     """Make the attribute ``key`` the key of the nodes if it identifies them, as in files that kbkit writes."""
     keys = {node: _text(data.get("key")) for node, data in graph.nodes}
     if keys and all(keys.values()) and len(set(keys.values())) == len(graph.nodes):
@@ -85,7 +85,7 @@ def _settle_keys(graph: Graph) -> None:
         graph.edges = [(keys.get(head, head), keys.get(tail, tail), *rest) for head, tail, *rest in graph.edges]  # type: ignore[misc]
 
 
-def _settle_ids(graph: Graph) -> None:
+def _settle_ids(graph: FileGraph) -> None:
     """Make ids of edges that repeat their relation: they are the keys of a multigraph of networkx.
 
     Mere numbers are left out, unless they tell parallel edges apart.

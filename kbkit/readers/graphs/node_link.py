@@ -9,12 +9,12 @@ from typing import IO, Any
 
 from kbkit.errors import BadInputError
 from kbkit.readers.columns import text
-from kbkit.readers.graphs.model import Graph
+from kbkit.readers.graphs.model import FileGraph
 
 _IDS = ("id", "key", "name", "label")
 
 
-def node_link(file: IO[bytes], path: Path) -> Graph:
+def node_link(file: IO[bytes], path: Path) -> FileGraph:
     """Read JSON; raise :class:`BadInputError` for other content. Edges are directed unless the file says otherwise.
 
     Nodes are identified by ``id``; without it by their position in the list if the ends of all links are numbers, as
@@ -56,7 +56,7 @@ def _row(given: Any, kind: str, number: int, path: Path) -> dict[str, Any]:
     return dict(inner) if isinstance(inner, dict) and ("id" in inner or "source" in inner) else dict(given)
 
 
-def _graph(nodes: Sequence[dict[str, Any]], edges: Sequence[dict[str, Any]], directed: bool, path: Path) -> Graph:
+def _graph(nodes: Sequence[dict[str, Any]], edges: Sequence[dict[str, Any]], directed: bool, path: Path) -> FileGraph:
     ends = [[_end(edge, name) for name in ("source", "target", "from", "to")] for edge in edges]
     pairs = [(a if a is not None else c, b if b is not None else d) for a, b, c, d in ends]
     for number, pair in enumerate(pairs, 1):
@@ -64,7 +64,7 @@ def _graph(nodes: Sequence[dict[str, Any]], edges: Sequence[dict[str, Any]], dir
             raise BadInputError(f"Link {number} without source and target in {path}")
     name = _identifier(nodes, pairs, path)
     keys = [text(node[name]) if name else str(place) for place, node in enumerate(nodes)]
-    graph = Graph()
+    graph = FileGraph()
     for key, node in zip(keys, nodes, strict=True):
         graph.nodes.append((key, {k: v for k, v in node.items() if k != name or k in ("name", "label")}))
     for edge, (head, tail) in zip(edges, pairs, strict=True):

@@ -40,7 +40,7 @@ class Admission(Protocol):
 
 
 @dataclass(frozen=True)
-class Format:
+class DumpFormat:
     """How to read a format: ``split`` cuts a file, ``count`` counts the entities of a piece.
 
     ``admission`` makes a filter of (file of selected ids, limit); ``scan`` and ``convert`` are functions of ``tasks``.
@@ -54,7 +54,7 @@ class Format:
     convert: str
 
 
-def format_of(paths: Sequence[Path]) -> Format:
+def format_of(paths: Sequence[Path]) -> DumpFormat:
     """Return the format of the files; raise :class:`kbkit.errors.BadInputError` for unsupported ones."""
     return _FORMATS[dumps.dump_format(paths)]
 
@@ -158,7 +158,7 @@ def _count_pages(piece: Piece) -> int:
 
 
 _FORMATS = {
-    "json": Format("json", dumps.json_pieces, _count_lines, _json_admission, "scan_json", "convert_json"),
-    "nt": Format("nt", dumps.ntriples_pieces, _count_pages, RdfAdmission, "scan_rdf", "convert_rdf"),
-    "ttl": Format("ttl", dumps.turtle_pieces, _count_pages, RdfAdmission, "scan_rdf", "convert_rdf"),
+    "json": DumpFormat("json", dumps.json_pieces, _count_lines, _json_admission, "scan_json", "convert_json"),
+    "nt": DumpFormat("nt", dumps.ntriples_pieces, _count_pages, RdfAdmission, "scan_rdf", "convert_rdf"),
+    "ttl": DumpFormat("ttl", dumps.turtle_pieces, _count_pages, RdfAdmission, "scan_rdf", "convert_rdf"),
 }

@@ -18,11 +18,11 @@ from pathlib import Path
 from kbkit.errors import BadInputError
 from kbkit.readers.converted import Converted
 from kbkit.readers.wikidata import admission, finishing, options, parts, selection, tasks
-from kbkit.readers.wikidata.admission import Format
+from kbkit.readers.wikidata.admission import DumpFormat
 from kbkit.readers.wikidata.dumps import NO_DUMP, Piece
 from kbkit.readers.wikidata.estimate import estimate
 from kbkit.readers.wikidata.merging import merge
-from kbkit.readers.wikidata.options import Options
+from kbkit.readers.wikidata.options import ConversionOptions
 from kbkit.readers.wikidata.passes import Pass, PassResult
 
 __all__ = ["convert", "estimate", "merge"]
@@ -45,7 +45,9 @@ def convert(paths: Sequence[Path], values: Mapping[str, str], folder: Path, prog
     return run(paths, dump, chosen, folder, progress)
 
 
-def _convert_all(paths: Sequence[Path], dump: Format, chosen: Options, folder: Path, progress: Progress) -> Converted:
+def _convert_all(
+    paths: Sequence[Path], dump: DumpFormat, chosen: ConversionOptions, folder: Path, progress: Progress
+) -> Converted:
     """Convert everything, or the first entities, in one pass."""
     result = Pass(paths, dump, folder / "parts", dump.convert, chosen, progress).run(limit=chosen.limit)
     _require_entities(result, paths)
@@ -53,7 +55,7 @@ def _convert_all(paths: Sequence[Path], dump: Format, chosen: Options, folder: P
 
 
 def _convert_selected(
-    paths: Sequence[Path], dump: Format, chosen: Options, folder: Path, progress: Progress
+    paths: Sequence[Path], dump: DumpFormat, chosen: ConversionOptions, folder: Path, progress: Progress
 ) -> Converted:
     """Convert the selected entities in two passes."""
     size = sum(path.stat().st_size for path in paths)
@@ -70,7 +72,7 @@ def _convert_selected(
     return dataclasses.replace(converted, counts=counts)
 
 
-def _layout(dump: Format, folder: Path, result: PassResult, chosen: Options) -> finishing.Layout:
+def _layout(dump: DumpFormat, folder: Path, result: PassResult, chosen: ConversionOptions) -> finishing.ConversionFiles:
     return (
         finishing.json_layout(result, chosen) if dump.name == "json" else finishing.rdf_layout(folder, result, chosen)
     )
@@ -81,7 +83,9 @@ def _require_entities(result: PassResult, paths: Sequence[Path]) -> None:
         raise BadInputError(f"No entity in {paths[0]}", NO_DUMP)
 
 
-def _add_properties(folder: Path, result: PassResult, dump: Format, scanned: Sequence[Path], chosen: Options) -> None:
+def _add_properties(
+    folder: Path, result: PassResult, dump: DumpFormat, scanned: Sequence[Path], chosen: ConversionOptions
+) -> None:
     """Convert all properties in use, including those used by other properties."""
     con = parts.connect(folder)
     try:

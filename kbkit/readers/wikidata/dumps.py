@@ -97,7 +97,7 @@ def dump_format(paths: Sequence[Path]) -> str:
     return formats[paths[0]]
 
 
-class Reader:
+class DumpReader:
     """A dump file while it is read: decompressed, with the number of bytes read."""
 
     def __init__(self, path: Path) -> None:
@@ -144,7 +144,7 @@ class Boundary(Protocol):
 
 def split_lines(path: Path, size: int, boundary: Boundary | None = None) -> Iterator[Piece]:
     """Yield pieces of at least ``size`` bytes that end at a line, or before the next match of ``boundary``."""
-    reader = Reader(path)
+    reader = DumpReader(path)
     try:
         rest, unpacked = bytearray(), 0
         while block := reader.read():
@@ -211,7 +211,7 @@ def _complete_array(path: Path, found: Iterator[Piece]) -> Iterator[Piece]:
 
 def _entity_per_line(path: Path) -> bool:
     """Whether entities are on lines of their own, by the first ones."""
-    reader = Reader(path)
+    reader = DumpReader(path)
     try:
         head = b""
         while (block := reader.read()) and b"\n" not in head.lstrip(b"\xef\xbb\xbf\r\n\t ["):
@@ -243,7 +243,7 @@ def _is_entity(line: bytes) -> bool:
 
 def _entities(path: Path) -> Iterator[Any]:
     """Yield the entities of a JSON file that is not one entity per line."""
-    reader = Reader(path)
+    reader = DumpReader(path)
     try:
         data = reader.read(_MAX_WHOLE_FILE + 1)
     finally:
@@ -281,7 +281,7 @@ _HEAD = 1 << 20  # bytes at the start that show how entities begin
 
 def ntriples_pieces(path: Path, size: int) -> Iterator[Piece]:
     """Yield the pieces of a dump in N-Triples; without pages, the triples of each entity must be contiguous."""
-    reader = Reader(path)
+    reader = DumpReader(path)
     try:
         has_pages = _DATASET.search(b"\n" + reader.read(_HEAD)) is not None
     finally:

@@ -12,7 +12,7 @@ from kbkit.errors import BadInputError
 from kbkit.readers.wikidata import admission, passes, selection
 from kbkit.readers.wikidata import options as parsing
 from kbkit.readers.wikidata.dumps import NO_DUMP
-from kbkit.readers.wikidata.options import Options
+from kbkit.readers.wikidata.options import ConversionOptions
 from kbkit.readers.wikidata.tasks import task
 
 _SAMPLE = 20 << 20
@@ -24,7 +24,7 @@ _BYTES_PER_TRIPLE = 120
 
 
 @dataclass
-class Sample:
+class DumpSample:
     """Counts in the beginning of a dump, seconds of one process to convert it, and bytes of the parts.
 
     ``fraction`` is the fraction of the dump; ``entities`` counts all entities, ``selected`` the selected ones.
@@ -74,11 +74,11 @@ def estimate(paths: Sequence[Path], values: Mapping[str, str]) -> list[tuple[str
     return rows
 
 
-def _sample(paths: Sequence[Path], options: Options) -> Sample:
+def _sample(paths: Sequence[Path], options: ConversionOptions) -> DumpSample:
     dump = admission.format_of(paths)
     size = sum(path.stat().st_size for path in paths)
     piece = next(iter(dump.split(paths[0], _SAMPLE)))
-    sample = Sample(min(max(piece.done, 1) / size, 1.0) if size and not (piece.last and len(paths) == 1) else 1.0)
+    sample = DumpSample(min(max(piece.done, 1) / size, 1.0) if size and not (piece.last and len(paths) == 1) else 1.0)
     with TemporaryFolder() as folder:
         admitted = dump.admission(None, 0).admit(piece)
         if admitted is None:
@@ -103,7 +103,7 @@ def _sample(paths: Sequence[Path], options: Options) -> Sample:
     return sample
 
 
-def _select(folder: Path, options: Options) -> Path | None:
+def _select(folder: Path, options: ConversionOptions) -> Path | None:
     try:
         return selection.select(folder, [folder / "scan"], options)
     except BadInputError:  # none in the beginning of the dump

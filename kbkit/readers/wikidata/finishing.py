@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from kbkit.readers.converted import Converted
 from kbkit.readers.wikidata import parts
-from kbkit.readers.wikidata.options import Options
+from kbkit.readers.wikidata.options import ConversionOptions
 from kbkit.readers.wikidata.parts import connect, copy, literal, parquet, table_of, write_lines
 from kbkit.readers.wikidata.passes import PassResult
 from kbkit.schema import Wikibase
@@ -28,7 +28,7 @@ STUBS, STUB_TERMS, STUB_QUADS, NORMAL_QUADS = (
 
 
 @dataclass(frozen=True)
-class Layout:
+class ConversionFiles:
     """Files of a conversion: tables, N-Triples, lines that several entities share, and the entities that are mentioned.
 
     ``normalize`` says whether IRIs of external identifiers are still missing.
@@ -41,7 +41,7 @@ class Layout:
     normalize: bool
 
 
-def json_layout(result: PassResult, options: Options) -> Layout:
+def json_layout(result: PassResult, options: ConversionOptions) -> ConversionFiles:
     """Return the files of the parts of a JSON dump."""
 
     def each(name: str) -> list[Path]:
@@ -49,14 +49,14 @@ def json_layout(result: PassResult, options: Options) -> Layout:
 
     tables = {table: each(f"{table}.parquet") for table in parts.SCHEMAS}
     triples = options.triples
-    return Layout(
+    return ConversionFiles(
         tables, each(parts.QUADS) if triples else [], each("shared.parquet") if triples else [],
         each("mentions.parquet"), normalize=triples,
     )  # fmt: skip
 
 
 def finish(
-    folder: Path, result: PassResult, layout: Layout, options: Options, scanned: Sequence[Path] = ()
+    folder: Path, result: PassResult, layout: ConversionFiles, options: ConversionOptions, scanned: Sequence[Path] = ()
 ) -> Converted:
     """Add stubs, with names if the parts of a first pass (``scanned``) have them, and list all files."""
     con = connect(folder)
@@ -78,7 +78,7 @@ def finish(
     return Converted(tables, quads, layout.shared, counts, skipped.first, kept)
 
 
-def _stubs(con: duckdb.DuckDBPyConnection, folder: Path, layout: Layout, scanned: Sequence[Path]) -> None:
+def _stubs(con: duckdb.DuckDBPyConnection, folder: Path, layout: ConversionFiles, scanned: Sequence[Path]) -> None:
     """Write the entities that are mentioned but not converted, and their terms if known."""
     target = folder / STUBS
     if not target.exists():
@@ -106,7 +106,7 @@ def _stubs(con: duckdb.DuckDBPyConnection, folder: Path, layout: Layout, scanned
         )
 
 
-def _quads(con: duckdb.DuckDBPyConnection, folder: Path, layout: Layout, *, stubs: bool) -> list[Path]:
+def _quads(con: duckdb.DuckDBPyConnection, folder: Path, layout: ConversionFiles, *, stubs: bool) -> list[Path]:
     """Write the names of stubs, and the IRIs of external identifiers, as N-Triples."""
     files = []
     if stubs:
@@ -172,7 +172,7 @@ _ROUNDS = 4
 """Steps from a statement to its references, their values, and the normalized values."""
 
 
-def rdf_layout(folder: Path, result: PassResult, options: Options) -> Layout:
+def rdf_layout(folder: Path, result: PassResult, options: ConversionOptions) -> ConversionFiles:
     """Join statements with their value nodes, select the nodes in use, and return the files."""
     con = connect(folder)
     try:
@@ -191,7 +191,7 @@ def rdf_layout(folder: Path, result: PassResult, options: Options) -> Layout:
     tables = {table: [part / f"{table}.parquet" for part in result.folders] for table in parts.SCHEMAS}
     tables |= {table: [folder / f"{table}.parquet"] for table in parts.SNAK_TABLES}
     quads = [part / parts.QUADS for part in result.folders] if options.triples else []
-    return Layout(tables, quads, [shared] if options.triples else [], mentions, normalize=False)
+    return ConversionFiles(tables, quads, [shared] if options.triples else [], mentions, normalize=False)
 
 
 def _create_datatypes(con: duckdb.DuckDBPyConnection, folders: Sequence[Path]) -> None:

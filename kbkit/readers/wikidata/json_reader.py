@@ -34,16 +34,16 @@ from kbkit.readers.wikidata.model import (  # fmt: skip
     NO_VALUE,
     RANKS,
     Entity,
+    EntityPage,
+    EntityStatement,
     Languages,
     Object,
-    Page,
     Reference,
     Sitelink,
     Snak,
-    Statement,
     ValueNode,
 )
-from kbkit.readers.wikidata.options import Options
+from kbkit.readers.wikidata.options import ConversionOptions
 from kbkit.schema import Wikibase
 
 Json = Mapping[str, Any]
@@ -68,7 +68,7 @@ _SUB_ENTITIES = {"F": "wikibase-form", "S": "wikibase-sense"}
 class JsonReader:
     """Turns the entities of a piece into pages."""
 
-    def __init__(self, languages: Languages, options: Options) -> None:
+    def __init__(self, languages: Languages, options: ConversionOptions) -> None:
         self._languages = languages
         self._objects = options.triples
         self._links = options.sitelinks
@@ -76,11 +76,11 @@ class JsonReader:
         self._references: set[str] = set()
         self._new_references: set[str] = set()
 
-    def page(self, entity: Json) -> Page:
+    def page(self, entity: Json) -> EntityPage:
         """Read an entity, with the forms and senses of a lexeme."""
         self._new_references.clear()  # of a malformed entity before this one
         main = self._entity(entity, entity_kind(entity))
-        page = Page(main.id, [main])
+        page = EntityPage(main.id, [main])
         for name in ("language", "lexicalCategory"):
             if entity.get(name):
                 main.links.append((name, entity_id(entity[name])))
@@ -109,12 +109,12 @@ class JsonReader:
             made.statements += [self._statement(statement, name, prop, best) for statement in statements]
         return made
 
-    def _statement(self, statement: Json, subject: str, prop: str, best: str) -> Statement:
+    def _statement(self, statement: Json, subject: str, prop: str, best: str) -> EntityStatement:
         rank = statement.get("rank", "normal")
         if rank not in RANKS:
             raise ValueError(f"unknown rank {str(rank)[:20]!r}")
         qualifiers, references = statement.get("qualifiers"), statement.get("references")
-        return Statement(
+        return EntityStatement(
             _statement_id(statement, subject),
             rank,
             rank == best,

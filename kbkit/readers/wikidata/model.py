@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from kbkit.readers.wikidata.literals import CANONICAL, language_tag
-from kbkit.readers.wikidata.options import Options
+from kbkit.readers.wikidata.options import ConversionOptions
 
 RANKS = ("preferred", "normal", "deprecated")
 
@@ -55,7 +55,7 @@ class Reference(NamedTuple):
     snaks: Sequence[Snak] | None
 
 
-class Statement(NamedTuple):
+class EntityStatement(NamedTuple):
     """A statement; ``best`` if it has the best rank among those of its property."""
 
     id: str
@@ -86,12 +86,12 @@ class Entity:
     kind: str
     datatype: str | None = None
     terms: list[tuple[str, str, str]] = field(default_factory=list)
-    statements: list[Statement] = field(default_factory=list)
+    statements: list[EntityStatement] = field(default_factory=list)
     links: list[tuple[str, str]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
-class Page:
+class EntityPage:
     """The content of an entity's page: the entity, for a lexeme also its forms and senses, and the sitelinks.
 
     A page from JSON has ``version``, ``modified`` and ``sitelink_count``. A page from RDF has its triples: ``own``, and
@@ -111,7 +111,7 @@ class Page:
 class Languages:
     """The selected languages, with all codes that a dump may use for them."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: ConversionOptions) -> None:
         wanted = [*options.languages, "mul"] if options.languages else []
         tags = {language_tag(code): None for code in wanted}
         old = {tag: [code for code, new in CANONICAL.items() if new == tag] for tag in tags}

@@ -16,7 +16,7 @@ _MAX_HOPS = 3
 
 
 @dataclass(frozen=True)
-class Options:
+class ConversionOptions:
     """Options of a conversion. Empty tuples and ``limit`` 0 mean no restriction.
 
     ``properties`` are (property, value) pairs; an empty value matches any.
@@ -44,14 +44,14 @@ class Options:
         return json.dumps(asdict(self), sort_keys=True)
 
 
-def parse(values: Mapping[str, str]) -> Options:
+def parse(values: Mapping[str, str]) -> ConversionOptions:
     """Parse the recipe's options, strings by name; raise :class:`BadInputError` for invalid ones.
 
     Options that load.sql reads are checked too, because it runs only after the conversion.
     """
     for name in ("max_types", "max_attributes"):
         _number(name.replace("_", "-"), values.get(name, ""), 100_000)
-    found = Options(
+    found = ConversionOptions(
         languages=_languages(values.get("language", "")),
         classes=_ids("class", values.get("class", ""), "Q", "Q5,Q515"),
         properties=_properties(values.get("property", "")),

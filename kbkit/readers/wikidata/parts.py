@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from kbkit.directory import systems
 from kbkit.directory.files import parse_json
 from kbkit.errors import BadInputError
-from kbkit.readers.wikidata.options import Options
+from kbkit.readers.wikidata.options import ConversionOptions
 
 if TYPE_CHECKING:
     import duckdb
@@ -97,7 +97,7 @@ def rdf_schemas(*, triples: bool) -> dict[str, pa.Schema]:
     return schemas
 
 
-class Part:
+class ConversionPart:
     """A part while it is written."""
 
     def __init__(self, folder: Path, schemas: Mapping[str, pa.Schema], *, quads: bool) -> None:
@@ -184,7 +184,7 @@ _VERSION = 2
 """The version of the files in a part; parts of another version are converted again."""
 
 
-def prepare(folder: Path, paths: Sequence[Path], options: Options) -> None:
+def prepare(folder: Path, paths: Sequence[Path], options: ConversionOptions) -> None:
     """Remove incomplete parts from a folder, or everything if its parts come from other files or options."""
     inputs = _describe_inputs(paths, options)
     folder.mkdir(parents=True, exist_ok=True)
@@ -204,7 +204,7 @@ def prepare(folder: Path, paths: Sequence[Path], options: Options) -> None:
         systems.replace(new, file)
 
 
-def _describe_inputs(paths: Sequence[Path], options: Options) -> dict[str, object]:
+def _describe_inputs(paths: Sequence[Path], options: ConversionOptions) -> dict[str, object]:
     inputs = []
     for path in paths:
         try:

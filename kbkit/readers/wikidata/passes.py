@@ -22,10 +22,10 @@ from typing import Any
 from kbkit.directory import systems
 from kbkit.errors import KbError
 from kbkit.readers.wikidata import parts, tasks
-from kbkit.readers.wikidata.admission import Admission, Format
+from kbkit.readers.wikidata.admission import Admission, DumpFormat
 from kbkit.readers.wikidata.bad_lines import SkippedLines
 from kbkit.readers.wikidata.dumps import Piece, joined
-from kbkit.readers.wikidata.options import Options
+from kbkit.readers.wikidata.options import ConversionOptions
 
 _MIN_PIECE, _MAX_PIECE = 8 << 20, 16 << 20
 _MAX_SCANNED_PIECE = 64 << 20
@@ -64,7 +64,7 @@ class Pass:
     """Runs a task for the pieces of ``paths``. ``before`` and ``after`` are bytes that other passes read."""
 
     def __init__(
-        self, paths: Sequence[Path], dump: Format, folder: Path, task: str, options: Options,
+        self, paths: Sequence[Path], dump: DumpFormat, folder: Path, task: str, options: ConversionOptions,
         progress: Callable[[int, int], None], before: int = 0, after: int = 0,
     ) -> None:  # fmt: skip
         self._paths = paths
@@ -222,7 +222,7 @@ def _exit_with_parent() -> None:
         os._exit(1)
 
 
-def _run_task(name: str, options: Options, piece: Piece, folder: Path) -> dict[str, Any]:
+def _run_task(name: str, options: ConversionOptions, piece: Piece, folder: Path) -> dict[str, Any]:
     return tasks.task(name)(options, piece, folder)
 
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from kbkit.readers.wikidata import wikimedia
 from kbkit.readers.wikidata.literals import TYPE, XSD, text_literal
-from kbkit.readers.wikidata.model import RANKS, Entity, Page, Reference, Snak, Statement, ValueNode
+from kbkit.readers.wikidata.model import RANKS, Entity, EntityPage, EntityStatement, Reference, Snak, ValueNode
 from kbkit.schema import Wikibase
 
 LABEL, ALIAS = f"<{Wikibase.PREFIXES['rdfs']}label>", f"<{Wikibase.PREFIXES['skos']}altLabel>"
@@ -72,7 +72,7 @@ class QuadWriter:
         self.shared: list[str] = []
         self._seen: set[str] = set()
 
-    def add(self, page: Page) -> None:
+    def add(self, page: EntityPage) -> None:
         """Add the triples of an entity, each line once."""
         if page.own or not page.entities:
             self.own.extend(dict.fromkeys(f"{s} {p} {o} .\n" for s, p, o in page.own))
@@ -111,7 +111,7 @@ class QuadWriter:
         for statement in entity.statements:
             self._statement(statement, subject, lines)
 
-    def _statement(self, statement: Statement, subject: str, lines: list[str]) -> None:
+    def _statement(self, statement: EntityStatement, subject: str, lines: list[str]) -> None:
         own, rank, best, main, qualifiers, references = statement
         node = f"<{Wikibase.PREFIXES['wds']}{_NOT_IN_NAMES.sub('-', own)}>"
         names = predicates(main.property)
@@ -166,7 +166,7 @@ class QuadWriter:
         self.shared.extend(lines)
         return node
 
-    def _sitelinks(self, page: Page, subject: str, lines: list[str]) -> None:
+    def _sitelinks(self, page: EntityPage, subject: str, lines: list[str]) -> None:
         for link in page.sitelinks:
             site = wikimedia.site(link.site)
             if site is None:
@@ -181,7 +181,7 @@ class QuadWriter:
             self._share(ValueNode(home, [f'{home} <{Wikibase.ONTOLOGY}wikiGroup> "{site.group}" .\n']))
 
 
-def _page(page: Page, subject: str, lines: list[str]) -> None:
+def _page(page: EntityPage, subject: str, lines: list[str]) -> None:
     """Add version and counts, which the query service attaches to the entity."""
     if page.version is not None:
         lines.append(f'{subject} <{Wikibase.SCHEMA}version> "{page.version}"^^<{XSD}integer> .\n')

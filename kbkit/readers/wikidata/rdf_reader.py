@@ -26,12 +26,12 @@ from kbkit.readers.wikidata.model import (  # fmt: skip
     NO_VALUE,
     SOME_VALUE,
     Entity,
+    EntityPage,
+    EntityStatement,
     Languages,
-    Page,
     Reference,
     Sitelink,
     Snak,
-    Statement,
     Triple,
 )
 from kbkit.readers.wikidata.quads import ALIAS, DEFINITION, DESCRIPTION, LABEL, LEMMA, REPRESENTATION
@@ -128,16 +128,16 @@ def _reason(error: Exception) -> str:
     return " ".join(_PARSER_POSITION.sub("", getattr(error, "msg", str(error))).split())
 
 
-def pages(piece: Piece, languages: Languages, bad: BadLines) -> Iterator[Page]:
+def pages(piece: Piece, languages: Languages, bad: BadLines) -> Iterator[EntityPage]:
     """Yield the pages of a piece with their triples; :func:`read_page` adds entities and sitelinks."""
-    page: Page | None = None
+    page: EntityPage | None = None
     for line in lines(piece, bad):
         subject, predicate, rest = line.split(" ", 2)
         name = _entity_of(subject)
         if name is not None and (page is None or name != page.id):
             if page is not None:
                 yield page
-            page = Page(name)
+            page = EntityPage(name)
         if page is None:  # metadata of the dump
             continue
         triple = munge(subject, predicate, rest[:-2], page.id, languages)
@@ -193,7 +193,7 @@ Facts = list[tuple[str, str]]
 """(predicate, object) of one subject."""
 
 
-def read_page(page: Page, languages: Languages) -> None:
+def read_page(page: EntityPage, languages: Languages) -> None:
     """Add entities and sitelinks to a page, from its triples."""
     by_subject: dict[str, Facts] = {}
     for subject, predicate, value in page.own:
@@ -208,7 +208,7 @@ def read_page(page: Page, languages: Languages) -> None:
             page.sitelinks.append(Sitelink(_site(found.get(_PART, "")), title, subject[1:-1]))
 
 
-def facts_of_entities(page: Page) -> dict[str, Facts]:
+def facts_of_entities(page: EntityPage) -> dict[str, Facts]:
     """Return the facts of an entity and its forms and senses by id; for a scan, which needs no statements."""
     found: dict[str, Facts] = {}
     for subject, predicate, value in page.own:
@@ -245,12 +245,12 @@ def terms(facts: Facts, languages: Languages) -> list[tuple[str, str, str]]:
     return sorted(found, key=lambda term: (order[term[0]], languages.positions.get(term[1], last)))
 
 
-def _truthy(name: str, snak: Snak, value: str) -> Statement:
+def _truthy(name: str, snak: Snak, value: str) -> EntityStatement:
     code = hashlib.md5(value.encode(), usedforsecurity=False).hexdigest()[:16]
-    return Statement(f"{name}${snak.property}${code}", "normal", True, snak)
+    return EntityStatement(f"{name}${snak.property}${code}", "normal", True, snak)
 
 
-def _statement(name: str, prop: str, subject: str, facts: Facts) -> Statement:
+def _statement(name: str, prop: str, subject: str, facts: Facts) -> EntityStatement:
     own = subject[len(Wikibase.PREFIXES["wds"]) + 1 : -1]
     own = f"{own[: len(name)]}${own[len(name) + 1 :]}"
     rank, best, main, node = "normal", False, "", None
@@ -278,7 +278,7 @@ def _statement(name: str, prop: str, subject: str, facts: Facts) -> Statement:
     if not main and (prop, NO_VALUE) in qualifiers:
         qualifiers.remove((prop, NO_VALUE))  # it is the main value
     main_snak = Snak(prop, value_columns(main) if main else NO_VALUE, node=node)
-    return Statement(own, rank, best, main_snak, _with_nodes(qualifiers, nodes), cited)
+    return EntityStatement(own, rank, best, main_snak, _with_nodes(qualifiers, nodes), cited)
 
 
 def _with_nodes(snaks: Iterable[tuple[str, tuple[Any, ...]]], nodes: dict[str, list[str]]) -> list[Snak]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kbkit.readers.wikidata.model import Entity, Page, Reference
+from kbkit.readers.wikidata.model import Entity, EntityPage, Reference
 from kbkit.readers.wikidata.parts import SCHEMAS, SNAK_TABLES
 
 _ID_COLUMNS = ("target", "calendar", "unit", "globe")
@@ -22,7 +22,7 @@ class RowWriter:
         self._mentioned: set[str] = set()
         self._nodes = nodes
 
-    def add(self, page: Page) -> None:
+    def add(self, page: EntityPage) -> None:
         """Add the rows of an entity, its forms and senses, and its sitelinks."""
         for entity in page.entities:
             self._add_entity(entity)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kbkit.errors import BadInputError
-from kbkit.readers.wikidata.options import Options
+from kbkit.readers.wikidata.options import ConversionOptions
 from kbkit.readers.wikidata.parts import connect, copy, table_of
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class IdSet:
         return bool(number >> 3 < len(bits) and bits[number >> 3] >> (number & 7) & 1) or name in self._large
 
 
-def select(folder: Path, scanned: list[Path], options: Options) -> Path:
+def select(folder: Path, scanned: list[Path], options: ConversionOptions) -> Path:
     """Write the selected ids (``id``, ``hop``) to a file in ``folder``; raise :class:`BadInputError` for none."""
     target = folder / FILE
     if target.exists():
@@ -79,7 +79,7 @@ def select(folder: Path, scanned: list[Path], options: Options) -> Path:
     return target
 
 
-def _select_seeds(con: duckdb.DuckDBPyConnection, options: Options) -> None:
+def _select_seeds(con: duckdb.DuckDBPyConnection, options: ConversionOptions) -> None:
     """Create the table ``selected`` of the entities that the options name."""
     conditions: list[tuple[str, str]] = []
     if options.classes:
@@ -129,7 +129,7 @@ def read_ids(file: Path) -> IdSet:
     return ids
 
 
-def count_unknown(file: Path, options: Options) -> int:
+def count_unknown(file: Path, options: ConversionOptions) -> int:
     """Count the requested ids that the dump does not have."""
     import duckdb
 

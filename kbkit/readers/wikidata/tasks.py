@@ -18,13 +18,13 @@ from kbkit.readers.wikidata.bad_lines import FIX_LINE, BadLines
 from kbkit.readers.wikidata.dumps import INCOMPLETE, Piece
 from kbkit.readers.wikidata.json_reader import MALFORMED, Json, JsonReader
 from kbkit.readers.wikidata.literals import TYPE
-from kbkit.readers.wikidata.model import Languages, Page
-from kbkit.readers.wikidata.options import Options
+from kbkit.readers.wikidata.model import EntityPage, Languages
+from kbkit.readers.wikidata.options import ConversionOptions
 from kbkit.readers.wikidata.quads import QuadWriter
 from kbkit.readers.wikidata.rows import RowWriter
 from kbkit.schema import Wikibase
 
-Task = Callable[[Options, Piece, Path], dict[str, Any]]
+Task = Callable[[ConversionOptions, Piece, Path], dict[str, Any]]
 
 _LINE_START = 100  # bytes of a line in an error
 _IN_ENTITY, _WIKIDATA = f"<{Wikibase.ENTITY}", "<http://www.wikidata.org/"
@@ -42,7 +42,7 @@ def task(name: str) -> Task:
 # -- convert ----------------------------------------------------------------------------------------------------------
 
 
-def convert_json(options: Options, piece: Piece, folder: Path) -> dict[str, Any]:
+def convert_json(options: ConversionOptions, piece: Piece, folder: Path) -> dict[str, Any]:
     """Convert all entities of a piece to rows and, if requested, N-Triples."""
     try:
         return _convert_json(options, piece, folder, repair=False)
@@ -50,7 +50,7 @@ def convert_json(options: Options, piece: Piece, folder: Path) -> dict[str, Any]
         return _convert_json(options, piece, folder, repair=True)
 
 
-def _convert_json(options: Options, piece: Piece, folder: Path, *, repair: bool) -> dict[str, Any]:
+def _convert_json(options: ConversionOptions, piece: Piece, folder: Path, *, repair: bool) -> dict[str, Any]:
     rows, quads, bad = RowWriter(), QuadWriter(), BadLines(piece, skip=options.skip_bad_lines)
     reader = JsonReader(Languages(options), options)
     for number, entity in read_json(piece, bad, repair=repair):
@@ -82,7 +82,7 @@ def _is_id(name: str) -> bool:
     return name[0] in "QPLM" and name[1:2].isdigit()
 
 
-def convert_rdf(options: Options, piece: Piece, folder: Path) -> dict[str, Any]:
+def convert_rdf(options: ConversionOptions, piece: Piece, folder: Path) -> dict[str, Any]:
     """Convert all or the selected entities of a piece to rows and, if requested, N-Triples."""
     languages = Languages(options)
     rows, quads = RowWriter(nodes=True), QuadWriter()
@@ -127,17 +127,17 @@ def _selected(file: Path) -> selection.IdSet:
     return selection.read_ids(file)
 
 
-def _is_selected(page: Page, piece: Piece) -> bool:
+def _is_selected(page: EntityPage, piece: Piece) -> bool:
     return piece.selected is None or (page.id[0], int(page.id[1:])) in _selected(piece.selected)
 
 
-def _add_page(bad: BadLines, piece: Piece, page: Page, error: Exception) -> None:
+def _add_page(bad: BadLines, piece: Piece, page: EntityPage, error: Exception) -> None:
     """Add an entity of an RDF dump, whose lines are no longer known."""
     message = f"{piece.place(piece.line)} or later: entity {page.id}: {' '.join(str(error).split())}"
     bad.add(piece.line, message, FIX_LINE, page.id)
 
 
-def _note_targets(page: Page, used: set[str], mentioned: set[str]) -> None:
+def _note_targets(page: EntityPage, used: set[str], mentioned: set[str]) -> None:
     """Collect the shared nodes and the entities that the triples of an entity refer to."""
     for subject, predicate, value in page.own:
         if value.startswith(_SHARED_NODES) or predicate == _PART_OF:
@@ -163,7 +163,7 @@ def _write(
     ``own`` are lines of N-Triples, None without triples; ``kept`` are entities to keep for updates, None for none.
     """
     columns = {table: list(zip(*rows, strict=True)) for table, rows in tables.items()}
-    part = parts.Part(folder, schemas, quads=own is not None)
+    part = parts.ConversionPart(folder, schemas, quads=own is not None)
     try:
         for table, content in columns.items():
             part.add_columns(table, content)
@@ -189,7 +189,7 @@ def _write(
 class Scan:
     """Rows of ``parts.SCAN_SCHEMAS``, which the selection of entities and the names of the others need."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: ConversionOptions) -> None:
         self.tables: dict[str, list[tuple[Any, ...]]] = {name: [] for name in parts.SCAN_SCHEMAS}
         self._all = options.hops > 0
         self._properties = {"P31", "P279", *(prop for prop, _ in options.properties)}
@@ -219,7 +219,7 @@ class Scan:
 
     def write(self, folder: Path, bad: BadLines) -> dict[str, Any]:
         """Write the part and return its info."""
-        part = parts.Part(folder, parts.SCAN_SCHEMAS, quads=False)
+        part = parts.ConversionPart(folder, parts.SCAN_SCHEMAS, quads=False)
         try:
             for table, rows in self.tables.items():
                 part.add_columns(table, list(zip(*rows, strict=True)))
@@ -229,7 +229,7 @@ class Scan:
         return parts.publish(folder)
 
 
-def scan_json(options: Options, piece: Piece, folder: Path) -> dict[str, Any]:
+def scan_json(options: ConversionOptions, piece: Piece, folder: Path) -> dict[str, Any]:
     """Scan a piece of a JSON dump."""
     try:
         return _scan_json(options, piece, folder, repair=False)
@@ -237,7 +237,7 @@ def scan_json(options: Options, piece: Piece, folder: Path) -> dict[str, Any]:
         return _scan_json(options, piece, folder, repair=True)
 
 
-def _scan_json(options: Options, piece: Piece, folder: Path, *, repair: bool) -> dict[str, Any]:
+def _scan_json(options: ConversionOptions, piece: Piece, folder: Path, *, repair: bool) -> dict[str, Any]:
     scan, languages, bad = Scan(options), Languages(options), BadLines(piece, skip=options.skip_bad_lines)
     for number, entity in read_json(piece, bad, repair=repair):
         if "redirect" in entity or "missing" in entity:
@@ -271,7 +271,7 @@ def _scan_entity(scan: Scan, entity: Json, languages: Languages) -> None:
                 scan.add_link(name, prop, target, value)
 
 
-def scan_rdf(options: Options, piece: Piece, folder: Path) -> dict[str, Any]:
+def scan_rdf(options: ConversionOptions, piece: Piece, folder: Path) -> dict[str, Any]:
     """Scan a piece of an RDF dump."""
     scan, languages, bad = Scan(options), Languages(options), BadLines(piece, skip=options.skip_bad_lines)
     for page in rdf_reader.pages(piece, languages, bad):
@@ -284,7 +284,7 @@ def scan_rdf(options: Options, piece: Piece, folder: Path) -> dict[str, Any]:
     return scan.write(folder, bad)
 
 
-def _scan_page(scan: Scan, page: Page, languages: Languages) -> None:
+def _scan_page(scan: Scan, page: EntityPage, languages: Languages) -> None:
     for name, facts in rdf_reader.facts_of_entities(page).items():
         scan.add_entity(name, rdf_reader.kind_of(name), None, rdf_reader.terms(facts, languages))
         for predicate, value in facts:

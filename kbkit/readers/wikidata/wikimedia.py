@@ -9,7 +9,7 @@ from typing import NamedTuple
 from kbkit.readers.wikidata.literals import language_tag, wiki_url
 
 
-class Site(NamedTuple):
+class WikimediaSite(NamedTuple):
     """``address`` ends in ``/``, ``language`` is a language tag, ``group`` the value of ``wikibase:wikiGroup``."""
 
     address: str
@@ -36,20 +36,20 @@ _MOVED = {"be-x-old": "be-tarask"}
 
 
 @lru_cache(4096)
-def site(name: str) -> Site | None:
+def site(name: str) -> WikimediaSite | None:
     """Return the site with this id, or None if it is unknown."""
     if name in _ALONE:
         domain, group = _ALONE[name]
-        return Site(f"https://{domain}/", "en", group)
+        return WikimediaSite(f"https://{domain}/", "en", group)
     group = next((group for group in _GROUPS if name.endswith(group)), "")
     code = name.removesuffix(group).replace("_", "-")
     if not group or not _CODE.fullmatch(code):
         return None
     family = "wikipedia" if group == "wiki" else group
     tag = language_tag(code)
-    return Site(f"https://{_MOVED.get(code, code)}.{family}.org/", tag, family)
+    return WikimediaSite(f"https://{_MOVED.get(code, code)}.{family}.org/", tag, family)
 
 
-def page(of: Site, title: str) -> str:
+def page(of: WikimediaSite, title: str) -> str:
     """Return the address of a page."""
     return f"{of.address}wiki/{wiki_url(title.replace(' ', '_'))}"

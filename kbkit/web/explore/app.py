@@ -16,7 +16,7 @@ from starlette.routing import Mount, Route, Router
 from kbkit.errors import KbError
 from kbkit.web.explore import home
 from kbkit.web.explore.access import Access
-from kbkit.web.explore.site import Limits, Pages, Site
+from kbkit.web.explore.site import PageLimits, Pages, Site
 from kbkit.web.rules import Guard, Rules
 
 if TYPE_CHECKING:
@@ -30,12 +30,12 @@ _PATIENCE = 1.0
 """Seconds that preparations wait for the first page, which they would slow down."""
 
 
-def application(kb: KnowledgeBase, token: str, limits: Limits | None = None, once: str = "") -> Starlette:
+def application(kb: KnowledgeBase, token: str, limits: PageLimits | None = None, once: str = "") -> Starlette:
     """Return the application. It writes nothing but the labels in the KB's workspace.
 
     ``token`` and ``once`` are those of :class:`kbkit.web.explore.access.Access`.
     """
-    site = Site(kb, limits or Limits())
+    site = Site(kb, limits or PageLimits())
     others = _Others(site)
 
     def prepare() -> None:

@@ -17,7 +17,7 @@ from kbkit.display.bars import bars
 from kbkit.display.render import cell, clean, write
 from kbkit.errors import KbError, QueryError
 from kbkit.executor import languages
-from kbkit.executor.executor import Executor, Outcome, Settings
+from kbkit.executor.executor import Executor, PromptSettings, StatementOutcome
 from kbkit.web.explore import links
 from kbkit.web.explore.site import is_part
 
@@ -126,9 +126,9 @@ class _Query:
     # -- running ------------------------------------------------------------------------------------------------------
 
     def _executor(self) -> Executor:
-        return Executor(self._site.kb, Settings(timeout=self._site.limits.timeout))
+        return Executor(self._site.kb, PromptSettings(timeout=self._site.limits.timeout))
 
-    def _outcome(self, text: str, language: str, limit: int | None = None) -> tuple[Outcome, Sequence[int]]:
+    def _outcome(self, text: str, language: str, limit: int | None = None) -> tuple[StatementOutcome, Sequence[int]]:
         """Return the result, and the nodes that its rows describe, if they do.
 
         Of one SQL query, only ``limit`` rows and one more are read: a table can have more rows than memory holds.
@@ -141,7 +141,7 @@ class _Query:
         describes = outcome.frame is not None and "id" in outcome.frame.columns
         return outcome, [int(node) for node in executor.links] if describes else []
 
-    def _bounded(self, executor: Executor, text: str, language: str, limit: int | None) -> Outcome:
+    def _bounded(self, executor: Executor, text: str, language: str, limit: int | None) -> StatementOutcome:
         if language == "sql" and limit is not None:
             query = languages.without_end(text, "sql")
             with contextlib.suppress(QueryError):  # several statements, or an error whose position is that in the text
@@ -249,7 +249,7 @@ def _shown(frame: pl.DataFrame, language: str) -> list[str]:
     return [name for name in frame.columns if name not in hidden]
 
 
-def _forms(outcome: Outcome, text: str) -> dict[str, str]:
+def _forms(outcome: StatementOutcome, text: str) -> dict[str, str]:
     """Return the query in other languages."""
     quoted = f'"""{text}"""' if "\n" in text or '"' in text else f'"{text}"'
     if '"""' in text or "\\" in text or text.endswith('"'):

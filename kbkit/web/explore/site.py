@@ -60,7 +60,7 @@ _YEAR = "public, max-age=31536000, immutable"
 
 
 @dataclass(frozen=True)
-class Limits:
+class PageLimits:
     """Limits of a query: seconds before it is cancelled (None: no limit), and number of rows on the page."""
 
     timeout: float | None = 60.0
@@ -151,7 +151,7 @@ class Site(Pages):
 
     frame = "base.html"
 
-    def __init__(self, kb: KnowledgeBase, limits: Limits) -> None:
+    def __init__(self, kb: KnowledgeBase, limits: PageLimits) -> None:
         super().__init__(limits.timeout)
         self.kb, self.limits = kb, limits
         names = [t.name for t in kb.schema.node_types]
@@ -223,7 +223,7 @@ def said(error: KbError | None) -> str:
     return "" if error is None else error.text_for(_SPELLER)
 
 
-class _Speller(PythonSpeller):
+class _PageSpeller(PythonSpeller):
     """Hints for a person at a page, where the only option to set is that of the command."""
 
     def option(self, option: Option) -> str:
@@ -231,7 +231,7 @@ class _Speller(PythonSpeller):
         return "kbkit explore --timeout" if option.name == "timeout" else super().option(option)
 
 
-_SPELLER = _Speller()
+_SPELLER = _PageSpeller()
 
 
 def _shown(value: Any) -> Any:

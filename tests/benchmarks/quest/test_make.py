@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import kbkit
-from kbkit.answers.sample_sets import Constraints, Request
+from kbkit.answers.sample_sets import Constraints, SampleRequest
 from kbkit.benchmarks.documents import Document, Passage
 from kbkit.benchmarks.evidence import leaks
 from kbkit.benchmarks.pipeline import locked
@@ -33,8 +33,8 @@ from kbkit.kb import KnowledgeBase
 from kbkit.llm import recording
 from kbkit.llm.cache import Cache
 from kbkit.llm.calls import BudgetError, Calls
+from kbkit.llm.client import ModelRequest as Call
 from kbkit.llm.client import Reply, Usage
-from kbkit.llm.client import Request as Call
 from kbkit.llm.recording import Replay
 from kbkit.measures.files import read_gold, read_queries
 from tests.conftest import Run
@@ -238,7 +238,7 @@ def test_every_category_of_a_query_matters(world: KnowledgeBase) -> None:
     assert matrix is not None
     loose = Constraints(0, 0, 1000, 1000, 1.0, 1, 1.1)
     for shape in grammar().shapes[1:]:
-        picked, answers, _ = sample.candidates(found, shape, Request(1, 1, 2, 20, constraints=loose))
+        picked, answers, _ = sample.candidates(found, shape, SampleRequest(1, 1, 2, 20, constraints=loose))
         assert len(picked)
         ops = OPS[shape.template]
         for place in range(0, len(picked), 1 + len(picked) // 200):
@@ -262,7 +262,7 @@ def test_too_few_queries_name_the_constraint(world: KnowledgeBase, tmp_path: Pat
 
 def test_the_limit_of_the_sampler_is_reported(world: KnowledgeBase) -> None:
     found, shape = build(world, "country"), grammar().shape("_ or _ or _")
-    asked = Request(1, 1, 2, 20, constraints=Constraints())
+    asked = SampleRequest(1, 1, 2, 20, constraints=Constraints())
     first, second = (sample.candidates(found, shape, replace(asked, count=count)) for count in (1, 8_000))
     assert first.more
     assert second.more

@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import kbkit
-from kbkit.agent.agent import Settings
+from kbkit.agent.agent import AgentSettings
 from kbkit.benchmarks.spinach import evaluate, execute, files, paper, run, runs
 from kbkit.benchmarks.spinach.execute import Executed
 from kbkit.benchmarks.spinach.files import Question
@@ -81,7 +81,7 @@ def calls_to(server: Server, **options: Any) -> Calls:
     return open_calls(open_models([f"m@{server.url}"]), **options)
 
 
-PLAN = run.Plan(Settings(actions=6, total=12))
+PLAN = run.Plan(AgentSettings(actions=6, total=12))
 
 
 def answered(kb: KnowledgeBase, dataset: files.Dataset, out: Path, plan: run.Plan = PLAN, **options: Any) -> list[Any]:
@@ -176,7 +176,7 @@ def test_questions_without_gold_are_asked(kb: KnowledgeBase, tmp_path: Path) -> 
         kb,
         files.read(write(tmp_path / "all.json", QUESTIONS[3:])),
         tmp_path / "all.jsonl",
-        run.Plan(Settings(actions=2, total=3), unscored=True),
+        run.Plan(AgentSettings(actions=2, total=3), unscored=True),
     )
     assert [record["asked"] for record in records] == [True, True]
     assert (records[1]["outcome"], records[1]["error"], records[1]["actions"]) == ("nothing", "no query", 2)
@@ -184,7 +184,7 @@ def test_questions_without_gold_are_asked(kb: KnowledgeBase, tmp_path: Path) -> 
 
 def test_an_ablation(kb: KnowledgeBase, dataset: files.Dataset, tmp_path: Path) -> None:
     with Server(otherwise=by(next_action)) as server:
-        plan = run.Plan(Settings(actions=6, total=12, without=("search",)), limit=1)
+        plan = run.Plan(AgentSettings(actions=6, total=12, without=("search",)), limit=1)
         run.run(kb, dataset, tmp_path / "runs.jsonl", plan, calls_to(server))
         known = [action["name"] for action in server.requests[0].inputs["actions"]]
     assert known == ["entry", "examples", "sparql", "stop"]

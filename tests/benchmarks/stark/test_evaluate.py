@@ -20,7 +20,7 @@ from kbkit.kb import KnowledgeBase
 from kbkit.llm import recording
 from kbkit.llm.cache import Cache
 from kbkit.llm.calls import Calls
-from kbkit.llm.client import Reply, Request, Usage
+from kbkit.llm.client import ModelRequest, Reply, Usage
 from kbkit.measures.frames import Gold
 from tests.conftest import Done
 from tests.kbs import LIGHT
@@ -300,7 +300,7 @@ class Judge:
         self.name, self.scores = name, scores
         self.seen: list[dict[str, Any]] = []
 
-    def complete(self, request: Request) -> Reply:
+    def complete(self, request: ModelRequest) -> Reply:
         shown = json.loads(next(message.content for message in request.messages if message.role == "user"))
         self.seen.append(shown)
         return Reply(json.dumps({"score": self.scores.get(shown["candidate"]["name"], 0.5)}), Usage(7, 3))

@@ -1,0 +1,136 @@
+"""Keys: which columns identify the rows of a table."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from kbkit.ingestion.inference import names
+from kbkit.ingestion.inference.profile import ProfiledColumn, ProfiledTable
+from kbkit.stores.sql_names import identifier
+
+if TYPE_CHECKING:
+    import duckdb
+
+    Connection = duckdb.DuckDBPyConnection
+
+KEY_LOOKS = ("integer", "text", "address")
+_UNSURE = range(1, 5)
+"""Ranks of columns that may just as well identify the rows of another table."""
+
+
+def best_key(
+    con: Connection,
+    table: ProfiledTable,
+    tables: Sequence[ProfiledTable],
+    is_told: Callable[[ProfiledColumn], bool],
+    refers: Callable[[ProfiledColumn], bool],
+    *,
+    sure: bool,
+) -> tuple[str, ...]:
+    """Return the column that identifies the rows of a table: the best named one of those whose values differ.
+
+    ``sure``: only columns named as the identifier of this table. Others must not refer to another table: by their name,
+    because the user said so (``is_told``), or by their values (``refers``).
+    """
+    others = [other.type for other in tables if other is not table]
+    named_after_others = {
+        column.name
+        for column in table.columns.values()
+        if column.look in KEY_LOOKS and any(names.fit(column.name, other) == 3 for other in others)
+    }
+    first = next(iter(table.columns))
+    if not sure and first in named_after_others and is_unique(con, table, [first]):
+        return ()  # its rows say more about those of the other table
+
+    def rank_of(position: int, column: ProfiledColumn) -> int | None:
+        rank = _key_rank(column, table, position)
+        if rank is None or (sure and rank) or column.name in named_after_others or is_told(column):
+            return None
+        if column.count < table.rows or column.distinct < 0.8 * table.rows:
+            return None
+        foreign = rank in _UNSURE and names.is_id(column.name) and refers(column)
+        return None if foreign else rank
+
+    ranks = [(rank_of(position, column), column.name) for position, column in enumerate(table.columns.values())]
+    ranked = sorted(((rank, name) for rank, name in ranks if rank is not None), key=lambda entry: entry[0])
+    return next(((name,) for _, name in ranked if is_unique(con, table, [name])), ())
+
+
+def _key_rank(column: ProfiledColumn, table: ProfiledTable, position: int) -> int | None:
+    """Return how likely a column is a key by its name, place and look (0: most likely; None: it is none)."""
+    if column.look not in KEY_LOOKS:
+        return None
+    if names.is_own_id(column.name, table.type):
+        return 0
+    if names.is_id(column.name):
+        return 1 if position == 0 else 3
+    if column.look == "integer":
+        return 4 if position == 0 else None
+    if position == 0 or names.is_own_name(column.name, table.type):
+        return 2 if position == 0 else 5
+    return None
+
+
+def is_unique(con: Connection, table: ProfiledTable, columns: Sequence[str]) -> bool:
+    """Whether no two rows have the same values in the columns, all of which have a value in every row."""
+    values = ", ".join(table.columns[name].value for name in columns)
+    if any(table.columns[name].count < table.rows for name in columns) or not table.rows:
+        return False
+    [(count,)] = con.execute(
+        f"SELECT count(*) FROM (SELECT DISTINCT {values} FROM {identifier(table.name)})"
+    ).fetchall()
+    return bool(count == table.rows)
+
+
+def pair_with_link(con: Connection, table: ProfiledTable, linked: set[str]) -> tuple[str, ...]:
+    """Return two columns that identify the rows together: one links to another table, which alone does not."""
+    if any(is_unique(con, table, [name]) for name in linked):
+        return ()
+    full = [c for c in table.columns.values() if c.count == table.rows]
+    others = [c.name for c in full if _may_identify(c)]
+    pairs = ((a.name, b) for a in full for b in others if a.name in linked and a.name != b)
+    return next((pair for pair in pairs if is_unique(con, table, pair)), ())
+
+
+def shared_pair(con: Connection, table: ProfiledTable, tables: Sequence[ProfiledTable]) -> tuple[str, ...]:
+    """Return two columns that identify the rows together, if another table has columns of the same names."""
+    full = [c.name for c in table.columns.values() if c.count == table.rows and _may_identify(c)]
+    others = [set(other.columns) for other in tables if other is not table and len(other.columns) > 2]
+    pairs = itertools.combinations(full[:6], 2)
+    return next((p for p in pairs if any(set(p) < other for other in others) and is_unique(con, table, p)), ())
+
+
+def _may_identify(column: ProfiledColumn) -> bool:
+    """Whether a column can be a part of a key: a text, a date, or a number that counts or identifies something."""
+    numbers = names.is_id(column.name) or names.words(column.name)[-1:] in _NUMBERS
+    return column.look in ("text", "date", "address") or (column.look == "integer" and numbers)
+
+
+_NUMBERS = {(word,) for word in ("year", "number", "no", "nr", "line", "position", "rank", "season", "week", "round")}
+
+
+def referable_columns(con: Connection, table: ProfiledTable, key: Sequence[str]) -> list[str]:
+    """Return the columns by which other tables can refer to the rows: the key, and other texts without repetition."""
+    result = list(key) if len(key) == 1 else []
+    for column in table.columns.values():
+        named = names.plain(column.name) in names.NAMES or names.is_id(column.name)
+        repeated = column.count < table.rows or column.distinct < 0.8 * table.rows
+        if column.name not in result and column.look == "text" and named and not repeated:
+            result += [column.name] if is_unique(con, table, [column.name]) else []
+    return result
+
+
+def reference(table: ProfiledTable, columns: Sequence[str]) -> str:
+    """Return the SQL expression of a key or of a value that refers to one: a text (of a list, one row each)."""
+    parts = []
+    for name in columns:
+        column = table.columns[name]
+        if column.look == "list":
+            return f"unnest({column.elements})"
+        value = column.value if column.kind == "VARCHAR" else f"{column.value}::VARCHAR"
+        # Missing integers make pandas write 1.0.
+        parts.append(f"regexp_replace({value}, '\\.0$', '')" if column.floats else value)
+    joined = " || '/' || ".join(parts)
+    return joined if len(parts) == 1 else f"({joined})"

@@ -1,0 +1,184 @@
+"""Find the files that a recipe declares, or all tables in files, folders and archives."""
+
+from __future__ import annotations
+
+import fnmatch
+import itertools
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from kbkit.errors import BadInputError, Option, UnknownNameError
+from kbkit.ingestion import archives
+from kbkit.ingestion.recipe import FileSpec, Recipe
+
+_COMPRESSED = (".gz",)
+FORMATS = {
+    ".csv": "csv",
+    ".psv": "psv",
+    ".tsv": "tsv",
+    ".txt": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".sqlite": "database",
+    ".sqlite3": "database",
+    ".duckdb": "database",
+    ".db": "database",
+    ".xlsx": "excel",
+    ".xlsm": "excel",
+    ".graphml": "graph",
+    ".gexf": "graph",
+    ".gml": "graph",
+}
+"""Formats by the ending of a file's name."""
+
+
+def find_files(recipe: Recipe, paths: Sequence[Path], named: Mapping[str, Path]) -> dict[str, list[Path]]:
+    """Return the files for each ``[files.NAME]`` of the recipe.
+
+    ``paths`` are files and folders; ``named`` assigns single files. Raises :class:`BadInputError` for a missing or
+    empty file, for a pattern with several matches, and for a file in ``paths`` that the recipe does not read.
+    """
+    _check_given(recipe, paths, named)
+    listed = [path for path in paths if path.is_file() and not archives.is_archive(path)]
+    deep = any("/" in pattern for spec in recipe.files for pattern in spec.match)
+    members = [member for path in paths if path not in listed for member in _inside(path, deep=deep)]
+    files = _match_all(recipe, [*listed, *members], named)
+    taken = {path for paths_of in files.values() for path in paths_of}
+    unread = [path for path in listed if path not in taken]
+    if _may_have_any_name(recipe, files) and len(unread) == 1:
+        only = unread.pop()
+        files |= {spec.name: [only] for spec in _missing_files(recipe, files)}
+    _check_complete(recipe, files, unread)
+    return files
+
+
+def _check_given(recipe: Recipe, paths: Sequence[Path], named: Mapping[str, Path]) -> None:
+    """Raise for a name that the recipe does not have, and for a path that does not exist."""
+    known = [spec.name for spec in recipe.files]
+    for name in named:
+        if name not in known:
+            raise UnknownNameError("file", name, known, f"recipe {recipe.name}")
+    for path in (*paths, *named.values()):
+        if not path.exists():
+            raise BadInputError(f"{path} does not exist")
+
+
+def _match_all(recipe: Recipe, offered: Sequence[Path], named: Mapping[str, Path]) -> dict[str, list[Path]]:
+    """Return the files for each name of the recipe: the one given by name, or those that match and are still free.
+
+    Tables of one file share it.
+    """
+    files: dict[str, list[Path]] = {}
+    taken: set[Path] = set()
+    for spec in recipe.files:
+        free = [path for path in offered if path not in taken or spec.table]
+        files[spec.name] = [named[spec.name]] if spec.name in named else _matches(spec, free)
+        taken.update(files[spec.name])
+    return files
+
+
+def _missing_files(recipe: Recipe, files: Mapping[str, Sequence[Path]]) -> list[FileSpec]:
+    """Return the required files that were not found."""
+    return [spec for spec in recipe.files if not spec.optional and not files[spec.name]]
+
+
+def _may_have_any_name(recipe: Recipe, files: Mapping[str, Sequence[Path]]) -> bool:
+    """Whether the recipe lacks its only required file, which may then have any name; several tables may be in it."""
+    required = {spec.match if spec.table else spec.name for spec in recipe.files if not spec.optional}
+    return len(required) == 1 and _missing_files(recipe, files) != []
+
+
+def _check_complete(recipe: Recipe, files: Mapping[str, Sequence[Path]], unread: Sequence[Path]) -> None:
+    """Raise for a file that the recipe does not read, for a missing one, and for an empty one."""
+    if unread:
+        raise BadInputError(f"Recipe {recipe.name} does not read {unread[0]}", *_describe_files(recipe))
+    for spec in _missing_files(recipe, files):
+        raise BadInputError(f"Missing file {spec.name!r} of recipe {recipe.name}", *_describe_files(recipe))
+    for path in itertools.chain.from_iterable(files.values()):
+        if archives.size(path) == 0:
+            raise BadInputError(f"{path} is empty")
+
+
+def _inside(folder: Path, *, deep: bool) -> list[Path]:
+    """List the files of an archive, or of a folder and the archives in it, with ``deep`` also of its subfolders.
+
+    Links to folders are not followed, to avoid loops.
+    """
+    if archives.is_archive(folder):
+        return sorted(archives.members(folder))
+    walked = os.walk(folder) if deep else [(str(folder), [], [p.name for p in folder.iterdir() if p.is_file()])]
+    files = sorted(Path(parent) / name for parent, _, names in walked for name in names)
+    return [member for path in files for member in (_inside(path, deep=deep) if archives.is_archive(path) else [path])]
+
+
+def _matches(spec: FileSpec, offered: Iterable[Path]) -> list[Path]:
+    def fits(path: Path, pattern: str) -> bool:
+        """Match the file's name, or the end of its path if the pattern has folders."""
+        name = plain_name(path).lower()
+        if "/" in pattern:
+            return fnmatch.fnmatch(f"/{path.with_name(name).as_posix().lower()}", f"*/{pattern.lower()}")
+        return fnmatch.fnmatch(name, pattern.lower())
+
+    offered = list(offered)
+    if spec.many:
+        return [path for path in offered if any(fits(path, pattern) for pattern in spec.match)]
+    for pattern in spec.match:
+        hits = [path for path in offered if fits(path, pattern)]
+        if len(hits) > 1:
+            examples = ", ".join(p.name for p in hits[:3])
+            hint = ("Choose one with ", Option("files", f"{spec.name}=PATH"))
+            raise BadInputError(f"Several files match {spec.name!r}: {examples}", *hint)
+        if hits:
+            return hits
+    return []
+
+
+def tables_in(paths: Sequence[Path]) -> list[Path]:
+    """Return the files with tables among ``paths``, and those in its folders and archives.
+
+    Raises :class:`BadInputError` for a missing or empty file, one of another format, and if there is none.
+    """
+    for path in (path for path in paths if not path.exists()):
+        raise BadInputError(f"{path} does not exist")
+    found = []
+    for path in paths:
+        if path.is_file() and not archives.is_archive(path):
+            format_of(path)
+            found.append(path)
+        else:
+            found += [member for member in _inside(path, deep=False) if suffix(member) in FORMATS]
+    if not found:
+        listed = ", ".join(map(str, paths))
+        hint = "Use files that end in " + ", ".join(sorted(FORMATS))
+        hint += ". Subfolders are not read" if any(path.is_dir() for path in paths) else ""
+        raise BadInputError(f"No tables in {listed}", hint)
+    for path in (path for path in found if archives.size(path) == 0):
+        raise BadInputError(f"{path} is empty")
+    return list(dict.fromkeys(found))
+
+
+def format_of(path: Path) -> str:
+    """Return the format of a file, by its name. Raises :class:`BadInputError` for an unknown one."""
+    if suffix(path) not in FORMATS:
+        raise BadInputError(f"Unsupported file type: {path}", "Use one of " + ", ".join(sorted(FORMATS)))
+    return FORMATS[suffix(path)]
+
+
+def suffix(path: Path) -> str:
+    """Return the ending of a file's name in lower case, without that of its compression."""
+    return Path(plain_name(path)).suffix.lower()
+
+
+def plain_name(path: Path) -> str:
+    """Return the name of a file without the ending of its compression."""
+    return path.stem if path.suffix.lower() in _COMPRESSED else path.name
+
+
+def _describe_files(recipe: Recipe) -> tuple[str, Option, str]:
+    parts = [f"{spec.name}{' (optional)' if spec.optional else ''}: {' or '.join(spec.match)}" for spec in recipe.files]
+    return f"The recipe reads {'; '.join(parts)}. Use ", Option("files", "NAME=PATH"), " to choose a file"
