@@ -42,7 +42,7 @@ _IRIS = ("IRIREF", "PNAME_LN", "PNAME_NS")
 _PLAIN_LOCAL = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?")
 
 
-class Prefixes:
+class QueryPrefixes:
     """Prefixes in force: the query's own declarations, then those supplied from outside."""
 
     def __init__(self, tree: ParseTree, supplied: Mapping[str, str]) -> None:
@@ -91,7 +91,7 @@ def string(token: Token) -> str:
 class Context:
     """Prefixes, languages (best first), search and graph of the KB; the row limit; names in use; notes so far."""
 
-    names: Prefixes
+    names: QueryPrefixes
     languages: tuple[str, ...] = ("en",)
     search: Search | None = None
     walk: Walk | None = None

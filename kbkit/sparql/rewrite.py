@@ -15,7 +15,7 @@ from lark import Token, Tree
 from kbkit.errors import BadInputError, QuerySyntaxError, UnknownNameError, suggest
 from kbkit.schema import STANDARD_PREFIXES, Wikibase
 from kbkit.sparql import blazegraph, checks, paths, private, services, times
-from kbkit.sparql.context import Context, Prefixes, Search, Walk
+from kbkit.sparql.context import Context, QueryPrefixes, Search, Walk
 from kbkit.sparql.parse import error_at, parse
 from kbkit.sparql.printing import to_text
 from kbkit.sparql.tree import ParseTree, child, merge_triples, nodes, projected, tokens
@@ -79,7 +79,7 @@ def rewrite(
         return Rewritten(text, (f"Sent unchanged, without a limit: {error.message}",))
     if wikidata:
         _set_base(tree)
-    names = Prefixes(tree, {**(Wikibase.PREFIXES if wikidata else {}), **STANDARD_PREFIXES, **(prefixes or {})})
+    names = QueryPrefixes(tree, {**(Wikibase.PREFIXES if wikidata else {}), **STANDARD_PREFIXES, **(prefixes or {})})
     taken = {str(token)[1:].lstrip(":") for token in tokens(tree) if token.type in ("VAR", "BLANK_NODE_LABEL")}
     columns: list[Column] | None = [] if add_columns else None
     context = Context(names, tuple(languages) or ("en",), search, walk, limit, taken, columns=columns)
@@ -101,7 +101,7 @@ def check(text: str, prefixes: Mapping[str, str]) -> None:
     tree = parse(text)
     checks.refuse_uneven_rows(tree)
     checks.refuse_ungrouped(tree)
-    names = Prefixes(tree, {**STANDARD_PREFIXES, **prefixes})
+    names = QueryPrefixes(tree, {**STANDARD_PREFIXES, **prefixes})
     declare(tree, Context(names, ("en",), taken=set()), known=True)
 
 

@@ -300,7 +300,7 @@ from pathlib import Path
 from kbkit.llm import threads
 from kbkit.llm.cache import Cache
 from kbkit.llm.calls import Calls
-from kbkit.llm.client import Reply, Request, Usage
+from kbkit.llm.client import ModelRequest, Reply, Usage
 from kbkit.llm.openai_compatible import OpenAIModel
 threads._GRACE = 0.1
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job inherits that it is ignored

@@ -94,12 +94,12 @@ WRITER = """
 import sys
 from pathlib import Path
 from kbkit.llm.cache import Cache
-from kbkit.llm.client import Message, Reply, Request
+from kbkit.llm.client import Message, ModelRequest, Reply
 sys.stdin.readline()
 cache = Cache(Path(sys.argv[1]))
 for number in range(30):
     for name in ("both", sys.argv[2]):
-        request = Request((Message("user", f"{name} {number}"),))
+        request = ModelRequest((Message("user", f"{name} {number}"),))
         cache.put(request.key("m"), "m", request, Reply(name))
 """
 

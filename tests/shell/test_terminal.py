@@ -604,10 +604,10 @@ def test_no_engine_is_imported_before_the_first_prompt(world_kb: Path) -> None:
     program = f"""
 import sys
 from kbkit.shell.display import Display
-from kbkit.executor.executor import Executor, Settings
+from kbkit.executor.executor import Executor, PromptSettings
 from kbkit.shell.repl import Repl
 from kbkit.shell.runner import Runner
-settings = Settings()
+settings = PromptSettings()
 Repl(Runner(Executor.open({str(world_kb)!r}, settings), Display(settings)))
 print(*(name for name in {HEAVY!r} if name in sys.modules))
 """
