@@ -243,10 +243,10 @@ class StoreBuilder:
         return StoreRecord(result, 0)
 
     def _text(self, source: tables.Tables) -> StoreRecord:
-        from kbkit.stores import text
+        from kbkit.stores import text, text_build
 
         folder, schema = self.folder / text.FOLDER, self.manifest.schema
-        result = text.build(source.batches, folder, schema, self.settings.text, self._reporter("text"))
+        result = text_build.build(source.batches, folder, schema, self.settings.text, self._reporter("text"))
         return StoreRecord(result, 0, asdict(self.settings.text))
 
     def _vectors(self, source: tables.Tables) -> StoreRecord:

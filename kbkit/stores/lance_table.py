@@ -104,7 +104,7 @@ def create(folder: Path, rows: Matrix, *, index: bool) -> VectorRows:
             table.add(reader)
         files |= {path.name: stop - start for path in _data(folder).glob("*.lance") if path.name not in files}
     layout = {"dimension": rows.shape[1], "files": files}
-    (folder / LAYOUT).write_text(json.dumps(layout) + "\n", encoding="utf-8")
+    (folder / LAYOUT).write_text(json.dumps(layout) + "\n", encoding="utf-8", newline="\n")
     if index:
         table.create_index("vector", config=IvfRq(distance_type="cosine"))
     try:

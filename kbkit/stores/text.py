@@ -13,7 +13,7 @@ names in a question.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -26,13 +26,12 @@ from kbkit.directory import systems
 from kbkit.directory.damage import damaged, reading
 from kbkit.directory.temporary import TemporaryFolder
 from kbkit.errors import Command, DamagedError, KbError, UnknownNameError
-from kbkit.schema import Schema, TextField, literal, quote
-from kbkit.stores import documents
+from kbkit.schema import Schema
 from kbkit.stores.arrays import Within, is_within
 from kbkit.stores.text_query import STOP_WORDS, TextQuery, Token, snippet, superlative
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    pass
 
 FOLDER = "text"
 ANALYZERS = (
@@ -50,13 +49,13 @@ that hold all words of the query, which may be part of a name that somebody is l
 _MAX_NAME_WORDS = 8
 RELATIONS_WEIGHT = 1.0
 
-_WHOLE_NAME, _STEMMED_NAME = "whole_name", "stemmed_name"
-_MAX_NAME_LENGTH = 1_000
+WHOLE_NAME, STEMMED_NAME = "whole_name", "stemmed_name"
+"""The index fields for each name as one term, plain and stemmed."""
+MAX_NAME_LENGTH = 1_000
 _FEW = 1_000
 """Up to this many candidates, a filter lists them; with more, a deeper search is tried first, up to ``_MAX_DEPTH``."""
 _MAX_DEPTH = 20_000
 
-_WRITER_BYTES = 256_000_000
 _MAX_QUERY_WORDS = 256
 _SNIPPET_DEPTH = 100_000
 _STEM_ENDINGS = 4
@@ -84,7 +83,7 @@ def analyzer(name: str) -> tantivy.TextAnalyzer:
     return builder.build()
 
 
-_PLAIN = analyzer("simple")
+PLAIN = analyzer("simple")
 
 
 @dataclass(frozen=True)
@@ -93,84 +92,6 @@ class TextSettings:
 
     analyzer: str = "english"
     relations: bool = False
-
-
-def build(
-    batches: Callable[[str], pa.RecordBatchReader],
-    folder: Path,
-    schema: Schema,
-    settings: TextSettings,
-    progress: Callable[[int, int], None],
-) -> dict[str, int]:
-    """Index all nodes; ``batches`` runs SQL over the tables. Returns ``{"documents": ...}``."""
-    words = analyzer(settings.analyzer)
-    folder.mkdir()
-    index = tantivy.Index(_index_schema(schema.text_fields, settings), path=str(folder))
-    index.register_tokenizer("kb", words)
-    writer = index.writer(_WRITER_BYTES, 1)
-    left_out = {field_name(field.name) for field in schema.text_fields if not field.weight}
-    done = 0
-    try:
-        step = documents.step(schema)
-        for first in range(0, schema.nodes, step):
-            for batch in batches(_documents_sql(schema, settings, first, first + step - 1)):
-                _add(writer, batch, words, left_out)
-                done += batch.num_rows
-                progress(done, schema.nodes)
-        writer.commit()
-    finally:
-        writer.wait_merging_threads()  # on failure too, since the folder is removed next
-    index.reload()
-    return {"documents": index.searcher().num_docs}
-
-
-def _index_schema(fields: Sequence[TextField], settings: TextSettings) -> tantivy.Schema:
-    builder = tantivy.SchemaBuilder()
-    builder.add_unsigned_field("id", stored=False, indexed=True, fast=True)
-    for name in (_WHOLE_NAME, _STEMMED_NAME):
-        builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
-    parts = (NAME, *(field_name(f.name) for f in fields), *((RELATIONS,) if settings.relations else ()))
-    for name in (DOCUMENT, *parts):
-        builder.add_text_field(name, tokenizer_name="kb", index_option="position")
-    return builder.build()
-
-
-def _documents_sql(schema: Schema, settings: TextSettings, first: int, last: int) -> str:
-    """Return a query of id, names, texts by field, and relations, for the nodes from ``first`` to ``last``."""
-    among, fields = f"BETWEEN {first} AND {last}", schema.text_fields
-    ids = f"WHERE id {among}"
-    columns = "".join(
-        f", list(text ORDER BY position) FILTER (field = {literal(f.name)}) AS f{i}" for i, f in enumerate(fields)
-    )
-    joined = f" LEFT JOIN (SELECT id{columns} FROM texts {ids} GROUP BY id) x USING (id)" if fields else ""
-    texts = "".join(f", x.f{i} AS {quote(field_name(f.name))}" for i, f in enumerate(fields))
-    if settings.relations:
-        joined += f" LEFT JOIN ({documents.relations_sql(schema, among)}) r USING (id)"
-        texts += f", r.relations AS {RELATIONS}"
-    return f"SELECT n.id, list_concat([n.name], coalesce(n.aliases, [])) AS {NAME}{texts} FROM nodes n{joined} {ids}"
-
-
-def _add(
-    writer: tantivy.IndexWriter, batch: pa.RecordBatch, words: tantivy.TextAnalyzer, left_out: Collection[str]
-) -> None:
-    """Add the documents of a batch; Tantivy takes them one by one. Fields ``left_out`` are not ranked by default."""
-    fields = batch.schema.names[1:]
-    for number, *columns in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-        document = tantivy.Document()
-        document.add_unsigned("id", number)  # Document(id=...) would write a signed field and fail at commit
-        for field, values in zip(fields, columns, strict=True):
-            for value in values or ():
-                document.add_text(field, value)
-                if field not in left_out:
-                    document.add_text(DOCUMENT, value)
-        for name in columns[0]:
-            document.add_text(_WHOLE_NAME, _joined(_PLAIN, name))
-            document.add_text(_STEMMED_NAME, _joined(words, name))
-        writer.add_document(document)
-
-
-def _joined(words: tantivy.TextAnalyzer, name: str) -> str:
-    return " ".join(words.analyze(name))[:_MAX_NAME_LENGTH]
 
 
 class Word(NamedTuple):
@@ -197,7 +118,7 @@ class Text:
         self._analyzer = analyzer(settings.analyzer)
         # Analyzers are not stored in the index.
         self._index.register_tokenizer("kb", self._analyzer)
-        self._unstemmed = _PLAIN if settings.analyzer == "english" else None
+        self._unstemmed = PLAIN if settings.analyzer == "english" else None
         self._schema, self._relations = schema, settings.relations
         self._searcher = self._index.searcher()
         self._check_layout()
@@ -289,14 +210,14 @@ class Text:
 
     def named(self, stems: Sequence[str], limit: int) -> NDArray[np.int64]:
         """Return up to ``limit`` nodes whose entire name or alias has these stems."""
-        stemmed = " ".join(stems)[:_MAX_NAME_LENGTH]
-        term = tantivy.Query.term_query(self._index.schema, _STEMMED_NAME, stemmed, "basic")
+        stemmed = " ".join(stems)[:MAX_NAME_LENGTH]
+        term = tantivy.Query.term_query(self._index.schema, STEMMED_NAME, stemmed, "basic")
         return np.sort(self._hits(tantivy.Query.const_score_query(term, 0.0), limit)[0])
 
     def named_like(self, words: Sequence[str], distance: int, limit: int) -> NDArray[np.int64]:
         """Return up to ``limit`` nodes with a name within edit distance ``distance`` (1 or 2) of these plain words."""
-        phrase = " ".join(words)[:_MAX_NAME_LENGTH]
-        close = tantivy.Query.fuzzy_term_query(self._index.schema, _WHOLE_NAME, phrase, distance, True, False)
+        phrase = " ".join(words)[:MAX_NAME_LENGTH]
+        close = tantivy.Query.fuzzy_term_query(self._index.schema, WHOLE_NAME, phrase, distance, True, False)
         return np.sort(self._hits(tantivy.Query.const_score_query(close, 0.0), limit)[0])
 
     def names_holding(self, prefix: str, within: Within = None, limit: int = 1_000) -> NDArray[np.int64]:
@@ -306,7 +227,7 @@ class Text:
         incomplete word (no stem starts with ``universi``), so the last word is also tried with up to four letters
         removed.
         """
-        words, written = self._analyzer.analyze(prefix), _PLAIN.analyze(prefix)
+        words, written = self._analyzer.analyze(prefix), PLAIN.analyze(prefix)
         if not words or limit < 1 or (within is not None and not len(within)):
             return np.empty(0, np.int64)
         before, last = words[:-1], written[-1]
@@ -447,6 +368,6 @@ class Text:
 
     def tokens(self, text: str) -> list[Word]:
         """Return the first 256 words of a text with their positions, plain and stemmed."""
-        plain, stems = _PLAIN.pre_tokenize(text).tokens, self._analyzer.analyze(text)
+        plain, stems = PLAIN.pre_tokenize(text).tokens, self._analyzer.analyze(text)
         words = zip(plain, stems, strict=True)
         return [Word(t.char_offset_from, t.char_offset_to, t.text, stem) for t, stem in words][:_MAX_QUERY_WORDS]

@@ -290,7 +290,7 @@ def test_headings_are_bold_where_the_screen_can(monkeypatch: pytest.MonkeyPatch)
 def test_hits_explain_themselves(world: KnowledgeBase) -> None:
     hits = world.search("flat-topped mountain above Cape Town", k=2, explain=True)
     lines = list(explained(hits, None))
-    assert re.match(r"1\. Table Mountain  \(mountain#table-mountain\) 0\.\d+$", lines[0])
+    assert re.match(r"1\. Table Mountain  \(mountain#table-mountain\) \d\.\d+$", lines[0])
     assert lines[1].startswith("  bm25: 1 of ")
     assert sum(not line.startswith(" ") for line in lines) == 2
     linked = list(explained(hits, world.linked("xyzzy")))

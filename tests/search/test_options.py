@@ -422,22 +422,22 @@ def test_a_kb_of_an_older_format_is_refused(kb: Path, wording: Wording) -> None:
     with pytest.raises(NotAKbError) as error:
         kbkit.open(kb)
     message = str(error.value)
-    assert [fact for fact in ["1", "3"] if fact not in message] == []
+    assert [fact for fact in ["1", "4"] if fact not in message] == []
     wording(message, replace={str(kb): "KB"})
     with pytest.raises(NotAKbError) as caught:
         rebuild(kb, "text")
     message = str(caught.value)
-    assert [fact for fact in ["1", "3"] if fact not in message] == []
+    assert [fact for fact in ["1", "4"] if fact not in message] == []
     wording(message, replace={str(kb): "KB"})
     assert kbs.generations(kb) == ["0001"]
 
 
 def test_a_newer_format_is_refused(kb: Path, wording: Wording) -> None:
-    change_manifest(kb, lambda data: data.update(format=4))
+    change_manifest(kb, lambda data: data.update(format=5))
     with pytest.raises(NotAKbError) as caught:
         kbkit.open(kb)
     message = str(caught.value)
-    assert [fact for fact in ["4", "3"] if fact not in message] == []
+    assert [fact for fact in ["5", "4"] if fact not in message] == []
     wording(message, replace={str(kb): "KB"})
 
 

@@ -28,7 +28,7 @@ from kbkit.kb import KnowledgeBase
 from kbkit.schema import NodeType, Schema
 from kbkit.search.hybrid import Search
 from kbkit.search.settings import MODES, RETRIEVERS, WEIGHTS, SearchSettings
-from kbkit.stores import text, vectors
+from kbkit.stores import text, text_build, vectors
 from kbkit.stores.arrays import Within, both, compact, is_in, is_within
 from kbkit.stores.embedders import Prefixes
 from kbkit.stores.text import NAME_WEIGHT, WHOLE_WEIGHT, Text
@@ -158,7 +158,7 @@ def text_index(folder: Path, schema: Schema, names: list[str]) -> Text:
         table = pa.table({"id": ids, "name": [[name] for name in part]})
         return pa.RecordBatchReader.from_batches(table.schema, table.to_batches(20_000))
 
-    text.build(batches, folder / "text", schema, text.TextSettings("simple"), lambda done, total: None)
+    text_build.build(batches, folder / "text", schema, text.TextSettings("simple"), lambda done, total: None)
     return Text(folder / "text", schema, text.TextSettings("simple"))
 
 

@@ -230,9 +230,9 @@ def test_each_fact_has_24_questions_or_54_with_a_related_entity(folder: Path, he
     assert {n for (kind, *_), n in sizes.items() if kind == "country"} == {54}
     assert {n for (kind, *_), n in sizes.items() if kind != "country"} == {24}
     rows = json.loads(here("-q", "conv", "stats", folder, "--table", "1", "-f", "json").stdout)
-    by = {row["dataset"]: row for row in rows}
-    assert by["general"]["questions_per_fact"] == by["paper, general"]["questions_per_fact"] == 24
-    assert by["related"]["questions_per_fact"] == by["paper, related"]["questions_per_fact"] == 54
+    by = {(row["dataset"], row["figures"]): row["questions_per_fact"] for row in rows}
+    assert by["general", "here"] == by["general", "paper"] == 24
+    assert by["related", "here"] == by["related", "paper"] == 54
     counts = json.loads(here("-q", "conv", "stats", folder, "--table", "0", "-f", "json").stdout)
     assert {row["conversations"] for row in counts if row["configuration"].endswith("general")} == {250}
     assert len(counts) == 16
