@@ -21,7 +21,6 @@ from kbkit.benchmarks.costs import CostFile, CostSummary, summary, timed
 from kbkit.benchmarks.dataset import run_names, writing
 from kbkit.benchmarks.pipeline import HasId, Row, Table, busy
 from kbkit.directory import systems
-from kbkit.directory.files import whole_lines
 from kbkit.directory.systems import exclusive
 from kbkit.directory.typed_json import from_json
 from kbkit.errors import BadInputError, Command, KbError
@@ -224,7 +223,7 @@ def _read(path: Path, row: type[R], hint: tuple[str | Command, ...]) -> tuple[di
         raise BadInputError(f"{path} does not exist", *hint)
     settings: dict[str, Any] = {}
     rows: dict[str, R] = {}
-    for number, line in enumerate(whole_lines(content(path)).decode("utf-8", "replace").split("\n"), 1):
+    for number, line in enumerate(content(path, whole=True).decode().split("\n"), 1):
         if line.strip():
             where = f"{path}, line {number}"
             value = load(line, where)

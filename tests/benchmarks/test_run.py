@@ -155,6 +155,15 @@ def test_a_run_that_was_cut_anywhere_continues_to_the_same_bytes(tmp_path: Path)
         assert path.read_bytes() == whole
 
 
+def test_a_run_that_was_cut_within_a_character_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    rows = '{"settings": {"system": "s"}}\n{"id": "n1", "square": 1}\n{"id": "né'.encode()
+    for end in (len(rows), len(rows) - 1):  # after the character, and within it
+        path.write_bytes(rows[:end])
+        [read] = read_runs([path], Square, "x")
+        assert list(read.rows) == ["n1"]
+
+
 def test_a_larger_part_continues(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     squared(path, Squares(), NUMBERS[:3])
