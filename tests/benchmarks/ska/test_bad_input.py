@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import json
+import signal
 import threading
 import time
 from dataclasses import replace
@@ -54,8 +55,10 @@ def test_a_query_with_too_many_rows() -> None:
 
 
 @pytest.mark.system
-def test_ctrl_c_in_a_query_of_a_kb(world: KnowledgeBase) -> None:
+def test_ctrl_c_in_a_query_of_a_kb(world: KnowledgeBase, request: pytest.FixtureRequest) -> None:
     """Whichever thread DuckDB runs the query in."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored in background jobs
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     for query in (world.tables.rows, world.tables.lookup) * 3:
         threading.Timer(0.1, _thread.interrupt_main).start()
         begun = time.monotonic()
