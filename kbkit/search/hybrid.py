@@ -191,7 +191,7 @@ class Search:
                 retrieve = build(self.session.stores, batch, replace(settings, within=rest))[name]
                 [more] = retrieve(len(rest)) if len(rest) else [EMPTY]
                 rankings[name] = with_scores(ranking, more, ids)
-        weights = [settings.weights[name] for name in rankings]
+        weights = [settings.leg_weights[name] for name in rankings]
         ranking = fuse(list(rankings.values()), weights, settings.k, settings.fusion, settings.rrf_k)
         return QueryResult(ranking, components)
 

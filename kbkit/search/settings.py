@@ -76,7 +76,7 @@ class SearchSettings:
     within: Within = None
     fields: Mapping[str, float] | None = None
     fusion: str = METHODS[0]
-    weights: Mapping[str, float] = None  # type: ignore[assignment] # set below, by the method
+    weights: Mapping[str, float] | None = None
     rrf_k: float = RRF_K
     depth: int = 100
     average: int = 3
@@ -89,24 +89,27 @@ class SearchSettings:
             raise UnknownNameError("mode", self.mode, (AUTO, *MODES))
         if self.fusion not in METHODS:
             raise UnknownNameError("fusion", str(self.fusion), METHODS)
-        if self.weights is None:
-            object.__setattr__(self, "weights", WEIGHTS[self.fusion])
-        for name, weight in self.weights.items():
+        for name, weight in self.leg_weights.items():
             if name not in RETRIEVERS:
                 raise UnknownNameError("retriever", name, RETRIEVERS)
             if not 0 <= number(f"weight of {name}", weight) < float("inf"):
                 raise KbError(f"Invalid weight of {name}: {weight:g}", "Use 0 or more")
-        if not any(self.weights.values()):
+        if not any(self.leg_weights.values()):
             raise KbError("All weights are 0", "Use a weight above 0 for at least one retriever, such as bm25=1")
         for name, minimum in (("k", 1), ("depth", 1), ("average", 1), ("rerank_depth", 1), ("rrf_k", 0)):
             check_range(name, number(name, getattr(self, name), integer=name != "rrf_k"), minimum, MAX_K)
+
+    @property
+    def leg_weights(self) -> Mapping[str, float]:
+        """The weight of each fused retriever: those given, or the defaults of the method."""
+        return WEIGHTS[self.fusion] if self.weights is None else self.weights
 
     @property
     def retrievers(self) -> tuple[str, ...]:
         """The retrievers of the mode."""
         if self.mode in RETRIEVERS:
             return (self.mode,)
-        return tuple(name for name, weight in self.weights.items() if weight)
+        return tuple(name for name, weight in self.leg_weights.items() if weight)
 
     def uses(self, retriever: str) -> bool:
         """Return whether the mode runs a retriever."""
