@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from kbkit.directory import systems
 from kbkit.directory.damage import damaged, reading
 from kbkit.directory.temporary import TemporaryFolder
-from kbkit.errors import Command, DamagedError, KbError, UnknownNameError
+from kbkit.errors import DamagedError, UnknownNameError
 from kbkit.schema import Schema
 from kbkit.stores.arrays import Within, is_within
 from kbkit.stores.text_query import STOP_WORDS, TextQuery, Token, snippet, superlative
@@ -121,7 +121,6 @@ class Text:
         self._unstemmed = PLAIN if settings.analyzer == "english" else None
         self._schema, self._relations = schema, settings.relations
         self._searcher = self._index.searcher()
-        self._check_layout()
 
     def _opened(self, folder: Path) -> tantivy.Index:
         try:
@@ -134,15 +133,6 @@ class Text:
         for path in (path for path in folder.iterdir() if path.suffix != ".lock"):
             systems.symlink_or_copy(path, self._links.path / path.name)
         return tantivy.Index.open(str(self._links.path))
-
-    def _check_layout(self) -> None:
-        """Raise :class:`KbError` for an index without the field that nodes are ranked by."""
-        try:
-            self._searcher.doc_freq(DOCUMENT, "")
-        except ValueError:
-            self.close()
-            message = "The full-text index was built by an earlier version of kbkit"
-            raise KbError(message, "Run ", Command("build KB text"), " to build it again") from None
 
     @property
     def documents(self) -> int:

@@ -8,22 +8,20 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from operator import mul
-from pathlib import Path
 from random import Random
 
 import numpy as np
 import pytest
-import tantivy
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 import kbkit
-from kbkit.errors import KbError, UnknownNameError
+from kbkit.errors import UnknownNameError
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Schema, TextField
 from kbkit.stores import documents
 from kbkit.stores.arrays import compact
-from kbkit.stores.text import ANALYZERS, NAME, NAME_WEIGHT, WHOLE_WEIGHT, Text, TextSettings, analyzer, field_name
+from kbkit.stores.text import ANALYZERS, NAME, NAME_WEIGHT, WHOLE_WEIGHT, analyzer, field_name
 from kbkit.stores.text_query import STOP_WORDS, TextQuery, parse
 from kbkit.stores.text_query import snippet as cut
 from tests.examples import examples
@@ -237,18 +235,6 @@ def test_a_short_field_does_not_dominate(make: Make) -> None:
     told = ("told", "t", "dune", [], ["amber birch cedar " + " ".join(WORDS[3:])])
     kb = make([told, ("bare", "t", "birch", [], ["harbour"]), *filler])
     assert kb.text.search(TextQuery("amber birch cedar"), 2)[0].tolist() == [0, 1]
-
-
-def test_an_index_of_an_earlier_layout_names_the_remedy(make: Make, tmp_path: Path) -> None:
-    kb = make([("a", "t", "amber", [], ["birch"])])
-    builder = tantivy.SchemaBuilder()
-    builder.add_text_field(NAME, tokenizer_name="kb")
-    folder = tmp_path / "text"
-    folder.mkdir()
-    tantivy.Index(builder.build(), path=str(folder))
-    with pytest.raises(KbError) as caught:
-        Text(folder, kb.schema, TextSettings())
-    assert "build KB text" in str(caught.value)
 
 
 def test_a_name_counts_more_than_a_text(make: Make) -> None:
