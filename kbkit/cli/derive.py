@@ -70,7 +70,7 @@ def expand(command: Command) -> Command:
 
 
 def _infos(option: inspect.Parameter) -> list[OptionInfo]:
-    """Return what Typer is told about an option; empty for arguments and the context."""
+    """Return the option settings of a parameter; empty for arguments and the context."""
     return [extra for extra in getattr(option.annotation, "__metadata__", ()) if isinstance(extra, OptionInfo)]
 
 

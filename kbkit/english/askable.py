@@ -1,7 +1,6 @@
 """Which predicates are fit to be asked about: one filter for all makers of questions.
 
-Nobody asks for the identifier of a thing in another database, its picture, or its position on a map; and the structure
-of a KB is not a fact about the world.
+Questions do not ask for identifiers in other databases, pictures, positions on a map, or the structure of the KB.
 """
 
 from __future__ import annotations
