@@ -105,6 +105,11 @@ class Terminal:
         return "".join(row[place].data for place in range(cursor.x))
 
     @property
+    def drawn(self) -> bool:
+        """Whether the line editor has finished drawing: it hides the cursor while it moves about the screen."""
+        return not self._screen.cursor.hidden
+
+    @property
     def cursor_line(self) -> str:
         """The cursor's line."""
         return self.lines[self._screen.cursor.y]
@@ -226,19 +231,22 @@ class Shell(Terminal):
     def prompted(self, default: str = "") -> None:
         """Wait for an empty prompt, or one with a text in it."""
         wanted = re.compile(rf"{re.escape(self.name)}( \w+)?> {re.escape(default)}")
-        self.wait_until(lambda: wanted.fullmatch(self.before_cursor) is not None, f"prompt of {self.name}")
+        self.wait_until(
+            lambda: self.drawn and wanted.fullmatch(self.before_cursor) is not None, f"prompt of {self.name}"
+        )
 
     def typed(self, text: str) -> None:
         """Type text, and wait until it stands before the cursor."""
         self.send(text)
         last = text.rpartition("\n")[2]
-        self.wait_until(lambda: self.before_cursor.endswith(last), f"{last!r} before the cursor")
+        self.wait_until(lambda: self.drawn and self.before_cursor.endswith(last), f"{last!r} before the cursor")
 
     def enter(self) -> None:
         """Press Enter, and wait until it has moved the cursor."""
+        self.wait_until(lambda: self.drawn, "end of drawing")
         before = len(self.written)
         self.send(ENTER)
-        self.wait_until(lambda: len(self.written) > before, "sign of Enter")
+        self.wait_until(lambda: self.drawn and len(self.written) > before, "sign of Enter")
 
     def ask(self, *lines: str) -> str:
         """Type lines, each with Enter, and wait for the next prompt; what was written between."""
@@ -252,7 +260,8 @@ class Shell(Terminal):
 
     def clear(self) -> None:
         """Leave what is typed, and wait for an empty prompt below it."""
+        self.wait_until(lambda: self.drawn, "end of drawing")
         row = len(self.written)
         self.send(ctrl("c"))
-        self.wait_until(lambda: len(self.written) > row, "new prompt")
+        self.wait_until(lambda: self.drawn and len(self.written) > row, "new prompt")
         self.prompted()
