@@ -1,7 +1,8 @@
 """The operators of a resolved expression; immutable.
 
 Every operator is a set of nodes; ``type`` is a type that all of them have (None: any). To add an operator, add a class
-here and its cases to ``evaluate.py``, ``to_sql.py``, ``to_sparql.py`` and ``why.py``.
+here and its cases to ``evaluate.py``, ``to_sql.py``, ``to_sparql.py`` and ``why.py``. A :class:`Total` is a value of
+the nodes of an operator; its cases are in ``totals.py``, ``total_sql.py`` and ``total_sparql.py``.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ class SavedSet:
 
 @dataclass(frozen=True)
 class Condition:
-    """A test ``attribute op parameters``; ``sql_type`` is the attribute's DuckDB type; only ``missing`` can be
-    ``negated``.
+    """A test ``attribute op parameters``; ``sql_type`` is the attribute's DuckDB type; ``missing``, ``in`` and
+    ``contains`` can be ``negated``.
     """
 
     attribute: str
@@ -152,13 +153,80 @@ class CountFilter:
         return self.source.type
 
 
+Measure: TypeAlias = AttributeMeasure | Count
+
+
 @dataclass(frozen=True)
 class Superlative:
-    """The nodes of ``source`` with the greatest (or least) value of a measure; nodes without a value are left out."""
+    """The nodes of ``source`` with the greatest (or least) value of a measure; nodes without a value are left out.
+
+    With ``number``, a parameter n: the nodes with a value that fewer than n others surpass, so all that tie for n-th.
+    """
 
     source: Operator
-    measure: AttributeMeasure | Count
+    measure: Measure
     greatest: bool
+    number: str | None = None
+
+    @property
+    def type(self) -> str | None:
+        """The type of the source."""
+        return self.source.type
+
+
+@dataclass(frozen=True)
+class Order:
+    """A key by which rows are sorted: a measure of the nodes or, for groups, the number of a column of the result."""
+
+    key: Measure | int
+    descending: bool = False
+
+
+@dataclass(frozen=True)
+class Total:
+    """A value of all answers: ``op`` is exists, count, values, sum, avg, min or max, mostly of ``measures``.
+
+    A count among ``groups`` stands for the nodes that its steps reach. ``limit`` keeps the first rows and ties.
+    """
+
+    op: str
+    measures: tuple[Measure, ...] = ()
+    groups: tuple[Measure, ...] = ()
+    order: tuple[Order, ...] = ()
+    limit: int | None = None
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the value is a table: a row for each group, or for each node with several measures or an order."""
+        return bool(self.groups or self.order or len(self.measures) > 1)
+
+    @property
+    def counts(self) -> tuple[Count, ...]:
+        """The counts and paths."""
+        measures = (*self.measures, *self.groups, *(order.key for order in self.order))
+        return tuple(dict.fromkeys(measure for measure in measures if isinstance(measure, Count)))
+
+
+@dataclass(frozen=True)
+class ValueOf:
+    """A value of the nodes of ``root``, which other nodes are compared with; ``text`` is the expression."""
+
+    root: Operator
+    total: Total
+    text: str
+
+
+@dataclass(frozen=True)
+class ValueFilter:
+    """The nodes of ``source`` whose measure compares with a value; ``op`` is one of = != < <= > >=.
+
+    Of several values or elements of a list, any may compare. A missing value compares with nothing.
+    """
+
+    source: Operator
+    measure: Measure
+    op: str
+    value: ValueOf
 
     @property
     def type(self) -> str | None:
@@ -167,17 +235,18 @@ class Superlative:
 
 
 Operator: TypeAlias = (
-    AllNodes | Lookup | SavedSet | Filter | Hop | Intersection | Union | Difference | CountFilter | Superlative
+    AllNodes
+    | Lookup
+    | SavedSet
+    | Filter
+    | Hop
+    | Intersection
+    | Union
+    | Difference
+    | CountFilter
+    | ValueFilter
+    | Superlative
 )
-
-
-@dataclass(frozen=True)
-class Total:
-    """A value of all answers: ``op`` is count, or values, sum or avg of an attribute of a DuckDB type."""
-
-    op: str
-    attribute: str = ""
-    sql_type: str = ""
 
 
 @dataclass(frozen=True)
@@ -249,14 +318,17 @@ def count_of(operator: Operator) -> Count | None:
     """Return the count that an operator computes of its nodes, if any."""
     if isinstance(operator, CountFilter):
         return operator.count
-    return operator.measure if isinstance(operator, Superlative) and isinstance(operator.measure, Count) else None
+    if isinstance(operator, (Superlative, ValueFilter)):
+        return operator.measure if isinstance(operator.measure, Count) else None
+    return None
 
 
 def inputs(operator: Operator) -> tuple[Operator, ...]:
     """Return the direct inputs of an operator."""
-    if isinstance(operator, (CountFilter, Superlative)):
+    if isinstance(operator, (CountFilter, Superlative, ValueFilter)):
         count = count_of(operator)
-        return (operator.source, *(step.within for step in (count.steps if count else ()) if step.within is not None))
+        of_value = total_inputs(operator.value) if isinstance(operator, ValueFilter) else ()
+        return (operator.source, *(_within(count) if count else ()), *of_value)
     if isinstance(operator, (Intersection, Union)):
         return operator.parts
     if isinstance(operator, (Filter, Hop)):
@@ -266,6 +338,16 @@ def inputs(operator: Operator) -> tuple[Operator, ...]:
     return ()
 
 
+def total_inputs(value: ValueOf | Plan) -> tuple[Operator, ...]:
+    """Return the inputs of a value: its nodes, and the sets in which it counts."""
+    counts = value.total.counts if value.total is not None else ()
+    return (value.root, *(operator for count in counts for operator in _within(count)))
+
+
+def _within(count: Count) -> tuple[Operator, ...]:
+    return tuple(step.within for step in count.steps if step.within is not None)
+
+
 def operators(operator: Operator) -> Iterator[Operator]:
     """Yield an operator and all operators below it."""
     yield operator
@@ -273,14 +355,22 @@ def operators(operator: Operator) -> Iterator[Operator]:
         yield from operators(part)
 
 
-def parameters(operator: Operator) -> set[str]:
-    """Return the names of the parameters that an operator and its inputs use."""
+def plan_operators(plan: Plan) -> Iterator[Operator]:
+    """Yield all operators of a plan, also those of its value."""
+    for part in total_inputs(plan):
+        yield from operators(part)
+
+
+def parameters(*roots: Operator) -> set[str]:
+    """Return the names of the parameters that operators and their inputs use."""
     found: set[str] = set()
-    for part in operators(operator):
+    for part in (part for root in roots for part in operators(root)):
         if isinstance(part, Lookup):
             found.add(part.parameter)
         elif isinstance(part, Filter):
             found.update(name for condition in part.conditions for name in condition.parameters)
         elif isinstance(part, CountFilter):
             found.add(part.parameter)
+        elif isinstance(part, Superlative) and part.number is not None:
+            found.add(part.number)
     return found

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kbkit.answers import members, syntax
-from kbkit.answers.algebra import Plan, SavedSet, operators
+from kbkit.answers.algebra import Plan, SavedSet, plan_operators
 from kbkit.answers.batch import evaluate_batch
 from kbkit.answers.bind import Bindings, bind, bind_column, bind_constants, check_slots
 from kbkit.answers.evaluate import evaluate
@@ -18,8 +18,8 @@ from kbkit.answers.parse import parse
 from kbkit.answers.session import Session
 from kbkit.answers.syntax import Expression, Slot, Value, combine
 from kbkit.answers.to_sparql import to_sparql
-from kbkit.answers.to_sql import to_sql
-from kbkit.answers.totals import value_of
+from kbkit.answers.to_sql import to_sql, value_sql
+from kbkit.answers.totals import read, value_frame, value_of
 from kbkit.assets.arguments import checked
 from kbkit.errors import Command, KbError, MissingExtraError, UnknownNameError
 from kbkit.stores import Stores
@@ -214,24 +214,28 @@ class AnswerSet:
 
     @cached_property
     def value(self) -> Any:
-        """The value of ``count(...)``, ``sum(...)`` and ``avg(...)``, a number; of ``values(...)``, a sorted list.
+        """The value of ``count(...)``, ``sum(...)`` and so on, a number, text or date; of ``exists(...)``, a boolean.
 
-        None for an expression that is only a set, and for an average without values.
+        Of ``values(...)`` with one attribute, a sorted list; of a table, its rows as tuples. None for an expression
+        that is only a set, and for an average, minimum or maximum without values.
         """
-        return value_of(self.plan, self._session, self.ids)
+        return None if self.plan.total is None else value_of(self.plan.total, self._values)
 
     def value_table(self) -> pl.DataFrame | None:
-        """Return the value as a table: a column named after the function or, for ``values(...)``, the attribute, with
-        a row for each value. None for an expression that is only a set.
-        """
-        import polars as pl
+        """Return the value as a table; None for an expression that is only a set.
 
-        total = self.plan.total
-        if total is None:
-            return None
-        if total.op == "values":
-            return pl.DataFrame({total.attribute: self.value}, strict=False)
-        return pl.DataFrame({total.op: [self.value]})
+        A single value has a column named after the function. The columns of ``values(...)`` are called as the
+        attributes; with several attributes or an order, ``node`` (``type#key``) is the first. Groups have a column for
+        each attribute, ``node`` and ``name`` for the nodes of a path, and the value.
+        """
+        return None if self.plan.total is None else self._values
+
+    @cached_property
+    def _values(self) -> pl.DataFrame:
+        if self.engine == "sql":
+            assert self.value_sql is not None and self.plan.total is not None
+            return read(self._session, self.plan.total, self.value_sql, timeout=self._timeout)
+        return value_frame(self.plan, self._session, self._bound, self.ids)
 
     # -- algebra ------------------------------------------------------------------------------------------------------
 
@@ -275,11 +279,18 @@ class AnswerSet:
         return to_sql(replace(self.plan, text=self.expression), self._session.schema, self._bound)
 
     @property
+    def value_sql(self) -> str | None:
+        """DuckDB SQL for :meth:`value_table`, without parameters; None for an expression that is only a set."""
+        if self.plan.total is None:
+            return None
+        return value_sql(replace(self.plan, text=self.expression), self._session.schema, self._bound)
+
+    @property
     def sparql(self) -> str:
         """SPARQL 1.1 for the IRIs of the members, without parameters, to run on the KB's triples."""
         schema = self._session.schema
         members = {}
-        for name in {op.name for op in operators(self.plan.root) if isinstance(op, SavedSet)}:
+        for name in {op.name for op in plan_operators(self.plan) if isinstance(op, SavedSet)}:
             frame = self._session.saved_nodes(name)
             members[name] = [schema.node_iri(*row) for row in frame.select("type", "key").iter_rows()]
         return to_sparql(replace(self.plan, text=self.expression), schema, self._bound, members)
@@ -332,6 +343,7 @@ class AnswerSet:
         return f"<AnswerSet {self.expression}{count}>"
 
     def _repr_html_(self) -> str:
+        from kbkit.answers.totals import spoken
         from kbkit.display import html as html_pages
         from kbkit.display.render import cell
 
@@ -344,5 +356,5 @@ class AnswerSet:
         members = [(row.type, row.key, row.name) for row in rows.values()]
         value = None
         if self.plan.total is not None:
-            value = cell(self.value) if isinstance(self.value, list) else str(self.value)
+            value = cell(self.value) if isinstance(self.value, list) else spoken(self.value)
         return html_pages.answers(self.expression, self.type, len(self.ids), members, proof, value)

@@ -28,7 +28,9 @@ from kbkit.answers.algebra import (
     Plan,
     Superlative,
     Union,
+    ValueOf,
     parameters,
+    total_inputs,
 )
 from kbkit.answers.batch_filters import RowFilter, extreme_of_rows
 from kbkit.answers.bind import Bindings, Constant
@@ -369,7 +371,8 @@ class BatchEvaluator(Evaluator):
     # -- counts and superlatives --------------------------------------------------------------------------------------
 
     def _extreme(self, operator: Superlative, attribute: AttributeMeasure, members: Pairs) -> Pairs:
-        found = extreme_of_rows(self.session, operator, attribute, members)
+        number = None if operator.number is None else self._number(operator.number, members)
+        found = extreme_of_rows(self.session, operator, attribute, members, number)
         return members[are_in(members, found)]
 
     def _is_within(self, operator: Operator, members: Pairs, pairs: Pairs) -> Mask:
@@ -386,6 +389,11 @@ class BatchEvaluator(Evaluator):
             return int(value.text)
         numbers = [int(value.text) for value in self.columns[parameter] if isinstance(value, Constant)]
         return np.array(numbers, np.int64)[members >> 32]
+
+    def _evaluator_of(self, value: ValueOf, members: Pairs) -> tuple[Evaluator, NDArray[np.int64]]:
+        if parameters(*total_inputs(value)) & self.slots:
+            return self, self._rows(members)
+        return self.constant, np.zeros(len(members), np.int64)
 
     def _rows(self, members: Pairs) -> NDArray[np.int64]:
         return members >> 32

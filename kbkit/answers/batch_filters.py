@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from kbkit.answers.bind import Constant
 from kbkit.answers.evaluate import SingleEvaluator
 from kbkit.answers.pairs import Pairs, ids_of, pack, unique
 from kbkit.answers.session import Session
-from kbkit.answers.to_sql import condition_sql, constant_sql, measure_sql
+from kbkit.answers.sql_parts import condition_sql, constant_sql, measure_sql
 from kbkit.stores.adjacency import Ids
 
 if TYPE_CHECKING:
@@ -56,8 +56,12 @@ class RowFilter:
         return _pairs(self.session, sql, frames)
 
 
-def extreme_of_rows(session: Session, operator: Superlative, attribute: AttributeMeasure, pairs: Pairs) -> Pairs:
-    """Return the pairs with the greatest (or least) value of their row."""
+def extreme_of_rows(
+    session: Session, operator: Superlative, attribute: AttributeMeasure, pairs: Pairs, number: Any = None
+) -> Pairs:
+    """Return the pairs with the greatest (or least) value of their row; with ``number``, of all or of each pair, the
+    pairs that fewer than so many of the row surpass.
+    """
     import polars as pl
 
     op = "max" if operator.greatest else "min"
@@ -65,6 +69,12 @@ def extreme_of_rows(session: Session, operator: Superlative, attribute: Attribut
     batch = pl.DataFrame({"kb row": (pairs >> 32).astype(np.int32), "kb id": ids_of(pairs)})
     nodes = f'kbkit_pairs p JOIN {session.table(operator.type)} ON p."kb id" = id'
     values = f'SELECT p."kb row" AS row, id, {value} AS value FROM {nodes} WHERE {known}'
+    if number is not None:
+        batch = batch.with_columns(pl.Series("kb number", np.broadcast_to(number, len(pairs)), pl.Int64))
+        values = values.replace("AS value FROM", 'AS value, p."kb number" AS number FROM', 1)
+        rank = f"rank() OVER (PARTITION BY row ORDER BY value {'DESC' if operator.greatest else 'ASC'})"
+        sql = f"SELECT row, id FROM ({values}) QUALIFY {rank} <= number"
+        return _pairs(session, sql, {"kbkit_pairs": batch})
     sql = f"SELECT row, id FROM ({values}) QUALIFY value = {op}(value) OVER (PARTITION BY row)"
     return _pairs(session, sql, {"kbkit_pairs": batch})
 

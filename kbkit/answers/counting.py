@@ -34,20 +34,34 @@ _EDGES, _CLOSURE_NODES = 1_000_000, 1024
 def count_reached(session: Session, count: Count, ids: Ids, is_within: IsWithin) -> Counts:
     """Return the number of distinct nodes that a count reaches from each of ``ids``."""
     first, *rest = count.steps
-    degrees = [session.move(move.relation, move.forward).ranges(ids)[1] for move in first.moves]
-    closes = any(move.closure for step in count.steps for move in step.moves)
-    if not rest and first.within is None and len(degrees) == 1 and not closes:
-        return degrees[0]
+    if not rest and first.within is None and len(first.moves) == 1 and not first.moves[0].closure:
+        degrees: Counts = session.move(first.moves[0].relation, first.moves[0].forward).ranges(ids)[1]
+        return degrees
     counts = np.zeros(len(ids), np.int64)
-    blocks = _spans(len(ids)) if closes else _blocks(sum(degrees, np.zeros(len(ids), np.int64)))
-    for start, end in blocks:
+    for start, end, pairs in _reached(session, count, ids, is_within):
+        counts[start:end] = np.bincount((pairs >> 32) - start, minlength=end - start)
+    return counts
+
+
+def reached_pairs(session: Session, count: Count, ids: Ids, is_within: IsWithin) -> Pairs:
+    """Return the distinct pairs (position in ``ids``, id) of the nodes that a count reaches from each of ``ids``."""
+    parts = [pairs for _, _, pairs in _reached(session, count, ids, is_within)]
+    return np.concatenate([np.empty(0, np.int64), *parts])
+
+
+def _reached(session: Session, count: Count, ids: Ids, is_within: IsWithin) -> Iterator[tuple[int, int, Pairs]]:
+    """Yield the first and last position of each block of ``ids``, and the pairs reached from it."""
+    closes = any(move.closure for step in count.steps for move in step.moves)
+    degrees = np.zeros(len(ids), np.int64)
+    for move in count.steps[0].moves:
+        degrees = degrees + session.move(move.relation, move.forward).ranges(ids)[1]
+    for start, end in _spans(len(ids)) if closes else _blocks(degrees):
         pairs = pack(np.arange(start, end), ids[start:end])
         for step in count.steps:
             pairs = _follow(session, step, pairs)
             if step.within is not None and len(pairs):
                 pairs = pairs[is_within(step.within, pairs)]
-        counts[start:end] = np.bincount((pairs >> 32) - start, minlength=end - start)
-    return counts
+        yield start, end, pairs
 
 
 def _spans(nodes: int) -> Iterator[tuple[int, int]]:
@@ -82,4 +96,19 @@ def best_of_rows(rows: NDArray[np.int64], values: Counts, greatest: bool) -> Mas
     best = (np.maximum if greatest else np.minimum).reduceat(values, starts)
     lengths = np.diff(np.append(starts, len(rows)))
     mask: Mask = values == np.repeat(best, lengths)
+    return mask
+
+
+def top_of_rows(rows: NDArray[np.int64], values: Counts, greatest: bool, number: Counts) -> Mask:
+    """Return a mask of the values that fewer than ``number`` others of their row surpass."""
+    signed = -values if greatest else values
+    order = np.lexsort((signed, rows))
+    rows_in_order, in_order = rows[order], signed[order]
+    new_row = np.concatenate(([True], rows_in_order[1:] != rows_in_order[:-1]))[: len(rows)]
+    new_value = new_row | np.concatenate(([True], in_order[1:] != in_order[:-1]))[: len(rows)]
+    position = np.arange(len(rows))
+    first_of_value = np.maximum.accumulate(np.where(new_value, position, 0)) if len(rows) else position
+    first_of_row = np.maximum.accumulate(np.where(new_row, position, 0)) if len(rows) else position
+    mask = np.zeros(len(rows), bool)
+    mask[order] = first_of_value - first_of_row < np.broadcast_to(number, rows.shape)[order]
     return mask

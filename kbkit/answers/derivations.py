@@ -28,7 +28,7 @@ from kbkit.answers.algebra import (
 from kbkit.answers.bind import Bindings
 from kbkit.answers.prover import Evidence, Prover
 from kbkit.answers.session import Session
-from kbkit.answers.to_sql import condition_sql, constant_sql, identifier, measure_sql
+from kbkit.answers.sql_parts import condition_sql, constant_sql, identifier, measure_sql
 from kbkit.answers.why import Why, describe
 from kbkit.stores.adjacency import Ids
 from kbkit.stores.arrays import distinct
@@ -166,7 +166,9 @@ class _Tables:
         constants = [constant_sql(self.bound[name], condition.sql_type) for name in condition.parameters]
         column = identifier(condition.attribute)
         if condition.sql_type.endswith("[]"):
-            element = replace(condition, attribute="item", sql_type=condition.sql_type.removesuffix("[]"), negated=True)
+            negated = condition.op == "missing" or condition.negated
+            element_type = condition.sql_type.removesuffix("[]")
+            element = replace(condition, attribute="item", sql_type=element_type, negated=negated)
             met = f"list_filter({column}, lambda item: {condition_sql(element, constants)})"
             column = f"unnest(CASE WHEN len({met}) > 0 THEN {met} ELSE [NULL] END)"
         return _fact(self._lookup(operator.type, column, wanted), condition.attribute)

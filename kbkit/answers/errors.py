@@ -25,14 +25,18 @@ def relation_alone(at: int, text: str = "") -> ExpressionError:
 
 
 TOTALS = {
+    "exists": "Write exists(expression)",
     "count": "In braces, write count(-> type)",
     "values": "Write values(expression, attribute)",
     "sum": "Write sum(expression, attribute)",
     "avg": "Write avg(expression, attribute)",
+    "min": "Write min(expression, attribute), or {min attribute} for nodes",
+    "max": "Write max(expression, attribute), or {max attribute} for nodes",
 }
 """Functions of whole expressions, with a hint for one that is misplaced."""
 
 
 def not_whole(word: str, text: str, at: int) -> ExpressionError:
     """Return the error for a function of :data:`TOTALS` inside another expression."""
-    return ExpressionError(f"{word}(...) must be the whole expression", TOTALS[word], text=text, at=at)
+    message = f"{word}(...) must be the whole expression or the right side of a comparison"
+    return ExpressionError(message, TOTALS[word], text=text, at=at)

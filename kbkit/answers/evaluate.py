@@ -27,18 +27,22 @@ from kbkit.answers.algebra import (
     Hop,
     Intersection,
     Lookup,
+    Measure,
     Move,
     Operator,
     Plan,
     SavedSet,
     Superlative,
     Union,
+    ValueFilter,
+    ValueOf,
 )
 from kbkit.answers.bind import Bindings, Constant
-from kbkit.answers.counting import COMPARE, Counts, best_of_rows, count_reached
+from kbkit.answers.counting import COMPARE, Counts, best_of_rows, count_reached, reached_pairs, top_of_rows
 from kbkit.answers.pairs import Pairs, ids_of
 from kbkit.answers.session import Session
-from kbkit.answers.to_sql import condition_sql, constant_sql, measure_sql
+from kbkit.answers.sql_parts import condition_sql, constant_sql, measure_sql
+from kbkit.answers.value_rows import Rows, compared
 from kbkit.stores.adjacency import Csr, Ids
 from kbkit.stores.arrays import Mask, distinct, is_in
 
@@ -90,6 +94,9 @@ class Evaluator(ABC):
             case CountFilter():
                 members = self.members(operator.source)
                 return members[self._passes_count(operator, members)]
+            case ValueFilter():
+                members = self.members(operator.source)
+                return members[self._passes_value(operator, members)]
             case Superlative():
                 return self._superlative(operator, self.members(operator.source))
             case AllNodes():
@@ -128,6 +135,10 @@ class Evaluator(ABC):
                 mask = self.contains(operator.source, members)
                 mask[mask] = self._passes_count(operator, members[mask])
                 return mask
+            case ValueFilter():
+                mask = self.contains(operator.source, members)
+                mask[mask] = self._passes_value(operator, members[mask])
+                return mask
             case AllNodes():
                 return self.session.has_type(self._ids(members), operator.type)
         raise AssertionError(operator)
@@ -148,7 +159,7 @@ class Evaluator(ABC):
                 return sum(self.cost(part) for part in operator.parts)
             case Difference():
                 return self.cost(operator.left)
-            case Filter() | CountFilter() | Superlative():
+            case Filter() | CountFilter() | ValueFilter() | Superlative():
                 return self.cost(operator.source) + _FILTER_COST
             case AllNodes():
                 return _ALL_NODES_COST + self.session.schema.nodes
@@ -198,12 +209,36 @@ class Evaluator(ABC):
         mask: Mask = COMPARE[operator.op](self.count(operator.count, members), number)
         return mask
 
+    def reached(self, path: Count, members: Members) -> Pairs:
+        """Return the pairs (position of a member, id) of the nodes that a path reaches."""
+        return reached_pairs(
+            self.session, path, self._ids(members), lambda within, pairs: self._is_within(within, members, pairs)
+        )
+
+    def _passes_value(self, operator: ValueFilter, members: Members) -> Mask:
+        """Return a mask of the members whose measure compares with the value (of their row)."""
+        if not len(members):
+            return np.zeros(0, bool)
+        measure, value = operator.measure, operator.value
+        evaluator, rows = self._evaluator_of(value, members)
+        others = evaluator.members(value.root)
+        right = Rows(evaluator._rows(others), evaluator._ids(others), evaluator._counted(value.total.measures, others))
+        left = Rows(rows, self._ids(members), self._counted((measure,), members))
+        return compared(self.session, operator, left, right)
+
+    def _counted(self, measures: tuple[Measure, ...], members: Members) -> Counts | None:
+        """Return the counts of members, if the measure is a count."""
+        counts = [measure for measure in measures if isinstance(measure, Count)]
+        return self.count(counts[0], members) if counts else None
+
     def _superlative(self, operator: Superlative, members: Members) -> Members:
         """Return the members with the greatest (or least) value."""
         if isinstance(operator.measure, AttributeMeasure):
             return self._extreme(operator, operator.measure, members)
-        counts = self.count(operator.measure, members)
-        return members[best_of_rows(self._rows(members), counts, operator.greatest)]
+        counts, rows = self.count(operator.measure, members), self._rows(members)
+        if operator.number is None:
+            return members[best_of_rows(rows, counts, operator.greatest)]
+        return members[top_of_rows(rows, counts, operator.greatest, self._number(operator.number, members))]
 
     # -- what depends on the form of a set ----------------------------------------------------------------------------
 
@@ -230,6 +265,10 @@ class Evaluator(ABC):
     @abstractmethod
     def _number(self, parameter: str, members: Members) -> Any:
         """Return the value of an integer parameter for all members, or for each."""
+
+    @abstractmethod
+    def _evaluator_of(self, value: ValueOf, members: Members) -> tuple[Evaluator, NDArray[np.int64]]:
+        """Return an evaluator of a value, and the row of it that each member is compared with."""
 
     @abstractmethod
     def _rows(self, members: Members) -> NDArray[np.int64]:
@@ -315,9 +354,10 @@ class SingleEvaluator(Evaluator):
     def _extreme(self, operator: Superlative, attribute: AttributeMeasure, members: Ids) -> Ids:
         op = "max" if operator.greatest else "min"
         value, known = measure_sql(attribute, op)
+        number = None if operator.number is None else self._number(operator.number, members)
         if isinstance(operator.source, AllNodes):
-            return self.session.extreme(operator.type, value, known, op)
-        return self.session.extreme_among(operator.type, value, known, op, members)
+            return self.session.extreme(operator.type, value, known, op, number)
+        return self.session.extreme_among(operator.type, value, known, op, members, number)
 
     def _is_within(self, operator: Operator, members: Ids, pairs: Pairs) -> Mask:  # noqa: ARG002
         ids = ids_of(pairs)
@@ -333,6 +373,9 @@ class SingleEvaluator(Evaluator):
         value = self.bound[parameter]
         assert isinstance(value, Constant)
         return int(value.text)
+
+    def _evaluator_of(self, value: ValueOf, members: Ids) -> tuple[Evaluator, NDArray[np.int64]]:  # noqa: ARG002
+        return self, self._rows(members)
 
     def _rows(self, members: Ids) -> NDArray[np.int64]:
         return np.zeros(len(members), np.int64)

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kbkit.answers.errors import TOTALS, ExpressionError, not_whole, relation_alone
-from kbkit.answers.syntax import Count, Expression, Path, Step, depth, subtrees
+from kbkit.answers.syntax import Aggregate, Comparison, Count, Expression, Path, Step, depth, subtrees
 
 if TYPE_CHECKING:
     import lark
@@ -38,6 +38,9 @@ _EXPECTED = {
     "LSQB": "[",
     "COLON": ':"name"',
     "COUNT": "count(path)",
+    "BY": "by",
+    "ORDER": "order by",
+    "LIMIT": "limit",
     "COMMA": ",",
     "MINUS": "-",
     "__ANON_0": "-",
@@ -47,7 +50,7 @@ _EXPECTED = {
     "$END": "the end",
 }
 _OBVIOUS = {"QUOTED", "STAR", "TRUE", "FALSE", "INVERSE", "NOT", "CLOSURE", "NEGATION", "KEY", "COLON", "LBRACE"}
-_OBVIOUS |= {"SUPERLATIVE", "TOTAL", "TOTAL_COUNT"}
+_OBVIOUS |= {"SUPERLATIVE", "TOP", "TOTAL", "ASCENDING", "DESCENDING", "NEGATION"}
 
 _LAST_WORD = re.compile(r"(?:([{,]|\b(?:max|min))\s*)?\b(\w+)$")
 
@@ -102,7 +105,43 @@ def _check(text: str, tree: Expression) -> Expression:
             _check_path(text, part)
         elif isinstance(part, Count):
             _check_count(text, part)
+        elif isinstance(part, Aggregate):
+            _check_total(text, part)
+        elif isinstance(part, Comparison):
+            _check_compared(text, part)
     return tree
+
+
+_ARGUMENTS = {"exists": (0, 0), "count": (0, 1), "values": (1, 1000)}
+"""Smallest and largest number of attributes of a function; 1 for others."""
+
+
+def _check_total(text: str, total: Aggregate) -> None:
+    least, most = _ARGUMENTS.get(total.op, (1, 1))
+    if len(total.columns) < least:
+        message = f"{total.op} needs an attribute"
+        raise ExpressionError(message, f"Write {total.op}(expression, attribute)", text=text, at=total.at)
+    if len(total.columns) > most:
+        hint = "values(expression, a, b) lists several attributes" if most else "Write exists(expression)"
+        message = f"{total.op} takes {'one attribute' if most else 'no attribute'}"
+        raise ExpressionError(message, hint, text=text, at=total.columns[most].at)
+    if total.groups and total.op in ("exists", "values"):
+        hint = "Group count, sum, avg, min or max"
+        raise ExpressionError(f"{total.op} has no groups", hint, text=text, at=total.groups[0].at)
+    if total.order and total.op != "values" and not total.groups:
+        message = f"{total.op} has no rows to sort"
+        hint = f"Sort groups or values: {total.op}(... by attribute order by {total.op})"
+        raise ExpressionError(message, hint, text=text, at=total.order[0].at)
+    if total.limit is not None and not total.order:
+        hint = "Write order by attribute limit n, or {top n attribute} for nodes"
+        raise ExpressionError("limit needs an order", hint, text=text, at=total.at)
+
+
+def _check_compared(text: str, test: Comparison) -> None:
+    total = test.value
+    if total.op == "exists" or total.groups or total.order or len(total.columns) > 1:
+        hint = "Compare with count, values, sum, avg, min or max of one attribute, without by and order by"
+        raise ExpressionError("A condition compares with one value", hint, text=text, at=total.at)
 
 
 def _check_steps(text: str, path: Path | Count) -> None:
@@ -200,7 +239,7 @@ def _measure_error(text: str, at: int, before: str, expected: set[str]) -> Expre
         return ExpressionError("The path of a count must start with an arrow", hint, text=text, at=word.start(2))
     if word and text[at] == "(" and word[2] in TOTALS:
         return not_whole(word[2], text, word.start(2))
-    total = re.match(r"\s*(count|values|sum|avg)\s*\(", text)
+    total = re.match(rf"\s*({'|'.join(TOTALS)})\s*\(", text)
     return not_whole(total[1], text, total.start(1)) if total and expected == {"$END"} else None
 
 

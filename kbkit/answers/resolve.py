@@ -2,47 +2,28 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from kbkit.answers import syntax
 from kbkit.answers.algebra import (
     AllNodes,
-    AttributeMeasure,
-    Condition,
     Count,
-    CountFilter,
     CountStep,
     Difference,
-    Filter,
     Hop,
     Lookup,
     Move,
     Operator,
-    Parameter,
     Plan,
     SavedSet,
-    Scalar,
-    Superlative,
-    Total,
     Union,
     conjunction,
 )
-from kbkit.answers.errors import ExpressionError, not_whole
-from kbkit.answers.syntax import Key, Name, Nodes, Path, Slot, Step
-from kbkit.errors import Part, UnknownNameError, suggest
+from kbkit.answers.errors import not_whole
+from kbkit.answers.resolve_conditions import ConditionResolver, is_about_set
+from kbkit.answers.syntax import Nodes, Path, Step
+from kbkit.errors import UnknownNameError, suggest
 from kbkit.schema import Relation, Schema
-
-OWN_ATTRIBUTES = {"name": "VARCHAR", "key": "VARCHAR"}
-"""Attributes of all node types."""
-
-_NUMERIC = re.compile(r"(?:(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?)|DOUBLE|FLOAT|DECIMAL[^\[]*)$")
-
-
-def is_number(sql_type: str) -> bool:
-    """Return whether a DuckDB type is one of numbers, which have a sum and an average."""
-    return bool(_NUMERIC.match(sql_type))
 
 
 def resolve(
@@ -56,21 +37,13 @@ def resolve(
     return _Resolver(schema, saved or {}, text or str(tree)).plan(tree)
 
 
-@dataclass
-class _Resolver:
-    schema: Schema
-    saved: Mapping[str, str | None]
-    text: str
-    parameters: dict[str, Parameter] = field(default_factory=dict)
-
+class _Resolver(ConditionResolver):
     def plan(self, tree: syntax.Expression) -> Plan:
         if not isinstance(tree, syntax.Aggregate):
             return Plan(self.set(tree), tuple(self.parameters.values()), self.text)
         root = self.set(tree.source)
-        return Plan(root, tuple(self.parameters.values()), self.text, self.total(tree, root.type))
-
-    def error(self, message: str, at: int, *hints: Part) -> ExpressionError:
-        return ExpressionError(message, *hints, text=self.text, at=at)
+        total = self.total(tree, root.type)
+        return Plan(root, tuple(self.parameters.values()), self.text, total)
 
     # -- sets ---------------------------------------------------------------------------------------------------------
 
@@ -120,83 +93,6 @@ class _Resolver:
             return Union(node_type, tuple(dict.fromkeys(parts)))
         removed = parts[1] if len(parts) == 2 else Union(None, tuple(parts[1:]))
         return Difference(parts[0], removed)
-
-    # -- attributes ---------------------------------------------------------------------------------------------------
-
-    def filter(self, source: Operator, tests: Sequence[syntax.Test]) -> Operator:
-        """Apply tests from left to right; neighbouring conditions on attributes are one filter."""
-        conditions: list[Condition] = []
-        for test in tests:
-            if isinstance(test, syntax.Condition):
-                conditions.append(self.condition(source.type, test))
-                continue
-            source = Filter(source, tuple(conditions)) if conditions else source
-            conditions = []
-            if isinstance(test, syntax.Superlative):
-                source = Superlative(source, self.measure(source.type, test), test.op == "max")
-            else:
-                count = self.count(source.type, test.count)
-                number = self.parameter(test.value, "BIGINT", test.at, True, "count")
-                source = CountFilter(source, count, test.op, number)
-        return Filter(source, tuple(conditions)) if conditions else source
-
-    def measure(self, node_type: str | None, superlative: syntax.Superlative) -> AttributeMeasure | Count:
-        if isinstance(superlative.measure, syntax.Count):
-            return self.count(node_type, superlative.measure)
-        return AttributeMeasure(*self.attribute(node_type, superlative.measure, superlative.at))
-
-    def total(self, tree: syntax.Aggregate, node_type: str | None) -> Total:
-        if tree.attribute is None:
-            return Total(tree.op)
-        name, sql_type = self.attribute(node_type, tree.attribute, tree.attribute_at)
-        if tree.op != "values" and not is_number(sql_type):
-            message = f"{tree.op} needs an attribute with numbers, but {name} is {sql_type}"
-            raise self.error(message, tree.attribute_at, f"values(..., {syntax.identifier(name)}) lists its values")
-        return Total(tree.op, name, sql_type)
-
-    def attribute(self, node_type: str | None, written: str, at: int) -> tuple[str, str]:
-        """Return the name and DuckDB type of an attribute."""
-        known = dict(OWN_ATTRIBUTES)
-        if node_type is not None:
-            known |= {a.name: a.type for a in self.schema.type(node_type).attributes}
-        folded = {name.casefold(): name for name in known}
-        name = written if written in known else folded.get(written.casefold())
-        if name is None:
-            where = f" of {node_type} nodes" if node_type else " of nodes of any type"
-            raise self.error(f"Unknown attribute {written!r}{where}", at, suggest(written, known))
-        return name, known[name]
-
-    def condition(self, node_type: str | None, condition: syntax.Condition) -> Condition:
-        name, sql_type = self.attribute(node_type, condition.attribute, condition.at)
-        element = sql_type.removesuffix("[]")
-        if condition.op == "contains" and element != "VARCHAR":
-            raise self.error(f"contains needs a text, but {name} is {sql_type}", condition.at, "Use = < or >")
-        values = tuple(self.parameter(v, element, condition.at, True, name) for v in condition.values)
-        return Condition(name, sql_type, condition.op, values, condition.negated)
-
-    def parameter(
-        self, source: Slot | Name | Key | Scalar, node_type: str | None, at: int, is_value: bool, base: str
-    ) -> str:
-        """Return the name of the parameter for ``source``; a slot used twice is one parameter."""
-        if isinstance(source, Slot):
-            for known in self.parameters.values():
-                if known.source == source:
-                    if (known.type, known.is_value) != (node_type, is_value):
-                        message = (
-                            f"Slot <{source.name}> is used as {_kind(known.type, known.is_value)} and as"
-                            f" {_kind(node_type, is_value)}"
-                        )
-                        raise self.error(message, at, "Use two slots")
-                    return known.name
-            base = source.name
-        clean = re.sub(r"\W+", "_", base, flags=re.ASCII).strip("_") or "value"
-        stem = clean if not clean[0].isdecimal() else f"_{clean}"
-        name, number = stem, 1
-        while name in self.parameters:
-            number += 1
-            name = f"{stem}_{number}"
-        self.parameters[name] = Parameter(name, node_type, source, is_value, at)
-        return name
 
     # -- paths --------------------------------------------------------------------------------------------------------
 
@@ -354,11 +250,7 @@ class _Resolver:
 
 
 def _has_superlative(tree: syntax.Filter) -> bool:
-    return any(isinstance(test, syntax.Superlative) for test in tree.conditions)
-
-
-def _kind(node_type: str | None, is_value: bool) -> str:
-    return f"a value ({node_type})" if is_value else f"a node ({node_type or '*'})"
+    return any(is_about_set(test) for test in tree.conditions)
 
 
 def _signatures(relation: Relation) -> str:

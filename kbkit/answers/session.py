@@ -135,23 +135,29 @@ class Session:
     def _select(self, node_type: str | None, condition: str, frames: Mapping[str, pl.DataFrame]) -> Ids:
         return self._ids(f"SELECT id FROM {self.table(node_type)} WHERE {condition} ORDER BY id", frames)
 
-    def _extreme(self, node_type: str | None, value: str, known: str, op: str) -> Ids:
+    def _extreme(self, node_type: str | None, value: str, known: str, op: str, number: int | None = None) -> Ids:
         """Return the sorted ids of the nodes of a type with the greatest (``op`` is max) or least (min) value.
 
-        ``value`` is an SQL expression, ``known`` the condition that a node has a value.
+        ``value`` is an SQL expression, ``known`` the condition that a node has a value. With ``number`` n: the nodes
+        that fewer than n others surpass.
         """
-        return self._ids(self._extreme_sql(node_type, value, known, op), {})
+        return self._ids(self._extreme_sql(node_type, value, known, op, number), {})
 
-    def extreme_among(self, node_type: str | None, value: str, known: str, op: str, ids: Ids) -> Ids:
+    def extreme_among(
+        self, node_type: str | None, value: str, known: str, op: str, ids: Ids, number: int | None = None
+    ) -> Ids:
         """Return the sorted ids of ``ids`` with the greatest or least value among them."""
         import polars as pl
 
         known = f"id IN (SELECT member FROM kbkit_batch) AND {known}"
         frames = {"kbkit_batch": pl.DataFrame({"member": ids})}
-        return self._ids(self._extreme_sql(node_type, value, known, op), frames)
+        return self._ids(self._extreme_sql(node_type, value, known, op, number), frames)
 
-    def _extreme_sql(self, node_type: str | None, value: str, known: str, op: str) -> str:
+    def _extreme_sql(self, node_type: str | None, value: str, known: str, op: str, number: int | None) -> str:
         values = f"SELECT id, {value} AS value FROM {self.table(node_type)} WHERE {known}"
+        if number is not None:
+            order = "DESC" if op == "max" else "ASC"
+            return f"SELECT id FROM ({values}) QUALIFY rank() OVER (ORDER BY value {order}) <= {number} ORDER BY id"
         return f"WITH v AS ({values}) SELECT id FROM v WHERE value = (SELECT {op}(value) FROM v) ORDER BY id"
 
     def table(self, node_type: str | None) -> str:

@@ -22,18 +22,21 @@ from kbkit.answers.algebra import (
     Hop,
     Intersection,
     Lookup,
+    Measure,
     Move,
     Operator,
     Plan,
     SavedSet,
     Superlative,
+    Total,
     Union,
+    ValueFilter,
 )
 from kbkit.answers.bind import Bindings, Constant
-from kbkit.schema import Schema, literal, quote
-from kbkit.stores.node_directory import NodeRow
-
-_PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
+from kbkit.answers.columns import columns
+from kbkit.answers.sql_parts import PLAIN, condition_sql, constant_sql, identifier, measure_sql
+from kbkit.answers.total_sql import TotalSql
+from kbkit.schema import Schema, literal
 
 
 def to_sql(plan: Plan, schema: Schema, bound: Bindings | None = None, *, nodes_by_id: bool = False) -> str:
@@ -44,81 +47,16 @@ def to_sql(plan: Plan, schema: Schema, bound: Bindings | None = None, *, nodes_b
     """
     text = _Sql(schema, bound, nodes_by_id)
     answers = text.table(plan.root)
-    steps = ",\n".join(f"{name} AS (\n  {body}\n)" for name, body in text.steps.items())
-    start = f"WITH {'RECURSIVE ' if text.recursive else ''}{steps}\n" if steps else ""
     where = "" if answers == "nodes" else f"\nWHERE id IN (SELECT id FROM {answers})"
-    return f"{_comment(plan.text)}{start}SELECT id, type, key, name\nFROM nodes{where}\nORDER BY id"
+    return f"{_comment(plan.text)}{text.start()}SELECT id, type, key, name\nFROM nodes{where}\nORDER BY id"
 
 
-def condition_sql(condition: Condition, values: Sequence[str]) -> str:
-    """Return the SQL of a condition on the attribute's column; ``values`` are SQL expressions.
-
-    A list meets the condition if any element does. NULL and NaN are missing values and fail every comparison.
-    """
-    column = identifier(condition.attribute)
-    element = condition.sql_type.removesuffix("[]")
-    is_list = condition.sql_type.endswith("[]")
-    item = "item" if is_list else column
-    known = known_sql(item, element)
-    if condition.op == "missing":
-        text = known
-    elif condition.op == "contains":
-        text = f"regexp_matches({item}, regexp_escape({values[0]}), 'i')"
-    elif condition.op == "in":
-        text = f"{item} IN ({', '.join(values)})"
-    else:
-        text = f"{item} {'<>' if condition.op == '!=' else condition.op} {values[0]}"
-    if condition.op != "missing" and element in ("DOUBLE", "FLOAT"):
-        text = f"NOT isnan({item}) AND {text}"
-    if is_list:
-        text = f"coalesce(len(list_filter({column}, lambda item: {text})), 0) > 0"
-    if condition.op == "missing" and not condition.negated:
-        return f"{column} IS NULL" if text == f"{column} IS NOT NULL" else f"NOT coalesce({text}, false)"
-    return text
-
-
-def measure_sql(attribute: AttributeMeasure, op: str) -> tuple[str, str]:
-    """Return the SQL of an attribute's value, and the condition that there is one.
-
-    The value of a list is its greatest (``op`` is max) or least (min) element.
-    """
-    column, element = identifier(attribute.name), attribute.sql_type.removesuffix("[]")
-    if element == attribute.sql_type:
-        return column, known_sql(column, element)
-    value = f"list_{op}(list_filter({column}, lambda item: {known_sql('item', element)}))"
-    return value, f"{value} IS NOT NULL"
-
-
-def known_sql(item: str, sql_type: str) -> str:
-    """Return the condition that a value is neither NULL nor NaN."""
-    return f"{item} IS NOT NULL" + (f" AND NOT isnan({item})" if sql_type in ("DOUBLE", "FLOAT") else "")
-
-
-def constant_sql(value: tuple[NodeRow, ...] | Constant, sql_type: str) -> str:
-    """Return a constant as an SQL literal for an attribute of a type."""
-    assert isinstance(value, Constant)
-    kind = sql_type.removesuffix("[]")
-    if kind == "VARCHAR":
-        return literal(value.text)
-    if kind in ("BIGINT", "INTEGER", "BOOLEAN"):
-        return value.text
-    return f"{literal(value.text)}::{kind}"
-
-
-def identifier(name: str) -> str:
-    """Return an SQL name, quoted if necessary."""
-    return name if _PLAIN.fullmatch(name) and name not in _RESERVED else quote(name)
-
-
-_RESERVED = frozenset(
-    """all analyse analyze and any array as asc asymmetric both case cast check collate column constraint create default
-    deferrable desc describe distinct do else end except false fetch for foreign from grant group having in initially
-    intersect into lambda lateral leading limit not null offset on only or order pivot placing primary qualify
-    references returning select show some summarize symmetric table then to trailing true union unique unpivot using
-    variadic when where window with cross full inner is join left like natural outer right semi anti similar glob
-    asof positional""".split()  # noqa: SIM905
-)
-"""Words that DuckDB reserves in places where a name can occur."""
+def value_sql(plan: Plan, schema: Schema, bound: Bindings | None = None, *, nodes_by_id: bool = False) -> str:
+    """Return SQL for the value of a plan; parameters as in :func:`to_sql`."""
+    text = _Sql(schema, bound, nodes_by_id)
+    assert plan.total is not None
+    value = text.total(plan.root, plan.total)
+    return f"{_comment(plan.text)}{text.start()}{value}"
 
 
 @dataclass
@@ -130,6 +68,11 @@ class _Sql:
     known: dict[Operator, str] = field(default_factory=dict)
     measured: dict[tuple[Operator, AttributeMeasure | Count, str], str] = field(default_factory=dict)
     recursive: bool = False
+
+    def start(self) -> str:
+        """Return the WITH clause of the steps."""
+        steps = ",\n".join(f"{name} AS (\n  {body}\n)" for name, body in self.steps.items())
+        return f"WITH {'RECURSIVE ' if self.recursive else ''}{steps}\n" if steps else ""
 
     def table(self, operator: Operator) -> str:
         """Return the name of a table whose column ``id`` has the operator's nodes."""
@@ -144,7 +87,7 @@ class _Sql:
     def new_name(self, subject: str) -> str:
         """Return a name for a step, different from all tables."""
         stem = re.sub(r"\W+", "_", subject.lower(), flags=re.ASCII).strip("_")
-        stem = stem if _PLAIN.fullmatch(stem) else f"n_{stem}"
+        stem = stem if PLAIN.fullmatch(stem) else f"n_{stem}"
         taken = {t.table.lower() for t in self.schema.node_types} | {r.table.lower() for r in self.schema.relations}
         number = 1
         while f"{stem}_{number}" in self.steps or f"{stem}_{number}" in taken:
@@ -171,7 +114,12 @@ class _Sql:
             case Superlative():
                 op = "max" if operator.greatest else "min"
                 values = self.values(operator.source, operator.measure, op)
+                if operator.number is not None:
+                    order = f"ORDER BY value {'DESC' if operator.greatest else 'ASC'}"
+                    return f"SELECT id FROM {values} QUALIFY rank() OVER ({order}) <= {self.number(operator.number)}"
                 return f"SELECT id FROM {values} WHERE value = (SELECT {op}(value) FROM {values})"
+            case ValueFilter():
+                return self.compared(operator)
             case Intersection():
                 first, *rest = (self.table(part) for part in operator.parts)
                 return f"SELECT id FROM {first} WHERE " + _all([f"id IN (SELECT id FROM {t})" for t in rest])
@@ -238,12 +186,54 @@ class _Sql:
         table = self.table(AllNodes(source.type))
         return f"SELECT id, {value} AS value FROM {table} WHERE " + _all([*conditions, known])
 
-    def counts(self, source: Operator, count: Count) -> str:
-        starts = self.table(source)
+    def compared(self, operator: ValueFilter) -> str:
+        """Return the query of the nodes whose measure compares with a value."""
+        value, op = operator.value, "<>" if operator.op == "!=" else operator.op
+        mine = self.items(operator.source, operator.measure)
+        other = self.new_name(value.total.op)
+        self.steps[other] = self.total(value.root, value.total)
+        found = f"SELECT DISTINCT id FROM {mine} WHERE"
+        if value.total.op != "values":
+            return f"{found} value {op} (SELECT * FROM {other})"
+        column = identifier(columns(value.total)[0].name)
+        if op == "=":
+            return f"{found} value IN (SELECT {column} FROM {other})"
+        ends = (f"value <> (SELECT {end}({column}) FROM {other})" for end in ("min", "max"))
+        return f"{found} {' OR '.join(ends)}"
+
+    def items(self, source: Operator, measure: Measure) -> str:
+        """Return the name of a step (id, value) with the values of nodes; a row for each element of a list."""
+        if not isinstance(measure, AttributeMeasure) or not measure.sql_type.endswith("[]"):
+            return self.values(source, measure, "max")
+        key = (source, measure, "items")
+        if key not in self.measured:
+            items = TotalSql(self.table(AllNodes(source.type)), "", str, str).values(measure)
+            within = "" if isinstance(source, AllNodes) else f" WHERE id IN (SELECT id FROM {self.table(source)})"
+            self.measured[key] = name = self.new_name(measure.name)
+            self.steps[name] = f"SELECT id, value FROM {items}{within}"
+        return self.measured[key]
+
+    def total(self, root: Operator, total: Total) -> str:
+        """Return the query of a value of an operator's nodes."""
+        nodes = self.table(root)
+        return TotalSql(
+            self.table(AllNodes(root.type)),
+            nodes,
+            lambda count: self.values(root, count),
+            lambda path: self.reached(nodes, path),
+        ).select(total)
+
+    def reached(self, starts: str, count: Count) -> str:
+        """Add a step with the distinct pairs of a node and a node that a count reaches from it; return its name."""
         first, *rest = count.steps
         reached = self.pairs(first, starts, "id")
         for step in rest:
             reached = self.pairs(step, reached, "start")
+        return reached
+
+    def counts(self, source: Operator, count: Count) -> str:
+        starts = self.table(source)
+        reached = self.reached(starts, count)
         return (
             f"SELECT s.id, coalesce(r.value, 0) AS value FROM {starts} s"
             f"\n  LEFT JOIN (SELECT start, count(*) AS value FROM {reached} GROUP BY start) r ON r.start = s.id"

@@ -1,44 +1,81 @@
-"""The values that ``count(...)``, ``values(...)``, ``sum(...)`` and ``avg(...)`` compute from a set of nodes."""
+"""The values that ``count(...)``, ``values(...)`` and so on compute from a set of nodes."""
 
 from __future__ import annotations
 
-import math
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kbkit.answers.algebra import Plan
+from kbkit.answers.algebra import Count, Plan, Total
+from kbkit.answers.bind import Bindings
+from kbkit.answers.columns import Column, columns
+from kbkit.answers.evaluate import SingleEvaluator
+from kbkit.answers.pairs import ids_of
 from kbkit.answers.session import Session
-from kbkit.answers.to_sql import identifier, known_sql
+from kbkit.answers.total_sql import TotalSql
 from kbkit.stores.adjacency import Ids
 
-
-def value_of(plan: Plan, session: Session, ids: Ids) -> Any:
-    """Return the value of a plan whose answers are ``ids``: a number, a sorted list, or None if it is only a set.
-
-    Missing values are ignored; without any value, a sum is 0 and an average None.
-    """
-    total = plan.total
-    if total is None:
-        return None
-    if total.op == "count":
-        return len(ids)
+if TYPE_CHECKING:
     import polars as pl
 
-    table, column = session.table(plan.type), identifier(total.attribute)
-    known = known_sql(column, total.sql_type)
-    among = f"FROM {table} WHERE id IN (SELECT member FROM kbkit_batch) AND {known}"
-    if total.op == "values":
-        each = f"unnest({column})" if total.sql_type.endswith("[]") else column
-        sql = f"SELECT DISTINCT value FROM (SELECT {each} AS value {among}) ORDER BY value"
-    else:
-        sql = f"SELECT {total.op}({column}) AS value {among}"
-    tables, frames = session.stores.tables, {"kbkit_batch": pl.DataFrame({"member": ids})}
-    dates = total.sql_type.startswith(("DATE", "TIMESTAMP"))  # Python has none before Christ: these become text
-    found = tables.frame(sql, frames=frames) if dates else tables.lookup(sql, frames=frames)
-    values = [_plain(value) for value in found["value"].to_list()]
-    if total.op == "values":
-        return [v for v in values if v is not None and not (isinstance(v, float) and math.isnan(v))]
-    return values[0] if values[0] is not None or total.op == "avg" else 0
+
+def value_frame(plan: Plan, session: Session, bound: Bindings, ids: Ids) -> pl.DataFrame:
+    """Return the value of the nodes ``ids`` as a table; see :func:`finished`."""
+    import polars as pl
+
+    assert plan.total is not None
+    evaluator = SingleEvaluator(session, bound)
+    frames = {"kbkit_nodes": pl.DataFrame({"id": ids})}
+
+    def counts(count: Count) -> str:
+        frame = pl.DataFrame({"id": ids, "value": evaluator.count(count, ids)})
+        return _added(frames, "kbkit_counts", frame)
+
+    def reached(path: Count) -> str:
+        pairs = evaluator.reached(path, ids)
+        return _added(frames, "kbkit_reached", pl.DataFrame({"start": ids[pairs >> 32], "id": ids_of(pairs)}))
+
+    sql = TotalSql(session.table(plan.type), "kbkit_nodes", counts, reached).select(plan.total)
+    return read(session, plan.total, sql, frames)
+
+
+def _added(frames: dict[str, pl.DataFrame], stem: str, frame: pl.DataFrame) -> str:
+    name = f"{stem}_{len(frames)}"
+    frames[name] = frame
+    return name
+
+
+def read(
+    session: Session,
+    total: Total,
+    sql: str,
+    frames: dict[str, pl.DataFrame] | None = None,
+    timeout: float | None = None,
+) -> pl.DataFrame:
+    """Run the query of a value and return its table."""
+    tables, found = session.stores.tables, columns(total)
+    # Python has no dates before Christ: these become text.
+    if timeout is not None or any(c.sql_type.startswith(("DATE", "TIMESTAMP")) for c in found):
+        return finished(tables.frame(sql, timeout=timeout, frames=frames), found)
+    return finished(tables.lookup(sql, frames=frames), found)
+
+
+def finished(frame: pl.DataFrame, found: list[Column]) -> pl.DataFrame:
+    """Return a table of values with plain numbers: integers and floats, no decimals."""
+    import polars as pl
+
+    for column in found:
+        series = frame[column.name]
+        if series.dtype.is_decimal() or series.dtype == pl.Int128:
+            frame = frame.with_columns(pl.Series(column.name, [_plain(v) for v in series.to_list()], strict=False))
+    return frame
+
+
+def value_of(total: Total, frame: pl.DataFrame) -> Any:
+    """Return the value of a table: a scalar, a sorted list of distinct values, or rows as tuples."""
+    if total.is_table:
+        return frame.rows()
+    values = frame.to_series().to_list()
+    return values if total.op == "values" else values[0]
 
 
 def _plain(value: Any) -> Any:
@@ -46,3 +83,10 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
     return value
+
+
+def spoken(value: Any) -> str:
+    """Return a scalar value as text: ``true``, ``false``, ``no value``, or the value itself."""
+    if value is None:
+        return "no value"
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -16,16 +16,22 @@ import lark
 from kbkit.answers.errors import ExpressionError, relation_alone
 from kbkit.answers.syntax import (
     Aggregate,
+    Column,
     Combine,
+    Comparison,
     Condition,
     Count,
     CountTest,
     Edge,
     Expression,
     Filter,
+    Group,
     Key,
+    Measure,
     Name,
     Nodes,
+    Not,
+    Order,
     Path,
     SavedSet,
     Slot,
@@ -70,9 +76,33 @@ class _Builder(lark.Transformer[lark.Token, Any]):
         return Path(tuple(parts[::2]), _arrows(parts[1::2]))
 
     def total(self, parts: list[Any]) -> Aggregate:
-        op, source, *rest = parts
-        attribute, attribute_at = (_plain(rest[0]), rest[0].start_pos or 0) if rest else (None, 0)
-        return Aggregate(str(op), _set(source), attribute, op.start_pos or 0, attribute_at)
+        op, source, columns, groups, order, _, limit = parts
+        number = None if limit is None else _positive(limit)
+        at = op.start_pos or 0
+        return Aggregate(str(op), _set(source), columns or (), groups or (), order or (), number, at)
+
+    def columns(self, parts: list[Column]) -> tuple[Column, ...]:
+        return tuple(parts)
+
+    def column(self, parts: list[Any]) -> Column:
+        return Column(*_measure(parts[0]))
+
+    def groups(self, parts: list[Any]) -> tuple[Group, ...]:
+        return tuple(parts[1:])
+
+    def group_by(self, parts: list[Any]) -> Group:
+        return Group(*_measure(parts[0]))
+
+    def path_of(self, parts: list[Any]) -> Count:
+        return Count(tuple(parts[1::2]), _arrows(parts[0::2]), parts[0].start_pos)
+
+    def orders(self, parts: list[Any]) -> tuple[Order, ...]:
+        return tuple(parts[1:])
+
+    def order(self, parts: list[Any]) -> Order:
+        measure, direction = parts
+        found, at = _measure(measure)
+        return Order(found, direction is not None and direction.type == "DESCENDING", at)
 
     def group(self, parts: list[Expression]) -> Expression:
         found: Expression = _set(parts[0])
@@ -118,6 +148,16 @@ class _Builder(lark.Transformer[lark.Token, Any]):
         found = tuple(v if not isinstance(v, lark.Token) else _constant(v) for v in values if v is not None)
         return Condition(_plain(attribute), str(op), found, at=attribute.start_pos)
 
+    def contains(self, parts: list[Any]) -> Condition:
+        attribute, negation, op, *values = parts
+        found = tuple(v if not isinstance(v, lark.Token) else _constant(v) for v in values if v is not None)
+        return Condition(_plain(attribute), str(op), found, negation is not None, attribute.start_pos)
+
+    def compare_value(self, parts: list[Any]) -> Comparison:
+        measure, op, value = parts
+        found, at = _measure(measure)
+        return Comparison(found, str(op), value, at)
+
     def missing(self, parts: list[Any]) -> Condition:
         negation, _, attribute = parts
         return Condition(_plain(attribute), "missing", (), negation is not None, attribute.start_pos)
@@ -128,9 +168,15 @@ class _Builder(lark.Transformer[lark.Token, Any]):
 
     def superlative(self, parts: list[Any]) -> Superlative:
         op, measure = parts
-        if isinstance(measure, Count):
-            return Superlative(str(op), measure, measure.at)
-        return Superlative(str(op), _plain(measure), measure.start_pos)
+        return Superlative(str(op), *_measure(measure))
+
+    def top(self, parts: list[Any]) -> Superlative:
+        op, number, measure = parts
+        found = _slot(number) if number.type == "SLOT" else _positive(number)
+        return Superlative(str(op), *_measure(measure), number=found)
+
+    def negated(self, parts: list[Any]) -> Not:
+        return Not(tuple(parts[1:]), parts[0].start_pos)
 
     def count(self, parts: list[Any]) -> Count:
         return Count(tuple(parts[2::2]), _arrows(parts[1::2]), parts[0].start_pos)
@@ -160,6 +206,19 @@ def _constant(token: lark.Token) -> str | int | float | bool | Slot:
     if len(text) > _MAX_DIGITS or not math.isfinite(float(text)):
         raise ExpressionError("Number too large", at=token.start_pos or 0)
     return int(text) if re.fullmatch(r"[-+]?\d+", text) else float(text)
+
+
+def _positive(token: lark.Token) -> int:
+    """Return a number of rows or nodes."""
+    found = _constant(token)
+    if not isinstance(found, int) or found < 1:
+        raise ExpressionError(f"Invalid number {token}", "Use an integer from 1", at=token.start_pos or 0)
+    return found
+
+
+def _measure(part: Any) -> tuple[Measure, int]:
+    """Return a measure, an attribute or a count, and its position."""
+    return (part, part.at) if isinstance(part, Count) else (_plain(part), part.start_pos or 0)
 
 
 def _slot(token: lark.Token) -> Slot:

@@ -29,8 +29,8 @@ from kbkit.answers.bind import Bindings, Constant
 from kbkit.answers.evaluate import SingleEvaluator
 from kbkit.answers.prover import Evidence, Note, Prover
 from kbkit.answers.session import Session
+from kbkit.answers.sql_parts import measure_sql
 from kbkit.answers.syntax import Edge, identifier, quoted
-from kbkit.answers.to_sql import measure_sql
 from kbkit.schema import quote
 from kbkit.stores.adjacency import Ids
 from kbkit.stores.arrays import distinct

@@ -154,11 +154,12 @@ def answers(
 
 def print_value(found: AnswerSet, cut: str = "") -> None:
     """Print a number by itself, and values as a table, cut as :func:`kbkit.display.render.print_table` does."""
+    from kbkit.answers.totals import spoken
     from kbkit.display.render import print_table
 
     values = found.value_table()
     if values is None or not isinstance(found.value, list):
-        typer.echo("no value" if found.value is None else str(found.value))
+        typer.echo(spoken(found.value))
     else:
         print_table(values, sys.stdout, cut=cut)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
-from kbkit.answers.resolve import is_number
+from kbkit.answers.resolve_conditions import is_number
 from kbkit.answers.syntax import (
     Aggregate,
+    Column,
     Combine,
     Condition,
     Count,
@@ -46,7 +47,7 @@ def expression(
     last_element = arms[0][-1] if arms[0] else None
     if last_element is not None and last_element.kind == VALUE:
         has_total = question.total and is_number(_type_of(elements, last_element))
-        return Aggregate(question.total if has_total else "values", tree, last_element.name)
+        return Aggregate(question.total if has_total else "values", tree, (Column(last_element.name),))
     return Aggregate("count", tree) if question.is_count else tree
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from kbkit.answers.to_sql import identifier
+from kbkit.answers.sql_parts import identifier
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, NodeType, literal
 from kbkit.stores.adjacency import Csr, Ids

@@ -27,7 +27,7 @@ from kbkit.answers.algebra import (
     operators,
 )
 from kbkit.answers.bind import Bindings, Constant
-from kbkit.answers.to_sql import constant_sql
+from kbkit.answers.sql_parts import constant_sql
 from kbkit.schema import Schema, literal
 
 SEPARATOR = r"[^\pL\pN]+"

@@ -1,0 +1,67 @@
+"""The columns of the table that a value expression gives."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kbkit.answers.algebra import AttributeMeasure, Count, Measure, Total
+
+NODE = "node"
+"""Column with the reference (``type#key``) of a node."""
+
+
+class Column(NamedTuple):
+    """A column: ``sql_type`` is a DuckDB type; ``measure`` its source, None for references, names and aggregates."""
+
+    name: str
+    sql_type: str
+    measure: Measure | None = None
+    group: int = -1
+    """For a column of a group: the number of the group."""
+
+
+def columns(total: Total) -> list[Column]:
+    """Return the columns of the table of a value."""
+    if total.groups:
+        return group_columns(total)
+    if total.op == "values":
+        start = [Column(NODE, "VARCHAR")] if total.is_table else []
+        return unique([*start, *(_measured(measure) for measure in total.measures)])
+    return [_aggregate(total)]
+
+
+def group_columns(total: Total) -> list[Column]:
+    """Return the columns of a table of groups: attributes, or references and names of nodes, and the value."""
+    found: list[Column] = []
+    for number, group in enumerate(total.groups):
+        if isinstance(group, Count):
+            found += [Column(NODE, "VARCHAR", None, number), Column("name", "VARCHAR", None, number)]
+        else:
+            found.append(Column(group.name, group.sql_type.removesuffix("[]"), group, number))
+    return unique([*found, _aggregate(total)])
+
+
+def _aggregate(total: Total) -> Column:
+    if total.op in ("exists", "count", "avg"):
+        return Column(total.op, {"exists": "BOOLEAN", "count": "BIGINT", "avg": "DOUBLE"}[total.op])
+    return Column(total.op, _measured(total.measures[0]).sql_type.removesuffix("[]"))
+
+
+def _measured(measure: Measure) -> Column:
+    if isinstance(measure, AttributeMeasure):
+        return Column(measure.name, measure.sql_type, measure)
+    return Column(measure.text, "BIGINT", measure)
+
+
+def unique(found: list[Column]) -> list[Column]:
+    """Return columns with distinct names, whatever their case: the second ``name`` is ``name_2``."""
+    taken: set[str] = set()
+    named = []
+    for column in found:
+        name, number = column.name, 1
+        while name.casefold() in taken:
+            number += 1
+            name = f"{column.name}_{number}"
+        taken.add(name.casefold())
+        named.append(column._replace(name=name))
+    return named

@@ -1,0 +1,29 @@
+"""Years and months in comparisons of dates: 1995 and "1995-03" stand for all their days."""
+
+from __future__ import annotations
+
+import re
+from typing import TypeAlias
+
+from kbkit.answers.syntax import Value
+
+Period: TypeAlias = tuple[str, str]
+"""The first day of a period, and the first day after it."""
+
+_PERIOD = re.compile(r"(\d{4})(?:-(\d{2}))?")
+
+
+def period_of(value: Value) -> Period | None:
+    """Return the period that a year or month stands for; None for any other value."""
+    if isinstance(value, bool) or not isinstance(value, (int, str)):
+        return None
+    match = _PERIOD.fullmatch(str(value))
+    if match is None:
+        return None
+    year, month = int(match[1]), int(match[2] or 0)
+    if not 1 <= year <= 9998 or month > 12 or (match[2] and month < 1):
+        return None
+    if not month:
+        return f"{year:04}-01-01", f"{year + 1:04}-01-01"
+    after = (year, month + 1) if month < 12 else (year + 1, 1)
+    return f"{year:04}-{month:02}-01", f"{after[0]:04}-{after[1]:02}-01"

@@ -1,0 +1,259 @@
+"""Resolve the tests in braces and the values of whole expressions: attributes, measures, conditions, totals."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from kbkit.answers import syntax
+from kbkit.answers.algebra import (
+    AllNodes,
+    AttributeMeasure,
+    Condition,
+    Count,
+    CountFilter,
+    Difference,
+    Filter,
+    Measure,
+    Operator,
+    Order,
+    Parameter,
+    Scalar,
+    Superlative,
+    Total,
+    Union,
+    ValueFilter,
+    ValueOf,
+)
+from kbkit.answers.columns import group_columns
+from kbkit.answers.errors import ExpressionError
+from kbkit.answers.periods import Period, period_of
+from kbkit.answers.syntax import Key, Name, Slot
+from kbkit.errors import Part, suggest
+from kbkit.schema import Schema
+
+OWN_ATTRIBUTES = {"name": "VARCHAR", "key": "VARCHAR"}
+"""Attributes of all node types."""
+
+_NUMERIC = re.compile(r"(?:(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?)|DOUBLE|FLOAT|DECIMAL[^\[]*)$")
+
+
+def is_number(sql_type: str) -> bool:
+    """Return whether a DuckDB type is one of numbers, which have a sum and an average."""
+    return bool(_NUMERIC.match(sql_type))
+
+
+def is_about_set(test: syntax.Test) -> bool:
+    """Return whether a test depends on the whole set that it is applied to, as superlatives do."""
+    if isinstance(test, syntax.Not):
+        return any(is_about_set(inner) for inner in test.conditions)
+    return isinstance(test, syntax.Superlative)
+
+
+@dataclass
+class ConditionResolver(ABC):
+    """The part of the resolver for tests and totals; the rest is in :mod:`kbkit.answers.resolve`."""
+
+    schema: Schema
+    saved: Mapping[str, str | None]
+    text: str
+    parameters: dict[str, Parameter] = field(default_factory=dict)
+
+    @abstractmethod
+    def set(self, tree: syntax.Expression) -> Operator:
+        """Resolve a set."""
+
+    @abstractmethod
+    def count(self, node_type: str | None, count: syntax.Count) -> Count:
+        """Resolve the path of a count from nodes of a type."""
+
+    def error(self, message: str, at: int, *hints: Part) -> ExpressionError:
+        """Return an error with its position."""
+        return ExpressionError(message, *hints, text=self.text, at=at)
+
+    # -- tests --------------------------------------------------------------------------------------------------------
+
+    def filter(self, source: Operator, tests: Sequence[syntax.Test]) -> Operator:
+        """Apply tests from left to right; neighbouring conditions on attributes are one filter."""
+        conditions: list[Condition] = []
+        for test in tests:
+            if isinstance(test, syntax.Condition) and not (periods := self.periods(source.type, test)):
+                conditions.append(self.condition(source.type, test))
+                continue
+            source = Filter(source, tuple(conditions)) if conditions else source
+            conditions = []
+            if isinstance(test, syntax.Condition):
+                source = self.dated(source, test, periods)
+            else:
+                source = self.tested(source, test)
+        return Filter(source, tuple(conditions)) if conditions else source
+
+    def tested(self, source: Operator, test: syntax.Test) -> Operator:
+        """Apply a test other than a condition on an attribute."""
+        match test:
+            case syntax.Superlative():
+                measure = self.measure(source.type, test.measure, test.at)
+                number = None if test.number is None else self.parameter(test.number, "BIGINT", test.at, True, "number")
+                return Superlative(source, measure, test.op in ("max", "top"), number)
+            case syntax.CountTest():
+                count = self.count(source.type, test.count)
+                return CountFilter(source, count, test.op, self.parameter(test.value, "BIGINT", test.at, True, "count"))
+            case syntax.Comparison():
+                return self.compared(source, test)
+            case syntax.Not():
+                # Tests of single nodes need not be repeated for the source, which may be long.
+                whole = source if is_about_set(test) else AllNodes(source.type)
+                return Difference(source, self.filter(whole, test.conditions))
+        raise AssertionError(test)
+
+    def compared(self, source: Operator, test: syntax.Comparison) -> Operator:
+        """Return the nodes whose measure compares with a value."""
+        measure = self.measure(source.type, test.measure, test.at)
+        root = self.set(test.value.source)
+        total = self.total(test.value, root.type)
+        mine, other = _type_of(measure), value_type(total)
+        if _category(mine) != _category(other):
+            message = f"{test.measure} is {mine}, but {test.value.op}(...) is {other}"
+            raise self.error(message, test.value.at, "Compare numbers with numbers, texts with texts, dates with dates")
+        if total.op == "values" and test.op[0] in "<>":  # any value: the least or the greatest decides
+            total = replace(total, op="max" if test.op[0] == "<" else "min")
+        return ValueFilter(source, measure, test.op, ValueOf(root, total, str(test.value)))
+
+    def measure(self, node_type: str | None, measure: syntax.Measure, at: int) -> Measure:
+        """Resolve an attribute or a count."""
+        if isinstance(measure, syntax.Count):
+            return self.count(node_type, measure)
+        return AttributeMeasure(*self.attribute(node_type, measure, at))
+
+    def attribute(self, node_type: str | None, written: str, at: int) -> tuple[str, str]:
+        """Return the name and DuckDB type of an attribute."""
+        known = dict(OWN_ATTRIBUTES)
+        if node_type is not None:
+            known |= {a.name: a.type for a in self.schema.type(node_type).attributes}
+        folded = {name.casefold(): name for name in known}
+        name = written if written in known else folded.get(written.casefold())
+        if name is None:
+            where = f" of {node_type} nodes" if node_type else " of nodes of any type"
+            raise self.error(f"Unknown attribute {written!r}{where}", at, suggest(written, known))
+        return name, known[name]
+
+    def condition(self, node_type: str | None, condition: syntax.Condition) -> Condition:
+        """Resolve a condition on an attribute of nodes of a type."""
+        name, sql_type = self.attribute(node_type, condition.attribute, condition.at)
+        element = sql_type.removesuffix("[]")
+        if condition.op == "contains" and element != "VARCHAR":
+            raise self.error(f"contains needs a text, but {name} is {sql_type}", condition.at, "Use = < or >")
+        values = tuple(self.parameter(v, element, condition.at, True, name) for v in condition.values)
+        return Condition(name, sql_type, condition.op, values, condition.negated)
+
+    def periods(self, node_type: str | None, condition: syntax.Condition) -> list[Period | None]:
+        """Return the periods that a date is compared with (None: a date), or nothing if there are none."""
+        found = [period_of(value) for value in condition.values]
+        if not any(found) or condition.op not in ("=", "!=", "<", "<=", ">", ">=", "in"):
+            return []
+        sql_type = self.attribute(node_type, condition.attribute, condition.at)[1]
+        return found if sql_type.startswith(("DATE", "TIMESTAMP")) else []
+
+    def dated(self, source: Operator, test: syntax.Condition, periods: Sequence[Period | None]) -> Operator:
+        """Compare a date with years and months: with their first day, or the first day after them."""
+
+        def within(source: Operator, *tests: tuple[str, syntax.Value]) -> Operator:
+            written = [syntax.Condition(test.attribute, op, (value,), at=test.at) for op, value in tests]
+            return Filter(source, tuple(self.condition(source.type, condition) for condition in written))
+
+        is_negative = test.op == "!=" or test.negated
+        parts: list[Operator] = []
+        for value, period in zip(test.values, periods, strict=True):
+            start, end = period or (value, None)
+            if test.op[0] in "<>":
+                op = {"<": "<", "<=": "<", ">": ">=", ">=": ">="}[test.op]
+                return within(source, (op, start if test.op in ("<", ">=") else end or start))
+            if end is None:
+                one = within(source, ("!=" if is_negative else "=", start))
+            elif is_negative:
+                one = Union(source.type, (within(source, ("<", start)), within(source, (">=", end))))
+            elif self.attribute(source.type, test.attribute, test.at)[1].endswith("[]"):
+                raise self.error(f"{test.attribute} has several dates", test.at, "Write a full date: 2001-12-31")
+            else:
+                one = within(source, (">=", start), ("<", end))
+            source = one if is_negative else source
+            parts.append(one)
+        return parts[-1] if is_negative or len(parts) == 1 else Union(source.type, tuple(dict.fromkeys(parts)))
+
+    # -- totals -------------------------------------------------------------------------------------------------------
+
+    def total(self, tree: syntax.Aggregate, node_type: str | None) -> Total:
+        """Resolve a value of the nodes of a type."""
+        measures = tuple(self.measure(node_type, column.measure, column.at) for column in tree.columns)
+        for measure, column in zip(measures, tree.columns, strict=True):
+            if tree.op in ("sum", "avg") and not is_number(_type_of(measure)):
+                assert isinstance(measure, AttributeMeasure)
+                hint = f"values(..., {syntax.identifier(measure.name)}) lists its values"
+                message = f"{tree.op} needs an attribute with numbers, but {measure.name} is {measure.sql_type}"
+                raise self.error(message, column.at, hint)
+        groups = tuple(self.measure(node_type, group.measure, group.at) for group in tree.groups)
+        total = Total(tree.op, tuple(dict.fromkeys(measures)), tuple(dict.fromkeys(groups)), (), tree.limit)
+        order = tuple(
+            Order(self.column(total, key) if groups else self.measure(node_type, key.measure, key.at), key.descending)
+            for key in tree.order
+        )
+        return replace(total, order=order)
+
+    def column(self, total: Total, key: syntax.Order) -> int:
+        """Return the number of the column of a table of groups by which its rows are sorted."""
+        names = [column.name for column in group_columns(total)]
+        folded = [name.casefold() for name in names]
+        if isinstance(key.measure, syntax.Count) or key.measure.casefold() not in folded:
+            message = f"{key.measure} is not a column of the groups"
+            raise self.error(message, key.at, f"Sort by one of {', '.join(map(syntax.identifier, names))}")
+        return folded.index(key.measure.casefold())
+
+    # -- parameters ---------------------------------------------------------------------------------------------------
+
+    def parameter(
+        self, source: Slot | Name | Key | Scalar, node_type: str | None, at: int, is_value: bool, base: str
+    ) -> str:
+        """Return the name of the parameter for ``source``; a slot used twice is one parameter."""
+        if isinstance(source, Slot):
+            for known in self.parameters.values():
+                if known.source == source:
+                    if (known.type, known.is_value) != (node_type, is_value):
+                        message = (
+                            f"Slot <{source.name}> is used as {_kind(known.type, known.is_value)} and as"
+                            f" {_kind(node_type, is_value)}"
+                        )
+                        raise self.error(message, at, "Use two slots")
+                    return known.name
+            base = source.name
+        clean = re.sub(r"\W+", "_", base, flags=re.ASCII).strip("_") or "value"
+        stem = clean if not clean[0].isdecimal() else f"_{clean}"
+        name, number = stem, 1
+        while name in self.parameters:
+            number += 1
+            name = f"{stem}_{number}"
+        self.parameters[name] = Parameter(name, node_type, source, is_value, at)
+        return name
+
+
+def _kind(node_type: str | None, is_value: bool) -> str:
+    return f"a value ({node_type})" if is_value else f"a node ({node_type or '*'})"
+
+
+def _type_of(measure: Measure) -> str:
+    return measure.sql_type if isinstance(measure, AttributeMeasure) else "BIGINT"
+
+
+def value_type(total: Total) -> str:
+    """Return the DuckDB type of one value of a total."""
+    if total.op in ("exists", "count"):
+        return "BOOLEAN" if total.op == "exists" else "BIGINT"
+    element = _type_of(total.measures[0]).removesuffix("[]")
+    return "DOUBLE" if total.op == "avg" else element
+
+
+def _category(sql_type: str) -> str:
+    """Return what values of a type can be compared with."""
+    element = sql_type.removesuffix("[]")
+    return "number" if is_number(element) else element

@@ -1,0 +1,91 @@
+"""Parts of SQL that compiled queries and the walk engine share: names, constants, conditions and values of nodes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from kbkit.answers.algebra import AttributeMeasure, Condition
+from kbkit.answers.bind import Constant
+from kbkit.schema import literal, quote
+from kbkit.stores.node_directory import NodeRow
+
+PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
+
+
+def condition_sql(condition: Condition, values: Sequence[str]) -> str:
+    """Return the SQL of a condition on the attribute's column; ``values`` are SQL expressions.
+
+    A list meets the condition if any element does. NULL and NaN are missing values and fail every comparison.
+    """
+    column = identifier(condition.attribute)
+    element = condition.sql_type.removesuffix("[]")
+    is_list = condition.sql_type.endswith("[]")
+    item = "item" if is_list else column
+    known = known_sql(item, element)
+    negation = "NOT " if condition.negated else ""
+    if condition.op == "missing":
+        text = known
+    elif condition.op == "contains":
+        text = f"{negation}regexp_matches({item}, regexp_escape({values[0]}), 'i')"
+    elif condition.op == "in":
+        text = f"{item} {negation}IN ({', '.join(values)})"
+    else:
+        text = f"{item} {'<>' if condition.op == '!=' else condition.op} {values[0]}"
+    if condition.op != "missing" and element in ("DOUBLE", "FLOAT"):
+        text = f"NOT isnan({item}) AND {text}"
+    if is_list:
+        text = f"coalesce(len(list_filter({column}, lambda item: {text})), 0) > 0"
+    if condition.op == "missing" and not condition.negated:
+        return f"{column} IS NULL" if text == f"{column} IS NOT NULL" else f"NOT coalesce({text}, false)"
+    return text
+
+
+def measure_sql(attribute: AttributeMeasure, op: str) -> tuple[str, str]:
+    """Return the SQL of an attribute's value, and the condition that there is one.
+
+    The value of a list is its greatest (``op`` is max) or least (min) element.
+    """
+    column, element = identifier(attribute.name), attribute.sql_type.removesuffix("[]")
+    if element == attribute.sql_type:
+        return column, known_sql(column, element)
+    value = f"list_{op}(list_filter({column}, lambda item: {known_sql('item', element)}))"
+    return value, f"{value} IS NOT NULL"
+
+
+def item_sql(attribute: AttributeMeasure) -> str:
+    """Return the SQL of an attribute's value, or of each element of a list."""
+    column = identifier(attribute.name)
+    return f"unnest({column})" if attribute.sql_type.endswith("[]") else column
+
+
+def known_sql(item: str, sql_type: str) -> str:
+    """Return the condition that a value is neither NULL nor NaN."""
+    return f"{item} IS NOT NULL" + (f" AND NOT isnan({item})" if sql_type in ("DOUBLE", "FLOAT") else "")
+
+
+def constant_sql(value: tuple[NodeRow, ...] | Constant, sql_type: str) -> str:
+    """Return a constant as an SQL literal for an attribute of a type."""
+    assert isinstance(value, Constant)
+    kind = sql_type.removesuffix("[]")
+    if kind == "VARCHAR":
+        return literal(value.text)
+    if kind in ("BIGINT", "INTEGER", "BOOLEAN"):
+        return value.text
+    return f"{literal(value.text)}::{kind}"
+
+
+def identifier(name: str) -> str:
+    """Return an SQL name, quoted if necessary."""
+    return name if PLAIN.fullmatch(name) and name not in _RESERVED else quote(name)
+
+
+_RESERVED = frozenset(
+    """all analyse analyze and any array as asc asymmetric both case cast check collate column constraint create default
+    deferrable desc describe distinct do else end except false fetch for foreign from grant group having in initially
+    intersect into lambda lateral leading limit not null offset on only or order pivot placing primary qualify
+    references returning select show some summarize symmetric table then to trailing true union unique unpivot using
+    variadic when where window with cross full inner is join left like natural outer right semi anti similar glob
+    asof positional""".split()  # noqa: SIM905
+)
+"""Words that DuckDB reserves in places where a name can occur."""

@@ -1,0 +1,155 @@
+"""The SQL of a value of nodes: a part of compiled SQL, and what the walk engine runs on the nodes that it found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from kbkit.answers.algebra import AttributeMeasure, Count, Measure, Total
+from kbkit.answers.columns import Column, columns, group_columns
+from kbkit.answers.sql_parts import identifier, item_sql, known_sql, measure_sql
+
+REFERENCE = "{0}.type || '#' || {0}.key"
+"""The reference of a node."""
+
+
+@dataclass(frozen=True)
+class TotalSql:
+    """What the SQL of a value reads: ``table`` has the nodes' attributes, and ``nodes`` their ids.
+
+    ``counts`` and ``reached`` return the name of a table (id, value) with the counts of the nodes, and of a table
+    (start, id) with the nodes that a path reaches from them.
+    """
+
+    table: str
+    nodes: str
+    counts: Callable[[Count], str]
+    reached: Callable[[Count], str]
+
+    def select(self, total: Total) -> str:
+        """Return the query of a value."""
+        if total.groups:
+            return self.grouped(total)
+        if total.op == "exists":
+            return f'SELECT count(*) > 0 AS "exists"\nFROM {self.nodes}'
+        if total.op == "count" and not total.measures:
+            return f"SELECT count(*) AS count\nFROM {self.nodes}"
+        if total.is_table:
+            return self.listed(total)
+        [column] = columns(total)
+        values = f"SELECT value FROM {self.values(total.measures[0])} v SEMI JOIN {self.nodes} n ON n.id = v.id"
+        if total.op == "values":
+            return f"SELECT DISTINCT value AS {identifier(column.name)}\nFROM ({values})\nORDER BY 1"
+        return f"SELECT {aggregate(total)} AS {identifier(total.op)}\nFROM ({values})"
+
+    def values(self, measure: Measure) -> str:
+        """Return a table (id, value) with the values of a measure; a row for each element of a list."""
+        if isinstance(measure, Count):
+            return self.counts(measure)
+        value = item_sql(measure)
+        element = measure.sql_type.removesuffix("[]")
+        if element == measure.sql_type:
+            return f"(SELECT id, {value} AS value FROM {self.table} WHERE {known_sql(value, element)})"
+        items = f"SELECT DISTINCT id, {value} AS value FROM {self.table}"
+        return f"(SELECT id, value FROM ({items}) WHERE {known_sql('value', element)})"
+
+    # -- a row for each node ------------------------------------------------------------------------------------------
+
+    def listed(self, total: Total) -> str:
+        """Return the query of a table with a row for each node."""
+        joins: dict[Count, str] = {}
+        cells = [REFERENCE.format("n")]
+        cells += [self.cell(column, joins) for column in columns(total)[1:]]
+        named = zip(cells, columns(total), strict=True)
+        selected = ", ".join(f"{cell} AS {identifier(column.name)}" for cell, column in named)
+        keys = [(self.key(order.key, order.descending, joins), order.descending) for order in total.order]
+        table = "" if self.table == "nodes" else f"\n  JOIN {self.table} t ON t.id = s.id"
+        counted = "".join(f"\n  LEFT JOIN {self.counts(c)} {name} ON {name}.id = s.id" for c, name in joins.items())
+        return (
+            f"SELECT {selected}\nFROM {self.nodes} s\n  JOIN nodes n ON n.id = s.id{table}{counted}"
+            f"{_limited(keys, total.limit)}{_sorted(keys, ['s.id'])}"
+        )
+
+    def cell(self, column: Column, joins: dict[Count, str]) -> str:
+        """Return the SQL of a cell: NaN is missing, and a list has its distinct elements, sorted."""
+        if isinstance(column.measure, Count):
+            return f"{joins.setdefault(column.measure, f'c{len(joins) + 1}')}.value"
+        assert column.measure is not None
+        name = f"{'n' if self.table == 'nodes' else 't'}.{identifier(column.measure.name)}"
+        element = column.sql_type.removesuffix("[]")
+        if element != column.sql_type:
+            return f"list_sort(list_distinct(list_filter({name}, lambda item: {known_sql('item', element)})))"
+        return f"CASE WHEN NOT isnan({name}) THEN {name} END" if element in ("DOUBLE", "FLOAT") else name
+
+    def key(self, key: Measure | int, descending: bool, joins: dict[Count, str]) -> str:
+        """Return the SQL of a key for sorting: of a list, its greatest or least element."""
+        assert not isinstance(key, int)
+        if isinstance(key, AttributeMeasure) and key.sql_type.endswith("[]"):
+            value = measure_sql(key, "max" if descending else "min")[0]
+            return value.replace(identifier(key.name), f"t.{identifier(key.name)}", 1)
+        sql_type = key.sql_type if isinstance(key, AttributeMeasure) else "BIGINT"
+        return self.cell(Column("", sql_type, key), joins)
+
+    # -- a row for each group -----------------------------------------------------------------------------------------
+
+    def grouped(self, total: Total) -> str:
+        """Return the query of a table with a row for each group."""
+        joins, ids = "", []
+        for number, group in enumerate(total.groups, 1):
+            if isinstance(group, Count):
+                joins += f"\n  JOIN {self.reached(group)} r{number} ON r{number}.start = s.id"
+                joins += f"\n  JOIN nodes g{number} ON g{number}.id = r{number}.id"
+            else:
+                joins += f"\n  JOIN {self.values(group)} g{number} ON g{number}.id = s.id"
+            ids.append(f"g{number}.{'id' if isinstance(group, Count) else 'value'}")
+        if total.measures:
+            joins += f"\n  LEFT JOIN {self.values(total.measures[0])} v ON v.id = s.id"
+        found = group_columns(total)
+        cells = [self.group_cell(column, total) for column in found]
+        selected = ", ".join(f"{cell} AS {identifier(c.name)}" for cell, c in zip(cells, found, strict=True))
+        keys = [(self.group_key(found, cells, order.key), order.descending) for order in total.order]
+        grouped = [part for cell, c in zip(cells, found, strict=True) for part in ([cell] if c.group >= 0 else [])]
+        by = ", ".join(dict.fromkeys([*grouped, *ids]))
+        return (
+            f"SELECT {selected}\nFROM {self.nodes} s{joins}\nGROUP BY {by}"
+            f"{_limited(keys, total.limit)}{_sorted(keys, ids)}"
+        )
+
+    def group_cell(self, column: Column, total: Total) -> str:
+        """Return the SQL of a column of a table of groups."""
+        if column.group < 0:
+            return aggregate(total, "v.value")
+        group = f"g{column.group + 1}"
+        if column.measure is not None:
+            return f"{group}.value"
+        return f"{group}.name" if column.name.startswith("name") else REFERENCE.format(group)
+
+    def group_key(self, found: list[Column], cells: list[str], key: Any) -> str:
+        """Return the SQL of the column by which groups are sorted; nodes are sorted by id."""
+        column = found[key]
+        is_node = column.group >= 0 and column.measure is None and not column.name.startswith("name")
+        return f"g{column.group + 1}.id" if is_node else cells[key]
+
+
+def aggregate(total: Total, value: str = "value") -> str:
+    """Return the SQL of an aggregate of the column ``value``."""
+    if not total.measures:
+        return "count(*)"
+    text = f"{total.op}({'DISTINCT ' * (total.op == 'count')}{value})"
+    return f"coalesce({text}, 0)" if total.op == "sum" else text
+
+
+def _direction(key: tuple[str, bool]) -> str:
+    return f"{key[0]} {'DESC' if key[1] else 'ASC'} NULLS LAST"
+
+
+def _limited(keys: list[tuple[str, bool]], limit: int | None) -> str:
+    """Return the clause that keeps the first rows and the rows that tie with the last of them."""
+    if limit is None:
+        return ""
+    return f"\nQUALIFY rank() OVER (ORDER BY {', '.join(map(_direction, keys))}) <= {limit}"
+
+
+def _sorted(keys: list[tuple[str, bool]], last: list[str]) -> str:
+    return f"\nORDER BY {', '.join([*map(_direction, keys), *last])}"
