@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from kbkit.questions.reader import QuestionReader, Read, Reading, WordMatch
+from kbkit.questions.clause_reading import ClauseReading, WordMatch
+from kbkit.questions.reader import QuestionReader, Read, Reading
 from kbkit.stores import Stores
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class AskResult:
         return self._read.question.text
 
     @property
-    def reading(self) -> Reading | None:
+    def reading(self) -> Reading | ClauseReading | None:
         """The best reading; None if there is none."""
         return self._read.best
 
@@ -100,8 +101,8 @@ class AskResult:
         """Other expressions that the question may mean, best first: score, probability, answers, expression."""
         import polars as pl
 
-        others: dict[str, Reading] = {}  # several names of a node give one expression several times
-        for reading in self._read.readings:
+        others: dict[str, Reading | ClauseReading] = {}  # several names of a node give one expression several times
+        for reading in self._read.all:
             if len(others) < self._alternatives and reading.expression != self.expression:
                 others.setdefault(reading.expression, reading)
         return pl.DataFrame(

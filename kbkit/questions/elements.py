@@ -262,7 +262,7 @@ def _of_attributes(types: Sequence[NodeType], attributes: Mapping[str, object], 
         for kind in (VALUE, MOST, COMPARED)
         for number, node_type in enumerate(types)
         for attribute in node_type.attributes
-        if kind == VALUE or attribute.type.startswith(_NUMERIC)
+        if kind == VALUE or numeric(attribute.type)
     ]
 
 
@@ -270,6 +270,11 @@ def _counted(hops: Sequence[Element]) -> list[Element]:
     """Return the elements that count the neighbours of hops."""
     kinds = (MOST_NEIGHBOURS, COMPARED_NEIGHBOURS)
     return [hop._replace(kind=kind, target=hop.source, hop=n) for kind in kinds for n, hop in enumerate(hops)]
+
+
+def numeric(attribute_type: str) -> bool:
+    """Return whether values of a DuckDB type are numbers or dates."""
+    return attribute_type.startswith(_NUMERIC)
 
 
 def _column(elements: list[Element], name: str) -> Ints:

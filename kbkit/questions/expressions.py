@@ -93,13 +93,13 @@ def _start(elements: Elements, topic: Topic) -> Expression:
 
 
 def _followed(elements: Elements, tree: Expression, hop: Element) -> Path:
-    added = (_step(elements, hop), Nodes(elements.types[hop.target].name))
+    added = (step(elements, hop), Nodes(elements.types[hop.target].name))
     if isinstance(tree, Path):
         return Path((*tree.elements, *added), (*tree.arrows, "->", "->"))
     return Path((tree, *added), ("->", "->"))
 
 
-def _step(elements: Elements, hop: Element) -> Step:
+def step(elements: Elements, hop: Element) -> Step:
     """Return the step of a hop; the direction is written only where the relation could be followed forward."""
     schema = elements.session.schema
     source, target = elements.types[hop.source].name, elements.types[hop.target].name
@@ -109,7 +109,7 @@ def _step(elements: Elements, hop: Element) -> Step:
 
 def _count(elements: Elements, element: Element) -> Count:
     hop = elements.all[element.hop]
-    return Count((_step(elements, hop), Nodes(elements.types[hop.target].name)), ("->", "->"))
+    return Count((step(elements, hop), Nodes(elements.types[hop.target].name)), ("->", "->"))
 
 
 def _comparison(elements: Elements, question: Question, element: Element) -> Condition | CountTest:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kbkit.english.question_words import FUNCTION_WORDS, INTERROGATIVES
-from kbkit.questions.lexicon import stem
+from kbkit.questions.lexicon import label_words, stem
 from kbkit.questions.question import Question
 from kbkit.stores import Stores
 from kbkit.stores.folding import words
@@ -23,7 +23,8 @@ MAX_WORDS = 16
 MAX_NODES = 5
 """Nodes of a name that are tried as its meaning, the best connected first."""
 MAX_MENTIONS = 8
-_DERIVED = ("ian", "ean", "an", "n", "ese", "ish", "i")
+DERIVED = ("ian", "ean", "an", "n", "ese", "ish", "i")
+"""Endings of words derived from names."""
 MAX_FUZZY_WORDS, MAX_FUZZY_LOOKUPS = 4, 100
 """Limits on the words of a misspelled name, and on fuzzy lookups, which take about a millisecond each."""
 
@@ -98,7 +99,7 @@ def _derived(stores: Stores, question: Question, at: int) -> Mention | None:
     """Return the mention of a name in a word derived from it (``African``: Africa), or from its plural."""
     token = question.tokens[at]
     text = question.text[token.start : token.end]
-    endings = ("s", "es", *_DERIVED) if text[:1].isupper() else ("s", "es")
+    endings = ("s", "es", *DERIVED) if text[:1].isupper() else ("s", "es")
     for suffix in endings:
         if text.endswith(suffix) and len(text) - len(suffix) >= 4:
             ids = stores.nodes.named(text[: -len(suffix)])
@@ -111,11 +112,21 @@ def _named(stores: Stores, question: Question, first: int, last: int) -> Mention
     """Return the mention of the tokens ``first`` to ``last``, if they are a name."""
     text = question.text[question.tokens[first].start : question.tokens[last - 1].end]
     ids = stores.nodes.named(text)
-    if not len(ids):
+    if not len(ids) or (text.isdigit() and _is_nameless(stores, question, first, ids.tolist()[:MAX_NODES])):
         return None
     chosen = _best_connected(stores, ids.tolist())
     same = frozenset(n for n in chosen if stores.nodes.name(n) == text or text in stores.nodes.aliases(n))
     return Mention(first, last, text, chosen, "exact", same, len(ids) > MAX_NODES)
+
+
+def _is_nameless(stores: Stores, question: Question, first: int, ids: list[int]) -> bool:
+    """Return whether a number is the key of nodes without names, which only their type before it would select."""
+    before = stem(question.tokens[first - 1].word) if first else ""
+    return all(
+        stores.nodes.name(node) == stores.nodes.row(node).key
+        and before not in map(stem, label_words(stores.schema.type_of(node).name))
+        for node in ids
+    )
 
 
 def _best_connected(stores: Stores, ids: list[int]) -> tuple[int, ...]:

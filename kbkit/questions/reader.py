@@ -16,6 +16,7 @@ from kbkit.answers.answer_set import AnswerSet
 from kbkit.answers.syntax import Expression
 from kbkit.errors import KbError
 from kbkit.questions.candidates import CandidateFrame, Topic, frames
+from kbkit.questions.clause_reading import ClauseReader, ClauseReading, WordMatch, is_verb
 from kbkit.questions.elements import COMPARED, COMPARED_NEIGHBOURS, MOST, MOST_NEIGHBOURS, VALUE, Element, Elements
 from kbkit.questions.expressions import expression
 from kbkit.questions.lexicon import Floats
@@ -33,8 +34,8 @@ FAR_FETCHED = 1.5
 """How much lower the score of a reading with answers may be than that of a trusted one without."""
 EXPLAINED = 0.3
 """Least similarity with which a word counts as explained."""
-MAX_UNEXPLAINED = 1
-"""Content words that a trusted reading may leave unexplained."""
+MAX_UNEXPLAINED = 0
+"""Content words other than verbs that a trusted reading may leave unexplained."""
 _CONFIDENCE = {
     "": 1.49,
     "probability": 0.44,
@@ -50,19 +51,10 @@ the same weight; ``""`` is the intercept, ``probability`` the log odds of all re
 _COMPARISONS = (COMPARED, COMPARED_NEIGHBOURS)
 _MAX_READ = 64
 """Number of questions whose readings are kept."""
-MAX_DOUBTFUL = 0.5
+MAX_DOUBTFUL = 0.49
 """Limit on the confidence of a reading that is not trusted."""
 _COMPARED = 6
 """Number of best readings whose answers are compared, to find those that agree with the best."""
-
-
-@dataclass(frozen=True)
-class WordMatch:
-    """What a word of the question was matched to: a relation, an attribute, a type or a node; empty for none."""
-
-    words: str
-    meaning: str
-    similarity: float
 
 
 class Reading:
@@ -168,7 +160,8 @@ class Reading:
     def is_trusted(self) -> bool:
         """Whether it explains all content words but one, ignores no operator, and follows something that is asked."""
         is_clear = not self.has_unknown_name and not any(t.mention and t.mention.is_ambiguous for t in self.topics)
-        is_complete = len(set(self.unexplained)) <= MAX_UNEXPLAINED and not self.ignored
+        verbs = {word for word in self.unexplained if is_verb(word)}
+        is_complete = len(set(self.unexplained) - verbs) <= MAX_UNEXPLAINED and len(verbs) < 2 and not self.ignored
         return is_clear and is_complete and self.unexpressed < 0.9
 
     @property
@@ -234,15 +227,43 @@ class Reading:
 
 @dataclass(frozen=True)
 class Read:
-    """A question, the names found in it, and its readings, best first; ``best`` is the first with answers."""
+    """A question, the names found in it, and its readings: along chains of relations, best first, and by clauses."""
 
     question: Question
     mentions: list[Mention]
     readings: list[Reading]
+    by_clauses: ClauseReading
 
     @cached_property
-    def best(self) -> Reading | None:
-        """The best reading, if any: the first one with answers that is not far-fetched."""
+    def best(self) -> Reading | ClauseReading | None:
+        """The reading of the greater confidence, if any."""
+        if self.by_clauses.tree is not None and self._of_clauses > self._of_chain:
+            return self.by_clauses
+        return self.chain
+
+    @property
+    def all(self) -> list[Reading | ClauseReading]:
+        """All readings, with the one by clauses first."""
+        return [*([] if self.by_clauses.tree is None else [self.by_clauses]), *self.readings]
+
+    @property
+    def confidence(self) -> float:
+        """The probability that the answers of the best reading are exactly right, from 0 to 1."""
+        return self._of_clauses if self.best is self.by_clauses else self._of_chain
+
+    @cached_property
+    def ignored(self) -> list[str]:
+        """The clauses of the question that the best chain does not express."""
+        return [] if self.chain is None else self.by_clauses.ignored_by(self.chain.tree)
+
+    @cached_property
+    def _of_clauses(self) -> float:
+        found = self.by_clauses.confidence
+        return found if self.by_clauses.is_trusted else min(found, MAX_DOUBTFUL)
+
+    @cached_property
+    def chain(self) -> Reading | None:
+        """The best chain, if any: the first one with answers that is not far-fetched."""
         first = self.readings[0] if self.readings else None
         for reading in self.readings[:MAX_EXECUTED]:
             if first is not None and first.is_plain and reading.score < first.score - FAR_FETCHED:
@@ -252,9 +273,8 @@ class Read:
         return first
 
     @cached_property
-    def confidence(self) -> float:
-        """The probability that the answers of the best reading are exactly right, from 0 to 1."""
-        best = self.best
+    def _of_chain(self) -> float:
+        best = self.chain
         if best is None:
             return 0.0
         same = sum(r.probability for r in self.readings[:_COMPARED] if r is best or r.agrees_with(best))
@@ -264,7 +284,7 @@ class Read:
         known |= {"ignored": min(known["ignored"], 2.0), "empty": float(not best.has_answers)}
         known["unexplained words"] = float(len(set(best.unexplained)))
         found = float(1 / (1 + np.exp(-sum(weight * known[name] for name, weight in _CONFIDENCE.items()))))
-        return found if best.is_trusted else min(found, MAX_DOUBTFUL)
+        return found if best.is_trusted and not self.ignored else min(found, MAX_DOUBTFUL)
 
 
 class QuestionReader:
@@ -273,6 +293,7 @@ class QuestionReader:
     def __init__(self, stores: Stores) -> None:
         self.stores = stores
         self.elements = Elements(stores)
+        self._by_clauses = ClauseReader(self.elements)
         self.use(Taught.of(stores).learned)
 
     @staticmethod
@@ -306,7 +327,7 @@ class QuestionReader:
             odds = np.exp(scores - scores.max())
             for reading, share in zip(readings, (odds / odds.sum()).tolist(), strict=True):
                 reading.probability = share
-        return Read(question, found, readings)
+        return Read(question, found, readings, self._by_clauses.read(question, found))
 
     def _candidates(self, question: Question, found: list[Mention]) -> list[Reading]:
         """Return the best candidates of all frames, best first."""

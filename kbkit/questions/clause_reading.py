@@ -1,0 +1,237 @@
+"""The reading of a question by its clauses, beside the readings that follow chains of relations.
+
+It reads what tables are asked: conditions on values and numbers, counts, totals, groups and order. Its confidence is
+the probability that the answers are exactly right; ``CONFIDENCE`` says how it was fitted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from kbkit.answers.answer_set import AnswerSet
+from kbkit.answers.syntax import (
+    Aggregate,
+    Combine,
+    Comparison,
+    Condition,
+    CountTest,
+    Expression,
+    Superlative,
+    subtrees,
+)
+from kbkit.english.words import is_participle, is_verbal, lemmas_of
+from kbkit.errors import KbError
+from kbkit.questions.candidates import Topic
+from kbkit.questions.clauses import Clauses, Target, read_clauses
+from kbkit.questions.elements import Elements
+from kbkit.questions.links import Link, Linker
+from kbkit.questions.mentions import Mention
+from kbkit.questions.plans import NotReadError, Planner
+from kbkit.questions.question import Question
+from kbkit.questions.values import AttributeValues
+
+CONFIDENCE = {
+    "": 2.6,
+    "words": -2.5,
+    "verbs": -0.4,
+    "label": -4.0,
+    "relations": -0.25,
+    "choices": -0.8,
+    "mismatched": -1.5,
+    "empty": -2.0,
+    "all": -1.0,
+}
+"""Logistic regression of whether the answers are exactly right. ``words`` and ``verbs`` that nothing explains, 1 minus
+the worst score of a ``label``, ``relations`` that are followed, ``choices`` among equals, labels ``mismatched`` with
+values, ``empty`` answers, and conditions that ``all`` nodes meet.
+"""
+_SAME = 0.75
+"""Least similarity of a verb and a relation that it means."""
+MAX_WORDS = 0
+"""Content words other than verbs that a trusted reading may leave unexplained."""
+
+
+@dataclass(frozen=True)
+class WordMatch:
+    """What a word of the question was matched to: a relation, an attribute, a type or a node; empty for none."""
+
+    words: str
+    meaning: str
+    similarity: float
+
+
+class ClauseReader:
+    """Reads questions about one KB by their clauses."""
+
+    def __init__(self, elements: Elements) -> None:
+        self.elements = elements
+        self._linker = Linker(elements, AttributeValues.of(elements.session.stores))
+
+    def read(self, question: Question, mentions: list[Mention]) -> ClauseReading:
+        """Return the reading of a question; see :class:`ClauseReading`."""
+        links = self._linker.links(question, mentions)
+        clauses = read_clauses(question, links)
+        words = [question.tokens[at].word for at in question.content(set())]
+        planner = Planner(self.elements, links, clauses, words)
+        try:
+            return ClauseReading(self.elements, links, clauses, planner, planner.plan())
+        except NotReadError as error:
+            return ClauseReading(self.elements, links, clauses, planner, None, str(error))
+
+
+@dataclass(frozen=True)
+class ClauseReading:
+    """The clauses of a question and their expression: ``tree``, or None and the ``reason`` why there is none."""
+
+    elements: Elements
+    links: list[Link]
+    clauses: Clauses
+    planner: Planner
+    tree: Expression | None
+    reason: str = ""
+
+    @property
+    def expression(self) -> str:
+        """The text of the expression; empty if there is none."""
+        return "" if self.tree is None else str(self.tree)
+
+    @cached_property
+    def answers(self) -> AnswerSet:
+        """The answers, evaluated lazily."""
+        assert self.tree is not None
+        return AnswerSet(self.elements.session, self.tree)
+
+    @cached_property
+    def has_answers(self) -> bool:
+        """Whether there are answers, or the value that is asked for."""
+        if self.tree is None:
+            return False
+        try:
+            value = self.answers.value
+        except KbError:
+            return False
+        if isinstance(self.tree, Aggregate):
+            return value is not None and value != []
+        return len(self.answers) > 0
+
+    @cached_property
+    def verbs(self) -> list[str]:
+        """The unexplained verbs, which often mean no more than *have*, but none of a relation that is not followed."""
+        return [word for word in self.clauses.unexplained if is_verb(word) and self._is_followed(word)]
+
+    def _is_followed(self, verb: str) -> bool:
+        """Return whether the expression follows a relation that a verb is a word of, if there is one."""
+        if verb in self.clauses.capitalized:
+            return False
+        similar = self.elements.labels.similarity(verb)
+        relations = {element.label for element in self.elements.all[: self.elements.hops]}
+        meant = {label for label in relations if similar[label] >= _SAME}
+        return not meant or bool(meant & self.planner.doubts.followed)
+
+    @property
+    def unexplained(self) -> list[str]:
+        """The other unexplained content words."""
+        return [word for word in self.clauses.unexplained if word not in self.verbs]
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether it explains every content word and has answers."""
+        return self.tree is not None and len(set(self.unexplained)) <= MAX_WORDS and self.has_answers
+
+    @cached_property
+    def features(self) -> dict[str, float]:
+        """The features of the confidence."""
+        doubts = self.planner.doubts
+        return {
+            "": 1.0,
+            "words": float(len(set(self.unexplained))),
+            "verbs": float(len(set(self.verbs))),
+            "label": 1 - doubts.label,
+            "relations": float(doubts.relations),
+            "choices": float(doubts.choices),
+            "mismatched": float(len(doubts.words)),
+            "empty": float(not self.has_answers),
+            "all": float(self._keeps_all()),
+        }
+
+    @cached_property
+    def confidence(self) -> float:
+        """The probability that the answers are exactly right, from 0 to 1."""
+        if self.tree is None:
+            return 0.0
+        score = sum(weight * self.features[name] for name, weight in CONFIDENCE.items())
+        return 1 / (1 + math.exp(-score))
+
+    def _keeps_all(self) -> bool:
+        """Return whether the question has conditions that every node meets."""
+        if not self.clauses.restrictions or self.tree is None or not self.has_answers:
+            return False
+        return len(self.answers.ids) >= self.elements.types[self.planner.focus].count > 1
+
+    @property
+    def score(self) -> float:
+        """The log odds of the confidence."""
+        return math.log(self.confidence / (1 - self.confidence)) if 0 < self.confidence < 1 else -math.inf
+
+    @property
+    def probability(self) -> float:
+        """The confidence."""
+        return self.confidence
+
+    @property
+    def topics(self) -> tuple[Topic, ...]:
+        """Where it starts: not at one name, as chains do."""
+        return ()
+
+    def matches(self) -> list[WordMatch]:
+        """Return what each linked span of the question was matched to."""
+        types, nodes = self.elements.types, self.elements.session.stores.nodes
+        found = []
+        for link in self.links:
+            if link.labels:
+                best = link.labels[0]
+                name = types[best.type].name
+                meaning = f"{name}.{best.attribute}" if best.attribute else name
+                found.append(WordMatch(link.text, meaning, best.score))
+            elif link.values:
+                value = link.values[0]
+                found.append(WordMatch(link.text, f"{types[value.type].name}.{value.attribute} = {value.value}", 1.0))
+            elif link.nodes:
+                row = nodes.row(link.nodes[0])
+                found.append(WordMatch(link.text, f"{row.type}#{row.key}", 1.0))
+        return found + [WordMatch(word, "", 0.0) for word in self.clauses.unexplained]
+
+    # -- what other readings must express --------------------------------------------------------------------------
+
+    def ignored_by(self, tree: Expression) -> list[str]:
+        """Return the clauses of the question that another expression does not express."""
+        parts = list(subtrees(tree))
+        ops = {part.op for part in parts if isinstance(part, Aggregate)}
+        superlative = any(isinstance(part, Superlative) for part in parts)
+        tests = sum(isinstance(part, (Condition, CountTest, Comparison)) for part in parts)
+        clauses = self.clauses
+        totals = {target.total for target in clauses.targets if target.total}
+        ignored = [f"'{total}'" for total in totals if total not in ops and not (total in ("min", "max") and superlative)]
+        ignored += ["a group"] * bool(totals and clauses.groups)
+        ignored += ["an order"] * bool(clauses.order)
+        ignored += ["a superlative"] * bool(clauses.most and not superlative)
+        ignored += ["the most frequent"] * bool(clauses.most and clauses.most.is_common)
+        needed = sum(bool(r.operand or (r.values and not r.values[0].nodes)) for r in clauses.restrictions)
+        ignored += ["a condition"] * (needed > tests)
+        negated = any(r.negated or r.op == "none" for r in clauses.restrictions)
+        ignored += ["a negation"] * (negated and not any(isinstance(p, Combine) and p.op == "-" for p in parts))
+        ignored += ["yes or no"] * clauses.is_yes_no
+        ignored += ["several values"] * (len({_meaning(target) for target in clauses.targets}) > 1)
+        return ignored + clauses.unread
+
+
+def is_verb(word: str) -> bool:
+    """Return whether a word is a form of a verb that the question may need for its grammar only."""
+    return is_verbal(word) or is_participle(word) or "VERB" in lemmas_of(word) and "ADJ" not in lemmas_of(word)
+
+
+def _meaning(target: Target) -> object:
+    return (target.label and target.label.labels, target.total, target.of and target.of.labels)

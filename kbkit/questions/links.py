@@ -1,0 +1,255 @@
+"""Link the words of a question to what a KB has: types, attributes, relations, values, nodes and numbers.
+
+A link covers a span of tokens; the longest links win. What a span means is decided later, among its options, by what
+stands beside it and by how far it is from what is asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from kbkit.english.question_words import FUNCTION_WORDS
+from kbkit.english.words import is_participle
+from kbkit.questions.elements import HOP, VALUE, Element, Elements, numeric
+from kbkit.questions.lexicon import label_words, related, stem
+from kbkit.questions.mentions import DERIVED, Mention
+from kbkit.questions.question import Question
+from kbkit.questions.values import AttributeValue, AttributeValues
+
+MAX_LABEL = 5
+"""Limit on the words of a label."""
+NUMBERS = {w: str(n) for n, w in enumerate("zero one two three four five six seven eight nine ten".split())}
+_NAMES = frozenset("name names title titles".split())
+_KEYS = frozenset("id ids key keys code codes identifier identifiers".split())
+_NUMERIC = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
+_QUOTED = re.compile(r"\"([^\"]+)\"|'([^']+)'(?!\w)|\u201c([^\u201d]+)\u201d|\u2018([^\u2019]+)\u2019")
+_DERIVED = 0.85
+"""Score of a word derived from a label."""
+_INSIDE = frozenset(("of", "the", "in"))
+"""Function words that a question may put inside a label: year of birth."""
+_LEAST = 0.7
+"""Least similarity of a word and a label of which it is neither a word nor a derived word."""
+
+
+@dataclass(frozen=True)
+class LabelOption:
+    """A type (``attribute`` is empty), or an attribute of a type. ``name`` and ``key`` are attributes of every type.
+
+    ``score`` is 1 for all words of the label, less for some of them or for similar words.
+    """
+
+    type: int
+    attribute: str = ""
+    score: float = 1.0
+    is_number: bool = False
+
+
+@dataclass(frozen=True)
+class Link:
+    """A span of tokens and what it may mean: labels, values and nodes, or a ``number``."""
+
+    first: int
+    last: int
+    text: str
+    labels: tuple[LabelOption, ...] = ()
+    values: tuple[AttributeValue, ...] = ()
+    nodes: tuple[int, ...] = ()
+    number: str = ""
+    is_quoted: bool = False
+
+    @property
+    def is_value(self) -> bool:
+        """Whether it is a value or a node rather than a label."""
+        return bool(self.values or self.nodes or self.is_quoted) and not self.labels
+
+    def types(self) -> list[LabelOption]:
+        """Return the options that are types, the best first."""
+        return [option for option in self.labels if not option.attribute]
+
+    def attributes(self) -> list[LabelOption]:
+        """Return the options that are attributes, the best first."""
+        return [option for option in self.labels if option.attribute]
+
+
+@dataclass
+class Linker:
+    """Links the words of questions about one KB."""
+
+    elements: Elements
+    values: AttributeValues
+    _labels: list[tuple[tuple[str, ...], LabelOption]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for number, node_type in enumerate(self.elements.types):
+            self._add(label_words(node_type.name), LabelOption(number))
+            for attribute in node_type.attributes:
+                option = LabelOption(number, attribute.name, 1.0, numeric(attribute.type))
+                for text in dict.fromkeys((attribute.name, attribute.label or attribute.name)):
+                    self._add(label_words(text), option)
+
+    def _add(self, words: Sequence[str], option: LabelOption) -> None:
+        content = [word for word in words if word not in FUNCTION_WORDS or word in _NAMES] or list(words)
+        self._labels.append((tuple(map(stem, content)), option))
+
+    def links(self, question: Question, mentions: Iterable[Mention]) -> list[Link]:
+        """Return the links of a question from left to right; they do not overlap."""
+        tokens, taken = question.tokens, [False] * len(question.tokens)
+        found: list[Link] = []
+
+        def take(link: Link) -> None:
+            found.append(link)
+            taken[link.first : link.last] = [True] * (link.last - link.first)
+
+        for link in self._quoted(question):
+            if not any(taken[link.first : link.last]):
+                take(link)
+        named = {(m.first, m.last): m.nodes for m in mentions if m.how in ("exact", "derived")}
+        longest = max([MAX_LABEL, *(last - first for first, last in named)])
+        for size in range(min(longest, len(tokens)), 0, -1):
+            for first in range(len(tokens) - size + 1):
+                span = range(first, first + size)
+                if not any(taken[first : first + size]):
+                    link = self._linked(question, span, named.get((first, first + size), ()))
+                    if link is not None:
+                        take(link)
+        for at, token in enumerate(tokens):  # last: similar words
+            if not taken[at] and token.word not in FUNCTION_WORDS and at not in question.operators:
+                options = self._similar(token.word)
+                if options:
+                    take(Link(at, at + 1, token.word, options))
+        return _compounds(question, sorted(found, key=lambda link: link.first))
+
+    def _is_number(self, element: Element) -> bool:
+        attributes = self.elements.types[element.source].attributes
+        return any(a.name == element.name and numeric(a.type) for a in attributes)
+
+    def _quoted(self, question: Question) -> Iterable[Link]:
+        for match in _QUOTED.finditer(question.text):
+            inside = [at for at, token in enumerate(question.tokens) if match.start() < token.start < match.end()]
+            if inside:
+                first, last = inside[0], inside[-1] + 1
+                text = next(group for group in match.groups() if group)
+                words = [question.tokens[at].word for at in inside]
+                nodes = tuple(self.elements.session.stores.nodes.named(text).tolist()[:5])
+                yield Link(first, last, text, (), tuple(self.values.named(words)), nodes, is_quoted=True)
+
+    def _linked(self, question: Question, span: range, nodes: tuple[int, ...]) -> Link | None:
+        """Return the link of a span, if it is a number, a label, a value or a name as a whole."""
+        words = [question.tokens[at].word for at in span]
+        start, end = question.tokens[span[0]].start, question.tokens[span[-1]].end
+        text = question.text[start:end]
+        if len(words) == 1 and (_NUMERIC.fullmatch(text) or (words[0] in NUMBERS and words[0] != "zero")):
+            return Link(span[0], span[-1] + 1, text, number=NUMBERS.get(words[0], text.replace(",", "")))
+        if words[0] in FUNCTION_WORDS - _NAMES or words[-1] in FUNCTION_WORDS - _NAMES:
+            return Link(span[0], span[-1] + 1, text, nodes=nodes) if nodes and text != text.lower() else None
+        if len(words) == 1 and span[0] in question.operators:
+            return None
+        labels = self._labelled(words)
+        values = tuple(self.values.named(words))
+        is_name = bool(nodes or values) and text != text.lower() and not question.text.isupper() and span[0] > 0
+        if labels and not (is_name and labels[0].score < 1):
+            return Link(span[0], span[-1] + 1, text, labels, values, nodes)
+        if not values and not nodes and len(words) == 1 and text[:1].isupper() and span[0] > 0:
+            values, nodes = self._derived(text)
+        if values or nodes:
+            return Link(span[0], span[-1] + 1, text, (), values, nodes)
+        return None
+
+    def _derived(self, text: str) -> tuple[tuple[AttributeValue, ...], tuple[int, ...]]:
+        """Return the values and nodes that an adjective is derived from: ``European``, of Europe."""
+        for suffix in DERIVED:
+            if text.endswith(suffix) and len(text) - len(suffix) >= 4:
+                base = text[: -len(suffix)]
+                values = tuple(self.values.named([base.lower()]))
+                nodes = tuple(self.elements.session.stores.nodes.named(base).tolist()[:5])
+                if values or nodes:
+                    return values, nodes
+        return (), ()
+
+    def _labelled(self, words: Sequence[str]) -> tuple[LabelOption, ...]:
+        """Return the labels with these words: with all of them and no others, else with these and others."""
+        content = [word for word in words if word not in FUNCTION_WORDS or word in _NAMES]
+        stems = tuple(map(stem, content))
+        options: list[LabelOption] = []
+        for label, option in self._labels:
+            score = _overlap(stems, label, {*words} - {*content} <= _INSIDE)
+            if score == _DERIVED and not option.is_number and is_participle(words[-1]):
+                score = 0.0  # cars made in 1970: not the make
+            if score:
+                options.append(replace(option, score=score))
+        if words[-1] in _NAMES | _KEYS and (len(words) == 1 or words[:-1] == ["full"]):
+            attribute = "name" if words[-1] in _NAMES else "key"
+            known = {option.type for option in options if option.score == 1 and option.attribute}
+            options += [LabelOption(n, attribute, 0.95) for n in range(len(self.elements.types)) if n not in known]
+        heads = {option.type: option for option in options if not option.attribute}
+        for option in [o for o in options if o.attribute and o.score == 1 and o.type in heads and len(stems) == 1]:
+            options.remove(option)  # the makers, where car_maker has an attribute `maker`
+            options.remove(heads[option.type])
+            heads[option.type] = replace(heads[option.type], score=0.95)
+            options.append(heads[option.type])
+        best = max((option.score for option in options), default=0.0)
+        # A type also by its last word, beside an attribute of that name: the makers, of car_maker.
+        kept = [o for o in options if o.score >= best - (0.15 if o.attribute else 0.3)]
+        return tuple(sorted(kept, key=lambda option: -option.score))
+
+    def _similar(self, word: str) -> tuple[LabelOption, ...]:
+        """Return the types and attributes whose labels are most similar to a word."""
+        elements = self.elements
+        kind = elements.type_labels.similarity(word)
+        label = elements.labels.similarity(word)
+        options = [LabelOption(number, "", float(kind[number])) for number in range(len(elements.types))]
+        for at in range(elements.hops, len(elements.all)):
+            element = elements.all[at]
+            if element.kind == VALUE:
+                score = 0.0 if is_participle(word) else float(label[element.label])
+                options.append(LabelOption(element.source, element.name, score, self._is_number(element)))
+        relations = [float(label[e.label]) for e in elements.all[: elements.hops] if e.kind == HOP]
+        best = max((option.score for option in options), default=0.0)
+        if best < _LEAST or best < max(relations, default=0.0):
+            return ()
+        return tuple(replace(o, score=0.8 * o.score) for o in options if o.score >= best - 0.05)
+
+
+def _compounds(question: Question, links: list[Link]) -> list[Link]:
+    """Join a type and an attribute of it that follows: ``singer citizenship``."""
+    result: list[Link] = []
+    for link in links:
+        before = result[-1] if result else None
+        is_next = before is not None and before.last == link.first and before.labels and link.labels
+        if before and is_next and "," not in question.text[: question.tokens[link.first].start].rstrip()[-1:]:
+            types = {option.type for option in before.types()}
+            own = tuple(option for option in link.labels if option.type in types and option.attribute)
+            if not own and link.types() and len(before.labels) == len(before.types()):
+                own = link.labels  # car models
+            if not own and before.attributes() and link.attributes() and not before.types() and not link.types():
+                own = tuple(replace(option, score=0.8 * option.score) for option in link.labels)  # population density
+            if own:
+                text = f"{before.text} {link.text}"
+                result[-1] = replace(link, first=before.first, text=text, labels=own, values=(), nodes=())
+                continue
+        result.append(link)
+    return result
+
+
+def _overlap(stems: tuple[str, ...], label: tuple[str, ...], is_plain: bool) -> float:
+    """Return how well some stems express a label: 1 for all words in order, less for another order or some of them."""
+    if not stems:
+        return 0.0
+    if stems == label:
+        return 1.0
+    if not is_plain:
+        return 0.0
+    if len(stems) == len(label):
+        if set(stems) == set(label):
+            return 0.97  # year of birth
+        if len(stems) == 1 and related(stems[0], label[0]):
+            return _DERIVED
+        return 0.0
+    if len(stems) < len(label):
+        for at in range(len(label) - len(stems) + 1):
+            if label[at : at + len(stems)] == stems:
+                share = len(stems) / len(label)
+                return (0.6 if at + len(stems) == len(label) else 0.5) + 0.3 * share
+    return 0.0

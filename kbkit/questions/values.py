@@ -1,0 +1,70 @@
+"""The values of the text attributes of a KB by their words, so that a question can name them: ``customers from Brazil``.
+
+They are read once for each open KB. A column with more than ``MAX_VALUES`` distinct values holds names or texts, which
+the node lookup and the full-text index serve.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from kbkit.questions.lexicon import stem
+from kbkit.schema import quote
+from kbkit.stores import Stores
+from kbkit.stores.folding import words
+
+MAX_VALUES = 20_000
+"""Limit on the distinct values of a column."""
+MAX_WORDS = 8
+"""Limit on the words of a value."""
+
+
+class AttributeValue(NamedTuple):
+    """A value of an attribute; ``type`` is the position of the node type in ``schema.primary_types``."""
+
+    type: int
+    attribute: str
+    value: str | bool
+
+
+class AttributeValues:
+    """The values of all text attributes, looked up by words or by their stems."""
+
+    def __init__(self, stores: Stores) -> None:
+        self._exact: dict[str, list[AttributeValue]] = {}
+        self._stemmed: dict[str, list[AttributeValue]] = {}
+        for number, node_type in enumerate(stores.schema.primary_types):
+            for attribute in node_type.attributes:
+                if attribute.type in ("VARCHAR", "VARCHAR[]"):
+                    for text in _distinct(stores, node_type.table, attribute.name, attribute.type.endswith("[]")):
+                        self._add(AttributeValue(number, attribute.name, text))
+
+    @staticmethod
+    def of(stores: Stores) -> AttributeValues:
+        """Return the values of an open KB, the same object each time."""
+        return stores.shared(AttributeValues)
+
+    def _add(self, value: AttributeValue) -> None:
+        parts = words(str(value.value)).split()
+        if 0 < len(parts) <= MAX_WORDS:
+            self._exact.setdefault(" ".join(parts), []).append(value)
+            self._stemmed.setdefault(" ".join(map(stem, parts)), []).append(value)
+
+    def named(self, parts: Sequence[str]) -> list[AttributeValue]:
+        """Return the values with these words, or else with their stems."""
+        found = self._exact.get(" ".join(parts))
+        return found if found is not None else self._stemmed.get(" ".join(map(stem, parts)), [])
+
+    @property
+    def all(self) -> Iterator[str]:
+        """The words of every value."""
+        return iter(self._exact)
+
+
+def _distinct(stores: Stores, table: str, attribute: str, is_list: bool) -> list[str]:
+    """Return the distinct values of a text attribute; none if there are more than ``MAX_VALUES``."""
+    column = f"unnest({quote(attribute)})" if is_list else quote(attribute)
+    sql = f"SELECT DISTINCT {column} AS value FROM {quote(table)} LIMIT {MAX_VALUES + 1}"
+    found = stores.tables.lookup(sql)["value"].drop_nulls().to_list()
+    return found if len(found) <= MAX_VALUES else []
