@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from kbkit.english.question_words import ADJECTIVES, COMPARATIVES, FUNCTION_WORDS, SUPERLATIVES, Adjective
@@ -179,8 +179,9 @@ def _operator(phrase: str) -> str:
 def read_clauses(question: Question, links: Sequence[Link]) -> Clauses:
     """Return the clauses of a question whose links are given."""
     at = _Rewriter(question, links)
+    at.clauses.is_yes_no = bool(re.match(r" (?:is|are|was|were|does|do|did|has|have|can) ", at.text))
     for rule in (
-        _orders, _averages, _ranges, _comparisons, _entities, _totals, _spread, _superlatives, _equalities, _absences,
+        _orders, _averages, _ranges, _comparisons, _entities, _totals, _spread, _superlatives, _values, _equal_numbers, _absences,
         _counts, _groups,
     ):  # fmt: skip
         rule(at)
@@ -203,6 +204,13 @@ def _orders(at: _Rewriter) -> None:
 
     inner = rf"(?: (?:of|by|on|according to)(?: the| their| its)?(?: total)? (?P<by>{_L}))"
     at.apply(rf"(?:{verb} )?(?:in )?(?:the )?(?:an? )?(?P<dir>{_DIRECTION})(?: alphabetical)?(?: order)?{inner}?", use)
+    def spanned(match: re.Match[str]) -> str | None:
+        at.clauses.order = (at.link(match["by"]), SUPERLATIVES[match["first"]].sign > 0)
+        return ""
+
+    at.apply(
+        rf"{verb}? ?(?:from )(?:the )?(?P<first>{_SUPERLATIVE})(?: first)? to (?:the )?(?:{_SUPERLATIVE})(?: (?P<by>{_L}))?", spanned
+    )
     inner = rf"(?:by|in order of|according to|in)(?: the| their| its)?(?: order of)? (?P<by>{_L})"
     at.apply(rf"{verb} {inner}(?:(?: in| from)?(?: the)? (?P<dir>{_DIRECTION})(?: order)?)?", use)
 
@@ -215,9 +223,12 @@ def _averages(at: _Rewriter) -> None:
         word = match["op"].removesuffix(" than").strip()
         adjective = COMPARATIVES.get(word) if word in COMPARATIVES and COMPARATIVES[word].nouns else None
         op = (">" if adjective.sign > 0 else "<") if adjective else _operator(match["op"])
+        tail = ""
+        if adjective is not None and at.is_type(label) and not match["after"]:
+            label, tail = None, match["before"] or ""  # lakes deeper than the average
         if label is None and adjective is None:
             return None
-        return at.restrict(Restriction(label, op, (), False, adjective, "avg"))
+        return f"{tail} {at.restrict(Restriction(label, op, (), False, adjective, 'avg'))}"
 
     op = rf"(?P<op>{_OP}|(?:{_ADJECTIVE}) than)"
     tail = rf"(?:{_OF} <L\d+>)?"
@@ -306,10 +317,12 @@ def _entities(at: _Rewriter) -> None:
         if adjective is None:
             return None
         label = at.link(match["label"] or match["before"])
+        tail = (match["before"] or "") if match["label"] else ""
+        if adjective.nouns and at.is_type(label) and not match["label"]:
+            label, tail = None, match["before"] or ""  # countries larger than France
         if label is None and not adjective.nouns:
             return None
         op = ">" if adjective.sign > 0 else "<"
-        tail = (match["before"] or "") if match["label"] else ""
         return f"{tail} {at.restrict(Restriction(label, op, (value,), False, adjective, 'node'))}"
 
     at.apply(
@@ -320,6 +333,19 @@ def _entities(at: _Rewriter) -> None:
 
 
 def _superlatives(at: _Rewriter) -> None:
+    def ranked(match: re.Match[str]) -> str | None:
+        number = at.link(match["number"])
+        if number is None or at.is_type(at.link(match["by"])) or not at.is_type(at.link(match["type"])):
+            return None
+        sign = SUPERLATIVES.get(match["word"], Adjective(1, ())).sign
+        at.clauses.most = Most(at.link(match["by"]), Adjective(sign, ()), max(1, int(float(number.number))))
+        return f"{match['type']} <S0>"
+
+    at.apply(
+        rf"(?:the )?(?P<word>top|highest|best|largest|lowest|bottom) (?P<number>{_N}) (?P<type>{_L}) (?:by|in|in terms of|ranked by|according to) (?:the |their )?(?P<by>{_L})",
+        ranked,
+    )
+
     def use(match: re.Match[str]) -> str | None:
         if at.clauses.most is not None:
             at.clauses.unread.append("two superlatives")
@@ -356,58 +382,79 @@ def _superlatives(at: _Rewriter) -> None:
     at.apply(rf"{_BE}(?P<label>{_L}) (?:is )?(?:the )?(?P<word>most|least|highest|lowest|largest|smallest)", after)
 
 
-def _equalities(at: _Rewriter) -> None:
-    alternatives = rf"(?P<value>{_V}(?:(?: or| nor| and| and the| ,)+ {_V})*)"
-    negation = r"(?P<not>(?:not|isn t|aren t|wasn t|weren t|other than|except|excluding|different from) )?"
+_NO = r"(?:not|isn t|aren t|wasn t|weren t|other than|except|excluding|different from)"
+_LACKS = rf"(?:{_NO} |(?:do|does|did|don|doesn|didn) (?:not|t) (?:have|use|include|contain|speak|play|own) (?:a |an |any |the )?)"
+_VALUES = rf"(?P<value>{_V}(?:(?: or| nor| and| and the)+ {_V})*)"
+_NUMBERS = rf"(?P<value>{_N}(?: (?:or|and) {_N})*)"
 
-    def valued(match: re.Match[str]) -> str | None:
+
+def _values(at: _Rewriter) -> None:
+    """Values and names: ``whose citizenship is France``, ``French singers``, ``not built by Ford``."""
+
+    def restricted(label: Link | None, match: re.Match[str], *, negated: bool = False) -> str:
         values = at.linked(match["value"])
-        both = " and " in match["value"]
-        op = "all" if both else "in" if len(values) > 1 else "="
-        return at.restrict(Restriction(at.link(match["label"]), op, values, bool(match["not"])))
+        op = "all" if " and " in match["value"] else "in" if len(values) > 1 else "="
+        return at.restrict(Restriction(label, op, values, negated))
 
-    at.apply(rf"(?:(?P<label>{_L}) )(?:either )?{_BE}{negation}{_BE}(?:either |both |the |substring )*{alternatives}", valued)
+    def owns(label: Link | None, match: re.Match[str]) -> bool:
+        """Return whether a label names an attribute that has the value."""
+        owned = {(value.type, value.attribute) for value in at.linked(match["value"])[0].values}
+        return label is not None and any((one.type, one.attribute) in owned for one in label.attributes())
 
-    def numbers(match: re.Match[str]) -> str | None:
+    def contained(match: re.Match[str]) -> str:
+        return at.restrict(Restriction(at.link(match["label"]), "contains", at.linked(match["value"])))
+
+    def labelled(match: re.Match[str]) -> str:
+        before, after, negated = at.link(match["label"]), at.link(match["after"]), bool(match["not"])
+        if owns(after, match):  # rooms with a modern decor
+            return f"{match['label']} {restricted(after, match, negated=negated)}"
+        sign = restricted(before, match, negated=negated)
+        is_context = at.is_type(before) and not at.linked(match["value"])[0].nodes
+        return f"{match['label'] if is_context else ''} {sign} {match['after'] or ''}"
+
+    def named(match: re.Match[str]) -> str:
+        label = at.link(match["after"])
+        is_own = owns(label, match)  # a modern decor, but modern rooms
+        sign = restricted(label if is_own else None, match, negated=bool(match["not"]))
+        return sign if is_own else f"{sign} {match['after'] or ''}"
+
+    word = r"(?:contain\w*|includ\w*|substring|(?:the )?(?:word|phrase|string|text)s?)"
+    most = r"(?:(?!<)\S+ ){0,4}?"
+    at.apply(rf"(?P<label>{_L}) {most}{word} (?:the |a |word |substring |phrase )*(?P<value>{_V})", contained)
+    after = rf"(?: (?P<after>{_L}))?"
+    either = "(?:either |both |the )*"
+    at.apply(rf"(?P<label>{_L}) (?:either )?{_BE}(?P<not>{_LACKS})?{_BE}{either}{_VALUES}{after}", labelled)
+    by = r"(?: (?!<)\w+){0,2} (?:by|in|from|at|on|of|to|for)(?: the| a)?"
+    at.apply(
+        rf"(?:not|isn t|aren t|wasn t|weren t|never){by} {_VALUES}", lambda match: restricted(None, match, negated=True)
+    )
+    at.apply(rf"(?P<not>{_LACKS})?{_BE}{_VALUES}{after}", named)
+
+
+def _equal_numbers(at: _Rewriter) -> None:
+    """``4 cylinders``, ``born in 1948 or 1949``."""
+
+    def restricted(label: Link | None, match: re.Match[str], adjective: Adjective | None = None) -> str:
         values = at.linked(match["value"])
-        if at.is_type(at.link(match["label"])):
-            return None
-        return at.restrict(Restriction(at.link(match["label"]), "in" if len(values) > 1 else "=", values, bool(match["not"])))
+        op = "in" if len(values) > 1 else "="
+        return at.restrict(Restriction(label, op, values, bool(match["not"]), adjective))
 
-    some = rf"(?P<value>{_N}(?: (?:or|and) {_N})*)"
-    at.apply(rf"(?P<label>{_L}) {_BE}{negation}(?:either |equal to |exactly |in |on )*{some}(?! <L)", numbers)
-    at.apply(rf"(?P<not>not )?(?:with |has |have |having |had |exactly )*{some} (?P<label>{_L})", numbers)
+    def labelled(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        return None if at.is_type(label) else restricted(label, match)
 
     def dated(match: re.Match[str]) -> str | None:
         values = at.linked(match["value"])
         if not all(re.fullmatch("1[0-9]{3}|20[0-9]{2}", value.number) for value in values):
             return None
-        return at.restrict(
-            Restriction(None, "in" if len(values) > 1 else "=", values, bool(match["not"]), COMPARATIVES["after"])
-        )
+        return restricted(None, match, COMPARATIVES["after"])
 
-    at.apply(rf"(?P<not>not )?(?:either )?(?:in|on|during|of) (?:the )?(?:year )?(?:of )?(?:either )?{some}", dated)
-
-    def named(match: re.Match[str]) -> str | None:
-        values = at.linked(match["value"])
-        both = " and " in match["value"]
-        op = "all" if both else "in" if len(values) > 1 else "="
-        return at.restrict(Restriction(at.link(match["label"]), op, values, bool(match["not"])))
-
-    def contained(match: re.Match[str]) -> str | None:
-        return at.restrict(Restriction(at.link(match["label"]), "contains", at.linked(match["value"])))
-
-    word = r"(?:contain\w*|includ\w*|substring|(?:the )?(?:word|phrase|string|text)s?)"
-    at.apply(rf"(?P<label>{_L}) (?:(?!<)\S+ ){{0,4}}?{word} (?:the |a |word |substring |phrase )*(?P<value>{_V})", contained)
-
-    def not_by(match: re.Match[str]) -> str | None:
-        return at.restrict(Restriction(None, "=", at.linked(match["value"]), True))
-
+    no = rf"(?P<not>{_NO} )?"
+    at.apply(rf"(?P<label>{_L}) {_BE}{no}(?:either |equal to |exactly |in |on )*{_NUMBERS}(?! <L)", labelled)
+    at.apply(rf"(?P<not>not )?(?:with |has |have |having |had |exactly )*{_NUMBERS} (?P<label>{_L})", labelled)
     at.apply(
-        rf"(?:not|isn t|aren t|wasn t|weren t|never)(?: (?!<)\w+)?(?: (?!<)\w+)? (?:by|in|from|at|on|of|to|for)(?: the| a)? {alternatives}",
-        not_by,
+        rf"(?P<not>not )?(?:either )?(?:in|on|during|of) (?:the )?(?:year )?(?:of )?(?:either )?{_NUMBERS}", dated
     )
-    at.apply(rf"{negation}{_BE}{alternatives}(?: (?P<label>{_L})(?= (?:<|type|types|kind)| $|$))?", named)
 
 
 def _absences(at: _Rewriter) -> None:
@@ -484,7 +531,7 @@ def _groups(at: _Rewriter) -> None:
 
 _MARKED = re.compile(
     r"average|mean|total|sum|maximum|minimum|max|min|most|least|more|less|fewer|than|larger|smaller|higher|lower|"
-    r"greater|between|before|after|not|no|never|without|only|every|both|except|nor|neither|"
+    r"greater|between|before|after|not|no|never|without|only|every|except|nor|neither|"
     + "|".join(sorted(SUPERLATIVES, key=len, reverse=True))
 )
 
@@ -492,7 +539,6 @@ _MARKED = re.compile(
 def _heads(at: _Rewriter) -> None:
     """Take what is left: labels that are asked for, labels on the way, and words that nothing explains."""
     clauses, text = at.clauses, at.text
-    clauses.is_yes_no = bool(re.match(r" (?:is|are|was|were|does|do|did|has|have|can) ", text))
     asks = re.search(r" (where|when|who|whom|whose) ", text)
     clauses.asks_for = asks[1] if asks else ""
     clauses.is_either = " or " in text and len(clauses.restrictions) > 1
@@ -516,12 +562,23 @@ def _heads(at: _Rewriter) -> None:
             clauses.context.append(link)
     if not clauses.targets and re.search(rf"{_L} and (?:the |all )*{_L}", text) and len(clauses.context) > 1:
         clauses.unread.append("two kinds of nodes")
+    few = re.search(rf" (?:the )?(?P<number>{_N}) (?P<type>{_L}) ", text)
+    if few and clauses.most is not None and clauses.most.count == 1 and at.is_type(at.link(few["type"])):
+        number = at.link(few["number"])
+        assert number is not None
+        clauses.most = replace(clauses.most, count=max(1, int(float(number.number))))
+        parts.remove(few["number"])
+    totals = [target for target in clauses.targets if target.total == "count"]
+    if " in total " in text and totals and totals[0].label and not at.is_type(totals[0].label):
+        clauses.targets[clauses.targets.index(totals[0])] = replace(totals[0], total="sum")
     if " how many " in text or " number of " in text:
         clauses.unread.append("what is counted")
     for part in parts:
         if part.startswith(("<N", "<V")):
             clauses.unread.append(f"'{at.links[int(part[2:-1])].text}'")
         elif not part.startswith("<"):
+            if part == "total" and " in total " in text:
+                continue
             if _MARKED.fullmatch(part) and not (part in ("not", "no") and " or not " in text):
                 clauses.unread.append(f"'{part}'")
             elif part not in FUNCTION_WORDS and part not in _PLAIN:

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from kbkit.english.question_words import FUNCTION_WORDS
-from kbkit.english.words import is_participle
 from kbkit.questions.elements import HOP, VALUE, Element, Elements, numeric
 from kbkit.questions.lexicon import label_words, related, stem
 from kbkit.questions.mentions import DERIVED, Mention
@@ -21,9 +20,13 @@ from kbkit.questions.values import AttributeValue, AttributeValues
 MAX_LABEL = 5
 """Limit on the words of a label."""
 NUMBERS = {w: str(n) for n, w in enumerate("zero one two three four five six seven eight nine ten".split())}
+_SCALES = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 _NAMES = frozenset("name names title titles".split())
 _KEYS = frozenset("id ids key keys code codes identifier identifiers".split())
 _NUMERIC = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
+_PARTICIPLES = frozenset(
+    "made built won held born written given taken sold bought led found paid known grown drawn sung spoken shown seen".split()
+)
 _QUOTED = re.compile(r"\"([^\"]+)\"|'([^']+)'(?!\w)|\u201c([^\u201d]+)\u201d|\u2018([^\u2019]+)\u2019")
 _DERIVED = 0.85
 """Score of a word derived from a label."""
@@ -80,6 +83,8 @@ class Linker:
     elements: Elements
     values: AttributeValues
     _labels: list[tuple[tuple[str, ...], LabelOption]] = field(default_factory=list)
+    _with_stem: dict[str, list[int]] = field(default_factory=dict)
+    _derived_from: dict[str, list[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for number, node_type in enumerate(self.elements.types):
@@ -91,7 +96,20 @@ class Linker:
 
     def _add(self, words: Sequence[str], option: LabelOption) -> None:
         content = [word for word in words if word not in FUNCTION_WORDS or word in _NAMES] or list(words)
-        self._labels.append((tuple(map(stem, content)), option))
+        stems = tuple(map(stem, content))
+        for one in dict.fromkeys(stems):
+            self._with_stem.setdefault(one, []).append(len(self._labels))
+        self._labels.append((stems, option))
+
+    def _near(self, stems: tuple[str, ...]) -> list[int]:
+        """Return the labels with one of some stems; for one stem also labels of one word that it is derived from."""
+        near = {at for one in stems for at in self._with_stem.get(one, ())}
+        if len(stems) == 1:
+            if stems[0] not in self._derived_from:
+                singles = ((at, label) for at, (label, _) in enumerate(self._labels) if len(label) == 1)
+                self._derived_from[stems[0]] = [at for at, label in singles if related(stems[0], label[0])]
+            near.update(self._derived_from[stems[0]])
+        return sorted(near)
 
     def links(self, question: Question, mentions: Iterable[Mention]) -> list[Link]:
         """Return the links of a question from left to right; they do not overlap."""
@@ -105,6 +123,13 @@ class Linker:
         for link in self._quoted(question):
             if not any(taken[link.first : link.last]):
                 take(link)
+        for at in range(len(tokens) - 3):  # first and last name
+            words = [token.word for token in tokens[at : at + 4]]
+            if words[1] == "and" and words[3] in _NAMES and not any(taken[at : at + 4]):
+                pair = [self._labelled([words[0], "name"]), self._labelled([words[2], "name"])]
+                if all(labels and labels[0].score == 1 for labels in pair):
+                    take(Link(at, at + 1, words[0], pair[0]))
+                    take(Link(at + 2, at + 4, words[2], pair[1]))
         named = {(m.first, m.last): m.nodes for m in mentions if m.how in ("exact", "derived")}
         longest = max([MAX_LABEL, *(last - first for first, last in named)])
         for size in range(min(longest, len(tokens)), 0, -1):
@@ -140,6 +165,9 @@ class Linker:
         words = [question.tokens[at].word for at in span]
         start, end = question.tokens[span[0]].start, question.tokens[span[-1]].end
         text = question.text[start:end]
+        if len(words) == 2 and words[1] in _SCALES and _NUMERIC.fullmatch(text.split()[0]):
+            number = float(text.split()[0].replace(",", "")) * _SCALES[words[1]]
+            return Link(span[0], span[-1] + 1, text, number=str(int(number) if number.is_integer() else number))
         if len(words) == 1 and (_NUMERIC.fullmatch(text) or (words[0] in NUMBERS and words[0] != "zero")):
             return Link(span[0], span[-1] + 1, text, number=NUMBERS.get(words[0], text.replace(",", "")))
         if words[0] in FUNCTION_WORDS - _NAMES or words[-1] in FUNCTION_WORDS - _NAMES:
@@ -173,9 +201,9 @@ class Linker:
         content = [word for word in words if word not in FUNCTION_WORDS or word in _NAMES]
         stems = tuple(map(stem, content))
         options: list[LabelOption] = []
-        for label, option in self._labels:
+        for label, option in (self._labels[at] for at in self._near(stems)):
             score = _overlap(stems, label, {*words} - {*content} <= _INSIDE)
-            if score == _DERIVED and not option.is_number and is_participle(words[-1]):
+            if score == _DERIVED and not option.is_number and _is_participle(words[-1]):
                 score = 0.0  # cars made in 1970: not the make
             if score:
                 options.append(replace(option, score=score))
@@ -203,13 +231,18 @@ class Linker:
         for at in range(elements.hops, len(elements.all)):
             element = elements.all[at]
             if element.kind == VALUE:
-                score = 0.0 if is_participle(word) else float(label[element.label])
+                score = 0.0 if _is_participle(word) else float(label[element.label])
                 options.append(LabelOption(element.source, element.name, score, self._is_number(element)))
         relations = [float(label[e.label]) for e in elements.all[: elements.hops] if e.kind == HOP]
         best = max((option.score for option in options), default=0.0)
         if best < _LEAST or best < max(relations, default=0.0):
             return ()
         return tuple(replace(o, score=0.8 * o.score) for o in options if o.score >= best - 0.05)
+
+
+def _is_participle(word: str) -> bool:
+    """Return whether a word may be the participle of a verb, without a dictionary, which takes long to load."""
+    return word.endswith("ed") or word in _PARTICIPLES
 
 
 def _compounds(question: Question, links: list[Link]) -> list[Link]:

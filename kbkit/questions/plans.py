@@ -79,7 +79,12 @@ class Planner:
             raise NotReadError("a relation between nodes of one type")
         if clauses.asks_for and not clauses.targets and not clauses.context:
             raise NotReadError(f"'{clauses.asks_for}'")
+        if clauses.is_yes_no and not clauses.targets:
+            related = self._related()
+            if related is not None:
+                return Aggregate("exists", related)
         targets = self._unique(clauses.targets)
+        targets = [self._uncounted(target) for target in targets]
         totals = [target for target in targets if target.total]
         plain = [target for target in targets if not target.total]
         self.focus = self._focus(totals, plain)
@@ -93,6 +98,50 @@ class Planner:
         if totals:
             return self._total(tree, totals, plain)
         return self._listed(tree, [*plain, *self._of_groups()])
+
+    def _uncounted(self, target: Target) -> Target:
+        """Return the attribute itself for a number that is an attribute: ``how many cylinders does it have``."""
+        if target.total != "count" or target.is_distinct or target.label is None or target.label.types():
+            return target
+        is_number = all(self._is_number(option) for option in target.label.attributes())
+        return Target(target.label, "", target.of) if is_number else target
+
+    def _related(self) -> Expression | None:
+        """Return the second of two named nodes if a relation leads there from the first: ``Is Japan in Asia``."""
+        restrictions = self.clauses.restrictions
+        if len(restrictions) == 1 and restrictions[0].op == "all":
+            restrictions = self._apart()
+        is_pair = len(restrictions) == 2 and not self.clauses.context and not self.clauses.most
+        if not is_pair or any(r.operand or r.negated or not r.values or not r.values[0].nodes for r in restrictions):
+            return None
+        pairs = [
+            (self._expressed(path), path, first, second)
+            for first in restrictions[0].values[0].nodes[:2]
+            for second in restrictions[1].values[0].nodes[:2]
+            for path in self._ways(self.elements.type_number(first), self.elements.type_number(second))
+        ]
+        if not pairs:
+            return None
+        ranked = sorted(pairs, key=lambda pair: (len(pair[1]), -pair[0]))
+        best = ranked[0]
+        if len(ranked) > 1 and len(ranked[1][1]) == len(best[1]) and best[0] - ranked[1][0] < 0.2:
+            self.doubts.choices += 1
+        _, path, first, second = best
+        self.doubts.relations += len(path)
+        self.doubts.followed |= {self.elements.all[hop].label for hop in path}
+        ends = [self._named_node(node) for node in (first, second)]
+        return Combine("&", (self._followed(ends[0], path), ends[1]))
+
+    def _named_node(self, node: int) -> Nodes:
+        kind = self.elements.type_number(node)
+        return Nodes(self.elements.types[kind].name, self._selector(kind, node))
+
+    def _ways(self, source: int, target: int) -> list[list[int]]:
+        """Return the shortest paths between two types, or the relations of one type."""
+        if source != target:
+            return self._paths(source, target)
+        hops = self.elements.from_type(source).tolist()
+        return [[hop] for hop in hops if self.elements.target[hop] == target]
 
     def _unique(self, targets: Iterable[Target]) -> list[Target]:
         """Return the targets without repetitions: ``citizenship and the number of singers of each citizenship``."""
@@ -592,8 +641,6 @@ class Planner:
             if self._first(target.label, True):
                 return Aggregate("count", tree)
             option = self._attribute(target.label, [self.focus])
-            if not target.is_distinct and self._is_number(option):
-                return Aggregate("values", tree, (Column(option.attribute),))  # how many cylinders does it have
             return Aggregate("count", tree, (Column(option.attribute),))
         option = self._attribute(target.label, [self.focus], True)
         return Aggregate(target.total, tree, (Column(option.attribute),))

@@ -172,6 +172,17 @@ class Reading:
         return not any(element.kind >= MOST for arm in self.arms for element in arm)
 
     @property
+    def keeps_all(self) -> bool:
+        """Whether it compares with a number, and all nodes meet the comparison."""
+        if not any(element.kind in _COMPARISONS for arm in self.arms for element in arm):
+            return False
+        bare = [[element for element in arm if element.kind not in _COMPARISONS] for arm in self.arms]
+        frame = self._scored.frame
+        tree = expression(self._reader.elements, self._question, frame.topics, bare, frame.combine)
+        everything = AnswerSet(self._reader.elements.session, tree).ids
+        return len(everything) > 1 and len(self.answers.ids) == len(everything)
+
+    @property
     def is_plain(self) -> bool:
         """Whether it is beyond doubt what is asked, so that no answers mean that the KB has none."""
         sure = len(self.topics) < 3 and all(
@@ -237,9 +248,11 @@ class Read:
     @cached_property
     def best(self) -> Reading | ClauseReading | None:
         """The reading of the greater confidence, if any."""
-        if self.by_clauses.tree is not None and self._of_clauses > self._of_chain:
+        if self.by_clauses.tree is None:
+            return self.chain
+        if self.chain is None or (self.ignored and self._of_clauses > MAX_DOUBTFUL):
             return self.by_clauses
-        return self.chain
+        return self.by_clauses if self._of_clauses > self._of_chain else self.chain
 
     @property
     def all(self) -> list[Reading | ClauseReading]:
@@ -254,7 +267,9 @@ class Read:
     @cached_property
     def ignored(self) -> list[str]:
         """The clauses of the question that the best chain does not express."""
-        return [] if self.chain is None else self.by_clauses.ignored_by(self.chain.tree)
+        if self.chain is None:
+            return []
+        return self.by_clauses.ignored_by(self.chain.tree) + ["a condition that all meet"] * self.chain.keeps_all
 
     @cached_property
     def _of_clauses(self) -> float:
