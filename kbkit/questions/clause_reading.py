@@ -124,7 +124,7 @@ class ClauseReading:
 
     def _is_followed(self, verb: str) -> bool:
         """Return whether the expression follows a relation that a verb is a word of, if there is one."""
-        if verb in self.clauses.capitalized:
+        if verb in self.clauses.capitalized | self.clauses.nouns:
             return False
         similar = self.elements.labels.similarity(verb)
         relations = {element.label for element in self.elements.all[: self.elements.hops]}

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from kbkit.english.question_words import ADJECTIVES, COMPARATIVES, FUNCTION_WORDS, SUPERLATIVES, Adjective
+from kbkit.english.words import PREPOSITIONS
+from kbkit.questions.lexicon import label_words, stem
 from kbkit.questions.links import Link
 from kbkit.questions.question import Question
 
@@ -112,6 +114,8 @@ class Clauses:
     order: tuple[Link | None, bool] | None = None
     is_yes_no: bool = False
     is_either: bool = False
+    nouns: set[str] = field(default_factory=set)
+    """Words that follow an article, a preposition or an unexplained word, so that they are hardly verbs."""
     capitalized: set[str] = field(default_factory=set)
     """Words that begin with a capital inside the question, as names do."""
     asks_for: str = ""
@@ -398,14 +402,19 @@ def _values(at: _Rewriter) -> None:
 
     def owns(label: Link | None, match: re.Match[str]) -> bool:
         """Return whether a label names an attribute that has the value."""
-        owned = {(value.type, value.attribute) for value in at.linked(match["value"])[0].values}
-        return label is not None and any((one.type, one.attribute) in owned for one in label.attributes())
+        if label is None or not label.attributes():
+            return False
+        stems = {stem(word) for word in label.text.casefold().split()}
+        values = at.linked(match["value"])[0].values
+        return any(stems <= {*map(stem, label_words(value.attribute))} for value in values)  # a king bed: bed_type
 
     def contained(match: re.Match[str]) -> str:
         return at.restrict(Restriction(at.link(match["label"]), "contains", at.linked(match["value"])))
 
-    def labelled(match: re.Match[str]) -> str:
+    def labelled(match: re.Match[str]) -> str | None:
         before, after, negated = at.link(match["label"]), at.link(match["after"]), bool(match["not"])
+        if match["preposition"] and not owns(before, match):  # its headquarters in Paris, but not cities in France
+            return None
         if owns(after, match):  # rooms with a modern decor
             return f"{match['label']} {restricted(after, match, negated=negated)}"
         sign = restricted(before, match, negated=negated)
@@ -423,7 +432,11 @@ def _values(at: _Rewriter) -> None:
     at.apply(rf"(?P<label>{_L}) {most}{word} (?:the |a |word |substring |phrase )*(?P<value>{_V})", contained)
     after = rf"(?: (?P<after>{_L}))?"
     either = "(?:either |both |the )*"
-    at.apply(rf"(?P<label>{_L}) (?:either )?{_BE}(?P<not>{_LACKS})?{_BE}{either}{_VALUES}{after}", labelled)
+    at.apply(
+        rf"(?P<label>{_L}) (?:either )?{_BE}(?P<not>{_LACKS})?{_BE}(?P<preposition>(?:in|at|from|by|on|as|for) (?:the )?)?"
+        rf"{either}{_VALUES}{after}",
+        labelled,
+    )
     by = r"(?: (?!<)\w+){0,2} (?:by|in|from|at|on|of|to|for)(?: the| a)?"
     at.apply(
         rf"(?:not|isn t|aren t|wasn t|weren t|never){by} {_VALUES}", lambda match: restricted(None, match, negated=True)
@@ -531,7 +544,7 @@ def _groups(at: _Rewriter) -> None:
 
 _MARKED = re.compile(
     r"average|mean|total|sum|maximum|minimum|max|min|most|least|more|less|fewer|than|larger|smaller|higher|lower|"
-    r"greater|between|before|after|not|no|never|without|only|every|except|nor|neither|"
+    r"greater|twice|double|half|percent|percentage|ratio|difference|share|increase|between|before|after|not|no|never|without|only|every|except|nor|neither|"
     + "|".join(sorted(SUPERLATIVES, key=len, reverse=True))
 )
 
@@ -573,7 +586,11 @@ def _heads(at: _Rewriter) -> None:
         clauses.targets[clauses.targets.index(totals[0])] = replace(totals[0], total="sum")
     if " how many " in text or " number of " in text:
         clauses.unread.append("what is counted")
+    before = ""
     for part in parts:
+        if before and (before in PREPOSITIONS or before in ("the", "a", "an", "of") or before in clauses.unexplained):
+            clauses.nouns.add(part)
+        before = part
         if part.startswith(("<N", "<V")):
             clauses.unread.append(f"'{at.links[int(part[2:-1])].text}'")
         elif not part.startswith("<"):

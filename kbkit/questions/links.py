@@ -127,7 +127,7 @@ class Linker:
             words = [token.word for token in tokens[at : at + 4]]
             if words[1] == "and" and words[3] in _NAMES and not any(taken[at : at + 4]):
                 pair = [self._labelled([words[0], "name"]), self._labelled([words[2], "name"])]
-                if all(labels and labels[0].score == 1 for labels in pair):
+                if all(labels and labels[0].score > 0.6 for labels in pair):
                     take(Link(at, at + 1, words[0], pair[0]))
                     take(Link(at + 2, at + 4, words[2], pair[1]))
         named = {(m.first, m.last): m.nodes for m in mentions if m.how in ("exact", "derived")}
@@ -140,7 +140,8 @@ class Linker:
                     if link is not None:
                         take(link)
         for at, token in enumerate(tokens):  # last: similar words
-            if not taken[at] and token.word not in FUNCTION_WORDS and at not in question.operators:
+            is_verb = any(earlier.word in ("do", "does", "did") for earlier in tokens[:at])  # how many games did it play
+            if not taken[at] and not is_verb and token.word not in FUNCTION_WORDS and at not in question.operators:
                 options = self._similar(token.word)
                 if options:
                     take(Link(at, at + 1, token.word, options))
@@ -268,12 +269,10 @@ def _compounds(question: Question, links: list[Link]) -> list[Link]:
 
 def _overlap(stems: tuple[str, ...], label: tuple[str, ...], is_plain: bool) -> float:
     """Return how well some stems express a label: 1 for all words in order, less for another order or some of them."""
-    if not stems:
+    if not stems or not is_plain:
         return 0.0
     if stems == label:
         return 1.0
-    if not is_plain:
-        return 0.0
     if len(stems) == len(label):
         if set(stems) == set(label):
             return 0.97  # year of birth

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import pairwise
 
 import numpy as np
 
 from kbkit.answers.answer_set import AnswerSet
 from kbkit.answers.syntax import Expression
+from kbkit.english.words import PREPOSITIONS
 from kbkit.errors import KbError
 from kbkit.questions.candidates import CandidateFrame, Topic, frames
 from kbkit.questions.clause_reading import ClauseReader, ClauseReading, WordMatch, is_verb
@@ -53,6 +55,8 @@ _MAX_READ = 64
 """Number of questions whose readings are kept."""
 MAX_DOUBTFUL = 0.49
 """Limit on the confidence of a reading that is not trusted."""
+SURE = 0.8
+"""Confidence from which a reading by clauses comes before a chain that ends with an attribute."""
 _COMPARED = 6
 """Number of best readings whose answers are compared, to find those that agree with the best."""
 
@@ -160,9 +164,15 @@ class Reading:
     def is_trusted(self) -> bool:
         """Whether it explains all content words but one, ignores no operator, and follows something that is asked."""
         is_clear = not self.has_unknown_name and not any(t.mention and t.mention.is_ambiguous for t in self.topics)
-        verbs = {word for word in self.unexplained if is_verb(word)}
+        verbs = {word for word in self.unexplained if is_verb(word)} - self._nouns
         is_complete = len(set(self.unexplained) - verbs) <= MAX_UNEXPLAINED and len(verbs) < 2 and not self.ignored
         return is_clear and is_complete and self.unexpressed < 0.9
+
+    @property
+    def _nouns(self) -> set[str]:
+        """The words that follow an article or a preposition, so that they are hardly verbs."""
+        words = [token.word for token in self._question.tokens]
+        return {after for word, after in pairwise(words) if word in PREPOSITIONS or word in ("the", "a", "an")}
 
     @property
     def is_bare(self) -> bool:
@@ -170,6 +180,11 @@ class Reading:
         if self.frame.combine or any(topic.mention is not None for topic in self.topics):
             return False
         return not any(element.kind >= MOST for arm in self.arms for element in arm)
+
+    @property
+    def has_attribute(self) -> bool:
+        """Whether it asks for or compares attributes."""
+        return any(element.kind in (VALUE, MOST, COMPARED) for arm in self.arms for element in arm)
 
     @property
     def keeps_all(self) -> bool:
@@ -252,6 +267,8 @@ class Read:
             return self.chain
         if self.chain is None or (self.ignored and self._of_clauses > MAX_DOUBTFUL):
             return self.by_clauses
+        if self._of_clauses >= SURE and self.chain.has_attribute:
+            return self.by_clauses
         return self.by_clauses if self._of_clauses > self._of_chain else self.chain
 
     @property
@@ -269,7 +286,10 @@ class Read:
         """The clauses of the question that the best chain does not express."""
         if self.chain is None:
             return []
-        return self.by_clauses.ignored_by(self.chain.tree) + ["a condition that all meet"] * self.chain.keeps_all
+        ignored = self.by_clauses.ignored_by(self.chain.tree) + ["a condition that all meet"] * self.chain.keeps_all
+        named = {self.question.tokens[at].word for topic in self.chain.topics for at in topic.words}
+        clauses = self.by_clauses.clauses
+        return ignored + sorted(set(clauses.unexplained) & clauses.capitalized - named)
 
     @cached_property
     def _of_clauses(self) -> float:
