@@ -268,4 +268,4 @@ def build(made: oracle.Graph, name: str) -> Case:
     kb = kbkit.ingest(str(home / "recipe"), home, out=home / "out.kb", stores=["adjacency", "triples"])
     atexit.register(kb.close)
     refs = tuple(kb.sql("SELECT type::VARCHAR, key FROM nodes ORDER BY id").iter_rows())
-    return Case(made, kb, refs)
+    return Case(replace(made, order={ref: number for number, ref in enumerate(refs)}), kb, refs)
