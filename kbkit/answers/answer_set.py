@@ -13,6 +13,7 @@ from kbkit.answers import members, syntax
 from kbkit.answers.algebra import Plan, SavedSet, plan_operators
 from kbkit.answers.batch import evaluate_batch
 from kbkit.answers.bind import Bindings, bind, bind_column, bind_constants, check_slots
+from kbkit.answers.columns import columns
 from kbkit.answers.evaluate import evaluate
 from kbkit.answers.parse import parse
 from kbkit.answers.session import Session
@@ -20,7 +21,7 @@ from kbkit.answers.syntax import Expression, Slot, Value, combine
 from kbkit.answers.to_sparql import to_sparql, value_sparql
 from kbkit.answers.to_sql import to_sql, value_sql
 from kbkit.answers.total_rows import read_sparql
-from kbkit.answers.totals import read, value_frame, value_of
+from kbkit.answers.totals import finished, value_frame, value_of
 from kbkit.assets.arguments import checked
 from kbkit.errors import Command, KbError, MissingExtraError, UnknownNameError
 from kbkit.stores import Stores
@@ -235,7 +236,8 @@ class AnswerSet:
     def _values(self) -> pl.DataFrame:
         if self.engine == "sql":
             assert self.value_sql is not None and self.plan.total is not None
-            return read(self._session, self.plan.total, self.value_sql, timeout=self._timeout)
+            frame = self._session.stores.tables.frame(self.value_sql, timeout=self._timeout)
+            return finished(frame, columns(self.plan.total))
         if self.engine == "sparql":
             assert self.value_sparql is not None and self.plan.total is not None
             return read_sparql(self._session, self.plan.total, self.value_sparql, self._timeout)

@@ -76,7 +76,8 @@ def _listed_sql(total: Total, found: list[Column]) -> str:
     for number, column in enumerate(found[1:], 1):
         value = _cast(f"c{number}", column.sql_type)
         is_list = column.sql_type.endswith("[]")
-        cells.append(f"list_sort(list(DISTINCT {value}))" if is_list else f"any_value({value})")
+        items = f"list_sort(list(DISTINCT {value}) FILTER ({value} IS NOT NULL))"
+        cells.append(items if is_list else f"any_value({value})")
     keys = []
     for order, number in zip(total.order, key_columns(total), strict=True):
         sql_type = "BIGINT" if isinstance(order.key, (Count, int)) else order.key.sql_type

@@ -91,7 +91,7 @@ class TotalSparql:
         """Return the clause that sorts rows; missing values are last."""
         parts = []
         for order, key in zip(self.total.order, keys, strict=True):
-            parts += [f"!BOUND({key})", f"DESC({key})" if order.descending else key]
+            parts += [f"(!BOUND({key}))", f"DESC({key})" if order.descending else key]
         return f"\nORDER BY {' '.join(dict.fromkeys([*parts, *last]))}"
 
     # -- a row for each group -----------------------------------------------------------------------------------------

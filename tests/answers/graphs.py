@@ -190,7 +190,7 @@ def case(seed: int) -> Case:
     built.kb.answers(f"{tick(first)} - ({tick(first)} | {tick(first)})").save("no one")
     saved = {"no one": oracle.Typed(first, frozenset())}
     saved |= {"some": oracle.Typed(first, frozenset(some[:3]))} if some else {}
-    return replace(built, graph=replace(made, saved=saved))
+    return replace(built, graph=replace(built.graph, saved=saved))
 
 
 def tick(name: str) -> str:
