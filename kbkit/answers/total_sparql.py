@@ -116,8 +116,8 @@ class TotalSparql:
         result = aggregate(total, value)
         if not total.measures:
             result = f"COUNT(DISTINCT {value})"
-        elif total.op == "avg":  # SPARQL's average of nothing is 0; 1/0 is no value
-            result = f"IF(COUNT({value}) > 0, AVG({value}), 1/0)"
+        elif total.op in ("avg", "sum"):  # SPARQL's average of nothing is 0; 1/0 is no value
+            result = f"IF(COUNT({value}) > 0, {result}, {'1/0' if total.op == 'avg' else '0'})"
         variables = [*groups, found]
         keys = [variables[order.key] for order in total.order if isinstance(order.key, int)]
         return (

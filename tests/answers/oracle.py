@@ -544,6 +544,8 @@ def starts_of(value: Any) -> tuple[str, str] | None:
     text = str(value)
     if isinstance(value, (bool, float, syntax.Slot)) or not re.fullmatch(r"\d{4}(-\d\d)?", text):
         return None
+    if len(text) > 4 and not 1 <= int(text[5:]) <= 12:
+        raise RefusedError(f"no month {text}")
     months = int(text[:4]) * 12 + (int(text[5:]) - 1 if len(text) > 4 else 0)
     after = months + (1 if len(text) > 4 else 12)
     return tuple(f"{n // 12:04}-{n % 12 + 1:02}-01" for n in (months, after))  # type: ignore[return-value]
