@@ -103,27 +103,34 @@ class TotalSparql:
         groups: list[str] = []
         for group in total.groups:
             groups += self.group(group)
-        value = self.answer
-        if total.measures:
-            measure = total.measures[0]
-            if isinstance(measure, Count):
-                value = text.variable("count")
-                self.lines += text.counted(measure, self.root, self.answer, value)
-            else:
-                inner, value = text.item(measure, self.answer)
-                self.lines += ["OPTIONAL {", *indented(inner), "}"]
-        found = text.variable(total.op)
-        result = aggregate(total, value)
+        by, found = " ".join(groups), text.variable(total.op)
+        selected, grouped = found, ""
         if not total.measures:
-            result = f"COUNT(DISTINCT {value})"
-        elif total.op in ("avg", "sum"):  # SPARQL's average of nothing is 0; 1/0 is no value
-            result = f"IF(COUNT({value}) > 0, {result}, {'1/0' if total.op == 'avg' else '0'})"
-        variables = [*groups, found]
-        keys = [variables[order.key] for order in total.order if isinstance(order.key, int)]
-        return (
-            f"SELECT {' '.join(groups)} ({result} AS {found}) WHERE {{\n{_body(self.lines)}\n}}"
-            f"\nGROUP BY {' '.join(groups)}{self.sorted(keys, *groups)}"
-        )
+            selected, grouped = f"(COUNT(DISTINCT {self.answer}) AS {found})", f"\nGROUP BY {by}"
+        else:  # apart, because in an aggregate a node without a value is an error
+            members = self.lines
+            value = self.valued(total.measures[0])
+            self.lines = [
+                *[f"{{ SELECT DISTINCT {by} WHERE {{", *indented(members), "} }", "OPTIONAL {"],
+                f"  {{ SELECT {by} ({aggregate(total, value)} AS {found}) WHERE {{",
+                *[*indented(indented(self.lines)), f"  }} GROUP BY {by} }}", "}"],
+            ]
+            if total.op in ("sum", "count"):
+                some, found = found, text.variable(total.op)
+                selected = f"(COALESCE({some}, 0) AS {found})"
+        keys = [[*groups, found][order.key] for order in total.order if isinstance(order.key, int)]
+        body = _body(self.lines)
+        return f"SELECT {by} {selected} WHERE {{\n{body}\n}}{grouped}{self.sorted(keys, *groups)}"
+
+    def valued(self, measure: Measure) -> str:
+        """Add the values of a measure to the lines; return the value."""
+        if isinstance(measure, Count):
+            value = self.text.variable("count")
+            self.lines = [*self.lines, *self.text.counted(measure, self.root, self.answer, value)]
+            return value
+        inner, value = self.text.item(measure, self.answer)
+        self.lines = [*self.lines, *inner]
+        return value
 
     def group(self, group: Measure) -> list[str]:
         """Add the groups of the nodes; return the variables of their columns."""
