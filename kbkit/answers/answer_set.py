@@ -13,13 +13,15 @@ from kbkit.answers import members, syntax
 from kbkit.answers.algebra import Plan, SavedSet, plan_operators
 from kbkit.answers.batch import evaluate_batch
 from kbkit.answers.bind import Bindings, bind, bind_column, bind_constants, check_slots
+from kbkit.answers.columns import columns
 from kbkit.answers.evaluate import evaluate
 from kbkit.answers.parse import parse
 from kbkit.answers.session import Session
 from kbkit.answers.syntax import Expression, Slot, Value, combine
-from kbkit.answers.to_sparql import to_sparql
+from kbkit.answers.to_sparql import to_sparql, value_sparql
 from kbkit.answers.to_sql import to_sql, value_sql
-from kbkit.answers.totals import read, value_frame, value_of
+from kbkit.answers.total_rows import read_sparql
+from kbkit.answers.totals import finished, value_frame, value_of
 from kbkit.assets.arguments import checked
 from kbkit.errors import Command, KbError, MissingExtraError, UnknownNameError
 from kbkit.stores import Stores
@@ -234,7 +236,11 @@ class AnswerSet:
     def _values(self) -> pl.DataFrame:
         if self.engine == "sql":
             assert self.value_sql is not None and self.plan.total is not None
-            return read(self._session, self.plan.total, self.value_sql, timeout=self._timeout)
+            frame = self._session.stores.tables.frame(self.value_sql, timeout=self._timeout)
+            return finished(frame, columns(self.plan.total))
+        if self.engine == "sparql":
+            assert self.value_sparql is not None and self.plan.total is not None
+            return read_sparql(self._session, self.plan.total, self.value_sparql, self._timeout)
         return value_frame(self.plan, self._session, self._bound, self.ids)
 
     # -- algebra ------------------------------------------------------------------------------------------------------
@@ -289,11 +295,27 @@ class AnswerSet:
     def sparql(self) -> str:
         """SPARQL 1.1 for the IRIs of the members, without parameters, to run on the KB's triples."""
         schema = self._session.schema
+        return to_sparql(replace(self.plan, text=self.expression), schema, self._bound, self._member_iris())
+
+    @property
+    def value_sparql(self) -> str | None:
+        """SPARQL 1.1 for the value, without parameters; None for an expression that is only a set.
+
+        Nodes are IRIs, an element of a list is a row of its own, and ties of a limit are not cut.
+        """
+        if self.plan.total is None:
+            return None
+        plan, schema = replace(self.plan, text=self.expression), self._session.schema
+        return value_sparql(plan, schema, self._bound, self._member_iris())
+
+    def _member_iris(self) -> dict[str, list[str]]:
+        """Return the IRIs of the members of each saved set of the plan."""
+        schema = self._session.schema
         members = {}
         for name in {op.name for op in plan_operators(self.plan) if isinstance(op, SavedSet)}:
             frame = self._session.saved_nodes(name)
             members[name] = [schema.node_iri(*row) for row in frame.select("type", "key").iter_rows()]
-        return to_sparql(replace(self.plan, text=self.expression), schema, self._bound, members)
+        return members
 
     def why(self, node: int | str, *, all: bool = False) -> Why:  # noqa: A002
         """Return a proof, by a shortest path, that a node is a member; raise :class:`KbError` if it is not.

@@ -23,6 +23,7 @@ from kbkit.answers.algebra import (
     SavedSet,
     Superlative,
     Union,
+    ValueFilter,
     operators,
 )
 from kbkit.answers.bind import Bindings
@@ -143,6 +144,11 @@ class _Tables:
                 return [self._counted(operator.count, nodes)]
             case Superlative():
                 return [self._best(operator, nodes)]
+            case ValueFilter() if isinstance(operator.measure, Count):
+                return [self._counted(operator.measure, nodes)]
+            case ValueFilter():
+                column = identifier(operator.measure.name)
+                return [_fact(self._lookup(operator.type, column, nodes), operator.measure.name)]
             case SavedSet():
                 return [_noted(nodes, attribute=None, value=None, text=f"in @{operator.name}")]
         raise AssertionError(operator)

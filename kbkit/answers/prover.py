@@ -27,6 +27,7 @@ from kbkit.answers.algebra import (
     SavedSet,
     Superlative,
     Union,
+    ValueFilter,
     operators,
 )
 from kbkit.answers.bind import Bindings
@@ -129,7 +130,7 @@ class Prover:
                 return min(proofs, key=_length) if self.shortest else _sum(proofs)
             case Difference():
                 return self.derive(operator.left, wanted) + self._absence(operator.right, wanted)
-            case Filter() | CountFilter() | Superlative():
+            case Filter() | CountFilter() | ValueFilter() | Superlative():
                 return self.derive(operator.source, wanted) + Evidence(notes=(Note(operator, wanted),))
             case SavedSet():
                 return Evidence(notes=(Note(operator, wanted),))
@@ -238,7 +239,7 @@ class Prover:
                 return self._against(part, node)
             case Union():
                 return _sum(self._against(part, node) for part in operator.parts)
-            case Filter() | CountFilter() | Superlative() if not self._holds(operator.source, node):
+            case Filter() | CountFilter() | ValueFilter() | Superlative() if not self._holds(operator.source, node):
                 return self._against(operator.source, node)
             case Hop() if any(isinstance(op, Difference) for op in operators(operator.source)):
                 return _sum(self._against(operator.source, n) for n in self._before(operator, node))

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from kbkit.answers.algebra import (
     AllNodes,
     Condition,
-    Count,
     CountFilter,
     Difference,
     Filter,
@@ -29,19 +28,18 @@ from kbkit.answers.algebra import (
     SavedSet,
     Superlative,
     Union,
+    ValueFilter,
     operators,
 )
 from kbkit.answers.bind import Bindings, Constant
+from kbkit.answers.sparql_measures import SparqlMeasures, indented
 from kbkit.answers.to_sql import wrapped
+from kbkit.answers.total_sparql import TotalSparql
 from kbkit.schema import KB_NAMESPACE, STANDARD_PREFIXES, Schema, iri_escape
 from kbkit.stores.ntriples import TABLES_GRAPH, datatype, lexical
 from kbkit.stores.sparql_text import string_literal
 
 _LOCAL = re.compile(r"(?:[A-Za-z0-9_]|%[0-9A-F]{2})(?:[A-Za-z0-9_-]|%[0-9A-F]{2})*")
-
-
-_FLAT = 2
-"""Steps of a count that are one pattern; before a further step, repeated pairs of its ends are removed."""
 
 
 def to_sparql(
@@ -57,29 +55,47 @@ def to_sparql(
     With ``bound``, parameters are literals; without, nodes (IRIs) and constants are ``$name``. ``members`` has the IRIs
     of the saved sets of the plan. Without ``prefixes`` the engine must know the prefixes of the KB.
     """
+    text, answer = _compiler(plan, schema, bound, members)
+    body = "\n".join(indented(text.pattern(plan.root, answer)))
+    return _declared(plan, schema, f"SELECT DISTINCT {answer} WHERE {{\n{body}\n}}", prefixes=prefixes)
+
+
+def value_sparql(
+    plan: Plan, schema: Schema, bound: Bindings | None = None, members: dict[str, list[str]] | None = None
+) -> str:
+    """Return SPARQL for the value of a plan; parameters as in :func:`to_sparql`."""
+    assert plan.total is not None
+    text, answer = _compiler(plan, schema, bound, members)
+    return _declared(plan, schema, TotalSparql(text, plan.root, plan.total, answer).query())
+
+
+def _compiler(
+    plan: Plan, schema: Schema, bound: Bindings | None, members: dict[str, list[str]] | None
+) -> tuple[_Sparql, str]:
+    """Return a compiler for a plan, and the variable of its answers."""
     names = frozenset(p.name for p in plan.parameters if bound is None)
     text = _Sparql(schema, bound, members or {}, names)
-    answer = "?answer" if "answer" not in names else text.variable("answer")
-    lines = text.pattern(plan.root, answer)
-    body = "\n".join(_indented(lines))
+    return text, "?answer" if "answer" not in names else text.variable("answer")
+
+
+def _declared(plan: Plan, schema: Schema, query: str, *, prefixes: bool = True) -> str:
+    """Return a query with the expression as a comment, and the prefixes that it uses."""
     used = {
-        prefix: iri for prefix, iri in schema.prefixes().items() if re.search(rf"(?<![\w:]){re.escape(prefix)}:", body)
+        prefix: iri for prefix, iri in schema.prefixes().items() if re.search(rf"(?<![\w:]){re.escape(prefix)}:", query)
     }
     declared = "".join(f"PREFIX {prefix}: <{iri}>\n" for prefix, iri in used.items() if prefixes)
     comment = "".join(f"# {line}\n" for line in wrapped(plan.text))
-    return f"{comment}{declared}SELECT DISTINCT {answer} WHERE {{\n{body}\n}}"
-
-
-def _indented(lines: Sequence[str]) -> list[str]:
-    return ["  " + line for line in lines]
+    return f"{comment}{declared}{query}"
 
 
 def _has_measure(operator: Operator) -> bool:
-    return any(isinstance(part, (CountFilter, Superlative)) for part in operators(operator))
+    return any(isinstance(part, (CountFilter, Superlative, ValueFilter)) for part in operators(operator))
 
 
 @dataclass
-class _Sparql:
+class _Sparql(SparqlMeasures):
+    """Compiles the operators of a plan; names variables."""
+
     schema: Schema
     bound: Bindings | None
     members: dict[str, list[str]]
@@ -108,12 +124,14 @@ class _Sparql:
                 number = self.variable("count")
                 test = f"FILTER({number} {operator.op} {self.value(operator.parameter, 'BIGINT')})"
                 return [*self.counted(operator.count, operator.source, node, number), test]
+            case ValueFilter():
+                return self.compared(operator, node)
             case Superlative():
                 return self.superlative(operator, node)
             case Difference():
                 left = self.pattern(operator.left, node)
                 if _has_measure(operator.right):
-                    return [*left, "MINUS {", *_indented(self.pattern(operator.right, node)), "}"]
+                    return [*left, "MINUS {", *indented(self.pattern(operator.right, node)), "}"]
                 return [*left, *self.filter(self.negation(operator.right, node))]
         raise AssertionError(operator)
 
@@ -127,7 +145,7 @@ class _Sparql:
 
     def distinct(self, operator: Operator, node: str) -> list[str]:
         """Return a sub-select of the operator's nodes."""
-        return [f"{{ SELECT DISTINCT {node} WHERE {{", *_indented(self.pattern(operator, node)), "} }"]
+        return [f"{{ SELECT DISTINCT {node} WHERE {{", *indented(self.pattern(operator, node)), "} }"]
 
     def filter(self, condition: str) -> list[str]:
         bare = condition.startswith(("(", "EXISTS", "NOT EXISTS"))
@@ -138,7 +156,7 @@ class _Sparql:
         match operator:
             case Lookup() | SavedSet():
                 return 0
-            case Hop() | Filter() | CountFilter() | Superlative():
+            case Hop() | Filter() | CountFilter() | ValueFilter() | Superlative():
                 return min(90, 1 + self.rank(operator.source))
             case Intersection():
                 return min(self.rank(part) for part in operator.parts)
@@ -168,60 +186,6 @@ class _Sparql:
         signatures = [(s, move.forward) for move in hop.moves for s in self.schema.relation(move.relation).signatures]
         return hop.source.type is None or {s.head if f else s.tail for s, f in signatures} == {hop.source.type}
 
-    # -- measures -----------------------------------------------------------------------------------------------------
-
-    def superlative(self, operator: Superlative, node: str) -> list[str]:
-        best, other = self.variable("best"), self.variable(operator.type)
-        greatest = "MAX" if operator.greatest else "MIN"
-        inner, value = self.measured(operator, other)
-        lines, own = self.measured(operator, node)
-        return [
-            f"{{ SELECT ({greatest}({value}) AS {best}) WHERE {{",
-            *_indented(inner),
-            "} }",
-            *lines,
-            f"FILTER({own} = {best})",
-        ]
-
-    def measured(self, operator: Superlative, node: str) -> tuple[list[str], str]:
-        """Return lines that bind ``node`` to the nodes of the source, and the expression of their value."""
-        source, measure = operator.source, operator.measure
-        if isinstance(measure, Count):
-            number = self.variable("count")
-            return self.counted(measure, source, node, number), number
-        line, value = self.attribute(measure.name, node)
-        element = measure.sql_type.removesuffix("[]")
-        known = [f"FILTER({value} = {value})"] if element in ("DOUBLE", "FLOAT") else []  # not NaN
-        value = f"xsd:integer({value})" if element == "BOOLEAN" else value  # engines do not order booleans
-        return [*self.pattern(source, node), line, *known], value
-
-    def counted(self, count: Count, source: Operator, node: str, number: str) -> list[str]:
-        """Return a sub-select of the source's nodes and the number of nodes that the count reaches from each."""
-        typed = isinstance(source, AllNodes) and source.type is not None
-        starts = self.pattern(source, node) if typed else self.distinct(source, node)
-        lines: list[str] = []
-        here = node
-        for i, step in enumerate(count.steps):
-            if i >= _FLAT:
-                inner = _indented([*starts, *lines])
-                lines = [f"{{ SELECT DISTINCT {node} {here} WHERE {{", *inner, "} }"]
-            there = self.variable(step.type)
-            lines += self.union([[self.triple(here, move, there)] for move in step.moves])
-            if isinstance(step.within, AllNodes):
-                lines.append(self.is_a(there, step.within.type))
-            elif isinstance(step.within, Filter) and isinstance(step.within.source, AllNodes):
-                lines += self.distinct(step.within, there)  # found once and joined, faster than a test of each node
-            elif step.within is not None:
-                lines += self.also(step.within, there)
-            here = there
-        return [
-            f"{{ SELECT {node} (COUNT(DISTINCT {here}) AS {number}) WHERE {{",
-            *_indented(starts),
-            "  OPTIONAL {",
-            *_indented(_indented(lines)),
-            f"  }} }} GROUP BY {node} }}",
-        ]
-
     # -- as a condition -----------------------------------------------------------------------------------------------
 
     def condition(self, operator: Operator, node: str) -> str:
@@ -236,9 +200,7 @@ class _Sparql:
                 return f"({self.condition(operator.left, node)} && {self.negation(operator.right, node)})"
             case _:
                 lines = self.exists(operator, node)
-                return (
-                    f"EXISTS {{ {lines[0]} }}" if len(lines) == 1 else "\n".join(["EXISTS {", *_indented(lines), "}"])
-                )
+                return f"EXISTS {{ {lines[0]} }}" if len(lines) == 1 else "\n".join(["EXISTS {", *indented(lines), "}"])
 
     def negation(self, operator: Operator, node: str) -> str:
         """Return a boolean expression: ``node`` is not one of the operator's nodes."""
@@ -275,7 +237,7 @@ class _Sparql:
             return list(groups[0])
         lines: list[str] = []
         for group in groups:
-            lines += [f"{'UNION ' if lines else ''}{{", *_indented(group), "}"]
+            lines += [f"{'UNION ' if lines else ''}{{", *indented(group), "}"]
         return lines
 
     def triple(self, start: str, move: Move, node: str) -> str:
@@ -328,9 +290,9 @@ class _Sparql:
             return [f"FILTER {'' if test.negated else 'NOT '}EXISTS {{ {inside} }}"]
         values = [self.value(name, element) for name in test.parameters]
         if test.op == "contains":
-            condition = self.contains(value, test.parameters[0])
+            condition = "!" * test.negated + self.contains(value, test.parameters[0])
         elif test.op == "in":
-            condition = f"{value} IN ({', '.join(values)})"
+            condition = f"{value} {'NOT ' * test.negated}IN ({', '.join(values)})"
         elif element == "BOOLEAN" and test.op not in ("=", "!="):  # engines do not order booleans
             condition = f"xsd:integer({value}) {test.op} xsd:integer({values[0]})"
         else:
@@ -366,6 +328,14 @@ class _Sparql:
         if kind in ("integer", "boolean"):
             return text
         return f'"{text}"^^xsd:{kind}'
+
+    def number(self, parameter: str) -> str:
+        """Return an integer parameter from 0."""
+        if self.bound is None:
+            return f"${parameter}"
+        constant = self.bound[parameter]
+        assert isinstance(constant, Constant)
+        return str(max(0, int(constant.text)))
 
     def contains(self, value: str, name: str) -> str:
         if self.bound is None:

@@ -68,7 +68,7 @@ class TotalSql:
         counted = "".join(f"\n  LEFT JOIN {self.counts(c)} {name} ON {name}.id = s.id" for c, name in joins.items())
         return (
             f"SELECT {selected}\nFROM {self.nodes} s\n  JOIN nodes n ON n.id = s.id{table}{counted}"
-            f"{_limited(keys, total.limit)}{_sorted(keys, ['s.id'])}"
+            f"{limited(keys, total.limit)}{sorted_by(keys, ['s.id'])}"
         )
 
     def cell(self, column: Column, joins: dict[Count, str]) -> str:
@@ -79,7 +79,8 @@ class TotalSql:
         name = f"{'n' if self.table == 'nodes' else 't'}.{identifier(column.measure.name)}"
         element = column.sql_type.removesuffix("[]")
         if element != column.sql_type:
-            return f"list_sort(list_distinct(list_filter({name}, lambda item: {known_sql('item', element)})))"
+            present = f"list_filter({name}, lambda item: {known_sql('item', element)})"
+            return f"nullif(list_sort(list_distinct({present})), [])"
         return f"CASE WHEN NOT isnan({name}) THEN {name} END" if element in ("DOUBLE", "FLOAT") else name
 
     def key(self, key: Measure | int, descending: bool, joins: dict[Count, str]) -> str:
@@ -113,7 +114,7 @@ class TotalSql:
         by = ", ".join(dict.fromkeys([*grouped, *ids]))
         return (
             f"SELECT {selected}\nFROM {self.nodes} s{joins}\nGROUP BY {by}"
-            f"{_limited(keys, total.limit)}{_sorted(keys, ids)}"
+            f"{limited(keys, total.limit)}{sorted_by(keys, ids)}"
         )
 
     def group_cell(self, column: Column, total: Total) -> str:
@@ -144,12 +145,13 @@ def _direction(key: tuple[str, bool]) -> str:
     return f"{key[0]} {'DESC' if key[1] else 'ASC'} NULLS LAST"
 
 
-def _limited(keys: list[tuple[str, bool]], limit: int | None) -> str:
+def limited(keys: list[tuple[str, bool]], limit: int | None) -> str:
     """Return the clause that keeps the first rows and the rows that tie with the last of them."""
     if limit is None:
         return ""
     return f"\nQUALIFY rank() OVER (ORDER BY {', '.join(map(_direction, keys))}) <= {limit}"
 
 
-def _sorted(keys: list[tuple[str, bool]], last: list[str]) -> str:
+def sorted_by(keys: list[tuple[str, bool]], last: list[str]) -> str:
+    """Return the clause that sorts rows by keys (an expression, and whether descending), then by ``last``."""
     return f"\nORDER BY {', '.join([*map(_direction, keys), *last])}"

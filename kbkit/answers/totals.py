@@ -44,19 +44,12 @@ def _added(frames: dict[str, pl.DataFrame], stem: str, frame: pl.DataFrame) -> s
     return name
 
 
-def read(
-    session: Session,
-    total: Total,
-    sql: str,
-    frames: dict[str, pl.DataFrame] | None = None,
-    timeout: float | None = None,
-) -> pl.DataFrame:
-    """Run the query of a value and return its table."""
+def read(session: Session, total: Total, sql: str, frames: dict[str, pl.DataFrame]) -> pl.DataFrame:
+    """Run a query of a value on frames and return its table."""
     tables, found = session.stores.tables, columns(total)
     # Python has no dates before Christ: these become text.
-    if timeout is not None or any(c.sql_type.startswith(("DATE", "TIMESTAMP")) for c in found):
-        return finished(tables.frame(sql, timeout=timeout, frames=frames), found)
-    return finished(tables.lookup(sql, frames=frames), found)
+    has_dates = any(c.sql_type.startswith(("DATE", "TIMESTAMP")) for c in found)
+    return finished(tables.frame(sql, frames=frames) if has_dates else tables.lookup(sql, frames=frames), found)
 
 
 def finished(frame: pl.DataFrame, found: list[Column]) -> pl.DataFrame:

@@ -19,11 +19,13 @@ from kbkit.answers.algebra import (
     Hop,
     Intersection,
     Lookup,
+    Measure,
     Operator,
     Plan,
     SavedSet,
     Superlative,
     Union,
+    ValueFilter,
 )
 from kbkit.answers.bind import Bindings, Constant
 from kbkit.answers.evaluate import SingleEvaluator
@@ -135,6 +137,10 @@ class _Facts:
                 return self._values(operator, nodes)
             case CountFilter():
                 return [[f"{operator.count.text} = {n}"] for n in self.evaluator.count(operator.count, nodes).tolist()]
+            case ValueFilter():
+                return self._compared(operator, nodes)
+            case Superlative() if operator.number is not None:
+                return self._top(operator, operator.number, nodes)
             case Superlative():
                 return [[self._extreme(operator)]] * len(nodes)
             case SavedSet():
@@ -150,6 +156,37 @@ class _Facts:
             [f"{name} is missing" if v is None else f"{name} = {_cell(v)}" for name, v in zip(names, row, strict=True)]
             for row in rows
         ]
+
+    def _measured(self, node_type: str | None, measure: Measure, nodes: Ids, op: str = "") -> list[str]:
+        """Return ``measure = value`` for each of some nodes; with ``op``, max or min, one element of a list."""
+        if not isinstance(measure, AttributeMeasure):
+            return [f"{measure.text} = {number}" for number in self.evaluator.count(measure, nodes).tolist()]
+        value = measure_sql(measure, op)[0] if op else quote(measure.name)
+        sql = f"SELECT {value} FROM {self.session.table(node_type)} WHERE id IN (SELECT unnest($ids)) ORDER BY id"
+        return [
+            f"{measure.name} = {_cell(v)}" for (v,) in self.session.stores.tables.rows(sql, {"ids": nodes.tolist()})
+        ]
+
+    def _top(self, operator: Superlative, number: str, nodes: Ids) -> list[list[str]]:
+        """Return the values of nodes that are among the first."""
+        constant = self.bound[number]
+        assert isinstance(constant, Constant)
+        op, which = ("max", "greatest") if operator.greatest else ("min", "least")
+        of = f"among the {constant.text} {which} of {len(self.evaluator.members(operator.source)):,} nodes"
+        return [[f"{text}, {of}"] for text in self._measured(operator.type, operator.measure, nodes, op)]
+
+    def _compared(self, operator: ValueFilter, nodes: Ids) -> list[list[str]]:
+        """Return the values of nodes with the value that they compare with."""
+        from kbkit.answers.totals import value_frame, value_of
+
+        value = operator.value
+        if value.total.op == "values":
+            other = f", one of {value.text}" if operator.op == "=" else f", not the only one of {value.text}"
+        else:
+            plan = Plan(value.root, (), value.text, value.total)
+            found = value_frame(plan, self.session, self.bound, self.evaluator.members(value.root))
+            other = f" {operator.op} {_cell(value_of(value.total, found))} = {value.text}"
+        return [[text + other] for text in self._measured(operator.type, operator.measure, nodes)]
 
     def _extreme(self, operator: Superlative) -> str:
         """Return the greatest or least value with the number of nodes that have one."""
@@ -197,9 +234,15 @@ def describe(operator: Operator, bound: Bindings) -> str:
             assert isinstance(number, Constant)
             return f"{_nested(operator.source, bound)}{{{operator.count.text} {operator.op} {number.text}}}"
         case Superlative():
-            measure = operator.measure
-            text = identifier(measure.name) if isinstance(measure, AttributeMeasure) else measure.text
-            return f"{_nested(operator.source, bound)}{{{'max' if operator.greatest else 'min'} {text}}}"
+            word = "max" if operator.greatest else "min"
+            if operator.number is not None:
+                number = bound[operator.number]
+                assert isinstance(number, Constant)
+                word = f"{'top' if operator.greatest else 'bottom'} {number.text}"
+            return f"{_nested(operator.source, bound)}{{{word} {_measure(operator.measure)}}}"
+        case ValueFilter():
+            test = f"{_measure(operator.measure)} {operator.op} {operator.value.text}"
+            return f"{_nested(operator.source, bound)}{{{test}}}"
         case Hop():
             edges = "|".join(str(Edge(m.relation, not m.forward, m.closure)) for m in operator.moves)
             return f"{_nested(operator.source, bound)} -> [{edges}] -> {_type(operator.type)}"
@@ -210,13 +253,21 @@ def describe(operator: Operator, bound: Bindings) -> str:
             return sign.join(_nested(part, bound) for part in operator.parts)
 
 
+_UNNESTED = (AllNodes, Lookup, SavedSet, Filter, CountFilter, ValueFilter, Superlative)
+"""Operators that need no parentheses."""
+
+
 def _type(node_type: str | None) -> str:
     return "*" if node_type is None else identifier(node_type)
 
 
 def _nested(operator: Operator, bound: Bindings) -> str:
     text = describe(operator, bound)
-    return text if isinstance(operator, (AllNodes, Lookup, SavedSet, Filter, CountFilter, Superlative)) else f"({text})"
+    return text if isinstance(operator, _UNNESTED) else f"({text})"
+
+
+def _measure(measure: Measure) -> str:
+    return identifier(measure.name) if isinstance(measure, AttributeMeasure) else measure.text
 
 
 def _describe_condition(test: Condition, bound: Bindings) -> str:
@@ -224,4 +275,4 @@ def _describe_condition(test: Condition, bound: Bindings) -> str:
     if test.op == "missing":
         return f"{'not ' if test.negated else ''}missing({identifier(test.attribute)})"
     text = f"[{', '.join(values)}]" if test.op == "in" else values[0]
-    return f"{identifier(test.attribute)} {test.op} {text}"
+    return f"{identifier(test.attribute)} {'not ' * test.negated}{test.op} {text}"

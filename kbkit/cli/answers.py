@@ -119,7 +119,7 @@ def answers(
     """Find the nodes that an expression describes.
 
     Expressions follow relations and combine sets (see kbkit docs answers). -p SLOT=VALUE fills <SLOT> with a name or
-    #key. count(EXPR), values(EXPR, ATTRIBUTE), sum(...) and avg(...) print a value.
+    #key. exists(EXPR), count(EXPR), values(EXPR, ATTRIBUTE), sum(...), avg(...), min(...) and max(...) print a value.
     """
     from kbkit.answers.syntax import SavedSet
     from kbkit.display.render import TABLE_ROWS, clean, write
@@ -137,6 +137,8 @@ def answers(
         found = opened.answers(wanted, chosen, limit, pairs(param, "slots", "author=Ann"))
         if compile is not None:
             text = found.sql if compile == "sql" else found.sparql
+            if found.plan.total is not None:
+                text = (found.value_sql if compile == "sql" else found.value_sparql) or ""
             typer.echo(clean(text) if sys.stdout.isatty() else text)
             return
         if save is not None:

@@ -116,24 +116,84 @@ class Writer:
             }
         attribute = self.rng.choice(list(kinds))
         plain = kinds[attribute].removesuffix("[]")
-        op = self.rng.choice(["=", "!=", "<", "<=", ">", ">=", "in", "missing", "not missing", "contains"])
+        op = self.rng.choice(
+            ["=", "!=", "<", "<=", ">", ">=", "in", "not in", "missing", "not missing", "contains", "not contains"]
+        )
         name = tick(attribute)
         if op.endswith("missing"):
             return f"{op}({name})"
-        if op == "contains":
+        if op.endswith("contains"):
             word = self.rng.choice(["", "a", "O", "I", ".", "\\", "x y", "Ü", "К", "%", "🤧", "'", "\n"])
-            return f"{name} contains {quoted(word)}" if plain == "VARCHAR" or self.wrong else f"not missing({name})"
+            return f"{name} {op} {quoted(word)}" if plain == "VARCHAR" or self.wrong else f"not missing({name})"
         choices = [v for n in members for v in oracle.present(n, attribute)] + VALUES[plain]
         values = [self.constant(self.rng.choice(choices)) for _ in range(self.rng.randint(1, 3))]
-        return f"{name} in [{', '.join(values)}]" if op == "in" else f"{name} {op} {values[0]}"
+        return f"{name} in [{', '.join(values)}]" if op.endswith("in") else f"{name} {op} {values[0]}"
 
     def measured(self, wanted: str | None) -> str:
-        """A superlative, or a comparison of a count."""
+        """A superlative, a comparison of a count or with a value, or a negation."""
+        choice = self.rng.randint(0, 5)
+        if choice == 0:
+            return f"not ({', '.join(self.test(wanted) for _ in range(self.rng.choice([1, 1, 2])))})"
+        if choice == 1:
+            return self.compared(wanted)
         count = self.count(wanted)
         if count is None or self.one_in(2):
             attribute = self.rng.choice(self.attributes(wanted))
-            return f"{self.rng.choice(['max', 'min'])} {tick(attribute) if count is None or self.one_in(2) else count}"
+            measure = tick(attribute) if count is None or self.one_in(2) else count
+            if self.one_in(2):
+                return f"{self.rng.choice(['top', 'bottom'])} {self.constant(self.rng.randint(1, 4))} {measure}"
+            return f"{self.rng.choice(['max', 'min'])} {measure}"
         return f"{count} {self.rng.choice(['=', '!=', '<', '<=', '>', '>='])} {self.constant(self.rng.randint(0, 4))}"
+
+    def compared(self, wanted: str | None) -> str:
+        """A comparison with a value of nodes of any type, mostly of the same attribute."""
+        other = wanted if self.one_in(2) else self.type()
+        left = self.rng.choice(self.attributes(wanted))
+        same = left if left in self.attributes(other) else self.rng.choice(self.attributes(other))
+        kind = self.graph.kinds.get(left, "VARCHAR")
+        ops = ["values", "min", "max", *(["count", "sum"] if kind.startswith("BIGINT") else [])]
+        op = self.rng.choice(ops)
+        counts = self.count(wanted) if self.one_in(3) else None
+        if counts is not None:
+            op = "count"
+        source = self.of(other, 1)
+        column = "" if op == "count" and self.one_in(2) else f", {tick(same)}"
+        sign = self.rng.choice(["=", "!=", "<", "<=", ">", ">="])
+        return f"{counts or tick(left)} {sign} {op}({source}{column})"
+
+    def total(self, wanted: str | None, depth: int = 2) -> str:
+        """A value of nodes of a type: a scalar, a list or a table."""
+        source = self.of(wanted, depth)
+        op = self.rng.choice(["exists", "count", "count", "values", "values", "sum", "avg", "min", "max"])
+        columns = [self.measure(wanted) for _ in range(self.rng.choice([1, 1, 2, 3]) if op == "values" else 1)]
+        if op == "exists" or (op == "count" and self.one_in(2)):
+            columns = []
+        text = "".join(f", {column}" for column in columns)
+        if op not in ("values", "exists") and self.one_in(2):
+            groups = [self.group(wanted) for _ in range(self.rng.choice([1, 1, 2]))]
+            keys = [op, *(g for g in groups if not g.startswith(("->", "<-")))]
+            if any(g.startswith(("->", "<-")) for g in groups):
+                keys += ["node", "name"]
+            return f"{op}({source}{text} by {', '.join(groups)}{self.order(keys)})"
+        order = self.order([self.measure(wanted) for _ in range(2)]) if op == "values" else ""
+        return f"{op}({source}{text}{order})"
+
+    def order(self, keys: list[str]) -> str:
+        if self.one_in(2):
+            return ""
+        chosen = self.rng.sample(keys, self.rng.randint(1, min(2, len(keys))))
+        text = ", ".join(f"{key}{self.rng.choice(['', ' asc', ' desc'])}" for key in chosen)
+        return f" order by {text}{f' limit {self.rng.randint(1, 4)}' if self.one_in(2) else ''}"
+
+    def measure(self, wanted: str | None) -> str:
+        count = self.count(wanted) if self.one_in(3) else None
+        return count or tick(self.rng.choice(self.attributes(wanted)))
+
+    def group(self, wanted: str | None) -> str:
+        count = self.count(wanted) if self.one_in(2) else None
+        return (
+            count.removeprefix("count(").removesuffix(")") if count else tick(self.rng.choice(self.attributes(wanted)))
+        )
 
     def attributes(self, wanted: str | None) -> list[str]:
         members = [self.graph.nodes[ref] for ref in sorted(self.oracle.all(wanted))]

@@ -190,7 +190,7 @@ def case(seed: int) -> Case:
     built.kb.answers(f"{tick(first)} - ({tick(first)} | {tick(first)})").save("no one")
     saved = {"no one": oracle.Typed(first, frozenset())}
     saved |= {"some": oracle.Typed(first, frozenset(some[:3]))} if some else {}
-    return replace(built, graph=replace(made, saved=saved))
+    return replace(built, graph=replace(built.graph, saved=saved))
 
 
 def tick(name: str) -> str:
@@ -268,4 +268,4 @@ def build(made: oracle.Graph, name: str) -> Case:
     kb = kbkit.ingest(str(home / "recipe"), home, out=home / "out.kb", stores=["adjacency", "triples"])
     atexit.register(kb.close)
     refs = tuple(kb.sql("SELECT type::VARCHAR, key FROM nodes ORDER BY id").iter_rows())
-    return Case(made, kb, refs)
+    return Case(replace(made, order={ref: number for number, ref in enumerate(refs)}), kb, refs)

@@ -8,7 +8,9 @@ key)``.
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -63,6 +65,8 @@ class Graph:
     symmetric: frozenset[str] = frozenset()
     saved: Mapping[str, Typed] = field(default_factory=dict)
     signatures: frozenset[tuple[str, str, str]] = frozenset()
+    order: Mapping[Ref, int] = field(default_factory=dict)
+    """The position of each node in the KB: tables are in this order."""
 
     @property
     def types(self) -> set[str]:
@@ -280,21 +284,55 @@ class Oracle:
             counts = {ref: self.count(ref, source.type, test.count) for ref in sorted(source.nodes)}
             self.count(None, source.type, test.count)  # refuses a path that fits no schema, for an empty set too
             return Typed(source.type, frozenset(r for r, n in counts.items() if compares(n, test.op, [number])))
-        best = max if test.op == "max" else min
-        values: dict[Ref, Any] = {}
-        if isinstance(test.measure, syntax.Count):
-            self.count(None, source.type, test.measure)
-            values = {ref: self.count(ref, source.type, test.measure) for ref in source.nodes}
+        if isinstance(test, syntax.Comparison):
+            return self.compared(source, test)
+        if isinstance(test, syntax.Not):
+            rest = source
+            for inner in test.conditions:
+                rest = self.kept(rest, inner)
+            return Typed(source.type, source.nodes - rest.nodes)
+        best = max if test.op in ("max", "top") else min
+        each = self.measured(source, test.measure)
+        values = {ref: best(items) for ref, items in each.items() if items}
+        if test.number is None:
+            return Typed(source.type, frozenset(r for r, v in values.items() if v == best(values.values())))
+        number = cast(self.filled(test.number), "BIGINT")
+        surpass = {r: sum(v != w and best(v, w) == w for w in values.values()) for r, v in values.items()}
+        return Typed(source.type, frozenset(r for r, others in surpass.items() if others < number))
+
+    def measured(self, source: Typed, measure: syntax.Measure) -> dict[Ref, list[Any]]:
+        """The values of an attribute, or the count, of each node."""
+        if isinstance(measure, syntax.Count):
+            self.count(None, source.type, measure)  # refuses a path that fits no schema, for an empty set too
+            return {ref: [self.count(ref, source.type, measure)] for ref in source.nodes}
+        name = self.attribute(source.type, measure)[0]
+        return {ref: present(self.graph.nodes[ref], name) for ref in source.nodes}
+
+    def kind(self, wanted: str | None, measure: syntax.Measure) -> str:
+        return "BIGINT" if isinstance(measure, syntax.Count) else self.attribute(wanted, measure)[1]
+
+    def compared(self, source: Typed, test: syntax.Comparison) -> Typed:
+        """The nodes of which some value compares with some value of the other expression."""
+        total = test.value
+        other = self.value(total)
+        values = other if total.op == "values" else [] if other is None else [other]
+        kinds = {self.kind(source.type, test.measure).removesuffix("[]")}
+        if total.op in ("count", "avg"):
+            kinds.add("BIGINT")
         else:
-            name = self.attribute(source.type, test.measure)[0]
-            for ref in source.nodes:
-                items = present(self.graph.nodes[ref], name)
-                if items:
-                    values[ref] = best(items)
-        return Typed(source.type, frozenset(r for r, v in values.items() if v == best(values.values())))
+            kinds.add(self.kind(self.set(total.source).type, total.columns[0].measure).removesuffix("[]"))
+        if len(kinds) > 1 and not kinds <= {"BIGINT", "DOUBLE"}:
+            raise RefusedError("not comparable")
+        each = self.measured(source, test.measure)
+        passing = (r for r, items in each.items() if any(compares(i, test.op, [v]) for i in items for v in values))
+        return Typed(source.type, frozenset(passing))
 
     def count(self, start: Ref | None, wanted: str | None, count: syntax.Count) -> int:
-        """How many nodes the path of a count reaches from a node, step by step."""
+        """How many nodes the path of a count reaches from a node."""
+        return len(self.reached(start, wanted, count))
+
+    def reached(self, start: Ref | None, wanted: str | None, count: syntax.Count) -> frozenset[Ref]:
+        """The nodes that a path reaches from a node, step by step."""
         elements: list[Any] = [syntax.Nodes(wanted), *count.elements]
         for i in range(1, len(elements) - 1):
             if self.is_bare_relation(elements, i):
@@ -314,22 +352,121 @@ class Oracle:
                     way = "backward" if way == "forward" else "forward"
                 reached |= self.reach(here.nodes, edge, way)
             here, step = Typed(there.type, there.nodes & reached), None
-        return len(here.nodes)
+        return here.nodes
 
     def value(self, tree: syntax.Aggregate) -> Any:
         """The value of a function of a whole set."""
         source = self.set(tree.source)
-        if tree.attribute is None:
-            return len(source.nodes)
-        name, kind = self.attribute(source.type, tree.attribute)
-        items = [item for ref in source.nodes for item in present(self.graph.nodes[ref], name)]
-        if tree.op == "values":
-            return sorted(set(items))
-        if kind not in ("BIGINT", "DOUBLE"):
-            raise RefusedError(f"{kind} is no number")
+        columns = [self.measured(source, column.measure) for column in tree.columns]
+        kinds = [self.kind(source.type, column.measure) for column in tree.columns]
+        if tree.op in ("sum", "avg") and kinds[0] not in ("BIGINT", "DOUBLE"):
+            raise RefusedError(f"{kinds[0]} is no number")
+        if tree.groups:
+            return self.grouped(tree, source)
+        if tree.op == "values" and (tree.order or len({str(column) for column in tree.columns}) > 1):
+            return self.rows(tree, source)
+        return self.aggregate(tree, source.nodes, columns[0] if columns else {}, kinds[0] if kinds else "")
+
+    def aggregate(
+        self, tree: syntax.Aggregate, nodes: Iterable[Ref], values: Mapping[Ref, list[Any]], kind: str
+    ) -> Any:
+        """The value of some nodes, each with its values."""
+        refs = list(nodes)
+        if tree.op == "exists":
+            return bool(refs)
+        if not tree.columns:
+            return len(refs)
+        items = [item for ref in refs for item in values[ref]]
+        if tree.op in ("values", "count"):
+            return sorted(set(items)) if tree.op == "values" else len(set(items))
+        if tree.op in ("min", "max"):
+            return (min if tree.op == "min" else max)(items, default=None)
         if tree.op == "sum":
             return math.fsum(items) if kind == "DOUBLE" else sum(items)
         return math.fsum(items) / len(items) if items else None
+
+    def rows(self, tree: syntax.Aggregate, source: Typed) -> list[tuple[Any, ...]]:
+        """A row for each node: its reference and its values; sorted by the keys, then as the nodes are."""
+        names = list(dict.fromkeys(column.measure for column in tree.columns))
+        cells = [(self.measured(source, name), self.kind(source.type, name).endswith("[]")) for name in names]
+        found = []
+        for ref in sorted(source.nodes, key=self.position):
+            row = [f"{ref[0]}#{ref[1]}"]
+            for values, is_list in cells:
+                row.append((sorted(set(values[ref])) or None) if is_list else next(iter(values[ref]), None))
+            found.append((ref, tuple(row)))
+        keys = []
+        for order in tree.order:
+            values, best = self.measured(source, order.measure), max if order.descending else min
+            keys.append({ref: best(values[ref], default=None) for ref, _ in found})
+        made = [(tuple(key[ref] for key in keys), row) for ref, row in found]
+        return self.ordered(tree, made)
+
+    def grouped(self, tree: syntax.Aggregate, source: Typed) -> list[tuple[Any, ...]]:
+        """A row for each group: what it is grouped by, and the value of its nodes."""
+        kinds = [self.kind(source.type, column.measure) for column in tree.columns]
+        values = self.measured(source, tree.columns[0].measure) if tree.columns else {}
+        groups: dict[tuple[Any, ...], list[Ref]] = {}
+        measures = list(dict.fromkeys(group.measure for group in tree.groups))
+        for measure in measures:
+            if isinstance(measure, syntax.Count):
+                self.count(None, source.type, measure)
+            else:
+                self.attribute(source.type, measure)
+        for ref in source.nodes:
+            choices = [
+                sorted(self.reached(ref, source.type, measure))
+                if isinstance(measure, syntax.Count)
+                else sorted(set(present(self.graph.nodes[ref], self.attribute(source.type, measure)[0])))
+                for measure in measures
+            ]
+            for chosen in itertools.product(*choices):
+                groups.setdefault(chosen, []).append(ref)
+        names = []
+        for measure in measures:
+            is_path = isinstance(measure, syntax.Count)
+            names += ["node", "name"] if is_path else [self.attribute(source.type, measure)[0]]
+        names = [name.casefold() for name in [*names, tree.op]]
+        made = []
+        for chosen in sorted(groups, key=lambda c: self.group_positions(measures, c)):
+            row: list[Any] = []
+            sorting: list[Any] = []
+            for measure, value in zip(measures, chosen, strict=True):
+                is_path = isinstance(measure, syntax.Count)
+                name = [self.graph.nodes[value].name] if is_path else []
+                row += [f"{value[0]}#{value[1]}", *name] if is_path else [value]
+                sorting += [self.position(value), *name] if is_path else [value]
+            result = self.aggregate(tree, groups[chosen], values, kinds[0] if kinds else "")
+            sorting.append(result)
+            keys = []
+            for order in tree.order:
+                if isinstance(order.measure, syntax.Count) or order.measure.casefold() not in names:
+                    raise RefusedError("not a column")
+                keys.append(sorting[names.index(order.measure.casefold())])
+            made.append((tuple(keys), (*row, result)))
+        for order in tree.order:
+            if isinstance(order.measure, syntax.Count) or order.measure.casefold() not in names:
+                raise RefusedError("not a column")
+        return self.ordered(tree, made)
+
+    def group_positions(self, measures: list[Any], chosen: tuple[Any, ...]) -> list[Any]:
+        pairs = zip(measures, chosen, strict=True)
+        return [self.position(value) if isinstance(measure, syntax.Count) else value for measure, value in pairs]
+
+    def ordered(self, tree: syntax.Aggregate, made: list[tuple[tuple[Any, ...], tuple[Any, ...]]]) -> list[Any]:
+        """Rows with their keys, sorted by them, the missing ones last; a limit keeps those tied with the last."""
+        for number, order in reversed(list(enumerate(tree.order))):
+            known = [pair for pair in made if pair[0][number] is not None]
+            known.sort(key=lambda pair, number=number: pair[0][number], reverse=order.descending)  # type: ignore[misc]
+            made = known + [pair for pair in made if pair[0][number] is None]
+        if tree.limit is not None and len(made) > tree.limit:
+            last = made[tree.limit - 1][0]
+            made = [pair for i, pair in enumerate(made) if i < tree.limit or pair[0] == last]
+        return [row for _, row in made]
+
+    def position(self, ref: Ref) -> Any:
+        """Where a node is among all: its id, if known, else its name."""
+        return self.graph.order.get(ref, ref)
 
     def attribute(self, wanted: str | None, written: str) -> tuple[str, str]:
         """The name and DuckDB type of an attribute of a type."""
@@ -347,10 +484,18 @@ class Oracle:
         kind = kind.removesuffix("[]")
         if condition.op == "contains" and kind != "VARCHAR":
             raise RefusedError(f"{name} is no text")
-        values = [cast(self.filled(v), kind) for v in condition.values]
         if condition.op == "missing":
             return lambda node: bool(present(node, name)) == condition.negated
-        return lambda node: any(compares(item, condition.op, values) for item in present(node, name))
+        if kind in ("DATE", "TIMESTAMP") and any(starts_of(v) for v in condition.values):
+            if self.attribute(wanted, condition.attribute)[1].endswith("[]"):
+                raise RefusedError("several dates")
+            spans = [starts_of(v) or (str(v), "") for v in condition.values]
+            ends = [(cast(start, kind), cast(end, kind) if end else None) for start, end in spans]
+            return lambda node: any(during(item, condition, ends) for item in present(node, name))
+        values = [cast(self.filled(v), kind) for v in condition.values]
+        return lambda node: any(
+            compares(item, condition.op, values) != condition.negated for item in present(node, name)
+        )
 
     def filled(self, given: Any) -> Any:
         if not isinstance(given, syntax.Slot):
@@ -392,6 +537,32 @@ def compares(item: Any, op: str, values: list[Any]) -> bool:
         ">": item > other,
         ">=": item >= other,
     }[op]
+
+
+def starts_of(value: Any) -> tuple[str, str] | None:
+    """The first day of a year or month, and of the next one."""
+    text = str(value)
+    if isinstance(value, (bool, float, syntax.Slot)) or not re.fullmatch(r"\d{4}(-\d\d)?", text):
+        return None
+    if len(text) > 4 and not 1 <= int(text[5:]) <= 12:
+        raise RefusedError(f"no month {text}")
+    months = int(text[:4]) * 12 + (int(text[5:]) - 1 if len(text) > 4 else 0)
+    after = months + (1 if len(text) > 4 else 12)
+    return tuple(f"{n // 12:04}-{n % 12 + 1:02}-01" for n in (months, after))  # type: ignore[return-value]
+
+
+def during(item: Any, condition: syntax.Condition, spans: list[tuple[Any, Any]]) -> bool:
+    """Whether a date compares with periods (start, first day after it) and with dates (date, None)."""
+
+    def inside(start: Any, end: Any) -> bool:
+        return item == start if end is None else start <= item < end
+
+    start, end = spans[0]
+    if condition.op in ("<", ">="):
+        return (item < start) == (condition.op == "<")
+    if condition.op in ("<=", ">"):
+        return (item <= start if end is None else item < end) == (condition.op == "<=")
+    return any(inside(*span) for span in spans) != (condition.op == "!=" or condition.negated)
 
 
 def cast(value: Any, kind: str) -> Any:
@@ -460,4 +631,5 @@ def from_kb(kb: Any) -> Graph:
         nodes[number] = Node(kind, key, name, tuple(aliases or ()), frozenset(others.get(number, ())), mine)
     rows = kb.sql("SELECT DISTINCT head, relation::VARCHAR, tail FROM edges").iter_rows()
     edges = [(nodes[head].ref, relation, nodes[tail].ref) for head, relation, tail in rows]
-    return graph(nodes.values(), edges, kinds)
+    order = {nodes[number].ref: number for number in nodes}
+    return replace(graph(nodes.values(), edges, kinds), order=order)

@@ -1,0 +1,208 @@
+"""Measures and values of whole expressions in SPARQL: counts, superlatives, comparisons, totals."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from kbkit.answers.algebra import (
+    AllNodes,
+    AttributeMeasure,
+    Count,
+    Filter,
+    Measure,
+    Move,
+    Operator,
+    Superlative,
+    Total,
+    ValueFilter,
+)
+from kbkit.schema import Schema
+
+_FLAT = 2
+"""Steps of a count that are one pattern; before a further step, repeated pairs of its ends are removed."""
+
+
+class SparqlMeasures(ABC):
+    """The part of the SPARQL compiler for measures and totals; the rest is in :mod:`kbkit.answers.to_sparql`."""
+
+    schema: Schema
+
+    @abstractmethod
+    def pattern(self, operator: Operator, node: str) -> list[str]:
+        """Return lines that bind ``node`` to each of the operator's nodes, possibly repeated."""
+
+    @abstractmethod
+    def distinct(self, operator: Operator, node: str) -> list[str]:
+        """Return a sub-select of the operator's nodes."""
+
+    @abstractmethod
+    def also(self, part: Operator, node: str) -> list[str]:
+        """Return lines that restrict ``node`` to the nodes of ``part``."""
+
+    @abstractmethod
+    def attribute(self, name: str, node: str) -> tuple[str, str]:
+        """Return a line that binds a new variable to each value of an attribute, and the variable."""
+
+    @abstractmethod
+    def variable(self, subject: str | None) -> str:
+        """Return a new variable."""
+
+    @abstractmethod
+    def union(self, groups: Sequence[Sequence[str]]) -> list[str]:
+        """Return the union of patterns."""
+
+    @abstractmethod
+    def triple(self, start: str, move: Move, node: str) -> str:
+        """Return the triple of a move."""
+
+    @abstractmethod
+    def is_a(self, node: str, node_type: str | None) -> str:
+        """Return the triple that a node has a type."""
+
+    @abstractmethod
+    def number(self, parameter: str) -> str:
+        """Return an integer parameter."""
+
+    # -- superlatives and comparisons ---------------------------------------------------------------------------------
+
+    def superlative(self, operator: Superlative, node: str) -> list[str]:
+        """Return a pattern of the nodes with the greatest or least values."""
+        best, other = self.variable("best"), self.variable(operator.type)
+        greatest = "MAX" if operator.greatest else "MIN"
+        inner, value = self.measured(operator, other)
+        lines, own = self.measured(operator, node)
+        if operator.number is None:
+            return [
+                f"{{ SELECT ({greatest}({value}) AS {best}) WHERE {{",
+                *indented(inner),
+                "} }",
+                *lines,
+                f"FILTER({own} = {best})",
+            ]
+        each = self.variable("value")
+        order = f"DESC({each})" if operator.greatest else each
+        return [
+            f"{{ SELECT ({'MIN' if operator.greatest else 'MAX'}({each}) AS {best}) WHERE {{",
+            f"  {{ SELECT {other} ({greatest}({value}) AS {each}) WHERE {{",
+            *indented(indented(inner)),
+            f"  }} GROUP BY {other} ORDER BY {order} LIMIT {self.number(operator.number)} }}",
+            "} }",
+            *lines,
+            f"FILTER({own} {'>=' if operator.greatest else '<='} {best})",
+        ]
+
+    def compared(self, operator: ValueFilter, node: str) -> list[str]:
+        """Return a pattern of the nodes whose measure compares with a value."""
+        value, measure = operator.value, operator.measure
+        total, other = value.total, self.variable(value.root.type)
+        lines, own = self.measured(operator, node)
+        if total.op != "values":
+            found = self.variable(total.op)
+            return [*self.aggregated(value.root, total, other, found), *lines, f"FILTER({own} {operator.op} {found})"]
+        inner, theirs = self.values_of(value.root, total.measures[0], other)
+        if operator.op == "=":
+            found = self.variable("value")
+            same = [f"{{ SELECT DISTINCT ({theirs} AS {found}) WHERE {{", *indented(inner), "} }"]
+            if _same_terms(measure, total.measures[0]) and own.startswith("?"):
+                return [*(line.replace(found, own) for line in same), *lines]
+            return [*same, *lines, f"FILTER({own} = {found})"]
+        least, greatest = self.variable("least"), self.variable("greatest")
+        return [
+            f"{{ SELECT (MIN({theirs}) AS {least}) (MAX({theirs}) AS {greatest}) WHERE {{",
+            *indented(inner),
+            "} }",
+            *lines,
+            f"FILTER({own} != {least} || {own} != {greatest})",
+        ]
+
+    def measured(self, operator: Superlative | ValueFilter, node: str) -> tuple[list[str], str]:
+        """Return lines that bind ``node`` to the nodes of the source, and the expression of their value."""
+        source, measure = operator.source, operator.measure
+        if isinstance(measure, Count):
+            number = self.variable("count")
+            return self.counted(measure, source, node, number), number
+        lines, value = self.item(measure, node)
+        return [*self.pattern(source, node), *lines], value
+
+    def item(self, measure: AttributeMeasure, node: str) -> tuple[list[str], str]:
+        """Return lines that bind a new variable to each value of an attribute but NaN, and an expression of it."""
+        line, value = self.attribute(measure.name, node)
+        element = measure.sql_type.removesuffix("[]")
+        known = [f"FILTER({value} = {value})"] if element in ("DOUBLE", "FLOAT") else []
+        return [
+            line,
+            *known,
+        ], f"xsd:integer({value})" if element == "BOOLEAN" else value  # engines do not order booleans
+
+    def counted(self, count: Count, source: Operator, node: str, number: str) -> list[str]:
+        """Return a sub-select of the source's nodes and the number of nodes that the count reaches from each."""
+        starts = self.nodes(source, node)
+        lines, end = self.reached(starts, count, node)
+        return [
+            f"{{ SELECT {node} (COUNT(DISTINCT {end}) AS {number}) WHERE {{",
+            *indented(starts),
+            "  OPTIONAL {",
+            *indented(indented(lines)),
+            f"  }} }} GROUP BY {node} }}",
+        ]
+
+    def reached(self, starts: list[str], count: Count, node: str) -> tuple[list[str], str]:
+        """Return lines that lead from ``node`` to the nodes that a count reaches, and their variable."""
+        lines: list[str] = []
+        here = node
+        for i, step in enumerate(count.steps):
+            if i >= _FLAT:
+                inner = indented([*starts, *lines])
+                lines = [f"{{ SELECT DISTINCT {node} {here} WHERE {{", *inner, "} }"]
+            there = self.variable(step.type)
+            lines += self.union([[self.triple(here, move, there)] for move in step.moves])
+            if isinstance(step.within, AllNodes):
+                lines.append(self.is_a(there, step.within.type))
+            elif isinstance(step.within, Filter) and isinstance(step.within.source, AllNodes):
+                lines += self.distinct(step.within, there)  # found once and joined, faster than a test of each node
+            elif step.within is not None:
+                lines += self.also(step.within, there)
+            here = there
+        return lines, here
+
+    # -- totals -------------------------------------------------------------------------------------------------------
+
+    def values_of(self, root: Operator, measure: Measure, node: str) -> tuple[list[str], str]:
+        """Return lines with a row for each node and value of a measure, and the expression of the value."""
+        if isinstance(measure, Count):
+            number = self.variable("count")
+            return self.counted(measure, root, node, number), number
+        lines, value = self.item(measure, node)
+        return [*self.nodes(root, node), *lines], value
+
+    def nodes(self, root: Operator, node: str) -> list[str]:
+        """Return lines with a row for each node."""
+        typed = isinstance(root, AllNodes) and root.type is not None
+        return self.pattern(root, node) if typed else self.distinct(root, node)
+
+    def aggregated(self, root: Operator, total: Total, node: str, found: str) -> list[str]:
+        """Return a sub-select of the variable ``found`` with a value of the operator's nodes."""
+        inner, value = (
+            (self.nodes(root, node), node) if not total.measures else self.values_of(root, total.measures[0], node)
+        )
+        having = f" HAVING (COUNT({value}) > 0)" if total.op == "avg" else ""
+        return [f"{{ SELECT ({aggregate(total, value)} AS {found}) WHERE {{", *indented(inner), f"}}{having} }}"]
+
+
+def aggregate(total: Total, value: str) -> str:
+    """Return an aggregate of an expression."""
+    return f"{total.op.upper()}({'DISTINCT ' * (total.op == 'count')}{value})"
+
+
+def indented(lines: Sequence[str]) -> list[str]:
+    """Return lines with two spaces before them."""
+    return ["  " + line for line in lines]
+
+
+def _same_terms(measure: Measure, other: Measure) -> bool:
+    """Return whether equal values of two measures are the same RDF terms."""
+    if not isinstance(measure, AttributeMeasure) or not isinstance(other, AttributeMeasure):
+        return False
+    kinds = {m.sql_type.removesuffix("[]") for m in (measure, other)}
+    return len(kinds) == 1 and not kinds & {"DOUBLE", "FLOAT", "BOOLEAN"}

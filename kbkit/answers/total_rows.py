@@ -1,0 +1,118 @@
+"""Make the table of a value from the rows of its SPARQL query."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kbkit.answers.algebra import Count, Total
+from kbkit.answers.columns import Column, columns, group_columns
+from kbkit.answers.session import Session
+from kbkit.answers.sql_parts import identifier
+from kbkit.answers.total_sparql import key_columns
+from kbkit.answers.total_sql import limited, sorted_by
+from kbkit.answers.totals import read
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_EARLY = "^(?:-|0000)"
+"""Years before Christ: in RDF 44 BC is the year -0043, in DuckDB 0044 (BC)."""
+
+
+def read_sparql(session: Session, total: Total, text: str, timeout: float | None) -> pl.DataFrame:
+    """Run the SPARQL query of a value and return its table, as :func:`kbkit.answers.totals.read` does."""
+    import polars as pl
+
+    found = session.stores.triples.frame(text, timeout=timeout)
+    rows = found.rename({name: f"c{number}" for number, name in enumerate(found.columns)})
+    width = len(columns(total)) + len(total.order)
+    missing = [pl.lit(None, pl.String).alias(f"c{number}") for number in range(found.width, width)]
+    rows = rows.with_columns(missing)
+    frames = {"kbkit_rows": rows}
+    if total.is_table:
+        nodes = [f"c{number}" for number in _node_columns(total)]
+        frames["kbkit_iris"] = _iris(session, [iri for name in nodes for iri in rows[name].drop_nulls().to_list()])
+    table = read(session, total, _sql(total), frames)
+    is_scalar = not total.is_table and total.op != "values"
+    return pl.DataFrame({columns(total)[0].name: [None]}) if is_scalar and not table.height else table
+
+
+def _node_columns(total: Total) -> list[int]:
+    """Return the numbers of the columns with IRIs."""
+    if not total.groups:
+        return [0]
+    return [i for i, c in enumerate(group_columns(total)) if _is_node(c)]
+
+
+def _is_node(column: Column) -> bool:
+    return column.group >= 0 and column.measure is None and not column.name.startswith("name")
+
+
+def _iris(session: Session, iris: list[str]) -> pl.DataFrame:
+    """Return iri, node (its id) and reference of nodes."""
+    import polars as pl
+
+    ids, _ = session.stores.nodes.by_iri(list(dict.fromkeys(iris)))
+    rows = session.stores.nodes.rows(ids.tolist()).values()
+    named = [(session.schema.node_iri(row.type, row.key), row.id, f"{row.type}#{row.key}") for row in rows]
+    return pl.DataFrame(named, {"iri": pl.String, "node": pl.Int32, "reference": pl.String}, orient="row")
+
+
+def _sql(total: Total) -> str:
+    """Return SQL for the table from the rows c0, c1, ... of the query."""
+    found = columns(total)
+    if total.groups:
+        return _groups_sql(total, found)
+    if total.is_table:
+        return _listed_sql(total, found)
+    name, value = identifier(found[0].name), _cast("c0", found[0].sql_type)
+    if total.op != "values":
+        return f"SELECT {value} AS {name} FROM kbkit_rows"
+    return f"SELECT DISTINCT {value} AS {name} FROM kbkit_rows WHERE c0 IS NOT NULL ORDER BY 1"
+
+
+def _listed_sql(total: Total, found: list[Column]) -> str:
+    cells = ["any_value(i.reference)"]
+    for number, column in enumerate(found[1:], 1):
+        value = _cast(f"c{number}", column.sql_type)
+        is_list = column.sql_type.endswith("[]")
+        items = f"list_sort(list(DISTINCT {value}) FILTER ({value} IS NOT NULL))"
+        cells.append(items if is_list else f"any_value({value})")
+    keys = []
+    for order, number in zip(total.order, key_columns(total), strict=True):
+        sql_type = "BIGINT" if isinstance(order.key, (Count, int)) else order.key.sql_type
+        keys.append((f"any_value({_cast(f'c{number}', sql_type)})", order.descending))
+    selected = ", ".join(f"{cell} AS {identifier(c.name)}" for cell, c in zip(cells, found, strict=True))
+    return (
+        f"SELECT {selected} FROM kbkit_rows JOIN kbkit_iris i ON i.iri = c0 GROUP BY i.node"
+        f"{limited(keys, total.limit)}{sorted_by(keys, ['i.node'])}"
+    )
+
+
+def _groups_sql(total: Total, found: list[Column]) -> str:
+    cells, ids, joins = [], [], ""
+    for number, column in enumerate(found):
+        if _is_node(column):
+            joins += f" JOIN kbkit_iris i{number} ON i{number}.iri = c{number}"
+            cells.append(f"i{number}.reference")
+            ids.append(f"i{number}.node")
+            continue
+        cells.append(_cast(f"c{number}", column.sql_type))
+        ids += [cells[-1]] if column.measure is not None else []
+    selected = ", ".join(f"{cell} AS {identifier(c.name)}" for cell, c in zip(cells, found, strict=True))
+    keys = []
+    for order in total.order:
+        assert isinstance(order.key, int)
+        key = f"i{order.key}.node" if _is_node(found[order.key]) else cells[order.key]
+        keys.append((key, order.descending))
+    return f"SELECT {selected} FROM kbkit_rows{joins}{limited(keys, total.limit)}{sorted_by(keys, ids)}"
+
+
+def _cast(column: str, sql_type: str) -> str:
+    """Return the SQL of a column's values as an attribute's type."""
+    element = sql_type.removesuffix("[]")
+    if element.startswith(("DATE", "TIMESTAMP")):
+        year, rest = (rf"regexp_extract({column}, '^-?(\d+)(.*)$', {part})" for part in (1, 2))
+        early = f"format('{{:04d}}{{}} (BC)', {year}::INTEGER + 1, {rest})"
+        column = f"CASE WHEN regexp_matches({column}, '{_EARLY}') THEN {early} ELSE {column}::VARCHAR END"
+    return f"TRY_CAST({column} AS {element})"

@@ -1,0 +1,167 @@
+"""The SPARQL of values of whole expressions.
+
+A query returns IRIs for nodes, a row for each element of a list, and nodes with equal keys in any order;
+:func:`kbkit.answers.totals.read_sparql` makes the table of it. Ties of a ``limit`` are cut there, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kbkit.answers.algebra import AttributeMeasure, Count, Measure, Operator, Order, Total
+from kbkit.answers.sparql_measures import SparqlMeasures, aggregate, indented
+
+
+@dataclass
+class TotalSparql:
+    """Compiles the value of the nodes of ``root``; ``answer`` is the variable of a node."""
+
+    text: SparqlMeasures
+    root: Operator
+    total: Total
+    answer: str
+    lines: list[str] = field(default_factory=list)
+    """The lines of the pattern."""
+    known: dict[tuple[Measure, str], str] = field(default_factory=dict)
+    """The variable of each value of the nodes."""
+
+    def query(self) -> str:
+        """Return the query without prefixes."""
+        total, text = self.total, self.text
+        if total.groups:
+            return self.grouped()
+        if total.op == "exists":
+            return f"ASK {{\n{_body(text.pattern(self.root, self.answer))}\n}}"
+        if total.op == "count" and not total.measures:
+            body = _body(text.pattern(self.root, self.answer))
+            return f"SELECT (COUNT(DISTINCT {self.answer}) AS {text.variable('count')}) WHERE {{\n{body}\n}}"
+        if total.is_table:
+            return self.listed()
+        if total.op == "values":
+            lines, value = self.values(total.measures[0])
+            found = text.variable("value")
+            return f"SELECT DISTINCT ({value} AS {found}) WHERE {{\n{_body(lines)}\n}}\nORDER BY {found}"
+        start, *inner, end = text.aggregated(self.root, total, self.answer, text.variable(total.op))
+        lines = [line.removeprefix("  ") for line in inner]
+        return "\n".join([start.removeprefix("{ "), _body(lines), end.removesuffix(" }")])
+
+    def values(self, measure: Measure) -> tuple[list[str], str]:
+        """Return lines with a row for each node and value, and the value as a term."""
+        lines, value = self.text.values_of(self.root, measure, self.answer)
+        return lines, _variable(value)
+
+    # -- a row for each node ------------------------------------------------------------------------------------------
+
+    def listed(self) -> str:
+        """Return the query of a table with a row for each node, its cells, and the keys for sorting."""
+        self.lines = self.text.nodes(self.root, self.answer)
+        cells = [self.cell(measure) for measure in self.total.measures]
+        keys = [self.key(order) for order in self.total.order]
+        selected = " ".join(dict.fromkeys([self.answer, *cells, *keys]))
+        return f"SELECT {selected} WHERE {{\n{_body(self.lines)}\n}}{self.sorted(keys, self.answer)}"
+
+    def cell(self, measure: Measure, best: str = "") -> str:
+        """Add the values of a measure; return their variable. With ``best`` (MAX or MIN), one value of a list."""
+        if (measure, best) in self.known:
+            return self.known[measure, best]
+        if isinstance(measure, Count):
+            value = self.text.variable("count")
+            self.lines += self.text.counted(measure, self.root, self.answer, value)
+        else:
+            inner, found = self.text.item(measure, self.answer)
+            value = _variable(found)
+            if best:
+                value = self.text.variable(best.lower())
+                inner = [
+                    f"{{ SELECT {self.answer} ({best}({found}) AS {value}) WHERE {{",
+                    *indented(inner),
+                    f"}} GROUP BY {self.answer} }}",
+                ]
+            self.lines += ["OPTIONAL {", *indented(inner), "}"]
+        self.known[measure, best] = value
+        return value
+
+    def key(self, order: Order) -> str:
+        """Return the variable of a key for sorting."""
+        assert not isinstance(order.key, int)
+        is_list = isinstance(order.key, AttributeMeasure) and order.key.sql_type.endswith("[]")
+        return self.cell(order.key, ("MAX" if order.descending else "MIN") if is_list else "")
+
+    def sorted(self, keys: list[str], *last: str) -> str:
+        """Return the clause that sorts rows; missing values are last."""
+        parts = []
+        for order, key in zip(self.total.order, keys, strict=True):
+            parts += [f"(!BOUND({key}))", f"DESC({key})" if order.descending else key]
+        return f"\nORDER BY {' '.join(dict.fromkeys([*parts, *last]))}"
+
+    # -- a row for each group -----------------------------------------------------------------------------------------
+
+    def grouped(self) -> str:
+        """Return the query of a table with a row for each group."""
+        total, text = self.total, self.text
+        self.lines = text.nodes(self.root, self.answer)
+        groups: list[str] = []
+        for group in total.groups:
+            groups += self.group(group)
+        by, found = " ".join(groups), text.variable(total.op)
+        selected, grouped = found, ""
+        if not total.measures:
+            selected, grouped = f"(COUNT(DISTINCT {self.answer}) AS {found})", f"\nGROUP BY {by}"
+        else:  # apart, because in an aggregate a node without a value is an error
+            members = self.lines
+            value = self.valued(total.measures[0])
+            self.lines = [
+                *[f"{{ SELECT DISTINCT {by} WHERE {{", *indented(members), "} }", "OPTIONAL {"],
+                f"  {{ SELECT {by} ({aggregate(total, value)} AS {found}) WHERE {{",
+                *[*indented(indented(self.lines)), f"  }} GROUP BY {by} }}", "}"],
+            ]
+            if total.op in ("sum", "count"):
+                some, found = found, text.variable(total.op)
+                selected = f"(COALESCE({some}, 0) AS {found})"
+        keys = [[*groups, found][order.key] for order in total.order if isinstance(order.key, int)]
+        body = _body(self.lines)
+        return f"SELECT {by} {selected} WHERE {{\n{body}\n}}{grouped}{self.sorted(keys, *groups)}"
+
+    def valued(self, measure: Measure) -> str:
+        """Add the values of a measure to the lines; return the value."""
+        if isinstance(measure, Count):
+            value = self.text.variable("count")
+            self.lines = [*self.lines, *self.text.counted(measure, self.root, self.answer, value)]
+            return value
+        inner, value = self.text.item(measure, self.answer)
+        self.lines = [*self.lines, *inner]
+        return value
+
+    def group(self, group: Measure) -> list[str]:
+        """Add the groups of the nodes; return the variables of their columns."""
+        if isinstance(group, AttributeMeasure):
+            inner, value = self.text.item(group, self.answer)
+            self.lines += inner
+            return [_variable(value)]
+        starts = self.text.nodes(self.root, self.answer)
+        steps, end = self.text.reached(starts, group, self.answer)
+        inner = indented([*starts, *steps])
+        self.lines += [f"{{ SELECT DISTINCT {self.answer} {end} WHERE {{", *inner, "} }"]
+        line, name = self.text.attribute("name", end)
+        self.lines.append(line)
+        return [end, name]
+
+
+def key_columns(total: Total) -> list[int]:
+    """Return for each key of :meth:`TotalSparql.listed` the number of its column."""
+    columns: dict[tuple[object, bool], int] = {(measure, True): i for i, measure in enumerate(total.measures, 1)}
+    numbers = []
+    for order in total.order:
+        is_list = isinstance(order.key, AttributeMeasure) and order.key.sql_type.endswith("[]")
+        key = ((order.key, order.descending), False) if is_list else (order.key, True)
+        numbers.append(columns.setdefault(key, len(columns) + 1))
+    return numbers
+
+
+def _variable(value: str) -> str:
+    """Return the variable of a value, of a boolean too, which is otherwise compared as an integer."""
+    return value.removeprefix("xsd:integer(").removesuffix(")") if value.startswith("xsd:") else value
+
+
+def _body(lines: list[str]) -> str:
+    return "\n".join(indented(lines))
