@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     from kbkit.llm.calls import Calls
     from kbkit.questions.ask import AskResult
 
+_CLOSEST = 3
+"""Number of readings that are shown where none is certain enough."""
 MAX_PROOFS = 10
 """Number of answers that are shown with their proofs."""
-_CONFIDENT = 0.5
-"""Confidence below which ``--llm auto`` asks the model."""
 
 MaxActions = Annotated[
     int,
@@ -147,7 +147,7 @@ def ask(
     with KnowledgeBase(kb) as known:
         if not models or "auto" in (llm or ()):
             result = known.ask(question)
-            if not models or _is_sure(result):
+            if not models or result.is_sure:
                 _write_result(context, result, explain, alternatives, format, output, cut(wrap))
                 return
         settings = {
@@ -256,10 +256,11 @@ def _write_result(
         note(context, [result.expression])
         write(answers.nodes() if values is None else values, format, output)
         return
+    if not result.is_sure:
+        _write_doubts(context, result, explain, max(alternatives, _CLOSEST))
+        return
     typer.echo(clean(result.expression))
-    doubt = [f"no meaning found for {', '.join(map(repr, result.unexplained))}"] if result.unexplained else []
-    doubt += [] if result.is_trusted else ["not to be trusted"]
-    typer.echo("; ".join([f"confidence {result.confidence:.2f}", *doubt]) + "\n")
+    typer.echo(f"confidence {result.confidence:.2f}\n")
     if explain:
         print_table(result.match_table(), sys.stdout, count=False)
         typer.echo("")
@@ -272,15 +273,26 @@ def _write_result(
     if alternatives:
         typer.echo("")
         print_table(result.alternatives.head(alternatives), sys.stdout, count=False)
-    if not _is_sure(result):
-        words = ["kbkit", "ask", str(context.params["kb"]), result.question, "--llm", EXAMPLE]
-        default = f"{VARIABLE} sets a default (kbkit docs llm)."
-        note(context, [f"A language model may answer it: {shlex.join(words)} (see kbkit docs ask). {default}"])
 
 
-def _is_sure(result: AskResult) -> bool:
-    """Return whether the answers need no language model."""
-    return result.is_trusted and result.confidence >= _CONFIDENT
+def _write_doubts(context: typer.Context, result: AskResult, explain: bool, alternatives: int) -> None:
+    """Print why the question is not answered, and the closest readings to choose from."""
+    from kbkit.display.render import clean, print_table
+
+    doubts = "; ".join(map(clean, result.doubts)) or "no reading is certain enough"
+    typer.echo(f"Not answered: {doubts} (confidence {result.confidence:.2f})\n")
+    if explain:
+        print_table(result.match_table(), sys.stdout, count=False)
+        typer.echo("")
+    typer.echo("Did you mean")
+    closest = [result.expression, *result.alternatives["expression"].to_list()]
+    for expression in closest[:alternatives]:
+        typer.echo(f"  {clean(expression)}")
+    kb = shlex.quote(str(context.params["kb"]))
+    words = ["kbkit", "ask", str(context.params["kb"]), result.question, "--llm", EXAMPLE]
+    default = f"{VARIABLE} sets a default (kbkit docs llm)."
+    note(context, [f"Answers of a reading: kbkit answers {kb} {shlex.quote(closest[0])}"])
+    note(context, [f"A language model may answer it: {shlex.join(words)} (see kbkit docs ask). {default}"])
 
 
 def _conversation(path: Path | None, trace: Path | None) -> tuple[list[EarlierQuestion], str]:

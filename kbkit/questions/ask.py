@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from kbkit.answers.why import Why
 
 MAX_ALTERNATIVES = 5
+SURE = 0.5
+"""Least confidence of answers that can be used as they are."""
 
 
 class AskResult:
@@ -67,6 +69,21 @@ class AskResult:
     def unexplained(self) -> list[str]:
         """The content words of the question that nothing in the expression explains."""
         return [] if self.reading is None else list(dict.fromkeys(self.reading.unexplained))
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the answers can be used as they are: the reading is trusted, and more likely right than not."""
+        return self.is_trusted and self.confidence >= SURE
+
+    @property
+    def doubts(self) -> list[str]:
+        """Why the reading is not to be trusted, in words."""
+        words = ", ".join(map(repr, self.unexplained))
+        doubts = [f"no meaning found for {words}"] if words else []
+        if self.reading is None or self.reading is self._read.chain:
+            unread = dict.fromkeys(self._read.ignored or [self._read.by_clauses.reason])
+            doubts += [f"{what} is not read" for what in unread if what]
+        return doubts
 
     @cached_property
     def matches(self) -> list[WordMatch]:

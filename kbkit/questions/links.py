@@ -19,13 +19,37 @@ from kbkit.questions.values import AttributeValue, AttributeValues
 
 MAX_LABEL = 5
 """Limit on the words of a label."""
-NUMBERS = {w: str(n) for n, w in enumerate("zero one two three four five six seven eight nine ten".split())}
+NUMBERS = {
+    w: str(n)
+    for n, w in enumerate(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"])
+}
 _SCALES = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
-_NAMES = frozenset("name names title titles".split())
-_KEYS = frozenset("id ids key keys code codes identifier identifiers".split())
+_NAMES = frozenset(["name", "names", "title", "titles"])
+_KEYS = frozenset(["id", "ids", "key", "keys", "code", "codes", "identifier", "identifiers"])
 _NUMERIC = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 _PARTICIPLES = frozenset(
-    "made built won held born written given taken sold bought led found paid known grown drawn sung spoken shown seen".split()
+    [
+        "made",
+        "built",
+        "won",
+        "held",
+        "born",
+        "written",
+        "given",
+        "taken",
+        "sold",
+        "bought",
+        "led",
+        "found",
+        "paid",
+        "known",
+        "grown",
+        "drawn",
+        "sung",
+        "spoken",
+        "shown",
+        "seen",
+    ]
 )
 _QUOTED = re.compile(r"\"([^\"]+)\"|'([^']+)'(?!\w)|\u201c([^\u201d]+)\u201d|\u2018([^\u2019]+)\u2019")
 _DERIVED = 0.85
@@ -136,11 +160,13 @@ class Linker:
             for first in range(len(tokens) - size + 1):
                 span = range(first, first + size)
                 if not any(taken[first : first + size]):
-                    link = self._linked(question, span, named.get((first, first + size), ()))
-                    if link is not None:
-                        take(link)
+                    found_here = self._linked(question, span, named.get((first, first + size), ()))
+                    if found_here is not None:
+                        take(found_here)
         for at, token in enumerate(tokens):  # last: similar words
-            is_verb = any(earlier.word in ("do", "does", "did") for earlier in tokens[:at])  # how many games did it play
+            is_verb = any(
+                earlier.word in ("do", "does", "did") for earlier in tokens[:at]
+            )  # how many games did it play
             if not taken[at] and not is_verb and token.word not in FUNCTION_WORDS and at not in question.operators:
                 options = self._similar(token.word)
                 if options:
@@ -166,25 +192,31 @@ class Linker:
         words = [question.tokens[at].word for at in span]
         start, end = question.tokens[span[0]].start, question.tokens[span[-1]].end
         text = question.text[start:end]
-        if len(words) == 2 and words[1] in _SCALES and _NUMERIC.fullmatch(text.split()[0]):
-            number = float(text.split()[0].replace(",", "")) * _SCALES[words[1]]
-            return Link(span[0], span[-1] + 1, text, number=str(int(number) if number.is_integer() else number))
-        if len(words) == 1 and (_NUMERIC.fullmatch(text) or (words[0] in NUMBERS and words[0] != "zero")):
-            return Link(span[0], span[-1] + 1, text, number=NUMBERS.get(words[0], text.replace(",", "")))
-        if words[0] in FUNCTION_WORDS - _NAMES or words[-1] in FUNCTION_WORDS - _NAMES:
-            return Link(span[0], span[-1] + 1, text, nodes=nodes) if nodes and text != text.lower() else None
-        if len(words) == 1 and span[0] in question.operators:
-            return None
+        number = _number(words, text)
+        if number:
+            return Link(span[0], span[-1] + 1, text, number=number)
+        is_operator = len(words) == 1 and span[0] in question.operators
+        if is_operator or {words[0], words[-1]} & (FUNCTION_WORDS - _NAMES):
+            is_name = bool(nodes) and text != text.lower() and not is_operator
+            return Link(span[0], span[-1] + 1, text, nodes=nodes) if is_name else None
         labels = self._labelled(words)
         values = tuple(self.values.named(words))
         is_name = bool(nodes or values) and text != text.lower() and not question.text.isupper() and span[0] > 0
         if labels and not (is_name and labels[0].score < 1):
             return Link(span[0], span[-1] + 1, text, labels, values, nodes)
+        if len(words) == 1 and text.islower() and self._is_relation(words[0]):
+            return None  # directed, though a film has that name
         if not values and not nodes and len(words) == 1 and text[:1].isupper() and span[0] > 0:
             values, nodes = self._derived(text)
         if values or nodes:
             return Link(span[0], span[-1] + 1, text, (), values, nodes)
         return None
+
+    def _is_relation(self, word: str) -> bool:
+        """Return whether a word is the label of a relation."""
+        elements = self.elements
+        similar = elements.labels.similarity(word)
+        return any(similar[element.label] == 1 for element in elements.all[: elements.hops])
 
     def _derived(self, text: str) -> tuple[tuple[AttributeValue, ...], tuple[int, ...]]:
         """Return the values and nodes that an adjective is derived from: ``European``, of Europe."""
@@ -241,6 +273,16 @@ class Linker:
         return tuple(replace(o, score=0.8 * o.score) for o in options if o.score >= best - 0.05)
 
 
+def _number(words: Sequence[str], text: str) -> str:
+    """Return the number that words stand for, in digits: ``three``, ``1,000``, ``2 million``; empty if none."""
+    if len(words) == 2 and words[1] in _SCALES and _NUMERIC.fullmatch(text.split(maxsplit=1)[0]):
+        number = float(text.split(maxsplit=1)[0].replace(",", "")) * _SCALES[words[1]]
+        return str(int(number) if number.is_integer() else number)
+    if len(words) > 1:
+        return ""
+    return NUMBERS.get(words[0], text.replace(",", "") if _NUMERIC.fullmatch(text) else "")
+
+
 def _is_participle(word: str) -> bool:
     """Return whether a word may be the participle of a verb, without a dictionary, which takes long to load."""
     return word.endswith("ed") or word in _PARTICIPLES
@@ -271,14 +313,9 @@ def _overlap(stems: tuple[str, ...], label: tuple[str, ...], is_plain: bool) -> 
     """Return how well some stems express a label: 1 for all words in order, less for another order or some of them."""
     if not stems or not is_plain:
         return 0.0
-    if stems == label:
-        return 1.0
     if len(stems) == len(label):
-        if set(stems) == set(label):
-            return 0.97  # year of birth
-        if len(stems) == 1 and related(stems[0], label[0]):
-            return _DERIVED
-        return 0.0
+        is_derived = len(stems) == 1 and related(stems[0], label[0])
+        return 1.0 if stems == label else 0.97 if set(stems) == set(label) else _DERIVED if is_derived else 0.0
     if len(stems) < len(label):
         for at in range(len(label) - len(stems) + 1):
             if label[at : at + len(stems)] == stems:

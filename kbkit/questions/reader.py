@@ -169,6 +169,16 @@ class Reading:
         return is_clear and is_complete and self.unexpressed < 0.9
 
     @property
+    def selects(self) -> bool:
+        """Whether it starts at names."""
+        return any(topic.mention is not None for topic in self.topics)
+
+    @property
+    def has_sure_name(self) -> bool:
+        """Whether a name is hardly a common word."""
+        return any(topic.mention is not None and topic.mention.is_sure for topic in self.topics)
+
+    @property
     def _nouns(self) -> set[str]:
         """The words that follow an article or a preposition, so that they are hardly verbs."""
         words = [token.word for token in self._question.tokens]

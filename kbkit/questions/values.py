@@ -1,4 +1,4 @@
-"""The values of the text attributes of a KB by their words, so that a question can name them: ``customers from Brazil``.
+"""The values of the text attributes of a KB by their words, which questions name: ``customers from Brazil``.
 
 They are read once for each open KB. A column with more than ``MAX_VALUES`` distinct values holds names or texts, which
 the node lookup and the full-text index serve.

@@ -122,9 +122,8 @@ def trusted(search: Search, text: str) -> Read | None:
     best = read.best
     if best is None or not best.is_trusted or not best.has_answers or read.confidence < MIN_CONFIDENCE:
         return None
-    names = [topic.mention for topic in best.topics if topic.mention is not None]
-    is_doubtful = not any(name.is_sure for name in names) or _has_text(search, read)
-    if not names or (is_doubtful and read.confidence < MIN_CONFIDENCE_IN_DOUBT):
+    is_doubtful = not best.has_sure_name or _has_text(search, read)
+    if not best.selects or (is_doubtful and read.confidence < MIN_CONFIDENCE_IN_DOUBT):
         return None
     return read
 

@@ -181,8 +181,8 @@ def test_numbers_out_of_range(world: KnowledgeBase, question: str, count: int) -
 
 def test_what_a_reading_ignores_is_not_trusted(world: KnowledgeBase) -> None:
     for question in (
-        "What is the longest river that is shorter than 1000 km?",
         "Which countries does the Rhine not flow through?",
+        "countries with twice as many lakes as Canada",
         "Which countries do pirates and unicorns of Nepal like?",
     ):
         assert not world.ask(question).is_trusted, question
@@ -251,7 +251,7 @@ LIVES = "a,knows,b\nb,lives in,c\n"
 
 def test_without_relations_and_attributes_nothing_is_read(tmp_path: Path) -> None:
     with build(tmp_path, PEOPLE, "", ["adjacency", "text"]) as kb:
-        for question in ("Who is Ann?", "How many persons", "which person is not in a city", "longest city"):
+        for question in ("Who is Ann?", "which person is not in a city", "longest city"):
             assert kb.ask(question).expression == ""
         assert kb.linked("Who is Ann?")["key"].to_list() == ["a"]
 

@@ -1,0 +1,248 @@
+"""The rules that read conditions: comparisons with numbers, averages and nodes, values and names, and absences."""
+
+from __future__ import annotations
+
+import re
+
+from kbkit.english.question_words import COMPARATIVES, Adjective
+from kbkit.questions.clauses import BE, OF, L, N, Restriction, Rewriter, V
+from kbkit.questions.lexicon import label_words, stem
+from kbkit.questions.links import Link
+
+_MORE = "more|greater|larger|bigger|higher"
+_LESS = "less|fewer|smaller|lower"
+_OPERATORS = (
+    (rf"(?:no|not) (?:{_LESS}) than", ">="),
+    (rf"(?:no|not) (?:{_MORE}) than", "<="),
+    ("at least|minimum of|a minimum of", ">="),
+    ("at most|maximum of|up to|a maximum of", "<="),
+    (rf"(?:{_MORE}) than or equal to", ">="),
+    (rf"(?:{_LESS}) than or equal to", "<="),
+    (rf"(?:{_MORE})(?: in number)? than|over|above|exceeding|exceeds?|exceeded|in excess of|beyond", ">"),
+    (rf"(?:{_LESS}) than|under|below", "<"),
+    ("since|from", ">="),
+    ("after|later than", ">"),
+    ("before|earlier than|prior to", "<"),
+    ("until", "<="),
+)
+_OP = "|".join(f"(?:{words})" for words, _ in _OPERATORS)
+_ADJECTIVE = "|".join(sorted((word for word, one in COMPARATIVES.items() if one.nouns), key=len, reverse=True))
+_AVERAGE = r"(?:the |an )?(?:overall )?(?:average|mean)"
+_NO = r"(?:not|isn t|aren t|wasn t|weren t|other than|except|excluding|different from)"
+_HAVE = "(?:have|use|include|contain|speak|play|own)"
+_LACKS = rf"(?:{_NO} |(?:do|does|did|don|doesn|didn) (?:not|t) {_HAVE} (?:a |an |any |the )?)"
+_UP = "more|above|greater|higher|over|older|later|longer"
+_OR_MORE = rf"(?:or|and) (?:{_UP}|less|fewer|below|lower|under|younger|earlier|shorter)"
+_VALUES = rf"(?P<value>{V}(?:(?: or| nor| and| and the)+ {V})*)"
+_NUMBERS = rf"(?P<value>{N}(?: (?:or|and) {N})*)"
+
+
+def _operator(phrase: str) -> str:
+    """Return the comparison operator that a phrase means."""
+    phrase = phrase.strip()
+    return next((op for words, op in _OPERATORS if re.fullmatch(words, phrase)), "=")
+
+
+def averages(at: Rewriter) -> None:
+    """``weight below the average``, ``older than the average age of all``."""
+
+    def use(match: re.Match[str]) -> str | None:
+        label = at.link(match["after"] or match["before"])
+        word = match["op"].removesuffix(" than").strip()
+        adjective = COMPARATIVES.get(word) if word in COMPARATIVES and COMPARATIVES[word].nouns else None
+        op = (">" if adjective.sign > 0 else "<") if adjective else _operator(match["op"])
+        tail = ""
+        if adjective is not None and at.is_type(label) and not match["after"]:
+            label, tail = None, match["before"] or ""  # lakes deeper than the average
+        if label is None and adjective is None:
+            return None
+        return f"{tail} {at.restrict(Restriction(label, op, (), False, adjective, 'avg'))}"
+
+    op = rf"(?P<op>{_OP}|(?:{_ADJECTIVE}) than)"
+    tail = rf"(?:{OF} <L\d+>)?"
+    at.apply(rf"(?:(?P<before>{L}) )?{BE}{op} (?:that of )?{_AVERAGE}(?: (?P<after>{L}){tail})?", use)
+
+
+def ranges(at: Rewriter) -> None:
+    """``between 1990 and 2000``, ``at least 3 and at most 5``."""
+
+    def use(match: re.Match[str]) -> str | None:
+        label = at.link(match["before"] or match["after"])
+        pair = at.linked(match["low"]) + at.linked(match["high"])
+        adjective = None if label else COMPARATIVES["after"]
+        return at.restrict(Restriction(label, "between", pair, False, adjective))
+
+    at.apply(
+        rf"(?:(?P<before>{L}) )?{BE}(?:in the range )?(?:between|from) (?P<low>{N}) (?:and|to) (?P<high>{N})"
+        rf"(?: (?P<after>{L}))?",
+        use,
+    )
+
+    def both(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        first = at.restrict(Restriction(label, _operator(match["one"]), at.linked(match["low"])))
+        return f"{first} {at.restrict(Restriction(label, _operator(match['two']), at.linked(match['high'])))}"
+
+    at.apply(rf"(?P<label>{L}) {BE}(?P<one>{_OP}) (?P<low>{N}) (?:and|but) {BE}(?P<two>{_OP}) (?P<high>{N})", both)
+
+
+def comparisons(at: Rewriter) -> None:
+    """``more than 4 cylinders``, ``longer than 300 km``, ``3 or more``."""
+
+    def use(match: re.Match[str]) -> str | None:
+        before, after = at.link(match["before"]), at.link(match["after"])
+        word = match["op"].removesuffix(" than").strip()
+        adjective = COMPARATIVES.get(word) if word in COMPARATIVES and COMPARATIVES[word].nouns else None
+        op = _operator(match["op"])
+        if adjective and op == "=":
+            op = ">" if adjective.sign > 0 else "<"
+        if match["or"]:
+            op = ">=" if re.search(_UP, match["or"]) else "<="
+        label = after
+        tail = ""
+        if before is not None and (after is None or any(option.is_number for option in before.attributes())):
+            label = before
+            tail = match["after"] or ""
+        elif before is not None:
+            tail = match["before"]
+        if label is None and adjective is None:
+            return None
+        if adjective and at.is_type(label) and match["before"]:
+            tail, label = match["before"], None
+        return f"{tail} {at.restrict(Restriction(label, op, at.linked(match['number']), False, adjective))}"
+
+    number = rf"(?P<number>{N})(?P<or> {_OR_MORE})?"
+    of = rf"(?: (?:different |distinct |of the |of )*(?P<after>{L}))?"
+    at.apply(
+        rf"(?:(?P<before>{L}) )?{BE}(?P<op>{_OP}|(?:{_ADJECTIVE})(?: than)?) (?:the )?(?:year )?{number}{of}",
+        use,
+    )
+
+    def plain(match: re.Match[str]) -> str | None:
+        op = ">=" if re.search(_UP, match["or"]) else "<="
+        label = at.link(match["after"] or match["before"])
+        if label is None:
+            return None
+        return at.restrict(Restriction(label, op, at.linked(match["number"])))
+
+    at.apply(rf"(?:(?P<before>{L}) )?{BE}(?P<number>{N}) (?P<or>{_OR_MORE})(?: (?P<after>{L}))?", plain)
+
+
+def entities(at: Rewriter) -> None:
+    """``larger than France``, ``more albums than Queen``."""
+
+    def use(match: re.Match[str]) -> str | None:
+        value = at.link(match["value"])
+        if value is None or not value.nodes:
+            return None
+        word = match["op"]
+        adjective = COMPARATIVES.get(word)
+        if adjective is None:
+            return None
+        label = at.link(match["label"] or match["before"])
+        tail = (match["before"] or "") if match["label"] else ""
+        if adjective.nouns and at.is_type(label) and not match["label"]:
+            label, tail = None, match["before"] or ""  # countries larger than France
+        if label is None and not adjective.nouns:
+            return None
+        op = ">" if adjective.sign > 0 else "<"
+        return f"{tail} {at.restrict(Restriction(label, op, (value,), False, adjective, 'node'))}"
+
+    at.apply(
+        rf"(?:(?P<before>{L}) )?{BE}(?P<op>{_ADJECTIVE}|more|less|fewer)(?: (?P<label>{L}))? than (?:the )?"
+        rf"(?:that of )?(?:<L\d+> )?(?P<value>{V})",
+        use,
+    )
+
+
+def values(at: Rewriter) -> None:
+    """Values and names: ``whose citizenship is France``, ``French singers``, ``not built by Ford``."""
+
+    def restricted(label: Link | None, match: re.Match[str], *, negated: bool = False) -> str:
+        values = at.linked(match["value"])
+        op = "all" if " and " in match["value"] else "in" if len(values) > 1 else "="
+        return at.restrict(Restriction(label, op, values, negated))
+
+    def owns(label: Link | None, match: re.Match[str]) -> bool:
+        """Return whether a label names an attribute that has the value."""
+        if label is None or not label.attributes():
+            return False
+        stems = {stem(word) for word in label.text.casefold().split()}
+        values = at.linked(match["value"])[0].values
+        return any(stems <= {*map(stem, label_words(value.attribute))} for value in values)  # a king bed: bed_type
+
+    def contained(match: re.Match[str]) -> str:
+        return at.restrict(Restriction(at.link(match["label"]), "contains", at.linked(match["value"])))
+
+    def labelled(match: re.Match[str]) -> str | None:
+        before, after, negated = at.link(match["label"]), at.link(match["after"]), bool(match["not"])
+        if match["preposition"] and not owns(before, match):  # its headquarters in Paris, but not cities in France
+            return None
+        if owns(after, match):  # rooms with a modern decor
+            return f"{match['label']} {restricted(after, match, negated=negated)}"
+        sign = restricted(before, match, negated=negated)
+        is_context = at.is_type(before) and not at.linked(match["value"])[0].nodes
+        return f"{match['label'] if is_context else ''} {sign} {match['after'] or ''}"
+
+    def named(match: re.Match[str]) -> str:
+        label = at.link(match["after"])
+        is_own = owns(label, match)  # a modern decor, but modern rooms
+        sign = restricted(label if is_own else None, match, negated=bool(match["not"]))
+        return sign if is_own else f"{sign} {match['after'] or ''}"
+
+    word = r"(?:contain\w*|includ\w*|substring|(?:the )?(?:word|phrase|string|text)s?)"
+    most = r"(?:(?!<)\S+ ){0,4}?"
+    at.apply(rf"(?P<label>{L}) {most}{word} (?:the |a |word |substring |phrase )*(?P<value>{V})", contained)
+    after = rf"(?: (?P<after>{L}))?"
+    either = "(?:either |both |the )*"
+    at.apply(
+        rf"(?P<label>{L}) (?:either )?{BE}(?P<not>{_LACKS})?{BE}(?P<preposition>(?:in|at|from|by|on|as|for) (?:the )?)?"
+        rf"{either}{_VALUES}{after}",
+        labelled,
+    )
+    by = r"(?: (?!<)\w+){0,2} (?:by|in|from|at|on|of|to|for)(?: the| a)?"
+    at.apply(
+        rf"(?:not|isn t|aren t|wasn t|weren t|never){by} {_VALUES}", lambda match: restricted(None, match, negated=True)
+    )
+    at.apply(rf"(?P<not>{_LACKS})?{BE}{_VALUES}{after}", named)
+
+
+def equal_numbers(at: Rewriter) -> None:
+    """``4 cylinders``, ``born in 1948 or 1949``."""
+
+    def restricted(label: Link | None, match: re.Match[str], adjective: Adjective | None = None) -> str:
+        values = at.linked(match["value"])
+        op = "in" if len(values) > 1 else "="
+        return at.restrict(Restriction(label, op, values, bool(match["not"]), adjective))
+
+    def labelled(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        return None if at.is_type(label) else restricted(label, match)
+
+    def dated(match: re.Match[str]) -> str | None:
+        values = at.linked(match["value"])
+        if not all(re.fullmatch("1[0-9]{3}|20[0-9]{2}", value.number) for value in values):
+            return None
+        return restricted(None, match, COMPARATIVES["after"])
+
+    no = rf"(?P<not>{_NO} )?"
+    at.apply(rf"(?P<label>{L}) {BE}{no}(?:either |equal to |exactly |in |on )*{_NUMBERS}(?! <L)", labelled)
+    at.apply(rf"(?P<not>not )?(?:with |has |have |having |had |exactly )*{_NUMBERS} (?P<label>{L})", labelled)
+    at.apply(rf"(?P<not>not )?(?:either )?(?:in|on|during|of) (?:the )?(?:year )?(?:of )?(?:either )?{_NUMBERS}", dated)
+
+
+def absences(at: Rewriter) -> None:
+    """``without albums``, ``that do not have any song``."""
+
+    def use(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        if not at.is_type(label):
+            return None
+        return at.restrict(Restriction(label, "none"))
+
+    do = "(?:do|does|did|don|doesn|didn|has|have|had|hasn|haven|is|are|was|were|isn|aren|wasn|weren)"
+    no = (
+        r"with(?: \w+)? no|without(?: any| a)?|(?:has|have|having|had) no|never (?:\w+ )?(?:any|a)|no|not a single|"
+        rf"not in any|(?:(?:that|which|who) )?{do} (?:not|t)(?: (?!<)\w+){{0,3}}(?: any| a| an| in any)?(?: single)?"
+    )
+    at.apply(rf"(?:{no}) (?P<label>{L})", use)

@@ -1,0 +1,307 @@
+"""Write the conditions of a question, its superlative among them, as tests of types and paths between types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from kbkit.answers.syntax import (
+    Aggregate,
+    Column,
+    Combine,
+    Comparison,
+    Condition,
+    Count,
+    CountTest,
+    Expression,
+    Filter,
+    Measure,
+    Nodes,
+    Superlative,
+    Test,
+)
+from kbkit.questions.clauses import Most, Restriction
+from kbkit.questions.links import LabelOption
+from kbkit.questions.meanings import Meanings, NotReadError, is_date
+
+_FLIPPED = {">": "<", "<": ">", ">=": "<=", "<=": ">="}
+
+
+@dataclass(frozen=True)
+class Part:
+    """A condition: ``tests`` of the nodes of a type, or a ``tree`` of nodes of the type."""
+
+    owner: int
+    tests: tuple[Test, ...] = ()
+    tree: Expression | None = None
+    negated: bool = False
+
+
+class Conditions(Meanings):
+    """Writes the nodes that meet the conditions of one question."""
+
+    def _selected(self) -> Expression:
+        """Return the nodes of the focus that meet all conditions."""
+        clauses, focus = self.clauses, self.focus
+        most = clauses.most if clauses.most and not clauses.most.is_common else None
+        near = [focus, *self._types_in(clauses.context)]
+        owner = focus
+        measure: tuple[LabelOption | None, int] | None = None
+        if most is not None:
+            measure = self._measured(most, [*self._types_before(most.label), *near])
+            owner = measure[0].type if measure[0] is not None else focus
+        tree = self._met(owner)
+        if most is not None and measure is not None:
+            tree = Filter(tree, (self._superlative(most, measure, owner),))
+        if owner != focus:
+            tree = self._followed(tree, self._path(owner, focus))
+        return tree
+
+    def _measured(self, most: Most, near: list[int]) -> tuple[LabelOption | None, int]:
+        """Return the attribute or the type whose nodes are counted, for a superlative."""
+        label = most.label
+        if label is None or (most.adjective.nouns and label.types() and not label.attributes() and not most.is_number):
+            return self._by_adjective(most.adjective, self._types_in([label]) if label else near), -1
+        options = [option for option in label.attributes() if self._is_number(option)]
+        if label.types() and (not options or label.types()[0].score > options[0].score or most.is_number):
+            return None, self._types_in([label])[0]
+        return self._attribute(label, near, True), -1
+
+    def _superlative(self, most: Most, measure: tuple[LabelOption | None, int], owner: int) -> Superlative:
+        option, counted = measure
+        sign = most.adjective.sign
+        if option is not None and most.adjective.dates and is_date(option.attribute):
+            sign = -sign
+        by: Measure = option.attribute if option is not None else self._count(owner, counted)
+        if most.count > 1:
+            return Superlative("top" if sign > 0 else "bottom", by, number=most.count)
+        return Superlative("max" if sign > 0 else "min", by)
+
+    def _met(self, owner: int) -> Expression:
+        """Return the nodes of a type that meet the conditions of the question."""
+        near = [owner, *([self.focus] if self.focus != owner else []), *self._types_in(self.clauses.context)]
+        without = [r for r in self.clauses.restrictions if r.op == "none"]
+        inside: dict[int, list[Restriction]] = {}
+        for restriction in without:
+            inside[self._types_in([restriction.label] if restriction.label else [])[0]] = []
+        plain: list[Restriction] = []
+        for restriction in self._apart():
+            if restriction.op == "none":
+                continue
+            kind = self._owner(restriction, [*near, *inside])
+            (inside[kind] if kind in inside and kind != owner else plain).append(restriction)
+        parts = [self._part(restriction, owner, near) for restriction in plain]
+        if self.clauses.is_either and len(parts) == 2:
+            tree: Expression = Combine("|", tuple(self._joined(owner, [part]) for part in parts))
+        else:
+            tree = self._joined(owner, parts)
+        for kind, restrictions in inside.items():
+            lacking = self._joined(kind, [self._part(one, kind, [kind]) for one in restrictions])
+            tree = Combine("-", (tree, self._followed(lacking, self._path(kind, owner))))
+        reached = {part.owner for part in parts} | set(inside)
+        for kind in dict.fromkeys(self._types_in(self.clauses.context)):
+            if kind not in reached and kind not in (owner, self.focus) and not self._is_between(kind, owner):
+                tree = both(tree, self._followed(Nodes(self.elements.types[kind].name), self._path(kind, owner)))
+        return tree
+
+    def _apart(self) -> list[Restriction]:
+        """Return the conditions, with one for each value that is required: ``in Nepal and China``."""
+        return [
+            replace(restriction, op="=", values=(value,))
+            for restriction in self.clauses.restrictions
+            for value in (restriction.values if restriction.op == "all" else [None])
+            if value is not None
+        ] + [restriction for restriction in self.clauses.restrictions if restriction.op != "all"]
+
+    def _is_between(self, kind: int, owner: int) -> bool:
+        """Return whether a type stands on the way from what is tested to what is asked for."""
+        ends = {self.focus, *self._conditioned()}
+        for end in ends:
+            for path in self._paths(owner, end)[:1]:
+                if any(self.elements.target[hop] == kind for hop in path):
+                    return True
+        return False
+
+    def _conditioned(self) -> list[int]:
+        """Return the types that own what the conditions and the superlative test."""
+        links = [r.label for r in self.clauses.restrictions]
+        links += [self.clauses.most.label] if self.clauses.most else []
+        found = []
+        for link in links:
+            if link is not None and link.labels:
+                found.append(link.labels[0].type)
+        for restriction in self.clauses.restrictions:
+            for value in restriction.values:
+                found += [one.type for one in value.values[:1]]
+                found += [self.elements.type_number(node) for node in value.nodes[:1]]
+        return found
+
+    def _owner(self, restriction: Restriction, near: list[int]) -> int:
+        """Return the type that a condition is about."""
+        if restriction.label is not None and restriction.label.types() and restriction.op in (
+            ">", "<", ">=", "<=", "between"
+        ) and not any(self._is_number(option) for option in restriction.label.attributes()):  # fmt: skip
+            return near[0]
+        return self._part(restriction, near[0], near, dry=True).owner
+
+    def _joined(self, owner: int, parts: list[Part]) -> Expression:
+        """Return the nodes of a type that meet conditions on it and on other types."""
+        known = self.elements.types[owner].name
+        nodes = [part for part in parts if part.owner == owner and part.tree is not None and not part.negated]
+        tree: Expression = nodes[0].tree if nodes and nodes[0].tree is not None else Nodes(known)
+        for more in nodes[1:]:
+            assert more.tree is not None
+            tree = Combine("&", (tree, more.tree))
+        tests = tuple(test for part in parts if part.owner == owner for test in part.tests)
+        if tests:
+            tree = Filter(tree, tests)
+        others: dict[int, list[Part]] = {}
+        for part in parts:
+            if part.owner != owner and not part.negated:
+                others.setdefault(part.owner if part.tests else -1 - len(others), []).append(part)
+        for group in others.values():
+            kind = group[0].owner
+            tree = both(tree, self._followed(self._joined(kind, group), self._path(kind, owner)))
+        for part in parts:
+            if part.negated:
+                inner = self._joined(part.owner, [Part(part.owner, part.tests, part.tree)])
+                tree = Combine("-", (tree, self._followed(inner, self._path(part.owner, owner))))
+        return tree
+
+    def _part(self, restriction: Restriction, owner: int, near: list[int], dry: bool = False) -> Part:
+        """Return a condition as a test of a type, or as named nodes of a type."""
+        if restriction.values and not restriction.values[0].number and restriction.operand != "node":
+            return self._valued(restriction, near)
+        label = restriction.label
+        near = [*self._types_before(label), *near]
+        if label is not None and restriction.op != "=":
+            numbers = [option for option in label.attributes() if self._is_number(option)]
+            if label.types() and (not numbers or numbers[0].score < label.types()[0].score):
+                return Part(owner) if dry else self._counting(restriction, owner, self._types_in([label])[0])
+        option = self._compared(restriction, near)
+        if restriction.operand == "avg":
+            known = Nodes(self.elements.types[option.type].name)
+            value = Aggregate("avg", known, (Column(option.attribute),))
+            return Part(option.type, (Comparison(option.attribute, self._op(restriction, option), value),))
+        if restriction.operand == "node":
+            return self._than_node(restriction, option.type, option.attribute, self._op(restriction, option))
+        return Part(option.type, self._number_tests(restriction, option))
+
+    def _counting(self, restriction: Restriction, owner: int, counted: int) -> Part:
+        """Return a condition on the number of nodes of a type."""
+        if restriction.operand or restriction.op == "between":
+            raise NotReadError("a count that is compared with more than a number")
+        number = float(restriction.values[0].number)
+        return Part(owner, (CountTest(self._count(owner, counted), restriction.op, int(number)),))
+
+    def _compared(self, restriction: Restriction, near: list[int]) -> LabelOption:
+        """Return the attribute that a comparison with a number is about."""
+        label = restriction.label
+        if label is not None and label.attributes():
+            numbers = [option for option in label.attributes() if self._is_number(option)]
+            if numbers or not restriction.adjective or restriction.op == "=":
+                return self._attribute(label, near, bool(numbers))
+        if restriction.adjective is None or not restriction.adjective.nouns:
+            raise NotReadError("the number compares with nothing")
+        kinds = near + [kind for kind in range(len(self.elements.types)) if kind not in near]
+        close = sorted(kinds, key=lambda kind: min(self._distance(kind, one) for one in near))
+        return self._by_adjective(restriction.adjective, [kind for kind in close if self._distance(kind, near[0]) < 4])
+
+    def _op(self, restriction: Restriction, option: LabelOption) -> str:
+        adjective = restriction.adjective
+        if adjective is not None and adjective.dates and is_date(option.attribute):
+            return _FLIPPED.get(restriction.op, restriction.op)
+        return restriction.op
+
+    def _than_node(self, restriction: Restriction, owner: int, measure: Measure, op: str = "") -> Part:
+        value = restriction.values[0]
+        nodes = [node for node in value.nodes if self.elements.type_number(node) == owner]
+        if not nodes or isinstance(measure, Count):
+            raise NotReadError(f"a comparison with {value.text}")
+        known = self.elements.types[owner].name
+        tree = Aggregate("max", Nodes(known, self._selector(owner, nodes[0])), (Column(measure),))
+        return Part(owner, (Comparison(measure, op or restriction.op, tree),))
+
+    def _number_tests(self, restriction: Restriction, option: LabelOption) -> tuple[Test, ...]:
+        kind, name = self._type_of(option), option.attribute
+        values = [self._typed(value.number, kind) for value in restriction.values]
+        op = self._op(restriction, option)
+        is_date = kind.startswith(("DATE", "TIMESTAMP"))
+        if op == "between":
+            low, high = (f"{values[0]}-01-01", f"{values[1]}-12-31") if is_date else values
+            return Condition(name, ">=", (low,)), Condition(name, "<=", (high,))
+        if is_date:
+            year = int(float(restriction.values[0].number))
+            if op == "=":
+                return Condition(name, ">=", (f"{year:04}-01-01",)), Condition(name, "<", (f"{year + 1:04}-01-01",))
+            return (Condition(name, op, (f"{year:04}-{'12-31' if op in ('>', '<=') else '01-01'}",)),)
+        if len(values) > 1:
+            return (Condition(name, "in", tuple(values), restriction.negated),)
+        return (Condition(name, "!=" if restriction.negated else op, (values[0],)),)
+
+    def _typed(self, number: str, kind: str) -> str | int | float:
+        """Return a number as an attribute of a DuckDB type has it."""
+        if kind.startswith("VARCHAR"):
+            return number
+        return float(number) if "." in number else int(number)
+
+    def _valued(self, restriction: Restriction, near: list[int]) -> Part:
+        """Return a condition on values or named nodes: of the labelled attribute or type, or else of the nearest."""
+        label, first = restriction.label, restriction.values[0]
+        if restriction.op == "contains" and label is not None:
+            option = self._attribute(label, near)
+            return Part(option.type, (Condition(option.attribute, "contains", (first.text.strip("'\""),)),))
+        options: list[tuple[float, int, str]] = []
+        for value in first.values:
+            options.append((self._near(value.type, near), value.type, value.attribute))
+        for node in first.nodes:
+            kind = self.elements.type_number(node)
+            options.append((self._near(kind, near), kind, ""))
+        if label is not None:
+            meant = {(o.type, o.attribute if o.attribute not in ("name", "key") else "") for o in label.labels}
+            fitting = [one for one in options if (one[1], one[2]) in meant]
+            if not fitting and any(not attribute for _, attribute in meant):  # the country France: of that type
+                fitting = [one for one in options if one[1] in {kind for kind, attribute in meant if not attribute}]
+            if not fitting:
+                self.doubts.words.append(label.text)
+            options = fitting or options
+        if not options:
+            raise NotReadError(f"no value is '{first.text}'")
+        if label is None or not any(not option.attribute for option in label.labels):
+            # Texas, in `states that border Texas`, is not a state that is asked for.
+            asked = {self.focus} & {*self._types_in(self.clauses.context), *self._counted()}
+            options = [one for one in options if one[2] or one[1] not in asked]
+            if not options:
+                raise NotReadError(f"how nodes are related to '{first.text}'")
+        ranked = sorted(set(options))
+        if len(ranked) > 1 and ranked[0][0] == ranked[1][0]:
+            self.doubts.choices += 1
+        _, kind, attribute = ranked[0]
+        if attribute:
+            return Part(kind, (self._equal(restriction, kind, attribute),))
+        trees = [self._nodes(value, kind) for value in restriction.values]
+        tree = trees[0] if len(trees) == 1 else Combine("|", tuple(trees))
+        return Part(kind, (), tree, restriction.negated)
+
+    def _counted(self) -> list[int]:
+        return self._types_in(t.label for t in self.clauses.targets if t.total == "count" and t.label is not None)
+
+    def _equal(self, restriction: Restriction, kind: int, attribute: str) -> Test:
+        texts: list[str | bool] = []
+        for link in restriction.values:
+            known = [v.value for v in link.values if v.type == kind and v.attribute == attribute]
+            if not known:
+                raise NotReadError(f"no {attribute} is '{link.text}'")
+            exact = [value for value in known if value == link.text]
+            texts += exact or known
+        if len(texts) > 1:
+            return Condition(attribute, "in", tuple(texts), restriction.negated)
+        return Condition(attribute, "!=" if restriction.negated else "=", (texts[0],))
+
+
+def both(tree: Expression, other: Expression) -> Expression:
+    """Return the nodes of both; of ``other`` alone if the first are all nodes of its type."""
+    if isinstance(tree, Nodes) and tree.selector is None:
+        return other
+    if isinstance(tree, Filter) and isinstance(tree.source, Nodes) and tree.source.selector is None:
+        return Filter(other, tree.conditions)
+    return Combine("&", (tree, other))

@@ -1,0 +1,213 @@
+"""What the labels and names of a question mean: types, attributes, nodes, and the relations that join types."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from kbkit.answers.syntax import (
+    Combine,
+    Count,
+    Expression,
+    Key,
+    Name,
+    Nodes,
+    Path,
+)
+from kbkit.english.question_words import Adjective
+from kbkit.questions.clauses import Clauses
+from kbkit.questions.elements import Elements, numeric
+from kbkit.questions.expressions import step
+from kbkit.questions.links import LabelOption, Link
+
+MAX_PATH = 3
+"""Limit on the relations between two types."""
+
+
+class NotReadError(Exception):
+    """The clauses have no expression; the message says which of them."""
+
+
+@dataclass
+class Doubts:
+    """What makes a plan doubtful: the worst score of a label, relations that are followed, and choices by chance."""
+
+    label: float = 1.0
+    relations: int = 0
+    choices: int = 0
+    words: list[str] = field(default_factory=list)
+    followed: set[int] = field(default_factory=set)
+    """The labels of the relations that are followed."""
+
+
+class Meanings:
+    """Chooses what the links of one question mean, and writes down how doubtful the choices are."""
+
+    def __init__(self, elements: Elements, links: Sequence[Link], clauses: Clauses, words: Iterable[str]) -> None:
+        self._links = links
+        self.elements, self.clauses, self.doubts = elements, clauses, Doubts()
+        self._words = list(words)
+        self.focus = -1
+
+    def _types_before(self, link: Link | None) -> list[int]:
+        """Return the types that the question names before a link, the nearest first."""
+        if link is None:
+            return []
+        before = [one for one in self._links if one.last <= link.first and one.labels and not one.labels[0].attribute]
+        return self._types_in(sorted(before, key=lambda one: -one.first)[:1])
+
+    def _types_in(self, links: Iterable[Link]) -> list[int]:
+        result = []
+        for link in links:
+            options = link.types()
+            if options:
+                self.doubts.label = min(self.doubts.label, options[0].score)
+                if len(options) > 1 and options[1].score == options[0].score:
+                    options = sorted(options, key=lambda option: -self.elements.types[option.type].count)
+                    self.doubts.choices += 1
+                result.append(options[0].type)
+        return result
+
+    def _first(self, link: Link, is_type: bool) -> Link | None:
+        """Return the link if its best option is a type (or is not)."""
+        return link if bool(link.labels) and (not link.labels[0].attribute) == is_type else None
+
+    def _attribute(self, link: Link, near: Iterable[int], is_number_only: bool = False) -> LabelOption:
+        """Return the attribute that a label means: the one nearest to some types, the first of them most of all."""
+        near = list(near)
+        options = [o for o in link.attributes() if not is_number_only or self._is_number(o)]
+        if not options:
+            raise NotReadError(f"'{link.text}' is no {'number' if is_number_only else 'attribute'}")
+
+        def cost(option: LabelOption) -> float:
+            steps = [self._distance(option.type, kind) + 0.5 * place for place, kind in enumerate(near)]
+            return min(steps, default=0.0) - 2 * option.score
+
+        ranked = sorted(options, key=cost)
+        best = ranked[0]
+        if len(ranked) > 1 and cost(ranked[1]) == cost(best):
+            self.doubts.choices += 1
+        self.doubts.label = min(self.doubts.label, best.score)
+        return best
+
+    def _is_number(self, option: LabelOption) -> bool:
+        return numeric(self._type_of(option))
+
+    def _type_of(self, option: LabelOption) -> str:
+        if option.attribute in ("name", "key"):
+            return "VARCHAR"
+        attributes = self.elements.types[option.type].attributes
+        return next((a.type for a in attributes if a.name == option.attribute), "VARCHAR")
+
+    def _by_adjective(self, adjective: Adjective, near: Iterable[int]) -> LabelOption:
+        """Return the numeric attribute that an adjective compares: ``oldest`` an age, or a year of birth."""
+        labels, best, chosen = self.elements.labels, 0.0, None
+        nouns = [*adjective.nouns, *(("year", "date") if adjective.dates else ())]
+        for place, kind in enumerate(dict.fromkeys(near)):
+            for at in self.elements.of_kind(2, kind).tolist():  # MOST: numbers and dates
+                element = self.elements.all[at]
+                for rank, noun in enumerate(nouns):
+                    score = float(labels.similarity(noun)[element.label]) - 0.05 * rank - 0.1 * place
+                    if score > best:
+                        best, chosen = score, LabelOption(kind, element.name, score)
+        if chosen is None or best < 0.5:
+            raise NotReadError("no attribute fits the adjective")
+        self.doubts.label = min(self.doubts.label, best)
+        return chosen
+
+    def _distance(self, source: int, target: int) -> int:
+        paths = self._paths(source, target)
+        return len(paths[0]) if paths else 9
+
+    def _paths(self, source: int, target: int) -> list[list[int]]:
+        """Return the shortest paths from one type to another, as hops; the ones that words express best first."""
+        if source == target:
+            return [[]]
+        elements = self.elements
+        queue: deque[list[int]] = deque([[hop] for hop in elements.from_type(source).tolist()])
+        found: list[list[int]] = []
+        while queue:
+            path = queue.popleft()
+            if found and len(path) > len(found[0]):
+                break
+            end = elements.target[path[-1]]
+            if end == target:
+                found.append(path)
+            elif len(path) < MAX_PATH:
+                for hop in elements.from_type(int(end)).tolist():
+                    if elements.target[hop] != source and hop != elements.inverse[path[-1]]:
+                        queue.append([*path, hop])
+        return sorted(found, key=lambda path: -self._expressed(path))
+
+    def _expressed(self, path: list[int]) -> float:
+        """Return how well the words of the question express the relations of a path."""
+        labels = self.elements.labels
+        return sum(
+            max((float(labels.similarity(word)[self.elements.all[hop].label]) for word in self._words), default=0.0)
+            for hop in path
+        )
+
+    def _path(self, source: int, target: int) -> list[int]:
+        if source == target:
+            raise NotReadError(f"a relation between two nodes of type {self.elements.types[source].name}")
+        paths = self._paths(source, target)
+        names = [self.elements.types[number].name for number in (source, target)]
+        if not paths:
+            raise NotReadError(f"no relation leads from {names[0]} to {names[1]}")
+        if len(paths) > 1 and self._expressed(paths[0]) - self._expressed(paths[1]) < 0.2:
+            self.doubts.choices += 1
+        self.doubts.relations += len(paths[0])
+        self.doubts.followed |= {self.elements.all[hop].label for hop in paths[0]}
+        return paths[0]
+
+    def _ways(self, source: int, target: int) -> list[list[int]]:
+        """Return the shortest paths between two types, or the relations of one type."""
+        if source != target:
+            return self._paths(source, target)
+        hops = self.elements.from_type(source).tolist()
+        return [[hop] for hop in hops if self.elements.target[hop] == target]
+
+    def _followed(self, tree: Expression, path: list[int]) -> Expression:
+        """Return the nodes that a path leads to."""
+        elements: list[object] = [tree]
+        for hop in path:
+            one = self.elements.all[hop]
+            elements += [step(self.elements, one), Nodes(self.elements.types[one.target].name)]
+        return Path(tuple(elements), ("->",) * (len(elements) - 1)) if path else tree  # type: ignore[arg-type]
+
+    def _count(self, source: int, target: int, tree: Expression | None = None) -> Count:
+        """Return the number of nodes of a type that a path from another type reaches."""
+        path = self._path(source, target)
+        whole = self._followed(Nodes(""), path)
+        assert isinstance(whole, Path)
+        elements = list(whole.elements[1:])
+        if tree is not None:
+            elements[-1] = tree
+        return Count(tuple(elements), ("->",) * len(elements))
+
+    def _near(self, kind: int, near: list[int]) -> float:
+        return min(self._distance(kind, one) + 0.5 * min(place, 1) for place, one in enumerate(near))
+
+    def _nodes(self, link: Link, kind: int) -> Expression:
+        nodes = [node for node in link.nodes if self.elements.type_number(node) == kind]
+        if not nodes:
+            raise NotReadError(f"no {self.elements.types[kind].name} is '{link.text}'")
+        known = self.elements.types[kind].name
+        trees = tuple(Nodes(known, self._selector(kind, node)) for node in nodes)
+        return trees[0] if len(trees) == 1 else Combine("|", trees)
+
+    def _named_node(self, node: int) -> Nodes:
+        kind = self.elements.type_number(node)
+        return Nodes(self.elements.types[kind].name, self._selector(kind, node))
+
+    def _selector(self, kind: int, node: int) -> Name | Key:
+        nodes = self.elements.session.stores.nodes
+        row = nodes.row(node)
+        [same] = nodes.by_name(self.elements.types[kind].name, [row.name])
+        return Name(row.name) if len(same) == 1 and row.name.strip() else Key(row.key)
+
+
+def is_date(name: str) -> bool:
+    """Return whether an attribute is a date by its name: of dates, the oldest has the least."""
+    return any(word in name.lower() for word in ("year", "date", "born", "birth", "founded", "time"))

@@ -1,0 +1,320 @@
+"""The rules that read what a question asks for: targets, totals, superlatives, groups and order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kbkit.english.question_words import ADJECTIVES, FUNCTION_WORDS, SUPERLATIVES, Adjective
+from kbkit.english.words import PREPOSITIONS
+from kbkit.questions.clauses import BE, SUPERLATIVE, Clauses, L, Most, N, Rewriter, Target, Total
+from kbkit.questions.condition_rules import absences, averages, comparisons, entities, equal_numbers, ranges, values
+from kbkit.questions.links import Link
+from kbkit.questions.question import Question
+
+_DIRECTION = (
+    "ascending|descending|increasing|decreasing|reverse alphabetical|alphabetical|alphabetic|lexicographical|"
+    "lexicographic|chronological|asc|desc"
+)
+_DESCENDING = ("descending", "decreasing", "reverse", "desc")
+_TOTALS: dict[str, Total] = {
+    **dict.fromkeys(("average", "mean", "avg"), "avg"),
+    **dict.fromkeys(("total", "sum", "combined", "overall"), "sum"),
+    **dict.fromkeys(("minimum", "lowest", "smallest", "least", "min"), "min"),
+    **dict.fromkeys(("maximum", "highest", "largest", "greatest", "max"), "max"),
+}
+_TOTAL = "|".join(_TOTALS)
+_MARKED = re.compile(
+    r"average|mean|total|sum|maximum|minimum|max|min|most|least|more|less|fewer|than|larger|smaller|higher|lower|"
+    r"greater|twice|double|half|percent|percentage|ratio|difference|increase|between|before|after|not|no|never|"
+    r"without|only|every|except|nor|neither|" + "|".join(sorted(SUPERLATIVES, key=len, reverse=True))
+)
+_PLAIN = frozenset(
+    [
+        "how",
+        "many",
+        "number",
+        "count",
+        "different",
+        "distinct",
+        "unique",
+        "total",
+        "along",
+        "well",
+        "return",
+        "display",
+        "give",
+        "state",
+        "provide",
+        "print",
+        "both",
+        "either",
+        "each",
+        "exist",
+        "exists",
+        "existing",
+        "listed",
+        "available",
+        "present",
+        "altogether",
+        "whose",
+        "all",
+        "order",
+        "sorted",
+        "please",
+        "together",
+        "following",
+        "corresponding",
+        "respective",
+        "respectively",
+        "currently",
+        "entire",
+        "every",
+        "details",
+        "information",
+        "where",
+        "amount",
+        "value",
+        "values",
+        "there",
+        "kind",
+        "kinds",
+        "type",
+        "types",
+        "sort",
+        "in",
+        "or",
+        "if",
+    ]
+)
+"""Words that no clause needs."""
+
+
+def _orders(at: Rewriter) -> None:
+    verb = r"(?:(?:and )?(?:sorted|ordered|arranged|ranked|listed|sort|order)(?: them| the results?| the list)?)"
+
+    def use(match: re.Match[str]) -> str:
+        found = match.groupdict()
+        direction = next((value for name, value in found.items() if name.startswith("dir") and value), "")
+        label = next((value for name, value in found.items() if name.startswith("by") and value), None)
+        at.clauses.order = (at.link(label), any(word in direction for word in _DESCENDING))
+        return ""
+
+    inner = rf"(?: (?:of|by|on|according to)(?: the| their| its)?(?: total)? (?P<by>{L}))"
+    at.apply(rf"(?:{verb} )?(?:in )?(?:the )?(?:an? )?(?P<dir>{_DIRECTION})(?: alphabetical)?(?: order)?{inner}?", use)
+
+    def spanned(match: re.Match[str]) -> str | None:
+        at.clauses.order = (at.link(match["by"]), SUPERLATIVES[match["first"]].sign > 0)
+        return ""
+
+    at.apply(
+        rf"{verb}? ?(?:from )(?:the )?(?P<first>{SUPERLATIVE})(?: first)? to (?:the )?(?:{SUPERLATIVE})"
+        rf"(?: (?P<by>{L}))?",
+        spanned,
+    )
+    inner = rf"(?:by|in order of|according to|in)(?: the| their| its)?(?: order of)? (?P<by>{L})"
+    at.apply(rf"{verb} {inner}(?:(?: in| from)?(?: the)? (?P<dir>{_DIRECTION})(?: order)?)?", use)
+
+
+def _totals(at: Rewriter) -> None:
+    """``average weight``, ``maximum and minimum age``, but not ``the car with the maximum weight``."""
+
+    def use(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        if label is None or not label.attributes():
+            return None
+        signs = []
+        for word in re.findall(_TOTAL, match["words"]):
+            at.clauses.targets.append(Target(label, _TOTALS[word]))
+            signs.append(f"<T{len(at.clauses.targets) - 1}>")
+        return " ".join(signs)
+
+    at.apply(
+        r"(?<!with )(?<!with the )(?<!has )(?<!has the )(?<!have )(?<!have the )(?<!had the )(?<!whose )(?<!most )"
+        rf"(?<!their )(?:the |an )?(?P<words>(?:{_TOTAL})(?:(?: and| the)* (?:{_TOTAL}))*)"
+        r"(?: of| number| amount| the| values?| all| possible)*"
+        rf" (?P<label>{L})",
+        use,
+    )
+
+
+def _superlatives(at: Rewriter) -> None:
+    def ranked(match: re.Match[str]) -> str | None:
+        number = at.link(match["number"])
+        if number is None or at.is_type(at.link(match["by"])) or not at.is_type(at.link(match["type"])):
+            return None
+        sign = SUPERLATIVES.get(match["word"], Adjective(1, ())).sign
+        at.clauses.most = Most(at.link(match["by"]), Adjective(sign, ()), max(1, int(float(number.number))))
+        return f"{match['type']} <S0>"
+
+    at.apply(
+        rf"(?:the )?(?P<word>top|highest|best|largest|lowest|bottom) (?P<number>{N}) (?P<type>{L}) "
+        rf"(?:by|in|in terms of|ranked by|according to) (?:the |their )?(?P<by>{L})",
+        ranked,
+    )
+
+    def use(match: re.Match[str]) -> str | None:
+        if at.clauses.most is not None:
+            at.clauses.unread.append("two superlatives")
+            return None
+        word, count = match["word"], 1
+        number = at.link(match["top"] or match["few"])
+        if number is not None:
+            count = int(float(number.number))
+        adjective = SUPERLATIVES[word]
+        inner = (match["inner"] or "").strip()
+        if inner in ADJECTIVES:
+            adjective = ADJECTIVES[inner]._replace(sign=ADJECTIVES[inner].sign * adjective.sign)
+        label = at.link(match["label"])
+        is_common = inner in ("common", "frequent", "frequently", "popular", "commonly")
+        is_number = bool(match["of"])
+        if label is None and not adjective.nouns:
+            return None
+        at.clauses.most = Most(label, adjective, max(1, count), is_common, is_number)
+        keeps = at.is_type(label) and (bool(adjective.nouns) or is_common) and not is_number
+        return f"{match['label']} <S0>" if keeps or is_common else "<S0>"
+
+    at.apply(
+        rf"{BE}(?:the )?(?:top (?P<top>{N}) |(?P<few>{N}) )?(?P<word>{SUPERLATIVE})"
+        rf"(?P<inner> (?:{'|'.join(ADJECTIVES)}|common|frequent|frequently|commonly))?"
+        r"(?P<of> (?:number|amount|count|total number)s?(?: of)?)?(?: (?:different|distinct|total))*"
+        rf"(?: (?P<label>{L}))?",
+        use,
+    )
+
+    def after(match: re.Match[str]) -> str | None:
+        if at.clauses.most is not None:
+            return None
+        at.clauses.most = Most(at.link(match["label"]), SUPERLATIVES[match["word"]])
+        return "<S0>"
+
+    at.apply(rf"{BE}(?P<label>{L}) (?:is )?(?:the )?(?P<word>most|least|highest|lowest|largest|smallest)", after)
+
+
+def _spread(at: Rewriter) -> None:
+    """``for different numbers of cylinders``, before they are read as a count."""
+
+    def use(match: re.Match[str]) -> str | None:
+        at.clauses.groups.append(at.links[int(match["label"][2:-1])])
+        return " <G0> "
+
+    if any(target.total for target in at.clauses.targets):
+        at.apply(
+            r"(?:for|by|per)(?: all)?(?: the)? (?:each|every|different)(?: different)? "
+            rf"(?:numbers?|values?|kinds?|types?) of (?P<label>{L})",
+            use,
+        )
+
+
+def _counts(at: Rewriter) -> None:
+    def use(match: re.Match[str]) -> str | None:
+        at.clauses.targets.append(Target(at.link(match["label"]), "count", None, bool(match["distinct"])))
+        return f"<T{len(at.clauses.targets) - 1}>"
+
+    phrase = r"(?:how many|(?:the )?(?:total )?(?:numbers?|counts?) of|count(?: the)?(?: number of)?)"
+    at.apply(
+        rf"{phrase} (?:(?:all|of|the|total|times|in|more) )*"
+        rf"(?P<distinct>(?:different |distinct |unique |kinds of |types of )*)(?P<label>{L})",
+        use,
+    )
+
+
+def _groups(at: Rewriter) -> None:
+    def use(match: re.Match[str]) -> str | None:
+        at.clauses.groups.extend(at.linked(match["labels"]))
+        return " <G0> "
+
+    several = rf"(?P<labels>{L}(?: and(?: each| the)? {L})?)"
+    at.apply(
+        r"(?:for|of|by|in|from|per|with|at|to|on|does|do|did|has|have|and)? ?(?:each|every|per)(?: of)?(?: the)?"
+        rf"(?: different)? {several}",
+        use,
+    )
+    if at.clauses.groups or any(target.total == "count" for target in at.clauses.targets):
+        at.apply(r"(?:in|for|of|by|from) each(?: <N\d+>| of them)?", lambda _: "")
+    if any(target.total for target in at.clauses.targets):
+        at.apply(
+            r"(?:grouped by|group by|(?<!ed )(?<!en )(?<!made )(?<!built )(?<!led )by|for(?: all)?(?: the)? different|"
+            rf"across)(?: the| different)* {several}",
+            use,
+        )
+
+
+def _owners_and_targets(at: Rewriter) -> None:
+    """Take the labels that are left: attributes are asked for, and types stand between them and the conditions."""
+    clauses, text = at.clauses, at.text
+    asks = re.search(r" (where|when|who|whom|whose) ", text)
+    clauses.asks_for = asks[1] if asks else ""
+    clauses.is_either = " or " in text and len(clauses.restrictions) > 1
+    owners: dict[str, Link | None] = {}
+    several = rf"(?P<labels>{L}(?:(?: and| the| their| its)* {L})*)"
+    kind = rf"(?:(?:the|all|each|every|any|those|these|different) )*(?P<type>{L})"
+    for match in re.finditer(rf"{several} (?:of|for) {kind}", text):
+        if at.is_type(at.link(match["type"])):
+            owners.update(dict.fromkeys(re.findall(L, match["labels"]), at.link(match["type"])))
+    what = r" (?:which|what)(?: (?:is|are|was|were))?(?: (?:the|different|distinct|kind of|type of))*"
+    asked = re.search(rf"{what} (?P<type>{L})", text)
+    for part in re.findall(L, text):
+        link = at.link(part)
+        assert link is not None
+        if not at.is_type(link):
+            clauses.targets.append(Target(link, "", owners.get(part)))
+        elif asked and asked["type"] == part:
+            clauses.context.insert(0, link)
+        else:
+            clauses.context.append(link)
+    if not clauses.targets and re.search(rf"{L} and (?:the |all )*{L}", text) and len(clauses.context) > 1:
+        clauses.unread.append("a pair of kinds of nodes")
+
+
+def _numbers_left(at: Rewriter) -> None:
+    """``the 3 stadiums with the lowest attendance``, ``how many points in total``."""
+    clauses = at.clauses
+
+    def few(match: re.Match[str]) -> str | None:
+        number = at.link(match["number"])
+        if clauses.most is None or clauses.most.count > 1 or number is None or not at.is_type(at.link(match["type"])):
+            return None
+        clauses.most = replace(clauses.most, count=max(1, int(float(number.number))))
+        return match["type"]
+
+    at.apply(rf"(?P<number>{N}) (?P<type>{L})", few)
+    for number, target in enumerate(clauses.targets):
+        if " in total " in at.text and target.total == "count" and not at.is_type(target.label):
+            clauses.targets[number] = replace(target, total="sum")
+            at.text = at.text.replace(" in total ", " ")
+    if " how many " in at.text or " number of " in at.text:
+        clauses.unread.append("what is counted")
+
+
+def _words_left(at: Rewriter) -> None:
+    """Note the words that nothing explains, and the ones that say that the question is another one."""
+    clauses, before = at.clauses, ""
+    for part in at.text.split():
+        if before in PREPOSITIONS or before in ("the", "a", "an") or before in clauses.unexplained:
+            clauses.nouns.add(part)
+        before = part
+        if part.startswith(("<N", "<V")):
+            clauses.unread.append(f"'{at.links[int(part[2:-1])].text}'")
+        elif _MARKED.fullmatch(part) and not (part in ("not", "no") and " or not " in at.text):
+            clauses.unread.append(f"'{part}'")
+        elif not part.startswith("<") and part not in FUNCTION_WORDS and part not in _PLAIN:
+            clauses.unexplained.append(part)
+
+
+def read_clauses(question: Question, links: Sequence[Link]) -> Clauses:
+    """Return the clauses of a question whose links are given."""
+    at = Rewriter(question, links)
+    at.clauses.is_yes_no = bool(re.match(r" (?:is|are|was|were|does|do|did|has|have|can) ", at.text))
+    conditions = (averages, ranges, comparisons, entities)
+    for rule in (_orders, *conditions, _totals, _spread, _superlatives, values, equal_numbers, absences, _counts):
+        rule(at)
+    _groups(at)
+    _owners_and_targets(at)
+    _numbers_left(at)
+    _words_left(at)
+    if not question.text.isupper():
+        inside = (token for token in question.tokens[1:] if question.text[token.start].isupper())
+        at.clauses.capitalized.update(token.word for token in inside)
+    return at.clauses
