@@ -1,7 +1,7 @@
 """The operators of a resolved expression; immutable.
 
 Every operator is a set of nodes; ``type`` is a type that all of them have (None: any). To add an operator, add a class
-here and its cases to ``evaluate.py``, ``to_sql.py``, ``to_sparql.py`` and ``why.py``. A :class:`Total` is a value of
+here and its cases to ``evaluator.py``, ``to_sql.py``, ``to_sparql.py`` and ``why.py``. A :class:`Total` is a value of
 the nodes of an operator; its cases are in ``totals.py``, ``total_sql.py`` and ``total_sparql.py``.
 """
 

@@ -34,7 +34,8 @@ from kbkit.answers.algebra import (
 )
 from kbkit.answers.batch_filters import RowFilter, extreme_of_rows
 from kbkit.answers.bind import Bindings, Constant
-from kbkit.answers.evaluate import Evaluator, SingleEvaluator
+from kbkit.answers.evaluate import SingleEvaluator
+from kbkit.answers.evaluator import Evaluator
 from kbkit.answers.pairs import Pairs, are_in, closure, ids_of, neighbors, pack, rows_only, unique
 from kbkit.answers.session import Session
 from kbkit.directory import systems

@@ -144,11 +144,11 @@ class _Tables:
                 return [self._counted(operator.count, nodes)]
             case Superlative():
                 return [self._best(operator, nodes)]
-            case ValueFilter() if isinstance(operator.measure, Count):
-                return [self._counted(operator.measure, nodes)]
             case ValueFilter():
-                column = identifier(operator.measure.name)
-                return [_fact(self._lookup(operator.type, column, nodes), operator.measure.name)]
+                measure = operator.measure
+                if not isinstance(measure, AttributeMeasure):
+                    return [self._counted(measure, nodes)]
+                return [_fact(self._lookup(operator.type, identifier(measure.name), nodes), measure.name)]
             case SavedSet():
                 return [_noted(nodes, attribute=None, value=None, text=f"in @{operator.name}")]
         raise AssertionError(operator)

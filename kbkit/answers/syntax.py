@@ -231,9 +231,8 @@ def count_of(test: Test) -> Count | None:
 
 def counts_of(tree: Aggregate) -> Iterator[Count]:
     """Yield the counts and paths in the columns, groups and order of a value expression."""
-    for part in (*tree.columns, *tree.groups, *tree.order):
-        if isinstance(part.measure, Count):
-            yield part.measure
+    parts: tuple[Column | Group | Order, ...] = (*tree.columns, *tree.groups, *tree.order)
+    yield from (part.measure for part in parts if isinstance(part.measure, Count))
 
 
 def selector_of(value: Value) -> Name | Key | Slot:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from kbkit.answers.errors import TOTALS
 from kbkit.stores.sparql_text import Token
 
 _STEP = r"""(?P<step>\[(?:[^\[\]`]|`(?:[^`]|``)*+`)*+\])
@@ -35,8 +36,8 @@ def tokens(text: str) -> Iterator[Token]:
     """Split an expression into tokens; concatenated, they are the text.
 
     A relation in brackets is one ``step``; in conditions ``[`` starts a list and is a ``symbol``, except in the path
-    of a count. Names in backticks are ``quoted``. Unfinished tokens at the end of the text are ``open_string``,
-    ``open_quoted``, ``open_key`` and ``open_step``.
+    of a count and in a value. Names in backticks are ``quoted``. Unfinished tokens at the end of the text are
+    ``open_string``, ``open_quoted``, ``open_key`` and ``open_step``.
     """
     position, before = 0, ""
     inside: list[str] = []  # open braces, and parentheses of counts and in counts
@@ -45,7 +46,7 @@ def tokens(text: str) -> Iterator[Token]:
         yield Token(kind, word, position)
         if kind == "symbol" and word == "{":
             inside.append("{")
-        elif kind == "symbol" and word == "(" and (before == "count" or (inside and inside[-1] != "{")):
+        elif kind == "symbol" and word == "(" and (before in TOTALS or (inside and inside[-1] != "{")):
             inside.append("(")
         elif kind == "symbol" and inside and word == {"{": "}"}.get(inside[-1], ")"):
             inside.pop()

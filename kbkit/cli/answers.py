@@ -229,6 +229,7 @@ def _own(paths: list[Path] | None) -> list[CatalogueTemplate]:
 
 def print_proofs(found: AnswerSet, limit: int, *, all: bool = False) -> None:
     """Print the first answers, each with its proof, or with all its proofs."""
+    from kbkit.answers.totals import spoken
     from kbkit.display.render import cell, clean
 
     nodes = found.nodes()
@@ -239,7 +240,8 @@ def print_proofs(found: AnswerSet, limit: int, *, all: bool = False) -> None:
         for line in why.lines():
             typer.echo(clean(f"  {line}"))
     if found.plan.total is not None:
-        typer.echo(clean(f"{found.expression} = {cell(found.value)}"))
+        value = found.value
+        typer.echo(clean(f"{found.expression} = {cell(value) if isinstance(value, (list, float)) else spoken(value)}"))
     shown = f"{limit:,} of " if nodes.height > limit else ""
     typer.echo(f"{shown}{counted(nodes.height, 'answer')}")
 

@@ -68,7 +68,12 @@ _FEW_LINES = 50
 _CONTINUES_WITH = re.compile(r"\s*(?:->|<-|→|←|[&|])")
 _CONTINUES = re.compile(r"(?:->|<-|→|←|[&|,:]|(?<=\s)-)\s*\Z")
 
-_TOTAL = re.compile(r"\s*(?:count|values|sum|avg)\s*\((.*?)(?:,\s*[\w`]+\s*)?\)[\s;]*\Z", re.S)
+_TOTAL = re.compile(
+    r"""\s*(?:exists|count|values|sum|avg|min|max)\s*\(
+    ((?:[^,{}]|\{(?:[^{}]|\{[^{}]*\})*\})*?)        # a set, with braces in braces
+    (?:(?:,|\bby\b)(?:[^;]*))?\)[\s;]*\Z""",
+    re.S | re.X,
+)
 """An expression for a number or for the values of an attribute: ``count(country)``, ``values(country, name)``."""
 
 

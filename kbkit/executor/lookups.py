@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ParamSpec, TypeAlias, TypeVar
 
+from kbkit.schema import quote
 from kbkit.stores.folding import ends_word, words
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ _INSIDE = 300
 """Maximum number of names with a word inside to choose from."""
 _LONGEST = 200
 """Characters of the typed text that are looked up."""
+_SCANNED = 2_000_000
+"""Maximum number of nodes of a type whose values are scanned for completion."""
 _OVERLAPPING = 100_000
 """Secondary members of a type from which they are left out of the search for words inside names."""
 
@@ -71,6 +74,22 @@ class Lookups:
         if len(ids) < limit and len(typed) > 1:
             ids += self._popular(self._inside(typed, node_type, count, starting), limit - len(ids))
         return self._sorted(ids[:limit], typed, limit)
+
+    @_quiet
+    def values(self, type_name: str, attribute: str, typed: str, limit: int) -> list[str]:
+        """Return distinct values of a text attribute that start with the typed text, the most frequent first."""
+        kind = self._schema.type(type_name)
+        known = {a.name.casefold(): a for a in kind.attributes}
+        found = known.get(attribute.casefold())
+        if found is None or kind.members > _SCANNED:
+            return []
+        item = f"unnest({quote(found.name)})" if found.type.endswith("[]") else quote(found.name)
+        sql = (
+            f"SELECT value FROM (SELECT {item} AS value FROM {quote(kind.table)})"
+            f" WHERE starts_with(lower(value), lower($typed)) GROUP BY value"
+            f" ORDER BY count(*) DESC, value LIMIT {limit}"
+        )
+        return [value for (value,) in self._kb.tables.rows(sql, {"typed": typed[:_LONGEST]})]
 
     def _inside(self, typed: str, node_type: str | None, count: int, starting: Ids) -> Ids:
         """Return nodes with a word inside their name or alias that starts with the typed text."""

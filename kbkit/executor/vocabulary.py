@@ -107,6 +107,8 @@ class Vocabulary:
     topics: Words = _none
     last_columns: Callable[[], Columns] = _none
     extra_columns: Callable[[str], Columns] = _none
+    values: Callable[[str, str, str, int], Sequence[str]] = _none
+    """(type, attribute, typed text, limit) -> values of a text attribute"""
     _cache: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def cached(self, name: str, make: Callable[[], T]) -> T:
@@ -133,6 +135,7 @@ class Vocabulary:
             commands=commands or {},
             names=lambda *query: [NamedNode(*row) for row in found.names(*query)],
             keys=lambda *query: [NamedNode(*row) for row in found.keys(*query)],
+            values=found.values,
             sets=lambda: [VocabularyEntry(*row) for row in found.sets()],
             queries=lambda: [VocabularyEntry(*row) for row in found.queries()],
             templates=lambda: [VocabularyEntry(*row) for row in found.templates()],

@@ -40,7 +40,7 @@ from tests.examples import examples
         "count -> values -> sum{count > 3, max in ['x'], min contains 'y', max = 1, max count}",
         "max{missing(max), not missing(count), max in}",
         "a{top 3 b, bottom <n> count(-> c), not (b = 1, not (max b)), b not in [1, 2], b not contains 'x'}",
-        "a{b >= values(c:\"d\" -> e, f), count(-> g) != count(h), b < max(i{b > avg(j, k)}, b)}",
+        'a{b >= values(c:"d" -> e, f), count(-> g) != count(h), b < max(i{b > avg(j, k)}, b)}',
         "avg(a, b by c, -> [r] -> d{e > 1} order by avg desc, c limit 3)",
         "values(a, b, count(-> c), `by` order by count(<- [r] <- d) desc, b)",
         "exists(a)",

@@ -66,7 +66,7 @@ def words(world: KnowledgeBase) -> Vocabulary:
     ]
     return Vocabulary(
         known.schema, COMMANDS, known.names, known.keys, lambda: sets, known.queries, known.templates, known.topics,
-        known.last_columns, known.extra_columns,
+        known.last_columns, known.extra_columns, known.values,
     )  # fmt: skip
 
 
@@ -207,7 +207,31 @@ ANSWERS: list[tuple[str, list[str], list[str]]] = [
     ("val¦", ["values("], []),
     ("country & cou¦", ["country"], ["count("]),
     ("count(cou¦", ["country"], ["count("]),
-    ("values(country, ¦", ["area_km2", "name"], ["missing(", "count(-> "]),
+    ("values(country, ¦", ["area_km2", "name", "count(-> "], ["missing("]),
+    ("¦", ["exists(", "min(", "max("], ["top "]),
+    ("values(country, name, ar¦", ["area_km2"], ["name"]),
+    ("values(country, name, count(¦", [" -> ", " <- "], [", "]),
+    ("values(country, count(<- riv¦", ["river"], ["city"]),
+    ("values(country, count(<- river), ¦", ["area_km2"], ["length_km"]),
+    ("values(country, name ¦", ["by ", "order by ", ") "], ["area_km2"]),
+    ("values(country, name order by ¦", ["area_km2", "count(-> "], ["length_km"]),
+    ("count(country by ¦", ["area_km2", "name"], ["missing("]),
+    ("count(country by -> ¦", ["continent", "[borders]"], ["sum("]),
+    ("count(country by -> [bor¦", ["borders"], ["capital"]),
+    ("avg(country -> city, latitude by ¦", ["latitude"], ["area_km2"]),
+    ("country{¦", ["bottom 3 ", "not (", "top 3 "], []),
+    ("country{top 3 ¦", ["area_km2", "name", "count(-> "], ["= "]),
+    ("country{top 3 area_km2 ¦", ["} ", ", "], ["= "]),
+    ("country{not (¦", ["area_km2", "missing("], ["= "]),
+    ("country{not (area_km2 ¦", ["= ", "> "], ["} "]),
+    ("country{area_km2 > a¦", ["avg("], ["exists(", "area_km2"]),
+    ("country{area_km2 > avg(¦", ["country"], ["area_km2"]),
+    ("country{area_km2 > avg(mountain, ¦", ["height_m"], ["area_km2"]),
+    ("country{area_km2 > values(country:\"Spain\" -> [¦", ["borders"], []),
+    ("country{area_km2 > avg(country, area_km2) ¦", ["} ", ", "], ["= "]),
+    ("country{area_km2 > avg(country, area_km2), ¦", ["area_km2", "missing("], ["height_m"]),
+    ("country{un_status = \"mem¦", ['"member"'], ['"none"']),
+    ("country{un_status in [\"member\", \"¦", ['"none"'], []),
     ("sum(country -> city, po¦", [], ["area_km2"]),
     ("avg(mountain{height_m > 3}, he¦", ["height_m"], ["area_km2"]),
     # nodes

@@ -26,22 +26,30 @@ from kbkit.schema import Join
 _RIGHT = re.compile(r"[^\[\]]*\]\s*(?:->|<-|→|←)\s*(`(?:[^`]|``)+`|\w+(?:/\w+)*)")
 _OPERATORS = {
     **{"=": "equal", "!=": "not equal", "<": "less", "<=": "at most", ">": "more", ">=": "at least"},
-    **{"in [": "one of", "contains": "contains this text"},
+    **{"in [": "one of", "not in [": "none of", "contains": "contains this text"},
 }
 _SET_SIGNS = {"& ": "and", "| ": "or", "- ": "without", "{": "filter by attributes"}
 _ARROWS = {"-> ": "forward step", "<- ": "backward step"}
 _LISTED_RELATIONS = 3
 _TOTALS = [
-    CompletionItem("count(", "", "number of nodes"),
-    CompletionItem("values(", "", "values of an attribute: values(set, attribute)"),
+    CompletionItem("exists(", "", "whether there is an answer"),
+    CompletionItem("count(", "", "number of nodes, or of distinct values: count(set, attribute)"),
+    CompletionItem("values(", "", "values of attributes: values(set, attribute, ...)"),
     CompletionItem("sum(", "", "sum of an attribute: sum(set, attribute)"),
     CompletionItem("avg(", "", "average of an attribute: avg(set, attribute)"),
+    CompletionItem("min(", "", "least value of an attribute: min(set, attribute)"),
+    CompletionItem("max(", "", "greatest value of an attribute: max(set, attribute)"),
 ]
 _COUNT = CompletionItem("count(", "count(-> ", "number of nodes that a path reaches")
 _SUPERLATIVES = [
     CompletionItem("max ", "", "with the greatest value"),
     CompletionItem("min ", "", "with the least value"),
+    CompletionItem("top ", "top 3 ", "with the n greatest values, and ties"),
+    CompletionItem("bottom ", "bottom 3 ", "with the n least values, and ties"),
+    CompletionItem("not (", "", "that do not meet a condition"),
 ]
+_VALUES = [item for item in _TOTALS if item.name != "exists("]
+_COLUMNS = {", ": "another attribute", "by ": "group by", "order by ": "sort", ") ": "end the function"}
 
 
 def complete(text: str, at: int, vocabulary: Vocabulary) -> list[Candidate]:
@@ -233,8 +241,7 @@ def _measure(vocabulary: Vocabulary, here: AnswersContext, _text: str, _at: int)
     items = [
         CompletionItem(name, identifier(name), kind, 1, label) for name, kind, label in _attributes(vocabulary, here)
     ]
-    is_total = here.kind == "total_attribute"
-    return ranked(here.typed, [*items, *([] if here.quote or is_total else [_COUNT])], here.start)
+    return ranked(here.typed, [*items, *([] if here.quote else [_COUNT])], here.start)
 
 
 def _attributes(vocabulary: Vocabulary, here: AnswersContext) -> list[tuple[str, str, str]]:
@@ -257,9 +264,25 @@ def _after_attribute(vocabulary: Vocabulary, here: AnswersContext, text: str, at
     items = [
         CompletionItem(sign, f"{space}{sign}{'' if sign.endswith('[') else ' '}", meta)
         for sign, meta in _OPERATORS.items()
-        if (sign != "contains" or kind.startswith("VARCHAR")) and (sign != "in [" or here.attribute != COUNT)
+        if (sign != "contains" or kind.startswith("VARCHAR")) and (not sign.endswith("in [") or here.attribute != COUNT)
     ]
     return starting(here.typed, items, here.start)
+
+
+def _value(vocabulary: Vocabulary, here: AnswersContext, text: str, at: int) -> list[Candidate]:
+    """Complete the right side of a condition: a value of the attribute, or a function of other nodes."""
+    found: list[Candidate] = []
+    kinds = {name.casefold(): kind for name, kind, _ in _attributes(vocabulary, here)}
+    if here.type is not None and kinds.get(here.attribute.casefold(), "").startswith("VARCHAR"):
+        closed = here.quote == text[at : at + 1] != ""
+        for value in vocabulary.values(here.type, here.attribute, here.typed, NAMES):
+            inserted = quoted(value)
+            if here.quote == "'":
+                inserted = f"'{inserted[1:-1].replace(chr(39), chr(92) + chr(39))}'"
+            found.append(candidate(inserted[:-1] if closed else inserted, here.start, value, "value"))
+    if not here.quote and here.typed:
+        return [*found, *starting(here.typed, _VALUES, here.start)]
+    return found
 
 
 # -- operators -------------------------------------------------------------------------------------------------------
@@ -286,6 +309,10 @@ def _after_value(_: Vocabulary, here: AnswersContext, text: str, at: int) -> lis
     return _signs({"} ": "end the conditions", ", ": "another condition"}, text, at)
 
 
+def _after_total(_: Vocabulary, here: AnswersContext, text: str, at: int) -> list[Candidate]:
+    return [] if here.typed else _signs(_COLUMNS, text, at)
+
+
 def _signs(signs: dict[str, str], text: str, at: int) -> list[Candidate]:
     space = "" if text[:at][-1:].isspace() else " "
     return [candidate(space + sign, at, sign.strip(), meta) for sign, meta in signs.items()]
@@ -300,6 +327,8 @@ _KINDS: dict[str, Callable[[Vocabulary, AnswersContext, str, int], list[Candidat
     "attribute": _attribute,
     "after_attribute": _after_attribute,
     "total_attribute": _measure,
+    "value": _value,
+    "after_total": _after_total,
     "after_set": _after_set,
     "after_step": _after_step,
     "after_value": _after_value,

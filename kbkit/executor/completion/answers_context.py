@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from kbkit.answers.errors import TOTALS
 from kbkit.answers.tokens import tokens
 from kbkit.stores.sparql_text import Token
 
@@ -55,8 +56,8 @@ class AnswersContext:
     """The context of the cursor.
 
     ``kind`` is one of set, after_set, after_step, edge, name, key, saved, attribute, after_attribute, value,
-    after_value, total_attribute, nothing. ``typed`` is the current word, from ``start``; ``quote`` its open
-    quotation mark. ``head`` is the position of the type before a name or key.
+    after_value, total_attribute, after_total, nothing. ``typed`` is the current word, from ``start``; ``quote`` its
+    open quotation mark. ``head`` is the position of the type before a name or key.
     """
 
     kind: str
@@ -80,8 +81,12 @@ class CursorReader:
         self.conditions: list[str] | None = None
         self.state = ""
         self.head = 0
-        self.counts: list[tuple[str, int]] = []
-        """For each open count, the state to restore and the number of paths around it."""
+        self.opened: list[tuple[list[str] | None, str, int]] = []
+        """For each open count or value, the conditions and state to restore, and the number of paths around it."""
+        self.before = ""
+        """The word before, which may be the name of a function."""
+        self.total: list[str | None] = []
+        """The type of the nodes whose columns, groups or order are written, for each open function."""
 
     def context(self) -> AnswersContext:
         """Return the context at the end of the text."""
@@ -108,7 +113,9 @@ class CursorReader:
             typed = text[len(quote) :].replace("``", "`") if quote == "`" else text[len(quote) :]
             if kind == "open_string":
                 is_name = self.conditions is None and path.lookup in (":", "all")
-                return self.here("name" if is_name else "nothing", _unescaped(typed), start, quote)
+                is_value = self.conditions is not None and len(self.conditions) == 2
+                other = "value" if is_value and self.state != "value" else "nothing"
+                return self.here("name" if is_name else other, _unescaped(typed), start, quote)
             return self.here(self.expected(), typed, start, quote)
         if kind in ("key", "open_key") and path.last == "set" and self.conditions is None:
             typed = text[1:]
@@ -142,8 +149,8 @@ class CursorReader:
         path = self.paths[-1]
         if self.conditions is not None:
             return _IN_CONDITIONS[min(len(self.conditions), 3)] if self.state != "value" else "after_value"
-        if self.state == "total":
-            return "total_attribute"
+        if self.state in ("total", "after_total"):
+            return "total_attribute" if self.state == "total" else "after_total"
         if path.last == "set":
             if path.lookup in (":", "all"):
                 return "name"
@@ -159,8 +166,15 @@ class CursorReader:
             return
         if self.conditions is not None:
             self.condition(kind, text)
+            self.before = text
+            return
+        before, self.before = self.before, text
+        if self.state in ("total", "after_total") and self.column(kind, text, before):
             return
         path = self.paths[-1]
+        if text == "by" and path.last == "set" and path.lookup not in (":", "all", "@"):
+            self.columns(path)
+            return
         if kind in ("word", "quoted"):
             self.word(path, text[1:-1].replace("``", "`") if kind == "quoted" else text, start)
         elif kind == "step":
@@ -172,6 +186,36 @@ class CursorReader:
             path.lookup = "all" if path.lookup == "all" else "done"
         elif kind == "symbol":
             self.punctuation(path, text, start)
+
+    def columns(self, path: OpenPath) -> None:
+        """Start the columns, groups or order of a value, whose nodes are those of the path before them."""
+        if not self.total:
+            self.total.append(self.operands[-1] or path.answer)
+        self.paths[-1] = OpenPath([self.total[-1]], last="set")
+        self.state = "total"
+
+    def column(self, kind: str, text: str, before: str) -> bool:
+        """Read a token of the columns, groups or order of a value; return whether it is one."""
+        if kind == "arrow" and self.state == "total":  # the path of a group
+            self.paths[-1] = OpenPath([self.total[-1] if self.total else None], last="set", lookup="count")
+            self.state = ""
+            return False
+        if text == "(" and before == "count":
+            self.open_count()
+        elif text in (",", "by"):
+            self.state = "total"
+        elif kind in ("word", "quoted", "number"):
+            self.state = "after_total"
+        else:
+            return text != ")"
+        return True
+
+    def open_count(self) -> None:
+        """Read the parenthesis of a count, from the nodes of the last set."""
+        self.opened.append(([COUNT] if self.conditions is not None else None, self.state, len(self.paths)))
+        self.paths.append(OpenPath(self.paths[-1].types[-1:], last="set", lookup="count"))
+        self.operands.append(None)
+        self.conditions, self.state = None, ""
 
     def word(self, path: OpenPath, name: str, start: int) -> None:
         """Read the name of a set, or of a relation without brackets."""
@@ -195,9 +239,8 @@ class CursorReader:
             path.lookup = "done"
         elif symbol == ")":
             self.close()
-        elif symbol == "," and len(self.paths) == 2:  # values(..., attribute)
-            self.paths[-1] = OpenPath([self.operands[-1] or path.answer], last="set")
-            self.state = "total"
+        elif symbol == "," and len(self.paths) > 1:  # values(..., attribute)
+            self.columns(path)
         elif symbol in "&|-":
             self.operands[-1] = self.operands[-1] or path.answer
             self.paths[-1] = OpenPath()
@@ -214,11 +257,13 @@ class CursorReader:
 
     def close(self) -> None:
         """Read a closing parenthesis: its content becomes one set, or a measure in braces."""
-        if self.counts and len(self.paths) == self.counts[-1][1] + 1:
-            self.state, _ = self.counts.pop()
+        self.total = []
+        if self.opened and len(self.paths) == self.opened[-1][2] + 1:
+            self.conditions, self.state, _ = self.opened.pop()
             self.paths.pop()
             self.operands.pop()
-            self.conditions = [COUNT]
+            if self.conditions is None and self.paths:  # a count among columns
+                self.total, self.state = [self.paths[-1].types[-1] if self.paths[-1].types else None], "after_total"
             return
         self.state = ""
         if len(self.paths) > 1:
@@ -230,16 +275,13 @@ class CursorReader:
     def condition(self, kind: str, text: str) -> None:
         """Read a token inside braces: attribute, operator, value, comma."""
         assert self.conditions is not None
+        if self.function(kind, text):
+            return
         is_name = kind in ("word", "quoted")
-        if text == "(" and self.conditions == ["count"]:
-            self.counts.append((self.state, len(self.paths)))
-            self.paths.append(OpenPath(self.paths[-1].types[-1:], last="set", lookup="count"))
-            self.operands.append(None)
-            self.conditions, self.state = None, ""
-        elif is_name and len(self.conditions) == 1 and self.conditions[0] in ("max", "min") and not _is_test(text):
+        if is_name and len(self.conditions) == 1 and self.conditions[0] in ("max", "min") and not _is_test(text):
             self.conditions, self.state = [text.strip("`")], "value"
         elif text == "}":
-            self.conditions = None
+            self.conditions, self.state = None, ""
             self.paths[-1].lookup = "done"
         elif text == "," and self.state != "list":
             self.conditions, self.state = [], ""
@@ -247,7 +289,7 @@ class CursorReader:
             self.state = "list"
         elif text in ("]", ")"):
             self.state = "value"
-        elif text == "(" or (not self.conditions and text in ("not", "missing")):
+        elif text == "(" or (not self.conditions and text == "missing"):
             self.state = "missing"
         elif is_name and len(self.conditions) < 2:
             self.conditions.append(text.strip("`"))
@@ -256,6 +298,26 @@ class CursorReader:
             self.conditions.append(text)
         elif self.state != "list" and len(self.conditions) == 2:
             self.state = "value"
+
+    def function(self, kind: str, text: str) -> bool:
+        """Read a token that opens a count, a value or a negation, or the number of a superlative; return whether."""
+        assert self.conditions is not None
+        if text == "(" and self.conditions == ["count"]:
+            self.open_count()
+        elif text == "(" and len(self.conditions) == 2 and self.before in TOTALS:
+            self.opened.append((self.conditions, "value", len(self.paths)))
+            self.paths.append(OpenPath())
+            self.operands.append(None)
+            self.conditions, self.state = None, ""
+        elif kind == "number" and self.conditions in (["top"], ["bottom"]):
+            self.conditions = ["max"]
+        elif text == "(" and self.state == "not":
+            self.conditions, self.state = [], ""
+        elif not self.conditions and text == "not":
+            self.state = "not"
+        else:
+            return False
+        return True
 
     def step(self, inside: str) -> None:
         """Read closed brackets: relations, each with whether it is inverse."""
