@@ -6,7 +6,7 @@ A retriever ranks candidates, and a classifier with a tuned threshold chooses am
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -50,11 +50,18 @@ FORM: runs.RunForm[Example, Example, Predicted, Predicted] = runs.RunForm(
 )
 
 
-def run(part: Part, system: QuestSystem, folder: Path, *, replace: bool = False) -> runs.Run[Predicted]:
+def run(
+    part: Part,
+    system: QuestSystem,
+    folder: Path,
+    *,
+    replace: bool = False,
+    progress: Callable[[int, int], None] = lambda *_: None,
+) -> runs.Run[Predicted]:
     """Run a system on the queries of a split, see :func:`kbkit.benchmarks.run.run`."""
     path = runs.predictions_file(folder, system.name)
     runs.make_folder(path.parent)
-    return runs.run(path, system, part.examples, FORM, _settings(part), replace=replace)
+    return runs.run(path, system, part.examples, FORM, _settings(part), replace=replace, progress=progress)
 
 
 def _settings(part: Part) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import polars as pl
 
 from kbkit.assets.arguments import check_range
 from kbkit.benchmarks import run as runs
-from kbkit.benchmarks.costs import CostFile, Latency, summary
+from kbkit.benchmarks.costs import CostFile, CostSummary, Latency, summary
 from kbkit.benchmarks.dataset import writing
 from kbkit.benchmarks.pipeline import digest, kb_settings
 from kbkit.benchmarks.rankings import Ranked, TextQuery, frame_of, lists_of
@@ -54,11 +54,12 @@ _TABLE = pl.Schema(
 
 @dataclass(frozen=True)
 class Result:
-    """A run (query, node, score) of a system and its ``latency``, if known."""
+    """A run (query, node, score) of a system, its ``latency`` and its ``costs``, if known."""
 
     name: str
     run: pl.DataFrame
     latency: Latency | None = None
+    costs: CostSummary | None = None
 
 
 # -- questions --------------------------------------------------------------------------------------------------------
@@ -183,8 +184,8 @@ class Runner:
             run = runs.run(
                 path, system, self.queries, FORM, settings, replace=self._replace, progress=progress, timing=timing
             )
-            rows = list(run.rows.values())
-            return Result(system.name, frame_of(rows), run.summary.latency), rows
+            rows, costs = list(run.rows.values()), run.summary
+            return Result(system.name, frame_of(rows), costs.latency, costs), rows
 
 
 class Retriever:

@@ -97,14 +97,20 @@ def run_name(mode: str, scoring: Scoring) -> str:
     return f"{mode} + {scoring.name}"
 
 
-def result(runner: Runner, mode: str, scoring: Scoring, depth: int) -> tuple[Result, list[str]]:
+def result(
+    runner: Runner,
+    mode: str,
+    scoring: Scoring,
+    depth: int,
+    progress: Callable[[int, int], None] = lambda *_: None,
+) -> tuple[Result, list[str]]:
     """Return the run of a mode with the first ``depth`` hits of each question reranked, and remarks on it.
 
     Hits without a score come after those with one, then all other hits in their old order. Its latency is that of
     searching and reranking, without questions that a model answered from the cache.
     """
     system = Reranking(runner, mode, scoring, depth)
-    found, rows = runner.run(system, system.timing())
+    found, rows = runner.run(system, system.timing(), progress)
     without, total = sum(row.unscored for row in rows), sum(row.reranked for row in rows)
     remarks = [f"{found.name}: {without:,} of {total:,} hits got no valid score and rank last"] if without else []
     return found, remarks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,7 @@ def test_the_baseline_answers_offline_and_shows_what_hurts(
     done = here("conv", "run", kb_path, dataset, "-o", out)
     assert done.returncode == 0, done.stderr
     assert "GPT4 (paper)" in done.stdout
+    assert re.search(r"^ask: [\d.]+ s$", done.stderr, flags=re.MULTILINE)
     first, *rows = lines(out)
     assert first["settings"]["method"] == "ask"
     assert [row["id"] for row in rows] == [one.id for one in read(dataset)]
@@ -135,6 +137,7 @@ def test_a_model_gets_the_correct_history_and_its_run_is_replayed(
     with Server(otherwise=by(answer)) as server:
         done = here("conv", "run", kb_path, dataset, "-o", out, "--llm", f"m@{server.url}", "--groups", 1)
     assert done.returncode == 0, done.stderr
+    assert re.search(r"^m: [\d.]+ s; \d+ calls of models, [\d,]+ \+ [\d,]+ tokens$", done.stderr, flags=re.MULTILINE)
     asked = chosen(dataset, 1)
     assert {one.group for one in asked} == {"g0", "g1"}
     [longest] = [s for s in seen if s["question"] == asked[0].turns[4].question]

@@ -7,6 +7,7 @@ import dataclasses
 import io
 import json
 import random
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -64,6 +65,7 @@ def test_from_instances_to_scores_without_a_model(here: Here, tmp_path: Path) ->
     assert "Noise ends before 64k: 2 of 2 instances of table" in made.stderr
     ran = here("ska", "run", folder, "--oracle")
     assert ran.returncode == 0, ran.stderr
+    assert re.search(r"^oracle: [\d.]+ s$", ran.stderr, flags=re.MULTILINE)
     found = rows(here("ska", "eval", folder / "runs", "--no-paper", "--format", "csv"))
     assert {(r["system"], float(r["value"])) for r in found} == {("oracle", 100.0)}
     assert {r["testbed"] for r in found} == set(testbeds.TESTBEDS)
