@@ -118,7 +118,7 @@ def ingest(
     given = locals()
     from kbkit.assets import arguments
 
-    arguments.check(ingest, given)
+    arguments.check_arguments(ingest, given)
     _build(source, [Path(path) for path in paths], Path(out), given)
     return open(out)
 
@@ -204,7 +204,7 @@ def update(
     given = locals()
     from kbkit.assets import arguments, operations
 
-    arguments.check(update, given)
+    arguments.check_arguments(update, given)
     from kbkit.ingestion.request import Delta
     from kbkit.ingestion.update import update as build
 

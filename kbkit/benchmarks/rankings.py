@@ -12,7 +12,7 @@ from kbkit.benchmarks.pipeline import Row
 from kbkit.measures.frames import RUN
 
 
-class TextQuery(NamedTuple):
+class DatasetQuery(NamedTuple):
     """A query of a dataset."""
 
     id: str

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Progress = Callable[[str, int, int], None]
 
 
-def check(stores: Stores, progress: Progress | None = None) -> list[tuple[str, str]]:
+def check_stores(stores: Stores, progress: Progress | None = None) -> list[tuple[str, str]]:
     """Return (``files`` or a store, problems) for each check; the problems are empty if there are none.
 
     Each store is compared with the tables: distinct (head, relation, tail) by relation, nodes, documents, vectors.

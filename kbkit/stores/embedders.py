@@ -255,7 +255,7 @@ class OpenAIEmbedder:
             )
         from kbkit.stores import endpoint
 
-        endpoint.check(url)
+        endpoint.check_url(url)
         self.name, self._model, self._url = name, model, url.rstrip("/")
         self.prefixes = prefixes.over(known_prefixes(model))
         self._dimension = dimension

@@ -86,7 +86,7 @@ def main(folder: str) -> None:
         try:
             if store is None:
                 store = ox.Store.read_only(folder)
-                labels = Labels(store, LabelIndex(folder))
+                labels = ValueLabels(store, LabelIndex(folder))
                 known = functions(labels)
             answer(store, labels, known, out, **request)
         except (SyntaxError, ValueError, RuntimeError) as error:
@@ -98,7 +98,7 @@ def main(folder: str) -> None:
 
 def answer(
     store: ox.Store,
-    labels: Labels,
+    labels: ValueLabels,
     known: Functions,
     out: IO[bytes],
     query: str,
@@ -342,7 +342,7 @@ def _mapped(path: Path) -> bytes | mmap.mmap:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
-class Labels:
+class ValueLabels:
     """The values of properties in the best of several languages, from an index or else from the store."""
 
     def __init__(self, store: ox.Store, index: LabelIndex | None = None) -> None:
@@ -446,7 +446,7 @@ https://www.mediawiki.org/wiki/Wikidata_Query_Service/User_Manual#Extensions
 """
 
 
-def functions(labels: Labels) -> Functions:
+def functions(labels: ValueLabels) -> Functions:
     """Return all functions that queries may call."""
     return {**FUNCTIONS, ox.NamedNode(_KB + "inLanguage"): labels.in_language}
 

@@ -21,7 +21,7 @@ from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
 
-from kbkit.benchmarks.convkgyarn.conversations import Answer, Turn
+from kbkit.benchmarks.convkgyarn.conversations import Turn, TurnAnswer
 from kbkit.stores.folding import words
 
 TOLERANCE = 0.01
@@ -58,7 +58,7 @@ def matches(candidates: Sequence[str], turn: Turn) -> bool:
     )
 
 
-def matches_one(candidate: str, answer: Answer, kind: str, unit: str = "") -> bool:
+def matches_one(candidate: str, answer: TurnAnswer, kind: str, unit: str = "") -> bool:
     """Return whether a candidate matches a correct answer of a ``kind`` (see ``KINDS``)."""
     if folded(candidate) and folded(candidate) in _names(answer):
         return True
@@ -76,7 +76,7 @@ def folded(text: str) -> str:
     return _ARTICLE.sub("", words(plain)) if plain.strip() else ""
 
 
-def _names(answer: Answer) -> set[str]:
+def _names(answer: TurnAnswer) -> set[str]:
     return {folded(name) for name in (answer.text, *answer.aliases)} - {""}
 
 

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 import polars as pl
 
 from kbkit.benchmarks.convkgyarn.conversations import Conversation
-from kbkit.benchmarks.convkgyarn.references import Reference
+from kbkit.benchmarks.convkgyarn.references import ReferenceConversation
 from kbkit.stores.folding import words
 
 MEASURES = ("words", "reading_ease", "distinct_1", "distinct_2", "repetition")
@@ -43,7 +43,7 @@ def parts_of(conversations: Iterable[Conversation]) -> list[tuple[str, list[str]
     return sorted(found, key=lambda part: part[0])
 
 
-def parts_of_references(name: str, references: Iterable[Reference]) -> list[tuple[str, list[str]]]:
+def parts_of_references(name: str, references: Iterable[ReferenceConversation]) -> list[tuple[str, list[str]]]:
     """Return the questions of references as one part."""
     return [(name, [question for question, _ in one.turns]) for one in references]
 

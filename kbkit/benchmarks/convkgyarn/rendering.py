@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from kbkit.benchmarks.convkgyarn.templates import VARIANTS, Template, placeholder
+from kbkit.benchmarks.convkgyarn.templates import VARIANTS, ConvTemplate, placeholder
 from kbkit.english.questions import resolved
 
 PRONOUNS = ("it", "they", "he", "she")
@@ -46,7 +46,7 @@ class Rendered:
     said: pl.DataFrame
 
 
-def render(templates: Sequence[Template]) -> Rendered:
+def render(templates: Sequence[ConvTemplate]) -> Rendered:
     """Return the renderings of templates."""
     sets: dict[tuple[str, str, str], int] = {}
     for one in templates:
@@ -92,7 +92,7 @@ def render(templates: Sequence[Template]) -> Rendered:
     )
 
 
-def rendering(one: Template, pronoun: str, *, past: bool, many: bool) -> str:
+def rendering(one: ConvTemplate, pronoun: str, *, past: bool, many: bool) -> str:
     """Return a template's text for a pronoun, a tense and a number of answers; placeholders of names remain."""
     they = pronoun == "they" and "deixis" in one.form
     text = resolved(one.text, past=past, many=many, they=they)

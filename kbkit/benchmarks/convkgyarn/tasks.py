@@ -78,7 +78,7 @@ class _Judging(Task):
         """Return the conversation of the dataset in an item."""
 
 
-class Rating(_Judging):
+class ConvRating(_Judging):
     """Conversations to rate from 1 to 5."""
 
     task = RATE

@@ -67,14 +67,14 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Dataset:
+class QuestDataset:
     """A folder with a dataset; ``about`` is its ``dataset.json``, or empty."""
 
     folder: Path
     about: Mapping[str, Any]
 
     @staticmethod
-    def open(folder: str | os.PathLike[str]) -> Dataset:
+    def open(folder: str | os.PathLike[str]) -> QuestDataset:
         """Open the dataset in a folder. Raises :class:`KbError` if it has no file of queries."""
         folder = Path(folder)
         if not folder.is_dir():
@@ -88,7 +88,7 @@ class Dataset:
             raise BadInputError(
                 f"{about} is not a JSON object", "Run ", Command("quest make"), " to generate a dataset"
             )
-        return Dataset(folder, found)
+        return QuestDataset(folder, found)
 
     @property
     def without(self) -> tuple[str, ...]:

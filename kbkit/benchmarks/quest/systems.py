@@ -20,7 +20,7 @@ from kbkit.benchmarks.pipeline import digest, kb_settings, models
 from kbkit.benchmarks.quest import classify, parsed
 from kbkit.benchmarks.quest.dataset import DOCUMENTS, Example
 from kbkit.benchmarks.quest.evaluate import PROMPT, Judge, Part, judge
-from kbkit.benchmarks.quest.tables import System
+from kbkit.benchmarks.quest.tables import ScoredSystem
 from kbkit.benchmarks.rankings import Ranked, frame_of, lists_of
 from kbkit.directory.generations import fingerprint
 
@@ -81,18 +81,18 @@ def _hashes(folder: Path, *names: str) -> dict[str, Any]:
     return {name: fingerprint(folder / name)["sha256"] for name in names if (folder / name).exists()}
 
 
-def predictions(run: runs.Run[Predicted]) -> System:
+def predictions(run: runs.Run[Predicted]) -> ScoredSystem:
     """Return a run as the tables of the paper take it."""
     threshold = None
     if "classifier" in run.settings:
         known = (row.threshold for row in run.rows.values() if row.threshold is not None)
         threshold = next(known, math.inf)
-    return System(
+    return ScoredSystem(
         run.name, frame_of(run.rows.values()), bool(run.settings["ranked"]), threshold, run.settings.get("k", 0)
     )
 
 
-class Retriever:
+class DomainRetriever:
     """A search mode, which ranks the documents of a query's domain."""
 
     def __init__(self, part: Part, mode: str) -> None:
@@ -173,7 +173,7 @@ class Parsed:
 
     def answer(self, examples: Sequence[Example]) -> list[Predicted]:
         """Return the answers of each query's expression; a query without an expression has none."""
-        reading = parsed.read(examples, self._phrases, self._calls)
+        reading = parsed.parse_queries(examples, self._phrases, self._calls)
         found = parsed.evaluate(self._part.bench.kb, self._part.bench.corpus, examples, reading)
         return [
             Predicted(

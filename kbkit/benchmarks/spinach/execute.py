@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from kbkit.benchmarks.spinach.files import Dataset, Question
+from kbkit.benchmarks.spinach.files import QuestionFile, SparqlQuestion
 from kbkit.errors import KbError, QueryError, QuerySyntaxError, QueryTimeoutError
 from kbkit.measures.rows import Result
 from kbkit.sparql.parse import parse
@@ -131,13 +131,13 @@ def _text(value: Any) -> str:
 class Checked:
     """A question, the outcome of its query, and the seconds that it took."""
 
-    question: Question
+    question: SparqlQuestion
     found: Executed
     seconds: float
 
 
-def check(
-    kb: KnowledgeBase, dataset: Dataset, timeout: float | None, max_rows: int, progress: Callable[[int, int], None]
+def check_queries(
+    kb: KnowledgeBase, dataset: QuestionFile, timeout: float | None, max_rows: int, progress: Callable[[int, int], None]
 ) -> Iterator[Checked]:
     """Run the queries of a dataset on a KB, one after another."""
     for position, question in enumerate(dataset.questions):

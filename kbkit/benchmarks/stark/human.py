@@ -142,7 +142,7 @@ def answered(out: Path) -> list[str]:
     path = table(out)
     if not path.is_file():
         return []
-    judged = stark.read(path).judgements
+    judged = stark.read_stark_gold(path).judgements
     entities = _entities(_records(out / RECORDS, set(judged["query"])))
     pairs = ((entities.get(query, {}), name) for query, name in judged.select("query", "node").iter_rows())
     return [entity.get(name, name) for entity, name in pairs]
@@ -173,9 +173,9 @@ def _file_naming(kb: KnowledgeBase, rows: pl.DataFrame, out: Path) -> str:
     numbered = numbering(kb.tables)
     if rows.is_empty():
         return KEY if numbered.keys else NUMBER
-    written = numbers.read(out, HUMAN)
+    written = numbers.read_numbers(out, HUMAN)
     if written is None:
-        return REFERENCE if are_references(kb, stark.read(table(out)).judgements["node"]) else KEY
+        return REFERENCE if are_references(kb, stark.read_stark_gold(table(out)).judgements["node"]) else KEY
     if written.digest != numbered.digest:
         message = f"{table(out)} has the numbers of another KB, or of {kb.directory.path} before its nodes changed"
         raise KbError(message, "Use another ", Option("output"))
@@ -226,7 +226,7 @@ def _with_references(
     import polars as pl
 
     entities = _entities(saved)
-    pairs = () if rows.is_empty() else stark.read(path).judgements.select("query", "node").iter_rows()
+    pairs = () if rows.is_empty() else stark.read_stark_gold(path).judgements.select("query", "node").iter_rows()
     names = [(query, name, entities.get(query, {}).get(name, name)) for query, name in pairs]
     if not names:
         return rows
@@ -258,7 +258,7 @@ def _rows(path: Path) -> pl.DataFrame:
 
     if not path.is_file():
         return pl.DataFrame(schema=dict.fromkeys(_COLUMNS, pl.String))
-    stark.read(path)  # raises for an invalid file, with the line
+    stark.read_stark_gold(path)  # raises for an invalid file, with the line
     return pl.read_csv(path, infer_schema=False)
 
 

@@ -142,7 +142,7 @@ def stark_rate(
 
     name = dataset.resolve().name.removesuffix(".csv") + (" human" if split == HUMAN else "")
     drawn = rating.samples(name, questions(dataset, split), queries, samples, seed)
-    return rating.Rating(drawn, output, rater)
+    return rating.SampleRating(drawn, output, rater)
 
 
 # -- QUEST -------------------------------------------------------------------------------------------------------------
@@ -163,10 +163,10 @@ def quest_annotate(
     Asks for the relevance and the evidence of each document. Answers are saved at once in annotations/NAME.jsonl; the
     next run continues there. All raters with the same --split, --limit and --seed judge the same pairs.
     """
-    from kbkit.benchmarks.quest.annotate import Annotating
-    from kbkit.benchmarks.quest.dataset import Dataset
+    from kbkit.benchmarks.quest.annotate import RelevanceTask
+    from kbkit.benchmarks.quest.dataset import QuestDataset
 
-    return Annotating(Dataset.open(dataset), rater, split, limit, seed)
+    return RelevanceTask(QuestDataset.open(dataset), rater, split, limit, seed)
 
 
 # -- SKA-Bench ---------------------------------------------------------------------------------------------------------
@@ -186,9 +186,9 @@ def ska_annotate(
     annotations/NAME.jsonl; the next run continues there. All raters with the same --limit and --seed see the same
     instances.
     """
-    from kbkit.benchmarks.ska.annotate import Annotating
+    from kbkit.benchmarks.ska.annotate import UnitsTask
 
-    return Annotating(dataset, rater, limit, seed)
+    return UnitsTask(dataset, rater, limit, seed)
 
 
 @judged
@@ -233,13 +233,13 @@ def conv_rate(
     """
     from kbkit.benchmarks.convkgyarn import conversations as files
     from kbkit.benchmarks.convkgyarn import ratings as module
-    from kbkit.benchmarks.convkgyarn.tasks import Rating
+    from kbkit.benchmarks.convkgyarn.tasks import ConvRating
 
-    known = list(files.read(dataset))
+    known = list(files.read_conversations(dataset))
     gold = module.expected(entrance, module.RATE) if entrance is not None else {}
     tested = {one.id: one for one in known if one.id in gold}
     drawn = module.sample((one for one in known if one.id not in gold), count, seed)
-    return Rating(tested | {one.id: one for one in drawn}, output, rater, gold, threshold)
+    return ConvRating(tested | {one.id: one for one in drawn}, output, rater, gold, threshold)
 
 
 @judged
@@ -279,7 +279,9 @@ def conv_compare(
     gold = module.expected(entrance, module.COMPARE) if entrance is not None else {}
     types = pairs(domain, "domain", "movies=movie")
     check_range("number of pairs", count)
-    drawn = references.match(files.read(dataset), references.read(reference), seed, types, deixis=deixis)
+    drawn = references.match(
+        files.read_conversations(dataset), references.read_references(reference), seed, types, deixis=deixis
+    )
     tested = [one for one in drawn if one.id in gold]
     rest = [one for one in drawn if one.id not in gold][:count]
     return Comparing({one.id: one for one in [*tested, *rest]}, output, rater, gold, threshold)

@@ -12,7 +12,7 @@ import typer
 from kbkit.cli.models import ModelOptions
 from kbkit.cli.options import Seed, counted, note
 from kbkit.cli.papers.arguments import Conversations, RunFile
-from kbkit.cli.papers.factory import Figures, FiguresForm, Session, Shown, figures, opened_if_given, systems_run
+from kbkit.cli.papers.factory import Figures, FiguresForm, PaperSession, Shown, figures, opened_if_given, systems_run
 from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ Groups = Annotated[
 
 
 @systems_run(FiguresForm(options=()))
-def run(session: Session, dataset: Conversations, output: RunFile, groups: Groups = None) -> None:
+def run(session: PaperSession, dataset: Conversations, output: RunFile, groups: Groups = None) -> None:
     """Answer the questions of conversations.
 
     Each question is asked with the correct answers to the questions before it. With --llm, a model answers from its own

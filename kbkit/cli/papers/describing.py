@@ -60,9 +60,9 @@ def quest_stats(dataset: QuestDataset, split: QuestSplit = "") -> Figures:
     Shows queries by template and domain (Table 1 of the paper), lengths, answers and evidence (Table 2).
     """
     from kbkit.benchmarks.quest import stats as statistics
-    from kbkit.benchmarks.quest.dataset import Dataset
+    from kbkit.benchmarks.quest.dataset import QuestDataset
 
-    opened = Dataset.open(dataset)
+    opened = QuestDataset.open(dataset)
     examples = opened.read_all(split)
     tables = [
         (1, "queries by template and domain", statistics.templates(examples)),
@@ -180,7 +180,7 @@ def ska_check(
                 without += 1
                 continue
             checked += 1
-            problems = statements.check(one, solver)
+            problems = statements.check_instance(one, solver)
             failed += [(one.id, one.form, problem) for problem in problems]
             spare += len(statements.redundant(one, solver)) if redundant and not problems else 0
     names = {name for name, _, _ in failed}
@@ -211,7 +211,7 @@ def conv_stats(
     """
     from kbkit.benchmarks.convkgyarn import stats as statistics
 
-    numbers = statistics.Statistics.of(dataset)
+    numbers = statistics.ConvStatistics.of(dataset)
     tables = [
         (1, "dataset statistics", numbers.table()),
         (0, "conversations by configuration", numbers.conversations()),
@@ -238,9 +238,9 @@ def conv_proxies(
     from kbkit.benchmarks.convkgyarn import proxies as module
     from kbkit.benchmarks.convkgyarn import references
 
-    parts = module.parts_of(files.read(dataset))
+    parts = module.parts_of(files.read_conversations(dataset))
     if reference is not None:
-        parts += module.parts_of_references(reference.stem, references.read(reference))
+        parts += module.parts_of_references(reference.stem, references.read_references(reference))
     means = module.table(parts)
     return Figures(records=lambda: means.with_columns(cs.float().round(3)) if shown.on_screen else means)
 
@@ -262,7 +262,7 @@ def spinach_stats(
     from kbkit.benchmarks.spinach import files
     from kbkit.benchmarks.spinach import stats as statistics
 
-    described = statistics.describe([files.read(path) for path in file], paper)
+    described = statistics.describe([files.read_questions(path) for path in file], paper)
     tables = [
         (1, "means per query", statistics.sizes(described)),
         (6, "unique query patterns", statistics.forms(described)),
@@ -297,9 +297,9 @@ def spinach_check(
 
     if details is not None:
         check(None, details)
-    dataset = files.read(file)
+    dataset = files.read_questions(file)
     with KnowledgeBase(kb) as base, counting(context.obj.quiet, "queries") as progress:
-        checked = list(checking.check(base, dataset, seconds(timeout), row_limit, progress))
+        checked = list(checking.check_queries(base, dataset, seconds(timeout), row_limit, progress))
     if details is not None:
         write(checking.details(checked), None, details)
     return Figures(checking.lines(checked), records=lambda: checking.counts(checked))

@@ -63,7 +63,7 @@ def _command(
 
 
 def _is_filled_in(parameter: inspect.Parameter, known: Collection[str]) -> bool:
-    return parameter.name in known or parameter.annotation in (Session, Shown, typer.Context)
+    return parameter.name in known or parameter.annotation in (PaperSession, Shown, typer.Context)
 
 
 def _given(function: Callable[..., Any], **available: object) -> Values:
@@ -196,7 +196,7 @@ def opened_if_given(kb: Path | None) -> Iterator[KnowledgeBase | None]:
 
 
 @dataclass
-class Session:
+class PaperSession:
     """What a command works with that runs systems or makes a dataset."""
 
     context: typer.Context
@@ -303,14 +303,14 @@ _RESUMED: Options = {"replace": (Restart, False), "models": (ModelOptions, NO_MO
 
 
 @contextlib.contextmanager
-def _session(context: typer.Context, values: Values, shown: Shown) -> Iterator[Session]:
+def _session(context: typer.Context, values: Values, shown: Shown) -> Iterator[PaperSession]:
     """Open the KBs that the options name: one, several, or none if the command has no KB."""
     from kbkit.kb import KnowledgeBase
 
     given = values.pop("kb", [])
     with contextlib.ExitStack() as stack:
         kbs = [stack.enter_context(KnowledgeBase(path)) for path in ([given] if isinstance(given, Path) else given)]
-        yield Session(context, kbs, None, values.pop("replace"), shown)
+        yield PaperSession(context, kbs, None, values.pop("replace"), shown)
 
 
 # -- people -----------------------------------------------------------------------------------------------------------

@@ -82,9 +82,9 @@ def quest_agreement(dataset: QuestDataset, raters: Raters = None) -> Figures:
     Computes the fraction of pairs on which they agree, Fleiss' kappa for all and Cohen's kappa for each two.
     """
     from kbkit.benchmarks.quest import annotate as module
-    from kbkit.benchmarks.quest.dataset import Dataset
+    from kbkit.benchmarks.quest.dataset import QuestDataset
 
-    given = module.rater_files(Dataset.open(dataset)).all(raters or ())
+    given = module.rater_files(QuestDataset.open(dataset)).all(raters or ())
     judged = {name: len({one.item for one in own if one.mark is not None}) for name, own in given.items()}
     lines = [f"{name}: {counted(count, 'judgement')}" for name, count in judged.items()]
     return Figures(lines, records=lambda: module.agreement(given))
@@ -103,7 +103,7 @@ def ska_agreement(dataset: SkaDataset, raters: Raters = None) -> Figures:
     from kbkit.benchmarks.ska import annotate as module
     from kbkit.benchmarks.ska import instances
 
-    loaded = instances.read(dataset)
+    loaded = instances.read_instances(dataset)
     given = module.annotations_of(module.annotator_files(dataset).all(raters or ()), loaded)
     times = module.expert_minutes(given, loaded).iter_rows()
     lines = [f"{form}: median {minutes:.1f} minutes of {count:,}" for form, count, minutes in times]
@@ -122,7 +122,7 @@ def ska_revise(context: typer.Context, dataset: SkaDataset, output: DatasetOutpu
 
     if output.resolve() == dataset.resolve():
         raise KbError(f"{output} is the dataset itself", "Choose another folder with ", Option("output"))
-    loaded = instances.read(dataset)
+    loaded = instances.read_instances(dataset)
     given, marks = annotations.annotator_files(dataset).all(), reviews.reviewer_files(dataset).all()
     if unknown := set(raters or ()) - given.keys() - marks.keys():
         raise UnknownNameError("rater", min(unknown), sorted({*given, *marks}))
@@ -135,7 +135,7 @@ def ska_revise(context: typer.Context, dataset: SkaDataset, output: DatasetOutpu
     kept, left_out = annotations.apply(reviews.without_unsafe(loaded, verdicts), annotated)
     if not kept:
         raise KbError("All instances are left out by their annotations", "Use other ", Option("raters"))
-    path = instances.write(output, kept)
+    path = instances.write_instances(output, kept)
     lines = [f"{path}: {counted(len(kept), 'instance')}"]
     if verdicts:
         safe = sum(verdicts.values())

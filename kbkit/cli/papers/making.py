@@ -18,7 +18,7 @@ from kbkit.benchmarks.quest.settings import DocumentSettings, QuestSettings
 from kbkit.benchmarks.requirements.settings import RequirementSettings
 from kbkit.benchmarks.ska.settings import SkaSettings
 from kbkit.cli.options import RARE, DatasetOutput, Kb, Seed, counted, note
-from kbkit.cli.papers.factory import Session, maker
+from kbkit.cli.papers.factory import PaperSession, maker
 from kbkit.english.relations import left_out
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _LISTED = 8
 
 @maker()
 def make_stark(
-    session: Session,
+    session: PaperSession,
     output: DatasetOutput,
     settings: RequirementSettings,
     roles: Annotated[
@@ -138,7 +138,7 @@ def generate_stark(
 
 @maker()
 def make_quest(
-    session: Session,
+    session: PaperSession,
     output: DatasetOutput,
     settings: QuestSettings,
     phrases: Annotated[
@@ -286,7 +286,7 @@ _KBS = Annotated[list[Path], typer.Argument(metavar="KB", help="Directory of a K
 
 
 @maker(many=_KBS)
-def make_ska(session: Session, output: DatasetOutput, settings: SkaSettings) -> Iterable[str]:
+def make_ska(session: PaperSession, output: DatasetOutput, settings: SkaSettings) -> Iterable[str]:
     """Make questions with the units that answer them.
 
     Each instance has a question, its answers, the triples, rows and passages that the answers need, and noise. Without
@@ -319,7 +319,7 @@ def _ska_lines(made: NewDataset) -> Sequence[str]:
 
 @maker()
 def make_conv(
-    session: Session,
+    session: PaperSession,
     output: DatasetOutput,
     settings: ConvSettings,
     output_format: Annotated[

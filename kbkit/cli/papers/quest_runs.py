@@ -10,7 +10,7 @@ import typer
 
 from kbkit.cli.options import note
 from kbkit.cli.papers.arguments import Hits, QuestDataset, QuestSplit, modes_option
-from kbkit.cli.papers.factory import Figures, FiguresForm, Session, Shown, figures, opened_if_given, systems_run
+from kbkit.cli.papers.factory import Figures, FiguresForm, PaperSession, Shown, figures, opened_if_given, systems_run
 from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kbkit.benchmarks.quest.dataset import Example
     from kbkit.benchmarks.quest.evaluate import Part
     from kbkit.benchmarks.quest.systems import QuestSystem
-    from kbkit.benchmarks.quest.tables import System
+    from kbkit.benchmarks.quest.tables import ScoredSystem
     from kbkit.cli.tables import Titled
     from kbkit.kb import KnowledgeBase
 
@@ -38,7 +38,7 @@ TABLES = (3, 4, 5, 6)
 
 @systems_run(FiguresForm(TABLES, ("format",), by_system=BY_SYSTEM))
 def run(
-    session: Session,
+    session: PaperSession,
     dataset: QuestDataset,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FOLDER", help="Output folder, with one file per run.")
@@ -65,18 +65,18 @@ def run(
     from kbkit.benchmarks.quest import evaluate as bench
     from kbkit.benchmarks.quest import runs
     from kbkit.benchmarks.quest import systems as running
-    from kbkit.benchmarks.quest.dataset import Dataset
+    from kbkit.benchmarks.quest.dataset import QuestDataset
     from kbkit.measures.sets import check_empty
 
     check_empty(empty_precision)
     retrievers = list(dict.fromkeys(mode or bench.RETRIEVERS))
     bench.check_retrievers(retrievers)
-    opened = Dataset.open(dataset)
+    opened = QuestDataset.open(dataset)
     bench.check_classifier(classifier, opened, split, session.calls)
     setup = bench.Bench.of(session.kb, opened, k)
     part = setup.part(split)
     session.note(bench.remarks(setup, part))
-    finished: list[System] = []
+    finished: list[ScoredSystem] = []
     base = (session.kb, setup.corpus)
 
     def scores() -> Figures:
@@ -95,13 +95,13 @@ def run(
 
 
 def _systems(
-    session: Session, part: Part, retrievers: Sequence[str], classifier: str, parsed: bool
+    session: PaperSession, part: Part, retrievers: Sequence[str], classifier: str, parsed: bool
 ) -> Iterator[QuestSystem]:
     """Yield the systems to run."""
     from kbkit.benchmarks.quest import systems
 
     for retriever in retrievers:
-        yield systems.Retriever(part, retriever)
+        yield systems.DomainRetriever(part, retriever)
         if classifier != "none":
             yield systems.Classified(part, retriever, classifier, session.calls)
     if parsed:
@@ -131,11 +131,11 @@ def evaluate(
     """
     from kbkit.benchmarks.quest import runs
     from kbkit.benchmarks.quest.corpus import Corpus
-    from kbkit.benchmarks.quest.dataset import Dataset
+    from kbkit.benchmarks.quest.dataset import QuestDataset
     from kbkit.measures.sets import check_empty
 
     check_empty(empty_precision)
-    opened = Dataset.open(dataset)
+    opened = QuestDataset.open(dataset)
     examples = opened.read(split)
     if kb is None and shown.table == 6:
         raise KbError("Table 6 needs a KB", "Use ", Option("kb", "KB"))
@@ -149,7 +149,7 @@ def evaluate(
 
 
 def _scores(
-    systems: Sequence[System],
+    systems: Sequence[ScoredSystem],
     examples: Sequence[Example],
     table: int | None,
     base: tuple[KnowledgeBase, Corpus] | None,

@@ -13,14 +13,14 @@ import typer
 from kbkit.cli.models import Prompts
 from kbkit.cli.options import Seed, counted, note
 from kbkit.cli.papers.arguments import SkaDataset
-from kbkit.cli.papers.factory import Figures, FiguresForm, Session, figures, systems_run
+from kbkit.cli.papers.factory import Figures, FiguresForm, PaperSession, figures, systems_run
 from kbkit.cli.papers.ska_scores import TABLES, counting, scores
 from kbkit.errors import KbError, Option
 from kbkit.llm.client import missing_model
 
 if TYPE_CHECKING:
     from kbkit.benchmarks.ska.run import System
-    from kbkit.benchmarks.ska.testbeds import Record, Report
+    from kbkit.benchmarks.ska.testbeds import Report, TestbedRecord
     from kbkit.llm.calls import Calls
 
 Form = Annotated[
@@ -76,7 +76,7 @@ def testbed(
     with counting(context, "testbeds") as progress:
         made, report = testbeds.make(scan(dataset), digest, further=size or (), seed=seed, progress=progress)
     target = folder or dataset / running.FOLDER
-    files = testbeds.write(target, made, report)
+    files = testbeds.write_testbeds(target, made, report)
     lines = [*_testbed_lines(report), f"{target}: {counted(len(made), 'record')} in {counted(len(files), 'file')}"]
     return Figures(lines, records=lambda: report_sizes(report))
 
@@ -142,14 +142,14 @@ def _own_prompts(values: Sequence[str] | None) -> dict[str, Path]:
 
 
 def _messages(
-    dataset: Path, records: Sequence[Record], report: Report, own: dict[str, Path]
-) -> Iterator[tuple[Record, list[tuple[str, str]]]]:
+    dataset: Path, records: Sequence[TestbedRecord], report: Report, own: dict[str, Path]
+) -> Iterator[tuple[TestbedRecord, list[tuple[str, str]]]]:
     """Yield the messages of each record: role and text."""
     from kbkit.benchmarks.ska import prompts, rendering
     from kbkit.benchmarks.ska import run as running
     from kbkit.llm.prompts import load
 
-    running.check(dataset, report)
+    running.check_testbeds(dataset, report)
     forms = {name: load(name, own.get(name)) for name in prompts.PROMPTS}
     instances = running.Instances(dataset)
     for record in records:
@@ -165,12 +165,12 @@ def _records(
     testbed: Sequence[str] | None,
     setting: Sequence[str] | None,
     form: Sequence[str] | None,
-) -> tuple[list[Record], Report]:
+) -> tuple[list[TestbedRecord], Report]:
     from kbkit.benchmarks.ska import run as running
     from kbkit.benchmarks.ska import testbeds
 
     running.digest(dataset)
-    return testbeds.read(folder or dataset / running.FOLDER, testbed or (), setting or (), form or ())
+    return testbeds.read_testbeds(folder or dataset / running.FOLDER, testbed or (), setting or (), form or ())
 
 
 # -- run --------------------------------------------------------------------------------------------------------------
@@ -178,7 +178,7 @@ def _records(
 
 @systems_run(FiguresForm(TABLES, ("format",), one_table=False), kb=False, no_models=("oracle", "baseline"))
 def run(
-    session: Session,
+    session: PaperSession,
     dataset: SkaDataset,
     output: Annotated[
         Path | None,
@@ -241,14 +241,14 @@ def _systems(stack: ExitStack, calls: Calls | None, *, oracle: bool, baseline: b
 
         yield running.Oracle(stack.enter_context(Solver()))
     if baseline:
-        from kbkit.benchmarks.ska.baseline import Baseline
+        from kbkit.benchmarks.ska.baseline import UnitsBaseline
 
-        yield Baseline()
+        yield UnitsBaseline()
     for name in calls.models if calls else ():
-        yield running.Model(calls, name)  # type: ignore[arg-type]
+        yield running.PromptedModel(calls, name)  # type: ignore[arg-type]
 
 
-def _limited(records: Sequence[Record], limit: int | None) -> Sequence[Record]:
+def _limited(records: Sequence[TestbedRecord], limit: int | None) -> Sequence[TestbedRecord]:
     """Return the records of the first instances of each form."""
     if limit is None:
         return records

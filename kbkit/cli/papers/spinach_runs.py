@@ -13,7 +13,7 @@ from kbkit.cli.ask import FullHistory, MaxActions
 from kbkit.cli.models import ModelOptions
 from kbkit.cli.options import RowLimit, Timeout, Without, note, seconds
 from kbkit.cli.papers.arguments import RunFile, SpinachPaper, SpinachQuestions
-from kbkit.cli.papers.factory import Figures, FiguresForm, Session, Shown, figures, opened_if_given, systems_run
+from kbkit.cli.papers.factory import Figures, FiguresForm, PaperSession, Shown, figures, opened_if_given, systems_run
 
 if TYPE_CHECKING:
     from kbkit.agent.agent import AgentSettings
@@ -60,7 +60,7 @@ class AgentOptions:
 
 @systems_run(FiguresForm(options=()))
 def run(
-    session: Session,
+    session: PaperSession,
     models: ModelOptions,
     file: SpinachQuestions,
     output: RunFile,
@@ -82,8 +82,8 @@ def run(
     from kbkit.benchmarks.spinach import run as running
     from kbkit.llm.client import missing_model
 
-    dataset = files.read(file, sparql=False, question=True)
-    plan = running.Plan(agent.settings(), limit, unscored)
+    dataset = files.read_questions(file, sparql=False, question=True)
+    plan = running.AgentPlan(agent.settings(), limit, unscored)
     if session.calls is None:
         raise missing_model()
     with session.progress("questions") as progress:
@@ -97,7 +97,7 @@ def run(
             replace=session.replace,
             progress=progress,
         )
-    session.figures = lambda: _scores([runs.read(output)], paper, None)
+    session.figures = lambda: _scores([runs.read_agent_run(output)], paper, None)
     session.finished(done.name, done.summary)
 
 
@@ -126,7 +126,7 @@ def evaluate(
     """
     from kbkit.benchmarks.spinach import runs
 
-    loaded = [runs.read(path) for path in run]
+    loaded = [runs.read_agent_run(path) for path in run]
     with opened_if_given(kb) as base:
         execute = None if base is None else _executor(base, seconds(timeout), row_limit)
         return _scores([_with_gold(context, one, gold, execute) for one in loaded], paper, shown.table)
@@ -143,7 +143,7 @@ def _with_gold(context: typer.Context, run: Run, gold: Path | None, execute: Cal
     from kbkit.benchmarks.spinach import files
 
     if gold is not None:
-        right = files.read(gold, sparql=execute is not None)
+        right = files.read_questions(gold, sparql=execute is not None)
         note(context, scoring.outside(run, right))
         run = scoring.with_gold(run, right, execute)
     return run if execute is None else scoring.rerun(run, execute, gold=gold is None)

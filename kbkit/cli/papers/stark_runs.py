@@ -11,7 +11,7 @@ import typer
 
 from kbkit.cli.options import Seed, Types, note
 from kbkit.cli.papers.arguments import Hits, StarkDataset, StarkSplit, modes_option
-from kbkit.cli.papers.factory import Figures, FiguresForm, Session, figures, systems_run
+from kbkit.cli.papers.factory import Figures, FiguresForm, PaperSession, figures, systems_run
 from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class RerankOptions:
 
 @systems_run(FiguresForm())
 def run(
-    session: Session,
+    session: PaperSession,
     dataset: StarkDataset,
     split: StarkSplit = "test",
     mode: Annotated[list[str] | None, modes_option("all")] = None,
@@ -82,8 +82,8 @@ def run(
     [again] = stark.modes(session.kb, [reranking.rerank_mode])
     if runs is not None:
         stark.check_folder(runs, [*modes, *(rescoring.run_name(again, scoring) for scoring in scorings)])
-    task = stark.task(session.kb, gold, types or (), numbers.read(dataset, split))
-    runner = stark.Runner(session.kb, task, k, latency, folder=runs, settings=settings, replace=session.replace)
+    task = stark.task(session.kb, gold, types or (), numbers.read_numbers(dataset, split))
+    runner = stark.ModeRunner(session.kb, task, k, latency, folder=runs, settings=settings, replace=session.replace)
     session.note(runner.remarks())
     results: list[Result] = []
     written: list[str] = []
@@ -95,7 +95,7 @@ def run(
         session.note(remarks)
         session.finished(result.name, result.costs)
         if runs is not None:
-            written.append(str(stark.write(result, runs)))
+            written.append(str(stark.write_result(result, runs)))
 
     for name in modes:
         with session.progress(name, "queries") as progress:
@@ -134,8 +134,8 @@ def evaluate(
     if types and kb is None:
         raise KbError("Types of nodes need a KB", "Use ", Option("kb", "KB"))
     gold = stark.questions(dataset, split, sample, seed)
-    results = [stark.read(path) for path in runs]
-    numbered = numbers.read(dataset, split)
+    results = [stark.read_result(path) for path in runs]
+    numbered = numbers.read_numbers(dataset, split)
     if numbered is not None:
         results = [replace(result, run=numbered.named(result.run)) for result in results]
     candidates, about = (None, []) if kb is None else _candidates(kb, gold, types, dataset, split)
@@ -156,7 +156,7 @@ def _candidates(
     from kbkit.kb import KnowledgeBase
 
     with KnowledgeBase(kb) as base:
-        task = stark.task(base, gold, types or (), numbers.read(dataset, split))
+        task = stark.task(base, gold, types or (), numbers.read_numbers(dataset, split))
         if task.numbers is not None:
             message = f"{kb} numbers its nodes differently than the KB that {dataset} was made from"
             raise KbError(message, "Use that KB, or omit ", Option("kb"))

@@ -319,7 +319,7 @@ def _is_role(column: ProfiledColumn) -> bool:
     return " ".join(names.subject(column.name)) in names.ROLES
 
 
-def check(tables: Sequence[ProfiledTable], table: str, columns: Sequence[str]) -> None:
+def check_key(tables: Sequence[ProfiledTable], table: str, columns: Sequence[str]) -> None:
     """Raise :class:`UnknownNameError` for an unknown table or column."""
     known = {one.name: one for one in tables}
     if table not in known:

@@ -17,11 +17,11 @@ import numpy as np
 
 from kbkit.benchmarks.pipeline import Progress
 from kbkit.benchmarks.ska.graphs import questions
-from kbkit.benchmarks.ska.graphs.questions import Question
-from kbkit.benchmarks.ska.graphs.units import Draft, Drafts
+from kbkit.benchmarks.ska.graphs.questions import GraphQuestion
+from kbkit.benchmarks.ska.graphs.units import Drafts, GraphDraft
 from kbkit.benchmarks.ska.instances import TRIPLE, Instance, Provenance, numbered
 from kbkit.benchmarks.ska.solve import Solver
-from kbkit.benchmarks.ska.statements import check
+from kbkit.benchmarks.ska.statements import check_instance
 from kbkit.english.relations import unworded
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
@@ -79,7 +79,7 @@ def make(
         reasons.update({f"relation {name}, whose label has {why}": 1 for name, why in unworded(kb.schema).items()})
     drawn = _drawn(kb, settings)
     drafts = Drafts(kb, text=settings.text)
-    known: list[Draft] = []
+    known: list[GraphDraft] = []
     for number, question in enumerate(drawn):
         progress(f"positive units of {form}", number, len(drawn))
         draft, reason = drafts.draft(question, settings.max_positive)
@@ -105,16 +105,16 @@ def make(
     return found
 
 
-def _drawn(kb: KnowledgeBase, settings: _Settings) -> list[Question]:
+def _drawn(kb: KnowledgeBase, settings: _Settings) -> list[GraphQuestion]:
     if settings.files:
-        return [question for path in settings.files for question in questions.read(path)]
+        return [question for path in settings.files for question in questions.read_graph_questions(path)]
     return questions.draw(kb, int(settings.count * _SPARE[settings.text]) + 5, settings.seed, text=settings.text)
 
 
-def _ordered(drafts: Sequence[Draft], settings: _Settings) -> list[Draft]:
+def _ordered(drafts: Sequence[GraphDraft], settings: _Settings) -> list[GraphDraft]:
     """Return drafts in the order in which they are used, so that the numbers of positive units have their shares."""
     shares = _SIZES[settings.text]
-    groups: list[list[Draft]] = [[] for _ in shares]
+    groups: list[list[GraphDraft]] = [[] for _ in shares]
     for draft in drafts:
         groups[min(draft.size, len(shares)) - 1].append(draft)
     placed = [
@@ -126,7 +126,7 @@ def _ordered(drafts: Sequence[Draft], settings: _Settings) -> list[Draft]:
 
 
 def _instance(
-    kb: KnowledgeBase, drafts: Drafts, draft: Draft, settings: _Settings, solver: Solver
+    kb: KnowledgeBase, drafts: Drafts, draft: GraphDraft, settings: _Settings, solver: Solver
 ) -> tuple[Instance | None, str]:
     """Return an instance whose statements hold, or why there is none."""
     rng = np.random.default_rng((settings.seed, *draft.question.id.encode()))
@@ -154,5 +154,5 @@ def _instance(
             topics=draft.topics,
         ),
     )
-    failed = check(instance, solver)
+    failed = check_instance(instance, solver)
     return (instance, "") if not failed else (None, failed[0])
