@@ -54,14 +54,14 @@ class Matcher:
 
     def match(self, phrases: Sequence[str], documents: Sequence[Document]) -> list[EvidenceSentence]:
         """Return the evidence for each phrase in the document of the same position; names count as sentences."""
-        found: list[EvidenceSentence] = []
+        sentences: list[EvidenceSentence] = []
         start = count = 0
         for stop, document in enumerate(documents, 1):
             count += 1 + document.text.count(".")
             if count > _BATCH or stop == len(documents):
-                found += self._batch(phrases[start:stop], documents[start:stop])
+                sentences += self._batch(phrases[start:stop], documents[start:stop])
                 start, count = stop, 0
-        return found
+        return sentences
 
     def _batch(self, phrases: Sequence[str], documents: Sequence[Document]) -> list[EvidenceSentence]:
         spans = {node: _spans(document) for node, document in {d.id: d for d in documents}.items()}

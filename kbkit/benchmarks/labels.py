@@ -218,8 +218,8 @@ class Labels:
     def agreement(self) -> pl.DataFrame:
         """Return how annotators agree on nodes that both graded: annotators, measure, items, agreement, kappa."""
         given = self._all()
-        found = agreement_table("on", {_GRADE: given}, everyone=len(given) > 2)
-        return found.drop("on").rename({"raters": "annotators"})
+        agreed = agreement_table("on", {_GRADE: given}, everyone=len(given) > 2)
+        return agreed.drop("on").rename({"raters": "annotators"})
 
 
 def judged(grades: Mapping[str, Mapping[tuple[str, ...], int]], texts: Mapping[str, str]) -> pl.DataFrame:

@@ -198,12 +198,12 @@ def dry_run(request: IngestRequest) -> Sequence[tuple[str, str]]:
     """Estimate the result of :func:`ingest` from the beginning of the files, as (name, figure) rows."""
     recipe = recipes.load(request.source)
     options = recipes.settings(recipe, request.options)
-    found = _find_files(recipe, request)
+    files = _find_files(recipe, request)
     spec = recipe.converted
     if spec is None:
         hint = ("Leave out ", Option("dry_run"), ": the recipe reads its files directly")
         raise KbError(f"Recipe {recipe.name} has no estimate", *hint)
-    return converter(spec.converter).estimate(found[spec.name], options)
+    return converter(spec.converter).estimate(files[spec.name], options)
 
 
 def _recipe_record(name: str, recipe: Recipe, options: Mapping[str, Any]) -> RecipeRecord:
@@ -223,14 +223,14 @@ def _find_files(recipe: Recipe, request: IngestRequest) -> dict[str, list[Path]]
     A recipe from elsewhere may hold links to the user's files, which are read only if the user names them.
     """
     paths = list(request.paths) or ([recipe.folder / recipe.data] if recipe.data else [])
-    found = source_files.find_files(recipe, paths, request.files)
+    files = source_files.find_files(recipe, paths, request.files)
     if recipe.folder.parent != assets.folder("ingest"):  # an installer may link shipped files
         folder, here = recipe.folder.absolute(), recipe.folder.resolve()
         given = {*request.files.values(), *request.paths}
-        for path in (path for taken in found.values() for path in taken if path not in given):
+        for path in (path for taken in files.values() for path in taken if path not in given):
             if path.absolute().is_relative_to(folder) and not path.resolve().is_relative_to(here):
                 raise BadInputError(f"{path} is a link out of the recipe", "Name the file in the command")
-    return found
+    return files
 
 
 @contextlib.contextmanager

@@ -240,8 +240,8 @@ def _downloaded(library: Any, model: str) -> Any:
 
 def _own_prompts(prompts: dict[str, str]) -> Prefixes | None:
     """Return the prompts from a model's configuration."""
-    found = Prefixes(prompts.get("query") or "", prompts.get("document") or prompts.get("passage") or "")
-    return found if found != NO_PREFIXES else None
+    prefixes = Prefixes(prompts.get("query") or "", prompts.get("document") or prompts.get("passage") or "")
+    return prefixes if prefixes != NO_PREFIXES else None
 
 
 class OpenAIEmbedder:

@@ -365,11 +365,11 @@ class ValueLabels:
         return ox.Literal(a.value) if isinstance(a, ox.Literal) and verb.value == _LABEL else None
 
     def _find(self, subject: str, verb: str, languages: str, graph: str | None) -> ox.Literal | None:
-        found = None if graph is not None else self._index.find(subject.encode(), verb, languages)
-        if found is None:
+        label = None if graph is not None else self._index.find(subject.encode(), verb, languages)
+        if label is None:
             language, values = best(self._store, subject, verb, languages, graph)
         else:
-            language, values = found[0].decode(), [value.decode() for value in found[1]]
+            language, values = label[0].decode(), [value.decode() for value in label[1]]
         if values:
             return ox.Literal(", ".join(sorted(values)), language=language)
         return ox.Literal(subject.removeprefix(_ENTITY)) if verb == _LABEL else None

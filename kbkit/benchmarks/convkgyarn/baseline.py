@@ -100,8 +100,8 @@ def _named(question: str, entities: Sequence[ConvEntity]) -> tuple[ConvEntity, s
     """Return the entity whose name a question contains, the longest name first, and this name."""
     text = f" {words(question)} "
     names = [(one, name) for one in entities for name in (one.name, *one.aliases) if len(words(name)) > 1]
-    found = [(one, name) for one, name in names if f" {words(name)} " in text]
-    return max(found, key=lambda pair: len(pair[1]), default=None)
+    mentions = [(one, name) for one, name in names if f" {words(name)} " in text]
+    return max(mentions, key=lambda pair: len(pair[1]), default=None)
 
 
 def _pattern(name: str) -> re.Pattern[str]:
@@ -134,8 +134,8 @@ def _refer(question: str, focus: ConvEntity) -> str:
         (rf"\b(?:{_PLAIN}|her)\b", focus.name),
     )
     for pattern, name in patterns:
-        found = re.search(pattern, question, re.IGNORECASE)
-        if found:
-            return question[: found.start()] + name + question[found.end() :]
+        match = re.search(pattern, question, re.IGNORECASE)
+        if match:
+            return question[: match.start()] + name + question[match.end() :]
     text = question.rstrip(" ?.!")
     return f"{text} {focus.name}{question[len(text) :].strip()}"

@@ -241,11 +241,11 @@ def dataset_file(path: Path) -> Path:
     if not path.is_dir():
         check_suffix(path)
         return path
-    found = [path / f"{CONVERSATIONS}{suffix}" for suffix in (".parquet", ".jsonl")]
-    for file in found:
+    files = [path / f"{CONVERSATIONS}{suffix}" for suffix in (".parquet", ".jsonl")]
+    for file in files:
         if file.exists():
             return file
-    raise KbError(f"No conversations in {path}", f"Expected {found[0].name} or {found[1].name}")
+    raise KbError(f"No conversations in {path}", f"Expected {files[0].name} or {files[1].name}")
 
 
 def read_conversations(path: Path) -> Iterator[Conversation]:

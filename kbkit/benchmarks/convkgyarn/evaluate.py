@@ -153,9 +153,9 @@ def table(turns: pl.DataFrame, *, published: bool = True) -> pl.DataFrame:
     """
     place = {setting: position for position, setting in enumerate(paper.SETTINGS)}
     systems = turns["system"].unique(maintain_order=True).to_list()
-    found = _measured(turns, ["system", "set", *SETTING])
+    means = _measured(turns, ["system", "set", *SETTING])
     cells: dict[tuple[Any, ...], dict[str, float | None]] = {}
-    for row in found.iter_rows(named=True):
+    for row in means.iter_rows(named=True):
         key = (row["system"], *(row[name] for name in SETTING))
         cells.setdefault(key, {}).update({f"{row['set']}_{name}": row[name] for name in MEASURES})
     order = sorted(cells, key=lambda key: (systems.index(key[0]), place.get(key[1:], len(place)), key[1:]))
@@ -201,8 +201,8 @@ def breakdown(turns: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
             raise UnknownNameError("column", name, BREAKDOWNS)
     columns = ["system", *dict.fromkeys(by)]
     systems = pl.Enum(turns["system"].unique(maintain_order=True).to_list())
-    found = _measured(turns, columns).with_columns(pl.col("system").cast(systems)).sort(columns)
-    return found.with_columns(pl.col("system").cast(pl.String)).select(*columns, "count", *MEASURES)
+    means = _measured(turns, columns).with_columns(pl.col("system").cast(systems)).sort(columns)
+    return means.with_columns(pl.col("system").cast(pl.String)).select(*columns, "count", *MEASURES)
 
 
 def differences(turns: pl.DataFrame, seed: int = 0) -> pl.DataFrame:
@@ -269,8 +269,8 @@ def _shown(setting: Sequence[Any]) -> str:
 
 def charts(turns: pl.DataFrame) -> list[Chart]:
     """Return a chart of the mean score and one of the ratio of NA for each set: bars by configuration and system."""
-    found = _measured(turns, ["system", "set", *SETTING])
-    named = found.with_columns(
+    means = _measured(turns, ["system", "set", *SETTING])
+    named = means.with_columns(
         pl.struct(SETTING).map_elements(lambda row: _shown(list(row.values())), pl.String).alias("configuration")
     )
     order = {_shown(setting): position for position, setting in enumerate(paper.SETTINGS)}

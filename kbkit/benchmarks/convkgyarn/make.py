@@ -103,10 +103,10 @@ class _Run:
 
     def asked(self, pipeline: Pipeline) -> list[Way]:
         """Return the predicates and qualifiers that are asked for."""
-        found = pipeline.rows(PREDICATES, lambda: predicates.extract(self.kb, self.types))
-        selected = {row.id: row for row in pipeline.rows(SELECTION, lambda: self._selected(found))}
+        extracted = pipeline.rows(PREDICATES, lambda: predicates.extract(self.kb, self.types))
+        selected = {row.id: row for row in pipeline.rows(SELECTION, lambda: self._selected(extracted))}
         asked: list[Way] = []
-        for one in found:
+        for one in extracted:
             row = selected.get(one.id)
             if row is None or row.dropped:
                 continue

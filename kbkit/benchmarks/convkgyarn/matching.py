@@ -105,11 +105,11 @@ def quantity(text: str, unit: str = "") -> Quantity | None:
     >>> quantity("about 1,230 km"), quantity("2.5 million")
     (Quantity(value=1230000.0, dimension='length'), Quantity(value=2500000.0, dimension=''))
     """
-    found = _NUMBER.search(text.replace("−", "-"))
-    if found is None:
+    match = _NUMBER.search(text.replace("−", "-"))
+    if match is None:
         return None
-    value = float(re.sub(f"[{_GROUPING}]", "", found[1]))
-    following = text[found.end() :].replace("²", "2").casefold()
+    value = float(re.sub(f"[{_GROUPING}]", "", match[1]))
+    following = text[match.end() :].replace("²", "2").casefold()
     rest = [word.rstrip("s") if len(word) > 2 else word for word in re.findall(r"[^\W\d_]+2?", following)]
     known = _LENGTH if unit.casefold() in _LENGTH else {}
     if rest and rest[0] in _SCALES and not (rest[0] == "m" and known):

@@ -154,13 +154,13 @@ class EntranceResult:
 
 def expected(path: Path, task: str) -> dict[str, Rated]:
     """Return an expert's judgements by item. Raises :class:`KbError` if the file has those of several raters."""
-    found = [one for one in read_rated([path], task) if one.values]
-    raters = {one.rater for one in found}
+    rated = [one for one in read_rated([path], task) if one.values]
+    raters = {one.rater for one in rated}
     if len(raters) > 1:
         raise KbError(f"{path} has judgements of {len(raters)} raters", "An entrance test needs those of one expert")
-    if not found:
+    if not rated:
         raise KbError(f"{path} has no judgements of this task", "Let an expert judge the items of the test first")
-    return {one.item: one for one in found}
+    return {one.item: one for one in rated}
 
 
 def outcome(gold: Mapping[str, Rated], answers: Mapping[str, Mapping[str, Any]]) -> EntranceResult:

@@ -55,10 +55,10 @@ class Match:
 
 def read_references(path: Path) -> list[ReferenceConversation]:
     """Read a file of ConvQuestions. Raises :class:`BadInputError` with the record that does not fit."""
-    found = [_reference(record, number) for number, record in enumerate(items(path), 1)]
-    if not found:
+    references = [_reference(record, number) for number, record in enumerate(items(path), 1)]
+    if not references:
         raise BadInputError(f"No conversations in {path}", _HINT)
-    return found
+    return references
 
 
 def _reference(record: JsonRecord, number: int) -> ReferenceConversation:

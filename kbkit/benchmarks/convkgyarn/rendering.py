@@ -103,9 +103,9 @@ def rendering(one: ConvTemplate, pronoun: str, *, past: bool, many: bool) -> str
 
 def _divided(text: str, slot: str) -> tuple[tuple[str, str, str], tuple[int, int]]:
     """Return the pieces of a text around its placeholders, and their kinds."""
-    found = list(re.finditer(rf"{re.escape(slot)}('s)?|\[(?:object|qualifier)\]", text))[:2]
+    matches = list(re.finditer(rf"{re.escape(slot)}('s)?|\[(?:object|qualifier)\]", text))[:2]
     pieces, done, kinds = [], 0, []
-    for match in found:
+    for match in matches:
         pieces.append(text[done : match.start()])
         is_subject = match[0].startswith(slot)
         kinds.append(POSSESSIVE if is_subject and match[1] else SUBJECT if is_subject else GIVEN)

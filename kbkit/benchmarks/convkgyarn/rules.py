@@ -47,8 +47,8 @@ def _of_placeholders(one: ConvTemplate) -> str:
     said = _BRACKETS.sub(lambda m: " " if f"[{m[1]}]" in (slot, "[object]", "[qualifier]") else m[1], text)
     if points:
         return "" if _DEICTIC.search(said) else "no deictic word such as it, this or they"
-    found = None if one.related else _PERSONAL.search(said)
-    return f"{found[0]!r} refers to the history, which this form does not need" if found else ""
+    match = None if one.related else _PERSONAL.search(said)
+    return f"{match[0]!r} refers to the history, which this form does not need" if match else ""
 
 
 def _of_query(text: str) -> str:

@@ -71,16 +71,16 @@ def chosen(path: Path, groups: int | None, ids: Container[str] | None = None) ->
     if groups is not None:
         check_range("number of groups", groups)
     file = dataset_file(path)
-    found: dict[str, Conversation] = {}
+    conversations: dict[str, Conversation] = {}
     for one in read_conversations(path) if groups is None and ids is None else _selected(file, groups, ids):
-        if one.id in found:
+        if one.id in conversations:
             raise KbError(f"Duplicate conversation {one.id!r} in {file}", "Each needs its own id")
-        found[one.id] = one
-    if not found and ids is not None:
+        conversations[one.id] = one
+    if not conversations and ids is not None:
         raise KbError(f"{file} has none of the conversations of the run", "Use the dataset that it was made with")
-    if not found:
+    if not conversations:
         raise KbError(f"No conversations in {file}")
-    return list(found.values())
+    return list(conversations.values())
 
 
 def _selected(file: Path, groups: int | None, ids: Container[str] | None) -> Iterator[Conversation]:

@@ -61,8 +61,8 @@ def fit(features: Matrix, labels: Labels, l2: float = 1.0) -> Logistic:
     scaled, targets = (features - mean) / scale, labels.astype(np.float64)
     start = np.zeros(features.shape[1] + 1)
     options = {"maxiter": 2_000, "maxcor": 30, "ftol": 1e-14, "gtol": 1e-6 * len(labels)}
-    found = minimize(loss, start, (scaled, targets, l2), jac=True, method="L-BFGS-B", options=options)
-    return Logistic(found.x[:-1], float(found.x[-1]), mean, scale)
+    optimum = minimize(loss, start, (scaled, targets, l2), jac=True, method="L-BFGS-B", options=options)
+    return Logistic(optimum.x[:-1], float(optimum.x[-1]), mean, scale)
 
 
 def loss(parameters: Vector, features: Matrix, targets: Vector, l2: float) -> tuple[float, Vector]:

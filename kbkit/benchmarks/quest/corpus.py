@@ -95,8 +95,8 @@ def _found(kb: KnowledgeBase, dataset: QuestDataset, types: Sequence[str]) -> tu
     """Return title, id, type, key of the nodes that are documents, and the number of documents."""
     lazy = dataset.documents()
     if lazy is None:
-        found = kb.tables.lookup(_ALL, {"types": list(types)})
-        return found.cast(dict(_COLUMNS)), found.height  # type: ignore[arg-type] # names and types
+        nodes = kb.tables.lookup(_ALL, {"types": list(types)})
+        return nodes.cast(dict(_COLUMNS)), nodes.height  # type: ignore[arg-type] # names and types
     documents = dataset.collect(lazy.select("title", "type", "key"))
     _check(documents, dataset)
     keyed = documents.filter(pl.col("type").is_not_null() & pl.col("key").is_not_null())

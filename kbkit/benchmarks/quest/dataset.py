@@ -83,12 +83,12 @@ class QuestDataset:
             names = ", ".join(f"{split}.jsonl" for split in SPLITS)
             raise KbError(f"{folder} is not a QUEST dataset", f"It needs at least one of {names}")
         about = folder / ABOUT
-        found = load(content(about).decode(), str(about)) if about.exists() else {}
-        if not isinstance(found, dict):
+        about_dataset = load(content(about).decode(), str(about)) if about.exists() else {}
+        if not isinstance(about_dataset, dict):
             raise BadInputError(
                 f"{about} is not a JSON object", "Run ", Command("quest make"), " to generate a dataset"
             )
-        return QuestDataset(folder, found)
+        return QuestDataset(folder, about_dataset)
 
     @property
     def without(self) -> tuple[str, ...]:

@@ -104,12 +104,12 @@ class QueryDrafts:
             if family not in ids:
                 raise UnknownNameError("category family", family, ids)
         files = list({path.resolve(): path for path in s.files}.values())
-        found = {domain: categories.build(self.kb, domain, known[domain], files) for domain in s.domains}
+        categories_of = {domain: categories.build(self.kb, domain, known[domain], files) for domain in s.domains}
         for path in files:
-            if not any(of.in_files[family_of(path)] for of in found.values()):
+            if not any(of.in_files[family_of(path)] for of in categories_of.values()):
                 message = f"{path} has no category with two nodes of type {' or '.join(s.domains)}"
                 raise BadInputError(message, categories.FILE_HINT)
-        return found
+        return categories_of
 
     def _own(self, domain: str) -> list[str]:
         """Return the user's expressions for nodes of a domain; raise :class:`KbError` for one of no domain."""
@@ -206,12 +206,12 @@ class QueryDrafts:
         nodes = {row["id"]: row for row in titles(self.kb, self.settings.domains).iter_rows(named=True)}
         rows: list[DraftQuery] = []
         for domain, _, drawn in self.samples:
-            found = self.found[domain]
+            drafted = self.found[domain]
             for combination in drawn.queries:
-                items = [found.items[number] for number in combination.categories]
+                items = [drafted.items[number] for number in combination.categories]
                 phrases = [item.phrase for item in items]
                 parts = [item.expression for item in items]
-                members = [_contains(found, number, combination.answers) for number in combination.categories]
+                members = [_contains(drafted, number, combination.answers) for number in combination.categories]
                 answers = [
                     QueryAnswer(**nodes[node], holds="".join(x for x, has in zip("ABC", inside, strict=False) if has))
                     for node, *inside in zip(combination.answers, *members, strict=True)

@@ -108,15 +108,15 @@ class Part:
         for domain in domains:
             texts = {one.id: one.text for one in self.examples if one.domain == domain and one.id not in known}
             if texts:
-                found = self._search(mode, domain, texts)
-                parts = {str(name): part for (name,), part in found.partition_by("query", as_dict=True).items()}
-                known.update({name: parts.get(name, found.clear()) for name in texts})
+                hits = self._search(mode, domain, texts)
+                parts = {str(name): part for (name,), part in hits.partition_by("query", as_dict=True).items()}
+                known.update({name: parts.get(name, hits.clear()) for name in texts})
         return pl.concat([known[one.id] for domain in domains for one in self.examples if one.domain == domain])
 
     def _search(self, mode: str, domain: str | None, texts: dict[str, str]) -> pl.DataFrame:
         within = self.bench.corpus.within(domain)
-        found = self.bench.kb.search_many(texts, self.bench.k, mode, within, **self.bench.options(mode))
-        return found.select("query", "id", "score", "rank")
+        hits = self.bench.kb.search_many(texts, self.bench.k, mode, within, **self.bench.options(mode))
+        return hits.select("query", "id", "score", "rank")
 
     @cached_property
     def answers(self) -> pl.DataFrame:

@@ -134,9 +134,9 @@ def answer_type(kb: KnowledgeBase, expression: str) -> str:
 
 
 def _own(kb: KnowledgeBase, domain: str, expression: str) -> Family:
-    found = answer_type(kb, expression)
-    if found != domain:
-        raise KbError(f"Category {expression!r} has nodes of type {found}, not {domain}")
+    kind = answer_type(kb, expression)
+    if kind != domain:
+        raise KbError(f"Category {expression!r} has nodes of type {kind}, not {domain}")
     pattern = f"{type_plural(domain)} that belong to {categories.NAME}"
     return Family(str(parse(expression)), pattern, fact=facts.of_head(domain, "belongs to", ""))
 

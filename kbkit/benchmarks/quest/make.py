@@ -148,12 +148,15 @@ class _Run:
 
     def documents(self, ids: Iterable[int]) -> dict[int, Document]:
         """Return the documents of nodes, with their facts."""
-        found = documents.read_documents(self.kb, ids, set(self.settings.without))
-        own = self.draft.facts.filter(pl.col("id").is_in(list(found)))
+        documents_by_id = documents.read_documents(self.kb, ids, set(self.settings.without))
+        own = self.draft.facts.filter(pl.col("id").is_in(list(documents_by_id)))
         for node, sentences in own.iter_rows():
-            passages = (*found[node].passages, *(TextPassage(fact_sentences.FIELD, text) for text in sentences))
-            found[node] = replace(found[node], passages=passages)
-        return found
+            passages = (
+                *documents_by_id[node].passages,
+                *(TextPassage(fact_sentences.FIELD, text) for text in sentences),
+            )
+            documents_by_id[node] = replace(documents_by_id[node], passages=passages)
+        return documents_by_id
 
     def drawn(self, pipeline: Pipeline) -> _Drawn:
         """Draw the queries, with a reserve."""

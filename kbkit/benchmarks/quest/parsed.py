@@ -42,8 +42,8 @@ def parse_queries(examples: Sequence[Example], phrases: Mapping[str, str], calls
     ``phrases`` are the known categories, from phrase to expression.
     """
     grammar = Parser(phrases)
-    found = {example.id: grammar.parse(example.text) for example in examples}
-    known = {query: expression for query, expression in found.items() if expression is not None}
+    expressions = {example.id: grammar.parse(example.text) for example in examples}
+    known = {query: expression for query, expression in expressions.items() if expression is not None}
     rest = [example for example in examples if example.id not in known]
     by_model = _ask(rest, phrases, calls) if calls is not None and rest and phrases else {}
     unread = [example.id for example in rest if example.id not in by_model]

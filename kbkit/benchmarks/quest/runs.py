@@ -61,10 +61,10 @@ def export(system: ScoredSystem, examples: Sequence[Example], folder: str | os.P
     ``query`` (the text), ``docs`` (titles, best first), ``original_query``, ``scores`` (null for predicted sets) and
     ``metadata``.
     """
-    found = lists_of(ordered(system.run), [example.id for example in examples])
+    lists = lists_of(ordered(system.run), [example.id for example in examples])
     lines = []
     for example in examples:
-        nodes, scores = found[example.id]
+        nodes, scores = lists[example.id]
         record = {
             "query": example.text,
             "docs": nodes,
@@ -106,8 +106,8 @@ def _beside(path: Path) -> tuple[dict[str, Any], list[str]]:
     if not source.is_file():
         return {}, []
     [run] = read_runs([source], Predicted, "quest run")
-    found = predictions(run)
-    return {"k": found.k, "threshold": found.threshold}, list(run.rows)
+    rows = predictions(run)
+    return {"k": rows.k, "threshold": rows.threshold}, list(run.rows)
 
 
 def _in_order(path: Path, ids: Sequence[Any]) -> pl.DataFrame:

@@ -73,10 +73,10 @@ def draw(
     """
     best: tuple[Candidates, SampleRequest] | None = None
     for scaled in _scaled(request) if scale else [request]:
-        found = candidates(categories, shape, scaled)
-        if best is None or len(found.rows) > len(best[0].rows):
-            best = found, scaled
-        if len(found.rows) > wanted * _SLACK:
+        drawn = candidates(categories, shape, scaled)
+        if best is None or len(drawn.rows) > len(best[0].rows):
+            best = drawn, scaled
+        if len(drawn.rows) > wanted * _SLACK:
             break
     assert best is not None
     (rows, answers, more), used = best

@@ -101,8 +101,8 @@ class DomainRetriever:
 
     def answer(self, examples: Sequence[Example]) -> list[Predicted]:
         """Return the ranking of each query."""
-        found = self._part.bench.corpus.named(self._part.only(examples).ranking(self.name))
-        return [Predicted(*one) for one in _rows(found, examples)]
+        ranking = self._part.bench.corpus.named(self._part.only(examples).ranking(self.name))
+        return [Predicted(*one) for one in _rows(ranking, examples)]
 
 
 def _rows(run: pl.DataFrame, examples: Sequence[Example]) -> list[tuple[str, list[str], list[float]]]:
@@ -138,9 +138,9 @@ class Classified:
         threshold = self._threshold  # trains the classifier
         candidates = part.ranking(self._retriever)
         scored = candidates.with_columns(score=pl.Series(self._judge(part, candidates), dtype=pl.Float64))
-        found = bench.corpus.named(scored.filter(pl.col("score") >= threshold))
+        accepted = bench.corpus.named(scored.filter(pl.col("score") >= threshold))
         recorded = threshold if math.isfinite(threshold) else None
-        return [Predicted(*one, recorded) for one in _rows(found, examples)]
+        return [Predicted(*one, recorded) for one in _rows(accepted, examples)]
 
     @cached_property
     def _judge(self) -> Judge:
@@ -174,7 +174,7 @@ class Parsed:
     def answer(self, examples: Sequence[Example]) -> list[Predicted]:
         """Return the answers of each query's expression; a query without an expression has none."""
         reading = parsed.parse_queries(examples, self._phrases, self._calls)
-        found = parsed.evaluate(self._part.bench.kb, self._part.bench.corpus, examples, reading)
+        answers = parsed.evaluate(self._part.bench.kb, self._part.bench.corpus, examples, reading)
         return [
             Predicted(
                 name,
@@ -183,7 +183,7 @@ class Parsed:
                 expression=reading.expressions.get(name, ""),
                 by_model=name in reading.by_model,
             )
-            for name, titles, scores in _rows(found, examples)
+            for name, titles, scores in _rows(answers, examples)
         ]
 
 

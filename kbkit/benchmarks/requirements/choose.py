@@ -187,11 +187,11 @@ class Chooser:
 
     def _neighbors(self, node: int) -> list[str]:
         """Return the names of the neighbours of a node."""
-        found: list[np.ndarray[tuple[int], np.dtype[np.int32]]] = []
+        masks: list[np.ndarray[tuple[int], np.dtype[np.int32]]] = []
         for relation in self._kb.schema.relations:
             for forward in (True, False):
-                found.append(self._kb.session.move(relation.name, forward).neighbors(node)[:_MAX_NEIGHBORS])
-        ids = np.unique(np.concatenate(found))[:_MAX_NEIGHBORS] if found else np.empty(0, np.int32)
+                masks.append(self._kb.session.move(relation.name, forward).neighbors(node)[:_MAX_NEIGHBORS])
+        ids = np.unique(np.concatenate(masks))[:_MAX_NEIGHBORS] if masks else np.empty(0, np.int32)
         return [name for name in self._kb.stores.nodes.frame(ids)["name"].to_list() if name]
 
     @staticmethod

@@ -84,7 +84,7 @@ class Conditions:
 
         Numeric thresholds are such that about ``wanted`` rows meet them, or a few times as many.
         """
-        found: list[tuple[WordedCondition, NDArray[np.bool_]]] = []
+        conditions: list[tuple[WordedCondition, NDArray[np.bool_]]] = []
         for attribute in self._numeric:
             column = values[attribute.name].cast(pl.Float64).to_numpy()
             if not math.isfinite(column[gold]):
@@ -92,13 +92,13 @@ class Conditions:
             for low, high in _intervals(column, gold, wanted, are_years=_are_years(attribute, column)):
                 mask = (column >= low) & (column <= high)
                 if mask[gold]:
-                    found.append((_between(attribute, low, high, are_years=_are_years(attribute, column)), mask))
+                    conditions.append((_between(attribute, low, high, are_years=_are_years(attribute, column)), mask))
         for attribute in self._texts:
             value = values[attribute.name][gold]
             if value:
                 mask = (values[attribute.name] == value).fill_null(value=False).to_numpy()
-                found.append((_equal(attribute, value), mask))
-        return found
+                conditions.append((_equal(attribute, value), mask))
+        return conditions
 
 
 def _are_years(attribute: Attribute, column: NDArray[np.float64]) -> bool:
@@ -113,21 +113,21 @@ def _intervals(column: NDArray[np.float64], gold: int, wanted: int, *, are_years
     known = np.unique(column[np.isfinite(column)])
     value = column[gold]
     ascending = np.sort(column[np.isfinite(column)])
-    found: list[tuple[float, float]] = []
+    ranges: list[tuple[float, float]] = []
     for factor in _RANKS:
         rank = max(1, round(factor * wanted))
         if rank >= len(ascending):
             break
         low, high = ascending[-rank], ascending[rank - 1]
         if value >= low:
-            found.append((_round_between(known[known < low], low), math.inf))
+            ranges.append((_round_between(known[known < low], low), math.inf))
         if value <= high:
-            found.append((-math.inf, -_round_between(-known[known > high][::-1], -high)))
+            ranges.append((-math.inf, -_round_between(-known[known > high][::-1], -high)))
         if are_years and wanted > 1:
             first = int(np.searchsorted(ascending, value))
             start = max(0, min(first - rank // 2, len(ascending) - rank))
-            found.append((float(ascending[start]), float(ascending[start + rank - 1])))
-    return list(dict.fromkeys((low, high) for low, high in found if low < high))
+            ranges.append((float(ascending[start]), float(ascending[start + rank - 1])))
+    return list(dict.fromkeys((low, high) for low, high in ranges if low < high))
 
 
 def _round_between(below: NDArray[np.float64], bound: float) -> float:

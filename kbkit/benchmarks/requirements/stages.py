@@ -206,8 +206,8 @@ class StagesRun:
         others = [one for one in waiting if not one[2].products]
         if of_products:
             positions, golds, roles, _ = zip(*of_products, strict=True)
-            found = goods.requirements(calls, self.matcher, golds, roles, [rows[at].id for at in positions])
-            for position, row in zip(positions, found, strict=True):
+            requirements = goods.requirements(calls, self.matcher, golds, roles, [rows[at].id for at in positions])
+            for position, row in zip(positions, requirements, strict=True):
                 rows[position] = row
         if others:
             positions, golds, roles, counts = zip(*others, strict=True)
@@ -277,8 +277,8 @@ class StagesRun:
         """Return whether *other* is needed: the relations lead back to a node that the query names."""
         expression = self.templates[grounding.template].expression
         keys: dict[str, Any] = {slot: f"#{entity.key}" for slot, entity in grounding.slots.items()}
-        found = self.kb.answers(expression, **keys)
-        return any(f"{one.type}#{one.key}" in found for one in grounding.slots.values())
+        answers = self.kb.answers(expression, **keys)
+        return any(f"{one.type}#{one.key}" in answers for one in grounding.slots.values())
 
     # -- stage 4 ------------------------------------------------------------------------------------------------------
 
@@ -296,8 +296,8 @@ class StagesRun:
             for node in query[Grounding].candidates
             if texts[query.id] and (query.id, node) not in left_out
         ]
-        found = verify.by_models(self.calls, [(texts[name], documents[node]) for name, node in asked])
-        judged = dict(zip(asked, found, strict=True))
+        judgements = verify.by_models(self.calls, [(texts[name], documents[node]) for name, node in asked])
+        judged = dict(zip(asked, judgements, strict=True))
         return [
             self._verified(
                 query,

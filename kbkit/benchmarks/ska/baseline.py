@@ -56,8 +56,8 @@ class UnitsBaseline:
             instance, units = once[key]
             return answer(instance.question, instance.header, facts(instance.chosen(units)), instance.title)
 
-        found = dict(zip(once, threads.each(work, list(once), self._workers), strict=True))
-        return [found[key] for key in keys]
+        predictions = dict(zip(once, threads.each(work, list(once), self._workers), strict=True))
+        return [predictions[key] for key in keys]
 
 
 def facts(units: Sequence[KnowledgeUnit]) -> list[BareUnit]:
@@ -84,9 +84,9 @@ def answer(question: str, header: Sequence[str], units: Sequence[BareUnit], titl
     with small_kb(units, header, title) as small:
         if small is None:
             return UnitsPrediction([], reading="no units")
-        found = _with_phrases(small, question, phrases, units) if phrases else _read(small, question)
-    if found is not None:
-        return found
+        prediction = _with_phrases(small, question, phrases, units) if phrases else _read(small, question)
+    if prediction is not None:
+        return prediction
     ranking = UnitRanking(question, units)
     if ranking.coverage < COVERED:
         return UnitsPrediction([], reading=f"rejected: the best unit has {ranking.coverage:.0%} of the words")
@@ -280,5 +280,5 @@ def _from_triple(question: str, ranking: UnitRanking) -> list[str]:
         for unit in ranking.ranked
         if unit.kind == TRIPLE and unit.content[1] == relation and unit.content[given] == best.content[given]
     )
-    found = list(dict.fromkeys(same))
-    return found if len(found) <= MAX_VALUES else []
+    names = list(dict.fromkeys(same))
+    return names if len(names) <= MAX_VALUES else []

@@ -77,7 +77,7 @@ class PromptedModel:
 
     def answer(self, asked: Sequence[Asked]) -> list[UnitsPrediction | None]:
         """See :class:`System`. Equal inputs of several settings are sent once."""
-        found: dict[int, UnitsPrediction | None] = {}
+        predictions: dict[int, UnitsPrediction | None] = {}
         for prompt in prompts.PROMPTS:
             places = [at for at, (record, _) in enumerate(asked) if prompts.name_of(record.testbed) == prompt]
             values = [
@@ -85,8 +85,8 @@ class PromptedModel:
             ]
             replies = self._calls.ask(prompt, values, self.name) if values else []
             for at, reply in zip(places, replies, strict=True):
-                found[at] = self._prediction(prompt, reply.value, reply.problem)
-        return [found[at] for at in range(len(asked))]
+                predictions[at] = self._prediction(prompt, reply.value, reply.problem)
+        return [predictions[at] for at in range(len(asked))]
 
     @staticmethod
     def _prediction(prompt: str, reply: str | None, problem: str) -> UnitsPrediction:

@@ -34,9 +34,9 @@ def _messages(instance: Instance, solver: Solver) -> Iterator[str]:
     expected = set(instance.answers)
     yield _compared("the positive units", solver.answers(instance, instance.positive), expected)
     yield _compared("the positive units with all noise", solver.answers(instance, instance.units), expected)
-    found = solver.answers(instance, instance.noise)
-    if found:
-        yield f"the noise alone gives {_shown(found)}"
+    answers = solver.answers(instance, instance.noise)
+    if answers:
+        yield f"the noise alone gives {_shown(answers)}"
     if not instance.form.endswith("+text"):
         return
     for missing, is_structured in (("passages", True), ("structured units", False)):

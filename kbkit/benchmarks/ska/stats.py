@@ -114,8 +114,8 @@ def _counts(rows: list[tuple[object, ...]]) -> pl.DataFrame:
     columns = means.columns[1:]
 
     def printed(form: str) -> list[float | None] | None:
-        found = paper.counts(form)
-        return None if found is None else [found.get(name) for name in columns]
+        counts = paper.counts(form)
+        return None if counts is None else [counts.get(name) for name in columns]
 
     return _rounded(beside(_in_order(means), ["form"], printed))
 
@@ -153,8 +153,8 @@ def _size_table(here: Sequence[tuple[object, ...]]) -> pl.DataFrame:
     frame = pl.DataFrame(here, schema=schema, orient="row")
 
     def printed(form: str, size: str) -> list[float | None] | None:
-        found = paper.sizes(form, size)
-        return None if found is None else [None, *(found.get(name) for name in means)]
+        sizes = paper.sizes(form, size)
+        return None if sizes is None else [None, *(sizes.get(name) for name in means)]
 
     size = pl.col("size").str.strip_suffix("k").cast(pl.Int64)
     return _rounded(beside(_in_order(frame, size), ["form", "size"], printed))

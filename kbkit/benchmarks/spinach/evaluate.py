@@ -67,8 +67,8 @@ def with_gold(run: Run, gold: QuestionFile, execute: Callable[[str], Executed] |
 def outside(run: Run, gold: QuestionFile) -> list[str]:
     """Return a line about the records of a run that are not in a gold file."""
     ids, texts = {one.id for one in gold.questions}, {one.text for one in gold.questions if one.text}
-    found = [record for record in run.rows.values() if record.id not in ids and record.question not in texts]
-    return [f"{run.path}: {_listed(found)} not in {gold.path}, left out"] if found else []
+    outside_records = [record for record in run.rows.values() if record.id not in ids and record.question not in texts]
+    return [f"{run.path}: {_listed(outside_records)} not in {gold.path}, left out"] if outside_records else []
 
 
 def _with_gold(
@@ -78,8 +78,10 @@ def _with_gold(
         one.id, one.text, "", None, one.sparql, None, error="the run does not have the question"
     )
     if execute and one.sparql:
-        found = execute(one.sparql)
-        return replace(known, id=one.id, gold=found.result, gold_sparql=one.sparql, gold_error=gold_problem(found))
+        executed = execute(one.sparql)
+        return replace(
+            known, id=one.id, gold=executed.result, gold_sparql=one.sparql, gold_error=gold_problem(executed)
+        )
     if one.answers is None:
         raise KbError(f"Missing answers in {one.where}", "Use ", Option("kb"), f" to run the queries of {gold.path}")
     return replace(known, id=one.id, gold=one.answers, gold_sparql=one.sparql, gold_error="")
@@ -250,8 +252,8 @@ def tokens(scored: Sequence[Scored], name: str) -> pl.DataFrame:
 
 
 def _known(run: Run, name: str) -> list[int]:
-    found = (getattr(record, name) for record in run.rows.values() if record.asked)
-    return [value for value in found if value is not None]
+    numbers = (getattr(record, name) for record in run.rows.values() if record.asked)
+    return [value for value in numbers if value is not None]
 
 
 # -- remarks ----------------------------------------------------------------------------------------------------------

@@ -75,8 +75,8 @@ def execute(kb: KnowledgeBase, text: str, timeout: float | None = TIMEOUT, max_r
         return Executed(None, "engine" if _is_valid(text) else "syntax", _line(error), notes=notes)
     except QueryError as error:
         return Executed(None, "engine" if _REFUSED.match(error.message) else "run", _line(error), notes=notes)
-    found = rows_of(frame.head(max_rows))
-    return Executed(found, "rows" if found == [] else "done", cut=frame.height > max_rows, notes=notes)
+    rows = rows_of(frame.head(max_rows))
+    return Executed(rows, "rows" if rows == [] else "done", cut=frame.height > max_rows, notes=notes)
 
 
 def _is_valid(text: str) -> bool:
@@ -143,8 +143,8 @@ def check_queries(
     for position, question in enumerate(dataset.questions):
         progress(position, len(dataset.questions))
         started = time.perf_counter()
-        found = execute(kb, question.sparql, timeout, max_rows)
-        yield Checked(question, found, time.perf_counter() - started)
+        executed = execute(kb, question.sparql, timeout, max_rows)
+        yield Checked(question, executed, time.perf_counter() - started)
     progress(len(dataset.questions), len(dataset.questions))
 
 

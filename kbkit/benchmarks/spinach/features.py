@@ -194,10 +194,10 @@ def predicates(query: ParsedQuery) -> int:
 
     Properties in relations and paths count; ``p:P39`` and ``ps:P39`` are one property.
     """
-    found: set[str] = set()
+    names: set[str] = set()
     for triple in query.triples:
-        found.update(properties(query, triple.relation))
-    return len(found)
+        names.update(properties(query, triple.relation))
+    return len(names)
 
 
 def properties(query: ParsedQuery, node: Node) -> set[str]:
@@ -237,13 +237,13 @@ def literals(query: ParsedQuery) -> int:
     Objects, filters and VALUES count. LIMIT, projections, BIND, HAVING and ORDER BY do not. A string with a datatype or
     language is a string.
     """
-    found: set[str] = set()
+    names: set[str] = set()
     for part in query.parts("filter", *_VALUES):
-        found.update(_constants(part))
+        names.update(_constants(part))
     for triple in query.triples:
         if isinstance(triple.object, Token) or triple.object.data == "rdf_literal":
-            found.update(_constants(triple.object))
-    return len(found)
+            names.update(_constants(triple.object))
+    return len(names)
 
 
 def _name(query: ParsedQuery, node: Node) -> str:

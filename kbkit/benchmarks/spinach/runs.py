@@ -53,21 +53,21 @@ def read_agent_run(path: Path) -> Run:
     ``predicted_sparql``. Raises :class:`BadInputError` that names the record.
     """
     settings: dict[str, Any] = {}
-    found: dict[str, AgentRecord] = {}
+    records_by_id: dict[str, AgentRecord] = {}
     seen: dict[str, str] = {}
     for item in _items(path):
-        if not found and not settings and isinstance(item.fields.get("settings"), dict):
+        if not records_by_id and not settings and isinstance(item.fields.get("settings"), dict):
             settings = item.fields["settings"]
             continue
-        record = _record(item, len(found) + 1)
+        record = _record(item, len(records_by_id) + 1)
         if record.id in seen and not settings:
             hint = f"It is also in {seen[record.id]}. Each record needs its own id"
             raise BadInputError(f"Duplicate id {record.id!r} in {item.where}", hint)
         seen[record.id] = item.where
-        found[record.id] = record  # a run of kbkit can repeat a question that failed
-    if not found:
+        records_by_id[record.id] = record  # a run of kbkit can repeat a question that failed
+    if not records_by_id:
         raise BadInputError(f"No records in {path}", "Run ", Command("spinach run"), " to write runs")
-    return Run(path.stem, path, settings, found)
+    return Run(path.stem, path, settings, records_by_id)
 
 
 def _items(path: Path) -> Iterator[JsonRecord]:

@@ -91,11 +91,11 @@ def read_all(paths: Sequence[Path]) -> list[StarkDataset]:
     A folder that is listed twice is read once.
     """
     once = {path.resolve(): path for path in reversed(paths)}
-    found = [(path, dataset) for path in reversed(once.values()) for dataset in read_datasets(path)]
-    counts = Counter(dataset.name for _, dataset in found)
-    ambiguous = {path for path, dataset in found if counts[dataset.name] > 1}
-    names = [_path_name(path, dataset) if path in ambiguous else dataset.name for path, dataset in found]
-    return [replace(dataset, name=name) for name, (_, dataset) in zip(_distinct(names), found, strict=True)]
+    datasets = [(path, dataset) for path in reversed(once.values()) for dataset in read_datasets(path)]
+    counts = Counter(dataset.name for _, dataset in datasets)
+    ambiguous = {path for path, dataset in datasets if counts[dataset.name] > 1}
+    names = [_path_name(path, dataset) if path in ambiguous else dataset.name for path, dataset in datasets]
+    return [replace(dataset, name=name) for name, (_, dataset) in zip(_distinct(names), datasets, strict=True)]
 
 
 def _path_name(path: Path, dataset: StarkDataset) -> str:

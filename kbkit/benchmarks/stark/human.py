@@ -196,21 +196,21 @@ def append(
     with one_writer(out / RECORDS):
         rows = _rows(table(out))
         lines = _records(out / RECORDS, set(rows["id"]))
-        found = _file_naming(kb, rows, out)
-        if found == KEY and names == REFERENCE:
-            found = REFERENCE
-        if found == REFERENCE:
+        naming = _file_naming(kb, rows, out)
+        if naming == KEY and names == REFERENCE:
+            naming = REFERENCE
+        if naming == REFERENCE:
             rows = _with_references(kb, rows, lines, table(out))
         taken = [int(name) for name in rows["id"] if name.isascii() and name.isdecimal() and len(name) < 18]
         number = str(max(taken, default=-1) + 1)
         nodes = answers if isinstance(answers, Sequence) else [answers]
-        listed = [{NUMBER: str(node.id), KEY: node.key, REFERENCE: _names(node)[1]}[found] for node in nodes]
+        listed = [{NUMBER: str(node.id), KEY: node.key, REFERENCE: _names(node)[1]}[naming] for node in nodes]
         row = pl.DataFrame({"id": [number], "query": [query], "answer_ids": [_answers(listed)]})
         entities: list[dict[str, Any]] = [{"type": node.type, "key": node.key, "name": node.name} for node in nodes]
         line: dict[str, Any] = {"id": number, "query": query, "entity": entities[0], "seed": seed}
         if len(nodes) > 1:
             line["further"] = entities[1:]
-        if found == NUMBER:
+        if naming == NUMBER:
             line["numbers"] = numbering(kb.tables).digest
             for entity, node in zip(entities, nodes, strict=True):
                 entity["number"] = node.id

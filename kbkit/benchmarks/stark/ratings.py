@@ -182,5 +182,5 @@ def agreement(ratings: pl.DataFrame) -> pl.DataFrame:
     for rater, dataset, queries, aspect, rating in ratings.iter_rows():
         for part in (aspect, ALL):
             parts[part].setdefault(rater, {})[dataset, tuple(queries), aspect] = rating
-    found = agreement_table("aspect", parts, everyone=False, distance=quadratic)
-    return found.filter(pl.col("items") > 0)
+    agreed = agreement_table("aspect", parts, everyone=False, distance=quadratic)
+    return agreed.filter(pl.col("items") > 0)

@@ -127,11 +127,11 @@ class Reranking:
 
     def answer(self, queries: Sequence[DatasetQuery]) -> list[Hits]:
         """Return the hits of each question."""
-        found = self._runner.hits(self._mode, queries)
+        hits = self._runner.hits(self._mode, queries)
         new = [query for query in queries if query.id not in self._known]
         known = [self._known[query.id] for query in queries if query.id in self._known]
         scored = pl.concat([_EMPTY, *known, self._scores(new)])
-        ranked = merged(found, scored).sort("score", descending=True, maintain_order=True)
+        ranked = merged(hits, scored).sort("score", descending=True, maintain_order=True)
         lists = lists_of(self._runner.task.run(ranked), [query.id for query in queries])
         counts = scored.group_by("query").agg(pl.len(), pl.col("model").null_count().alias("unscored"))
         numbers = {query: (total, without) for query, total, without in counts.iter_rows()}

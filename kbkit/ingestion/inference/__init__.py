@@ -164,16 +164,16 @@ def _specs(given: Path, path: Path, *, no_header: bool) -> Iterator[tuple[str, F
         for name in listed:
             yield name if len(listed) > 1 else stem, replace(spec, table=name)
     elif kind in sources.DELIMITERS:
-        found = dialect.detect(path, no_header=no_header)
+        detected = dialect.detect(path, no_header=no_header)
         usual = sources.DELIMITERS[kind]
         yield (
             stem,
             replace(
                 spec,
-                delimiter="" if found.delimiter == usual.delimiter else found.delimiter,
-                quote=None if found.quote == usual.quote else found.quote,
-                columns=found.columns,
-                encoding="" if found.encoding == "utf-8" else found.encoding,
+                delimiter="" if detected.delimiter == usual.delimiter else detected.delimiter,
+                quote=None if detected.quote == usual.quote else detected.quote,
+                columns=detected.columns,
+                encoding="" if detected.encoding == "utf-8" else detected.encoding,
             ),
         )
     else:

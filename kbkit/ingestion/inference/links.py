@@ -286,9 +286,9 @@ class _Finder:
             return []
         for other in self._tables.values():
             for by in self._targets[other.name]:
-                found = [self._try(table, column, other, by, 1) for column in first]
-                if other is not table and all(found):
-                    return [link for link in found if link]
+                links = [self._try(table, column, other, by, 1) for column in first]
+                if other is not table and all(links):
+                    return [link for link in links if link]
         return []
 
     def _missing(

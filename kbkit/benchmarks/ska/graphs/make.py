@@ -87,22 +87,22 @@ def make(
             known.append(draft)
         else:
             reasons[reason] += 1
-    found: list[Instance] = []
+    instances: list[Instance] = []
     with Solver() as solver:
         for draft in _ordered(known, settings):
-            if len(found) == settings.count:
+            if len(instances) == settings.count:
                 break
-            progress(f"noise of {form}", len(found), settings.count)
+            progress(f"noise of {form}", len(instances), settings.count)
             instance, reason = _instance(kb, drafts, draft, settings, solver)
             if instance is not None:
-                found.append(replace(instance, id=f"{kb.schema.name}-{form}-{len(found)}"))
+                instances.append(replace(instance, id=f"{kb.schema.name}-{form}-{len(instances)}"))
             else:
                 reasons[reason] += 1
     progress(f"noise of {form}", settings.count, settings.count)
-    if not found:
+    if not instances:
         why = ", ".join(f"{reason} ({count})" for reason, count in reasons.most_common(5)) or "no question was drawn"
         raise KbError(f"None of the {len(drawn)} questions gives an instance of the form {form}: {why}")
-    return found
+    return instances
 
 
 def _drawn(kb: KnowledgeBase, settings: _Settings) -> list[GraphQuestion]:

@@ -105,10 +105,10 @@ def _drawn(
 ) -> list[Grounding]:
     """Return groundings with a number of candidates; none if there are none."""
     try:
-        found = relational.draw(kb, templates, wanted, seed, bounds) if templates else []
+        groundings = relational.draw(kb, templates, wanted, seed, bounds) if templates else []
     except KbError:
         return []
-    return [dataclasses.replace(one, id=f"{bounds[0]}{one.id}") for one in found]
+    return [dataclasses.replace(one, id=f"{bounds[0]}{one.id}") for one in groundings]
 
 
 def _mixed(groups: Sequence[Sequence[GraphQuestion]]) -> list[GraphQuestion]:
@@ -166,19 +166,19 @@ def _sides(tree: syntax.Expression) -> tuple[syntax.Expression, syntax.Expressio
 def _grounded(kb: KnowledgeBase, pairs: Sequence[tuple[Template, Template]], count: int, seed: int) -> list[Grounding]:
     """Return groundings of templates with an exclusion that excludes few candidates, and not all."""
     share = -(-_ATTEMPTS * count // max(1, len(pairs)))
-    found: list[Grounding] = []
+    groundings: list[Grounding] = []
     for template, both in pairs:
         frame = kb.sample(both, share, seed, 1, _EXCLUDED)
         for one in relational.groundings(kb, both, frame):
             expression = syntax.fill(template.tree(), {slot: f"#{node.key}" for slot, node in one.slots.items()})
             candidates = kb.answers(str(expression)).ids.tolist()
             if 0 < len(candidates) <= _LEFT - len(one.candidates):
-                found.append(
+                groundings.append(
                     dataclasses.replace(one, template=template.id, expression=str(expression), candidates=candidates)
                 )
-    found = relational.unambiguous(kb, found)
-    order = np.random.default_rng((seed, 1)).permutation(len(found)).tolist()
-    return [dataclasses.replace(found[at], id=str(number)) for number, at in enumerate(order[:count])]
+    groundings = relational.unambiguous(kb, groundings)
+    order = np.random.default_rng((seed, 1)).permutation(len(groundings)).tolist()
+    return [dataclasses.replace(groundings[at], id=str(number)) for number, at in enumerate(order[:count])]
 
 
 # -- wording ----------------------------------------------------------------------------------------------------------

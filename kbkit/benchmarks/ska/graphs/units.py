@@ -81,11 +81,11 @@ class Drafts:
     def draft(self, question: GraphQuestion, most: int) -> tuple[GraphDraft | None, str]:
         """Return the draft of a question, or why there is none: more than ``most`` positive units, and so on."""
         try:
-            found = self._kb.answers(question.expression)
-            ids = found.ids
+            answers = self._kb.answers(question.expression)
+            ids = answers.ids
         except KbError:
             return None, "its expression does not fit the KB"
-        problem = unsupported(found.plan, self._kb.schema)
+        problem = unsupported(answers.plan, self._kb.schema)
         if self._text != bool(question.phrases):
             problem = "it needs no text" if self._text else "it needs texts"
         passages = pl.DataFrame(schema=PASSAGES)
@@ -96,13 +96,13 @@ class Drafts:
             problem = "it needs no text" if len(ids) == candidates else ""
         if problem := problem or self._problem(question, ids, most):
             return None, problem
-        triples, values = self._positive(found, ids)
-        bound = bind(found.plan, self._kb.session, {})
+        triples, values = self._positive(answers, ids)
+        bound = bind(answers.plan, self._kb.session, {})
         entries = [nodes for nodes in bound.values() if not isinstance(nodes, Constant)]
         named = {node.id: node.reference for nodes in entries for node in nodes}
-        sql = triples_sql(found.plan, bound, self._graph.two_way, phrases)
+        sql = triples_sql(answers.plan, bound, self._graph.two_way, phrases)
         topics = list(named.values())
-        draft = GraphDraft(question, found.plan, bound, ids, sql, triples, values, passages, tuple(named), topics)
+        draft = GraphDraft(question, answers.plan, bound, ids, sql, triples, values, passages, tuple(named), topics)
         return (draft, "") if draft.size <= most else (None, f"more than {most} positive units")
 
     def _problem(self, question: GraphQuestion, ids: Ids, most: int) -> str:
@@ -186,7 +186,7 @@ class Drafts:
 
     def _near(self, draft: GraphDraft, rng: np.random.Generator) -> pl.DataFrame:
         """Return the derivations of near misses: of some nodes that meet a part of the question."""
-        found = [pl.DataFrame(schema=TRIPLES)]
+        triples = [pl.DataFrame(schema=TRIPLES)]
         for operator in dict.fromkeys(operators(draft.plan.root)):
             if isinstance(operator, (AllNodes, Lookup)):
                 continue
@@ -194,8 +194,8 @@ class Drafts:
             members = np.setdiff1d(evaluate(part, self._kb.session, draft.bound), draft.answers)
             if len(members) > _NEAR:
                 members = np.sort(rng.choice(members, _NEAR, replace=False))
-            found.append(derivations(part, self._kb.session, draft.bound, members).triples)
-        return self._graph.once(pl.concat(found))
+            triples.append(derivations(part, self._kb.session, draft.bound, members).triples)
+        return self._graph.once(pl.concat(triples))
 
     def _without_phrases(
         self, draft: GraphDraft, triples: pl.DataFrame, values: pl.DataFrame, names: pl.DataFrame

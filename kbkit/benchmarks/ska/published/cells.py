@@ -228,11 +228,11 @@ def content_words(question: str, grid: Grid) -> set[str]:
 
 def named_cells(asked: tuple[str, ...], grid: Grid) -> list[Named]:
     """Return the longest parts of the question that are in cells, from left to right, without overlaps."""
-    found: list[Named] = []
+    names: list[Named] = []
     for start, end in sorted(_ranges(len(asked)), key=lambda span: (span[0] - span[1], span[0])):
         part = asked[start:end]
         by_column = grid.spans.get(part)
-        if by_column is None or any(start < one.end and one.start < end for one in found):
+        if by_column is None or any(start < one.end and one.start < end for one in names):
             continue
         whole = frozenset(c for c, rows in by_column.items() if all(grid.words[r][c] == part for r in rows))
         has_whole = frozenset(c for c, rows in by_column.items() if any(grid.words[r][c] == part for r in rows))
@@ -245,8 +245,8 @@ def named_cells(asked: tuple[str, ...], grid: Grid) -> list[Named]:
         }
         rows = {c: r for c, r in rows.items() if len(r) < len(grid.table.rows)}
         if rows:
-            found.append(Named(start, end, rows, whole))
-    return sorted(found)
+            names.append(Named(start, end, rows, whole))
+    return sorted(names)
 
 
 def _identifies(part: tuple[str, ...], whole: frozenset[int], grid: Grid) -> bool:

@@ -67,7 +67,7 @@ def make(
     reasons: Counter[str] = Counter() if left_out is None else left_out
     questions = read_published_questions(path)
     tables = _tables(kb, path, questions)
-    found: list[Instance] = []
+    instances: list[Instance] = []
     with Solver() as solver:
         maker = _Maker(tables, settings, solver, kb.directory.path.name if kb else "")
         for number, question in enumerate(questions):
@@ -76,11 +76,11 @@ def make(
             if isinstance(made, str):
                 reasons[made] += 1
             else:
-                found.append(made)
-                if len(found) == settings.count:
+                instances.append(made)
+                if len(instances) == settings.count:
                     break
     progress("published questions", len(questions), len(questions))
-    return found
+    return instances
 
 
 def _tables(kb: KnowledgeBase | None, path: Path, questions: Sequence[PublishedQuestion]) -> dict[str, Grid]:

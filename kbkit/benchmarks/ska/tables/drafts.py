@@ -146,10 +146,10 @@ class Drafter:
     def lookup_by_conditions(self, count: int, rng: np.random.Generator) -> TableDraft | None:
         """Ask for a cell of the one row that meets two conditions."""
         columns = [c for c in self.asked if c.noun]
-        found = self._conditions(1, rng, size=2) if count == 1 and self.noun and columns else None
-        if found is None:
+        conditions = self._conditions(1, rng, size=2) if count == 1 and self.noun and columns else None
+        if conditions is None:
             return None
-        clauses, rows = found
+        clauses, rows = conditions
         columns = [c for c in columns if c not in [clause.column for clause in clauses] and self.has_value(c, rows[0])]
         if not columns:
             return None
@@ -163,10 +163,10 @@ class Drafter:
 
     def filter(self, count: int, rng: np.random.Generator) -> TableDraft | None:
         """Ask which rows meet one or two conditions."""
-        found = self._conditions(count, rng, size=1 + int(rng.random() < 0.7)) if self.noun else None
-        if found is None or count > _MAX_ANSWERS:
+        conditions = self._conditions(count, rng, size=1 + int(rng.random() < 0.7)) if self.noun else None
+        if conditions is None or count > _MAX_ANSWERS:
             return None
-        clauses, rows = found
+        clauses, rows = conditions
         if not all(self._can_name(self.key.cells[row]) for row in rows):
             return None
         where = " AND ".join(clause.sql for clause in clauses)
@@ -269,11 +269,11 @@ class Drafter:
 
     def compare(self, count: int, rng: np.random.Generator) -> TableDraft | None:
         """Ask for a cell of that named row whose number is the largest or the smallest."""
-        found = self._numbered(count, rng, self.numeric)
+        numbered = self._numbered(count, rng, self.numeric)
         is_high = bool(rng.random() < 0.65)
-        if found is None or not self._extreme(found[0], found[1], is_high=is_high):
+        if numbered is None or not self._extreme(numbered[0], numbered[1], is_high=is_high):
             return None
-        column, rows = found
+        column, rows = numbered
         columns = [c for c in self.asked if c is not column and all(self.has_value(c, row) for row in rows)
                    and len({c.cells[row] for row in rows}) > 1 and len(c.counts) > 2]  # fmt: skip
         if not columns:
@@ -290,11 +290,11 @@ class Drafter:
 
     def highest(self, count: int, rng: np.random.Generator) -> TableDraft | None:
         """Ask for the largest or the smallest number of named rows."""
-        found = self._numbered(count, rng, [c for c in self.numeric if wording.can_ask(c) and not c.is_count])
+        numbered = self._numbered(count, rng, [c for c in self.numeric if wording.can_ask(c) and not c.is_count])
         is_high = bool(rng.random() < 0.65)
-        if found is None or not self._extreme(found[0], found[1], is_high=is_high):
+        if numbered is None or not self._extreme(numbered[0], numbered[1], is_high=is_high):
             return None
-        column, rows = found
+        column, rows = numbered
         most = column.extremes[0 if is_high else 1]
         unit = f" in {column.unit}" if column.unit else ""
         order = "DESC" if is_high else "ASC"
@@ -308,10 +308,10 @@ class Drafter:
 
     def sum(self, count: int, rng: np.random.Generator) -> TableDraft | None:
         """Ask for the sum of two to five named rows."""
-        found = self._numbered(count, rng, [c for c in self.numeric if c.adds_up]) if count <= 5 else None
-        if found is None:
+        numbered = self._numbered(count, rng, [c for c in self.numeric if c.adds_up]) if count <= 5 else None
+        if numbered is None:
             return None
-        column, rows = found
+        column, rows = numbered
         unit = f" in {column.unit}" if column.unit else ""
         name = "sum_count" if column.is_count else "sum"
         text = wording.drawn(name, rng, noun=column.noun, keys=self.names(rows), unit=unit)
@@ -324,10 +324,10 @@ class Drafter:
     def difference(self, count: int, rng: np.random.Generator) -> TableDraft | None:
         """Ask for the difference of the numbers of two named rows."""
         columns = [c for c in self.numeric if c.kind == NUMBER or english.is_participle(c.noun.rpartition(" ")[2])]
-        found = self._numbered(count, rng, columns) if count == 2 else None
-        if found is None or not self._extreme(found[0], found[1], is_high=True):
+        numbered = self._numbered(count, rng, columns) if count == 2 else None
+        if numbered is None or not self._extreme(numbered[0], numbered[1], is_high=True):
             return None
-        column, rows = found
+        column, rows = numbered
         low, high = sorted(rows, key=lambda row: column.numbers[row] or 0)
         name = "difference_year" if column.kind == YEAR else "difference_count" if column.is_count else "difference"
         name, unit = ("difference_unit", column.unit) if column.unit and name == "difference" else (name, "")

@@ -105,9 +105,9 @@ def make(
     ``text`` makes instances of the form *table+text*. ``reasons`` counts why tables and drafts were left out.
     """
     reasons = Counter() if reasons is None else reasons
-    found = list(sources.tables(kb, reasons))
+    tables = list(sources.tables(kb, reasons))
     matcher = Matcher(kb) if text else None
-    made = from_tables(found, count, seed, matcher, kb.schema.name, noise_rows, noise_passages, reasons)
+    made = from_tables(tables, count, seed, matcher, kb.schema.name, noise_rows, noise_passages, reasons)
     result = []
     for instance in made:
         result.append(instance)
