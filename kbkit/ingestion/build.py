@@ -74,7 +74,7 @@ class UpdatedSource:
 
 
 @dataclass(frozen=True)
-class _Source:
+class _RequestedSource:
     """A recipe with the identity that the request gives the KB, its options, its files; ``name`` for messages."""
 
     name: str
@@ -83,13 +83,13 @@ class _Source:
     files: Mapping[str, Sequence[Path]]
 
     @staticmethod
-    def of(request: IngestRequest) -> _Source:
+    def of(request: IngestRequest) -> _RequestedSource:
         loaded = recipes.load(request.source)
         options = recipes.settings(loaded, request.options)
         sources.check_columns(loaded, request.columns)
         files = _find_files(loaded, request)
         identity = recipes.complete_identity(request.identity, loaded, [*request.paths, *request.files.values()])
-        return _Source(loaded.name, recipes.with_identity(loaded, identity), options, files)
+        return _RequestedSource(loaded.name, recipes.with_identity(loaded, identity), options, files)
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def ingest(
     settings = updated.settings if updated else _settings(request)
     check_analyzer(settings.text.analyzer)
     stores = _stores_to_build(STORES if request.stores is None else request.stores)
-    source = _Source.of(request)
+    source = _RequestedSource.of(request)
     prefixes = _prefixes(request)
     embedder = embed.load(request.embedder, prefixes, download=True) if "vectors" in stores else None
     progress = Progress(listener)
@@ -147,7 +147,7 @@ def ingest(
 
 
 def _build_tables(
-    source: _Source, request: IngestRequest, folder: Path, partial: Path, progress: Progress
+    source: _RequestedSource, request: IngestRequest, folder: Path, partial: Path, progress: Progress
 ) -> _BuiltTables:
     """Convert and load a source into the tables of a generation; parts of the conversion are kept in ``partial``."""
     progress.report("load")

@@ -12,7 +12,15 @@ import typer
 from kbkit.cli.models import ModelOptions
 from kbkit.cli.options import Seed, counted, note
 from kbkit.cli.papers.arguments import Conversations, RunFile
-from kbkit.cli.papers.factory import Figures, FiguresForm, PaperSession, Shown, figures, opened_if_given, systems_run
+from kbkit.cli.papers.factory import (
+    FiguresForm,
+    PaperFigures,
+    PaperSession,
+    Shown,
+    figures,
+    opened_if_given,
+    systems_run,
+)
 from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
@@ -48,11 +56,11 @@ def run(session: PaperSession, dataset: Conversations, output: RunFile, groups: 
     with session.progress("conversations") as progress:
         done = running.run(session.kb, dataset, output, session.calls, groups=groups, replace=again, progress=progress)
 
-    def scores() -> Figures:
+    def scores() -> PaperFigures:
         runs = scoring.read_runs([output])
         turns, remarks = scoring.per_turn(running.chosen(dataset, groups), runs)
         written = f"{output}: {counted(len(runs[0].rows), 'conversation')}"
-        return Figures([*remarks, written], sections=[_table_4(scoring.table(turns))])
+        return PaperFigures([*remarks, written], sections=[_table_4(scoring.table(turns))])
 
     session.figures = scores
     session.finished(done.name, done.summary)
@@ -82,7 +90,7 @@ def evaluate(
     ] = None,
     groups: Groups = None,
     seed: Seed = 0,
-) -> Figures:
+) -> PaperFigures:
     """Score runs on conversations.
 
     An answer is right if one of its items matches a correct answer: names and aliases after normalization, numbers
@@ -109,7 +117,7 @@ def evaluate(
         return scoring.differences(turns, seed) if compare else scoring.table(turns)
 
     sections = None if by else _sections(turns, seed, table=not compare)
-    return Figures(remarks, (), sections, records, lambda: turns, lambda: scoring.charts(turns))
+    return PaperFigures(remarks, (), sections, records, lambda: turns, lambda: scoring.charts(turns))
 
 
 def _sections(turns: pl.DataFrame, seed: int, *, table: bool) -> Iterator[Section]:

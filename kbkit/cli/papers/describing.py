@@ -16,7 +16,7 @@ from kbkit.cli.papers.arguments import (
     SpinachPaper,
     SpinachQuestions,
 )
-from kbkit.cli.papers.factory import Figures, FiguresForm, Shown, figures
+from kbkit.cli.papers.factory import FiguresForm, PaperFigures, Shown, figures
 from kbkit.cli.papers.quest_runs import BY_SYSTEM
 from kbkit.cli.papers.ska_scores import counting
 from kbkit.errors import KbError, Option
@@ -32,7 +32,7 @@ _SHORT = {"projections": "projs", "relations": "rels", "subjects": "subjs", "pre
 @figures(FiguresForm(options=WITH_PLOT))
 def stark_stats(
     dataset: Annotated[list[Path], typer.Argument(metavar="DATASET", help="Folders with stark_qa/ and split/.")],
-) -> Figures:
+) -> PaperFigures:
     """Describe datasets.
 
     Shows Tables 3 and 4 of the paper, the lengths of Figure 4 and the parts of Figure 5.
@@ -42,7 +42,7 @@ def stark_stats(
 
     datasets = read_all(dataset)
     counts = statistics.statistics(datasets)
-    return Figures(
+    return PaperFigures(
         statistics.remarks(datasets),
         sections=counts.sections(),
         records=lambda: statistics.long(counts),
@@ -54,7 +54,7 @@ def stark_stats(
 
 
 @figures(FiguresForm((1, 2), WITH_PLOT, by_system=BY_SYSTEM))
-def quest_stats(dataset: QuestDataset, split: QuestSplit = "") -> Figures:
+def quest_stats(dataset: QuestDataset, split: QuestSplit = "") -> PaperFigures:
     """Describe a dataset.
 
     Shows queries by template and domain (Table 1 of the paper), lengths, answers and evidence (Table 2).
@@ -68,7 +68,7 @@ def quest_stats(dataset: QuestDataset, split: QuestSplit = "") -> Figures:
         (1, "queries by template and domain", statistics.templates(examples)),
         (2, "by domain", statistics.domains(opened, examples)),
     ]
-    return Figures(statistics.remarks(opened, examples), tables, charts=lambda: statistics.charts(examples))
+    return PaperFigures(statistics.remarks(opened, examples), tables, charts=lambda: statistics.charts(examples))
 
 
 @figures(FiguresForm())
@@ -88,7 +88,7 @@ def quest_purity(
         list[float] | None,
         typer.Option("--overlap", metavar="FRACTION", help="Fraction of A that is also in B; repeatable."),
     ] = None,
-) -> Figures:
+) -> PaperFigures:
     """Estimate precision and recall of A - B.
 
     The KB may have only a fraction of A and of B (QUEST, appendix B). Repeated options give a grid of estimates.
@@ -102,7 +102,7 @@ def quest_purity(
                 "No overlap of A and B given", "Use ", Option("overlap", "0.8"), ", or a KB and two expressions"
             )
         given = overlap
-        return Figures(records=lambda: module.grid(recalls_a, recalls_b, given))
+        return PaperFigures(records=lambda: module.grid(recalls_a, recalls_b, given))
     if not (a and b):
         raise KbError(
             "No expressions for A and B", 'Add two expressions after the KB, for example "genre:Drama -> movie"'
@@ -121,14 +121,14 @@ def quest_purity(
             parts.append(module.grid(recalls_a, [recall], [true]))
             lines += module.remarks(seen, recall)
         lines.append(f"A: {len(first):,}, B: {len(second):,}, fraction of A in B according to the KB: {seen:.4g}")
-    return Figures(lines, records=lambda: pl.concat(parts))
+    return PaperFigures(lines, records=lambda: pl.concat(parts))
 
 
 # -- SKA-Bench ---------------------------------------------------------------------------------------------------------
 
 
 @figures(FiguresForm(options=WITH_PLOT))
-def ska_stats(context: typer.Context, dataset: SkaDataset) -> Figures:
+def ska_stats(context: typer.Context, dataset: SkaDataset) -> PaperFigures:
     """Describe a dataset.
 
     Shows Tables 1 and 2 of the paper with its figures, and the number of positive units (Figure 4).
@@ -140,7 +140,7 @@ def ska_stats(context: typer.Context, dataset: SkaDataset) -> Figures:
     running.digest(dataset)
     with counting(context, "instances") as progress:
         counts = statistics.statistics(scan(dataset), progress=progress)
-    return Figures(
+    return PaperFigures(
         [f"Tokens counted by {counts.tokenizer}"],
         sections=counts.sections(),
         records=lambda: statistics.long(counts),
@@ -203,7 +203,7 @@ def ska_check(
 @figures(FiguresForm((0, 1)))
 def conv_stats(
     dataset: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the dataset.")],
-) -> Figures:
+) -> PaperFigures:
     """Describe a dataset.
 
     Shows entities, facts, types, predicates and questions per fact, with the paper's figures (Table 1), and the
@@ -216,7 +216,7 @@ def conv_stats(
         (1, "dataset statistics", numbers.table()),
         (0, "conversations by configuration", numbers.conversations()),
     ]
-    return Figures(numbers.remarks(), tables)
+    return PaperFigures(numbers.remarks(), tables)
 
 
 @figures(FiguresForm())
@@ -226,7 +226,7 @@ def conv_proxies(
     reference: Annotated[
         Path | None, typer.Argument(metavar="FILE", help="File of ConvQuestions (JSON) to show beside.")
     ] = None,
-) -> Figures:
+) -> PaperFigures:
     """Measure readability and variety of questions.
 
     These are automatic proxies for people's ratings, not ratings: words per question, Flesch's reading ease (English),
@@ -242,7 +242,7 @@ def conv_proxies(
     if reference is not None:
         parts += module.parts_of_references(reference.stem, references.read_references(reference))
     means = module.table(parts)
-    return Figures(records=lambda: means.with_columns(cs.float().round(3)) if shown.on_screen else means)
+    return PaperFigures(records=lambda: means.with_columns(cs.float().round(3)) if shown.on_screen else means)
 
 
 # -- SPINACH -----------------------------------------------------------------------------------------------------------
@@ -254,7 +254,7 @@ def spinach_stats(
         list[Path], typer.Argument(metavar="FILE", help="JSON lists or lines of records with sparql or query.")
     ],
     paper: SpinachPaper = None,
-) -> Figures:
+) -> PaperFigures:
     """Describe the queries of datasets.
 
     Shows sizes (Table 1 of the paper), unique patterns (6) and unique properties (7), next to the paper's figures.
@@ -270,7 +270,7 @@ def spinach_stats(
     ]
     remarks = statistics.remarks(described)
     per_query, charts = (lambda: statistics.per_query(described)), (lambda: statistics.charts(described))
-    return Figures(remarks, tables, per_query=per_query, charts=charts)
+    return PaperFigures(remarks, tables, per_query=per_query, charts=charts)
 
 
 @figures(FiguresForm())
@@ -284,7 +284,7 @@ def spinach_check(
         Path | None,
         typer.Option("--details", metavar="FILE", help="File for one row per query: .jsonl, .csv, ..."),
     ] = None,
-) -> Figures:
+) -> PaperFigures:
     """Check the queries of a file on a KB.
 
     Counts the queries that the KB accepts, that finish in time and that have results, with reasons for the others.
@@ -302,4 +302,4 @@ def spinach_check(
         checked = list(checking.check_queries(base, dataset, seconds(timeout), row_limit, progress))
     if details is not None:
         write(checking.details(checked), None, details)
-    return Figures(checking.lines(checked), records=lambda: checking.counts(checked))
+    return PaperFigures(checking.lines(checked), records=lambda: checking.counts(checked))

@@ -101,7 +101,7 @@ SHOWN: Options = {
 
 
 @dataclass(frozen=True)
-class Figures:
+class PaperFigures:
     """The figures of a dataset or of runs, and remarks on them. Iterables and functions are used if they are shown.
 
     * ``tables``: numbered tables of the paper, of which a file holds one
@@ -149,7 +149,7 @@ class FiguresForm:
             check(shown.format, shown.output)
         return shown
 
-    def show(self, context: typer.Context, figures: Figures, shown: Shown) -> None:
+    def show(self, context: typer.Context, figures: PaperFigures, shown: Shown) -> None:
         """Show figures as the options say."""
         from kbkit.display.render import write
 
@@ -167,10 +167,10 @@ class FiguresForm:
             write_tables(titled, shown.table, shown.format, shown.output, **form)  # type: ignore[arg-type]
 
 
-def figures(form: FiguresForm) -> Callable[[Callable[..., Figures]], Command]:
+def figures(form: FiguresForm) -> Callable[[Callable[..., PaperFigures]], Command]:
     """Make a command of a function that computes figures: eval, stats and the like."""
 
-    def decorate(function: Callable[..., Figures]) -> Command:
+    def decorate(function: Callable[..., PaperFigures]) -> Command:
         def work(context: typer.Context, values: Values) -> None:
             shown = form.taken(values)
             form.show(context, function(**values, **_given(function, context=context, shown=shown)), shown)
@@ -204,7 +204,7 @@ class PaperSession:
     calls: Calls | None
     replace: bool
     shown: Shown
-    figures: Callable[[], Figures] | None = None
+    figures: Callable[[], PaperFigures] | None = None
     """The figures of the finished runs; they are shown at the end, even if the budget of the models is spent."""
     count: int = 0
     """Number of finished runs."""

@@ -9,7 +9,7 @@ import typer
 
 from kbkit.cli.options import DatasetOutput, Format, Kb, Output, Raters, counted, note
 from kbkit.cli.papers.arguments import QuestDataset, SkaDataset
-from kbkit.cli.papers.factory import Figures, FiguresForm, Shown, figures
+from kbkit.cli.papers.factory import FiguresForm, PaperFigures, Shown, figures
 from kbkit.errors import KbError, Option, UnknownNameError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def stark_labels(
 def stark_ratings(
     files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Ratings, as kbkit stark rate writes them.")],
     agreement: Agreement = False,
-) -> Figures:
+) -> PaperFigures:
     """Evaluate the ratings of people.
 
     Shows positive and non-negative rates in percent, as in Table 10 of the paper, and how pairs of raters agree.
@@ -69,14 +69,16 @@ def stark_ratings(
     sections = [("Table 10: positive / non-negative ratings, in percent", rating.as_printed(rates))]
     if rounded.height:
         sections.append(("Agreement of raters", rounded))
-    return Figures(sections=[("", rounded)] if agreement else sections, records=lambda: agreed if agreement else rates)
+    return PaperFigures(
+        sections=[("", rounded)] if agreement else sections, records=lambda: agreed if agreement else rates
+    )
 
 
 # -- QUEST -------------------------------------------------------------------------------------------------------------
 
 
 @figures(FiguresForm())
-def quest_agreement(dataset: QuestDataset, raters: Raters = None) -> Figures:
+def quest_agreement(dataset: QuestDataset, raters: Raters = None) -> PaperFigures:
     """Show how well raters agree on relevance.
 
     Computes the fraction of pairs on which they agree, Fleiss' kappa for all and Cohen's kappa for each two.
@@ -87,14 +89,14 @@ def quest_agreement(dataset: QuestDataset, raters: Raters = None) -> Figures:
     given = module.rater_files(QuestDataset.open(dataset)).all(raters or ())
     judged = {name: len({one.item for one in own if one.mark is not None}) for name, own in given.items()}
     lines = [f"{name}: {counted(count, 'judgement')}" for name, count in judged.items()]
-    return Figures(lines, records=lambda: module.agreement(given))
+    return PaperFigures(lines, records=lambda: module.agreement(given))
 
 
 # -- SKA-Bench ---------------------------------------------------------------------------------------------------------
 
 
 @figures(FiguresForm())
-def ska_agreement(dataset: SkaDataset, raters: Raters = None) -> Figures:
+def ska_agreement(dataset: SkaDataset, raters: Raters = None) -> PaperFigures:
     """Show how well annotators agree.
 
     Computes the fraction of verdicts and of shown units on which they agree, Fleiss' kappa for all and Cohen's kappa
@@ -107,7 +109,7 @@ def ska_agreement(dataset: SkaDataset, raters: Raters = None) -> Figures:
     given = module.annotations_of(module.annotator_files(dataset).all(raters or ()), loaded)
     times = module.expert_minutes(given, loaded).iter_rows()
     lines = [f"{form}: median {minutes:.1f} minutes of {count:,}" for form, count, minutes in times]
-    return Figures(lines, records=lambda: module.agreement(given, loaded))
+    return PaperFigures(lines, records=lambda: module.agreement(given, loaded))
 
 
 def ska_revise(context: typer.Context, dataset: SkaDataset, output: DatasetOutput, raters: Raters = None) -> None:
@@ -152,7 +154,7 @@ def conv_ratings(
     context: typer.Context,
     shown: Shown,
     files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Files of conv rate and conv compare.")],
-) -> Figures:
+) -> PaperFigures:
     """Evaluate judgements of people.
 
     Shows the means of the ratings (Table 2 of the paper, its figures in parentheses), the preferences (Table 3), and
@@ -172,7 +174,7 @@ def conv_ratings(
         (3, "percentage of judgements that prefer the dataset's conversation", _rounded(preferred, shown)),
     ]
     chosen = [one for one in tables if shown.table is not None or one[2].height]
-    return Figures(tables=chosen)
+    return PaperFigures(tables=chosen)
 
 
 def _rounded(frame: pl.DataFrame, shown: Shown) -> pl.DataFrame:

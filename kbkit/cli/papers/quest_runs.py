@@ -10,7 +10,15 @@ import typer
 
 from kbkit.cli.options import note
 from kbkit.cli.papers.arguments import Hits, QuestDataset, QuestSplit, modes_option
-from kbkit.cli.papers.factory import Figures, FiguresForm, PaperSession, Shown, figures, opened_if_given, systems_run
+from kbkit.cli.papers.factory import (
+    FiguresForm,
+    PaperFigures,
+    PaperSession,
+    Shown,
+    figures,
+    opened_if_given,
+    systems_run,
+)
 from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
@@ -79,9 +87,9 @@ def run(
     finished: list[ScoredSystem] = []
     base = (session.kb, setup.corpus)
 
-    def scores() -> Figures:
+    def scores() -> PaperFigures:
         remarks, tables = _scores(finished, part.examples, session.shown.table, base, empty_precision)
-        return Figures([*remarks, f"{output}: {', '.join(f'{one.name}.jsonl' for one in finished)}"], tables)
+        return PaperFigures([*remarks, f"{output}: {', '.join(f'{one.name}.jsonl' for one in finished)}"], tables)
 
     session.figures = scores
     for system in _systems(session, part, retrievers, classifier, parsed):
@@ -124,7 +132,7 @@ def evaluate(
     ] = None,
     split: QuestSplit = "test",
     empty_precision: EmptyPrecision = "zero",
-) -> Figures:
+) -> PaperFigures:
     """Score runs on a dataset.
 
     Accepts runs of quest run or of any other system. Shows Tables 3 to 6 of the paper (6 requires --kb).
@@ -145,7 +153,7 @@ def evaluate(
         known = None if base is None or corpus is None else (base, corpus)
         remarks, tables = _scores(systems, examples, shown.table, known, empty_precision)
     note(context, remarks)
-    return Figures(tables=tables)
+    return PaperFigures(tables=tables)
 
 
 def _scores(

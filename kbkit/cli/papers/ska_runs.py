@@ -13,7 +13,7 @@ import typer
 from kbkit.cli.models import Prompts
 from kbkit.cli.options import Seed, counted, note
 from kbkit.cli.papers.arguments import SkaDataset
-from kbkit.cli.papers.factory import Figures, FiguresForm, PaperSession, figures, systems_run
+from kbkit.cli.papers.factory import FiguresForm, PaperFigures, PaperSession, figures, systems_run
 from kbkit.cli.papers.ska_scores import TABLES, counting, scores
 from kbkit.errors import KbError, Option
 from kbkit.llm.client import missing_model
@@ -62,7 +62,7 @@ def testbed(
         typer.Option("--size", metavar="NAME", help="Further size of noise robustness: 64k or 128k; repeatable."),
     ] = None,
     seed: Seed = 42,
-) -> Figures:
+) -> PaperFigures:
     """Make the testbeds of a dataset.
 
     Writes one file per testbed and setting, and shows the sizes of the knowledge bases (Table 2 of the paper).
@@ -78,7 +78,7 @@ def testbed(
     target = folder or dataset / running.FOLDER
     files = testbeds.write_testbeds(target, made, report)
     lines = [*_testbed_lines(report), f"{target}: {counted(len(made), 'record')} in {counted(len(files), 'file')}"]
-    return Figures(lines, records=lambda: report_sizes(report))
+    return PaperFigures(lines, records=lambda: report_sizes(report))
 
 
 def _testbed_lines(report: Report) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.cli.papers.factory import Figures, FiguresForm, Shown, figures
+from kbkit.cli.papers.factory import FiguresForm, PaperFigures, Shown, figures
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,7 +38,7 @@ def evaluate(
         list[Path], typer.Argument(metavar="RUN", help="Runs of ska run: files, folders of them, or datasets.")
     ],
     no_paper: Annotated[bool, typer.Option("--no-paper", help="Leave out the paper's models.")] = False,
-) -> Figures:
+) -> PaperFigures:
     """Score runs on testbeds.
 
     Shows macro-F1 and rejection rates in percent (Tables 3 to 5 of the paper), F1 by number of positive units
@@ -49,14 +49,14 @@ def evaluate(
     return scores(scoring.read_all(runs), shown.table, with_paper=not no_paper)
 
 
-def scores(runs: Sequence[Run], table: int | None, *, with_paper: bool = True) -> Figures:
+def scores(runs: Sequence[Run], table: int | None, *, with_paper: bool = True) -> PaperFigures:
     """Return the scores of runs: tables for a screen; one table or all figures as records; and charts."""
     from kbkit.benchmarks.ska import evaluate as scoring
     from kbkit.benchmarks.ska import figures as drawn
 
     scored = scoring.per_query(runs)
     measured = scoring.long(scored, with_paper=with_paper)
-    return Figures(
+    return PaperFigures(
         scoring.remarks(runs),
         sections=_sections(measured, scored, table),
         records=lambda: measured if table is None else scoring.table(measured, scoring.TABLES[table]),

@@ -13,7 +13,15 @@ from kbkit.cli.ask import FullHistory, MaxActions
 from kbkit.cli.models import ModelOptions
 from kbkit.cli.options import RowLimit, Timeout, Without, note, seconds
 from kbkit.cli.papers.arguments import RunFile, SpinachPaper, SpinachQuestions
-from kbkit.cli.papers.factory import Figures, FiguresForm, PaperSession, Shown, figures, opened_if_given, systems_run
+from kbkit.cli.papers.factory import (
+    FiguresForm,
+    PaperFigures,
+    PaperSession,
+    Shown,
+    figures,
+    opened_if_given,
+    systems_run,
+)
 
 if TYPE_CHECKING:
     from kbkit.agent.agent import AgentSettings
@@ -118,7 +126,7 @@ def evaluate(
     timeout: Timeout = 60,
     row_limit: RowLimit = 10_000,
     paper: SpinachPaper = None,
-) -> Figures:
+) -> PaperFigures:
     """Score runs of the agent.
 
     Shows row-major exact match and F1 (Table 3 of the paper), actions (5), tokens (10, 11) and cost, next to the
@@ -149,14 +157,14 @@ def _with_gold(context: typer.Context, run: Run, gold: Path | None, execute: Cal
     return run if execute is None else scoring.rerun(run, execute, gold=gold is None)
 
 
-def _scores(runs: Sequence[Run], paper: str | None, table: int | None) -> Figures:
+def _scores(runs: Sequence[Run], paper: str | None, table: int | None) -> PaperFigures:
     """Return the scores of runs: the chosen table, even if it is empty, or those that are not."""
     from kbkit.benchmarks.spinach import evaluate as scoring
 
     scored = scoring.score_all(runs, paper)
     remarks = [line for one in scored for line in scoring.remarks(one)]
     tables = (one for one in _tables(scored) if table is not None or one[2].height)
-    return Figures(remarks, tables, per_query=lambda: scoring.per_query(scored))
+    return PaperFigures(remarks, tables, per_query=lambda: scoring.per_query(scored))
 
 
 def _tables(scored: Sequence[Scored]) -> Iterator[Titled]:

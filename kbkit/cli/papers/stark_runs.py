@@ -11,7 +11,7 @@ import typer
 
 from kbkit.cli.options import Seed, Types, note
 from kbkit.cli.papers.arguments import Hits, StarkDataset, StarkSplit, modes_option
-from kbkit.cli.papers.factory import Figures, FiguresForm, PaperSession, figures, systems_run
+from kbkit.cli.papers.factory import FiguresForm, PaperFigures, PaperSession, figures, systems_run
 from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def run(
     results: list[Result] = []
     written: list[str] = []
     candidates = task.candidates(session.kb)
-    session.figures = lambda: Figures(written, records=lambda: stark.table(results, task.gold, candidates))
+    session.figures = lambda: PaperFigures(written, records=lambda: stark.table(results, task.gold, candidates))
 
     def keep(result: Result, remarks: Iterable[str] = ()) -> None:
         results.append(result)
@@ -122,7 +122,7 @@ def evaluate(
     types: Types = None,
     sample: Fraction = 1.0,
     seed: Seed = 0,
-) -> Figures:
+) -> PaperFigures:
     """Score runs on a dataset.
 
     Shows Hit@1, Hit@5, R@20 and MRR in percent, as in Tables 6 and 7 of the paper.
@@ -144,7 +144,7 @@ def evaluate(
     for result in results:
         lines = remarks(result.run, gold) if candidates is None else stark.remarks(result.run, gold, candidates)
         note(context, (f"{result.name}: {line}" for line in lines))
-    return Figures(records=lambda: table)
+    return PaperFigures(records=lambda: table)
 
 
 def _candidates(
