@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kbkit.cli.commands import add, group
+from kbkit.cli.engines import EngineOptions
 from kbkit.cli.options import (
-    RARE,
     Catalogues,
     Constraints,
     Format,
@@ -41,7 +39,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from kbkit.answers.answer_set import AnswerSet
-    from kbkit.answers.engines import Engine
     from kbkit.answers.templates import Template as CatalogueTemplate
 
 Expression = Annotated[str | None, typer.Argument(metavar="EXPR", help="Answer expression (see kbkit docs answers).")]
@@ -65,59 +62,6 @@ def register(app: typer.Typer) -> None:
 
 
 # -- answers ----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class EngineOptions:
-    """The options that choose an engine."""
-
-    engine: Annotated[
-        str,
-        typer.Option(
-            "--engine", "-e", metavar="NAME", help="Engine: walk, sql, sparql or spark; all return the same answers."
-        ),
-    ] = "walk"
-    parquet: Annotated[
-        str | None,
-        typer.Option(
-            "--parquet", metavar="PATH", help="Parquet export of the KB, for the engine spark.", rich_help_panel=RARE
-        ),
-    ] = None
-    spark_master: Annotated[
-        str,
-        typer.Option(
-            "--spark-master", metavar="URL", help="URL of the Spark master, for the engine spark.", rich_help_panel=RARE
-        ),
-    ] = "local[*]"
-    endpoint: Annotated[
-        str | None,
-        typer.Option(
-            "--endpoint", metavar="URL", help="SPARQL endpoint with the triples of the KB, used as the engine."
-        ),
-    ] = None
-
-    @contextlib.contextmanager
-    def opened(self) -> Iterator[str | Engine]:
-        """Open the engine."""
-        if self.endpoint is not None:
-            if self.engine != "walk" or self.parquet is not None:
-                raise KbError(f"The endpoint {self.endpoint} is an engine itself", "Remove --engine and --parquet")
-            from kbkit.answers.engines.sparql_endpoint import Endpoint
-
-            yield Endpoint(self.endpoint)
-        elif self.engine == "spark":
-            if self.parquet is None:
-                export = Command("export KB -f parquet -o PATH")
-                hint = ("Use ", Option("parquet", "PATH"), "; to write one: ", export)
-                raise KbError("The engine spark needs a Parquet export", *hint)
-            from kbkit.answers.engines.spark import Spark
-
-            with Spark(self.parquet, self.spark_master) as spark:
-                yield spark
-        elif self.parquet is not None:
-            raise KbError("Option --parquet applies to the engine spark only", "Add ", Option("engine", "spark"))
-        else:
-            yield self.engine
 
 
 @dataclass(frozen=True)
