@@ -116,24 +116,30 @@ def ingest(
     ``progress`` is called with a :class:`kbkit.display.progress.Event`, one at a time, from any thread.
     """
     given = locals()
+    from kbkit.assets import arguments
+
+    arguments.check_arguments(ingest, given)
+    _build(source, [Path(path) for path in paths], Path(out), given)
+    return open(out)
+
+
+def _build(source: str, paths: Sequence[Path], out: Path, given: Mapping[str, Any]) -> None:
+    """Build a KB with the arguments of :func:`ingest`; warn of what the inference of a recipe leaves out."""
     import warnings
-    from dataclasses import replace as changed
+    from dataclasses import replace
 
-    from kbkit.assets import arguments, operations
-
-    arguments.check(ingest, given)
+    from kbkit.assets import operations
     from kbkit.ingestion.build import ingest as build
     from kbkit.ingestion.inference.source import resolved
     from kbkit.ingestion.request import IngestRequest
 
     values = {name: value for name, value in given.items() if value is not None}
-    values["files"] = {file: Path(path) for file, path in (files or {}).items()}
-    request = operations.build(IngestRequest, values, source=source, paths=[Path(path) for path in paths])
-    with resolved(source, request.paths, Path(out), request.corrections) as found:
-        for note in found.inferred.notes if found.inferred else ():
-            warnings.warn(note, stacklevel=2)
-        build(changed(request, source=found.recipe, paths=found.paths), Path(out), progress)
-    return open(out)
+    values["files"] = {file: Path(path) for file, path in (given["files"] or {}).items()}
+    request = operations.build(IngestRequest, values, source=source, paths=paths)
+    with resolved(source, request.paths, out, request.corrections) as recognized:
+        for note in recognized.inferred.notes if recognized.inferred else ():
+            warnings.warn(note, stacklevel=3)
+        build(replace(request, source=recognized.recipe, paths=recognized.paths), out, given["progress"])
 
 
 def from_frames(nodes: Any, edges: Any = None, texts: Any = None, *, out: PathLike, **settings: Any) -> KnowledgeBase:
@@ -198,7 +204,7 @@ def update(
     given = locals()
     from kbkit.assets import arguments, operations
 
-    arguments.check(update, given)
+    arguments.check_arguments(update, given)
     from kbkit.ingestion.request import Delta
     from kbkit.ingestion.update import update as build
 

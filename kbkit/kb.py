@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from kbkit.stores.sparql_process import Results
     from kbkit.stores.tables import Tables
     from kbkit.stores.text import Text
-    from kbkit.stores.triples import Triples
+    from kbkit.stores.triples import TripleStore
     from kbkit.stores.vectors import Vectors
 
 S = TypeVar("S")
@@ -141,7 +141,7 @@ class KnowledgeBase:
         return self.stores.adjacency
 
     @property
-    def triples(self) -> Triples:
+    def triples(self) -> TripleStore:
         """The Oxigraph store."""
         return self.stores.triples
 
@@ -752,9 +752,9 @@ class KnowledgeBase:
 
     def check(self, progress: Callable[[str, int, int], None] | None = None) -> list[tuple[str, str]]:
         """Compare the stores with each other and the files with their checksums: (store, problem or '')."""
-        from kbkit.stores.check import check
+        from kbkit.stores.check import check_stores
 
-        return check(self.stores, progress)
+        return check_stores(self.stores, progress)
 
 
 def _of_stores(stores: Stores) -> KnowledgeBase:

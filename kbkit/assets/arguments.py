@@ -44,14 +44,14 @@ _ITEMS = re.compile(r"(?:Sequence|Iterable)\[(str|int|PathLike)\]")
 
 
 def checked(cls: type[T]) -> type[T]:
-    """Make the public methods of a class check their arguments; see :func:`check`."""
+    """Make the public methods of a class check their arguments; see :func:`check_arguments`."""
     for name, member in list(vars(cls).items()):
         if inspect.isfunction(member) and (name[0] != "_" or name == "__init__"):
             setattr(cls, name, _checking(member))
     return cls
 
 
-def check(function: Callable[..., Any], values: Mapping[str, Any]) -> None:
+def check_arguments(function: Callable[..., Any], values: Mapping[str, Any]) -> None:
     """Raise :class:`BadInputError` for arguments of ``function`` that no engine accepts.
 
     Types are checked where the annotation has Python's own types and paths only. Integers have at most 64 bits, text is
@@ -68,7 +68,7 @@ def _checking(function: F) -> F:
         rules = _rules(function)
         for (name, rule), value in zip(rules.items(), given, strict=False):
             rule.check(name, value)
-        check(function, named)
+        check_arguments(function, named)
         return function(*given, **named)
 
     return call  # type: ignore[return-value]

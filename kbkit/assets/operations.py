@@ -4,8 +4,8 @@ A field is described by a :class:`Setting` in its annotation::
 
     count: Annotated[int, Setting("Number of queries.", least=1)] = 100
 
-Front ends derive options and forms from :func:`described`, and :func:`check` validates the values for every caller. A
-field whose type is such a dataclass contributes the settings of that dataclass.
+Front ends derive options and forms from :func:`described`, and :func:`check_settings` validates the values for every
+caller. A field whose type is such a dataclass contributes the settings of that dataclass.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def build(kind: type[T], values: Mapping[str, Any], **further: Any) -> T:
     return kind(**given)
 
 
-def check(settings: Any) -> None:
+def check_settings(settings: Any) -> None:
     """Raise :class:`BadInputError` or :class:`UnknownNameError` for values that the description does not allow."""
     for name, found in _members(cast(Hashable, type(settings))):
         if isinstance(found, SettingField):

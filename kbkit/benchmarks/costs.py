@@ -20,7 +20,7 @@ import polars as pl
 
 from kbkit.benchmarks.dataset import writing
 from kbkit.directory import systems
-from kbkit.errors import BadInputError
+from kbkit.errors import BadInputError, plural
 from kbkit.llm.account import metered
 
 COSTS = pl.Schema(
@@ -68,6 +68,19 @@ class CostSummary(NamedTuple):
     output_tokens: int
     cost: float | None
     latency: Latency | None
+
+    def lines(self, name: str) -> list[str]:
+        """Return a line about the costs of a run, for people; none if they are unknown."""
+        if not (self.seconds or self.calls):
+            return []
+        time_each = "" if self.latency is None else f", median {self.latency.median:,.1f} ms per item"
+        line = f"{name}: {self.seconds:,.1f} s{time_each}"
+        if not self.calls:
+            return [line]
+        cached = f" ({self.cached:,} cached)" if self.cached else ""
+        tokens = f"{self.input_tokens:,} + {self.output_tokens:,} tokens"
+        money = "" if self.cost is None else f", {self.cost:,.4f}"
+        return [f"{line}; {plural(self.calls, 'call')} of models{cached}, {tokens}{money}"]
 
 
 class CostFile:

@@ -20,7 +20,7 @@ _BATCH = 100_000
 """Documents whose texts are held in memory at once when they are written."""
 
 
-class Passage(NamedTuple):
+class TextPassage(NamedTuple):
     """A text of a node. Further texts of a ``field`` are numbered: ``review#2``, ``review#3``."""
 
     field: str
@@ -44,7 +44,7 @@ class Document:
     type: str
     key: str
     name: str
-    passages: tuple[Passage, ...]
+    passages: tuple[TextPassage, ...]
     aliases: tuple[str, ...] = ()
 
     @property
@@ -77,7 +77,7 @@ GROUP BY ALL
 """
 
 
-def read(kb: KnowledgeBase, ids: Iterable[int], without: Collection[str] = ()) -> dict[int, Document]:
+def read_documents(kb: KnowledgeBase, ids: Iterable[int], without: Collection[str] = ()) -> dict[int, Document]:
     """Return the documents of nodes by id, leaving out the text fields ``without``."""
     wanted = pl.DataFrame({"id": pl.Series(sorted(set(ids)), dtype=pl.Int32)})
     rows = kb.tables.lookup(_DOCUMENTS, frames={"kbkit_wanted": wanted})
@@ -92,14 +92,14 @@ def types_with_text(kb: KnowledgeBase) -> set[str]:
     return set(kb.tables.lookup("SELECT DISTINCT n.type::VARCHAR FROM texts t JOIN nodes n USING (id)").to_series())
 
 
-def _passages(texts: list[dict[str, str]], without: Collection[str]) -> tuple[Passage, ...]:
+def _passages(texts: list[dict[str, str]], without: Collection[str]) -> tuple[TextPassage, ...]:
     seen: dict[str, int] = {}
     passages = []
     for text in texts:
         field = text["field"]
         if field not in without:
             seen[field] = seen.get(field, 0) + 1
-            passages.append(Passage(field if seen[field] == 1 else f"{field}#{seen[field]}", text["text"]))
+            passages.append(TextPassage(field if seen[field] == 1 else f"{field}#{seen[field]}", text["text"]))
     return tuple(passages)
 
 
@@ -179,7 +179,7 @@ def check_types(kb: KnowledgeBase, types: Sequence[str], without: Sequence[str],
             raise KbError(f"Nodes of type {name} have no texts{' in other fields' * bool(without)}", hint)
 
 
-def write(
+def write_documents(
     kb: KnowledgeBase,
     frame: pl.DataFrame,
     path: Path,

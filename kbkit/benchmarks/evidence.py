@@ -22,7 +22,7 @@ _BATCH = 20_000
 """Approximate number of sentences whose vectors are held in memory at once."""
 
 
-class Evidence(NamedTuple):
+class EvidenceSentence(NamedTuple):
     """The sentence of a document that matches a phrase best, and how well the document matches.
 
     ``lexical`` (0 to 1) is the highest fraction of the phrase's words in one sentence, weighted by rarity;
@@ -52,18 +52,18 @@ class Matcher:
         frequency = self._text.frequency(word)
         return math.log(1 + (self._text.documents - frequency + 0.5) / (frequency + 0.5))
 
-    def match(self, phrases: Sequence[str], documents: Sequence[Document]) -> list[Evidence]:
+    def match(self, phrases: Sequence[str], documents: Sequence[Document]) -> list[EvidenceSentence]:
         """Return the evidence for each phrase in the document of the same position; names count as sentences."""
-        found: list[Evidence] = []
+        sentences: list[EvidenceSentence] = []
         start = count = 0
         for stop, document in enumerate(documents, 1):
             count += 1 + document.text.count(".")
             if count > _BATCH or stop == len(documents):
-                found += self._batch(phrases[start:stop], documents[start:stop])
+                sentences += self._batch(phrases[start:stop], documents[start:stop])
                 start, count = stop, 0
-        return found
+        return sentences
 
-    def _batch(self, phrases: Sequence[str], documents: Sequence[Document]) -> list[Evidence]:
+    def _batch(self, phrases: Sequence[str], documents: Sequence[Document]) -> list[EvidenceSentence]:
         spans = {node: _spans(document) for node, document in {d.id: d for d in documents}.items()}
         texts = list(dict.fromkeys(span.text for of_node in spans.values() for span in of_node))
         position = {text: i for i, text in enumerate(texts)}
@@ -78,7 +78,7 @@ class Matcher:
             semantic = vectors[own] @ vector_of[phrase]
             lexical = self._coverage(phrase, [bags[i] for i in own])
             best = int(np.argmax(lexical + np.maximum(semantic, 0)))
-            result.append(Evidence(spans[document.id][best], float(lexical.max()), float(semantic.max())))
+            result.append(EvidenceSentence(spans[document.id][best], float(lexical.max()), float(semantic.max())))
         return result
 
     def _coverage(self, phrase: str, bags: Sequence[frozenset[str]]) -> NDArray[np.float64]:

@@ -63,7 +63,7 @@ class LabelledQuery:
     written: str = ""
 
 
-class Candidate(NamedTuple):
+class PoolNode(NamedTuple):
     """A node of a pool, with the beginning of its texts."""
 
     reference: str
@@ -151,7 +151,7 @@ class Labels:
         order = np.random.default_rng(zlib.crc32(text.encode())).permutation(len(pool))
         return [pool[at] for at in order.tolist()]
 
-    def candidates(self, query: LabelledQuery) -> list[Candidate]:
+    def candidates(self, query: LabelledQuery) -> list[PoolNode]:
         """Return the nodes of a query's pool that the KB still has."""
         keys: dict[str, list[str]] = {}
         for reference in query.pool:
@@ -169,7 +169,7 @@ class Labels:
         ids = [node.id for _, node in known]
         texts = dict(self._kb.tables.lookup(_TEXTS, {"ids": ids}).iter_rows())
         return [
-            Candidate(name, node.id, node.type, node.key, node.name, texts.get(node.id) or "") for name, node in known
+            PoolNode(name, node.id, node.type, node.key, node.name, texts.get(node.id) or "") for name, node in known
         ]
 
     # -- grades -------------------------------------------------------------------------------------------------------
@@ -218,8 +218,8 @@ class Labels:
     def agreement(self) -> pl.DataFrame:
         """Return how annotators agree on nodes that both graded: annotators, measure, items, agreement, kappa."""
         given = self._all()
-        found = agreement_table("on", {_GRADE: given}, everyone=len(given) > 2)
-        return found.drop("on").rename({"raters": "annotators"})
+        agreed = agreement_table("on", {_GRADE: given}, everyone=len(given) > 2)
+        return agreed.drop("on").rename({"raters": "annotators"})
 
 
 def judged(grades: Mapping[str, Mapping[tuple[str, ...], int]], texts: Mapping[str, str]) -> pl.DataFrame:

@@ -12,7 +12,7 @@ from kbkit.benchmarks.pipeline import Row
 from kbkit.measures.frames import RUN
 
 
-class TextQuery(NamedTuple):
+class DatasetQuery(NamedTuple):
     """A query of a dataset."""
 
     id: str
@@ -41,5 +41,5 @@ def frame_of(rows: Iterable[Ranked]) -> pl.DataFrame:
 def lists_of(run: pl.DataFrame, queries: Sequence[str]) -> Mapping[str, tuple[list[str], list[float]]]:
     """Return the nodes and scores of each query of a run, in its order; empty lists without any."""
     grouped = run.group_by("query", maintain_order=True).agg("node", "score")
-    found = {query: (nodes, scores) for query, nodes, scores in grouped.select(RUN.names()).iter_rows()}
-    return {query: found.get(query, ([], [])) for query in queries}
+    lists = {query: (nodes, scores) for query, nodes, scores in grouped.select(RUN.names()).iter_rows()}
+    return {query: lists.get(query, ([], [])) for query in queries}

@@ -50,11 +50,11 @@ class PublishedFigures:
 
     def of(self, table: str) -> dict[tuple[str, str], dict[str, float]]:
         """Return the figures of a table: for each row and part, the value of each column."""
-        found: dict[tuple[str, str], dict[str, float]] = {}
+        rows: dict[tuple[str, str], dict[str, float]] = {}
         for one in self.figures:
             if one.table == table:
-                found.setdefault((one.row, one.part), {})[one.column] = one.value
-        return found
+                rows.setdefault((one.row, one.part), {})[one.column] = one.value
+        return rows
 
     def value(self, table: str, row: str, part: str, column: str) -> float:
         """Return one figure. Raises :class:`KbError` if the file does not have it."""

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
-from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kbkit.cli.commands import add, group
+from kbkit.cli.engines import EngineOptions
 from kbkit.cli.options import (
-    RARE,
     Catalogues,
     Constraints,
     Format,
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from kbkit.answers.answer_set import AnswerSet
-    from kbkit.answers.engines import Engine
     from kbkit.answers.templates import Template as CatalogueTemplate
 
 Expression = Annotated[str | None, typer.Argument(metavar="EXPR", help="Answer expression (see kbkit docs answers).")]
@@ -66,50 +64,42 @@ def register(app: typer.Typer) -> None:
 # -- answers ----------------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class AnswersShown:
+    """The options that say what is shown of the answers."""
+
+    compile: Annotated[
+        str | None,
+        typer.Option(
+            "--compile", metavar="LANGUAGE", help="Print the expression compiled to sql or sparql, without running it."
+        ),
+    ] = None
+    why: Annotated[bool, typer.Option("--why", help="Show a proof of each answer: the triples that lead to it.")] = (
+        False
+    )
+    all: Annotated[
+        bool, typer.Option("--all", help="With --why: show all triples that lead to each answer, not one proof only.")
+    ] = False
+    save: Annotated[str | None, typer.Option("--save", metavar="NAME", help="Save the answers as @NAME.")] = None
+    count: Annotated[bool, typer.Option("--count", help="Print the number of answers only.")] = False
+
+    def check(self) -> None:
+        """Raise the errors of the options."""
+        if self.compile not in (None, "sql", "sparql"):
+            raise UnknownNameError("language", self.compile or "", ("sql", "sparql"))
+        if self.all and not self.why:
+            raise KbError("--all is for proofs", "Use it with ", Option("why"))
+
+
 def answers(
     context: typer.Context,
     kb: Kb,
     expression: Expression = None,
     template: Template = None,
     param: Params = None,
-    engine: Annotated[
-        str,
-        typer.Option(
-            "--engine", "-e", metavar="NAME", help="Engine: walk, sql, sparql or spark; all return the same answers."
-        ),
-    ] = "walk",
-    parquet: Annotated[
-        str | None,
-        typer.Option(
-            "--parquet", metavar="PATH", help="Parquet export of the KB, for the engine spark.", rich_help_panel=RARE
-        ),
-    ] = None,
-    spark_master: Annotated[
-        str,
-        typer.Option(
-            "--spark-master", metavar="URL", help="URL of the Spark master, for the engine spark.", rich_help_panel=RARE
-        ),
-    ] = "local[*]",
-    endpoint: Annotated[
-        str | None,
-        typer.Option(
-            "--endpoint", metavar="URL", help="SPARQL endpoint with the triples of the KB, used as the engine."
-        ),
-    ] = None,
-    compile: Annotated[
-        str | None,
-        typer.Option(
-            "--compile", metavar="LANGUAGE", help="Print the expression compiled to sql or sparql, without running it."
-        ),
-    ] = None,
-    why: Annotated[
-        bool, typer.Option("--why", help="Show a proof of each answer: the triples that lead to it.")
-    ] = False,
-    all: Annotated[
-        bool, typer.Option("--all", help="With --why: show all triples that lead to each answer, not one proof only.")
-    ] = False,
-    save: Annotated[str | None, typer.Option("--save", metavar="NAME", help="Save the answers as @NAME.")] = None,
-    count: Annotated[bool, typer.Option("--count", help="Print the number of answers only.")] = False,
+    *,
+    engine: EngineOptions,
+    shown: AnswersShown,
     timeout: Timeout = 60,
     own: Catalogues = None,
     wrap: Wrap = False,
@@ -122,86 +112,56 @@ def answers(
     #key. exists(EXPR), count(EXPR), values(EXPR, ATTRIBUTE), sum(...), avg(...), min(...) and max(...) print a value.
     """
     from kbkit.answers.syntax import SavedSet
-    from kbkit.display.render import TABLE_ROWS, clean, write
+    from kbkit.display.render import clean
     from kbkit.kb import KnowledgeBase
 
-    if compile not in (None, "sql", "sparql"):
-        raise UnknownNameError("language", compile or "", ("sql", "sparql"))
-    if all and not why:
-        raise KbError("--all is for proofs", "Use it with ", Option("why"))
+    shown.check()
     wanted = _wanted(expression, template, own)
     limit = seconds(timeout)
-    with contextlib.ExitStack() as stack:
-        chosen = stack.enter_context(_engine(engine, parquet, spark_master, endpoint))
-        opened = stack.enter_context(KnowledgeBase(kb))
-        found = opened.answers(wanted, chosen, limit, pairs(param, "slots", "author=Ann"))
-        if compile is not None:
-            text = found.sql if compile == "sql" else found.sparql
-            if found.plan.total is not None:
-                text = (found.value_sql if compile == "sql" else found.value_sparql) or ""
+    with engine.opened() as chosen, KnowledgeBase(kb) as opened:
+        answer = opened.answers(wanted, chosen, limit, pairs(param, "slots", "author=Ann"))
+        if shown.compile is not None:
+            text = answer.sql if shown.compile == "sql" else answer.sparql
+            if answer.plan.total is not None:
+                text = (answer.value_sql if shown.compile == "sql" else answer.value_sparql) or ""
             typer.echo(clean(text) if sys.stdout.isatty() else text)
             return
-        if save is not None:
-            found.save(save)
-            note(context, [f"Saved {counted(len(found), 'node')} as {SavedSet(save)}"])
-        if count:
-            typer.echo(len(found))
-        elif why and on_screen(format, output):
-            print_proofs(found, TABLE_ROWS, all=all)
-        elif not why and (values := found.value_table()) is not None:
-            _write_value(found, values, format, output, cut(wrap))
+        if shown.save is not None:
+            answer.save(shown.save)
+            note(context, [f"Saved {counted(len(answer), 'node')} as {SavedSet(shown.save)}"])
+        if shown.count:
+            typer.echo(len(answer))
         else:
-            write(_proofs(found, all=all) if why else found.nodes(), format, output, cut=cut(wrap))
+            _write_answers(answer, shown, format, output, cut(wrap))
 
 
-def print_value(found: AnswerSet, cut: str = "") -> None:
-    """Print a number by itself, and values as a table, cut as :func:`kbkit.display.render.print_table` does."""
-    from kbkit.answers.totals import spoken
-    from kbkit.display.render import print_table
+def _write_answers(answer: AnswerSet, shown: AnswersShown, format: str | None, output: Path | None, cut: str) -> None:
+    """Write the answers, their proofs, or the value of the set as a column named after the function."""
+    from kbkit.display.render import TABLE_ROWS, write
 
-    values = found.value_table()
-    if values is None or not isinstance(found.value, list):
-        typer.echo(spoken(found.value))
-    else:
-        print_table(values, sys.stdout, cut=cut)
-
-
-def _write_value(found: AnswerSet, values: pl.DataFrame, format: str | None, output: Path | None, cut: str) -> None:
-    """Print the value of a set; formats other than a table have a column named after the function."""
-    from kbkit.display.render import write
-
-    if on_screen(format, output):
-        print_value(found, cut)
+    screen = on_screen(format, output)
+    if shown.why and screen:
+        print_proofs(answer, TABLE_ROWS, all=shown.all)
+    elif shown.why:
+        write(_proofs(answer, all=shown.all), format, output, cut=cut)
+    elif (values := answer.value_table()) is None:
+        write(answer.nodes(), format, output, cut=cut)
+    elif screen:
+        print_value(answer, cut)
     else:
         write(values, format, output)
 
 
-@contextlib.contextmanager
-def _engine(name: str, parquet: str | None, master: str, url: str | None) -> Iterator[str | Engine]:
-    """Open the engine that the options name."""
-    if url is not None:
-        if name != "walk" or parquet is not None:
-            raise KbError(f"The endpoint {url} is an engine itself", "Remove --engine and --parquet")
-        from kbkit.answers.engines.sparql_endpoint import Endpoint
+def print_value(answer: AnswerSet, cut: str = "") -> None:
+    """Print a number by itself, and values as a table, cut as :func:`kbkit.display.render.print_table` does."""
+    from kbkit.answers.totals import spoken
+    from kbkit.display.render import print_table
 
-        yield Endpoint(url)
-    elif name == "spark":
-        if parquet is None:
-            raise KbError(
-                "The engine spark needs a Parquet export",
-                "Use ",
-                Option("parquet", "PATH"),
-                "; to write one: ",
-                Command("export KB -f parquet -o PATH"),
-            )
-        from kbkit.answers.engines.spark import Spark
-
-        with Spark(parquet, master) as spark:
-            yield spark
-    elif parquet is not None:
-        raise KbError("Option --parquet applies to the engine spark only", "Add ", Option("engine", "spark"))
+    values = answer.value_table()
+    if values is None or not isinstance(answer.value, list):
+        typer.echo(spoken(answer.value))
     else:
-        yield name
+        print_table(values, sys.stdout, cut=cut)
 
 
 def _wanted(expression: str | None, template: str | None, own: list[Path] | None) -> str | CatalogueTemplate:
@@ -227,31 +187,32 @@ def _own(paths: list[Path] | None) -> list[CatalogueTemplate]:
     return [template for path in paths or [] for template in load(path)]
 
 
-def print_proofs(found: AnswerSet, limit: int, *, all: bool = False) -> None:
+def print_proofs(answer: AnswerSet, limit: int, *, all: bool = False) -> None:
     """Print the first answers, each with its proof, or with all its proofs."""
     from kbkit.answers.totals import spoken
     from kbkit.display.render import cell, clean
 
-    nodes = found.nodes()
+    nodes = answer.nodes()
     first = nodes.head(limit)
-    proofs = found.proofs(first["id"].to_list(), all=all)
+    proofs = answer.proofs(first["id"].to_list(), all=all)
     for why, kind, key in zip(proofs, first["type"], first["key"], strict=True):
         typer.echo(clean(f"{why.name}  ({kind}#{key})"))
         for line in why.lines():
             typer.echo(clean(f"  {line}"))
-    if found.plan.total is not None:
-        value = found.value
-        typer.echo(clean(f"{found.expression} = {cell(value) if isinstance(value, (list, float)) else spoken(value)}"))
+    if answer.plan.total is not None:
+        value = answer.value
+        shown_value = cell(value) if isinstance(value, (list, float)) else spoken(value)
+        typer.echo(clean(f"{answer.expression} = {shown_value}"))
     shown = f"{limit:,} of " if nodes.height > limit else ""
     typer.echo(f"{shown}{counted(nodes.height, 'answer')}")
 
 
-def _proofs(found: AnswerSet, *, all: bool) -> pl.DataFrame:
+def _proofs(answer: AnswerSet, *, all: bool) -> pl.DataFrame:
     """Return the answers with their proofs as lists of lines."""
     import polars as pl
 
-    nodes = found.nodes()
-    proofs = [why.lines() for why in found.proofs(nodes["id"].to_list(), all=all)]
+    nodes = answer.nodes()
+    proofs = [why.lines() for why in answer.proofs(nodes["id"].to_list(), all=all)]
     return nodes.with_columns(pl.Series("why", proofs, dtype=pl.List(pl.String)))
 
 

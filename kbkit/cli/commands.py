@@ -24,7 +24,7 @@ PANELS = {
 """The commands in the order of the help."""
 
 
-class Command(TyperCommand):
+class HelpCommand(TyperCommand):
     """A command that writes its help without Python types, and without its rare options unless asked to."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
@@ -132,7 +132,7 @@ def add(app: typer.Typer, function: Callable[..., None], name: str | None = None
     """Add a command to the program or to a group; its parameters that are dataclasses become options."""
     name = name or function.__name__.replace("_", "-")
     help_ = inspect.getdoc(function)
-    app.registered_commands.append(LazyCommandInfo(name, callback=function, cls=Command, help=help_, **settings))
+    app.registered_commands.append(LazyCommandInfo(name, callback=function, cls=HelpCommand, help=help_, **settings))
 
 
 def branch(app: typer.Typer, args: Sequence[str]) -> typer.Typer:

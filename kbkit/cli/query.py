@@ -13,8 +13,11 @@ from kbkit.cli.options import Dialect, Format, Kb, Output, Params, Timeout, Wrap
 from kbkit.errors import Command, KbError, UnknownNameError
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from kbkit.assets.queries import QueryFile
     from kbkit.shell.runner import Runner
+    from kbkit.sparql.view import View
 
 QueryArgument = Annotated[
     str | None,
@@ -23,6 +26,18 @@ QueryArgument = Annotated[
     ),
 ]
 Text = Annotated[str | None, typer.Option("-c", metavar="QUERY", help="Text of the query.")]
+
+SparqlFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        "-f",
+        metavar="FORMAT",
+        help="Output format: table, json, ndjson, csv, markdown or parquet; with full RDF terms sparql-json,"
+        " sparql-xml, sparql-csv or sparql-tsv; of CONSTRUCT and DESCRIBE turtle, ntriples, jsonld or rdfxml"
+        " (default: by the suffix of -o, else table).",
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -80,17 +95,7 @@ def sparql(
         ),
     ] = None,
     wrap: Wrap = False,
-    format: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            "-f",
-            metavar="FORMAT",
-            help="Output format: table, json, ndjson, csv, markdown or parquet; with full RDF terms sparql-json,"
-            " sparql-xml, sparql-csv or sparql-tsv; of CONSTRUCT and DESCRIBE turtle, ntriples, jsonld or rdfxml"
-            " (default: by the suffix of -o, else table).",
-        ),
-    ] = None,
+    format: SparqlFormat = None,
     output: Output = None,
 ) -> None:
     """Run a SPARQL query.
@@ -120,18 +125,19 @@ def sparql(
             return
         note(context, [f"warning: {message}" for message in asked.unknown_names()])
         if rdf is not None:
-            with asked.results(sparql_formats.only(rdf.name)) as found:
-                write_bytes(found, output)
+            with asked.results(sparql_formats.only(rdf.name)) as results:
+                write_bytes(results, output)
             return
-        if plot is None:
-            frame = asked.frame()
-        else:
-            view = asked.view()
-            view.write(plot)
-            note(context, [f"{plot}: {view.name}"])
-            frame = view.rows
+        frame = asked.frame() if plot is None else _drawn(context, asked.view(), plot)
         prefixes = opened.schema.prefixes()
     write(frame, format, output, cut=cut(wrap), prefixes=prefixes)
+
+
+def _drawn(context: typer.Context, view: View, path: Path) -> pl.DataFrame:
+    """Draw the view of a result and return its rows."""
+    view.write(path)
+    note(context, [f"{path}: {view.name}"])
+    return view.rows
 
 
 def _check_plot(text: str, path: Path, rdf: object) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,9 +22,18 @@ Table = Annotated[int | None, typer.Option("--table", metavar="N", help="Show on
 
 
 def check_table(
-    table: int | None, known: Sequence[int], format: str | None, output: Path | None, *, per_query: bool = False
+    table: int | None,
+    known: Sequence[int],
+    format: str | None,
+    output: Path | None,
+    *,
+    per_query: bool = False,
+    one: bool = True,
 ) -> None:
-    """Raise the errors of :func:`write_tables` in advance; ``per_query`` if one frame is written."""
+    """Raise the errors of :func:`write_tables` in advance.
+
+    ``per_query``: the scores of each query are written instead; ``one``: a file holds one of the tables only.
+    """
     from kbkit.display.render import check
 
     if table is not None and per_query:
@@ -32,7 +41,12 @@ def check_table(
     if table is not None and table not in known:
         raise KbError(f"Unknown table {table}", f"Valid tables: {', '.join(map(str, known))}")
     check(format, output)
-    if not per_query and table is None and (output is not None or format not in (None, "table", "markdown", "ndjson")):
+    if (
+        one
+        and not per_query
+        and table is None
+        and (output is not None or format not in (None, "table", "markdown", "ndjson"))
+    ):
         target = "A file" if output is not None else f"Format {format}"
         raise KbError(f"{target} holds one table only", "Use ", Option("table", f"{known[0]}"))
 
@@ -71,6 +85,16 @@ def write_tables(
             _print_by_system(frame)
         else:
             print_table(frame.rename(short or {}, strict=False), sys.stdout, count=False)
+
+
+def print_sections(sections: Iterable[tuple[str, pl.DataFrame]]) -> None:
+    """Print tables with their titles."""
+    from kbkit.display.render import print_table
+
+    for position, (title, frame) in enumerate(sections):
+        if title:
+            typer.secho(f"{chr(10) if position else ''}{title}", bold=True)
+        print_table(frame, sys.stdout, count=False)
 
 
 def _print_by_system(frame: pl.DataFrame) -> None:

@@ -20,7 +20,7 @@ NAMES = "{names}"
 
 
 @dataclass(frozen=True)
-class Fact:
+class FactFrames:
     """The sentence for one name, and the one for several; ``{names}`` is their place."""
 
     one: str
@@ -32,11 +32,11 @@ class Fact:
         return self.one.replace(NAMES, " ")
 
 
-def of_head(domain: str, label: str, other: str) -> Fact:
+def of_head(domain: str, label: str, other: str) -> FactFrames:
     """Return the fact of a head about tails of type ``other``: ``It was made in {names}``."""
     subject, possessive, noun = _subject(domain), _possessive(domain), type_noun(other) if other else ""
     if noun in categories.MARKERS:
-        return Fact(f"{possessive} {noun} is {NAMES}.", f"{possessive} {english.plural(noun)} are {NAMES}.")
+        return FactFrames(f"{possessive} {noun} is {NAMES}.", f"{possessive} {english.plural(noun)} are {NAMES}.")
     also, either, has_as = (p.fullmatch(label) for p in (categories.ALSO, categories.EITHER, categories.HAS_AS))
     if also:
         return _same(f"Those who {also[1]} it also {also[2]} {NAMES}.")
@@ -46,34 +46,34 @@ def of_head(domain: str, label: str, other: str) -> Fact:
         return _as_noun(subject, has_as[1])
     clause = categories.finite(label)
     if not clause:
-        return Fact(f"{possessive} {label} is {NAMES}.", f"{possessive} {english.plural(label)} are {NAMES}.")
+        return FactFrames(f"{possessive} {label} is {NAMES}.", f"{possessive} {english.plural(label)} are {NAMES}.")
     sentence = f"{subject} {clause.replace('{}', NAMES)}." if "{}" in clause else f"{subject} {clause} {NAMES}."
     return _of_noun(subject, label, clause, noun) or _same(sentence)
 
 
-def _as_noun(subject: str, noun: str) -> Fact:
+def _as_noun(subject: str, noun: str) -> FactFrames:
     """Return the fact that a node has others in a role: ``It has {names} as members``."""
     one = f"{subject} has {NAMES} as {english.with_article(noun)}."
-    return Fact(one, f"{subject} has {NAMES} as {english.plural(noun)}.")
+    return FactFrames(one, f"{subject} has {NAMES} as {english.plural(noun)}.")
 
 
-def _of_noun(subject: str, label: str, clause: str, noun: str) -> Fact | None:
+def _of_noun(subject: str, label: str, clause: str, noun: str) -> FactFrames | None:
     """Return the fact for a label that has a noun for its object: ``has the genre``, ``is in the language``."""
     has = categories.HAS.fullmatch(label)
     into = re.fullmatch(rf"(is in|comes in|belongs to) the {re.escape(noun)}", clause)
     if into:
         many = f"{subject} {into[1]} the {english.plural(noun)} {NAMES}."
-        return Fact(f"{subject} {into[1]} the {NAMES} {noun}.", many)
+        return FactFrames(f"{subject} {into[1]} the {NAMES} {noun}.", many)
     if not has or categories.ends_with_preposition(label):
         return None
     if has[1] == noun:
         group = noun in categories.GROUPS
         one = f"{subject} is in the {NAMES} {noun}." if group else f"{subject} has the {noun} {NAMES}."
-        return Fact(one, f"{subject} {'is in' if group else 'has'} the {english.plural(noun)} {NAMES}.")
+        return FactFrames(one, f"{subject} {'is in' if group else 'has'} the {english.plural(noun)} {NAMES}.")
     return _as_noun(subject, has[1])
 
 
-def of_tail(domain: str, label: str) -> Fact:
+def of_tail(domain: str, label: str) -> FactFrames:
     """Return the fact of a tail about heads: ``It was directed by {names}``, ``{names} acted in it``."""
     subject, object_ = _subject(domain), "this person" if are_people(domain) else "it"
     clause, noun, by = categories.finite(label), categories.noun_of(label), categories.passive(label)
@@ -86,10 +86,10 @@ def of_tail(domain: str, label: str) -> Fact:
     if verb := categories.active(label):
         return _same(f"{subject} {verb.singular} {NAMES}.")
     clause = categories.without_place(label, clause)
-    return Fact(f"{NAMES} {clause} {object_}.", f"{NAMES} {categories.agreeing(clause)} {object_}.")
+    return FactFrames(f"{NAMES} {clause} {object_}.", f"{NAMES} {categories.agreeing(clause)} {object_}.")
 
 
-def of_attribute(domain: str, attribute: Attribute, *, years: bool) -> Fact:
+def of_attribute(domain: str, attribute: Attribute, *, years: bool) -> FactFrames:
     """Return the fact about an attribute, whose values may be ``years``: ``Its duration is 142 minutes``."""
     possessive = _possessive(domain)
     words, unit, _ = attribute_words(attribute)
@@ -97,7 +97,7 @@ def of_attribute(domain: str, attribute: Attribute, *, years: bool) -> Fact:
     if years and english.is_participle(words):
         return _same(f"{_subject(domain)} was {words} in {NAMES}.")
     if attribute.type.endswith("[]"):
-        return Fact(f"{possessive} {words} include {NAMES}.", f"{possessive} {words} include {NAMES}.")
+        return FactFrames(f"{possessive} {words} include {NAMES}.", f"{possessive} {words} include {NAMES}.")
     verb = "are" if english.is_plural(words) else "is"
     return _same(f"{possessive} {words} {verb} {NAMES}{after}.")
 
@@ -113,8 +113,8 @@ def of_flag(domain: str, attribute: Attribute, *, value: bool) -> str:
     return f"{subject} is {no}marked as {words}."
 
 
-def _same(sentence: str) -> Fact:
-    return Fact(sentence, sentence)
+def _same(sentence: str) -> FactFrames:
+    return FactFrames(sentence, sentence)
 
 
 def _subject(domain: str) -> str:

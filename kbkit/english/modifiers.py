@@ -30,7 +30,7 @@ _MIDDLE = re.compile(r"[a-z ]+ (?:which|whom) |with .* as an? ")
 _VERB = re.compile(r"(that|who) ((?!an? |the )[a-z]+(?<!ed))(?= )")
 
 
-class Slot(NamedTuple):
+class FormSlot(NamedTuple):
     """A slot of a form, as ``frames/sets.toml`` explains.
 
     ``kind``: "" for the letter's phrase, ``:mod`` and others for a phrase with such a rest, or the part of
@@ -47,26 +47,26 @@ class Slot(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Form:
+class WordedForm:
     """A wording: texts and slots in turn."""
 
     text: str
-    pieces: tuple[str | Slot, ...]
+    pieces: tuple[str | FormSlot, ...]
 
     @staticmethod
-    def of(text: str) -> Form:
+    def of(text: str) -> WordedForm:
         """Parse a form."""
-        pieces: list[str | Slot] = []
+        pieces: list[str | FormSlot] = []
         done = 0
         for match in _SLOT.finditer(text):
             pieces += [text[done : match.start()]] * (match.start() > done)
-            pieces.append(Slot(match[1], match[2] or match[3] or ""))
+            pieces.append(FormSlot(match[1], match[2] or match[3] or ""))
             done = match.end()
-        return Form(text, (*pieces, *([text[done:]] * (done < len(text)))))
+        return WordedForm(text, (*pieces, *([text[done:]] * (done < len(text)))))
 
     def render(self, phrases: Mapping[str, str]) -> str:
         """Return the words for the letters' phrases, or "" if a phrase lacks a part or the heads differ."""
-        first = next(piece for piece in self.pieces if isinstance(piece, Slot))
+        first = next(piece for piece in self.pieces if isinstance(piece, FormSlot))
         words = [piece if isinstance(piece, str) else _part(piece, phrases, first.letter) for piece in self.pieces]
         return "".join(words) if all(words) else ""
 
@@ -78,13 +78,13 @@ class Form:
     @property
     def heads(self) -> int:
         """The number of whole phrases, so of heads."""
-        return sum(isinstance(piece, Slot) and piece.is_whole for piece in self.pieces)
+        return sum(isinstance(piece, FormSlot) and piece.is_whole for piece in self.pieces)
 
-    def permuted(self, letters: Sequence[Sequence[str]]) -> Iterator[Form]:
+    def permuted(self, letters: Sequence[Sequence[str]]) -> Iterator[WordedForm]:
         """Yield the form with its letters in each of some orders."""
         for order in letters:
             names = dict(zip(sorted(order), order, strict=True))
-            yield Form.of(_SLOT.sub(lambda m, n=names: m[0].replace(m[1], n.get(m[1], m[1]), 1), self.text))  # type: ignore[misc] # names
+            yield WordedForm.of(_SLOT.sub(lambda m, n=names: m[0].replace(m[1], n.get(m[1], m[1]), 1), self.text))  # type: ignore[misc] # names
 
 
 @cache
@@ -145,7 +145,7 @@ def affirmed(rest: str) -> str:
     return rest.removeprefix("not ") if rest.startswith("not ") else ""
 
 
-def _part(slot: Slot, phrases: Mapping[str, str], first: str) -> str:
+def _part(slot: FormSlot, phrases: Mapping[str, str], first: str) -> str:
     phrase = phrases[slot.letter]
     if not slot.kind:
         return phrase
@@ -183,7 +183,7 @@ def lengthened(before: str, short: str) -> list[str]:
     return [rest for rest in rests if _shortened(before, rest) == short]
 
 
-def fits(slot: Slot, rest: str, before: str = "") -> bool:
+def fits(slot: FormSlot, rest: str, before: str = "") -> bool:
     """Return whether the rest of a phrase is of the kind that a slot wants; ``before`` is that of the first phrase."""
     wanted = slot.kind.removeprefix(":").removeprefix("not")
     is_mod, has_with, is_date = kind_of(rest) == "mod", rest.startswith("with "), bool(_DATE.fullmatch(rest))

@@ -22,7 +22,7 @@ _HELPERS = frozenset(("is", "are", "was", "were", "has", "have", "had"))
 
 
 @dataclass(frozen=True)
-class Reference:
+class SubjectReference:
     """How a question refers to its subject.
 
     ``is_they``: a pronoun that may be *they*, so that verbs need both numbers.
@@ -34,9 +34,9 @@ class Reference:
     is_they: bool = False
 
     @staticmethod
-    def noun(text: str) -> Reference:
+    def noun(text: str) -> SubjectReference:
         """Return the reference by a name or noun phrase."""
-        return Reference(text, text, f"{text}'s")
+        return SubjectReference(text, text, f"{text}'s")
 
     def in_place(self, text: str, nominative: bool = False) -> str:
         """Return a text with the reference in place of its marks."""
@@ -44,8 +44,8 @@ class Reference:
         return text.replace(POSSESSIVE, self.possessive).replace(SUBJECT, own)
 
 
-THEY = Reference("[they]", "[them]", "[their]", is_they=True)
-IT = Reference("it", "it", "its")
+THEY = SubjectReference("[they]", "[them]", "[their]", is_they=True)
+IT = SubjectReference("it", "it", "its")
 
 
 @dataclass(frozen=True)
@@ -68,17 +68,17 @@ class Core:
             return Core(wh, aux, others[0], others[1] if len(others) > 1 else "")
         return Core(wh, aux, SUBJECT, others[0] if others else "")
 
-    def direct(self, reference: Reference) -> str:
+    def direct(self, reference: SubjectReference) -> str:
         """Return *how long is the Rhine*."""
         return self._worded(self.aux, self.rest, reference, is_direct=True)
 
-    def indirect(self, reference: Reference) -> str:
+    def indirect(self, reference: SubjectReference) -> str:
         """Return *how long the Rhine is*, as it follows *Can you tell me*."""
         if not self.aux:
             return self.direct(reference)
         return self._worded(*finite(self.aux, self.rest), reference, is_direct=False)
 
-    def _worded(self, aux: str, rest: str, reference: Reference, *, is_direct: bool) -> str:
+    def _worded(self, aux: str, rest: str, reference: SubjectReference, *, is_direct: bool) -> str:
         is_subject = self.subject == SUBJECT
         subject = reference.in_place(self.subject, nominative=is_subject)
         if reference.is_they and is_subject:

@@ -128,14 +128,16 @@ def _folder(
             pyg.write(stores, opened, place, tell)
         else:
             about["layout"] = "flat" if flat else "partitioned"
-            _tables(stores, opened, place, folder.Form.of(to, gzip=gzip), flat, tell)
+            _tables(stores, opened, place, folder.FileForm.of(to, gzip=gzip), flat, tell)
         # Last, because a folder without it is not recognized as an export.
         text = json.dumps({**about, "schema": stores.schema.to_json()}, indent=1, ensure_ascii=False)
         (place / "schema.json").write_text(text + "\n", encoding="utf-8", newline="\n")
         return tree_bytes(place)
 
 
-def _tables(stores: Stores, opened: Tables, place: Path, form: folder.Form, flat: bool, tell: folder.Progress) -> None:
+def _tables(
+    stores: Stores, opened: Tables, place: Path, form: folder.FileForm, flat: bool, tell: folder.Progress
+) -> None:
     with contextlib.closing(opened.connect()) as connection:
         writer = folder.Writer(opened, connection, form)
         if flat:

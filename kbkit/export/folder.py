@@ -36,7 +36,7 @@ _TEXT_ROWS = 10_000
 
 
 @dataclass(frozen=True)
-class Form:
+class FileForm:
     """A file format: suffix, COPY options, and the conversion of column values."""
 
     ending: str
@@ -44,12 +44,12 @@ class Form:
     value: Value
 
     @staticmethod
-    def of(to: str, *, gzip: bool = False) -> Form:
+    def of(to: str, *, gzip: bool = False) -> FileForm:
         """Return the format ``parquet`` or ``csv``."""
         if to == "parquet":
-            return Form(".parquet", "FORMAT parquet, COMPRESSION zstd", as_parquet)
+            return FileForm(".parquet", "FORMAT parquet, COMPRESSION zstd", as_parquet)
         ending, compression = (".csv.gz", "gzip") if gzip else (".csv", "none")
-        return Form(ending, f"FORMAT csv, HEADER true, DELIMITER ',', COMPRESSION {compression}", as_csv)
+        return FileForm(ending, f"FORMAT csv, HEADER true, DELIMITER ',', COMPRESSION {compression}", as_csv)
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Writer:
 
     tables: Tables
     connection: duckdb.DuckDBPyConnection
-    form: Form
+    form: FileForm
 
     def copy(self, query: str, path: Path, rows: int = 0) -> None:
         """Write the rows of a query to a file; ``rows`` is the size of a row group (default: DuckDB's)."""
@@ -143,7 +143,7 @@ def partition(column: str, value: str) -> str:
 _UNSAFE = re.compile(r"""[\x00-\x1f"#%'*/:=?\\\x7f{}\[\]^<>|]""")
 
 
-def _nodes(node_type: NodeType, own: str, attributes: Sequence[Attribute], form: Form) -> str:
+def _nodes(node_type: NodeType, own: str, attributes: Sequence[Attribute], form: FileForm) -> str:
     """Return the nodes of a primary type. A type's table has all attributes of its nodes, so one join is enough."""
     lists = [
         f"{form.value(column, 'VARCHAR[]')} AS {name}"
@@ -159,7 +159,7 @@ def _nodes(node_type: NodeType, own: str, attributes: Sequence[Attribute], form:
     return f"SELECT {', '.join([own, *lists, *columns])} FROM nodes n {others}{table} WHERE n.{within}"
 
 
-def _edges(ends: str, attributes: Sequence[Attribute], form: Form) -> str:
+def _edges(ends: str, attributes: Sequence[Attribute], form: FileForm) -> str:
     taken = {name.casefold() for name in re.findall(r"\w+", ends)}
     columns = []
     for attribute in attributes:

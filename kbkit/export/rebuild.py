@@ -8,19 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from kbkit.export.columns import is_nested, is_text
-from kbkit.export.folder import Form
+from kbkit.export.folder import FileForm
 from kbkit.schema import Attribute, Schema, iri_escape, literal, merged_attributes, quote
 
 _LISTS = (Attribute("aliases", "VARCHAR[]"), Attribute("types", "VARCHAR[]"))
 
 
-def write_recipe(schema: Schema, source: Mapping[str, Any], place: Path, form: Form) -> None:
+def write_recipe(schema: Schema, source: Mapping[str, Any], place: Path, form: FileForm) -> None:
     """Write ``recipe.toml`` and ``load.sql`` into the folder of a flat export; ``source`` is the manifest's recipe."""
     (place / "recipe.toml").write_text(_toml(schema, source, form), encoding="utf-8", newline="\n")
     (place / "load.sql").write_text(_sql(schema, form), encoding="utf-8", newline="\n")
 
 
-def _toml(schema: Schema, source: Mapping[str, Any], form: Form) -> str:
+def _toml(schema: Schema, source: Mapping[str, Any], form: FileForm) -> str:
     lines = ["# Written by kbkit export. Build the KB again with: kbkit ingest ./THIS_FOLDER --out new.kb"]
     lines += [f"name = {_text(schema.name)}", f"title = {_text(source.get('title') or schema.name)}"]
     lines += [f"licence = {_text(source.get('licence', ''))}", f"base = {_text(schema.base)}", 'data = "."']
@@ -54,7 +54,7 @@ def _text(value: str) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _sql(schema: Schema, form: Form) -> str:
+def _sql(schema: Schema, form: FileForm) -> str:
     nodes = merged_attributes(t.attributes for t in schema.node_types)
     edges = merged_attributes(r.attributes for r in schema.relations)
     symmetric = ", ".join(literal(r.name) for r in schema.relations if r.symmetric)
@@ -73,7 +73,7 @@ def _sql(schema: Schema, form: Form) -> str:
     return "\n".join(statements) + "\n"
 
 
-def _retyped(table: str, attributes: list[Attribute], form: Form, where: str = "") -> str:
+def _retyped(table: str, attributes: list[Attribute], form: FileForm, where: str = "") -> str:
     casts = []
     for attribute in attributes:
         column = quote(attribute.name)

@@ -21,7 +21,7 @@ from kbkit.display.drawing.model import Drawing
 from kbkit.display.render import clean
 from kbkit.errors import BadInputError, KbError, plural
 from kbkit.graph.drawn import Drawable, described, labels_of, symmetric_of, totals
-from kbkit.graph.steps import CLOSED, Graph, Marks, Move, Rows, closed, spread, work
+from kbkit.graph.steps import CLOSED, Graph, Marks, RelationMove, Rows, closed, spread, work
 from kbkit.stores import Stores
 from kbkit.stores.adjacency import Ids
 
@@ -54,10 +54,10 @@ def _line(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Step:
+class PathStep:
     """A step to ``node`` by all ``relations`` that lead there."""
 
-    relations: tuple[Move, ...]
+    relations: tuple[RelationMove, ...]
     node: Place
 
     @property
@@ -72,11 +72,11 @@ class Step:
 
 
 @dataclass(frozen=True, repr=False)
-class Path:
+class GraphPath:
     """A path from ``start``, with one step per edge."""
 
     start: Place
-    steps: tuple[Step, ...]
+    steps: tuple[PathStep, ...]
 
     @property
     def nodes(self) -> tuple[Place, ...]:
@@ -100,7 +100,7 @@ class Path:
 
 
 @dataclass(frozen=True, repr=False)
-class Paths(Sequence[Path], Drawable):
+class Paths(Sequence[GraphPath], Drawable):
     """The shortest paths between two nodes, in order; empty if all are too long.
 
     ``total`` is the number of all shortest paths (exact up to 2**53). ``separate`` is true if no path of any length
@@ -109,7 +109,7 @@ class Paths(Sequence[Path], Drawable):
 
     start: Place
     end: Place
-    listed: tuple[Path, ...] = ()
+    listed: tuple[GraphPath, ...] = ()
     total: int = 0
     separate: bool = False
     stores: Stores | None = field(default=None, compare=False)
@@ -120,16 +120,16 @@ class Paths(Sequence[Path], Drawable):
         return len(self.listed[0]) if self.listed else 0
 
     @overload
-    def __getitem__(self, index: int) -> Path: ...
+    def __getitem__(self, index: int) -> GraphPath: ...
     @overload
-    def __getitem__(self, index: slice) -> tuple[Path, ...]: ...
-    def __getitem__(self, index: int | slice) -> Path | tuple[Path, ...]:
+    def __getitem__(self, index: slice) -> tuple[GraphPath, ...]: ...
+    def __getitem__(self, index: int | slice) -> GraphPath | tuple[GraphPath, ...]:
         return self.listed[index]
 
     def __len__(self) -> int:
         return len(self.listed)
 
-    def __iter__(self) -> Iterator[Path]:
+    def __iter__(self) -> Iterator[GraphPath]:
         return iter(self.listed)
 
     @property
@@ -197,9 +197,9 @@ def paths(
     names = _named(stores, sorted({*ends, *(node for sequence in sequences for node in sequence)}))
     joins = graph.joining(pair for sequence in sequences for pair in itertools.pairwise(sequence))
     listed = tuple(
-        Path(
+        GraphPath(
             names[nodes[0]],
-            tuple(Step(joins[pair], names[pair[1]]) for pair in itertools.pairwise(nodes)),
+            tuple(PathStep(joins[pair], names[pair[1]]) for pair in itertools.pairwise(nodes)),
         )
         for nodes in sequences
     )

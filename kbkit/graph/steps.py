@@ -28,7 +28,7 @@ _LONG_ROW = 10_000
 _MANY_MOVES = 64
 
 
-class Move(NamedTuple):
+class RelationMove(NamedTuple):
     """A relation followed forward or backward; ``label`` is readable if the name is a code (``P31``)."""
 
     relation: str
@@ -44,7 +44,7 @@ class Move(NamedTuple):
 class Rows(NamedTuple):
     """Nodes with neighbours by one move, and the neighbours' ranges: ``csr.expand(starts, counts)``."""
 
-    move: Move
+    move: RelationMove
     csr: Csr
     nodes: Ids
     starts: NDArray[np.int64]
@@ -57,26 +57,26 @@ class Graph:
     def __init__(self, schema: Schema, adjacency: Adjacency, relations: Iterable[str] | None = None) -> None:
         self.schema, self._adjacency = schema, adjacency
         wanted = None if relations is None else {schema.relation(name).name for name in relations}
-        self._moves: list[Move] = []
-        self._known: list[tuple[Ids, list[Move]]] = []
+        self._moves: list[RelationMove] = []
+        self._known: list[tuple[Ids, list[RelationMove]]] = []
         self._by_type: dict[str, set[int]] = {t.name: set() for t in schema.node_types}
         for relation in schema.relations:
             if wanted is None or relation.name in wanted:
                 label = relation.shown_label
-                self._add(Move(relation.name, True, label), {s.head for s in relation.signatures})
+                self._add(RelationMove(relation.name, True, label), {s.head for s in relation.signatures})
                 if not relation.symmetric:  # A symmetric relation is stored in both directions.
-                    self._add(Move(relation.name, False, label), {s.tail for s in relation.signatures})
+                    self._add(RelationMove(relation.name, False, label), {s.tail for s in relation.signatures})
 
-    def _add(self, move: Move, types: Iterable[str]) -> None:
+    def _add(self, move: RelationMove, types: Iterable[str]) -> None:
         for name in types:
             self._by_type[name].add(len(self._moves))
         self._moves.append(move)
 
-    def csr(self, move: Move) -> Csr:
+    def csr(self, move: RelationMove) -> Csr:
         """Return the adjacency of a move."""
         return self._adjacency.forward(move.relation) if move.forward else self._adjacency.backward(move.relation)
 
-    def moves(self, nodes: Ids) -> list[Move]:
+    def moves(self, nodes: Ids) -> list[RelationMove]:
         """Return the moves that start from the primary types of sorted nodes, in schema order."""
         numbers: set[int] = set()
         for name in types_of(self.schema, nodes):
@@ -92,7 +92,7 @@ class Graph:
             self._known.append((nodes, [rows.move for rows in found]))
         return found
 
-    def _moves_known(self, nodes: Ids) -> list[Move]:
+    def _moves_known(self, nodes: Ids) -> list[RelationMove]:
         """Return the moves to try. For a subset of nodes seen before, only the moves that applied then: thousands of
         relations are checked once per set instead of at each step back.
         """
@@ -136,7 +136,7 @@ class Graph:
                     result.append((rows.move.relation, heads, tails))
         return result
 
-    def joining(self, pairs: Iterable[tuple[int, int]]) -> dict[tuple[int, int], tuple[Move, ...]]:
+    def joining(self, pairs: Iterable[tuple[int, int]]) -> dict[tuple[int, int], tuple[RelationMove, ...]]:
         """Return the moves from one node to the other, for each of a few pairs."""
         wanted = sorted(set(pairs))
         near: dict[int, list[Rows]] = {node: [] for node, _ in wanted}
@@ -197,7 +197,7 @@ def closed(schema: Schema, tables: Tables, types: Iterable[str] | None) -> Marks
     return marks
 
 
-def _rows(move: Move, csr: Csr, nodes: Ids) -> Rows:
+def _rows(move: RelationMove, csr: Csr, nodes: Ids) -> Rows:
     """Return the rows of sorted nodes, driven by the shorter of the nodes and the heads of a sparse block."""
     if csr.heads is not None and len(csr.heads) < len(nodes):
         place = np.minimum(np.searchsorted(nodes, csr.heads), len(nodes) - 1)

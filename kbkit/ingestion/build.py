@@ -73,6 +73,37 @@ class UpdatedSource:
     settings: StoreSettings = field(default_factory=StoreSettings)
 
 
+@dataclass(frozen=True)
+class _RequestedSource:
+    """A recipe with the identity that the request gives the KB, its options, its files; ``name`` for messages."""
+
+    name: str
+    recipe: Recipe
+    options: Mapping[str, str]
+    files: Mapping[str, Sequence[Path]]
+
+    @staticmethod
+    def of(request: IngestRequest) -> _RequestedSource:
+        loaded = recipes.load(request.source)
+        options = recipes.settings(loaded, request.options)
+        sources.check_columns(loaded, request.columns)
+        files = _find_files(loaded, request)
+        identity = recipes.complete_identity(request.identity, loaded, [*request.paths, *request.files.values()])
+        return _RequestedSource(loaded.name, recipes.with_identity(loaded, identity), options, files)
+
+
+@dataclass(frozen=True)
+class _BuiltTables:
+    """The tables of a generation: the complete recipe, the schema, counts, what was left out, and the file of quads."""
+
+    recipe: Recipe
+    schema: Schema
+    counts: dict[str, int]
+    report: dict[str, int | str]
+    quads: Path | None
+    seconds: float
+
+
 def ingest(
     request: IngestRequest, out: Path, listener: Listener | None = None, *, updated: UpdatedSource | None = None
 ) -> Path:
@@ -88,60 +119,66 @@ def ingest(
     settings = updated.settings if updated else _settings(request)
     check_analyzer(settings.text.analyzer)
     stores = _stores_to_build(STORES if request.stores is None else request.stores)
-    loaded = recipes.load(request.source)
-    options = recipes.settings(loaded, request.options)
-    sources.check_columns(loaded, request.columns)
-    found = _find_files(loaded, request)
-    identity = recipes.complete_identity(request.identity, loaded, [*request.paths, *request.files.values()])
-    recipe = recipes.with_identity(loaded, identity)
+    source = _RequestedSource.of(request)
     prefixes = _prefixes(request)
     embedder = embed.load(request.embedder, prefixes, download=True) if "vectors" in stores else None
     progress = Progress(listener)
     with one_line_errors(), directory.building(f"kbkit ingest {request.source}", replace=request.replace) as folder:
         if updated and directory.current() != updated.base:
             raise KbError("Another build published a generation meanwhile", "Run the update again")
-        progress.report("load")
-        started = time.perf_counter()
-        parts = directory.partial if recipe.converted else None
-        with _keeping_parts(parts), staging_database(folder, found, parts=parts, specs=recipe.files) as (con, local):
-            steps = iter(range(1, _LOAD_STEPS + 1))
-
-            def step() -> None:
-                progress.report("load", next(steps), _LOAD_STEPS)
-
-            def load() -> tuple[Recipe, dict[str, int | str], Schema, dict[str, int], Path | None]:
-                converted = _convert(recipe, local, options, directory.partial, progress)
-                complete, report = _load(con, recipe, request, folder, local, options, converted, step)
-                schema = describe(con, complete)
-                step()
-                counts = table_build.build(con, folder, schema)
-                left_out = {**report.to_json(), **(converted.left_out if converted else {})}
-                quads = _write_quads(con, recipe.rdf_quads, folder, converted)
-                if converted and converted.kept:
-                    _join(converted.kept, folder / ENTITIES)
-                return complete, left_out, schema, counts, quads
-
-            def stop() -> None:
-                progress.stop()
-                con.interrupt()
-
-            recipe, report, schema, counts, quads = threads.run(load, stop)
-        step()
+        parts = directory.partial if source.recipe.converted else None
+        with _keeping_parts(parts):
+            built = _build_tables(source, request, folder, directory.partial, progress)
         manifest = Manifest(
-            schema=schema,
+            schema=built.schema,
             generation=folder.name,
             created=now(),
-            recipe=_recipe_record(loaded.name, recipe, options),
-            sources=[*((updated and updated.sources) or map(source_record, archives.sources(found)))],
-            report=report,
+            recipe=_recipe_record(source.name, built.recipe, source.options),
+            sources=[*((updated and updated.sources) or map(source_record, archives.sources(source.files)))],
+            report=built.report,
             versions=versions(),
-            stores={"tables": StoreRecord(counts, round(time.perf_counter() - started, 3))},
+            stores={"tables": StoreRecord(built.counts, built.seconds)},
         )
         with _keeping_parts(parts):
-            StoreBuilder(folder, manifest, quads, embedder, settings, progress).run(stores)
+            StoreBuilder(folder, manifest, built.quads, embedder, settings, progress).run(stores)
         final = publish(directory, folder, manifest, progress)
         systems.remove_tree(directory.partial)
         return final
+
+
+def _build_tables(
+    source: _RequestedSource, request: IngestRequest, folder: Path, partial: Path, progress: Progress
+) -> _BuiltTables:
+    """Convert and load a source into the tables of a generation; parts of the conversion are kept in ``partial``."""
+    progress.report("load")
+    started = time.perf_counter()
+    parts, specs = partial if source.recipe.converted else None, source.recipe.files
+    steps = iter(range(1, _LOAD_STEPS + 1))
+
+    def step() -> None:
+        progress.report("load", next(steps), _LOAD_STEPS)
+
+    with staging_database(folder, source.files, parts=parts, specs=specs) as (con, local):
+
+        def load() -> tuple[Recipe, Schema, dict[str, int], dict[str, int | str], Path | None]:
+            converted = _convert(source.recipe, local, source.options, partial, progress)
+            complete, report = _load(con, source.recipe, request, folder, local, source.options, converted, step)
+            schema = describe(con, complete)
+            step()
+            counts = table_build.build(con, folder, schema)
+            left_out = {**report.to_json(), **(converted.left_out if converted else {})}
+            quads = _write_quads(con, source.recipe.rdf_quads, folder, converted)
+            if converted and converted.kept:
+                _join(converted.kept, folder / ENTITIES)
+            return complete, schema, counts, left_out, quads
+
+        def stop() -> None:
+            progress.stop()
+            con.interrupt()
+
+        made = threads.run(load, stop)
+    step()
+    return _BuiltTables(*made, round(time.perf_counter() - started, 3))
 
 
 def _settings(request: IngestRequest) -> StoreSettings:
@@ -161,12 +198,12 @@ def dry_run(request: IngestRequest) -> Sequence[tuple[str, str]]:
     """Estimate the result of :func:`ingest` from the beginning of the files, as (name, figure) rows."""
     recipe = recipes.load(request.source)
     options = recipes.settings(recipe, request.options)
-    found = _find_files(recipe, request)
+    files = _find_files(recipe, request)
     spec = recipe.converted
     if spec is None:
         hint = ("Leave out ", Option("dry_run"), ": the recipe reads its files directly")
         raise KbError(f"Recipe {recipe.name} has no estimate", *hint)
-    return converter(spec.converter).estimate(found[spec.name], options)
+    return converter(spec.converter).estimate(files[spec.name], options)
 
 
 def _recipe_record(name: str, recipe: Recipe, options: Mapping[str, Any]) -> RecipeRecord:
@@ -186,14 +223,14 @@ def _find_files(recipe: Recipe, request: IngestRequest) -> dict[str, list[Path]]
     A recipe from elsewhere may hold links to the user's files, which are read only if the user names them.
     """
     paths = list(request.paths) or ([recipe.folder / recipe.data] if recipe.data else [])
-    found = source_files.find_files(recipe, paths, request.files)
+    files = source_files.find_files(recipe, paths, request.files)
     if recipe.folder.parent != assets.folder("ingest"):  # an installer may link shipped files
         folder, here = recipe.folder.absolute(), recipe.folder.resolve()
         given = {*request.files.values(), *request.paths}
-        for path in (path for taken in found.values() for path in taken if path not in given):
+        for path in (path for taken in files.values() for path in taken if path not in given):
             if path.absolute().is_relative_to(folder) and not path.resolve().is_relative_to(here):
                 raise BadInputError(f"{path} is a link out of the recipe", "Name the file in the command")
-    return found
+    return files
 
 
 @contextlib.contextmanager

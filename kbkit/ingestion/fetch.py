@@ -320,8 +320,8 @@ def _range_refused(job: _Job, have: int, version: _Version, content_range: str) 
 
 def _content_range(text: str) -> tuple[int | None, int | None]:
     """Return the first byte and the total length in a ``Content-Range``, each None if missing."""
-    found = _CONTENT_RANGE.fullmatch(text.strip())
-    first, total = found.groups() if found else (None, None)
+    match = _CONTENT_RANGE.fullmatch(text.strip())
+    first, total = match.groups() if match else (None, None)
     return None if first is None else int(first), None if total is None else int(total)
 
 

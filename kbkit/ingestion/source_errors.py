@@ -55,9 +55,9 @@ def _verified(paths: Iterable[Path]) -> Iterator[None]:
     stopped = threading.Event()
     with ThreadPoolExecutor(2) as pool:
         try:
-            found = [pool.submit(_damage, path, stopped) for path in paths]
+            results = [pool.submit(_damage, path, stopped) for path in paths]
             yield
-            problem = next(filter(None, (one.result() for one in found)), "")
+            problem = next(filter(None, (one.result() for one in results)), "")
         finally:
             stopped.set()
     if problem:

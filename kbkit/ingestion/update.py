@@ -52,8 +52,8 @@ def update(out: Path, delta: Delta, listener: Listener | None = None) -> Path:
     same node and field. Vectors of unchanged documents are reused. Raises :class:`KbError` for every problem that the
     user can fix; then the directory is unchanged.
     """
-    found = {name: list(getattr(delta, name)) for name in ("nodes", "edges", "texts", "delete")}
-    paths = [*(path for taken in found.values() for path in taken), *delta.entities]
+    files = {name: list(getattr(delta, name)) for name in ("nodes", "edges", "texts", "delete")}
+    paths = [*(path for taken in files.values() for path in taken), *delta.entities]
     if not paths:
         hint = [part for name in ("nodes", "edges", "texts", "entities") for part in (Option(name), ", ")]
         hint = ["Use ", *hint[:-1], " or ", Option("delete")]
@@ -78,7 +78,7 @@ def update(out: Path, delta: Delta, listener: Listener | None = None) -> Path:
             raise KbError("Cannot update a KB that was built from RDF", "Change the source and ingest it again")
         progress.report("load")
         started = time.perf_counter()
-        with staging_database(folder, found, live) as (con, local):
+        with staging_database(folder, files, live) as (con, local):
             report, schema, counts = threads.run(lambda: _build(con, folder, live, old, delta, local), con.interrupt)
         progress.report("load", 1, 1)
         manifest = dataclasses.replace(

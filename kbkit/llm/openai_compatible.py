@@ -42,7 +42,7 @@ class OpenAIModel:
     """
 
     def __init__(self, model: str, url: str, *, timeout: float = TIMEOUT, retries: int = RETRIES) -> None:
-        endpoint.check(url, "Use an address such as llama3.2@http://localhost:11434/v1")
+        endpoint.check_url(url, "Use an address such as llama3.2@http://localhost:11434/v1")
         if {"?", "#"} & set(url):
             raise KbError(
                 f"Invalid address {url.partition('?')[0]!r}: contains ? or #",

@@ -51,7 +51,7 @@ def read_run(path: _Path, gold: Gold | None = None) -> pl.DataFrame:
     """
     path = as_path("path", path)
     if path.suffix.lower() == SUBMISSION:
-        return submission.read(path)
+        return submission.read_submission(path)
     is_json = _ending(path, RUN_ENDINGS, "run", SUBMISSION) in JSON_ENDINGS
     run = (formats.read_json_run if is_json else formats.read_trec_run)(path, content(path))
     return run if gold is None else by_id(run, gold.queries)
@@ -64,7 +64,7 @@ def read_gold(path: _Path, split: str = "") -> Gold:
     """
     path = as_path("path", path)
     if path.is_dir() or path.suffix.lower() == ".csv":
-        return stark.read(path, split)
+        return stark.read_stark_gold(path, split)
     if _ending(path, GOLD_ENDINGS, "answers", *_STARK) in JSON_ENDINGS:
         return formats.read_json_gold(path, content(path)).only(split, path)
     judgements = formats.read_trec_judgements(path, content(path))
@@ -76,7 +76,7 @@ def read_queries(path: _Path, split: str = "") -> pl.DataFrame:
     """Read queries: query, text, other columns of the source. Answers are not required."""
     path = as_path("path", path)
     if path.is_dir() or path.suffix.lower() == ".csv":
-        return stark.read(path, split, answers=False).queries
+        return stark.read_stark_gold(path, split, answers=False).queries
     ending = _ending(path, (".tsv", ".txt"), "queries", *_STARK)
     if ending in JSON_ENDINGS:
         found = formats.read_json_gold(path, content(path), answers=False).queries
@@ -112,7 +112,7 @@ def write_run(run: pl.DataFrame, path: _Path, tag: str = "kbkit") -> None:
     """
     path = as_path("path", path)
     if path.suffix.lower() == SUBMISSION:
-        submission.write(ordered(run), path)
+        submission.write_submission(ordered(run), path)
     elif _ending(path, RUN_ENDINGS, "run", SUBMISSION) in JSON_ENDINGS:
         formats.write_json_run(ordered(run), path)
     else:

@@ -22,7 +22,7 @@ _HUMAN = "stark_qa_human_generated_eval"
 _HUMAN_SPLIT = "human_generated_eval"
 
 
-def read(path: Path, split: str = "", *, answers: bool = True) -> Gold:
+def read_stark_gold(path: Path, split: str = "", *, answers: bool = True) -> Gold:
     """Read the questions of a CSV file, or of a folder with ``stark_qa/`` and ``split/``, with their answers.
 
     Without ``split``, return all; if there are index files, the column ``split`` names the split of each question

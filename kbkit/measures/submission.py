@@ -26,7 +26,7 @@ def is_one(path: Path) -> bool:
     return RANKING in (name.strip().strip('"') for name in header.split(","))
 
 
-def read(path: Path) -> pl.DataFrame:
+def read_submission(path: Path) -> pl.DataFrame:
     """Read a run: query, node, score. The score of a node is its rank, negated."""
     frame = read_rows(path, (QUERY, RANKING), f"A run in csv has the columns {QUERY} and {RANKING}")
     queries: list[str] = []
@@ -53,7 +53,7 @@ def _ranking(text: str | None, where: str) -> list[str]:
     return [str(node) for node in found]
 
 
-def write(run: pl.DataFrame, path: Path) -> None:
+def write_submission(run: pl.DataFrame, path: Path) -> None:
     """Write an ordered run; raise :class:`KbError` for a query or node that is not a number."""
     for column in ("query", "node"):
         others = run.filter(~pl.col(column).str.contains(_INTEGER)).select(pl.col(column), of="query")

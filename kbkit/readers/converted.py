@@ -29,5 +29,5 @@ class Converted:
     def left_out(self) -> dict[str, Any]:
         """Entries of the KB's report: repeated entities, bad lines, and requested ids that the source does not have."""
         names = {"repeated_entities": "duplicates", "bad_lines": "bad_lines", "unknown_ids": "unknown_ids"}
-        found: dict[str, Any] = {name: self.counts[key] for name, key in names.items() if self.counts.get(key)}
-        return {**found, "first_bad_line": self.first_bad_line} if self.first_bad_line else found
+        counts: dict[str, Any] = {name: self.counts[key] for name, key in names.items() if self.counts.get(key)}
+        return {**counts, "first_bad_line": self.first_bad_line} if self.first_bad_line else counts

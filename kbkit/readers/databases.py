@@ -301,18 +301,18 @@ def _duckdb_keys(con: duckdb.DuckDBPyConnection) -> dict[str, Keys]:
         " AND constraint_type IN ('PRIMARY KEY', 'FOREIGN KEY') ORDER BY table_oid, constraint_index"
     ).fetchall()
     names = {place: name for name, place in known.items()}
-    found = {name: Keys((), ()) for name in known}
+    keys = {name: Keys((), ()) for name in known}
     for schema, table, kind, columns, other, others in rows:
         name = names.get((schema, table))
         target = names.get((schema, other))
         if name is None:
             continue
         if kind == "PRIMARY KEY":
-            found[name] = found[name]._replace(primary=tuple(columns))
+            keys[name] = keys[name]._replace(primary=tuple(columns))
         elif target is not None:
             foreign = ForeignKey(tuple(columns), target, tuple(others))
-            found[name] = found[name]._replace(foreign=(*found[name].foreign, foreign))
-    return found
+            keys[name] = keys[name]._replace(foreign=(*keys[name].foreign, foreign))
+    return keys
 
 
 def _read_duckdb(path: Path, table: str) -> pa.RecordBatchReader:

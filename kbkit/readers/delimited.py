@@ -49,20 +49,20 @@ def _batches(paths: Sequence[Path], parse: Callable[[Path, IO[str]], Rows]) -> I
 
 def _checked(path: Path, parse: Callable[[Path, IO[str]], Rows]) -> Rows:
     """Yield the rows that are not blank; raise for a file that is not text or has no row."""
-    found = False
+    has_rows = False
     try:
         with _open(path) as handle:
             for cells in parse(path, handle):
                 if any("\0" in cell for cell in cells):
                     raise BadInputError(f"{path} is not a text file", "Use CSV or TSV files")
                 if cells and any(cells):
-                    found = True
+                    has_rows = True
                     yield cells
     except UnicodeDecodeError:
         raise BadInputError(f"Invalid UTF-8 in {path}, line {_invalid_line(path)}", _UTF8) from None
     except (OSError, EOFError, zlib.error) as error:
         raise BadInputError(f"Cannot read {path}: {reason(error)}") from None
-    if not found:
+    if not has_rows:
         raise BadInputError(f"{path} has no rows", "The first line must name the columns")
 
 

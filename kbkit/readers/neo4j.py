@@ -177,16 +177,16 @@ def _csv_files(paths: Sequence[Path]) -> list[tuple[Path, _Header, bool]]:
 
     A header in a file of its own is called like the data, with ``header`` at the end: ``movies_header.csv``.
     """
-    found = {path: _header(path) for path in paths}
+    headers = {path: _header(path) for path in paths}
     alone = {
         re.sub(r"[-_. ]?headers?$", "", _plain(path).stem): header
-        for path, (header, more) in found.items()
+        for path, (header, more) in headers.items()
         if header is not None and not more and "header" in _plain(path).stem
     }
     result = []
-    for path, (header, _) in found.items():
+    for path, (header, _) in headers.items():
         if header is not None:
-            if "header" not in _plain(path).stem or found[path][1]:
+            if "header" not in _plain(path).stem or headers[path][1]:
                 result.append((path, header, True))
             continue
         prefix = max((name for name in alone if _plain(path).stem.startswith(name)), key=len, default=None)
@@ -299,8 +299,8 @@ class _Csv:
 
 
 def _type(kind: str, is_list: bool) -> pa.DataType:
-    found = _TYPES.get(kind, pa.string())
-    return pa.list_(found) if is_list else found
+    type_ = _TYPES.get(kind, pa.string())
+    return pa.list_(type_) if is_list else type_
 
 
 # -- JSON -------------------------------------------------------------------------------------------------------------

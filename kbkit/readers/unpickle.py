@@ -80,10 +80,10 @@ class _Unpickler(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         full = f"{module}.{name}"
-        found = self._names.get(full, _PLAIN.get(full))
-        if found is None:
+        allowed = self._names.get(full, _PLAIN.get(full))
+        if allowed is None:
             raise RefusedError(f"uses {full[:200]}, which is not allowed")
-        return found
+        return allowed
 
     def persistent_load(self, pid: object) -> object:
         if self._persistent is None:
@@ -210,8 +210,8 @@ def _check_data(data: bytes, *, persistent: bool) -> None:
     position, size, tuples = 0, len(data), 0
     run = _run(size, persistent=persistent)
     while True:
-        found = run.match(data, position)
-        position = found.end() if found else position
+        match = run.match(data, position)
+        position = match.end() if match else position
         if position >= size:
             raise RefusedError("is truncated")
         opcode = data[position]

@@ -25,7 +25,7 @@ from kbkit.search.type_words import named_types, prefer
 from kbkit.search.weak import has_known_word, weak
 from kbkit.stores.arrays import Within, both
 from kbkit.stores.text import NAME
-from kbkit.stores.text_query import TextQuery, check, parse
+from kbkit.stores.text_query import TextQuery, check_query_text, parse
 
 if TYPE_CHECKING:
     from kbkit.search.rerank import Reranker
@@ -120,7 +120,7 @@ class Search:
 
     def parse(self, text: str) -> TextQuery:
         """Check and parse a query; correct its spelling if none of its words is in the index."""
-        check(text)
+        check_query_text(text)
         query = parse(text, self.settings.quotes)
         if not self.settings.uses("bm25") and not self.session.stores.has("text"):
             return query
@@ -229,7 +229,7 @@ def pairs(queries: Queries) -> tuple[list[str], list[str]]:
         if not isinstance(text, str) or not text.strip():
             raise BadInputError(f"Empty query {name!r}", "Add words, or remove the query")
         try:
-            check(text)
+            check_query_text(text)
         except KbError as error:
             raise BadInputError(f"Query {name!r}: {error.message}", *error.hints) from None
     return names, texts

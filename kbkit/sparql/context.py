@@ -12,7 +12,7 @@ from lark import Token
 
 from kbkit.sparql.escapes import unescape
 from kbkit.sparql.tree import Node, ParseTree, nodes, replace, tokens
-from kbkit.stores.sparql_process import Column
+from kbkit.stores.sparql_process import ResultColumn
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Context:
     taken: set[str] = field(default_factory=set)
     """Variables and blank nodes of the query, without ``?`` and ``_:``."""
     notes: list[str] = field(default_factory=list)
-    columns: list[Column] | None = None
+    columns: list[ResultColumn] | None = None
     """Columns of the result, if labels may be added to it."""
 
     def note(self, text: str) -> None:

@@ -37,7 +37,7 @@ from kbkit.sparql.tree import (
     variables,
     visible,
 )
-from kbkit.stores.sparql_process import Column
+from kbkit.stores.sparql_process import ResultColumn
 from kbkit.stores.sparql_text import string_literal
 
 _AUTO = "[auto_language]"
@@ -86,7 +86,7 @@ def _late(
     query: ParseTree, group: ParseTree, requests: list[_Request], languages: str, context: Context
 ) -> ParseTree | None:
     """Return the group in which to look up labels after all else, or None if they are columns of the result."""
-    labels = [Column(one.target[1:], one.subject[1:], one.property, languages) for one in requests]
+    labels = [ResultColumn(one.target[1:], one.subject[1:], one.property, languages) for one in requests]
     if detach(query, group, labels, context):
         return None
     outer = postpone(query, group, [label[:2] for label in labels])

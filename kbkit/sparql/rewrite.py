@@ -19,7 +19,7 @@ from kbkit.sparql.context import Context, QueryPrefixes, Search, Walk
 from kbkit.sparql.parse import error_at, parse
 from kbkit.sparql.printing import to_text
 from kbkit.sparql.tree import ParseTree, child, merge_triples, nodes, projected, tokens
-from kbkit.stores.sparql_process import Column
+from kbkit.stores.sparql_process import ResultColumn
 
 _BASE = "https://query.wikidata.org/sparql"
 _SCHEME = re.compile("<[A-Za-z][A-Za-z0-9+.-]*:")
@@ -35,7 +35,7 @@ class Rewritten:
 
     text: str
     notes: tuple[str, ...] = ()
-    columns: tuple[Column, ...] = ()
+    columns: tuple[ResultColumn, ...] = ()
 
     def __str__(self) -> str:
         return "".join(f"# {' '.join(note.split())}\n" for note in self.notes) + self.text
@@ -81,7 +81,7 @@ def rewrite(
         _set_base(tree)
     names = QueryPrefixes(tree, {**(Wikibase.PREFIXES if wikidata else {}), **STANDARD_PREFIXES, **(prefixes or {})})
     taken = {str(token)[1:].lstrip(":") for token in tokens(tree) if token.type in ("VAR", "BLANK_NODE_LABEL")}
-    columns: list[Column] | None = [] if add_columns else None
+    columns: list[ResultColumn] | None = [] if add_columns else None
     context = Context(names, tuple(languages) or ("en",), search, walk, limit, taken, columns=columns)
     if types_apart:
         private.find_types(tree, context)

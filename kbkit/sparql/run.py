@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kbkit.sparql.view import View
     from kbkit.stores import Stores
     from kbkit.stores.sparql_formats import Formats
-    from kbkit.stores.sparql_process import Column, Graphs, Results
+    from kbkit.stores.sparql_process import Graphs, ResultColumn, Results
 
 _STANDARD = "sparql"
 _MANY = 100
@@ -38,7 +38,7 @@ class _Sent(NamedTuple):
     text: str
     limited: bool
     """Whether it has the limit: not if it is beyond our grammar."""
-    columns: Sequence[Column] = ()
+    columns: Sequence[ResultColumn] = ()
     """Columns of the result with labels (empty: those of the query)."""
 
 

@@ -12,10 +12,10 @@ from lark import Token
 
 from kbkit.sparql.context import Context
 from kbkit.sparql.tree import Node, ParseTree, child, nodes, variables, visible
-from kbkit.stores.sparql_process import Column
+from kbkit.stores.sparql_process import ResultColumn
 
 
-def detach(query: ParseTree, group: ParseTree, labels: Sequence[Column], context: Context) -> bool:
+def detach(query: ParseTree, group: ParseTree, labels: Sequence[ResultColumn], context: Context) -> bool:
     """Make labels, which the pattern ``group`` would bind, columns of the result; return whether the rows are the same.
 
     Only then is the query changed: it gets their subjects as columns, and ``context`` the columns of the result.
@@ -42,7 +42,7 @@ def detach(query: ParseTree, group: ParseTree, labels: Sequence[Column], context
         return False
     clause.children[head:] = [*own.values(), *(Token("VAR", "?" + name) for name in hidden)]
     if subjects:
-        context.columns += [label_of.get(name, Column(name, name)) for name in shown]
+        context.columns += [label_of.get(name, ResultColumn(name, name)) for name in shown]
     return True
 
 

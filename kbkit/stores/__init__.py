@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from kbkit.stores.nodes import Nodes
     from kbkit.stores.tables import Tables
     from kbkit.stores.text import Text
-    from kbkit.stores.triples import Triples
+    from kbkit.stores.triples import TripleStore
     from kbkit.stores.vectors import Vectors
 
 T = TypeVar("T")
@@ -146,12 +146,12 @@ class Stores:
         return self._opened(adjacency.FOLDER, lambda path: adjacency.Adjacency(path, relations, self.schema.nodes))
 
     @cached_property
-    def triples(self) -> Triples:
+    def triples(self) -> TripleStore:
         """The Oxigraph store."""
         from kbkit.stores import triples
 
         self.manifest.store("triples")
-        return self._opened(triples.FOLDER, lambda path: triples.Triples(path, self.schema.prefixes()))
+        return self._opened(triples.FOLDER, lambda path: triples.TripleStore(path, self.schema.prefixes()))
 
     @cached_property
     def text(self) -> Text:

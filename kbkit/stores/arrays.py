@@ -82,8 +82,8 @@ def is_in(ids: NDArray[Any], among: NDArray[Any]) -> Mask:
         return inside
     position = np.searchsorted(among, ids)
     position[position == len(among)] = 0
-    found: Mask = among[position] == ids
-    return found
+    mask: Mask = among[position] == ids
+    return mask
 
 
 def expand_ranges(starts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:

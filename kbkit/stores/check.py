@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Progress = Callable[[str, int, int], None]
 
 
-def check(stores: Stores, progress: Progress | None = None) -> list[tuple[str, str]]:
+def check_stores(stores: Stores, progress: Progress | None = None) -> list[tuple[str, str]]:
     """Return (``files`` or a store, problems) for each check; the problems are empty if there are none.
 
     Each store is compared with the tables: distinct (head, relation, tail) by relation, nodes, documents, vectors.
@@ -57,9 +57,9 @@ def check(stores: Stores, progress: Progress | None = None) -> list[tuple[str, s
 
 def _tables(stores: Stores) -> list[str]:
     rows = stores.tables.rows("SELECT type, count(*), min(id), max(id) FROM nodes GROUP BY type")
-    found = {kind: (count, first, last) for kind, count, first, last in rows}
+    ranges = {kind: (count, first, last) for kind, count, first, last in rows}
     expected = {t.name: (t.count, t.first, t.last) for t in stores.schema.node_types if t.count}
-    problems = _differences("nodes of type", expected, found)
+    problems = _differences("nodes of type", expected, ranges)
     edges = dict(stores.tables.rows("SELECT relation, count(*) FROM edges GROUP BY relation"))
     problems += _differences("edges of relation", {r.name: r.edges for r in stores.schema.relations}, edges)
     signatures = stores.tables.rows(
@@ -108,18 +108,18 @@ def _triples(stores: Stores) -> list[str]:
     where = f"{found_in} FILTER({node})" if stores.schema.rdf_source else found_in
     query = f"SELECT ?p (COUNT(*) AS ?n) WHERE {{ {where} }} GROUP BY ?p"
     frame = stores.triples.frame(query, timeout=None)
-    found = dict(zip(frame["p"].to_list(), frame["n"].to_list(), strict=True))
+    counts = dict(zip(frame["p"].to_list(), frame["n"].to_list(), strict=True))
     problems = _differences(
         "triples of",
         {r.iri: r.pairs for r in stores.schema.relations},
-        {r.iri: found.get(r.iri, 0) for r in stores.schema.relations},
+        {r.iri: counts.get(r.iri, 0) for r in stores.schema.relations},
     )
     [(types,)] = stores.tables.rows("SELECT (SELECT count(*) FROM nodes) + (SELECT count(*) FROM node_types)")
     [count] = stores.triples.frame(
         "SELECT (COUNT(*) AS ?n) { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } }", timeout=None
     )["n"]
     problems += _recorded(stores, "triples", {"triples": count})
-    return problems + _differences("triples of", {"kb:type": types}, {"kb:type": found.get("urn:kbkit:type", 0)})
+    return problems + _differences("triples of", {"kb:type": types}, {"kb:type": counts.get("urn:kbkit:type", 0)})
 
 
 def _text(stores: Stores) -> list[str]:

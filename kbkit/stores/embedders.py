@@ -240,8 +240,8 @@ def _downloaded(library: Any, model: str) -> Any:
 
 def _own_prompts(prompts: dict[str, str]) -> Prefixes | None:
     """Return the prompts from a model's configuration."""
-    found = Prefixes(prompts.get("query") or "", prompts.get("document") or prompts.get("passage") or "")
-    return found if found != NO_PREFIXES else None
+    prefixes = Prefixes(prompts.get("query") or "", prompts.get("document") or prompts.get("passage") or "")
+    return prefixes if prefixes != NO_PREFIXES else None
 
 
 class OpenAIEmbedder:
@@ -255,7 +255,7 @@ class OpenAIEmbedder:
             )
         from kbkit.stores import endpoint
 
-        endpoint.check(url)
+        endpoint.check_url(url)
         self.name, self._model, self._url = name, model, url.rstrip("/")
         self.prefixes = prefixes.over(known_prefixes(model))
         self._dimension = dimension

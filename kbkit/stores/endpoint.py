@@ -43,7 +43,9 @@ _PASSWORD = (
 )
 
 
-def check(url: str, hint: str = "For example http://localhost:8080/v1", password: tuple[str, str] = _PASSWORD) -> None:
+def check_url(
+    url: str, hint: str = "For example http://localhost:8080/v1", password: tuple[str, str] = _PASSWORD
+) -> None:
     """Raise :class:`KbError` for an invalid HTTP address, or one with a user name or password.
 
     ``hint`` is a valid example, ``password`` message and hint for an address with a password.

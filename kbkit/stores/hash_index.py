@@ -53,10 +53,10 @@ class HashIndex:
         """Return the entries with the hash of a text, in ascending order."""
         value = np.uint32(crc32(text))  # of the same type, else NumPy would convert all hashes
         start = int(self._hashes.searchsorted(value))
-        found: list[int] = self._entries[start : int(self._hashes.searchsorted(value, "right"))].tolist()
-        if found and not (min(found) >= 0 and max(found) < len(self)):
+        entries: list[int] = self._entries[start : int(self._hashes.searchsorted(value, "right"))].tolist()
+        if entries and not (min(entries) >= 0 and max(entries) < len(self)):
             raise damaged(self._path)
-        return found
+        return entries
 
     def many(self, values: NDArray[np.uint32]) -> tuple[NDArray[np.int64], Ids]:
         """Return (position in ``values``, entry) for each hash, sorted."""

@@ -127,8 +127,8 @@ class Nodes(NodeDirectory):
         """Return the sorted ids of the nodes with an alias among ``entries`` that is caseless ``folded``."""
         numbers = [entry - self.count for entry in entries if entry >= self.count]
         same = np.array([number for number in numbers if caseless(self.alias_names[number]) == folded], np.int64)
-        found: list[int] = distinct(self._checked(self.alias_nodes[same], self.count)).tolist()
-        return found
+        nodes: list[int] = distinct(self._checked(self.alias_nodes[same], self.count)).tolist()
+        return nodes
 
     def _those_of_type(self, ids: list[int], node_type: str | None) -> list[int]:
         """Like :meth:`_of_type` for a list, which is faster for few nodes."""
@@ -146,14 +146,14 @@ class Nodes(NodeDirectory):
         Looks up all keys at once, for the columns of a table. Primary members of a type take precedence.
         """
         queries, nodes = self._matching_keys(keys)
-        found = self._singles(queries, nodes, len(keys), node_type)
+        ids = self._singles(queries, nodes, len(keys), node_type)
         if node_type is not None and self._schema.type(node_type).others:
             known = self._schema.type(node_type)
             primary = (nodes >= known.first) & (nodes <= known.last)
             own = self._singles(queries[primary], nodes[primary], len(keys), None)
             has_own = np.bincount(queries[primary], minlength=len(keys)) > 0
-            found = np.where(has_own, own, found)
-        return found
+            ids = np.where(has_own, own, ids)
+        return ids
 
     def unique_ids_by_name(self, node_type: str | None, names: Sequence[str]) -> Ids:
         """Return the id of the one node of a type with each name, found as by :meth:`by_name`; -1 as for keys."""
@@ -175,10 +175,10 @@ class Nodes(NodeDirectory):
         """Return the one node of a type of each query; -1 where there is none, or several."""
         mask = self.has_type(nodes, node_type)
         queries, nodes = queries[mask], nodes[mask]
-        found = np.full(count, -1, np.int32)
+        ids = np.full(count, -1, np.int32)
         single = np.bincount(queries, minlength=count)[queries] == 1
-        found[queries[single]] = nodes[single]
-        return found
+        ids[queries[single]] = nodes[single]
+        return ids
 
     def _matching_keys(self, keys: Sequence[str]) -> tuple[NDArray[np.int64], Ids]:
         """Return (position in ``keys``, node), sorted, for all nodes with these keys."""
@@ -219,17 +219,17 @@ class Nodes(NodeDirectory):
         wanted = np.fromiter((numbers.get(name, -1) for name in types), np.int64, len(types))
         queries, nodes = self._matching_keys(keys)
         mask = self._type_numbers(nodes) == wanted[queries]
-        found = np.full(len(keys), -1, np.int32)
-        found[queries[mask]] = nodes[mask]
-        return found
+        ids = np.full(len(keys), -1, np.int32)
+        ids[queries[mask]] = nodes[mask]
+        return ids
 
     def by_type_and_key(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return id, type, key of the existing nodes named in the columns ``type`` (primary) and ``key``, by id."""
         import polars as pl
 
         ids = self._of_types(frame["type"].to_list(), frame["key"].to_list())
-        found = frame.select(pl.Series("id", ids, dtype=pl.Int32), "type", "key")
-        return found.filter(pl.col("id") >= 0).sort("id")
+        frame_of_ids = frame.select(pl.Series("id", ids, dtype=pl.Int32), "type", "key")
+        return frame_of_ids.filter(pl.col("id") >= 0).sort("id")
 
     # -- by prefix, similar, and by a part of the name ----------------------------------------------------------------
 

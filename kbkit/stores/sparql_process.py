@@ -33,7 +33,7 @@ Graphs = tuple[Sequence[str] | None, Sequence[str] | None]
 """
 
 
-class Column(NamedTuple):
+class ResultColumn(NamedTuple):
     """A column of a result: a variable of the query, or the labels of its values."""
 
     name: str
@@ -305,7 +305,9 @@ def _wrong_format(kind: str, formats: Formats) -> WrongFormatError:
     return WrongFormatError(f"The query returns {returned}, {problem}", f"Use one of {better}")
 
 
-def request(text: str, prefixes: Mapping[str, str], graphs: Graphs, columns: Sequence[Column] = ()) -> dict[str, Any]:
+def request(
+    text: str, prefixes: Mapping[str, str], graphs: Graphs, columns: Sequence[ResultColumn] = ()
+) -> dict[str, Any]:
     """Return the request of a query, and of the ``columns`` of a result in TSV (default: the query's)."""
     default, named = graphs
     return {

@@ -52,10 +52,10 @@ def values(kind: str, body: bytes) -> pl.DataFrame:
 def terms(kind: str, body: bytes) -> pl.DataFrame:
     """Return the same result as RDF terms, structures of the type :data:`TERM`."""
     if kind == "ask":
-        found: Columns = {"ask": pa.array([body.decode()], pa.large_string())}
+        columns: Columns = {"ask": pa.array([body.decode()], pa.large_string())}
     else:
-        found = _triples(body) if kind == "triples" else _select(body)
-    return pl.DataFrame([_terms(name, column) for name, column in found.items()])
+        columns = _triples(body) if kind == "triples" else _select(body)
+    return pl.DataFrame([_terms(name, column) for name, column in columns.items()])
 
 
 def parse_select(body: bytes) -> pl.DataFrame:

@@ -86,7 +86,7 @@ def main(folder: str) -> None:
         try:
             if store is None:
                 store = ox.Store.read_only(folder)
-                labels = Labels(store, LabelIndex(folder))
+                labels = ValueLabels(store, LabelIndex(folder))
                 known = functions(labels)
             answer(store, labels, known, out, **request)
         except (SyntaxError, ValueError, RuntimeError) as error:
@@ -98,7 +98,7 @@ def main(folder: str) -> None:
 
 def answer(
     store: ox.Store,
-    labels: Labels,
+    labels: ValueLabels,
     known: Functions,
     out: IO[bytes],
     query: str,
@@ -342,7 +342,7 @@ def _mapped(path: Path) -> bytes | mmap.mmap:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
-class Labels:
+class ValueLabels:
     """The values of properties in the best of several languages, from an index or else from the store."""
 
     def __init__(self, store: ox.Store, index: LabelIndex | None = None) -> None:
@@ -365,11 +365,11 @@ class Labels:
         return ox.Literal(a.value) if isinstance(a, ox.Literal) and verb.value == _LABEL else None
 
     def _find(self, subject: str, verb: str, languages: str, graph: str | None) -> ox.Literal | None:
-        found = None if graph is not None else self._index.find(subject.encode(), verb, languages)
-        if found is None:
+        label = None if graph is not None else self._index.find(subject.encode(), verb, languages)
+        if label is None:
             language, values = best(self._store, subject, verb, languages, graph)
         else:
-            language, values = found[0].decode(), [value.decode() for value in found[1]]
+            language, values = label[0].decode(), [value.decode() for value in label[1]]
         if values:
             return ox.Literal(", ".join(sorted(values)), language=language)
         return ox.Literal(subject.removeprefix(_ENTITY)) if verb == _LABEL else None
@@ -446,7 +446,7 @@ https://www.mediawiki.org/wiki/Wikidata_Query_Service/User_Manual#Extensions
 """
 
 
-def functions(labels: Labels) -> Functions:
+def functions(labels: ValueLabels) -> Functions:
     """Return all functions that queries may call."""
     return {**FUNCTIONS, ox.NamedNode(_KB + "inLanguage"): labels.in_language}
 

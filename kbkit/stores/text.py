@@ -297,14 +297,14 @@ class Text:
             depth = 2 * k * self.documents // len(within) + 100
             if len(within) > _FEW and depth <= _MAX_DEPTH:
                 # Enough of the best hits should be candidates: a deeper search is cheaper than a filter.
-                found = self._settled(query, k, depth, within, max_depth=_MAX_DEPTH)
-                if found is not None:
-                    return found
+                hits = self._settled(query, k, depth, within, max_depth=_MAX_DEPTH)
+                if hits is not None:
+                    return hits
             both = [(tantivy.Occur.Must, query), (tantivy.Occur.Must, self._only(within))]
             query = tantivy.Query.boolean_query(both)
-        found = self._settled(query, k, k + 1, None, max_depth=self.documents)
-        assert found is not None
-        return found
+        hits = self._settled(query, k, k + 1, None, max_depth=self.documents)
+        assert hits is not None
+        return hits
 
     def _settled(
         self, query: tantivy.Query, k: int, depth: int, within: Within, max_depth: int

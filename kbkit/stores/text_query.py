@@ -65,7 +65,7 @@ def superlative(stem: str) -> str:
     return (stem + stem[-1] if stem in _DOUBLED else stem.removesuffix("e")) + "est"
 
 
-def check(text: str) -> None:
+def check_query_text(text: str) -> None:
     """Raise :class:`KbError` for an empty query or invalid Unicode."""
     if not text.strip():
         raise KbError("Empty query", "Enter at least one word")

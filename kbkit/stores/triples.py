@@ -16,7 +16,7 @@ from kbkit.directory.damage import damaged
 from kbkit.schema import Schema
 from kbkit.stores import ntriples
 from kbkit.stores.sparql_formats import PLAIN, Formats
-from kbkit.stores.sparql_process import Column, Graphs, Pool, Results, request
+from kbkit.stores.sparql_process import Graphs, Pool, ResultColumn, Results, request
 from kbkit.stores.sparql_text import bind, refuse_service
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _column_bytes(column: pa.Array) -> memoryview:
     return memoryview(data).cast("B")[ends[column.offset] : ends[column.offset + len(column)]]
 
 
-class Triples:
+class TripleStore:
     """A generation's RDF store, queried in SPARQL 1.1."""
 
     def __init__(self, folder: Path, prefixes: Mapping[str, str]) -> None:
@@ -146,7 +146,7 @@ class Triples:
         timeout: float | None = 60.0,
         graphs: Graphs = (None, None),
         rejected: Callable[[str], None] = lambda _: None,
-        columns: Sequence[Column] = (),
+        columns: Sequence[ResultColumn] = (),
     ) -> Results:
         """Return the serialized result of a query, which runs when the result is started (``with``).
 

@@ -159,8 +159,8 @@ class Vectors:
         """Search LanceDB's index."""
         with reading(FOLDER, self._folder):
             query = self._opened().search(vector).distance_type("cosine").nprobes(_NPROBES).refine_factor(_REFINE)
-            found = query.select(["id", "_distance"]).limit(k).to_arrow()
-        ids, scores = found.column("id").to_numpy().astype(np.int64), 1.0 - found.column("_distance").to_numpy()
+            nearest = query.select(["id", "_distance"]).limit(k).to_arrow()
+        ids, scores = nearest.column("id").to_numpy().astype(np.int64), 1.0 - nearest.column("_distance").to_numpy()
         order = np.lexsort((ids, -scores))
         return ids[order], scores[order].astype(np.float64)
 

@@ -21,7 +21,7 @@ _GRAPHS = ("default-graph-uri", "named-graph-uri")
 
 
 @dataclass(frozen=True)
-class Asked:
+class QueryRequest:
     """A request to run a query.
 
     ``graphs`` are the IRIs of the default and of the named graphs, None for those of the query; ``format`` is the name
@@ -34,7 +34,7 @@ class Asked:
     timeout: float | None
 
 
-async def read(request: Request) -> Asked | None:
+async def read(request: Request) -> QueryRequest | None:
     """Return what a request asks for, None if it has no query. Raises :class:`HTTPException`."""
     fields = parsed(request.scope.get("query_string", b""), "the address")
     if request.method == "POST":
@@ -51,7 +51,7 @@ async def read(request: Request) -> Asked | None:
     default, named = ([value for name, value in fields if name == graph] for graph in _GRAPHS)
     form = next((value for name, value in fields if name in ("format", "output") and value), None)
     timeout = next((_seconds(value) for name, value in fields if name == "timeout" and value), None)
-    return Asked(queries[0], (default, named) if default or named else (None, None), form, timeout)
+    return QueryRequest(queries[0], (default, named) if default or named else (None, None), form, timeout)
 
 
 async def _posted(request: Request) -> list[tuple[str, str]]:

@@ -17,7 +17,7 @@ from kbkit.sparql.run import query
 from kbkit.stores.sparql_process import MOST, WrongFormatError
 from kbkit.web import description, protocol
 from kbkit.web.negotiation import Choice, best, choose, ranges
-from kbkit.web.protocol import Asked
+from kbkit.web.protocol import QueryRequest
 from kbkit.web.rules import plain
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class KbEndpoint:
             raise HTTPException(400, "Unknown format. Use json, xml, csv, tsv, turtle, ntriples or jsonld.")
         return await self._answer(request, asked, choice)
 
-    async def _answer(self, request: Request, asked: Asked, choice: Choice) -> Response:
+    async def _answer(self, request: Request, asked: QueryRequest, choice: Choice) -> Response:
         run = _Run(self._kb, asked, choice, self._limits, self._dialect)
         if self._waiting >= _WAITING:
             raise HTTPException(503, "Too many requests at once. Try again.", {"Retry-After": "1"})
@@ -107,7 +107,7 @@ class KbEndpoint:
         url = str(request.url.replace(query="", fragment=""))
         if graph[0] == description.PAGE:
             return HTMLResponse(description.page(self._kb, url, self._limits.timeout, self._limits.rows))
-        asked = Asked(description.query(self._kb, url), (None, None), graph[0], None)
+        asked = QueryRequest(description.query(self._kb, url), (None, None), graph[0], None)
         chosen = choose(graph[1], graph[0])
         assert chosen is not None
         return await self._answer(request, asked, chosen)
@@ -117,7 +117,7 @@ class _Run:
     """One query: its rewriting and its result. ``close``, from any thread, cancels it."""
 
     def __init__(
-        self, kb: KnowledgeBase, asked: Asked, choice: Choice, limits: EndpointLimits, dialect: str | None
+        self, kb: KnowledgeBase, asked: QueryRequest, choice: Choice, limits: EndpointLimits, dialect: str | None
     ) -> None:
         self._kb, self._asked, self._choice, self._limits, self._dialect = kb, asked, choice, limits, dialect
         self._results: Results | None = None

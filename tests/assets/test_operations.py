@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import pytest
 
-from kbkit.assets.operations import Setting, build, check, described, is_described
+from kbkit.assets.operations import Setting, build, check_settings, described, is_described
 from kbkit.errors import BadInputError, UnknownNameError
 
 
@@ -54,7 +54,7 @@ def test_values_are_distributed_over_the_parts() -> None:
 @pytest.mark.parametrize("value", [0, 10, -1])
 def test_numbers_have_a_range(value: int) -> None:
     with pytest.raises(BadInputError) as caught:
-        check(Poll(value))
+        check_settings(Poll(value))
     assert caught.value.message == f"Invalid number of questions: {value}"
     assert caught.value.hint == "Use 1 to 9"
 
@@ -62,12 +62,12 @@ def test_numbers_have_a_range(value: int) -> None:
 @pytest.mark.parametrize("value", [-0.1, math.nan])
 def test_an_open_range(value: float) -> None:
     with pytest.raises(BadInputError) as caught:
-        check(Poll(1, share=value))
+        check_settings(Poll(1, share=value))
     assert caught.value.hint == "Use 0 or more"
 
 
 def test_choices_of_lists() -> None:
-    check(Poll(1, kinds=("open", "closed")))
+    check_settings(Poll(1, kinds=("open", "closed")))
     with pytest.raises(UnknownNameError) as caught:
-        check(Poll(1, kinds=("open", "close")))
+        check_settings(Poll(1, kinds=("open", "close")))
     assert (caught.value.kind, caught.value.name) == ("kind", "close")

@@ -15,17 +15,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette import testclient
 
-from kbkit.benchmarks.convkgyarn.conversations import read
+from kbkit.benchmarks.convkgyarn.conversations import read_conversations
 from kbkit.benchmarks.convkgyarn.ratings import RATE, expected
-from kbkit.benchmarks.convkgyarn.references import match
-from kbkit.benchmarks.convkgyarn.references import read as read_references
-from kbkit.benchmarks.convkgyarn.tasks import Comparing, Rating
+from kbkit.benchmarks.convkgyarn.references import match, read_references
+from kbkit.benchmarks.convkgyarn.tasks import Comparing, ConvRating
 from kbkit.benchmarks.people.tasks import Answers, Marking, Passage, Task, TaskItem, TaskQuestion, validated
-from kbkit.benchmarks.quest.annotate import Annotating as Pairs
-from kbkit.benchmarks.quest.dataset import Dataset
+from kbkit.benchmarks.quest.annotate import RelevanceTask as Pairs
+from kbkit.benchmarks.quest.dataset import QuestDataset
 from kbkit.benchmarks.ska import instances
-from kbkit.benchmarks.ska.annotate import Annotating as Units
-from kbkit.benchmarks.ska.instances import Unit
+from kbkit.benchmarks.ska.annotate import UnitsTask as Units
+from kbkit.benchmarks.ska.instances import KnowledgeUnit
 from kbkit.benchmarks.ska.review import Reviewing
 from kbkit.benchmarks.stark import ratings
 from kbkit.benchmarks.stark.evaluate import questions
@@ -50,9 +49,9 @@ def made(world: KnowledgeBase, tmp_path_factory: pytest.TempPathFactory) -> Path
     convquestions(folder / "cq.json")
     quest_data.write(world, folder / "countries", 2)
     units = instance("1")
-    fake = Unit("n9", "row", ["Fake", "1", "Nowhere"], [], 3, synthesized="swap")
-    instances.write(folder / "rivers", [units, instance("2", 1)])
-    instances.write(folder / "unsafe", [replace(units, noise=[*units.noise, fake])])
+    fake = KnowledgeUnit("n9", "row", ["Fake", "1", "Nowhere"], [], 3, synthesized="swap")
+    instances.write_instances(folder / "rivers", [units, instance("2", 1)])
+    instances.write_instances(folder / "unsafe", [replace(units, noise=[*units.noise, fake])])
     (folder / "atlas" / "stark_qa").mkdir(parents=True)
     rows = "".join(f"{i},query {i} <b>of</b> the set,[1]\n" for i in range(4))
     (folder / "atlas" / "stark_qa" / "stark_qa.csv").write_text("id,query,answer_ids\n" + rows, encoding="utf-8")
@@ -60,15 +59,15 @@ def made(world: KnowledgeBase, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 
 def stark(made: Path, path: Path) -> Task:
-    return ratings.Rating(ratings.samples("atlas", questions(made / "atlas", ""), 2, 2, 0), path, "ann")
+    return ratings.SampleRating(ratings.samples("atlas", questions(made / "atlas", ""), 2, 2, 0), path, "ann")
 
 
 def conversations(made: Path, path: Path) -> Task:
-    return Rating({one.id: one for one in list(read(made / "talk.jsonl"))[:2]}, path, "ann", {}, 0.7)
+    return ConvRating({one.id: one for one in list(read_conversations(made / "talk.jsonl"))[:2]}, path, "ann", {}, 0.7)
 
 
 def pairs_of_conversations(made: Path, path: Path) -> Task:
-    found = match(read(made / "talk.jsonl"), read_references(made / "cq.json"), 0)
+    found = match(read_conversations(made / "talk.jsonl"), read_references(made / "cq.json"), 0)
     return Comparing({one.id: one for one in found}, path, "ann", {}, 0.7)
 
 
@@ -81,7 +80,7 @@ def unsafe(made: Path, _: Path) -> Task:
 
 
 def documents(made: Path, _: Path) -> Task:
-    return Pairs(Dataset.open(made / "countries"), "ann", "test", 2)
+    return Pairs(QuestDataset.open(made / "countries"), "ann", "test", 2)
 
 
 Make = Callable[[Path, Path], Task]
@@ -155,14 +154,14 @@ def test_requests_that_no_page_sends(made: Path, tmp_path: Path, name: str) -> N
 
 
 def test_the_entrance_test_in_a_browser(made: Path, tmp_path: Path) -> None:
-    items = {one.id: one for one in list(read(made / "talk.jsonl"))[:3]}
-    expert = Rating(items, tmp_path / "expert.jsonl", "expert", {}, 0)
+    items = {one.id: one for one in list(read_conversations(made / "talk.jsonl"))[:3]}
+    expert = ConvRating(items, tmp_path / "expert.jsonl", "expert", {}, 0)
     four = ("fluency", "relevance", "diversity", "grammar")
     for key in expert.keys[:2]:
         expert.save(key, Answers(dict.fromkeys(four, "5")))
     gold = expected(tmp_path / "expert.jsonl", RATE)
     for rater, given_, passed in (("ann", "4", True), ("bob", "1", False)):
-        task = Rating(items, tmp_path / "r.jsonl", rater, gold, 0.7)
+        task = ConvRating(items, tmp_path / "r.jsonl", rater, gold, 0.7)
         client = testclient.TestClient(judging(task, TOKEN), base_url=HOST, raise_server_exceptions=False)
         client.get("/", params={"token": TOKEN})
         assert client.get("/items/1").status_code == 404
@@ -187,7 +186,7 @@ def test_the_terminal_continues_what_the_browser_began(here: Run, made: Path, tm
         assert started.stdout
         title, _, url = started.stdout.readline().strip().partition(": ")
         assert title == "Rate queries of atlas"
-        task = ratings.Rating(
+        task = ratings.SampleRating(
             ratings.samples("atlas", questions(made / "atlas", ""), 2, 2, 0), tmp_path / "other.jsonl", "ann"
         )
         client = build_opener(HTTPCookieProcessor())

@@ -11,7 +11,7 @@ import pytest
 
 import kbkit
 from kbkit.benchmarks import evidence
-from kbkit.benchmarks.documents import Document, Passage, Span, read
+from kbkit.benchmarks.documents import Document, Span, TextPassage, read_documents
 from kbkit.benchmarks.evidence import Matcher
 from kbkit.benchmarks.requirements import (
     answer_counts,
@@ -88,7 +88,7 @@ def test_templates_with_many_groundings_make_up_for_others(world: KnowledgeBase,
     ],
 )
 def test_telling_phrases(world: KnowledgeBase, sentence: str, found: list[str]) -> None:
-    document = Document(0, "mountain", "k", "Some Name", (Passage("description", sentence),))
+    document = Document(0, "mountain", "k", "Some Name", (TextPassage("description", sentence),))
     matcher = Matcher(world)
     mentions = phrases.Mentions(matcher, [document])
     telling = phrases.telling_phrases(document, Role("r"), mentions, matcher, frozenset(), [], frozenset())
@@ -101,7 +101,7 @@ def test_telling_phrases(world: KnowledgeBase, sentence: str, found: list[str]) 
 
 def test_what_gives_the_answer_away_is_no_phrase(world: KnowledgeBase) -> None:
     text = "The old silver coin of Pakistan. Rupee notes show the Khyber Pass."
-    document = Document(0, "currency", "PKR", "Pakistani rupee", (Passage("description", text),))
+    document = Document(0, "currency", "PKR", "Pakistani rupee", (TextPassage("description", text),))
     matcher = Matcher(world)
     mentions = phrases.Mentions(matcher, [document])
     avoid = phrases.avoided(mentions, ["Pakistani rupee", "currency"])
@@ -124,7 +124,7 @@ def test_what_gives_the_answer_away_is_no_phrase(world: KnowledgeBase) -> None:
     ],
 )
 def test_mentions(world: KnowledgeBase, phrase: str, text: str, is_mentioned: bool) -> None:
-    document = Document(0, "t", "k", "n", (Passage("a", "Nothing."), Passage("b", text)))
+    document = Document(0, "t", "k", "n", (TextPassage("a", "Nothing."), TextPassage("b", text)))
     mentions = phrases.Mentions(Matcher(world), [document])
     stems = mentions.stems(phrase)
     assert mentions.mask(stems, [0]).tolist() == [is_mentioned]
@@ -149,8 +149,8 @@ def test_conditions_are_checked_by_the_type_of_each_candidate(tmp_path: Path) ->
     (tmp_path / "edges.csv").write_text("head,relation,tail\na,likes,b\n")
     with kbkit.ingest("table", tmp_path, out=tmp_path / "g.kb") as kb:
         nodes = kb.answers("*").ids.tolist()
-        chooser = choose.Chooser(kb, Matcher(kb), read(kb, nodes))
-        wanted = textual.Property("are big", "size", 0, 0, "", "size >= 2")
+        chooser = choose.Chooser(kb, Matcher(kb), read_documents(kb, nodes))
+        wanted = textual.TextProperty("are big", "size", 0, 0, "", "size >= 2")
         for order in (nodes, nodes[::-1]):
             [mask] = chooser.masks(order, [wanted])
             assert {kb.node(n).key for n, has in zip(order, mask.tolist(), strict=True) if has} == {"b", "c"}
@@ -195,7 +195,7 @@ def test_impossible_targets(several: float, mean: float) -> None:
 
 
 def test_position_of_a_quotation() -> None:
-    document = Document(0, "t", "k", "n", (Passage("a", "Nothing."), Passage("b", "A Red house.")))
+    document = Document(0, "t", "k", "n", (TextPassage("a", "Nothing."), TextPassage("b", "A Red house.")))
     assert verify.quoted(document, "Red house") == Span("b", 2, 11, "Red house")
     assert verify.quoted(document, " red HOUSE ") == Span("b", 2, 11, "Red house")
     assert verify.quoted(document, "blue house") is None

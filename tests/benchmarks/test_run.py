@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kbkit.benchmarks.costs import COSTS, CostFile, Latency, summary
+from kbkit.benchmarks.costs import COSTS, CostFile, CostSummary, Latency, summary
 from kbkit.benchmarks.pipeline import Row
 from kbkit.benchmarks.rankings import Ranked, frame_of, lists_of
 from kbkit.benchmarks.run import Run, RunForm, Timing, read_runs, run, run_file
@@ -542,3 +542,16 @@ def test_rankings_survive_as_frames(lists: dict[str, list[tuple[str, float]]]) -
     order = list(lists)
     random.Random(3).shuffle(order)
     assert lists_of(frame, order) == {row.id: (row.nodes, row.scores) for row in rows}
+
+
+@pytest.mark.parametrize(
+    ("costs", "line"),
+    [
+        (CostSummary(0.0, 0, 0, 0, 0, None, None), []),
+        (CostSummary(1234.56, 0, 0, 0, 0, None, Latency(12.34, 20.0)), ["m: 1,234.6 s, median 12.3 ms per item"]),
+        (CostSummary(2.0, 1, 0, 7000, 9, None, None), ["m: 2.0 s; 1 call of models, 7,000 + 9 tokens"]),
+        (CostSummary(2.0, 5, 4, 70, 9, 0.5, None), ["m: 2.0 s; 5 calls of models (4 cached), 70 + 9 tokens, 0.5000"]),
+    ],
+)  # fmt: skip
+def test_costs_in_one_line(costs: CostSummary, line: list[str]) -> None:
+    assert costs.lines("m") == line

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kbkit.benchmarks.dataset import assign, bin_counts, run_names
-from kbkit.benchmarks.documents import Document, Passage, read, sentences, types_with_text
+from kbkit.benchmarks.documents import Document, TextPassage, read_documents, sentences, types_with_text
 from kbkit.benchmarks.evidence import Matcher, leaks
 from kbkit.benchmarks.pipeline import Item, Pipeline, Row, Stage, Table, remove
 from kbkit.directory.typed_json import from_json, to_json
@@ -102,7 +102,7 @@ def test_sentences_cover_all_letters(text: str) -> None:
 
 def test_documents_have_their_texts_in_order(small: KnowledgeBase) -> None:
     rows = small.sql("SELECT n.id, n.key, t.field::VARCHAR, t.text FROM nodes n JOIN texts t USING (id) ORDER BY ALL")
-    found = read(small, range(small.schema.nodes))
+    found = read_documents(small, range(small.schema.nodes))
     assert sorted(found) == list(range(small.schema.nodes))
     expected = {(node, text) for node, _, _, text in rows.iter_rows()}
     assert {(d.id, p.text) for d in found.values() for p in d.passages} == expected
@@ -113,7 +113,7 @@ def test_documents_have_their_texts_in_order(small: KnowledgeBase) -> None:
 
 
 def test_several_texts_of_a_field_are_numbered() -> None:
-    document = Document(0, "t", "k", "n", (Passage("review", "Good. Fine."), Passage("review#2", "Bad.")))
+    document = Document(0, "t", "k", "n", (TextPassage("review", "Good. Fine."), TextPassage("review#2", "Bad.")))
     assert [(s.field, s.start, s.end, s.text) for s in document.sentences] == [
         ("review", 0, 5, "Good."),
         ("review", 6, 11, "Fine."),
@@ -128,7 +128,7 @@ def matcher(world: KnowledgeBase) -> Matcher:
 
 def test_evidence_is_the_sentence_with_the_words(matcher: Matcher) -> None:
     document = Document(
-        -1, "t", "k", "Nepal", (Passage("d", "It lies in Asia. The Himalayan peaks are high. People farm rice."),)
+        -1, "t", "k", "Nepal", (TextPassage("d", "It lies in Asia. The Himalayan peaks are high. People farm rice."),)
     )
     phrases = ["Himalayan peak", "farming of rice", "Nepal", "submarines"]
     peaks, rice, name, none = matcher.match(phrases, [document] * 4)
@@ -144,15 +144,15 @@ def test_evidence_is_the_sentence_with_the_words(matcher: Matcher) -> None:
 def test_rare_words_count_more(matcher: Matcher) -> None:
     rare, common = "terraced", "country"
     assert matcher.weight(matcher.words(rare)[0]) > matcher.weight(matcher.words(common)[0])
-    with_rare = Document(-1, "t", "k", "x", (Passage("d", "It is terraced."),))
-    with_common = Document(-2, "t", "k", "x", (Passage("d", "It is a country."),))
+    with_rare = Document(-1, "t", "k", "x", (TextPassage("d", "It is terraced."),))
+    with_common = Document(-2, "t", "k", "x", (TextPassage("d", "It is a country."),))
     first, second = matcher.match([f"{rare} {common}"] * 2, [with_rare, with_common])
     assert first.lexical > 0.5 > second.lexical
     assert first.lexical + second.lexical == pytest.approx(1)
 
 
 def test_evidence_does_not_depend_on_the_batch(world: KnowledgeBase) -> None:
-    documents = list(read(world, range(60)).values())
+    documents = list(read_documents(world, range(60)).values())
     phrases = [d.sentences[0].text[:40] if d.sentences else "x" for d in documents]
     together = Matcher(world).match(phrases, documents)
     alone = [Matcher(world).match([p], [d])[0] for p, d in zip(phrases[:5], documents[:5], strict=True)]

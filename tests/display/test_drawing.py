@@ -162,7 +162,7 @@ def test_hostile_names_in_a_picture(hostile: Neighbourhood) -> None:
 
 def test_labels_do_not_overlap() -> None:
     random = np.random.default_rng(5)
-    labels = [layout.Label((x, y), 60.0, 12.0, 6.0) for x, y in random.uniform(0, 300, (60, 2)).tolist()]
+    labels = [layout.PlacedLabel((x, y), 60.0, 12.0, 6.0) for x, y in random.uniform(0, 300, (60, 2)).tolist()]
     labels[-1].always = True
     placed = layout.place(labels)
     boxes = []

@@ -15,7 +15,7 @@ from kbkit.errors import BadInputError, KbError, QuerySyntaxError, UnknownNameEr
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Wikibase
 from kbkit.sparql.rewrite import Rewritten, check, rewrite
-from kbkit.stores.sparql_worker import Labels, functions
+from kbkit.stores.sparql_worker import ValueLabels, functions
 from tests.conftest import Run
 from tests.console import records
 from tests.wording import Wording
@@ -52,7 +52,7 @@ STORE.update(f"INSERT DATA {{ {DATA} }}", prefixes=Wikibase.PREFIXES)
 
 def results(text: str, store: ox.Store = STORE) -> ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples:
     """The result of a query as it is."""
-    return store.query(text, prefixes=Wikibase.PREFIXES, custom_functions=functions(Labels(store)))
+    return store.query(text, prefixes=Wikibase.PREFIXES, custom_functions=functions(ValueLabels(store)))
 
 
 def plain(term: ox.Literal | ox.NamedNode | None) -> str | None:
@@ -985,7 +985,7 @@ def test_published_queries_are_rewritten(name: str, count: int, shared_data: Pat
     taken = 0
     for record in records[::3]:
         done = rewrite(record["sparql"], "wikidata", prefixes={})
-        empty.query(done.text, custom_functions=functions(Labels(empty)))  # raises where the engine refuses it
+        empty.query(done.text, custom_functions=functions(ValueLabels(empty)))  # raises where the engine refuses it
         again = rewrite(done.text, "wikidata", prefixes={})
         assert again.text == done.text or "days" in str(done.notes) or "isBLANK" in str(done.notes)
         taken += 1

@@ -21,7 +21,7 @@ from kbkit.kb import KnowledgeBase
 from kbkit.schema import Schema
 from kbkit.sparql.rewrite import rewrite
 from kbkit.stores import ntriples
-from kbkit.stores.sparql_worker import LabelIndex, Labels, best
+from kbkit.stores.sparql_worker import LabelIndex, ValueLabels, best
 from tests.examples import examples
 from tests.performance.wikidata_dump import Shape, make
 from tests.sparql.test_rewrite import label
@@ -226,7 +226,7 @@ def test_the_index_of_labels_holds_what_the_store_holds(either: KnowledgeBase, c
 def test_labels_without_an_index(kb: KnowledgeBase) -> None:
     """As in KBs of earlier versions."""
     store = ox.Store.read_only(str(kb.stores.triples.pool.folder))
-    with_index, without = Labels(store, LabelIndex(str(kb.stores.triples.pool.folder))), Labels(store)
+    with_index, without = ValueLabels(store, LabelIndex(str(kb.stores.triples.pool.folder))), ValueLabels(store)
     cells = [f"<{ENTITY}{key}>".encode() for key in kb.sql("SELECT key FROM nodes")["key"]]
     for verb in ("http://www.w3.org/2000/01/rdf-schema#label", "http://www.w3.org/2004/02/skos/core#altLabel"):
         assert [with_index.cell(cell, verb, "fr,de") for cell in cells] == [

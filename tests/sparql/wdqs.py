@@ -21,7 +21,7 @@ import kbkit
 from kbkit.errors import KbError, QueryTimeoutError
 from kbkit.sparql.rewrite import rewrite
 from kbkit.sparql.services import NO_NETWORK
-from kbkit.stores.sparql_worker import Labels, functions
+from kbkit.stores.sparql_worker import ValueLabels, functions
 
 SECONDS = 10.0
 
@@ -30,7 +30,7 @@ def on_nothing(text: str) -> None:
     """Rewrite a query and run it on an empty store."""
     store = ox.Store()
     done = rewrite(text, "wikidata", search=lambda *_: [], walk=lambda _: [], prefixes={})
-    store.query(done.text, custom_functions=functions(Labels(store)))
+    store.query(done.text, custom_functions=functions(ValueLabels(store)))
 
 
 def measure(folder: Path, run: Callable[[str], object]) -> tuple[Counter[str], dict[str, list[Path]]]:

@@ -32,7 +32,7 @@ class Endpoint:
     name = "endpoint"
 
     def __init__(self, url: str, user_agent: str = "") -> None:
-        endpoint.check(url, _EXAMPLE, _PASSWORD)
+        endpoint.check_url(url, _EXAMPLE, _PASSWORD)
         self.url = url
         self._agent = user_agent or f"kbkit/{version(DISTRIBUTION)}"
         if not (self._agent.isascii() and self._agent.isprintable()):

@@ -19,7 +19,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kbkit.benchmarks.convkgyarn.conversations import Conversation, Entity
+from kbkit.benchmarks.convkgyarn.conversations import ConvEntity, Conversation
 from kbkit.errors import KbError
 from kbkit.stores.folding import words
 
@@ -40,32 +40,32 @@ _EMPTY = frozenset(
 """Words that do not make a question of their own."""
 
 
-class Found(NamedTuple):
+class FoundAnswers(NamedTuple):
     """Answers to a question, empty if there are none, and the expression that it was read as."""
 
     answers: list[str]
     reading: str
 
 
-class Baseline:
+class ConvBaseline:
     """Answers the questions of conversations about a KB."""
 
     def __init__(self, kb: KnowledgeBase) -> None:
         self._kb = kb
 
-    def answer(self, conversation: Conversation) -> list[Found]:
+    def answer(self, conversation: Conversation) -> list[FoundAnswers]:
         """Return what is found for each turn."""
         questions = [turn.question for turn in conversation.turns]
         entities = [one for one in (conversation.entity, conversation.related) if one is not None]
         return [self._ask(text) for text in completed(questions, entities)]
 
-    def _ask(self, question: str) -> Found:
+    def _ask(self, question: str) -> FoundAnswers:
         try:
             result = self._kb.ask(question, 0)
             answers = _texts(result)
         except KbError:  # a question without words, or a reading that cannot be evaluated
-            return Found([], "")
-        return Found(answers if len(answers) <= MAX_ANSWERS else [], result.expression)
+            return FoundAnswers([], "")
+        return FoundAnswers(answers if len(answers) <= MAX_ANSWERS else [], result.expression)
 
 
 def _texts(result: AskResult) -> list[str]:
@@ -78,7 +78,7 @@ def _texts(result: AskResult) -> list[str]:
     return [f"{one:g}" if isinstance(one, float) and abs(one) < 1e6 else str(one) for one in values]
 
 
-def completed(questions: Sequence[str], entities: Sequence[Entity]) -> list[str]:
+def completed(questions: Sequence[str], entities: Sequence[ConvEntity]) -> list[str]:
     """Return the questions of a conversation about ``entities`` so that each can be understood alone."""
     focus = entities[0]
     result: list[str] = []
@@ -96,12 +96,12 @@ def completed(questions: Sequence[str], entities: Sequence[Entity]) -> list[str]
     return result
 
 
-def _named(question: str, entities: Sequence[Entity]) -> tuple[Entity, str] | None:
+def _named(question: str, entities: Sequence[ConvEntity]) -> tuple[ConvEntity, str] | None:
     """Return the entity whose name a question contains, the longest name first, and this name."""
     text = f" {words(question)} "
     names = [(one, name) for one in entities for name in (one.name, *one.aliases) if len(words(name)) > 1]
-    found = [(one, name) for one, name in names if f" {words(name)} " in text]
-    return max(found, key=lambda pair: len(pair[1]), default=None)
+    mentions = [(one, name) for one, name in names if f" {words(name)} " in text]
+    return max(mentions, key=lambda pair: len(pair[1]), default=None)
 
 
 def _pattern(name: str) -> re.Pattern[str]:
@@ -114,7 +114,7 @@ def _without(question: str, name: str) -> str:
     return _pattern(name).sub(" ", question).replace("'s", " ").replace("’s", " ")
 
 
-def _with_name(question: str, entities: Sequence[Entity], focus: Entity) -> str:
+def _with_name(question: str, entities: Sequence[ConvEntity], focus: ConvEntity) -> str:
     """Return a question about another entity with the name of ``focus`` instead."""
     for one in sorted(entities, key=lambda entity: entity is focus):
         for name in (one.name, *one.aliases):
@@ -123,7 +123,7 @@ def _with_name(question: str, entities: Sequence[Entity], focus: Entity) -> str:
     return question
 
 
-def _refer(question: str, focus: Entity) -> str:
+def _refer(question: str, focus: ConvEntity) -> str:
     """Put the name of the entity in place of the first reference to it, or add it."""
     kind = r"[\W_]+".join(re.escape(word) for word in re.findall(r"\w+", focus.type))
     ends = r"(?=\W*$|[,.?!;])"  # "her" before these is not possessive
@@ -134,8 +134,8 @@ def _refer(question: str, focus: Entity) -> str:
         (rf"\b(?:{_PLAIN}|her)\b", focus.name),
     )
     for pattern, name in patterns:
-        found = re.search(pattern, question, re.IGNORECASE)
-        if found:
-            return question[: found.start()] + name + question[found.end() :]
+        match = re.search(pattern, question, re.IGNORECASE)
+        if match:
+            return question[: match.start()] + name + question[match.end() :]
     text = question.rstrip(" ?.!")
     return f"{text} {focus.name}{question[len(text) :].strip()}"

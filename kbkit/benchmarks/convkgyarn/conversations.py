@@ -36,7 +36,7 @@ _BATCH = 1_000
 
 
 @dataclass(frozen=True)
-class Entity:
+class ConvEntity:
     """A node: ``reference`` is ``type#key``."""
 
     type: str
@@ -51,7 +51,7 @@ class Entity:
 
 
 @dataclass(frozen=True)
-class Answer:
+class TurnAnswer:
     """One correct answer.
 
     ``text`` is written as a person would say it (``12 May 1820``, ``1,230 km``), ``aliases`` are other names, ``node``
@@ -78,7 +78,7 @@ class Turn:
     """
 
     question: str
-    answers: list[Answer]
+    answers: list[TurnAnswer]
     kind: str
     predicate: str
     label: str
@@ -99,8 +99,8 @@ class Conversation:
 
     id: str
     group: str
-    entity: Entity
-    related: Entity | None
+    entity: ConvEntity
+    related: ConvEntity | None
     interaction: str
     deixis: bool
     disfluency: bool
@@ -147,7 +147,7 @@ def arrow_schema() -> pa.Schema:
     return pa.schema([(f.name, own.get(f.name, text)) for f in fields(Conversation)])
 
 
-class Writer:
+class ConvWriter:
     """``with Writer(path) as writer: writer.add(table)``: write tables of :func:`arrow_schema` to a file, one by one.
 
     The suffix decides the format: ``.parquet`` or ``.jsonl``. The file appears when the block ends without an error.
@@ -159,7 +159,7 @@ class Writer:
         self._aside = path.with_name(f".{path.name}.new")
         self._stack = contextlib.ExitStack()
 
-    def __enter__(self) -> Writer:
+    def __enter__(self) -> ConvWriter:
         self._stack.enter_context(writing(self.path))
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if self.path.suffix == ".parquet":
@@ -199,13 +199,13 @@ def check_suffix(path: Path) -> None:
         raise KbError(f"Unknown format of conversations: {path}", "Use a file that ends in .parquet or .jsonl")
 
 
-def write(path: Path, conversations: Iterable[Conversation]) -> int:
+def write_conversations(path: Path, conversations: Iterable[Conversation]) -> int:
     """Write conversations to a file; return their number."""
     import pyarrow as pa
 
     from kbkit.directory.typed_json import to_json
 
-    with Writer(path) as writer:
+    with ConvWriter(path) as writer:
         batch: list[dict[str, Any]] = []
         for one in conversations:
             batch.append(_complete(to_json(one)))
@@ -241,14 +241,14 @@ def dataset_file(path: Path) -> Path:
     if not path.is_dir():
         check_suffix(path)
         return path
-    found = [path / f"{CONVERSATIONS}{suffix}" for suffix in (".parquet", ".jsonl")]
-    for file in found:
+    files = [path / f"{CONVERSATIONS}{suffix}" for suffix in (".parquet", ".jsonl")]
+    for file in files:
         if file.exists():
             return file
-    raise KbError(f"No conversations in {path}", f"Expected {found[0].name} or {found[1].name}")
+    raise KbError(f"No conversations in {path}", f"Expected {files[0].name} or {files[1].name}")
 
 
-def read(path: Path) -> Iterator[Conversation]:
+def read_conversations(path: Path) -> Iterator[Conversation]:
     """Read the conversations of a file or a dataset's folder, a batch at a time.
 
     Raises :class:`BadInputError` with the line or the number of the conversation that does not fit.

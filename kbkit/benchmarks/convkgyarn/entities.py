@@ -37,17 +37,17 @@ def draw(kb: KnowledgeBase, asked: Sequence[Asked], people: frozenset[str], sett
 
     Columns: node (id in this generation) and ``COLUMNS``. Entities share neither name nor type with others.
     """
-    found = _candidates(kb, asked, settings.min_turns)
-    if found.is_empty():
+    candidates = _candidates(kb, asked, settings.min_turns)
+    if candidates.is_empty():
         raise KbError(
             f"No entity has {settings.min_turns} facts to ask for", "Name other types, or look at the tables of stages"
         )
     rng = np.random.default_rng([settings.seed, 3])
-    found = found.with_columns(pl.Series("order", rng.permutation(found.height))).sort("order")
-    sizes = dict(found.group_by("type", maintain_order=True).len().sort("type").iter_rows())
+    candidates = candidates.with_columns(pl.Series("order", rng.permutation(candidates.height))).sort("order")
+    sizes = dict(candidates.group_by("type", maintain_order=True).len().sort("type").iter_rows())
     wanted = _shares(sizes, int(settings.count * _RESERVE) + 20)
     rank = pl.int_range(pl.len()).over("type")
-    chosen = found.filter(rank < pl.col("type").replace_strict(wanted, return_dtype=pl.Int64))
+    chosen = candidates.filter(rank < pl.col("type").replace_strict(wanted, return_dtype=pl.Int64))
     chosen = chosen.with_columns(turn=pl.int_range(pl.len()).over("type")).sort("turn", "order")
     return described(kb, chosen.select("node", "type"), people)
 

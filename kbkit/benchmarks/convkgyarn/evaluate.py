@@ -19,7 +19,7 @@ from kbkit.benchmarks.convkgyarn import paper
 from kbkit.benchmarks.convkgyarn.conversations import Conversation
 from kbkit.benchmarks.convkgyarn.judge import judge
 from kbkit.benchmarks.convkgyarn.matching import matches
-from kbkit.benchmarks.convkgyarn.run import Attempt
+from kbkit.benchmarks.convkgyarn.run import ConvAnswers
 from kbkit.display.charts import Chart
 from kbkit.errors import KbError, UnknownNameError, plural
 from kbkit.measures import scores as tests
@@ -35,7 +35,7 @@ BREAKDOWNS = (*SETTING, "set", "form", "subject", "kind", "predicate", "type", "
 _RESAMPLES = 10_000
 
 
-Run = running.Run[Attempt]
+Run = running.Run[ConvAnswers]
 """The predictions by conversation."""
 
 
@@ -48,7 +48,7 @@ def read_runs(paths: Sequence[Path]) -> list[Run]:
     A line is ``{"id": conversation, "turns": [{"answers": [...]}, ...]}``. See
     :func:`kbkit.benchmarks.run.read_runs`.
     """
-    return running.read_runs(paths, Attempt, "conv run")
+    return running.read_runs(paths, ConvAnswers, "conv run")
 
 
 # -- scores -----------------------------------------------------------------------------------------------------------
@@ -94,7 +94,7 @@ _SCHEMA = pl.Schema(
 )
 
 
-def _checked(conversation: Conversation, run: Run) -> Attempt:
+def _checked(conversation: Conversation, run: Run) -> ConvAnswers:
     attempt = run.rows[conversation.id]
     if len(attempt.turns) != len(conversation.turns):
         message = f"{run.path} has {plural(len(attempt.turns), 'turn')} of conversation {conversation.id!r}"
@@ -102,7 +102,7 @@ def _checked(conversation: Conversation, run: Run) -> Attempt:
     return attempt
 
 
-def _matched(conversation: Conversation, attempt: Attempt) -> list[int | None]:
+def _matched(conversation: Conversation, attempt: ConvAnswers) -> list[int | None]:
     pairs = zip(conversation.turns, attempt.turns, strict=True)
     return [int(matches(prediction.answers, turn)) for turn, prediction in pairs]
 
@@ -110,7 +110,7 @@ def _matched(conversation: Conversation, attempt: Attempt) -> list[int | None]:
 def _rows(
     system: str,
     conversations: Sequence[Conversation],
-    attempts: Sequence[Attempt],
+    attempts: Sequence[ConvAnswers],
     ratings: Sequence[Sequence[int | None]],
 ) -> Iterator[tuple[Any, ...]]:
     for one, attempt, rated in zip(conversations, attempts, ratings, strict=True):
@@ -123,7 +123,7 @@ def _rows(
             yield (*own, *noise, number, *facts, gold, prediction.answers, score, prediction.is_na)
 
 
-def _remarks(run: Run, missing: int, attempts: Sequence[Attempt], failures: int) -> list[str]:
+def _remarks(run: Run, missing: int, attempts: Sequence[ConvAnswers], failures: int) -> list[str]:
     errors = sum(bool(turn.error) for attempt in attempts for turn in attempt.turns)
     found = []
     if missing:
@@ -153,9 +153,9 @@ def table(turns: pl.DataFrame, *, published: bool = True) -> pl.DataFrame:
     """
     place = {setting: position for position, setting in enumerate(paper.SETTINGS)}
     systems = turns["system"].unique(maintain_order=True).to_list()
-    found = _measured(turns, ["system", "set", *SETTING])
+    means = _measured(turns, ["system", "set", *SETTING])
     cells: dict[tuple[Any, ...], dict[str, float | None]] = {}
-    for row in found.iter_rows(named=True):
+    for row in means.iter_rows(named=True):
         key = (row["system"], *(row[name] for name in SETTING))
         cells.setdefault(key, {}).update({f"{row['set']}_{name}": row[name] for name in MEASURES})
     order = sorted(cells, key=lambda key: (systems.index(key[0]), place.get(key[1:], len(place)), key[1:]))
@@ -201,8 +201,8 @@ def breakdown(turns: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
             raise UnknownNameError("column", name, BREAKDOWNS)
     columns = ["system", *dict.fromkeys(by)]
     systems = pl.Enum(turns["system"].unique(maintain_order=True).to_list())
-    found = _measured(turns, columns).with_columns(pl.col("system").cast(systems)).sort(columns)
-    return found.with_columns(pl.col("system").cast(pl.String)).select(*columns, "count", *MEASURES)
+    means = _measured(turns, columns).with_columns(pl.col("system").cast(systems)).sort(columns)
+    return means.with_columns(pl.col("system").cast(pl.String)).select(*columns, "count", *MEASURES)
 
 
 def differences(turns: pl.DataFrame, seed: int = 0) -> pl.DataFrame:
@@ -269,8 +269,8 @@ def _shown(setting: Sequence[Any]) -> str:
 
 def charts(turns: pl.DataFrame) -> list[Chart]:
     """Return a chart of the mean score and one of the ratio of NA for each set: bars by configuration and system."""
-    found = _measured(turns, ["system", "set", *SETTING])
-    named = found.with_columns(
+    means = _measured(turns, ["system", "set", *SETTING])
+    named = means.with_columns(
         pl.struct(SETTING).map_elements(lambda row: _shown(list(row.values())), pl.String).alias("configuration")
     )
     order = {_shown(setting): position for position, setting in enumerate(paper.SETTINGS)}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from kbkit.benchmarks.convkgyarn.conversations import Conversation
-from kbkit.benchmarks.convkgyarn.run import NA, Attempt
+from kbkit.benchmarks.convkgyarn.run import NA, ConvAnswers
 
 if TYPE_CHECKING:
     from kbkit.llm.calls import Calls
@@ -15,7 +15,7 @@ PROMPT = "conv_judge"
 
 
 def judge(
-    conversations: Sequence[Conversation], attempts: Sequence[Attempt], calls: Calls
+    conversations: Sequence[Conversation], attempts: Sequence[ConvAnswers], calls: Calls
 ) -> tuple[list[list[int | None]], int]:
     """Return the rating of each turn of each conversation (None: the judge failed), and the number of failures.
 
@@ -33,7 +33,7 @@ def judge(
     return result, sum(one is None for found in result for one in found)
 
 
-def _turns(conversation: Conversation, attempt: Attempt) -> list[dict[str, Any]]:
+def _turns(conversation: Conversation, attempt: ConvAnswers) -> list[dict[str, Any]]:
     return [
         {
             "question": turn.question,

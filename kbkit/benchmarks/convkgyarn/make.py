@@ -15,7 +15,7 @@ import polars as pl
 
 from kbkit.benchmarks.convkgyarn import entities, facts, names, predicates, rules, select, templates, wording, written
 from kbkit.benchmarks.convkgyarn.blocks import Blocks
-from kbkit.benchmarks.convkgyarn.conversations import CONVERSATIONS, Writer, check_suffix
+from kbkit.benchmarks.convkgyarn.conversations import CONVERSATIONS, ConvWriter, check_suffix
 from kbkit.benchmarks.convkgyarn.facts import Asked, Facts
 from kbkit.benchmarks.convkgyarn.instances import Filler
 from kbkit.benchmarks.convkgyarn.predicates import PREDICATES, Predicate
@@ -23,8 +23,8 @@ from kbkit.benchmarks.convkgyarn.rendering import render
 from kbkit.benchmarks.convkgyarn.select import SELECTION, Selection
 from kbkit.benchmarks.convkgyarn.settings import ConvSettings
 from kbkit.benchmarks.convkgyarn.tables import FrameTable
-from kbkit.benchmarks.convkgyarn.templates import TEMPLATES, Template
-from kbkit.benchmarks.convkgyarn.wording import Wording
+from kbkit.benchmarks.convkgyarn.templates import TEMPLATES, ConvTemplate
+from kbkit.benchmarks.convkgyarn.wording import PredicateWording
 from kbkit.benchmarks.dataset import ABOUT
 from kbkit.benchmarks.pipeline import Output, Pipeline, Progress, generation, models, origin
 from kbkit.directory.files import write_files
@@ -33,7 +33,7 @@ from kbkit.kb import KnowledgeBase
 from kbkit.llm.calls import Calls
 from kbkit.schema import UNTYPED
 
-Way = tuple[Asked, Wording | None]
+Way = tuple[Asked, PredicateWording | None]
 """What is asked for, and the grammar's wording, if it has one."""
 PROMPTS = (select.PROMPT, *written.PROMPTS)
 _ENTITIES = 20_000
@@ -103,10 +103,10 @@ class _Run:
 
     def asked(self, pipeline: Pipeline) -> list[Way]:
         """Return the predicates and qualifiers that are asked for."""
-        found = pipeline.rows(PREDICATES, lambda: predicates.extract(self.kb, self.types))
-        selected = {row.id: row for row in pipeline.rows(SELECTION, lambda: self._selected(found))}
+        extracted = pipeline.rows(PREDICATES, lambda: predicates.extract(self.kb, self.types))
+        selected = {row.id: row for row in pipeline.rows(SELECTION, lambda: self._selected(extracted))}
         asked: list[Way] = []
-        for one in found:
+        for one in extracted:
             row = selected.get(one.id)
             if row is None or row.dropped:
                 continue
@@ -128,7 +128,7 @@ class _Run:
             ways.append((Asked(one, q, given), found))
         return ways
 
-    def _wordings(self, one: Predicate, qualifiers: Sequence[str]) -> Iterator[tuple[Any, Wording]]:
+    def _wordings(self, one: Predicate, qualifiers: Sequence[str]) -> Iterator[tuple[Any, PredicateWording]]:
         """Yield the ways to ask for a predicate: for its values, then for each qualifier."""
         person = one.type in self.people
         plain = wording.wording(one, self.kb.schema, person=person)
@@ -192,17 +192,17 @@ class _Run:
 
     # -- stage 5 ------------------------------------------------------------------------------------------------------
 
-    def templates(self, pipeline: Pipeline, asked: Sequence[Way]) -> list[Template]:
+    def templates(self, pipeline: Pipeline, asked: Sequence[Way]) -> list[ConvTemplate]:
         """Return the templates."""
         related = self.settings.related
 
-        def write() -> list[Template]:
+        def write() -> list[ConvTemplate]:
             if self.calls:
                 return written.by_model(self.calls, [one for one, _ in asked], related)
             return [row for one, w in asked if w is not None for row in self._templates(one, w)]
 
         rows = pipeline.rows(TEMPLATES, write)
-        rules.check(pipeline.table(TEMPLATES).path, rows, related)
+        rules.check_rules(pipeline.table(TEMPLATES).path, rows, related)
         valid = [row for row in rows if not row.dropped]
         if not valid:
             raise KbError(
@@ -210,7 +210,7 @@ class _Run:
             )
         return valid
 
-    def _templates(self, asked: Asked, own: Wording) -> Iterator[Template]:
+    def _templates(self, asked: Asked, own: PredicateWording) -> Iterator[ConvTemplate]:
         one = asked.predicate
         name = asked.qualifier.name if asked.qualifier else ""
         is_related = one.type in self.settings.related
@@ -221,7 +221,7 @@ class _Run:
     # -- stage 6 ------------------------------------------------------------------------------------------------------
 
     def conversations(
-        self, pipeline: Pipeline, path: Path, chosen: pl.DataFrame, table: FrameTable, made: Sequence[Template]
+        self, pipeline: Pipeline, path: Path, chosen: pl.DataFrame, table: FrameTable, made: Sequence[ConvTemplate]
     ) -> dict[str, Any]:
         """Write the conversations; return a report."""
         themes, targets, labels = {}, {}, {}
@@ -234,7 +234,7 @@ class _Run:
         described = names.called(chosen, self.kb.schema)
         blocks = Blocks(described, table, rendered, self.settings, self.kb.schema, targets, labels)
         numbers = _Numbers()
-        with Writer(path) as writer:
+        with ConvWriter(path) as writer:
             for number, (groups, own) in enumerate(blocks):
                 pipeline.progress("conversations", numbers.groups, self.settings.count)
                 writer.add(filler.fill(groups, own, number))

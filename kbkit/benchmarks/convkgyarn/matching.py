@@ -21,7 +21,7 @@ from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
 
-from kbkit.benchmarks.convkgyarn.conversations import Answer, Turn
+from kbkit.benchmarks.convkgyarn.conversations import Turn, TurnAnswer
 from kbkit.stores.folding import words
 
 TOLERANCE = 0.01
@@ -58,7 +58,7 @@ def matches(candidates: Sequence[str], turn: Turn) -> bool:
     )
 
 
-def matches_one(candidate: str, answer: Answer, kind: str, unit: str = "") -> bool:
+def matches_one(candidate: str, answer: TurnAnswer, kind: str, unit: str = "") -> bool:
     """Return whether a candidate matches a correct answer of a ``kind`` (see ``KINDS``)."""
     if folded(candidate) and folded(candidate) in _names(answer):
         return True
@@ -76,7 +76,7 @@ def folded(text: str) -> str:
     return _ARTICLE.sub("", words(plain)) if plain.strip() else ""
 
 
-def _names(answer: Answer) -> set[str]:
+def _names(answer: TurnAnswer) -> set[str]:
     return {folded(name) for name in (answer.text, *answer.aliases)} - {""}
 
 
@@ -105,11 +105,11 @@ def quantity(text: str, unit: str = "") -> Quantity | None:
     >>> quantity("about 1,230 km"), quantity("2.5 million")
     (Quantity(value=1230000.0, dimension='length'), Quantity(value=2500000.0, dimension=''))
     """
-    found = _NUMBER.search(text.replace("−", "-"))
-    if found is None:
+    match = _NUMBER.search(text.replace("−", "-"))
+    if match is None:
         return None
-    value = float(re.sub(f"[{_GROUPING}]", "", found[1]))
-    following = text[found.end() :].replace("²", "2").casefold()
+    value = float(re.sub(f"[{_GROUPING}]", "", match[1]))
+    following = text[match.end() :].replace("²", "2").casefold()
     rest = [word.rstrip("s") if len(word) > 2 else word for word in re.findall(r"[^\W\d_]+2?", following)]
     known = _LENGTH if unit.casefold() in _LENGTH else {}
     if rest and rest[0] in _SCALES and not (rest[0] == "m" and known):

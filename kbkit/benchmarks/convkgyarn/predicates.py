@@ -186,7 +186,7 @@ def _year_or(source: Source, counts: Mapping[str, Any]) -> str:
 
 def _edge_qualifiers(kb: KnowledgeBase, source: Source, rows: str) -> dict[str, list[Qualifier]]:
     """Return the edge attributes of a relation as qualifiers, by type."""
-    found: dict[str, list[Qualifier]] = {}
+    qualifiers: dict[str, list[Qualifier]] = {}
     for attribute in source.qualifiers:
         column, kind = quote(attribute.name), values.kind_of(attribute.type)
         if not kind:
@@ -202,8 +202,8 @@ def _edge_qualifiers(kb: KnowledgeBase, source: Source, rows: str) -> dict[str, 
         for name, entities, distinguishes, low, high in kb.tables.rows(sql):
             is_year = kind == "number" and low is not None and YEARS[0] <= low and high <= YEARS[1]
             own = "date" if is_year and _YEAR_WORDS.search(label) else kind
-            found.setdefault(name, []).append(Qualifier(attribute.name, label, own, entities, distinguishes))
-    return found
+            qualifiers.setdefault(name, []).append(Qualifier(attribute.name, label, own, entities, distinguishes))
+    return qualifiers
 
 
 # -- Wikidata ---------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 import polars as pl
 
 from kbkit.benchmarks.convkgyarn.conversations import Conversation
-from kbkit.benchmarks.convkgyarn.references import Reference
+from kbkit.benchmarks.convkgyarn.references import ReferenceConversation
 from kbkit.stores.folding import words
 
 MEASURES = ("words", "reading_ease", "distinct_1", "distinct_2", "repetition")
@@ -39,11 +39,11 @@ def table(parts: Iterable[tuple[str, Sequence[str]]]) -> pl.DataFrame:
 
 def parts_of(conversations: Iterable[Conversation]) -> list[tuple[str, list[str]]]:
     """Return the questions of conversations by configuration, sorted by its name."""
-    found = [(one.configuration, [turn.question for turn in one.turns]) for one in conversations]
-    return sorted(found, key=lambda part: part[0])
+    parts = [(one.configuration, [turn.question for turn in one.turns]) for one in conversations]
+    return sorted(parts, key=lambda part: part[0])
 
 
-def parts_of_references(name: str, references: Iterable[Reference]) -> list[tuple[str, list[str]]]:
+def parts_of_references(name: str, references: Iterable[ReferenceConversation]) -> list[tuple[str, list[str]]]:
     """Return the questions of references as one part."""
     return [(name, [question for question, _ in one.turns]) for one in references]
 
@@ -72,8 +72,8 @@ def _grams(tokens: Sequence[str], n: int) -> list[tuple[str, ...]]:
 
 
 def _distinct(tokens: Sequence[Sequence[str]], n: int) -> float | None:
-    found = [gram for question in tokens for gram in _grams(question, n)]
-    return len({*found}) / len(found) if found else None
+    grams = [gram for question in tokens for gram in _grams(question, n)]
+    return len({*grams}) / len(grams) if grams else None
 
 
 def _repetition(tokens: Sequence[Sequence[str]]) -> float | None:

@@ -145,7 +145,7 @@ def read_rated(paths: Sequence[Path], task: str | None = None) -> list[Rated]:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class EntranceResult:
     """The result of an entrance test: the share of ``count`` values that agree with the expert's."""
 
     count: int
@@ -154,16 +154,16 @@ class Outcome:
 
 def expected(path: Path, task: str) -> dict[str, Rated]:
     """Return an expert's judgements by item. Raises :class:`KbError` if the file has those of several raters."""
-    found = [one for one in read_rated([path], task) if one.values]
-    raters = {one.rater for one in found}
+    rated = [one for one in read_rated([path], task) if one.values]
+    raters = {one.rater for one in rated}
     if len(raters) > 1:
         raise KbError(f"{path} has judgements of {len(raters)} raters", "An entrance test needs those of one expert")
-    if not found:
+    if not rated:
         raise KbError(f"{path} has no judgements of this task", "Let an expert judge the items of the test first")
-    return {one.item: one for one in found}
+    return {one.item: one for one in rated}
 
 
-def outcome(gold: Mapping[str, Rated], answers: Mapping[str, Mapping[str, Any]]) -> Outcome:
+def outcome(gold: Mapping[str, Rated], answers: Mapping[str, Mapping[str, Any]]) -> EntranceResult:
     """Return how a rater's ``answers``, values by dimension by item, agree with an expert's.
 
     Ratings agree if they differ by at most one point, preferences if they are equal. Items that the rater opted out of
@@ -174,7 +174,7 @@ def outcome(gold: Mapping[str, Rated], answers: Mapping[str, Mapping[str, Any]])
         for item, one in gold.items()
         for name, value in one.values.items()
     ]
-    return Outcome(len(agreed), sum(agreed) / len(agreed) if agreed else 0.0)
+    return EntranceResult(len(agreed), sum(agreed) / len(agreed) if agreed else 0.0)
 
 
 def _agree(first: Any, second: Any) -> bool:

@@ -26,7 +26,7 @@ _WIKIDATA = re.compile(r"Q[1-9]\d*\b")
 
 
 @dataclass(frozen=True)
-class Reference:
+class ReferenceConversation:
     """A conversation of another dataset: ``turns`` are questions with answers, ``key`` is the entity's id if known."""
 
     id: str
@@ -44,7 +44,7 @@ class Match:
     """
 
     ours: Conversation
-    reference: Reference
+    reference: ReferenceConversation
     swapped: bool
 
     @property
@@ -53,15 +53,15 @@ class Match:
         return f"{self.ours.id}|{self.reference.id}"
 
 
-def read(path: Path) -> list[Reference]:
+def read_references(path: Path) -> list[ReferenceConversation]:
     """Read a file of ConvQuestions. Raises :class:`BadInputError` with the record that does not fit."""
-    found = [_reference(record, number) for number, record in enumerate(items(path), 1)]
-    if not found:
+    references = [_reference(record, number) for number, record in enumerate(items(path), 1)]
+    if not references:
         raise BadInputError(f"No conversations in {path}", _HINT)
-    return found
+    return references
 
 
-def _reference(record: JsonRecord, number: int) -> Reference:
+def _reference(record: JsonRecord, number: int) -> ReferenceConversation:
     fields = record.fields
     name, questions = fields.get("seed_entity_text"), fields.get("questions")
     if not isinstance(name, str) or not isinstance(questions, list) or not questions:
@@ -74,7 +74,7 @@ def _reference(record: JsonRecord, number: int) -> Reference:
         turns = tuple(_turn(question, record) for question in questions)
     key = _WIKIDATA.search(str(fields.get("seed_entity") or ""))
     own = str(fields.get("conv_id", number))
-    return Reference(own, str(fields.get("domain") or ""), key[0] if key else "", name, turns)
+    return ReferenceConversation(own, str(fields.get("domain") or ""), key[0] if key else "", name, turns)
 
 
 def _turn(question: Any, record: JsonRecord) -> tuple[str, str]:
@@ -85,7 +85,7 @@ def _turn(question: Any, record: JsonRecord) -> tuple[str, str]:
 
 def match(
     conversations: Iterable[Conversation],
-    references: Sequence[Reference],
+    references: Sequence[ReferenceConversation],
     seed: int,
     types: Mapping[str, str] | None = None,
     *,
@@ -122,7 +122,7 @@ def match(
     return found
 
 
-def _cut(ours: Conversation, reference: Reference, swapped: bool) -> Match:
+def _cut(ours: Conversation, reference: ReferenceConversation, swapped: bool) -> Match:
     length = min(len(ours.turns), len(reference.turns))
     return Match(replace(ours, turns=ours.turns[:length]), replace(reference, turns=reference.turns[:length]), swapped)
 
@@ -141,7 +141,7 @@ class _Pool:
             for name in {words(text) for text in (one.entity.name, *one.entity.aliases)}:
                 self._names.setdefault(name, []).append(one)
 
-    def same_entity(self, reference: Reference, kind: str | None) -> Conversation | None:
+    def same_entity(self, reference: ReferenceConversation, kind: str | None) -> Conversation | None:
         """Take a conversation about the entity of a reference, of this type if one is given."""
         known = self._keys.get(reference.key, []) or self._names.get(words(reference.name), [])
         return self._take([one for one in known if kind in (None, one.entity.type)])

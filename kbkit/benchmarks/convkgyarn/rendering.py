@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from kbkit.benchmarks.convkgyarn.templates import VARIANTS, Template, placeholder
+from kbkit.benchmarks.convkgyarn.templates import VARIANTS, ConvTemplate, placeholder
 from kbkit.english.questions import resolved
 
 PRONOUNS = ("it", "they", "he", "she")
@@ -46,7 +46,7 @@ class Rendered:
     said: pl.DataFrame
 
 
-def render(templates: Sequence[Template]) -> Rendered:
+def render(templates: Sequence[ConvTemplate]) -> Rendered:
     """Return the renderings of templates."""
     sets: dict[tuple[str, str, str], int] = {}
     for one in templates:
@@ -92,7 +92,7 @@ def render(templates: Sequence[Template]) -> Rendered:
     )
 
 
-def rendering(one: Template, pronoun: str, *, past: bool, many: bool) -> str:
+def rendering(one: ConvTemplate, pronoun: str, *, past: bool, many: bool) -> str:
     """Return a template's text for a pronoun, a tense and a number of answers; placeholders of names remain."""
     they = pronoun == "they" and "deixis" in one.form
     text = resolved(one.text, past=past, many=many, they=they)
@@ -103,9 +103,9 @@ def rendering(one: Template, pronoun: str, *, past: bool, many: bool) -> str:
 
 def _divided(text: str, slot: str) -> tuple[tuple[str, str, str], tuple[int, int]]:
     """Return the pieces of a text around its placeholders, and their kinds."""
-    found = list(re.finditer(rf"{re.escape(slot)}('s)?|\[(?:object|qualifier)\]", text))[:2]
+    matches = list(re.finditer(rf"{re.escape(slot)}('s)?|\[(?:object|qualifier)\]", text))[:2]
     pieces, done, kinds = [], 0, []
-    for match in found:
+    for match in matches:
         pieces.append(text[done : match.start()])
         is_subject = match[0].startswith(slot)
         kinds.append(POSSESSIVE if is_subject and match[1] else SUBJECT if is_subject else GIVEN)

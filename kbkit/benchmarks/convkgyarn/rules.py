@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from kbkit.benchmarks.convkgyarn.templates import FORMS, VARIANTS, Template, placeholder
+from kbkit.benchmarks.convkgyarn.templates import FORMS, VARIANTS, ConvTemplate, placeholder
 from kbkit.errors import BadInputError
 
 QUESTION_WORDS = ("who", "whom", "what", "when", "which", "how")
@@ -22,12 +22,12 @@ _PERSONAL = re.compile(r"(?i)\b(?:it|its|they|them|their|theirs|he|him|his|she|h
 _HINT = "Correct the line, or delete the file to recompute the stage"
 
 
-def problem(one: Template) -> str:
+def problem(one: ConvTemplate) -> str:
     """Return what is wrong with a template, or ""."""
     return _of_placeholders(one) or (_of_query(one.text) if one.interaction == "text" else _of_question(one))
 
 
-def _of_placeholders(one: Template) -> str:
+def _of_placeholders(one: ConvTemplate) -> str:
     text, slot = one.text, placeholder(one.type)
     if not text.strip() or "\n" in text or re.search(r"[\[\]]", _BRACKETS.sub("", text)):
         return "unbalanced brackets" if text.strip() and "\n" not in text else "the text is empty or has several lines"
@@ -47,8 +47,8 @@ def _of_placeholders(one: Template) -> str:
     said = _BRACKETS.sub(lambda m: " " if f"[{m[1]}]" in (slot, "[object]", "[qualifier]") else m[1], text)
     if points:
         return "" if _DEICTIC.search(said) else "no deictic word such as it, this or they"
-    found = None if one.related else _PERSONAL.search(said)
-    return f"{found[0]!r} refers to the history, which this form does not need" if found else ""
+    match = None if one.related else _PERSONAL.search(said)
+    return f"{match[0]!r} refers to the history, which this form does not need" if match else ""
 
 
 def _of_query(text: str) -> str:
@@ -61,7 +61,7 @@ def _of_query(text: str) -> str:
     return ""
 
 
-def _of_question(one: Template) -> str:
+def _of_question(one: ConvTemplate) -> str:
     if not one.text.rstrip().endswith(("?", ".")):
         return "a question ends in a question mark or a full stop"
     return ""
@@ -75,7 +75,7 @@ def expected(related: bool) -> list[tuple[bool, str, str, int]]:
     return [(*form, number) for form in forms for number in range(1, VARIANTS + 1)]
 
 
-def check(path: Path, templates: Sequence[Template], related: Iterable[str]) -> None:
+def check_rules(path: Path, templates: Sequence[ConvTemplate], related: Iterable[str]) -> None:
     """Check the templates of a table that a person may have edited.
 
     Raises :class:`BadInputError` with file, line and what is wrong: a rule that is broken, or a missing template.
@@ -84,7 +84,7 @@ def check(path: Path, templates: Sequence[Template], related: Iterable[str]) -> 
         if not one.dropped and (wrong := problem(one)):
             raise BadInputError(f"Invalid template in {path}, line {_line(path, one.id)}: {wrong}", _HINT)
     types = set(related)
-    sets: dict[tuple[str, str, str], list[Template]] = {}
+    sets: dict[tuple[str, str, str], list[ConvTemplate]] = {}
     for one in templates:
         if not one.dropped:
             sets.setdefault((one.type, one.predicate, one.asks), []).append(one)

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from kbkit.assets.arguments import check_range
 from kbkit.benchmarks import run as runs
-from kbkit.benchmarks.convkgyarn.baseline import METHOD, Baseline
+from kbkit.benchmarks.convkgyarn.baseline import METHOD, ConvBaseline
 from kbkit.benchmarks.convkgyarn.conversations import (
     Conversation,
     Turn,
     arrow_schema,
     dataset_file,
     from_record,
-    read,
+    read_conversations,
 )
 from kbkit.benchmarks.pipeline import Row, kb_settings, models
 from kbkit.directory.generations import fingerprint
@@ -39,7 +39,7 @@ _BATCH = 20
 
 
 @dataclass(frozen=True)
-class Prediction:
+class TurnPrediction:
     """The answers to one turn, empty if the system declines (NA) or fails with an ``error``.
 
     ``reading`` is how the baseline read the question: an answer expression.
@@ -56,10 +56,10 @@ class Prediction:
 
 
 @dataclass(frozen=True)
-class Attempt(Row):
+class ConvAnswers(Row):
     """The predictions for the turns of a conversation."""
 
-    turns: list[Prediction]
+    turns: list[TurnPrediction]
 
 
 def chosen(path: Path, groups: int | None, ids: Container[str] | None = None) -> list[Conversation]:
@@ -71,16 +71,16 @@ def chosen(path: Path, groups: int | None, ids: Container[str] | None = None) ->
     if groups is not None:
         check_range("number of groups", groups)
     file = dataset_file(path)
-    found: dict[str, Conversation] = {}
-    for one in read(path) if groups is None and ids is None else _selected(file, groups, ids):
-        if one.id in found:
+    conversations: dict[str, Conversation] = {}
+    for one in read_conversations(path) if groups is None and ids is None else _selected(file, groups, ids):
+        if one.id in conversations:
             raise KbError(f"Duplicate conversation {one.id!r} in {file}", "Each needs its own id")
-        found[one.id] = one
-    if not found and ids is not None:
+        conversations[one.id] = one
+    if not conversations and ids is not None:
         raise KbError(f"{file} has none of the conversations of the run", "Use the dataset that it was made with")
-    if not found:
+    if not conversations:
         raise KbError(f"No conversations in {file}")
-    return list(found.values())
+    return list(conversations.values())
 
 
 def _selected(file: Path, groups: int | None, ids: Container[str] | None) -> Iterator[Conversation]:
@@ -99,7 +99,7 @@ def _selected(file: Path, groups: int | None, ids: Container[str] | None) -> Ite
             names = names.join(first.head(groups), on=["group", "related"], how="semi", maintain_order="left")
         records = rows.filter(pl.col("id").is_in(names["id"].implode())).collect().to_dicts()
     except pl.exceptions.PolarsError:  # a record that does not fit, which this names
-        return (yield from (one for one in read(file) if ids is None or one.id in ids))
+        return (yield from (one for one in read_conversations(file) if ids is None or one.id in ids))
     unit = "conversation" if file.suffix == ".parquet" else "line"
     for record in records:
         number = record.pop("number")
@@ -125,7 +125,7 @@ def run(
     groups: int | None = None,
     replace: bool = False,
     progress: Callable[[int, int], None] = lambda *_: None,
-) -> runs.Run[Attempt]:
+) -> runs.Run[ConvAnswers]:
     """Answer the turns of the conversations in ``dataset`` and write them to ``out``.
 
     With ``calls``, the model answers from its own knowledge; without, the baseline answers from the KB. ``groups``
@@ -136,13 +136,13 @@ def run(
         raise KbError(f"{out} holds the conversations", "Use another file for ", Option("output"))
     runs.check_parent(out)
     conversations = chosen(dataset, groups)
-    system = Model(calls) if calls is not None else Asking(kb)
+    system = ConvModel(calls) if calls is not None else Asking(kb)
     settings = {"dataset": file.name, "conversations": fingerprint(file)["sha256"], "groups": groups}
     return runs.run(out, system, conversations, _FORM, settings, replace=replace, progress=progress)
 
 
-_FORM: runs.RunForm[Conversation, Conversation, list[Prediction], Attempt] = runs.RunForm(
-    Attempt, lambda one: one, lambda one, turns: Attempt(one.id, turns), _BATCH
+_FORM: runs.RunForm[Conversation, Conversation, list[TurnPrediction], ConvAnswers] = runs.RunForm(
+    ConvAnswers, lambda one: one, lambda one, turns: ConvAnswers(one.id, turns), _BATCH
 )
 
 
@@ -157,14 +157,14 @@ def history(turns: Sequence[Turn]) -> Iterator[list[dict[str, Any]]]:
 # -- systems ----------------------------------------------------------------------------------------------------------
 
 
-class Model:
+class ConvModel:
     """A language model, which answers from its own knowledge and the correct history."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls, self.name = calls, calls.models[0]
         self.settings: Mapping[str, Any] = models(calls, [PROMPT])
 
-    def answer(self, conversations: Sequence[Conversation]) -> list[list[Prediction]]:
+    def answer(self, conversations: Sequence[Conversation]) -> list[list[TurnPrediction]]:
         """Return the predictions for the turns of each conversation."""
         inputs = [
             {"history": before, "question": turn.question}
@@ -175,12 +175,12 @@ class Model:
         return [[_prediction(next(replies)) for _ in one.turns] for one in conversations]
 
 
-def _prediction(reply: Any) -> Prediction:
+def _prediction(reply: Any) -> TurnPrediction:
     """Return the answers of a model; NA among them means that it declines."""
     if reply.problem:
-        return Prediction(error=reply.problem)
+        return TurnPrediction(error=reply.problem)
     answers = [text.strip() for text in reply.value["answers"] if text.strip()]
-    return Prediction([] if any(text.casefold() in ("na", "n/a") for text in answers) else answers)
+    return TurnPrediction([] if any(text.casefold() in ("na", "n/a") for text in answers) else answers)
 
 
 class Asking:
@@ -189,12 +189,12 @@ class Asking:
     name = METHOD
 
     def __init__(self, kb: KnowledgeBase) -> None:
-        self._baseline = Baseline(kb)
+        self._baseline = ConvBaseline(kb)
         self.settings: Mapping[str, Any] = {"method": METHOD, **kb_settings(kb)}
 
-    def answer(self, conversations: Sequence[Conversation]) -> list[list[Prediction]]:
+    def answer(self, conversations: Sequence[Conversation]) -> list[list[TurnPrediction]]:
         """Return the predictions for the turns of each conversation."""
         return [
-            [Prediction(found.answers, reading=found.reading) for found in self._baseline.answer(one)]
+            [TurnPrediction(found.answers, reading=found.reading) for found in self._baseline.answer(one)]
             for one in conversations
         ]

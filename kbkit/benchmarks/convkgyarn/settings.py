@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from kbkit.assets.operations import Seed, Setting, check
+from kbkit.assets.operations import Seed, Setting, check_settings
 from kbkit.errors import BadInputError, KbError
 
 CONFIGURATIONS = {
@@ -60,7 +60,7 @@ class ConvSettings:
     ] = 0.02
 
     def __post_init__(self) -> None:
-        check(self)
+        check_settings(self)
         if self.turns < self.min_turns:
             raise BadInputError(f"Invalid turns: {self.turns}", f"Use {self.min_turns} or more")
         if not self.configurations or len(set(self.configurations)) < len(self.configurations):

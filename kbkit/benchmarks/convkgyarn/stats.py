@@ -24,7 +24,7 @@ _BATCH = 5_000
 
 
 @dataclass(frozen=True)
-class Statistics:
+class ConvStatistics:
     """The numbers of a dataset in the folder ``folder``; ``about`` is its ``dataset.json``."""
 
     folder: Path
@@ -33,7 +33,7 @@ class Statistics:
     counts: Counter[tuple[str, int, int]]
 
     @staticmethod
-    def of(folder: Path) -> Statistics:
+    def of(folder: Path) -> ConvStatistics:
         """Read a dataset. Raises :class:`KbError` if files are missing."""
         try:
             about = parse_json((folder / ABOUT).read_text(encoding="utf-8"))
@@ -41,7 +41,7 @@ class Statistics:
             raise KbError(f"Cannot read {folder / ABOUT}: {error.strerror or error}") from None
         except ValueError as error:
             raise BadInputError(f"Invalid JSON in {folder / ABOUT}: {error}") from None
-        return Statistics(folder, about, list(_rows(folder)), _counts(folder))
+        return ConvStatistics(folder, about, list(_rows(folder)), _counts(folder))
 
     def table(self) -> pl.DataFrame:
         """Return Table 1, each set with the paper's figures: dataset, figures, and those of ``COLUMNS``."""
@@ -126,7 +126,9 @@ def _counts(folder: Path) -> Counter[tuple[str, int, int]]:
         turns=pl.col("turns").list.len(),
     ).group_by(pl.all()).len().collect()  # fmt: skip
     for interaction, deixis, disfluency, typo, related, turns, number in grouped.iter_rows():
-        entity = conversations.Entity("", "", "") if related else None
-        one = Conversation("", "", conversations.Entity("", "", ""), entity, interaction, deixis, disfluency, typo, [])
+        entity = conversations.ConvEntity("", "", "") if related else None
+        one = Conversation(
+            "", "", conversations.ConvEntity("", "", ""), entity, interaction, deixis, disfluency, typo, []
+        )
         counts[one.configuration, turns, 0] += number
     return counts

@@ -51,9 +51,9 @@ class _Judging(Task):
         if not all(map(self.done, self._gold)):
             return TaskStage(list(self._gold), f"Entrance test: {plural(len(self._gold), *self.noun)}", test=True)
         if self._gold:
-            found = ratings.outcome(self._gold, {name: self._values(name) for name in self._gold})
-            agreed = f"{100 * found.share:.0f} % of {found.count:,} values agree"
-            if found.share < self._threshold:
+            result = ratings.outcome(self._gold, {name: self._values(name) for name in self._gold})
+            agreed = f"{100 * result.share:.0f} % of {result.count:,} values agree"
+            if result.share < self._threshold:
                 required = f"At least {100 * self._threshold:.0f} % must agree"
                 raise KbError(f"Entrance test not passed: {agreed}", required)
             return TaskStage(self.keys, f"Entrance test passed: {agreed}")
@@ -78,7 +78,7 @@ class _Judging(Task):
         """Return the conversation of the dataset in an item."""
 
 
-class Rating(_Judging):
+class ConvRating(_Judging):
     """Conversations to rate from 1 to 5."""
 
     task = RATE
@@ -92,8 +92,8 @@ class Rating(_Judging):
         return TaskItem(passages=[_passage(_turns(self._items[str(key)]))], questions=questions, instead=_OUT)
 
     def _conversation(self, name: str) -> Conversation:
-        found: Conversation = self._items[name]
-        return found
+        conversation: Conversation = self._items[name]
+        return conversation
 
 
 class Comparing(_Judging):

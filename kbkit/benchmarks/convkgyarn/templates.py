@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 from kbkit.benchmarks.convkgyarn import disfluencies
 from kbkit.benchmarks.convkgyarn.predicates import Predicate
-from kbkit.benchmarks.convkgyarn.wording import Wording
+from kbkit.benchmarks.convkgyarn.wording import PredicateWording
 from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.english.frames import pool
-from kbkit.english.questions import IT, THEY, Core, Reference
+from kbkit.english.questions import IT, THEY, Core, SubjectReference
 from kbkit.english.types import THING, type_noun
 
 VARIANTS = 3
@@ -38,7 +38,7 @@ _LONG_NOUN = 2
 
 
 @dataclass(frozen=True)
-class Template(Row):
+class ConvTemplate(Row):
     """A template of a question.
 
     ``asks``: "" for the values of the predicate, else the qualifier that the fact is about; ``given``: what the
@@ -57,7 +57,7 @@ class Template(Row):
     related: bool = False
 
 
-TEMPLATES = Stage("5_templates", Template)
+TEMPLATES = Stage("5_templates", ConvTemplate)
 
 
 def placeholder(type_name: str) -> str:
@@ -71,17 +71,17 @@ def base_id(one: Predicate, asks: str) -> str:
 
 
 def by_grammar(
-    one: Predicate, asks: str, wording: Wording, *, person: bool, related: bool, seed: int
-) -> Iterator[Template]:
+    one: Predicate, asks: str, wording: PredicateWording, *, person: bool, related: bool, seed: int
+) -> Iterator[ConvTemplate]:
     """Yield the 24 or 54 templates of a predicate, or of one of its qualifiers."""
     base = base_id(one, asks)
     rng = random.Random(f"{seed} {base}")  # noqa: S311
     maker = _Maker(one, wording, person=person, rng=rng)
     about = {"type": one.type, "predicate": one.predicate, "asks": asks, "given": wording.given}
 
-    def row(interaction: str, form: str, number: int, text: str, *, is_related: bool = False) -> Template:
+    def row(interaction: str, form: str, number: int, text: str, *, is_related: bool = False) -> ConvTemplate:
         name = f"{base}:{'related.' if is_related else ''}{interaction}.{form}.{number}"
-        return Template(
+        return ConvTemplate(
             name, **about, interaction=interaction, form=form, variant=number, text=text, related=is_related
         )
 
@@ -100,16 +100,16 @@ def by_grammar(
 class _Maker:
     """Makes the texts of one predicate."""
 
-    def __init__(self, one: Predicate, wording: Wording, *, person: bool, rng: random.Random) -> None:
+    def __init__(self, one: Predicate, wording: PredicateWording, *, person: bool, rng: random.Random) -> None:
         self.slot = placeholder(one.type)
         self._wording, self._rng = wording, rng
-        self._name = Reference.noun(self.slot)
+        self._name = SubjectReference.noun(self.slot)
         self._noun = noun = type_noun(one.type)
         short = len(noun.split()) <= _LONG_NOUN and noun != THING
         if person:
-            self._deictic = (THEY, THEY, Reference.noun(f"this {noun}") if short else THEY)
+            self._deictic = (THEY, THEY, SubjectReference.noun(f"this {noun}") if short else THEY)
         else:
-            more = (Reference.noun(f"this {noun}"), Reference.noun(f"that {noun}")) if short else (IT, IT)
+            more = (SubjectReference.noun(f"this {noun}"), SubjectReference.noun(f"that {noun}")) if short else (IT, IT)
             self._deictic = (IT, *more)
 
     def voice(self, *, is_related: bool) -> dict[tuple[str, str], list[str]]:
@@ -136,14 +136,14 @@ class _Maker:
         result: dict[tuple[str, str], list[str]] = {("text", form): [] for form in TEXT}
         for frame, key, pointer in zip(frames, keys, self._deictic, strict=True):
             deictic = self._other(pointer, key)
-            bare = Reference(self.slot, self.slot, self.slot)
+            bare = SubjectReference(self.slot, self.slot, self.slot)
             original = frame.replace("{key}", bare.in_place(key)).lower()
             pointing = _there(frame.replace("{key}", _key_deixis(key, deictic)).lower())
             for form in TEXT:
                 result["text", form].append(pointing if "deixis" in form else original)
         return result
 
-    def _other(self, pointer: Reference, text: str) -> Reference:
+    def _other(self, pointer: SubjectReference, text: str) -> SubjectReference:
         """Return a pronoun if the question has the type's noun already: *its mountain range*."""
         return self._deictic[0] if re.search(rf"\b{re.escape(self._noun)}\b", text) else pointer
 
@@ -168,7 +168,7 @@ class _Maker:
         return (shuffled * VARIANTS)[:VARIANTS]
 
 
-def _sentence(frame: str, core: Core, reference: Reference) -> str:
+def _sentence(frame: str, core: Core, reference: SubjectReference) -> str:
     text = frame.replace("{direct}", core.direct(reference)).replace("{indirect}", core.indirect(reference))
     return _capital(text)
 
@@ -182,7 +182,7 @@ def _capital(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def _for_pronoun(core: Core, reference: Reference) -> Core:
+def _for_pronoun(core: Core, reference: SubjectReference) -> Core:
     """Return a core that reads well with a pronoun: *its length*, not *the length of it*."""
     if reference.possessive.endswith("'s"):
         return core
@@ -191,7 +191,7 @@ def _for_pronoun(core: Core, reference: Reference) -> Core:
     )
 
 
-def _key_deixis(key: str, reference: Reference) -> str:
+def _key_deixis(key: str, reference: SubjectReference) -> str:
     """Return a search query with a deictic expression; after the words of a relation it is the subject."""
     if not reference.possessive.endswith("'s"):
         key = re.sub(r"^((?:(?! (?:on|in|by|for|to|that|with) |\[object\]).)+) of \{S\}", r"{S's} \1", key)

@@ -26,7 +26,7 @@ _ROLE = re.compile(r"(?i)role|status|kind|type|function|capacity|rank|grade|posi
 
 
 @dataclass(frozen=True)
-class Wording:
+class PredicateWording:
     """How to ask for a predicate: ``cores`` of questions, ``keys`` of search queries, with ``{S}`` for the subject.
 
     ``given``: the placeholder of a qualified fact in each question, ``object`` or ``qualifier``, or "".
@@ -38,7 +38,7 @@ class Wording:
     given: str = ""
 
 
-def wording(one: Predicate, schema: Schema, *, person: bool) -> Wording | None:
+def wording(one: Predicate, schema: Schema, *, person: bool) -> PredicateWording | None:
     """Return the wording of a predicate; ``person``: its subjects are people. None if no wording reads well."""
     if one.origin in ("forward", "backward"):
         return _of_relation(one, schema, person=person)
@@ -56,7 +56,7 @@ def problem(one: Predicate, schema: Schema) -> str:
     return f"a label that cannot be worded ({found})" if found else ""
 
 
-def qualified(one: Predicate, qualifier: Qualifier, schema: Schema, *, person: bool) -> Wording | None:
+def qualified(one: Predicate, qualifier: Qualifier, schema: Schema, *, person: bool) -> PredicateWording | None:
     """Return the wording of questions about a qualifier's value, or about the value that it qualifies; None if none."""
     many = _SO_MANY.fullmatch(one.label)
     if many and one.origin == "forward" and many[1] == qualifier.label:
@@ -76,7 +76,7 @@ def qualified(one: Predicate, qualifier: Qualifier, schema: Schema, *, person: b
     return _since(one, qualifier, schema)
 
 
-def _since(one: Predicate, qualifier: Qualifier, schema: Schema) -> Wording | None:
+def _since(one: Predicate, qualifier: Qualifier, schema: Schema) -> PredicateWording | None:
     """Return questions for when a relation began, ended or held, from its verb."""
     phrase = schema.relation(one.relation).phrase(one.type, of_head=True) or getattr(
         verb_phrase(one.label), "singular", ""
@@ -106,8 +106,8 @@ def _since(one: Predicate, qualifier: Qualifier, schema: Schema) -> Wording | No
     return None
 
 
-def _worded(cores: Iterable[str], keys: Iterable[str], theme: str, given: str = "") -> Wording:
-    return Wording(tuple(map(Core.parse, cores)), tuple(keys), theme, given)
+def _worded(cores: Iterable[str], keys: Iterable[str], theme: str, given: str = "") -> PredicateWording:
+    return PredicateWording(tuple(map(Core.parse, cores)), tuple(keys), theme, given)
 
 
 # -- entries ----------------------------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ def _theme(one: Predicate) -> str:
 # -- nouns ------------------------------------------------------------------------------------------------------------
 
 
-def _of_noun(one: Predicate, entry: Mapping[str, Any] | None, *, person: bool) -> Wording | None:
+def _of_noun(one: Predicate, entry: Mapping[str, Any] | None, *, person: bool) -> PredicateWording | None:
     """Return the wording of a predicate whose words are a noun: *length*, *director*."""
     label = one.label
     if entry is None and is_participle(label) and one.kind == "date":
@@ -164,7 +164,7 @@ def _of_noun(one: Predicate, entry: Mapping[str, Any] | None, *, person: bool) -
         keys = keys or [f"{{S's}} {shown}", f"{shown} of {{S}}"]
     if not cores:
         return None
-    return Wording(tuple(cores), tuple(keys), str((entry or {}).get("theme", _theme(one))))
+    return PredicateWording(tuple(cores), tuple(keys), str((entry or {}).get("theme", _theme(one))))
 
 
 def _be(*, several: bool, plural_noun: bool = False, person: bool = False) -> str:
@@ -195,7 +195,7 @@ def _numbered(noun: str, one: Predicate) -> str:
 # -- relations --------------------------------------------------------------------------------------------------------
 
 
-def _of_relation(one: Predicate, schema: Schema, *, person: bool) -> Wording | None:
+def _of_relation(one: Predicate, schema: Schema, *, person: bool) -> PredicateWording | None:
     relation = schema.relation(one.relation)
     if _SO_MANY.fullmatch(one.label):
         return None
@@ -214,7 +214,7 @@ def _of_relation(one: Predicate, schema: Schema, *, person: bool) -> Wording | N
     return _subject_question(one, relation.phrase(one.target, of_head=not forward))
 
 
-def _linked(one: Predicate) -> Wording:
+def _linked(one: Predicate) -> PredicateWording:
     """Return the wording of a noun without direction: either end may be the *side effect* of the other."""
     noun, wh = with_article(one.label), _answers(one)
     shown = wh.removeprefix("which ").replace("who", "people").replace("what", "things")
@@ -232,7 +232,7 @@ def _answers(one: Predicate) -> str:
     return f"which [{noun}+{plural(noun)}]" if one.most > 1 else f"which {noun}"
 
 
-def _object_question(one: Predicate, phrase: str) -> Wording | None:
+def _object_question(one: Predicate, phrase: str) -> PredicateWording | None:
     """Return the wording of a verb phrase with the entity as its subject: *which sea does the Rhine flow into*."""
     as_noun = re.fullmatch(r"(?:has \{\} as|has) an? (.+)|has the (.+)", phrase)
     if as_noun and (as_noun[1] or as_noun[2]).rpartition(" ")[2] not in PREPOSITIONS:
@@ -241,7 +241,7 @@ def _object_question(one: Predicate, phrase: str) -> Wording | None:
         shown = _numbered(noun, one)
         be = "[is+are]" if "+" in shown else "is"
         cores = [Core(who, be, f"the {shown} of {{S}}"), Core(who, be, f"{{S's}} {shown}")]
-        return Wording(tuple(cores), (f"{{S's}} {shown}", f"{shown} of {{S}}"), _theme(one))
+        return PredicateWording(tuple(cores), (f"{{S's}} {shown}", f"{shown} of {{S}}"), _theme(one))
     if "{}" in phrase:
         return None
     noun = type_noun(one.target)
@@ -255,10 +255,10 @@ def _object_question(one: Predicate, phrase: str) -> Wording | None:
         cores.append(Core.parse(f"what{wh[5:]}; {aux}; {after}"))
     shown = wh.removeprefix("which ").replace("who", "people").replace("what", "things")
     key = f"{shown} {{S}} {phrase}"
-    return Wording(tuple(cores), (key,), _theme(one))
+    return PredicateWording(tuple(cores), (key,), _theme(one))
 
 
-def _subject_question(one: Predicate, own: str) -> Wording | None:
+def _subject_question(one: Predicate, own: str) -> PredicateWording | None:
     """Return the wording of a verb phrase with the answers as its subject: *which rivers flow through France*."""
     phrase = verb_phrase(one.label) if not own else None
     singular = own or (phrase.singular if phrase else "")
@@ -284,7 +284,7 @@ def _subject_question(one: Predicate, own: str) -> Wording | None:
     verb = several.partition(" ")[0]
     if verb not in ("are", "have", "were", "is", "was", "has") and "{}" not in singular and not is_past_form(verb):
         keys.append(f"{plural(noun)} {_gerund(verb)} {several.partition(' ')[2]} {{S}}".replace("  ", " "))
-    return Wording(tuple(cores), tuple(keys), _theme(one))
+    return PredicateWording(tuple(cores), tuple(keys), _theme(one))
 
 
 def _split(one: str, several: str) -> tuple[str, str, str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kbkit.benchmarks.convkgyarn import rules
 from kbkit.benchmarks.convkgyarn.facts import Asked
 from kbkit.benchmarks.convkgyarn.select import ATTEMPTS
-from kbkit.benchmarks.convkgyarn.templates import TEXT, VARIANTS, VOICE, Template, base_id, placeholder
+from kbkit.benchmarks.convkgyarn.templates import TEXT, VARIANTS, VOICE, ConvTemplate, base_id, placeholder
 from kbkit.english.frames import pool
 
 if TYPE_CHECKING:
@@ -50,13 +50,13 @@ class _Batch:
         return {"turns": turns, "problem": problem}
 
 
-def by_model(calls: Calls, asked: Sequence[Asked], related: Sequence[str]) -> list[Template]:
+def by_model(calls: Calls, asked: Sequence[Asked], related: Sequence[str]) -> list[ConvTemplate]:
     """Return the templates of a model.
 
     A fact whose templates break the rules after ``ATTEMPTS`` calls has one row, dropped with the reason.
     """
     batches = [_Batch(kind, part) for part in _parts(asked) for kind in ("voice", "text")]
-    done: dict[int, list[Template]] = {}
+    done: dict[int, list[ConvTemplate]] = {}
     problems = dict.fromkeys(range(len(batches)), "")
     for attempt in range(ATTEMPTS):
         left = [number for number in range(len(batches)) if number not in done]
@@ -69,7 +69,7 @@ def by_model(calls: Calls, asked: Sequence[Asked], related: Sequence[str]) -> li
                 )
                 if not problems[number]:
                     done[number] = rows
-    result: list[Template] = []
+    result: list[ConvTemplate] = []
     for number in range(0, len(batches), 2):
         voice, text = done.get(number), done.get(number + 1)
         for position, one in enumerate(batches[number].asked):
@@ -96,17 +96,17 @@ def _parts(asked: Sequence[Asked]) -> Iterator[tuple[Asked, ...]]:
         yield from (tuple(rows[start : start + FACTS]) for start in range(0, len(rows), FACTS))
 
 
-def _row(one: Asked, interaction: str, form: str, variant: int, text: str, dropped: str = "") -> Template:
+def _row(one: Asked, interaction: str, form: str, variant: int, text: str, dropped: str = "") -> ConvTemplate:
     asks = one.qualifier.name if one.qualifier else ""
     name = f"{base_id(one.predicate, asks)}:{interaction}.{form}.{variant}"
     p = one.predicate
     given = one.given if one.qualifier else ""
-    return Template(name, p.type, p.predicate, asks, given, interaction, form, variant, text, dropped=dropped)
+    return ConvTemplate(name, p.type, p.predicate, asks, given, interaction, form, variant, text, dropped=dropped)
 
 
-def _read(batch: _Batch, value: Mapping[str, Any]) -> tuple[list[Template], str]:
+def _read(batch: _Batch, value: Mapping[str, Any]) -> tuple[list[ConvTemplate], str]:
     """Return the templates of an answer, and what is wrong with it or ""."""
-    rows: list[Template] = []
+    rows: list[ConvTemplate] = []
     turns = {turn["turn"]: turn for turn in value["turns"]}
     if set(turns) != set(range(1, len(batch.asked) + 1)) or len(turns) != len(value["turns"]):
         return [], f"there must be one entry for each of the {len(batch.asked)} turns"
@@ -128,7 +128,7 @@ def _read(batch: _Batch, value: Mapping[str, Any]) -> tuple[list[Template], str]
     return rows, ""
 
 
-def _related(rows: Sequence[Template], position: int) -> Iterator[Template]:
+def _related(rows: Sequence[ConvTemplate], position: int) -> Iterator[ConvTemplate]:
     """Yield the 30 templates about a related entity: the model's, after a connective, and follow-ups."""
     for row in rows:
         word = _CONNECTIVES[row.interaction][(row.variant - 1) % VARIANTS]

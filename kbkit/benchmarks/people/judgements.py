@@ -76,7 +76,7 @@ def read_judgements(paths: Iterable[Path], problem: Problem = lambda _: "") -> l
     An incomplete last line, which a killed process left, is skipped. Raises :class:`BadInputError` for any other line
     that is not a judgement or has a ``problem``, and for an empty file.
     """
-    found: dict[tuple[str, tuple[str, ...], str], Judgement] = {}
+    judgements: dict[tuple[str, tuple[str, ...], str], Judgement] = {}
     for path in paths:
         for record in records(path, content(path, whole=True)):
             where = f"{path}, line {record.position}"
@@ -84,8 +84,8 @@ def read_judgements(paths: Iterable[Path], problem: Problem = lambda _: "") -> l
             wrong = _incomplete(one) or problem(one)
             if wrong:
                 raise BadInputError(f"Invalid judgement in {where}: {wrong}")
-            found[one.who, one.item, one.question] = one
-    return list(found.values())
+            judgements[one.who, one.item, one.question] = one
+    return list(judgements.values())
 
 
 def _incomplete(one: Judgement) -> str:

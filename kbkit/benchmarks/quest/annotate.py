@@ -17,7 +17,7 @@ from kbkit.assets.arguments import check_range
 from kbkit.benchmarks.documents import sentences
 from kbkit.benchmarks.people.judgements import ANNOTATIONS, Judgement, RaterFolder, outside, ratings
 from kbkit.benchmarks.people.tasks import Passage, Task, TaskItem, TaskQuestion
-from kbkit.benchmarks.quest.dataset import DOCUMENTS, Dataset, Example
+from kbkit.benchmarks.quest.dataset import DOCUMENTS, Example, QuestDataset
 from kbkit.benchmarks.quest.label import RELEVANT
 from kbkit.benchmarks.quest.settings import EVIDENCE
 from kbkit.errors import Command, KbError
@@ -34,7 +34,7 @@ _MARK = re.compile(r"<mark>(.*?)</mark>")
 
 
 @dataclass(frozen=True)
-class Pair:
+class QueryDocument:
     """A query and a document to judge, ``sentences`` of the document, and the ``phrases`` of the query."""
 
     example: Example
@@ -47,7 +47,7 @@ class Pair:
         return _MARK.findall(self.example.original) or [self.example.text]
 
 
-def rater_files(dataset: Dataset) -> RaterFolder:
+def rater_files(dataset: QuestDataset) -> RaterFolder:
     """Return the files of the raters of a dataset."""
     return RaterFolder(dataset.folder / ANNOTATIONS, _problem)
 
@@ -60,7 +60,7 @@ def _problem(one: Judgement) -> str:
     return outside({RELEVANCE: range(len(RATINGS)), SHOWN: EVIDENCE}, one)
 
 
-def pairs(dataset: Dataset, split: str, limit: int = 0, seed: int = 0) -> Iterator[Pair]:
+def pairs(dataset: QuestDataset, split: str, limit: int = 0, seed: int = 0) -> Iterator[QueryDocument]:
     """Yield the answers of the queries of a split, with their documents, queries in random order.
 
     ``limit`` is the number of pairs (0: all). Equal arguments give equal pairs. Raises :class:`KbError` without
@@ -74,10 +74,10 @@ def pairs(dataset: Dataset, split: str, limit: int = 0, seed: int = 0) -> Iterat
     texts = _texts(dataset, {title for _, title in wanted})
     for example, title in wanted:
         text = texts.get(title, "")
-        yield Pair(example, title, tuple(text[start:end] for start, end in sentences(text)))
+        yield QueryDocument(example, title, tuple(text[start:end] for start, end in sentences(text)))
 
 
-def _texts(dataset: Dataset, titles: set[str]) -> dict[str, str]:
+def _texts(dataset: QuestDataset, titles: set[str]) -> dict[str, str]:
     lazy = dataset.documents()
     if lazy is None:
         raise KbError(f"{dataset.folder} has no {DOCUMENTS}", "Write it with ", Command("quest documents"))
@@ -85,7 +85,7 @@ def _texts(dataset: Dataset, titles: set[str]) -> dict[str, str]:
     return {title: text or "" for title, text in found.iter_rows()}
 
 
-class Annotating(Task):
+class RelevanceTask(Task):
     """A rater's task: the relevance and the evidence of the document of each pair.
 
     Raises :class:`KbError` for an invalid name, and without documents.
@@ -94,7 +94,7 @@ class Annotating(Task):
     title = "Judge the relevance of documents"
     noun = ("pair", "pairs")
 
-    def __init__(self, dataset: Dataset, rater: str, split: str, limit: int = 0, seed: int = 0) -> None:
+    def __init__(self, dataset: QuestDataset, rater: str, split: str, limit: int = 0, seed: int = 0) -> None:
         files = rater_files(dataset)
         super().__init__(files.path(rater), rater, files.problem)
         self._pairs = {(pair.example.id, pair.title): pair for pair in pairs(dataset, split, limit, seed)}

@@ -153,11 +153,11 @@ def _usable(items: Sequence[Category], members: int, left_out: Counter[str], kno
 def _objection(item: Category, family: Family | None) -> str:
     """Return why a phrase does not read well, or ""."""
     if family is None:  # the user's own phrase
-        found = objection(item.phrase, item.phrase)
+        problem = objection(item.phrase, item.phrase)
     else:
         number = family.attribute is not None and family.attribute.type != "VARCHAR"
-        found = objection(item.phrase, item.name, family.pattern, numeric=number)
-    return f"whose phrase has {found}" if found else ""
+        problem = objection(item.phrase, item.name, family.pattern, numeric=number)
+    return f"whose phrase has {problem}" if problem else ""
 
 
 def _numbered(

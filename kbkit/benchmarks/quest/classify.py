@@ -61,8 +61,8 @@ def fit(features: Matrix, labels: Labels, l2: float = 1.0) -> Logistic:
     scaled, targets = (features - mean) / scale, labels.astype(np.float64)
     start = np.zeros(features.shape[1] + 1)
     options = {"maxiter": 2_000, "maxcor": 30, "ftol": 1e-14, "gtol": 1e-6 * len(labels)}
-    found = minimize(loss, start, (scaled, targets, l2), jac=True, method="L-BFGS-B", options=options)
-    return Logistic(found.x[:-1], float(found.x[-1]), mean, scale)
+    optimum = minimize(loss, start, (scaled, targets, l2), jac=True, method="L-BFGS-B", options=options)
+    return Logistic(optimum.x[:-1], float(optimum.x[-1]), mean, scale)
 
 
 def loss(parameters: Vector, features: Matrix, targets: Vector, l2: float) -> tuple[float, Vector]:
@@ -76,14 +76,14 @@ def loss(parameters: Vector, features: Matrix, targets: Vector, l2: float) -> tu
     return float(value), np.append(features.T @ wrong + l2 * weights, wrong.sum())
 
 
-class Threshold(NamedTuple):
+class TunedThreshold(NamedTuple):
     """Candidates with this score or more are answers; ``f1`` is the mean F1 where it was tuned."""
 
     value: float
     f1: float
 
 
-def tune(queries: NDArray[np.integer], scores: Vector, labels: Labels, answers: NDArray[np.integer]) -> Threshold:
+def tune(queries: NDArray[np.integer], scores: Vector, labels: Labels, answers: NDArray[np.integer]) -> TunedThreshold:
     """Return the threshold with the best mean F1 over the queries, the highest of equal ones. Exact, in one sort.
 
     ``queries`` numbers the query of each candidate, ``labels`` says whether it is an answer, ``answers`` counts all
@@ -103,10 +103,10 @@ def tune(queries: NDArray[np.integer], scores: Vector, labels: Labels, answers: 
     sorted_scores = scores[falling]
     ends = np.append(sorted_scores[1:] < sorted_scores[:-1], True)[: len(scores)]  # equal scores share a threshold
     if not ends.any() or not labels.any():
-        return Threshold(float("inf"), 0.0)
+        return TunedThreshold(float("inf"), 0.0)
     best = float(average[ends].max())
     position = int(np.flatnonzero(ends & (average >= best - 1e-12))[0])
-    return Threshold(float(sorted_scores[position]), float(average[position]))
+    return TunedThreshold(float(sorted_scores[position]), float(average[position]))
 
 
 def _gains(queries: NDArray[np.integer], labels: Labels, answers: NDArray[np.integer]) -> Vector:

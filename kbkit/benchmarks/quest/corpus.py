@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from kbkit.benchmarks.quest.dataset import DOCUMENT_HINT, DOCUMENTS, Dataset, Example
+from kbkit.benchmarks.quest.dataset import DOCUMENT_HINT, DOCUMENTS, Example, QuestDataset
 from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
 
@@ -42,7 +42,7 @@ class Corpus:
     missing: int = 0
 
     @staticmethod
-    def of(kb: KnowledgeBase, dataset: Dataset, examples: Sequence[Example]) -> Corpus:
+    def of(kb: KnowledgeBase, dataset: QuestDataset, examples: Sequence[Example]) -> Corpus:
         """Find the documents of a dataset; without a file of documents, all nodes of the types that its domains name.
 
         A domain that is a type of the KB means its nodes; any other domain means all documents, as in the paper
@@ -91,12 +91,12 @@ class Corpus:
         return sorted({title for example in examples for title in example.docs} - known)
 
 
-def _found(kb: KnowledgeBase, dataset: Dataset, types: Sequence[str]) -> tuple[pl.DataFrame, int]:
+def _found(kb: KnowledgeBase, dataset: QuestDataset, types: Sequence[str]) -> tuple[pl.DataFrame, int]:
     """Return title, id, type, key of the nodes that are documents, and the number of documents."""
     lazy = dataset.documents()
     if lazy is None:
-        found = kb.tables.lookup(_ALL, {"types": list(types)})
-        return found.cast(dict(_COLUMNS)), found.height  # type: ignore[arg-type] # names and types
+        nodes = kb.tables.lookup(_ALL, {"types": list(types)})
+        return nodes.cast(dict(_COLUMNS)), nodes.height  # type: ignore[arg-type] # names and types
     documents = dataset.collect(lazy.select("title", "type", "key"))
     _check(documents, dataset)
     keyed = documents.filter(pl.col("type").is_not_null() & pl.col("key").is_not_null())
@@ -109,7 +109,7 @@ def _found(kb: KnowledgeBase, dataset: Dataset, types: Sequence[str]) -> tuple[p
     return pl.concat([part.select(_COLUMNS.names()).cast(dict(_COLUMNS)) for part in parts]), documents.height  # type: ignore[arg-type]
 
 
-def _check(documents: pl.DataFrame, dataset: Dataset) -> None:
+def _check(documents: pl.DataFrame, dataset: QuestDataset) -> None:
     path = dataset.folder / DOCUMENTS
     if documents.is_empty():
         raise BadInputError(f"{path} is empty")

@@ -67,14 +67,14 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Dataset:
+class QuestDataset:
     """A folder with a dataset; ``about`` is its ``dataset.json``, or empty."""
 
     folder: Path
     about: Mapping[str, Any]
 
     @staticmethod
-    def open(folder: str | os.PathLike[str]) -> Dataset:
+    def open(folder: str | os.PathLike[str]) -> QuestDataset:
         """Open the dataset in a folder. Raises :class:`KbError` if it has no file of queries."""
         folder = Path(folder)
         if not folder.is_dir():
@@ -83,12 +83,12 @@ class Dataset:
             names = ", ".join(f"{split}.jsonl" for split in SPLITS)
             raise KbError(f"{folder} is not a QUEST dataset", f"It needs at least one of {names}")
         about = folder / ABOUT
-        found = load(content(about).decode(), str(about)) if about.exists() else {}
-        if not isinstance(found, dict):
+        about_dataset = load(content(about).decode(), str(about)) if about.exists() else {}
+        if not isinstance(about_dataset, dict):
             raise BadInputError(
                 f"{about} is not a JSON object", "Run ", Command("quest make"), " to generate a dataset"
             )
-        return Dataset(folder, found)
+        return QuestDataset(folder, about_dataset)
 
     @property
     def without(self) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from kbkit.benchmarks.quest import categories, fact_sentences, sample, shown
 from kbkit.benchmarks.quest.categories import Categories
 from kbkit.benchmarks.quest.families import answer_type, families, family_of
 from kbkit.benchmarks.quest.grammar import Shape, grammar
-from kbkit.benchmarks.quest.label import Answer
+from kbkit.benchmarks.quest.label import QueryAnswer
 from kbkit.benchmarks.quest.settings import QuestSettings
 from kbkit.errors import BadInputError, KbError, Option, UnknownNameError
 from kbkit.kb import KnowledgeBase
@@ -66,7 +66,7 @@ class ShapeRow(Row):
 
 
 @dataclass(frozen=True)
-class Query(Row):
+class DraftQuery(Row):
     """A query: phrases, names, cues and expressions (``parts``) of its categories, and its answers."""
 
     domain: str
@@ -78,17 +78,17 @@ class Query(Row):
     cues: list[str]
     parts: list[str]
     expression: str
-    answers: list[Answer]
+    answers: list[QueryAnswer]
 
 
 CATEGORIES = Stage("1_categories", CategoryRow)
 FAMILIES = Stage("1_families", FamilyRow)
 SHAPES = Stage("2_shapes", ShapeRow)
-QUERIES = Stage("2_queries", Query)
+QUERIES = Stage("2_queries", DraftQuery)
 
 
 @dataclass
-class Draft:
+class QueryDrafts:
     """Draws the queries of all domains; evaluated lazily."""
 
     kb: KnowledgeBase
@@ -104,12 +104,12 @@ class Draft:
             if family not in ids:
                 raise UnknownNameError("category family", family, ids)
         files = list({path.resolve(): path for path in s.files}.values())
-        found = {domain: categories.build(self.kb, domain, known[domain], files) for domain in s.domains}
+        categories_of = {domain: categories.build(self.kb, domain, known[domain], files) for domain in s.domains}
         for path in files:
-            if not any(of.in_files[family_of(path)] for of in found.values()):
+            if not any(of.in_files[family_of(path)] for of in categories_of.values()):
                 message = f"{path} has no category with two nodes of type {' or '.join(s.domains)}"
                 raise BadInputError(message, categories.FILE_HINT)
-        return found
+        return categories_of
 
     def _own(self, domain: str) -> list[str]:
         """Return the user's expressions for nodes of a domain; raise :class:`KbError` for one of no domain."""
@@ -158,7 +158,7 @@ class Draft:
         ]
 
     @cached_property
-    def samples(self) -> list[tuple[str, int, sample.Sample]]:
+    def samples(self) -> list[tuple[str, int, sample.ShapeSample]]:
         """(domain, number wanted, sample) for each domain and shape.
 
         Raises :class:`KbError` if a shape has too few queries, with the number possible and the constraint that binds.
@@ -201,23 +201,23 @@ class Draft:
             for domain, wanted, drawn in self.samples
         ]
 
-    def queries(self) -> list[Query]:
+    def queries(self) -> list[DraftQuery]:
         """Return a row for each query, those of a shape best first."""
         nodes = {row["id"]: row for row in titles(self.kb, self.settings.domains).iter_rows(named=True)}
-        rows: list[Query] = []
+        rows: list[DraftQuery] = []
         for domain, _, drawn in self.samples:
-            found = self.found[domain]
+            drafted = self.found[domain]
             for combination in drawn.queries:
-                items = [found.items[number] for number in combination.categories]
+                items = [drafted.items[number] for number in combination.categories]
                 phrases = [item.phrase for item in items]
                 parts = [item.expression for item in items]
-                members = [_contains(found, number, combination.answers) for number in combination.categories]
+                members = [_contains(drafted, number, combination.answers) for number in combination.categories]
                 answers = [
-                    Answer(**nodes[node], holds="".join(x for x, has in zip("ABC", inside, strict=False) if has))
+                    QueryAnswer(**nodes[node], holds="".join(x for x, has in zip("ABC", inside, strict=False) if has))
                     for node, *inside in zip(combination.answers, *members, strict=True)
                 ]
                 rows.append(
-                    Query(
+                    DraftQuery(
                         str(len(rows)),
                         domain,
                         drawn.shape.template,
@@ -249,7 +249,7 @@ def default_domains(kb: KnowledgeBase) -> tuple[str, ...]:
     return tuple(t.name for t in usable if t.members >= min(_MIN_MEMBERS, largest))
 
 
-def _balanced(samples: list[tuple[str, int, sample.Sample]]) -> list[tuple[str, int, sample.Sample]]:
+def _balanced(samples: list[tuple[str, int, sample.ShapeSample]]) -> list[tuple[str, int, sample.ShapeSample]]:
     """Move queries that a domain cannot have to domains with spare queries of the same shape, then of any shape.
 
     Half of the spare queries remain as a reserve. If there are not enough, each domain and shape gets what it can.

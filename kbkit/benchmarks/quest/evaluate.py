@@ -12,7 +12,7 @@ import polars as pl
 
 from kbkit.benchmarks.quest import classify
 from kbkit.benchmarks.quest.corpus import Corpus
-from kbkit.benchmarks.quest.dataset import Dataset, Example
+from kbkit.benchmarks.quest.dataset import Example, QuestDataset
 from kbkit.errors import KbError, Option, UnknownNameError
 from kbkit.kb import KnowledgeBase
 from kbkit.llm.client import missing_model
@@ -45,13 +45,13 @@ class Bench:
     """A dataset on a KB: the searched documents, and the number ``k`` of candidates."""
 
     kb: KnowledgeBase
-    dataset: Dataset
+    dataset: QuestDataset
     corpus: Corpus
     k: int = 100
     _parts: dict[str, Part] = field(default_factory=dict)
 
     @staticmethod
-    def of(kb: KnowledgeBase, dataset: Dataset, k: int = 100) -> Bench:
+    def of(kb: KnowledgeBase, dataset: QuestDataset, k: int = 100) -> Bench:
         """Find the documents of all splits in the KB. Raises :class:`KbError` for an invalid ``k``."""
         SearchSettings(k=k)
         examples = dataset.read_all()
@@ -108,15 +108,15 @@ class Part:
         for domain in domains:
             texts = {one.id: one.text for one in self.examples if one.domain == domain and one.id not in known}
             if texts:
-                found = self._search(mode, domain, texts)
-                parts = {str(name): part for (name,), part in found.partition_by("query", as_dict=True).items()}
-                known.update({name: parts.get(name, found.clear()) for name in texts})
+                hits = self._search(mode, domain, texts)
+                parts = {str(name): part for (name,), part in hits.partition_by("query", as_dict=True).items()}
+                known.update({name: parts.get(name, hits.clear()) for name in texts})
         return pl.concat([known[one.id] for domain in domains for one in self.examples if one.domain == domain])
 
     def _search(self, mode: str, domain: str | None, texts: dict[str, str]) -> pl.DataFrame:
         within = self.bench.corpus.within(domain)
-        found = self.bench.kb.search_many(texts, self.bench.k, mode, within, **self.bench.options(mode))
-        return found.select("query", "id", "score", "rank")
+        hits = self.bench.kb.search_many(texts, self.bench.k, mode, within, **self.bench.options(mode))
+        return hits.select("query", "id", "score", "rank")
 
     @cached_property
     def answers(self) -> pl.DataFrame:
@@ -143,7 +143,7 @@ def check_retrievers(names: Sequence[str]) -> None:
             raise UnknownNameError("retriever", name, MODES)
 
 
-def check_classifier(name: str, dataset: Dataset, split: str, calls: Calls | None) -> None:
+def check_classifier(name: str, dataset: QuestDataset, split: str, calls: Calls | None) -> None:
     """Raise :class:`KbError` for an unknown classifier, or one that lacks its training data."""
     kind, _, model = name.partition(":")
     if name not in ("logistic", "llm", "none") and not (kind == "cross-encoder" and model):

@@ -19,7 +19,7 @@ from kbkit.directory.files import parse_toml
 from kbkit.english import categories, facts
 from kbkit.english.askable import is_technical
 from kbkit.english.attributes import attribute_words
-from kbkit.english.facts import Fact
+from kbkit.english.facts import FactFrames
 from kbkit.english.names import named
 from kbkit.english.readable import label_problem
 from kbkit.english.relations import unworded
@@ -53,7 +53,7 @@ class Family:
     pattern: str
     attribute: Attribute | None = None
     other: str = ""
-    fact: Fact | None = None
+    fact: FactFrames | None = None
     article: str = ""
 
     def expression(self, value: syntax.Value) -> str:
@@ -134,9 +134,9 @@ def answer_type(kb: KnowledgeBase, expression: str) -> str:
 
 
 def _own(kb: KnowledgeBase, domain: str, expression: str) -> Family:
-    found = answer_type(kb, expression)
-    if found != domain:
-        raise KbError(f"Category {expression!r} has nodes of type {found}, not {domain}")
+    kind = answer_type(kb, expression)
+    if kind != domain:
+        raise KbError(f"Category {expression!r} has nodes of type {kind}, not {domain}")
     pattern = f"{type_plural(domain)} that belong to {categories.NAME}"
     return Family(str(parse(expression)), pattern, fact=facts.of_head(domain, "belongs to", ""))
 

@@ -11,7 +11,7 @@ from typing import Any
 from kbkit.answers import syntax
 from kbkit.answers.parse import parse
 from kbkit.english.frames import frame_file
-from kbkit.english.modifiers import Form, Slot
+from kbkit.english.modifiers import FormSlot, WordedForm
 
 _TIERS = ("first", "forms", "otherwise")
 
@@ -28,20 +28,20 @@ class Shape:
 
     template: str
     tree: syntax.Expression
-    original: Form
-    tiers: tuple[tuple[Form, ...], ...]
+    original: WordedForm
+    tiers: tuple[tuple[WordedForm, ...], ...]
     commutes: str = ""
-    readable: tuple[Form, ...] = ()
+    readable: tuple[WordedForm, ...] = ()
 
     @property
-    def forms(self) -> tuple[Form, ...]:
+    def forms(self) -> tuple[WordedForm, ...]:
         """The forms of all tiers."""
         return tuple(form for tier in self.tiers for form in tier)
 
     @property
     def letters(self) -> tuple[str, ...]:
         """A; A, B; or A, B, C."""
-        return tuple(piece.letter for piece in self.original.pieces if isinstance(piece, Slot))
+        return tuple(piece.letter for piece in self.original.pieces if isinstance(piece, FormSlot))
 
     def ordered(self, parts: Sequence[str]) -> list[int]:
         """Return the positions of the parts, those of letters that commute sorted: equal queries get equal orders."""
@@ -99,13 +99,13 @@ def grammar() -> Grammar:
 
 
 def _shape(row: Mapping[str, Any]) -> Shape:
-    original = Form.of(row["original"])
+    original = WordedForm.of(row["original"])
     orders: list[tuple[str, ...]] = [tuple(row.get("commutes", ""))]
     orders += [order for order in itertools.permutations(orders[0]) if order != orders[0]]
     tiers = tuple(
-        tuple(dict.fromkeys(form for text in row.get(key, []) for form in Form.of(text).permuted(orders)))
+        tuple(dict.fromkeys(form for text in row.get(key, []) for form in WordedForm.of(text).permuted(orders)))
         for key in _TIERS
     )
     own = (text for key in (*_TIERS, "read") for text in row.get(key, []))
-    readable = (*map(Form.of, own), original)  # one order of letters suffices, as expressions are sorted
+    readable = (*map(WordedForm.of, own), original)  # one order of letters suffices, as expressions are sorted
     return Shape(row["template"], parse(row["expression"]), original, tiers, row.get("commutes", ""), readable)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kbkit.benchmarks.documents import Document
 from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.benchmarks.quest.settings import EVIDENCE
-from kbkit.benchmarks.quest.shown import Condition, Reader
+from kbkit.benchmarks.quest.shown import CategoryCondition, Reader
 
 if TYPE_CHECKING:
     from kbkit.llm.calls import Calls
@@ -30,7 +30,7 @@ _VOTES = 3
 
 
 @dataclass(frozen=True)
-class Answer:
+class QueryAnswer:
     """A node that answers a query; ``holds`` are the letters of the categories that contain it."""
 
     id: int
@@ -42,7 +42,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class LabelledAnswer(Answer):
+class LabelledAnswer(QueryAnswer):
     """An answer with its label; ``why`` is the reason for removing it."""
 
     rating: int | None = None
@@ -63,7 +63,7 @@ class Votes(Row):
 
 
 @dataclass(frozen=True)
-class Labels(Row):
+class QueryLabels(Row):
     """The remaining and the removed answers of a query."""
 
     labelled: list[LabelledAnswer] = field(default_factory=list)
@@ -71,7 +71,7 @@ class Labels(Row):
 
 
 VALIDATED = Stage("4_validated", Votes)
-LABELS = Stage("5_labels", Labels)
+LABELS = Stage("5_labels", QueryLabels)
 
 
 def votes(calls: Calls, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, list[bool]]]:
@@ -99,11 +99,11 @@ class Labelling(NamedTuple):
 
     query: str
     document: Document
-    positive: tuple[Condition, ...]
-    negative: tuple[Condition, ...]
+    positive: tuple[CategoryCondition, ...]
+    negative: tuple[CategoryCondition, ...]
 
 
-class Label(NamedTuple):
+class RelevanceLabel(NamedTuple):
     """A label: ``rating`` 0 to 3, ``evidence``, and ``attributions`` from phrases of the query to spans.
 
     Spans of excluded phrases speak against the answer. ``lost`` counts a model's quotes that are not in the document.
@@ -117,7 +117,7 @@ class Label(NamedTuple):
     problem: str = ""
 
 
-def by_matching(reader: Reader, answers: Sequence[Labelling], *, strict: bool = False) -> list[Label]:
+def by_matching(reader: Reader, answers: Sequence[Labelling], *, strict: bool = False) -> list[RelevanceLabel]:
     """Return labels by the sentences that show a category.
 
     A sentence that shows an excluded one is weak evidence against the answer ("no longer flows into the Aral Sea"), so
@@ -126,7 +126,7 @@ def by_matching(reader: Reader, answers: Sequence[Labelling], *, strict: bool = 
     return [_matched(one, reader, strict=strict) for one in answers]
 
 
-def _matched(one: Labelling, reader: Reader, *, strict: bool) -> Label:
+def _matched(one: Labelling, reader: Reader, *, strict: bool) -> RelevanceLabel:
     marks, excluded = (
         {c.phrase: span.text for c in conditions if (span := reader.shown(c, one.document)) is not None}
         for conditions in (one.positive, one.negative)
@@ -135,10 +135,10 @@ def _matched(one: Labelling, reader: Reader, *, strict: bool) -> Label:
     rating = 3 if evidence == "complete" and not excluded else RELEVANT
     if excluded and strict:
         rating = 1
-    return Label(rating, evidence, {**marks, **excluded})
+    return RelevanceLabel(rating, evidence, {**marks, **excluded})
 
 
-def by_model(calls: Calls, answers: Sequence[Labelling]) -> list[Label]:
+def by_model(calls: Calls, answers: Sequence[Labelling]) -> list[RelevanceLabel]:
     """Return labels by a model's judgement of query and document."""
     inputs = [
         {
@@ -152,10 +152,10 @@ def by_model(calls: Calls, answers: Sequence[Labelling]) -> list[Label]:
     return [_judged(one, answer) for one, answer in zip(answers, calls.ask(LABEL, inputs), strict=True)]
 
 
-def _judged(one: Labelling, answer: ModelAnswer) -> Label:
+def _judged(one: Labelling, answer: ModelAnswer) -> RelevanceLabel:
     """Return a model's label, with those of its quotes that are in the document and belong to a phrase of the query."""
     if answer.value is None:
-        return Label(0, "none", {}, problem=answer.problem)
+        return RelevanceLabel(0, "none", {}, problem=answer.problem)
     value: Mapping[str, Any] = answer.value
     phrases = {condition.phrase for condition in (*one.positive, *one.negative)}
     texts = (one.document.name, *(passage.text for passage in one.document.passages))
@@ -167,4 +167,4 @@ def _judged(one: Labelling, answer: ModelAnswer) -> Label:
             marks[str(mark["phrase"])] = quote
         else:
             lost += 1
-    return Label(int(value["rating"]), str(value["evidence"]), marks, lost)
+    return RelevanceLabel(int(value["rating"]), str(value["evidence"]), marks, lost)

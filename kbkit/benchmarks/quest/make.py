@@ -17,7 +17,7 @@ import polars as pl
 
 from kbkit.benchmarks import documents
 from kbkit.benchmarks.dataset import ABOUT, SPLITS, json_lines
-from kbkit.benchmarks.documents import Document, Passage
+from kbkit.benchmarks.documents import Document, TextPassage
 from kbkit.benchmarks.evidence import leaks
 from kbkit.benchmarks.pipeline import Item, Output, Pipeline, Progress, Stage, generation, models, origin
 from kbkit.benchmarks.quest import augment, fact_sentences, label, paraphrase, records
@@ -29,17 +29,25 @@ from kbkit.benchmarks.quest.draft import (
     QUERIES,
     SHAPES,
     CategoryRow,
-    Draft,
+    DraftQuery,
     FamilyRow,
-    Query,
+    QueryDrafts,
     ShapeRow,
     with_domains,
 )
 from kbkit.benchmarks.quest.grammar import grammar
-from kbkit.benchmarks.quest.label import LABELS, VALIDATED, Label, LabelledAnswer, Labelling, Labels, Votes
+from kbkit.benchmarks.quest.label import (
+    LABELS,
+    VALIDATED,
+    LabelledAnswer,
+    Labelling,
+    QueryLabels,
+    RelevanceLabel,
+    Votes,
+)
 from kbkit.benchmarks.quest.paraphrase import PARAPHRASES, Paraphrase, Parser
 from kbkit.benchmarks.quest.settings import EVIDENCE, QuestSettings
-from kbkit.benchmarks.quest.shown import Condition, Reader
+from kbkit.benchmarks.quest.shown import CategoryCondition, Reader
 from kbkit.directory.files import write_files
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
@@ -109,7 +117,7 @@ class _Drawn:
     categories: list[CategoryRow]
     families: list[FamilyRow]
     shapes: list[ShapeRow]
-    queries: list[Query]
+    queries: list[DraftQuery]
 
 
 @dataclass(frozen=True)
@@ -131,8 +139,8 @@ class _Run:
         }
 
     @cached_property
-    def draft(self) -> Draft:
-        return Draft(self.kb, self.settings)
+    def draft(self) -> QueryDrafts:
+        return QueryDrafts(self.kb, self.settings)
 
     @cached_property
     def reader(self) -> Reader:
@@ -140,12 +148,15 @@ class _Run:
 
     def documents(self, ids: Iterable[int]) -> dict[int, Document]:
         """Return the documents of nodes, with their facts."""
-        found = documents.read(self.kb, ids, set(self.settings.without))
-        own = self.draft.facts.filter(pl.col("id").is_in(list(found)))
+        documents_by_id = documents.read_documents(self.kb, ids, set(self.settings.without))
+        own = self.draft.facts.filter(pl.col("id").is_in(list(documents_by_id)))
         for node, sentences in own.iter_rows():
-            passages = (*found[node].passages, *(Passage(fact_sentences.FIELD, text) for text in sentences))
-            found[node] = replace(found[node], passages=passages)
-        return found
+            passages = (
+                *documents_by_id[node].passages,
+                *(TextPassage(fact_sentences.FIELD, text) for text in sentences),
+            )
+            documents_by_id[node] = replace(documents_by_id[node], passages=passages)
+        return documents_by_id
 
     def drawn(self, pipeline: Pipeline) -> _Drawn:
         """Draw the queries, with a reserve."""
@@ -191,7 +202,7 @@ class _Run:
             seen += batch
             for item in batch:
                 if not item.dropped:
-                    complete[item[Query].domain, item[Query].template].append(item)
+                    complete[item[DraftQuery].domain, item[DraftQuery].template].append(item)
 
     def augmented(self, made: Sequence[Mapping[str, Any]], frame: pl.DataFrame) -> list[dict[str, Any]]:
         """Return the additional queries for training, none of which is part of a query ``made``."""
@@ -213,7 +224,7 @@ class _Run:
 
     def paraphrased(self, items: Sequence[Item], parsers: Mapping[str, Parser]) -> list[Paraphrase]:
         """Word each query; drop those that name an answer."""
-        queries = [item[Query] for item in items]
+        queries = [item[DraftQuery] for item in items]
         if self.calls:
             wordings = paraphrase.by_model(self.calls, queries)
         else:
@@ -229,7 +240,7 @@ class _Run:
             rows.append(Paraphrase(query.id, words, dropped=dropped))
         return rows
 
-    def _worded(self, query: Query, parser: Parser) -> str:
+    def _worded(self, query: DraftQuery, parser: Parser) -> str:
         rng = random.Random(f"{self.settings.seed} {query.id}")  # noqa: S311
         return paraphrase.by_grammar(grammar().shape(query.template), query.phrases, parser, rng)
 
@@ -240,7 +251,11 @@ class _Run:
         if not self.calls:
             return [Votes(item.id, [], [], []) for item in items]
         inputs = [
-            {"original": item[Query].original, "phrases": item[Query].phrases, "query": item[Paraphrase].query}
+            {
+                "original": item[DraftQuery].original,
+                "phrases": item[DraftQuery].phrases,
+                "query": item[Paraphrase].query,
+            }
             for item in items
         ]
         rows = []
@@ -251,13 +266,17 @@ class _Run:
 
     # -- stage 5 ------------------------------------------------------------------------------------------------------
 
-    def labelled(self, items: Sequence[Item]) -> list[Labels]:
+    def labelled(self, items: Sequence[Item]) -> list[QueryLabels]:
         """Label the answers of each query, and separate the removed ones."""
         if not self.settings.texts:
-            return [Labels(item.id, [LabelledAnswer(**vars(a)) for a in item[Query].answers]) for item in items]
-        ids = {answer.id for item in items for answer in item[Query].answers}
+            return [
+                QueryLabels(item.id, [LabelledAnswer(**vars(a)) for a in item[DraftQuery].answers]) for item in items
+            ]
+        ids = {answer.id for item in items for answer in item[DraftQuery].answers}
         texts = self.documents(ids)
-        inputs = [_labelling(item, position, texts) for item in items for position in range(len(item[Query].answers))]
+        inputs = [
+            _labelling(item, position, texts) for item in items for position in range(len(item[DraftQuery].answers))
+        ]
         strict = self.settings.require == EVIDENCE[-1]
         labels = iter(
             label.by_model(self.calls, inputs) if self.calls else label.by_matching(self.reader, inputs, strict=strict)
@@ -266,21 +285,23 @@ class _Run:
         for item in items:
             labelled: list[LabelledAnswer] = []
             removed: list[LabelledAnswer] = []
-            for answer in item[Query].answers:
+            for answer in item[DraftQuery].answers:
                 one = next(labels)
                 reason = _removal_reason(one, self.settings.require)
                 full = LabelledAnswer(**vars(answer), **one._asdict(), why=reason)
                 (removed if reason else labelled).append(full)
             dropped = len(labelled) < self.settings.min_answers
-            rows.append(Labels(item.id, labelled, removed, dropped="too few of its answers are relevant" * dropped))
+            rows.append(
+                QueryLabels(item.id, labelled, removed, dropped="too few of its answers are relevant" * dropped)
+            )
         return rows
 
 
 def _labelling(item: Item, position: int, texts: Mapping[int, Document]) -> Labelling:
     """Return the labelling of an answer: the phrases that apply to it, and the phrase that the query excludes."""
-    query = item[Query]
+    query = item[DraftQuery]
     answer = query.answers[position]
-    conditions = map(Condition, query.phrases, query.names, query.cues)
+    conditions = map(CategoryCondition, query.phrases, query.names, query.cues)
     named = list(zip("ABC", conditions, strict=False))
     last = named[-1][0] if "not" in query.template.split() else ""
     positive = tuple(condition for letter, condition in named if letter in answer.holds)
@@ -288,7 +309,7 @@ def _labelling(item: Item, position: int, texts: Mapping[int, Document]) -> Labe
     return Labelling(item[Paraphrase].query, texts[answer.id], positive, negative)
 
 
-def _removal_reason(one: Label, require: str) -> str:
+def _removal_reason(one: RelevanceLabel, require: str) -> str:
     """Return why an answer is removed, or ""."""
     if one.problem:
         return "the model's label is invalid"
@@ -307,7 +328,7 @@ def write_documents(kb: KnowledgeBase, settings: QuestSettings, path: Path) -> t
     found = []
     for domain in settings.domains:
         with contextlib.suppress(NoCategoriesError):  # then there is nothing that texts should show
-            found.append(Draft(kb, replace(settings, domains=(domain,))).facts)
+            found.append(QueryDrafts(kb, replace(settings, domains=(domain,))).facts)
     return _write_documents(kb, settings, found, path)
 
 
@@ -319,7 +340,7 @@ def _write_documents(
     if any(facts_of.height for facts_of in found):
         known = pl.concat(found).unique("id", keep="first", maintain_order=True)
         further = known.select("id", further=pl.col("facts").list.join("\n"))
-    return frame, documents.write(kb, frame, path, settings.without, further)
+    return frame, documents.write_documents(kb, frame, path, settings.without, further)
 
 
 def _write(

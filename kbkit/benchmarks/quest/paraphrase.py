@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kbkit.benchmarks.pipeline import Row, Stage
-from kbkit.benchmarks.quest.draft import Query
+from kbkit.benchmarks.quest.draft import DraftQuery
 from kbkit.benchmarks.quest.grammar import Shape, grammar
-from kbkit.english.modifiers import Form, Slot, affirmed, divided, fits, lengthened
+from kbkit.english.modifiers import FormSlot, WordedForm, affirmed, divided, fits, lengthened
 
 if TYPE_CHECKING:
     from kbkit.llm.calls import Calls
@@ -50,7 +50,7 @@ def by_grammar(shape: Shape, phrases: Sequence[str], parser: Parser, rng: random
     return ""
 
 
-def _sentence(lead: str, words: str, form: Form) -> str:
+def _sentence(lead: str, words: str, form: WordedForm) -> str:
     """Return a query with its lead, a capital and the mark of a question."""
     asks = lead in grammar().questions
     if not words or not form.text.startswith("{") or (asks and form.heads > 1):
@@ -59,7 +59,7 @@ def _sentence(lead: str, words: str, form: Form) -> str:
     return text[0].upper() + text[1:] + "?" * asks
 
 
-def by_model(calls: Calls, queries: Sequence[Query]) -> list[tuple[str, str]]:
+def by_model(calls: Calls, queries: Sequence[DraftQuery]) -> list[tuple[str, str]]:
     """Return a model's wording of each query, or "" and the problem with it."""
     answers = calls.ask(PROMPT, [{"query": query.original, "phrases": query.phrases} for query in queries])
     wordings = ["" if one.value is None else " ".join(str(one.value["query"]).split()) for one in answers]
@@ -149,7 +149,7 @@ def _expressions(shape: Shape, phrases: Mapping[str, str], known: Mapping[str, s
 
 
 def _matches(
-    form: Form, position: int, text: str, found: dict[str, str], known: Mapping[str, str]
+    form: WordedForm, position: int, text: str, found: dict[str, str], known: Mapping[str, str]
 ) -> Iterator[dict[str, str]]:
     """Yield the phrases of the letters, if the pieces of a form from ``position`` on match the whole text."""
     if position == len(form.pieces):
@@ -167,7 +167,7 @@ def _matches(
                 yield from _matches(form, position + 1, text[end:], {**found, piece.letter: phrase}, known)
 
 
-def _ends(form: Form, position: int, text: str) -> Iterator[int]:
+def _ends(form: WordedForm, position: int, text: str) -> Iterator[int]:
     """Yield the possible ends of a slot: each occurrence of the text that follows it in the form."""
     if position + 1 == len(form.pieces):
         yield len(text)
@@ -180,7 +180,7 @@ def _ends(form: Form, position: int, text: str) -> Iterator[int]:
         end = text.find(following, end + 1)
 
 
-def _phrases(slot: Slot, words: str, found: Mapping[str, str]) -> list[str]:
+def _phrases(slot: FormSlot, words: str, found: Mapping[str, str]) -> list[str]:
     """Return the complete phrases that the words of a slot can stand for."""
     if slot.is_whole:
         return [words] if not slot.kind or fits(slot, divided(words)[1]) else []

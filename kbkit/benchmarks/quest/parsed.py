@@ -28,7 +28,7 @@ PHRASES = 20
 _ALGEBRA = re.compile(r"[A-Z\s()&|-]+")
 
 
-class Reading(NamedTuple):
+class ParsedQueries(NamedTuple):
     """Expressions by query id; ``by_model`` are the ids of those by a model, ``unread`` the ids without one."""
 
     expressions: dict[str, str]
@@ -36,18 +36,18 @@ class Reading(NamedTuple):
     unread: list[str]
 
 
-def read(examples: Sequence[Example], phrases: Mapping[str, str], calls: Calls | None = None) -> Reading:
+def parse_queries(examples: Sequence[Example], phrases: Mapping[str, str], calls: Calls | None = None) -> ParsedQueries:
     """Parse queries by the grammar of kbkit's paraphrases, and the remaining ones by a model, if there is one.
 
     ``phrases`` are the known categories, from phrase to expression.
     """
     grammar = Parser(phrases)
-    found = {example.id: grammar.parse(example.text) for example in examples}
-    known = {query: expression for query, expression in found.items() if expression is not None}
+    expressions = {example.id: grammar.parse(example.text) for example in examples}
+    known = {query: expression for query, expression in expressions.items() if expression is not None}
     rest = [example for example in examples if example.id not in known]
     by_model = _ask(rest, phrases, calls) if calls is not None and rest and phrases else {}
     unread = [example.id for example in rest if example.id not in by_model]
-    return Reading({**known, **by_model}, frozenset(by_model), unread)
+    return ParsedQueries({**known, **by_model}, frozenset(by_model), unread)
 
 
 def _ask(examples: Sequence[Example], phrases: Mapping[str, str], calls: Calls) -> dict[str, str]:
@@ -113,7 +113,7 @@ def _words(text: str) -> list[str]:
     return list(dict.fromkeys(word.removesuffix("s") or word for word in re.findall(r"\w+", text.lower())))
 
 
-def evaluate(kb: KnowledgeBase, corpus: Corpus, examples: Sequence[Example], reading: Reading) -> pl.DataFrame:
+def evaluate(kb: KnowledgeBase, corpus: Corpus, examples: Sequence[Example], reading: ParsedQueries) -> pl.DataFrame:
     """Return the answers of the expressions as a run: query, node (title), score.
 
     Raises :class:`KbError` that names the query of an invalid expression.

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kbkit.benchmarks.pipeline import Item, Row
-from kbkit.benchmarks.quest.draft import FamilyRow, Query, ShapeRow
+from kbkit.benchmarks.quest.draft import DraftQuery, FamilyRow, ShapeRow
 from kbkit.benchmarks.quest.grammar import grammar
-from kbkit.benchmarks.quest.label import Labels, Votes
+from kbkit.benchmarks.quest.label import QueryLabels, Votes
 from kbkit.benchmarks.quest.paraphrase import Paraphrase
 from kbkit.benchmarks.quest.settings import EVIDENCE
 from kbkit.directory.typed_json import to_json
@@ -38,7 +38,7 @@ def split_of(position: int) -> str:
 
 
 def _record(name: str, split: str, item: Item) -> dict[str, Any]:
-    query, votes, answers = item[Query], item[Votes], item[Labels].labelled
+    query, votes, answers = item[DraftQuery], item[Votes], item[QueryLabels].labelled
     rated = [answer for answer in answers if answer.rating is not None]
     return {
         "id": name,
@@ -83,7 +83,7 @@ def report(
     """Return counts for the report on the records ``made`` of a dataset, of the queries ``seen``."""
     counts = Counter((r["metadata"]["domain"], r["metadata"]["template"]) for r in made)
     ratings = [e for r in made for row in r["metadata"]["evidence_ratings"].values() for e in row]
-    labels = [row for item in seen if (row := item.get(Labels)) is not None]
+    labels = [row for item in seen if (row := item.get(QueryLabels)) is not None]
     removed = Counter(answer.why for row in labels for answer in row.removed)
     return {
         "queries": len(made),

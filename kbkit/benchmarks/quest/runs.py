@@ -24,7 +24,7 @@ from kbkit.benchmarks.pipeline import Table
 from kbkit.benchmarks.quest.corpus import Corpus
 from kbkit.benchmarks.quest.dataset import Example
 from kbkit.benchmarks.quest.systems import Predicted, predictions
-from kbkit.benchmarks.quest.tables import System
+from kbkit.benchmarks.quest.tables import ScoredSystem
 from kbkit.benchmarks.rankings import lists_of
 from kbkit.benchmarks.run import make_folder, predictions_file, read_runs
 from kbkit.directory.files import write_files
@@ -36,7 +36,7 @@ from kbkit.measures.records import content
 _LISTS = ("nodes", "docs", "answers", "answer_ids")
 
 
-def write(system: System, examples: Sequence[Example], folder: str | os.PathLike[str]) -> Path:
+def write_system(system: ScoredSystem, examples: Sequence[Example], folder: str | os.PathLike[str]) -> Path:
     """Write the predictions of a system as a run, with its depth and threshold, and for QUEST's own scripts.
 
     See :func:`export`.
@@ -55,16 +55,16 @@ def write(system: System, examples: Sequence[Example], folder: str | os.PathLike
     return export(system, examples, folder)
 
 
-def export(system: System, examples: Sequence[Example], folder: str | os.PathLike[str]) -> Path:
+def export(system: ScoredSystem, examples: Sequence[Example], folder: str | os.PathLike[str]) -> Path:
     """Write a system to ``folder/NAME.jsonl``: a record for each query, even without results.
 
     ``query`` (the text), ``docs`` (titles, best first), ``original_query``, ``scores`` (null for predicted sets) and
     ``metadata``.
     """
-    found = lists_of(ordered(system.run), [example.id for example in examples])
+    lists = lists_of(ordered(system.run), [example.id for example in examples])
     lines = []
     for example in examples:
-        nodes, scores = found[example.id]
+        nodes, scores = lists[example.id]
         record = {
             "query": example.text,
             "docs": nodes,
@@ -78,7 +78,9 @@ def export(system: System, examples: Sequence[Example], folder: str | os.PathLik
     return path
 
 
-def read(path: str | os.PathLike[str], examples: Sequence[Example], corpus: Corpus | None = None) -> System:
+def read_system(
+    path: str | os.PathLike[str], examples: Sequence[Example], corpus: Corpus | None = None
+) -> ScoredSystem:
     """Read a system from a file of :func:`export` or of another program, named by the file.
 
     Records with a plain list of nodes (``docs``, ``nodes``, ...) without scores are predicted sets, all others
@@ -95,7 +97,7 @@ def read(path: str | os.PathLike[str], examples: Sequence[Example], corpus: Corp
         named = pl.DataFrame([(e.id, e.text) for e in examples], schema=["query", "text"], orient="row")
         run = by_id(files.read_run(path), named)
     ranked, threshold, k = _header(path, about)
-    return System(path.stem, run if corpus is None else by_title(run, corpus), ranked, threshold, k)
+    return ScoredSystem(path.stem, run if corpus is None else by_title(run, corpus), ranked, threshold, k)
 
 
 def _beside(path: Path) -> tuple[dict[str, Any], list[str]]:
@@ -104,8 +106,8 @@ def _beside(path: Path) -> tuple[dict[str, Any], list[str]]:
     if not source.is_file():
         return {}, []
     [run] = read_runs([source], Predicted, "quest run")
-    found = predictions(run)
-    return {"k": found.k, "threshold": found.threshold}, list(run.rows)
+    rows = predictions(run)
+    return {"k": rows.k, "threshold": rows.threshold}, list(run.rows)
 
 
 def _in_order(path: Path, ids: Sequence[Any]) -> pl.DataFrame:
@@ -122,9 +124,9 @@ def _in_order(path: Path, ids: Sequence[Any]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=RUN, orient="row")
 
 
-def read_all(paths: Sequence[Path], examples: Sequence[Example], corpus: Corpus | None = None) -> list[System]:
+def read_all(paths: Sequence[Path], examples: Sequence[Example], corpus: Corpus | None = None) -> list[ScoredSystem]:
     """Read several systems; if files have the same stem, their systems are named by paths."""
-    systems = (read(path, examples, corpus) for path in paths)
+    systems = (read_system(path, examples, corpus) for path in paths)
     return [replace(system, name=name) for name, system in zip(run_names(paths), systems, strict=True)]
 
 

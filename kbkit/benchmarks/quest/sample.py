@@ -43,7 +43,7 @@ class Combination:
 
 
 @dataclass(frozen=True)
-class Sample:
+class ShapeSample:
     """The ``queries`` drawn of a shape, best first.
 
     ``possible``: number of candidates that meet the constraints; with ``more``, only some were tried.
@@ -65,7 +65,7 @@ def draw(
     uses: Counter[int],
     *,
     scale: bool = False,
-) -> Sample:
+) -> ShapeSample:
     """Draw up to ``request.count`` queries of a shape: the first ``wanted``, then a reserve.
 
     Categories are spread over the queries; ``uses`` counts their uses in all shapes. With ``scale``, bounds on sizes
@@ -73,10 +73,10 @@ def draw(
     """
     best: tuple[Candidates, SampleRequest] | None = None
     for scaled in _scaled(request) if scale else [request]:
-        found = candidates(categories, shape, scaled)
-        if best is None or len(found.rows) > len(best[0].rows):
-            best = found, scaled
-        if len(found.rows) > wanted * _SLACK:
+        drawn = candidates(categories, shape, scaled)
+        if best is None or len(drawn.rows) > len(best[0].rows):
+            best = drawn, scaled
+        if len(drawn.rows) > wanted * _SLACK:
             break
     assert best is not None
     (rows, answers, more), used = best
@@ -85,7 +85,7 @@ def draw(
         Combination(tuple(rows[i].tolist()), tuple(answers.indices[answers.indptr[i] : answers.indptr[i + 1]].tolist()))
         for i in _varied(rows, wanted, request.count, uses)
     ]
-    return Sample(shape, queries, len(rows), more, used.constraints)
+    return ShapeSample(shape, queries, len(rows), more, used.constraints)
 
 
 class Candidates(NamedTuple):

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from kbkit.assets.operations import Seed, Setting, check
+from kbkit.assets.operations import Seed, Setting, check_settings
 from kbkit.errors import KbError
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class DocumentSettings:
     without: Without = ()
 
     def __post_init__(self) -> None:
-        check(self)
+        check_settings(self)
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class QuestSettings:
     ] = 0
 
     def __post_init__(self) -> None:
-        check(self)
+        check_settings(self)
         if len(set(self.domains)) < len(self.domains):
             raise KbError("Duplicate domain", "List each type once")
         if not self.texts and self.require != "none":

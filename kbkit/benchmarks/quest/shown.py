@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase
 
 
-class Condition(NamedTuple):
+class CategoryCondition(NamedTuple):
     """A category as a condition on an answer: its phrase, name, and the cues that say what the name means.
 
     The cues are words, then a tab and the fact that a document states for one name, if any.
@@ -46,14 +46,14 @@ class Reader:
         self._spans: dict[int, list[Span]] = {}
         self._content = functools.lru_cache(20_000)(lambda words: frozenset(text.words(words)))
 
-    def shown(self, condition: Condition, document: Document) -> Span | None:
+    def shown(self, condition: CategoryCondition, document: Document) -> Span | None:
         """Return the first sentence that shows a condition, facts first; None if there is none."""
         if document.id not in self._spans:
             self._spans[document.id] = list(spans(document))
         own = self._spans[document.id]
         return next((span for span in own if self._shows(span, condition, document.type)), None)
 
-    def _shows(self, span: Span, condition: Condition, node_type: str) -> bool:
+    def _shows(self, span: Span, condition: CategoryCondition, node_type: str) -> bool:
         sentence, (cues, _, fact) = span.text, condition.cues.partition("\t")
         if not cues:
             return _within(self._stems(condition.phrase), self._stems(sentence))
@@ -79,9 +79,9 @@ def share(reader: Reader, kb: KnowledgeBase, found: Categories, without: Collect
     matrix: Any = found.sets.matrix
     chosen = rng.choice(len(found.items), min(_SAMPLE, len(found.items)), replace=False).tolist()
     members = [int(rng.choice(matrix.indices[matrix.indptr[i] : matrix.indptr[i + 1]])) for i in chosen]
-    texts = documents.read(kb, members, without)
+    texts = documents.read_documents(kb, members, without)
     items = [found.items[i] for i in chosen]
-    conditions = [Condition(item.phrase, item.name, item.cues) for item in items]
+    conditions = [CategoryCondition(item.phrase, item.name, item.cues) for item in items]
     hits = [reader.shown(one, texts[member]) is not None for one, member in zip(conditions, members, strict=True)]
     return sum(hits) / len(hits)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 
 from kbkit.benchmarks.dataset import SPLITS, bin_counts
-from kbkit.benchmarks.quest.dataset import DOCUMENTS, TEMPLATES, Dataset, Example
+from kbkit.benchmarks.quest.dataset import DOCUMENTS, TEMPLATES, Example, QuestDataset
 from kbkit.display.charts import Chart
 from kbkit.measures.scores import ALL
 
@@ -38,7 +38,7 @@ def in_order(frame: pl.DataFrame, *then: str) -> pl.DataFrame:
     return frame.sort([position, pl.col("template"), *map(pl.col, then)], nulls_last=True)
 
 
-def domains(dataset: Dataset, examples: Sequence[Example]) -> pl.DataFrame:
+def domains(dataset: QuestDataset, examples: Sequence[Example]) -> pl.DataFrame:
     """Return Table 2: a row per domain and one for all.
 
     domain, queries, documents, query_words, doc_words, answers (means; words are split at white space); complete,
@@ -67,7 +67,7 @@ def _by_domain(frame: pl.DataFrame, *columns: pl.Expr) -> pl.DataFrame:
     return pl.concat([groups, frame.select(pl.lit(ALL).alias("domain"), *columns)])
 
 
-def _documents(dataset: Dataset) -> pl.DataFrame:
+def _documents(dataset: QuestDataset) -> pl.DataFrame:
     """Return domain, documents, doc_words; only documents of kbkit have types, which are their domains."""
     empty = pl.DataFrame(schema={"domain": pl.String, "documents": pl.Int64, "doc_words": pl.Float64})
     documents = dataset.documents()
@@ -127,7 +127,7 @@ def spread(examples: Sequence[Example]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema={"answers": pl.String, "queries": pl.Int64, "share": pl.Float64}, orient="row")
 
 
-def remarks(dataset: Dataset, examples: Sequence[Example]) -> list[str]:
+def remarks(dataset: QuestDataset, examples: Sequence[Example]) -> list[str]:
     """Return remarks on the tables."""
     result = []
     documents = dataset.documents()

@@ -6,7 +6,7 @@ A retriever ranks candidates, and a classifier with a tuned threshold chooses am
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,7 @@ from kbkit.benchmarks.pipeline import digest, kb_settings, models
 from kbkit.benchmarks.quest import classify, parsed
 from kbkit.benchmarks.quest.dataset import DOCUMENTS, Example
 from kbkit.benchmarks.quest.evaluate import PROMPT, Judge, Part, judge
-from kbkit.benchmarks.quest.tables import System
+from kbkit.benchmarks.quest.tables import ScoredSystem
 from kbkit.benchmarks.rankings import Ranked, frame_of, lists_of
 from kbkit.directory.generations import fingerprint
 
@@ -50,11 +50,18 @@ FORM: runs.RunForm[Example, Example, Predicted, Predicted] = runs.RunForm(
 )
 
 
-def run(part: Part, system: QuestSystem, folder: Path, *, replace: bool = False) -> runs.Run[Predicted]:
+def run(
+    part: Part,
+    system: QuestSystem,
+    folder: Path,
+    *,
+    replace: bool = False,
+    progress: Callable[[int, int], None] = lambda *_: None,
+) -> runs.Run[Predicted]:
     """Run a system on the queries of a split, see :func:`kbkit.benchmarks.run.run`."""
     path = runs.predictions_file(folder, system.name)
     runs.make_folder(path.parent)
-    return runs.run(path, system, part.examples, FORM, _settings(part), replace=replace)
+    return runs.run(path, system, part.examples, FORM, _settings(part), replace=replace, progress=progress)
 
 
 def _settings(part: Part) -> dict[str, Any]:
@@ -74,18 +81,18 @@ def _hashes(folder: Path, *names: str) -> dict[str, Any]:
     return {name: fingerprint(folder / name)["sha256"] for name in names if (folder / name).exists()}
 
 
-def predictions(run: runs.Run[Predicted]) -> System:
+def predictions(run: runs.Run[Predicted]) -> ScoredSystem:
     """Return a run as the tables of the paper take it."""
     threshold = None
     if "classifier" in run.settings:
         known = (row.threshold for row in run.rows.values() if row.threshold is not None)
         threshold = next(known, math.inf)
-    return System(
+    return ScoredSystem(
         run.name, frame_of(run.rows.values()), bool(run.settings["ranked"]), threshold, run.settings.get("k", 0)
     )
 
 
-class Retriever:
+class DomainRetriever:
     """A search mode, which ranks the documents of a query's domain."""
 
     def __init__(self, part: Part, mode: str) -> None:
@@ -94,8 +101,8 @@ class Retriever:
 
     def answer(self, examples: Sequence[Example]) -> list[Predicted]:
         """Return the ranking of each query."""
-        found = self._part.bench.corpus.named(self._part.only(examples).ranking(self.name))
-        return [Predicted(*one) for one in _rows(found, examples)]
+        ranking = self._part.bench.corpus.named(self._part.only(examples).ranking(self.name))
+        return [Predicted(*one) for one in _rows(ranking, examples)]
 
 
 def _rows(run: pl.DataFrame, examples: Sequence[Example]) -> list[tuple[str, list[str], list[float]]]:
@@ -131,9 +138,9 @@ class Classified:
         threshold = self._threshold  # trains the classifier
         candidates = part.ranking(self._retriever)
         scored = candidates.with_columns(score=pl.Series(self._judge(part, candidates), dtype=pl.Float64))
-        found = bench.corpus.named(scored.filter(pl.col("score") >= threshold))
+        accepted = bench.corpus.named(scored.filter(pl.col("score") >= threshold))
         recorded = threshold if math.isfinite(threshold) else None
-        return [Predicted(*one, recorded) for one in _rows(found, examples)]
+        return [Predicted(*one, recorded) for one in _rows(accepted, examples)]
 
     @cached_property
     def _judge(self) -> Judge:
@@ -166,8 +173,8 @@ class Parsed:
 
     def answer(self, examples: Sequence[Example]) -> list[Predicted]:
         """Return the answers of each query's expression; a query without an expression has none."""
-        reading = parsed.read(examples, self._phrases, self._calls)
-        found = parsed.evaluate(self._part.bench.kb, self._part.bench.corpus, examples, reading)
+        reading = parsed.parse_queries(examples, self._phrases, self._calls)
+        answers = parsed.evaluate(self._part.bench.kb, self._part.bench.corpus, examples, reading)
         return [
             Predicted(
                 name,
@@ -176,7 +183,7 @@ class Parsed:
                 expression=reading.expressions.get(name, ""),
                 by_model=name in reading.by_model,
             )
-            for name, titles, scores in _rows(found, examples)
+            for name, titles, scores in _rows(answers, examples)
         ]
 
 

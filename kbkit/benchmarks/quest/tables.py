@@ -18,7 +18,7 @@ KS = (20, 50, 100, 1000)
 
 
 @dataclass(frozen=True)
-class System:
+class ScoredSystem:
     """The ``run`` (query, node, score) of a system: a ranking, or if not ``ranked`` the predicted sets.
 
     ``threshold``: of a classifier's scores. ``k``: maximum length of a ranking, if known.
@@ -31,7 +31,7 @@ class System:
     k: int = 0
 
 
-def average_scores(systems: Sequence[System], gold: Gold, empty_precision: str = "zero") -> pl.DataFrame:
+def average_scores(systems: Sequence[ScoredSystem], gold: Gold, empty_precision: str = "zero") -> pl.DataFrame:
     """Return Table 3: system, threshold, queries, empty (queries without a prediction), precision, recall, f1 (means).
 
     A ranking is the set of its nodes. ``empty_precision``: precision of a query without a prediction, one of
@@ -48,7 +48,7 @@ def average_scores(systems: Sequence[System], gold: Gold, empty_precision: str =
     return pl.concat(parts).select(columns)
 
 
-def recalls(systems: Sequence[System], gold: Gold) -> pl.DataFrame:
+def recalls(systems: Sequence[ScoredSystem], gold: Gold) -> pl.DataFrame:
     """Return Table 4, for rankings: system, queries, then recall@K and mrecall@K for K of :data:`KS`.
 
     Null if a ranking ends before K for every query; a K that no ranking reaches is left out. Raises :class:`KbError` if
@@ -69,7 +69,7 @@ def recalls(systems: Sequence[System], gold: Gold) -> pl.DataFrame:
     return pl.concat(parts, how="diagonal")
 
 
-def cut_short(systems: Sequence[System]) -> list[str]:
+def cut_short(systems: Sequence[ScoredSystem]) -> list[str]:
     """Return a line for each ranking that was limited to less than the first K of Table 4."""
     first = KS[0]
     return [f"{s.name}: rankings end at {s.k}, so recall@{first} is recall@{s.k}" for s in systems if 0 < s.k < first]
@@ -80,7 +80,7 @@ def _longest(run: pl.DataFrame) -> int:
     return longest if isinstance(longest, int) else 0
 
 
-def by_template(systems: Sequence[System], gold: Gold) -> pl.DataFrame:
+def by_template(systems: Sequence[ScoredSystem], gold: Gold) -> pl.DataFrame:
     """Return Table 5: the mean f1 by system, template and domain.
 
     It covers predicted sets, or rankings if there are none. Templates are in the paper's order, then all together.
@@ -108,7 +108,7 @@ def _crossed(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def false_positives_of(
-    systems: Sequence[System], gold: Gold, unmet: Callable[[pl.DataFrame], pl.DataFrame]
+    systems: Sequence[ScoredSystem], gold: Gold, unmet: Callable[[pl.DataFrame], pl.DataFrame]
 ) -> tuple[pl.DataFrame, list[str]]:
     """Return Table 6 and remarks: system, template, and the columns of :func:`kbkit.measures.false_positives.table`.
 
@@ -146,7 +146,7 @@ def ahead(run: pl.DataFrame, gold: Gold) -> pl.DataFrame:
     return ranked.join(last, on="query").filter(pl.col("rank") < pl.col("last")).select(run.columns)
 
 
-def predicted(systems: Sequence[System]) -> list[System]:
+def predicted(systems: Sequence[ScoredSystem]) -> list[ScoredSystem]:
     """Return the systems that predict sets, or all if none does."""
     return [system for system in systems if not system.ranked] or list(systems)
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from kbkit.answers.syntax import Nodes
 from kbkit.benchmarks.documents import Document, Span
 from kbkit.benchmarks.evidence import Matcher, folded
-from kbkit.benchmarks.requirements.conditions import Condition, Conditions
+from kbkit.benchmarks.requirements.conditions import Conditions, WordedCondition
 from kbkit.benchmarks.requirements.phrases import Mentions, Phrase, avoided, telling_phrases
-from kbkit.benchmarks.requirements.textual import Property
+from kbkit.benchmarks.requirements.textual import TextProperty
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Role, quote
 
@@ -35,7 +35,7 @@ _TOLERANCE = 0.4
 class _Option:
     """A possible requirement: the rows of the candidates that meet it, and what it shares with others (``words``)."""
 
-    requirement: Phrase | Condition
+    requirement: Phrase | WordedCondition
     mask: Mask
     words: frozenset[str]
 
@@ -43,13 +43,13 @@ class _Option:
     def is_phrase(self) -> bool:
         return isinstance(self.requirement, Phrase)
 
-    def property(self) -> Property:
+    def property(self) -> TextProperty:
         found = self.requirement
         if isinstance(found, Phrase):
             span = found.span
-            return Property(span.text, span.field, span.start, span.end, found.sentence, repeats=found.repeats)
+            return TextProperty(span.text, span.field, span.start, span.end, found.sentence, repeats=found.repeats)
         forms = {"one": found.predicates[0], "whose": found.whose, "modifier": found.modifier}
-        return Property(found.predicates[1], found.attribute, 0, 0, "", found.test, forms)
+        return TextProperty(found.predicates[1], found.attribute, 0, 0, "", found.test, forms)
 
 
 def fits(candidates: int, wanted: int) -> bool:
@@ -83,7 +83,7 @@ class Chooser:
         rng: np.random.Generator,
         *,
         alone: bool = False,
-    ) -> tuple[int, list[Property]]:
+    ) -> tuple[int, list[TextProperty]]:
         """Return a gold answer and 1 to ``limit`` requirements that about ``wanted`` candidates meet, it among them.
 
         Without a phrase or a condition that leaves out a candidate there are no requirements. With ``alone`` there are
@@ -108,7 +108,7 @@ class Chooser:
             chosen = [*chosen, *self._further(options, chosen, wanted)]
         return candidates[gold], [option.property() for option in chosen]
 
-    def masks(self, candidates: Sequence[int], properties: Iterable[Property]) -> list[Mask]:
+    def masks(self, candidates: Sequence[int], properties: Iterable[TextProperty]) -> list[Mask]:
         """Return for each property which candidates have it."""
         found = []
         for one in properties:
@@ -118,11 +118,11 @@ class Chooser:
                 found.append(self.mentions.mask(self.mentions.stems(one.text), candidates))
         return found
 
-    def count(self, candidates: Sequence[int], properties: Iterable[Property]) -> int:
+    def count(self, candidates: Sequence[int], properties: Iterable[TextProperty]) -> int:
         """Return how many candidates have all properties."""
         return int(np.logical_and.reduce([np.ones(len(candidates), bool), *self.masks(candidates, properties)]).sum())
 
-    def _meet(self, candidates: Sequence[int], one: Property) -> Mask:
+    def _meet(self, candidates: Sequence[int], one: TextProperty) -> Mask:
         """Return which candidates meet a condition; those whose primary type lacks the attribute do not."""
         types = np.array([self._documents[node].type for node in candidates], object)
         mask = np.zeros(len(candidates), bool)
@@ -132,7 +132,7 @@ class Chooser:
                 mask |= (types == name) & np.isin(candidates, kept)
         return mask
 
-    def spans(self, node: int, properties: Iterable[Property]) -> tuple[Span | None, ...]:
+    def spans(self, node: int, properties: Iterable[TextProperty]) -> tuple[Span | None, ...]:
         """Return for each property where a node's texts mention the phrase, or the value of its attribute."""
         found: list[Span | None] = []
         for one in properties:
@@ -187,11 +187,11 @@ class Chooser:
 
     def _neighbors(self, node: int) -> list[str]:
         """Return the names of the neighbours of a node."""
-        found: list[np.ndarray[tuple[int], np.dtype[np.int32]]] = []
+        masks: list[np.ndarray[tuple[int], np.dtype[np.int32]]] = []
         for relation in self._kb.schema.relations:
             for forward in (True, False):
-                found.append(self._kb.session.move(relation.name, forward).neighbors(node)[:_MAX_NEIGHBORS])
-        ids = np.unique(np.concatenate(found))[:_MAX_NEIGHBORS] if found else np.empty(0, np.int32)
+                masks.append(self._kb.session.move(relation.name, forward).neighbors(node)[:_MAX_NEIGHBORS])
+        ids = np.unique(np.concatenate(masks))[:_MAX_NEIGHBORS] if masks else np.empty(0, np.int32)
         return [name for name in self._kb.stores.nodes.frame(ids)["name"].to_list() if name]
 
     @staticmethod

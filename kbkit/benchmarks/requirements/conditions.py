@@ -30,7 +30,7 @@ _MAX_VALUES, _MAX_LENGTH = 50, 30
 
 
 @dataclass(frozen=True)
-class Condition:
+class WordedCondition:
     """A test of an attribute, worded in three ways.
 
     ``test`` is a condition of the answer algebra (``height_m >= 5000``). ``predicates`` are for one and for several
@@ -79,12 +79,12 @@ class Conditions:
         sql = f"SELECT {columns} FROM kbkit_wanted w LEFT JOIN {quote(self._table)} t USING (id) ORDER BY w.position"
         return self._tables.lookup(sql, frames={"kbkit_wanted": wanted})
 
-    def options(self, values: pl.DataFrame, gold: int, wanted: int) -> list[tuple[Condition, NDArray[np.bool_]]]:
+    def options(self, values: pl.DataFrame, gold: int, wanted: int) -> list[tuple[WordedCondition, NDArray[np.bool_]]]:
         """Return conditions that the node in row ``gold`` meets, each with the rows that meet it.
 
         Numeric thresholds are such that about ``wanted`` rows meet them, or a few times as many.
         """
-        found: list[tuple[Condition, NDArray[np.bool_]]] = []
+        conditions: list[tuple[WordedCondition, NDArray[np.bool_]]] = []
         for attribute in self._numeric:
             column = values[attribute.name].cast(pl.Float64).to_numpy()
             if not math.isfinite(column[gold]):
@@ -92,13 +92,13 @@ class Conditions:
             for low, high in _intervals(column, gold, wanted, are_years=_are_years(attribute, column)):
                 mask = (column >= low) & (column <= high)
                 if mask[gold]:
-                    found.append((_between(attribute, low, high, are_years=_are_years(attribute, column)), mask))
+                    conditions.append((_between(attribute, low, high, are_years=_are_years(attribute, column)), mask))
         for attribute in self._texts:
             value = values[attribute.name][gold]
             if value:
                 mask = (values[attribute.name] == value).fill_null(value=False).to_numpy()
-                found.append((_equal(attribute, value), mask))
-        return found
+                conditions.append((_equal(attribute, value), mask))
+        return conditions
 
 
 def _are_years(attribute: Attribute, column: NDArray[np.float64]) -> bool:
@@ -113,21 +113,21 @@ def _intervals(column: NDArray[np.float64], gold: int, wanted: int, *, are_years
     known = np.unique(column[np.isfinite(column)])
     value = column[gold]
     ascending = np.sort(column[np.isfinite(column)])
-    found: list[tuple[float, float]] = []
+    ranges: list[tuple[float, float]] = []
     for factor in _RANKS:
         rank = max(1, round(factor * wanted))
         if rank >= len(ascending):
             break
         low, high = ascending[-rank], ascending[rank - 1]
         if value >= low:
-            found.append((_round_between(known[known < low], low), math.inf))
+            ranges.append((_round_between(known[known < low], low), math.inf))
         if value <= high:
-            found.append((-math.inf, -_round_between(-known[known > high][::-1], -high)))
+            ranges.append((-math.inf, -_round_between(-known[known > high][::-1], -high)))
         if are_years and wanted > 1:
             first = int(np.searchsorted(ascending, value))
             start = max(0, min(first - rank // 2, len(ascending) - rank))
-            found.append((float(ascending[start]), float(ascending[start + rank - 1])))
-    return list(dict.fromkeys((low, high) for low, high in found if low < high))
+            ranges.append((float(ascending[start]), float(ascending[start + rank - 1])))
+    return list(dict.fromkeys((low, high) for low, high in ranges if low < high))
 
 
 def _round_between(below: NDArray[np.float64], bound: float) -> float:
@@ -153,7 +153,7 @@ def _literal(value: float) -> str:
     return str(int(value)) if value == int(value) else repr(value)
 
 
-def _between(attribute: Attribute, low: float, high: float, *, are_years: bool) -> Condition:
+def _between(attribute: Attribute, low: float, high: float, *, are_years: bool) -> WordedCondition:
     name = syntax.identifier(attribute.name)
     bounds = [(">=", low)] if math.isfinite(low) else []
     bounds += [("<=", high)] if math.isfinite(high) else []
@@ -167,9 +167,11 @@ def _between(attribute: Attribute, low: float, high: float, *, are_years: bool) 
         )
         if english.is_participle(noun):
             during = f"{noun} between {first} and {last}" if first and last and not either else f"{noun} in {when}"
-            return Condition(attribute.name, ", ".join(tests), (f"was {during}", f"were {during}"), modifier=during)
+            return WordedCondition(
+                attribute.name, ", ".join(tests), (f"was {during}", f"were {during}"), modifier=during
+            )
         if noun == "year":
-            return Condition(
+            return WordedCondition(
                 attribute.name, ", ".join(tests), (f"dates from {when}", f"date from {when}"), modifier=f"from {when}"
             )
         bound = f"{first} or later" if not last else f"{last} or earlier" if not first else f"from {first} to {last}"
@@ -178,7 +180,7 @@ def _between(attribute: Attribute, low: float, high: float, *, are_years: bool) 
         bound = f"at {'least' if math.isfinite(low) else 'most'} {' '.join(filter(None, (values[0], unit)))}"
     are_many = english.is_plural(noun) and not unit  # at least 2,000 votes
     amount = f"{bound} {noun}" if are_many else english.with_article(f"{noun} of {bound}")
-    return Condition(
+    return WordedCondition(
         attribute.name,
         ", ".join(tests),
         (f"has {amount}", f"have {amount}"),
@@ -186,10 +188,10 @@ def _between(attribute: Attribute, low: float, high: float, *, are_years: bool) 
     )
 
 
-def _equal(attribute: Attribute, value: str) -> Condition:
+def _equal(attribute: Attribute, value: str) -> WordedCondition:
     noun, _ = _noun_and_unit(attribute)
     test, text = str(syntax.Condition(attribute.name, "=", (value,))), english.quoted(value)
-    return Condition(
+    return WordedCondition(
         attribute.name,
         test,
         (f"has {text} as its {noun}", f"have {text} as their {noun}"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from kbkit.benchmarks.evidence import leaks
 from kbkit.benchmarks.pipeline import Item, Row, Stage
 from kbkit.benchmarks.requirements.relational import Grounding
-from kbkit.benchmarks.requirements.textual import Property, Requirement
+from kbkit.benchmarks.requirements.textual import Requirement, TextProperty
 from kbkit.llm.calls import Calls, ModelAnswer
 from kbkit.schema import Role
 
@@ -17,7 +17,7 @@ _MAX_LENGTH = 2_000
 
 
 @dataclass(frozen=True)
-class Wording(Row):
+class FusedQuery(Row):
     """The fused query and its paraphrase, which is the query of the dataset.
 
     ``relational_words`` and ``textual_words`` count the words of its relations and of its properties. ``used`` are the
@@ -31,12 +31,12 @@ class Wording(Row):
     used: list[int] | None = None
 
 
-FUSED = Stage("3_fused", Wording)
+FUSED = Stage("3_fused", FusedQuery)
 
 
-def used_properties(query: Item) -> list[Property]:
+def used_properties(query: Item) -> list[TextProperty]:
     """Return the properties that a query asks for."""
-    properties, used = query[Requirement].properties, query[Wording].used
+    properties, used = query[Requirement].properties, query[FusedQuery].used
     return properties if used is None else [properties[number] for number in used]
 
 
@@ -47,7 +47,7 @@ def words_of(query: Item, used: Sequence[int] | None = None) -> tuple[int, int]:
     return count_words(query[Grounding].question), sum(map(count_words, texts))
 
 
-def fused(calls: Calls, queries: Sequence[Item], targets: Sequence[str], roles: Sequence[Role]) -> list[Wording]:
+def fused(calls: Calls, queries: Sequence[Item], targets: Sequence[str], roles: Sequence[Role]) -> list[FusedQuery]:
     """Return queries that the first model fuses; ``targets`` are the types of the answers.
 
     A query is dropped if the model gives no usable answer.
@@ -65,13 +65,13 @@ def fused(calls: Calls, queries: Sequence[Item], targets: Sequence[str], roles: 
     rows = []
     for query, answer in zip(queries, calls.ask("stark_fuse", inputs), strict=True):
         text, reason = checked(answer, [slot.name for slot in query[Grounding].slots.values()])
-        rows.append(Wording(query.id, text, "", *words_of(query), dropped=reason))
+        rows.append(FusedQuery(query.id, text, "", *words_of(query), dropped=reason))
     return rows
 
 
 def rephrased(
-    calls: Calls, queries: Sequence[Item], wordings: Sequence[Wording], targets: Sequence[str], roles: Sequence[Role]
-) -> list[Wording]:
+    calls: Calls, queries: Sequence[Item], wordings: Sequence[FusedQuery], targets: Sequence[str], roles: Sequence[Role]
+) -> list[FusedQuery]:
     """Return fused queries with a paraphrase by the second model; a query without a usable one is dropped."""
     names = [[slot.name for slot in query[Grounding].slots.values()] for query in queries]
     valid = [position for position, row in enumerate(wordings) if row.fused]

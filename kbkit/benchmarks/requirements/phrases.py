@@ -125,13 +125,13 @@ def telling_phrases(
     (*currency of Pakistan*); they are left out, unless they are items of a list: keywords that are nodes too. Phrases
     of common words are left out if there are others.
     """
-    found: dict[tuple[str, ...], Phrase] = {}
+    phrases: dict[tuple[str, ...], Phrase] = {}
     for sentence in _sentences(document, role):
         is_list = _is_list(sentence.text)
         for start, end in _phrases(sentence.text):
             text = sentence.text[start:end]
             stems = mentions.stems(text)
-            if stems in found or not avoid.isdisjoint(stems) or leaks(text, hidden):
+            if stems in phrases or not avoid.isdisjoint(stems) or leaks(text, hidden):
                 continue
             weights = [matcher.weight(stem) for stem in stems if stem not in _EMPTY]
             is_repeated = contains(text, neighbors)
@@ -140,8 +140,8 @@ def telling_phrases(
             is_frequent = not weights or sum(weights) < _TELLING * matcher.weight("") * len(weights)
             span = Span(sentence.field, sentence.start + start, sentence.start + end, text)
             score = 0.0 if is_frequent else sum(weights) / (1 + len(stems))
-            found[stems] = Phrase(stems, span, sentence.text, score, is_repeated)
-    ranked = sorted(found.values(), key=lambda phrase: (-phrase.score, phrase.span.field, phrase.span.start))
+            phrases[stems] = Phrase(stems, span, sentence.text, score, is_repeated)
+    ranked = sorted(phrases.values(), key=lambda phrase: (-phrase.score, phrase.span.field, phrase.span.start))
     return [phrase for phrase in ranked if phrase.score] or ranked
 
 

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from kbkit.benchmarks.documents import Document
 from kbkit.benchmarks.evidence import Matcher, leaks
 from kbkit.benchmarks.pipeline import Item
-from kbkit.benchmarks.requirements.fuse import Wording, checked, words_of
+from kbkit.benchmarks.requirements.fuse import FusedQuery, checked, words_of
 from kbkit.benchmarks.requirements.relational import Grounding
-from kbkit.benchmarks.requirements.textual import Property, Requirement, for_model
+from kbkit.benchmarks.requirements.textual import Requirement, TextProperty, for_model
 from kbkit.llm.calls import Calls
 from kbkit.schema import Role
 
@@ -53,7 +53,7 @@ def requirements(
                 document.id,
                 role.name,
                 [
-                    Property(text, span.field, span.start, span.end, span.text, kind=stated[text])
+                    TextProperty(text, span.field, span.start, span.end, span.text, kind=stated[text])
                     for text, span in zip(texts, spans, strict=True)
                 ],
                 category=" ".join(answer.value["category"].split()),
@@ -64,7 +64,7 @@ def requirements(
     return rows
 
 
-def fused(calls: Calls, queries: Sequence[Item], roles: Sequence[Role]) -> list[Wording]:
+def fused(calls: Calls, queries: Sequence[Item], roles: Sequence[Role]) -> list[FusedQuery]:
     """Return a query of the first model and the requirements that it uses; a query without any is dropped."""
     inputs = [
         {
@@ -85,7 +85,7 @@ def fused(calls: Calls, queries: Sequence[Item], roles: Sequence[Role]) -> list[
         used = sorted({number - 1 for number in answer.value["used"] if 0 < number <= count}) if text else []
         if text and not used:
             text, reason = "", "no query: it uses no requirement"
-        rows.append(Wording(query.id, text, "", *words_of(query, used), used=used, dropped=reason))
+        rows.append(FusedQuery(query.id, text, "", *words_of(query, used), used=used, dropped=reason))
     return rows
 
 

@@ -39,7 +39,7 @@ _SLOT = re.compile("<([^<>]+)>")
 
 
 @dataclass(frozen=True)
-class Entity:
+class NamedEntity:
     """A node that a query or a record names."""
 
     type: str
@@ -57,7 +57,7 @@ class Grounding(Row):
     template: str
     expression: str
     question: str
-    slots: dict[str, Entity]
+    slots: dict[str, NamedEntity]
     candidates: list[int]
     wanted: int = 1
 
@@ -197,7 +197,7 @@ def unambiguous(kb: KnowledgeBase, drawn: Sequence[Grounding]) -> list[Grounding
         ids = kb.stores.nodes.unique_ids_by_name(kind or None, ordered)
         clear |= {(kind, name) for name, node in zip(ordered, ids.tolist(), strict=True) if node >= 0}
 
-    def is_clear(slots: Collection[Entity]) -> bool:
+    def is_clear(slots: Collection[NamedEntity]) -> bool:
         are_different = len({entity.name.casefold() for entity in slots}) == len(slots)
         are_readable = not any(name_problem(entity.name, entity.key) for entity in slots)
         return are_different and are_readable and all((entity.type, entity.name) in clear for entity in slots)
@@ -239,7 +239,7 @@ def groundings(kb: KnowledgeBase, template: Template, frame: pl.DataFrame) -> li
             template.id,
             row["expression"],
             row["question"],
-            {s: Entity(types[s] or "", row[c][1:], row[f"{c} name"]) for s, c in columns.items()},
+            {s: NamedEntity(types[s] or "", row[c][1:], row[f"{c} name"]) for s, c in columns.items()},
             candidates.get(i, []),
         )
         for i, row in enumerate(frame.iter_rows(named=True))

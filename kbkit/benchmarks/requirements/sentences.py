@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kbkit import english
-from kbkit.benchmarks.requirements.textual import Property
+from kbkit.benchmarks.requirements.textual import TextProperty
 from kbkit.english.frames import frame_file
 from kbkit.english.noun_phrases import NounPhrase
 
@@ -51,7 +51,7 @@ class Requirements:
     modifiers: tuple[str, ...] = ()
 
 
-def requirements(properties: Iterable[Property], noun: str, rng: np.random.Generator) -> Requirements:
+def requirements(properties: Iterable[TextProperty], noun: str, rng: np.random.Generator) -> Requirements:
     """Return requirements in words; ``noun`` is what the texts are called. Phrases are quoted as the text has them."""
     one, several, whose_one, whose, modifiers = [], [], [], [], []
     phrases = [english.quoted(p.text) for p in properties if not p.condition]

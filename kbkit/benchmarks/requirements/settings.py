@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
-from kbkit.assets.operations import Sampling, Seed, Setting, check
+from kbkit.assets.operations import Sampling, Seed, Setting, check_settings
 from kbkit.errors import KbError, Option, UnknownNameError
 from kbkit.schema import Role
 
@@ -132,7 +132,7 @@ class RequirementSettings:
     ] = ()
 
     def __post_init__(self) -> None:
-        check(self)
+        check_settings(self)
         if self.like and (self.several is not None or self.mean_answers is not None):
             either = ("Use ", Option("like"), ", or ", Option("several"), " with ", Option("mean_answers"))
             raise KbError("Conflicting targets", *either)

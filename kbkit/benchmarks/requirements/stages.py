@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 
 from kbkit.answers.templates import Template
-from kbkit.benchmarks.documents import Document, Passage, read, types_with_text
+from kbkit.benchmarks.documents import Document, TextPassage, read_documents, types_with_text
 from kbkit.benchmarks.evidence import Matcher, leaks
 from kbkit.benchmarks.pipeline import Item, Pipeline, models, origin
 from kbkit.benchmarks.requirements import fuse, relational, sentences, textual, verify
 from kbkit.benchmarks.requirements import products as goods
 from kbkit.benchmarks.requirements.answer_counts import Target, select
 from kbkit.benchmarks.requirements.choose import Chooser, fits
-from kbkit.benchmarks.requirements.fuse import FUSED, Wording, count_words
-from kbkit.benchmarks.requirements.relational import RELATIONAL, Entity, Grounding
+from kbkit.benchmarks.requirements.fuse import FUSED, FusedQuery, count_words
+from kbkit.benchmarks.requirements.relational import RELATIONAL, Grounding, NamedEntity
 from kbkit.benchmarks.requirements.settings import NAME_TEXT, RequirementSettings
-from kbkit.benchmarks.requirements.textual import READER, TEXTUAL, Property, Requirement
-from kbkit.benchmarks.requirements.verify import VERIFIED, Answer, Check, Judgement, Proof, Verified
+from kbkit.benchmarks.requirements.textual import READER, TEXTUAL, Requirement, TextProperty
+from kbkit.benchmarks.requirements.verify import VERIFIED, Check, Proof, SpanJudgement, Verified, VerifiedAnswer
 from kbkit.english.names import written_name
 from kbkit.english.noun_phrases import NounPhrase
 from kbkit.english.types import text_noun
@@ -39,7 +39,7 @@ _SPARE, _SPARE_WITH_MODEL = 1.5, 1.2
 
 
 @dataclass(frozen=True)
-class Run:
+class StagesRun:
     """The inputs of all stages; the settings are complete."""
 
     kb: KnowledgeBase
@@ -102,10 +102,10 @@ class Run:
 
     def documents(self, ids: Iterable[int]) -> dict[int, Document]:
         """Return the documents of nodes; with the name as the text if the settings say so."""
-        found = read(self.kb, ids)
+        found = read_documents(self.kb, ids)
         if not self.settings.text:
             return found
-        return {n: dataclasses.replace(d, passages=(Passage(NAME_TEXT, d.name),)) for n, d in found.items()}
+        return {n: dataclasses.replace(d, passages=(TextPassage(NAME_TEXT, d.name),)) for n, d in found.items()}
 
     def rng(self, stage: int, query: Item) -> np.random.Generator:
         """Return a generator for one query in one stage, independent of all others."""
@@ -173,7 +173,7 @@ class Run:
             node_type = documents[nodes[0]].type
             role = textual.role_for(list(self.roles.values()), node_type, rng)
             gold = (with_text or nodes)[int(rng.integers(len(with_text or nodes)))]
-            properties: list[Property] = []
+            properties: list[TextProperty] = []
             dropped = ""
             if rng.random() < (self.settings.relations_only or 0):
                 dropped = "more candidates than answers" if len(nodes) > self.max_answers else ""
@@ -206,8 +206,8 @@ class Run:
         others = [one for one in waiting if not one[2].products]
         if of_products:
             positions, golds, roles, _ = zip(*of_products, strict=True)
-            found = goods.requirements(calls, self.matcher, golds, roles, [rows[at].id for at in positions])
-            for position, row in zip(positions, found, strict=True):
+            requirements = goods.requirements(calls, self.matcher, golds, roles, [rows[at].id for at in positions])
+            for position, row in zip(positions, requirements, strict=True):
                 rows[position] = row
         if others:
             positions, golds, roles, counts = zip(*others, strict=True)
@@ -217,9 +217,9 @@ class Run:
 
     # -- stage 3 ------------------------------------------------------------------------------------------------------
 
-    def fused(self, queries: Sequence[Item]) -> list[Wording]:
+    def fused(self, queries: Sequence[Item]) -> list[FusedQuery]:
         """Word each query; drop those that name the gold answer."""
-        golds = read(self.kb, (query[Requirement].gold for query in queries))
+        golds = read_documents(self.kb, (query[Requirement].gold for query in queries))
         if self.calls:
             wordings = self._fused(self.calls, queries, [golds[query[Requirement].gold].type for query in queries])
         else:
@@ -231,11 +231,11 @@ class Run:
             for query, row in zip(queries, wordings, strict=True)
         ]
 
-    def _fused(self, calls: Calls, queries: Sequence[Item], types: Sequence[str]) -> list[Wording]:
+    def _fused(self, calls: Calls, queries: Sequence[Item], types: Sequence[str]) -> list[FusedQuery]:
         """Word queries with the first model and paraphrase them with the second; ``types`` are those of the answers."""
         roles = [self.roles.get(query[Requirement].role, READER) for query in queries]
         of_products = [bool(query[Requirement].category) for query in queries]
-        wordings: dict[int, Wording] = {}
+        wordings: dict[int, FusedQuery] = {}
         for products in (True, False):
             at = [position for position, one in enumerate(of_products) if one == products]
             part, asking = [queries[i] for i in at], [roles[i] for i in at]
@@ -248,7 +248,7 @@ class Run:
         ordered = [wordings[position] for position in range(len(queries))]
         return fuse.rephrased(calls, queries, ordered, types, roles)
 
-    def _worded(self, query: Item) -> Wording:
+    def _worded(self, query: Item) -> FusedQuery:
         """Word a query without a model: in a frame, or after the question of a template that cannot be worded."""
         rng, grounding, required = self.rng(3, query), query[Grounding], query[Requirement]
         phrase = self.phrases[grounding.template]
@@ -271,14 +271,14 @@ class Run:
             )
             plain, varied = sentences.sentences(named, words, required.role, required.answers, rng)
             relations = named.text(is_plural=True)
-        return Wording(query.id, plain, varied, count_words(relations), count_words(words.several))
+        return FusedQuery(query.id, plain, varied, count_words(relations), count_words(words.several))
 
     def _includes_start(self, grounding: Grounding) -> bool:
         """Return whether *other* is needed: the relations lead back to a node that the query names."""
         expression = self.templates[grounding.template].expression
         keys: dict[str, Any] = {slot: f"#{entity.key}" for slot, entity in grounding.slots.items()}
-        found = self.kb.answers(expression, **keys)
-        return any(f"{one.type}#{one.key}" in found for one in grounding.slots.values())
+        answers = self.kb.answers(expression, **keys)
+        return any(f"{one.type}#{one.key}" in answers for one in grounding.slots.values())
 
     # -- stage 4 ------------------------------------------------------------------------------------------------------
 
@@ -296,8 +296,8 @@ class Run:
             for node in query[Grounding].candidates
             if texts[query.id] and (query.id, node) not in left_out
         ]
-        found = verify.by_models(self.calls, [(texts[name], documents[node]) for name, node in asked])
-        judged = dict(zip(asked, found, strict=True))
+        judgements = verify.by_models(self.calls, [(texts[name], documents[node]) for name, node in asked])
+        judged = dict(zip(asked, judgements, strict=True))
         return [
             self._verified(
                 query,
@@ -311,7 +311,7 @@ class Run:
 
     def _of_other_categories(
         self, calls: Calls, queries: Sequence[Item], documents: Mapping[int, Document]
-    ) -> dict[tuple[str, int], list[Judgement]]:
+    ) -> dict[tuple[str, int], list[SpanJudgement]]:
         """Return the candidates of products that are of another general category, with this judgement."""
         asked = [
             (query, node) for query in queries if query[Requirement].category for node in query[Grounding].candidates
@@ -337,7 +337,7 @@ class Run:
         ]
         return self._verified(query, [(documents[node], judged) for node, judged in zip(nodes, spans, strict=True)])
 
-    def _verified(self, query: Item, judged: Sequence[tuple[Document, list[Judgement]]]) -> Verified:
+    def _verified(self, query: Item, judged: Sequence[tuple[Document, list[SpanJudgement]]]) -> Verified:
         accepted = [
             (document, judgements) for document, judgements in judged if all(one.verdict.accepts for one in judgements)
         ]
@@ -351,21 +351,23 @@ class Run:
         dropped = ""
         if not passes:
             dropped = "the gold answer does not pass"
-        elif leaks(query[Wording].query, (name for document, _ in accepted for name in document.names)):
+        elif leaks(query[FusedQuery].query, (name for document, _ in accepted for name in document.names)):
             dropped = "the query names an answer"
         elif len(accepted) > self.max_answers:
             dropped = f"more than {self.max_answers} answers"
         if dropped:
-            return Verified(query.id, passes, Entity(*_node(gold)), checks, dropped=dropped)
+            return Verified(query.id, passes, NamedEntity(*_node(gold)), checks, dropped=dropped)
         proofs = self.kb.answers(query[Grounding].expression).proofs([document.id for document, _ in accepted])
         answers = [
-            Answer(*_node(document), proof.lines(), self._evidence(fuse.used_properties(query), judgements, document))
+            VerifiedAnswer(
+                *_node(document), proof.lines(), self._evidence(fuse.used_properties(query), judgements, document)
+            )
             for (document, judgements), proof in zip(accepted, proofs, strict=True)
         ]
-        return Verified(query.id, passes, Entity(*_node(gold)), checks, answers)
+        return Verified(query.id, passes, NamedEntity(*_node(gold)), checks, answers)
 
     def _evidence(
-        self, properties: Sequence[Property], judgements: Sequence[Judgement], document: Document
+        self, properties: Sequence[TextProperty], judgements: Sequence[SpanJudgement], document: Document
     ) -> list[Proof]:
         """Return the span that shows each property: a verifier's, or else the best match."""
         result = []

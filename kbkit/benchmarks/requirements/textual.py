@@ -22,7 +22,7 @@ _MAX_DOCUMENT = 20_000
 
 
 @dataclass(frozen=True)
-class Property:
+class TextProperty:
     """A requirement on the answers, where the gold answer's document says it, and the sentence as ``evidence``.
 
     Without a model, ``text`` is a phrase that the texts of the answers mention; or ``condition`` is a test of an
@@ -52,7 +52,7 @@ class Requirement(Row):
 
     gold: int
     role: str
-    properties: list[Property] = dataclasses.field(default_factory=list)
+    properties: list[TextProperty] = dataclasses.field(default_factory=list)
     answers: int = 0
     category: str = ""
     negative: list[str] = dataclasses.field(default_factory=list)
@@ -79,7 +79,7 @@ def for_model(document: Document) -> dict[str, Any]:
 
 def from_model(
     calls: Calls, matcher: Matcher, documents: Sequence[Document], roles: Sequence[Role], counts: Sequence[int]
-) -> list[tuple[list[Property], str]]:
+) -> list[tuple[list[TextProperty], str]]:
     """Return the properties that a model extracts from each document, or the reason why there are none."""
     inputs = [
         {
@@ -91,7 +91,7 @@ def from_model(
         }
         for document, role, count in zip(documents, roles, counts, strict=True)
     ]
-    result: list[tuple[list[Property], str]] = []
+    result: list[tuple[list[TextProperty], str]] = []
     answers = calls.ask("stark_properties", inputs)
     for document, count, answer in zip(documents, counts, answers, strict=True):
         if answer.problem:
@@ -100,7 +100,7 @@ def from_model(
         stated = dict.fromkeys(" ".join(entry["text"].split()) for entry in answer.value["properties"])
         texts = [text for text in stated if text and not leaks(text, document.names)][:count]
         spans = [evidence.span for evidence in matcher.match(texts, [document] * len(texts))]
-        properties = [Property(t, s.field, s.start, s.end, s.text) for t, s in zip(texts, spans, strict=True)]
+        properties = [TextProperty(t, s.field, s.start, s.end, s.text) for t, s in zip(texts, spans, strict=True)]
         reason = "no properties without the answer's name" if any(stated) else "no properties: all are empty"
         result.append((properties, "" if properties else reason))
     return result

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kbkit.benchmarks.documents import Document, Span
 from kbkit.benchmarks.pipeline import Row, Stage
-from kbkit.benchmarks.requirements.relational import Entity
+from kbkit.benchmarks.requirements.relational import NamedEntity
 from kbkit.benchmarks.requirements.textual import for_model
 from kbkit.llm.calls import Calls
 
@@ -39,7 +39,7 @@ class Verdict:
         return not self.problem and all(self.satisfied)
 
 
-class Judgement(NamedTuple):
+class SpanJudgement(NamedTuple):
     """A verdict, and for each property the span that shows it."""
 
     verdict: Verdict
@@ -47,7 +47,7 @@ class Judgement(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Check(Entity):
+class Check(NamedEntity):
     """A candidate with the verdicts on it."""
 
     verdicts: list[Verdict]
@@ -65,7 +65,7 @@ class Proof:
 
 
 @dataclass(frozen=True)
-class Answer(Entity):
+class VerifiedAnswer(NamedEntity):
     """An answer: ``why`` proves its relations, ``evidence`` its properties."""
 
     why: list[str]
@@ -77,32 +77,32 @@ class Verified(Row):
     """The verified answers of a query."""
 
     gold_passes: bool
-    gold_node: Entity
+    gold_node: NamedEntity
     checks: list[Check]
-    answers: list[Answer] = field(default_factory=list)
+    answers: list[VerifiedAnswer] = field(default_factory=list)
 
 
 VERIFIED = Stage("4_verified", Verified)
 
 
-def by_rule(masks: Sequence[NDArray[np.bool_]], candidates: int) -> list[list[Judgement]]:
+def by_rule(masks: Sequence[NDArray[np.bool_]], candidates: int) -> list[list[SpanJudgement]]:
     """Return a judgement of each candidate; ``masks`` say for each property which candidates have it."""
     has = np.array(masks, bool).reshape(len(masks), candidates)
-    return [[Judgement(Verdict(RULE, has[:, row].tolist()), (None,) * len(masks))] for row in range(candidates)]
+    return [[SpanJudgement(Verdict(RULE, has[:, row].tolist()), (None,) * len(masks))] for row in range(candidates)]
 
 
-def of_other_category(properties: int) -> Judgement:
+def of_other_category(properties: int) -> SpanJudgement:
     """Return the judgement of a product of another category: it has none of the properties."""
-    return Judgement(Verdict(CATEGORY, [False] * properties), (None,) * properties)
+    return SpanJudgement(Verdict(CATEGORY, [False] * properties), (None,) * properties)
 
 
-def by_models(calls: Calls, pairs: Sequence[tuple[Sequence[str], Document]]) -> list[list[Judgement]]:
+def by_models(calls: Calls, pairs: Sequence[tuple[Sequence[str], Document]]) -> list[list[SpanJudgement]]:
     """Return the judgements of pairs (properties, candidate) by every model."""
     inputs = [
         {"document": for_model(document), "target": document.type, "properties": dict(enumerate(texts, 1))}
         for texts, document in pairs
     ]
-    judgements: list[list[Judgement]] = [[] for _ in pairs]
+    judgements: list[list[SpanJudgement]] = [[] for _ in pairs]
     for model in calls.models:
         answers = calls.ask("stark_verify", inputs, model=model)
         for own, (texts, document), answer in zip(judgements, pairs, answers, strict=True):
@@ -110,15 +110,15 @@ def by_models(calls: Calls, pairs: Sequence[tuple[Sequence[str], Document]]) -> 
     return judgements
 
 
-def _judgement(model: str, value: Any, problem: str, count: int, document: Document) -> Judgement:
+def _judgement(model: str, value: Any, problem: str, count: int, document: Document) -> SpanJudgement:
     if not problem:
         entries = sorted(value["checks"], key=lambda entry: entry["number"])
         numbers = [entry["number"] for entry in entries]
         if numbers == list(range(1, count + 1)):
             spans = tuple(quoted(document, entry["quote"]) if entry["satisfied"] else None for entry in entries)
-            return Judgement(Verdict(model, [bool(entry["satisfied"]) for entry in entries]), spans)
+            return SpanJudgement(Verdict(model, [bool(entry["satisfied"]) for entry in entries]), spans)
         problem = f"it judged properties {numbers[:20]} of {count}"
-    return Judgement(Verdict(model, [False] * count, problem=problem), (None,) * count)
+    return SpanJudgement(Verdict(model, [False] * count, problem=problem), (None,) * count)
 
 
 def quoted(document: Document, quote: str) -> Span | None:

@@ -21,7 +21,7 @@ from kbkit.assets.arguments import check_range
 from kbkit.benchmarks.people.judgements import ANNOTATIONS, Judgement, RaterFolder, outside
 from kbkit.benchmarks.people.tasks import Marking, Passage, Task, TaskItem, TaskQuestion
 from kbkit.benchmarks.ska import instances
-from kbkit.benchmarks.ska.instances import Instance, Unit, numbered
+from kbkit.benchmarks.ska.instances import Instance, KnowledgeUnit, numbered
 from kbkit.errors import KbError
 from kbkit.measures.agreement import agreement_table
 
@@ -105,7 +105,7 @@ def tasks(instances: Sequence[Instance], limit: int = 0, seed: int = 0) -> list[
     return [instances[at] for at in (order[:limit] if limit else order)]
 
 
-def shown(instance: Instance) -> list[Unit]:
+def shown(instance: Instance) -> list[KnowledgeUnit]:
     """Return the units to show: all positive ones, and noise up to ``UNITS``, in an order that depends on the id."""
     asked = _words([instance.question, *instance.answers, *instance.provenance.topics])
     noise = [unit for unit in instance.noise if not unit.synthesized] or instance.noise
@@ -119,7 +119,7 @@ def _words(texts: Iterable[str]) -> set[str]:
     return {word for text in texts for word in _WORD.findall(text.casefold())}
 
 
-class Annotating(Task):
+class UnitsTask(Task):
     """An annotator's task: the units that the answers of each instance need, or the rule that its question breaks.
 
     Raises :class:`KbError` for an invalid name.
@@ -131,7 +131,7 @@ class Annotating(Task):
     def __init__(self, folder: Path, rater: str, limit: int = 0, seed: int = 0) -> None:
         files = annotator_files(folder)
         super().__init__(files.path(rater), rater, files.problem)
-        self._instances = {one.id: one for one in tasks(instances.read(folder), limit, seed)}
+        self._instances = {one.id: one for one in tasks(instances.read_instances(folder), limit, seed)}
 
     @property
     def keys(self) -> list[str]:

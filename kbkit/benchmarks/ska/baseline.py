@@ -16,9 +16,9 @@ from typing import Any
 
 import polars as pl
 
-from kbkit.benchmarks.ska.instances import PASSAGE, ROW, TRIPLE, Unit
-from kbkit.benchmarks.ska.run import BASELINE, Asked, Prediction
-from kbkit.benchmarks.ska.small_kb import Fact, SmallKb, key_column, small_kb
+from kbkit.benchmarks.ska.instances import PASSAGE, ROW, TRIPLE, KnowledgeUnit
+from kbkit.benchmarks.ska.run import BASELINE, Asked, UnitsPrediction
+from kbkit.benchmarks.ska.small_kb import BareUnit, SmallKb, key_column, small_kb
 from kbkit.english.question_words import FUNCTION_WORDS
 from kbkit.errors import KbError
 from kbkit.llm import threads
@@ -38,7 +38,7 @@ MAX_VALUES = 50
 """More answers than this are no answer."""
 
 
-class Baseline:
+class UnitsBaseline:
     """Answers from the units alone, without a model; ``workers`` instances at a time."""
 
     name = BASELINE
@@ -47,20 +47,20 @@ class Baseline:
         self._workers = workers
         self.settings: dict[str, Any] = {}
 
-    def answer(self, asked: Sequence[Asked]) -> list[Prediction | None]:
+    def answer(self, asked: Sequence[Asked]) -> list[UnitsPrediction | None]:
         """See :class:`kbkit.benchmarks.ska.run.System`. Records with the same units have the same answer."""
         keys = [(instance.id, frozenset(record.units)) for record, instance in asked]
         once = {key: (instance, record.units) for key, (record, instance) in zip(keys, asked, strict=True)}
 
-        def work(key: tuple[str, frozenset[str]]) -> Prediction:
+        def work(key: tuple[str, frozenset[str]]) -> UnitsPrediction:
             instance, units = once[key]
             return answer(instance.question, instance.header, facts(instance.chosen(units)), instance.title)
 
-        found = dict(zip(once, threads.each(work, list(once), self._workers), strict=True))
-        return [found[key] for key in keys]
+        predictions = dict(zip(once, threads.each(work, list(once), self._workers), strict=True))
+        return [predictions[key] for key in keys]
 
 
-def facts(units: Sequence[Unit]) -> list[Fact]:
+def facts(units: Sequence[KnowledgeUnit]) -> list[BareUnit]:
     """Return units as the baseline may see them, in an order without information."""
     shown = []
     for unit in units:
@@ -69,11 +69,11 @@ def facts(units: Sequence[Unit]) -> list[Fact]:
             ends = [unit.source[0], unit.source[-1]] if len(unit.source) == 3 else ends
         elif unit.kind == PASSAGE:
             ends = unit.source[:1]
-        shown.append(Fact(unit.kind, tuple(unit.content), () if unit.kind == ROW else tuple(ends)))
+        shown.append(BareUnit(unit.kind, tuple(unit.content), () if unit.kind == ROW else tuple(ends)))
     return sorted(shown, key=lambda fact: (fact.kind, fact.content, fact.nodes))
 
 
-def answer(question: str, header: Sequence[str], units: Sequence[Fact], title: str = "") -> Prediction:
+def answer(question: str, header: Sequence[str], units: Sequence[BareUnit], title: str = "") -> UnitsPrediction:
     """Answer a question from units.
 
     A confident reading of the question counts. If there are passages, words in quotation marks must be in those of the
@@ -83,15 +83,15 @@ def answer(question: str, header: Sequence[str], units: Sequence[Fact], title: s
     phrases = _phrases(question, units)
     with small_kb(units, header, title) as small:
         if small is None:
-            return Prediction([], reading="no units")
-        found = _with_phrases(small, question, phrases, units) if phrases else _read(small, question)
-    if found is not None:
-        return found
-    ranking = Ranking(question, units)
+            return UnitsPrediction([], reading="no units")
+        prediction = _with_phrases(small, question, phrases, units) if phrases else _read(small, question)
+    if prediction is not None:
+        return prediction
+    ranking = UnitRanking(question, units)
     if ranking.coverage < COVERED:
-        return Prediction([], reading=f"rejected: the best unit has {ranking.coverage:.0%} of the words")
+        return UnitsPrediction([], reading=f"rejected: the best unit has {ranking.coverage:.0%} of the words")
     looked_up = _from_row(question, header, units, ranking) if header else _from_triple(question, ranking)
-    return Prediction(looked_up, reading="lookup")
+    return UnitsPrediction(looked_up, reading="lookup")
 
 
 # -- questions to the KB ----------------------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ def answer(question: str, header: Sequence[str], units: Sequence[Fact], title: s
 _QUOTED = re.compile(r"""(?<!\w)(?:'([^'\n]+)'|"([^"\n]+)"|[‘“]([^’”\n]+)[’”])(?!\w)""")
 
 
-def _phrases(question: str, units: Sequence[Fact]) -> list[str]:
+def _phrases(question: str, units: Sequence[BareUnit]) -> list[str]:
     """Return the texts in quotation marks that passages may have: none without passages, and no names of nodes."""
     if not any(unit.kind == PASSAGE for unit in units):
         return []
@@ -117,13 +117,13 @@ def _replaced(question: str, phrases: Sequence[str], name: str = "") -> str:
     return _QUOTED.sub(one, question)
 
 
-def _read(small: SmallKb, question: str) -> Prediction | None:
+def _read(small: SmallKb, question: str) -> UnitsPrediction | None:
     """Return the answers of a confident reading, which may be none; None without such a reading."""
     asked = _asked(small, question)
     if asked is None or asked.confidence < TRUSTED:
         return None
     found = _values(asked)
-    return Prediction(found if len(found) <= MAX_VALUES else [], reading=f"ask: {asked.expression}")
+    return UnitsPrediction(found if len(found) <= MAX_VALUES else [], reading=f"ask: {asked.expression}")
 
 
 def _asked(small: SmallKb, question: str) -> AskResult | None:
@@ -146,7 +146,9 @@ def _text(value: Any) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _with_phrases(small: SmallKb, question: str, phrases: Sequence[str], units: Sequence[Fact]) -> Prediction | None:
+def _with_phrases(
+    small: SmallKb, question: str, phrases: Sequence[str], units: Sequence[BareUnit]
+) -> UnitsPrediction | None:
     """Return the answers to the question without its phrases that have them in their texts.
 
     If none of the answers has a text, the phrases are replaced by the titles of the passages that have them. Without
@@ -155,7 +157,7 @@ def _with_phrases(small: SmallKb, question: str, phrases: Sequence[str], units: 
     wanted = [words(phrase) for phrase in phrases]
     titles = [u.content[0] for u in units if u.kind == PASSAGE and _has(u.content[1:], wanted)]
     if not titles:
-        return Prediction([], reading="rejected: no passage has the words in quotation marks")
+        return UnitsPrediction([], reading="rejected: no passage has the words in quotation marks")
     has_texts = False
     for expression, answers in _readings(small, _asked(small, _replaced(question, phrases))):
         nodes = list(answers.select("type", "key", "name").iter_rows())
@@ -163,16 +165,16 @@ def _with_phrases(small: SmallKb, question: str, phrases: Sequence[str], units: 
         has_texts = has_texts or any(texts)
         found = [node[-1] for node, own in zip(nodes, texts, strict=True) if _has(own, wanted)]
         if found:
-            return Prediction(list(dict.fromkeys(found)), reading=f"ask: {expression}, with the words in texts")
+            return UnitsPrediction(list(dict.fromkeys(found)), reading=f"ask: {expression}, with the words in texts")
     # The answer can be a cell, while its row has the text.
     if has_texts and not any(unit.kind == ROW for unit in units):
-        return Prediction([], reading="rejected: no answer has the words in quotation marks in its texts")
+        return UnitsPrediction([], reading="rejected: no answer has the words in quotation marks in its texts")
     results = [_read(small, _replaced(question, phrases, title)) for title in sorted(set(titles))[:_TITLES]]
     named = [result for result in results if result is not None and result.predicted]
     if not named:
         return None
     every = [one for result in named for one in result.predicted or ()]
-    return Prediction(list(dict.fromkeys(every)), reading=f"{named[0].reading}, with titles")
+    return UnitsPrediction(list(dict.fromkeys(every)), reading=f"{named[0].reading}, with titles")
 
 
 def _readings(small: SmallKb, asked: AskResult | None) -> Iterator[tuple[str, pl.DataFrame]]:
@@ -196,14 +198,14 @@ def _has(texts: Sequence[str], wanted: Sequence[str]) -> bool:
 # -- BM25 -------------------------------------------------------------------------------------------------------------
 
 
-class Ranking:
+class UnitRanking:
     """The units ranked by BM25 for a question.
 
     ``best`` is the best unit (None if none shares a word), ``coverage`` the fraction of the question's content words,
     weighted by their rarity, that the unit has.
     """
 
-    def __init__(self, question: str, units: Sequence[Fact]) -> None:
+    def __init__(self, question: str, units: Sequence[BareUnit]) -> None:
         self.terms = set(_terms(question))
         bags = [Counter(_terms(" ".join(unit.content))) for unit in units]
         mean = sum(bag.total() for bag in bags) / max(len(bags), 1) or 1.0
@@ -237,7 +239,7 @@ def _terms(text: str) -> list[str]:
 # -- lookup by rule ---------------------------------------------------------------------------------------------------
 
 
-def _from_row(question: str, header: Sequence[str], units: Sequence[Fact], ranking: Ranking) -> list[str]:
+def _from_row(question: str, header: Sequence[str], units: Sequence[BareUnit], ranking: UnitRanking) -> list[str]:
     """Return the cell of the best row in the column that the question names, else in the column that names the rows.
 
     A column whose cell is in the question is a condition and not the answer. If the best unit is a passage, the row
@@ -260,7 +262,7 @@ def _from_row(question: str, header: Sequence[str], units: Sequence[Fact], ranki
     return [row[max(open_, key=lambda at: (named[at], at == main, -at))]]
 
 
-def _from_triple(question: str, ranking: Ranking) -> list[str]:
+def _from_triple(question: str, ranking: UnitRanking) -> list[str]:
     """Return the other ends of the triples like the best one: those with the same relation and the same named end."""
     best = next((unit for unit in ranking.ranked if unit.kind == TRIPLE), None)
     if best is None:
@@ -278,5 +280,5 @@ def _from_triple(question: str, ranking: Ranking) -> list[str]:
         for unit in ranking.ranked
         if unit.kind == TRIPLE and unit.content[1] == relation and unit.content[given] == best.content[given]
     )
-    found = list(dict.fromkeys(same))
-    return found if len(found) <= MAX_VALUES else []
+    names = list(dict.fromkeys(same))
+    return names if len(names) <= MAX_VALUES else []

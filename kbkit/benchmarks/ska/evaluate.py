@@ -70,11 +70,11 @@ def read_all(paths: Sequence[Path]) -> list[Run]:
     files = [file for path in paths for file in _files(path)]
     if not files:
         raise KbError(f"No runs in {paths[0]}", "Run ", Command("ska run DATASET"), " to write runs")
-    found = running.read_runs(list(dict.fromkeys(files)), Answered, "ska run DATASET")
-    names = [str(run.settings.get("system") or "") for run in found]
+    runs = running.read_runs(list(dict.fromkeys(files)), Answered, "ska run DATASET")
+    names = [str(run.settings.get("system") or "") for run in runs]
     if len(set(names)) < len(names) or not all(names):
-        return found
-    return [replace(run, name=name) for run, name in zip(found, names, strict=True)]
+        return runs
+    return [replace(run, name=name) for run, name in zip(runs, names, strict=True)]
 
 
 def _files(path: Path) -> list[Path]:

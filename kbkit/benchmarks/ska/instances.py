@@ -24,7 +24,7 @@ TRIPLE, ROW, PASSAGE = KINDS = ("triple", "row", "passage")
 
 
 @dataclass(frozen=True)
-class Unit:
+class KnowledgeUnit:
     """A unit of knowledge: a ``triple``, a ``row`` or a ``passage``.
 
     ``content`` is what a model reads: head, relation and tail; the cells of a row, in the order of the header; the
@@ -83,18 +83,18 @@ class Instance:
     form: str
     question: str
     answers: list[str]
-    positive: list[Unit]
-    noise: list[Unit]
+    positive: list[KnowledgeUnit]
+    noise: list[KnowledgeUnit]
     provenance: Provenance
     title: str = ""
     header: list[str] = field(default_factory=list)
 
     @property
-    def units(self) -> list[Unit]:
+    def units(self) -> list[KnowledgeUnit]:
         """All units, the positive ones first."""
         return [*self.positive, *self.noise]
 
-    def chosen(self, ids: Iterable[str]) -> list[Unit]:
+    def chosen(self, ids: Iterable[str]) -> list[KnowledgeUnit]:
         """Return units by id, in the order of ``ids``. Raises :class:`KbError` for an unknown id."""
         known = {unit.id: unit for unit in self.units}
         try:
@@ -106,7 +106,7 @@ class Instance:
             ) from None
 
 
-def numbered(units: Sequence[Unit], letter: str) -> list[Unit]:
+def numbered(units: Sequence[KnowledgeUnit], letter: str) -> list[KnowledgeUnit]:
     """Return units with the ids ``letter`` and a number from 0."""
     return [replace(unit, id=f"{letter}{number}") for number, unit in enumerate(units)]
 
@@ -114,14 +114,14 @@ def numbered(units: Sequence[Unit], letter: str) -> list[Unit]:
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
-def write(folder: Path, instances: Sequence[Instance]) -> Path:
+def write_instances(folder: Path, instances: Sequence[Instance]) -> Path:
     """Write the instances of a dataset as JSON lines, all of them or none."""
     path = folder / FILE
     write_files({path: json_lines(to_json(one) for one in instances)})
     return path
 
 
-def read(path: Path) -> list[Instance]:
+def read_instances(path: Path) -> list[Instance]:
     """Read the instances of a dataset folder or file. Raises :class:`BadInputError` that names file, line and field."""
     return list(scan(path))
 
@@ -135,7 +135,7 @@ def file_of(dataset: Path) -> Path:
 
 
 def scan(path: Path) -> Iterator[Instance]:
-    """Read instances one at a time; see :func:`read`. Raises :class:`KbError` if there are none."""
+    """Read instances one at a time; see :func:`read_instances`. Raises :class:`KbError` if there are none."""
     path = file_of(path)
     seen: set[str] = set()
     with path.open("rb") as file:
@@ -187,7 +187,7 @@ def _from_json(value: Any, where: str) -> Instance:
     if isinstance(value, dict):
         lists = [value.get(name) for name in ("positive", "noise")]
         if all(isinstance(found, list) and all(map(_is_unit, found)) for found in lists):
-            positive, noise = ([Unit(**one) for one in found] for found in lists if isinstance(found, list))
+            positive, noise = ([KnowledgeUnit(**one) for one in found] for found in lists if isinstance(found, list))
             rest: Instance = from_json(Instance, {**value, "positive": [], "noise": []}, where)
             return replace(rest, positive=positive, noise=noise)
     whole: Instance = from_json(Instance, value, where)

@@ -82,7 +82,7 @@ def make(
             raise KbError(f"No instance: {first}", *_HINT)
         counts = Counter(one.form for one in made)
         report = {"wanted": settings.count, "instances": dict(counts), "left_out": left_out}
-        instances.write(out, made)
+        instances.write_instances(out, made)
         about = json.dumps({**run.about(), "report": report}, ensure_ascii=False, indent=1)
         write_files({out / ABOUT: about + "\n"})
         return Output(out, [], report)

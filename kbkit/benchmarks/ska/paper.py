@@ -14,7 +14,7 @@ _TESTBEDS = {"3": NOISE, "4": ORDER, "5": REJECTION}
 
 
 def counts(form: str) -> dict[str, float] | None:
-    """Return the figures of Table 1 for a form, as :class:`kbkit.benchmarks.ska.stats.Statistics` names them."""
+    """Return the figures of Table 1 for a form, as :class:`kbkit.benchmarks.ska.stats.SkaStatistics` names them."""
     return published("ska").of("1").get((form, ""))
 
 

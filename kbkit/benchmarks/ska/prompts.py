@@ -58,9 +58,9 @@ def answers(reply: str) -> list[str]:
 def verdict(reply: str) -> list[str]:
     """Return the answers in a reply to whether a question can be answered; ``true`` and ``false`` are yes and no."""
     said = {"true": "yes", "false": "no"}
-    found = [said.get(answer.casefold(), answer) for answer in answers(reply)]
-    first = re.match(r"(yes|no)\b", found[0], re.IGNORECASE) if len(found) == 1 else None
-    return [first[1].lower()] if first else found
+    names = [said.get(answer.casefold(), answer) for answer in answers(reply)]
+    first = re.match(r"(yes|no)\b", names[0], re.IGNORECASE) if len(names) == 1 else None
+    return [first[1].lower()] if first else names
 
 
 def _objects(text: str) -> Iterator[Any]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kbkit.benchmarks.ska.instances import PASSAGE, ROW, TRIPLE, Instance, Unit
+from kbkit.benchmarks.ska.instances import PASSAGE, ROW, TRIPLE, Instance, KnowledgeUnit
 
 
-def inputs(instance: Instance, units: Sequence[Unit]) -> dict[str, Any]:
+def inputs(instance: Instance, units: Sequence[KnowledgeUnit]) -> dict[str, Any]:
     """Return the inputs of a prompt: the units as lines, in their order, and the question."""
     lines = {kind: [line(unit) for unit in units if unit.kind == kind] for kind in (TRIPLE, ROW, PASSAGE)}
     knowledge: dict[str, Any] = {}
@@ -26,7 +26,7 @@ def inputs(instance: Instance, units: Sequence[Unit]) -> dict[str, Any]:
     return {"knowledge": knowledge, "question": instance.question}
 
 
-def line(unit: Unit) -> str:
+def line(unit: KnowledgeUnit) -> str:
     """Return a unit as text: ``(head, relation, tail)``, ``[cell|cell]`` or ``title: text``."""
     if unit.kind == ROW:
         return cells(unit.content)

@@ -16,7 +16,7 @@ from kbkit.assets.arguments import check_range
 from kbkit.benchmarks.people.judgements import Judgement, RaterFolder, outside
 from kbkit.benchmarks.people.tasks import Marking, Passage, Task, TaskItem
 from kbkit.benchmarks.ska import instances
-from kbkit.benchmarks.ska.instances import Instance, Unit
+from kbkit.benchmarks.ska.instances import Instance, KnowledgeUnit
 from kbkit.errors import Command, KbError
 
 FOLDER = "review"
@@ -37,7 +37,9 @@ def _problem(one: Judgement) -> str:
     return outside({UNSAFE: (True, False)}, one)
 
 
-def sampled(instances: Sequence[Instance], count: int, rows: int, seed: int) -> list[tuple[Instance, list[Unit]]]:
+def sampled(
+    instances: Sequence[Instance], count: int, rows: int, seed: int
+) -> list[tuple[Instance, list[KnowledgeUnit]]]:
     """Return ``count`` instances with synthesized rows at random (0: all), each with up to ``rows`` of these rows."""
     check_range("seed", seed, 0)
     fit = [one for one in instances if any(unit.synthesized for unit in one.noise)]
@@ -63,7 +65,9 @@ class Reviewing(Task):
     def __init__(self, folder: Path, rater: str, limit: int = 0, rows: int = 10, seed: int = 0) -> None:
         files = reviewer_files(folder)
         super().__init__(files.path(rater), rater, files.problem)
-        self._tasks = {one.id: (one, units) for one, units in sampled(instances.read(folder), limit, rows, seed)}
+        self._tasks = {
+            one.id: (one, units) for one, units in sampled(instances.read_instances(folder), limit, rows, seed)
+        }
         if not self._tasks:
             message = f"No synthesized rows in {folder}"
             raise KbError(message, "Run ", Command("ska make"), " with a form that has tables")

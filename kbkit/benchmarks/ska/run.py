@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from kbkit.benchmarks import run as runs
 from kbkit.benchmarks.pipeline import Row
 from kbkit.benchmarks.ska import prompts
-from kbkit.benchmarks.ska.instances import Instance, Unit, file_of, scan
+from kbkit.benchmarks.ska.instances import Instance, KnowledgeUnit, file_of, scan
 from kbkit.benchmarks.ska.rendering import inputs
 from kbkit.benchmarks.ska.solve import Solver
-from kbkit.benchmarks.ska.testbeds import REJECTION, Record, Report
+from kbkit.benchmarks.ska.testbeds import REJECTION, Report, TestbedRecord
 from kbkit.directory.generations import fingerprint
 from kbkit.errors import Command, KbError, QueryError
 
@@ -49,7 +49,7 @@ class Answered(Row):
 
 
 @dataclass(frozen=True)
-class Prediction:
+class UnitsPrediction:
     """The prediction of a system for a record; see :class:`Answered`."""
 
     predicted: list[str] | None
@@ -58,26 +58,26 @@ class Prediction:
     error: str = ""
 
 
-Asked = tuple[Record, Instance]
+Asked = tuple[TestbedRecord, Instance]
 """A record with its instance."""
 
-System = runs.System[Asked, Prediction | None]
+System = runs.System[Asked, UnitsPrediction | None]
 """Answers the questions of records. A record without a prediction is skipped."""
 
 
 # -- systems ----------------------------------------------------------------------------------------------------------
 
 
-class Model:
+class PromptedModel:
     """A language model: the knowledge is in its prompt."""
 
     def __init__(self, calls: Calls, name: str) -> None:
         self._calls, self.name = calls, name
         self.settings = {"model": name, "prompts": {one: calls.prompt(one).digest for one in prompts.PROMPTS}}
 
-    def answer(self, asked: Sequence[Asked]) -> list[Prediction | None]:
+    def answer(self, asked: Sequence[Asked]) -> list[UnitsPrediction | None]:
         """See :class:`System`. Equal inputs of several settings are sent once."""
-        found: dict[int, Prediction | None] = {}
+        predictions: dict[int, UnitsPrediction | None] = {}
         for prompt in prompts.PROMPTS:
             places = [at for at, (record, _) in enumerate(asked) if prompts.name_of(record.testbed) == prompt]
             values = [
@@ -85,15 +85,15 @@ class Model:
             ]
             replies = self._calls.ask(prompt, values, self.name) if values else []
             for at, reply in zip(places, replies, strict=True):
-                found[at] = self._prediction(prompt, reply.value, reply.problem)
-        return [found[at] for at in range(len(asked))]
+                predictions[at] = self._prediction(prompt, reply.value, reply.problem)
+        return [predictions[at] for at in range(len(asked))]
 
     @staticmethod
-    def _prediction(prompt: str, reply: str | None, problem: str) -> Prediction:
+    def _prediction(prompt: str, reply: str | None, problem: str) -> UnitsPrediction:
         if reply is None:
-            return Prediction(None, error=problem)
+            return UnitsPrediction(None, error=problem)
         parsed = (prompts.verdict if prompt == prompts.REJECT else prompts.answers)(reply)
-        return Prediction(parsed or None, reply, error="" if parsed else "the reply has no answer")
+        return UnitsPrediction(parsed or None, reply, error="" if parsed else "the reply has no answer")
 
 
 class Oracle:
@@ -105,10 +105,10 @@ class Oracle:
         self._solver = solver
         self.settings: dict[str, Any] = {}
 
-    def answer(self, asked: Sequence[Asked]) -> list[Prediction | None]:
+    def answer(self, asked: Sequence[Asked]) -> list[UnitsPrediction | None]:
         """See :class:`System`. Instances without a query are skipped."""
-        known: dict[tuple[str, frozenset[str]], Prediction] = {}
-        result: list[Prediction | None] = []
+        known: dict[tuple[str, frozenset[str]], UnitsPrediction] = {}
+        result: list[UnitsPrediction | None] = []
         for record, instance in asked:
             key = instance.id, frozenset(record.units)
             if instance.provenance.sql and key not in known:
@@ -116,11 +116,11 @@ class Oracle:
             result.append(known.get(key))
         return result
 
-    def _run(self, instance: Instance, units: Sequence[Unit]) -> Prediction:
+    def _run(self, instance: Instance, units: Sequence[KnowledgeUnit]) -> UnitsPrediction:
         try:
-            return Prediction(sorted(self._solver.answers(instance, units)))
+            return UnitsPrediction(sorted(self._solver.answers(instance, units)))
         except QueryError as error:
-            return Prediction(None, error=error.message)
+            return UnitsPrediction(None, error=error.message)
 
 
 # -- runs -------------------------------------------------------------------------------------------------------------
@@ -150,7 +150,7 @@ def _other_instances(what: str) -> KbError:
 _MAKE = "Run ", Command("ska testbed DATASET"), " again"
 
 
-def check(dataset: Path, report: Report) -> None:
+def check_testbeds(dataset: Path, report: Report) -> None:
     """Raise :class:`KbError` if the instances of a dataset are not those that the testbeds were made from."""
     if report.dataset and report.dataset != digest(dataset):
         raise _other_instances(f"{dataset} has changed")
@@ -163,7 +163,7 @@ def digest(dataset: Path) -> str:
 
 def run(
     dataset: Path,
-    records: Sequence[Record],
+    records: Sequence[TestbedRecord],
     report: Report,
     system: System,
     folder: Path,
@@ -175,7 +175,7 @@ def run(
 
     The run is written to ``folder/NAME.jsonl``. Raises :class:`KbError` if the testbeds were made from other instances.
     """
-    check(dataset, report)
+    check_testbeds(dataset, report)
     instances = Instances(dataset)
     form = runs.RunForm(Answered, lambda record: (record, instances.get(record.instance)), _answered, BATCH)
     settings = {"dataset": report.dataset, "tokenizer": report.tokenizer}
@@ -184,7 +184,7 @@ def run(
     return runs.run(path, system, records, form, settings, replace=replace, progress=progress)
 
 
-def _answered(asked: Asked, said: Prediction | None) -> Answered:
+def _answered(asked: Asked, said: UnitsPrediction | None) -> Answered:
     record, instance = asked
     gold = [] if record.testbed == REJECTION else instance.answers
     about = (record.id, instance.id, record.form, record.testbed, record.setting, len(instance.positive), list(gold))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from kbkit.assets.operations import Seed, Setting, check
+from kbkit.assets.operations import Seed, Setting, check_settings
 from kbkit.errors import BadInputError
 
 FORMS = ("kg", "table", "kg+text", "table+text")
@@ -51,7 +51,7 @@ class SkaSettings:
     ] = 40
 
     def __post_init__(self) -> None:
-        check(self)
+        check_settings(self)
         for path in self.questions:
             if not path.exists():
                 raise BadInputError(f"{path} does not exist")

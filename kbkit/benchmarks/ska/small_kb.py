@@ -36,7 +36,7 @@ _MAX_LINK = 60
 
 
 @dataclass(frozen=True)
-class Fact:
+class BareUnit:
     """A unit as the baseline sees it: without its id, and without what is known about its origin.
 
     ``nodes`` are the nodes (``type#key``) of the ends of a triple or of a passage.
@@ -79,7 +79,7 @@ class SmallKb:
 
 
 @contextmanager
-def small_kb(facts: Sequence[Fact], header: Sequence[str], title: str = "") -> Iterator[SmallKb | None]:
+def small_kb(facts: Sequence[BareUnit], header: Sequence[str], title: str = "") -> Iterator[SmallKb | None]:
     """Build a KB of units in a temporary folder and open it; None without nodes."""
     graph = _Graph()
     _add_triples(graph, [fact for fact in facts if fact.kind == TRIPLE])
@@ -112,7 +112,7 @@ def _texts(graph: _Graph) -> dict[tuple[str, str], list[str]]:
 # -- units to nodes ---------------------------------------------------------------------------------------------------
 
 
-def _add_triples(graph: _Graph, facts: Sequence[Fact]) -> None:
+def _add_triples(graph: _Graph, facts: Sequence[BareUnit]) -> None:
     for fact in facts:
         head, relation, tail = fact.content
         first = graph.node(*_named(fact.nodes[0]), head)
@@ -182,7 +182,7 @@ def _links(cells: Sequence[str]) -> bool:
     )
 
 
-def _add_passages(graph: _Graph, facts: Sequence[Fact]) -> None:
+def _add_passages(graph: _Graph, facts: Sequence[BareUnit]) -> None:
     """Add passages to their nodes, or to those of their title."""
     titled: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for node, name in graph.names.items():

@@ -21,7 +21,7 @@ from typing import Any
 
 import polars as pl
 
-from kbkit.benchmarks.ska.instances import PASSAGE, ROW, TRIPLE, Instance, Unit
+from kbkit.benchmarks.ska.instances import PASSAGE, ROW, TRIPLE, Instance, KnowledgeUnit
 from kbkit.stores.scratch import Scratch
 
 _TRIPLES = ("head", "head_type", "head_name", "relation", "tail", "tail_type", "tail_name")
@@ -43,13 +43,13 @@ class Solver:
     ) -> None:
         self._database.__exit__(kind, error, trace)
 
-    def answers(self, instance: Instance, units: Sequence[Unit]) -> set[str]:
+    def answers(self, instance: Instance, units: Sequence[KnowledgeUnit]) -> set[str]:
         """Return the answers that the query of an instance, which must have one, finds in ``units``."""
         rows = self._database.rows(instance.provenance.sql, frames(instance, units))
         return {str(row[0]) for row in rows if row[0] is not None}
 
 
-def frames(instance: Instance, units: Sequence[Unit]) -> dict[str, pl.DataFrame]:
+def frames(instance: Instance, units: Sequence[KnowledgeUnit]) -> dict[str, pl.DataFrame]:
     """Return the tables of units that queries read."""
     triples = [_triple(unit) for unit in units if unit.kind == TRIPLE]
     rows: list[tuple[Any, ...]] = [(*unit.content, unit.position) for unit in units if unit.kind == ROW]
@@ -66,7 +66,7 @@ def frames(instance: Instance, units: Sequence[Unit]) -> dict[str, pl.DataFrame]
     }
 
 
-def _triple(unit: Unit) -> tuple[str | None, ...]:
+def _triple(unit: KnowledgeUnit) -> tuple[str | None, ...]:
     head, relation, tail = unit.source
     head_name, _, tail_name = unit.content
     tail_type = tail.partition("#")[0] if tail else None

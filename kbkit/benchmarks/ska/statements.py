@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from kbkit.benchmarks.ska.instances import Instance, Unit
+from kbkit.benchmarks.ska.instances import Instance, KnowledgeUnit
 from kbkit.benchmarks.ska.solve import Solver
 from kbkit.errors import QueryError
 
 _SHOWN = 3
 
 
-def check(instance: Instance, solver: Solver) -> list[str]:
+def check_instance(instance: Instance, solver: Solver) -> list[str]:
     """Return the statements that fail, in plain words; none for a correct instance.
 
     An instance without a query cannot be checked, which is a failure too.
@@ -34,9 +34,9 @@ def _messages(instance: Instance, solver: Solver) -> Iterator[str]:
     expected = set(instance.answers)
     yield _compared("the positive units", solver.answers(instance, instance.positive), expected)
     yield _compared("the positive units with all noise", solver.answers(instance, instance.units), expected)
-    found = solver.answers(instance, instance.noise)
-    if found:
-        yield f"the noise alone gives {_shown(found)}"
+    answers = solver.answers(instance, instance.noise)
+    if answers:
+        yield f"the noise alone gives {_shown(answers)}"
     if not instance.form.endswith("+text"):
         return
     for missing, is_structured in (("passages", True), ("structured units", False)):
@@ -61,7 +61,7 @@ def _shown(names: Collection[str]) -> str:
     return first if len(names) <= _SHOWN else f"{first} and {len(names) - _SHOWN:,} more"
 
 
-def redundant(instance: Instance, solver: Solver) -> list[Unit]:
+def redundant(instance: Instance, solver: Solver) -> list[KnowledgeUnit]:
     """Return the positive units that are not needed one by one: without any one of them, the answers are the same.
 
     Some are expected: an answer can have several derivations, and all of them are positive units.
@@ -70,5 +70,5 @@ def redundant(instance: Instance, solver: Solver) -> list[Unit]:
     return [unit for unit in instance.positive if solver.answers(instance, _without(instance, unit)) == expected]
 
 
-def _without(instance: Instance, dropped: Unit) -> Sequence[Unit]:
+def _without(instance: Instance, dropped: KnowledgeUnit) -> Sequence[KnowledgeUnit]:
     return [unit for unit in instance.positive if unit is not dropped]

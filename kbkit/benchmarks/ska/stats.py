@@ -10,7 +10,7 @@ import polars as pl
 
 from kbkit.benchmarks.report import HERE, beside
 from kbkit.benchmarks.ska import paper
-from kbkit.benchmarks.ska.instances import Instance, Unit
+from kbkit.benchmarks.ska.instances import Instance, KnowledgeUnit
 from kbkit.benchmarks.ska.rendering import line
 from kbkit.benchmarks.ska.settings import FORMS
 from kbkit.benchmarks.ska.testbeds import Report, budget, fitting, sized, sizes_of
@@ -26,7 +26,7 @@ MOST = 10
 
 
 @dataclass(frozen=True)
-class Statistics:
+class SkaStatistics:
     """Frames for the tables and the figure, all with the columns ``form`` and ``figures`` (here or paper).
 
     * ``counts`` (Table 1): instances and means: tokens of questions, answers, positive units (structured, and passages
@@ -57,7 +57,7 @@ def statistics(
     instances: Iterable[Instance],
     counted: Tokenizer | None = None,
     progress: Callable[[int], None] = lambda _: None,
-) -> Statistics:
+) -> SkaStatistics:
     """Compute the statistics of a dataset, reading its instances once."""
     counted = counted or tokenizer()
     rows: list[tuple[object, ...]] = []
@@ -74,7 +74,7 @@ def statistics(
                 structured = sum(unit.is_structured for unit in chosen)
                 sizes[instance.form, size].append((structured, len(chosen) - structured, fits[1]))
         progress(number)
-    return Statistics(counted.name, _counts(rows), _sizes(sizes), _distribution(units))
+    return SkaStatistics(counted.name, _counts(rows), _sizes(sizes), _distribution(units))
 
 
 def _row(instance: Instance, counted: Tokenizer) -> tuple[object, ...]:
@@ -95,7 +95,7 @@ def _row(instance: Instance, counted: Tokenizer) -> tuple[object, ...]:
     )
 
 
-def _apart(units: list[Unit]) -> tuple[list[Unit], list[Unit]]:
+def _apart(units: list[KnowledgeUnit]) -> tuple[list[KnowledgeUnit], list[KnowledgeUnit]]:
     """Return structured units and passages."""
     return [unit for unit in units if unit.is_structured], [unit for unit in units if not unit.is_structured]
 
@@ -114,8 +114,8 @@ def _counts(rows: list[tuple[object, ...]]) -> pl.DataFrame:
     columns = means.columns[1:]
 
     def printed(form: str) -> list[float | None] | None:
-        found = paper.counts(form)
-        return None if found is None else [found.get(name) for name in columns]
+        counts = paper.counts(form)
+        return None if counts is None else [counts.get(name) for name in columns]
 
     return _rounded(beside(_in_order(means), ["form"], printed))
 
@@ -153,8 +153,8 @@ def _size_table(here: Sequence[tuple[object, ...]]) -> pl.DataFrame:
     frame = pl.DataFrame(here, schema=schema, orient="row")
 
     def printed(form: str, size: str) -> list[float | None] | None:
-        found = paper.sizes(form, size)
-        return None if found is None else [None, *(found.get(name) for name in means)]
+        sizes = paper.sizes(form, size)
+        return None if sizes is None else [None, *(sizes.get(name) for name in means)]
 
     size = pl.col("size").str.strip_suffix("k").cast(pl.Int64)
     return _rounded(beside(_in_order(frame, size), ["form", "size"], printed))
@@ -191,7 +191,7 @@ def _distribution(units: Counter[tuple[str, int]]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def long(found: Statistics) -> pl.DataFrame:
+def long(found: SkaStatistics) -> pl.DataFrame:
     """Return all figures in one frame: form, figures, metric, at (size, number of positive units or null), value."""
     counts = found.counts.unpivot(index=["form", "figures"], variable_name="metric").with_columns(
         at=pl.lit(None, pl.String)
@@ -206,7 +206,7 @@ def long(found: Statistics) -> pl.DataFrame:
     )
 
 
-def charts(found: Statistics) -> list[Chart]:
+def charts(found: SkaStatistics) -> list[Chart]:
     """Return Figure 4."""
     shares = found.distribution.with_columns(share=pl.col("percent") / 100)
     title = "Instances by number of positive units"

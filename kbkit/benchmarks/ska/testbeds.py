@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kbkit.benchmarks.dataset import json_lines
-from kbkit.benchmarks.ska.instances import ROW, Instance, Unit
+from kbkit.benchmarks.ska.instances import ROW, Instance, KnowledgeUnit
 from kbkit.benchmarks.ska.rendering import cells, line
 from kbkit.benchmarks.ska.settings import FORMS
 from kbkit.benchmarks.ska.tokens import Tokenizer, tokenizer
@@ -41,7 +41,7 @@ _FILES = {">4": "more", ONLY: "only"}
 
 
 @dataclass(frozen=True)
-class Record:
+class TestbedRecord:
     """The units that a model sees: ids in order, structured units before passages, and their number of ``tokens``."""
 
     id: str
@@ -144,7 +144,7 @@ def arranged(instance: Instance, noise: int, order: str, seed: int = SEED, *, po
     return result
 
 
-def _place(unit: Unit) -> int:
+def _place(unit: KnowledgeUnit) -> int:
     return unit.position if unit.kind == ROW else 0
 
 
@@ -167,7 +167,7 @@ def group_of(instance: Instance) -> str:
 # -- records ----------------------------------------------------------------------------------------------------------
 
 
-def records(one: Sized, further: Sequence[str] = (), seed: int = SEED) -> Iterator[tuple[Record | None, str]]:
+def records(one: Sized, further: Sequence[str] = (), seed: int = SEED) -> Iterator[tuple[TestbedRecord | None, str]]:
     """Yield the records of an instance, or None with the reason why there is none."""
     instance, form = one.instance, one.instance.form
     standard = size_of(form)
@@ -195,9 +195,9 @@ def records(one: Sized, further: Sequence[str] = (), seed: int = SEED) -> Iterat
         yield None, f"{form}, {REJECTION}: no noise fits into {standard}"
 
 
-def _record(instance: Instance, testbed: str, setting: str, units: list[str], tokens: int) -> Record:
+def _record(instance: Instance, testbed: str, setting: str, units: list[str], tokens: int) -> TestbedRecord:
     name = f"{testbed}/{setting}/{instance.id}"
-    return Record(name, instance.id, instance.form, testbed, setting, units, tokens)
+    return TestbedRecord(name, instance.id, instance.form, testbed, setting, units, tokens)
 
 
 def make(
@@ -208,13 +208,13 @@ def make(
     seed: int = SEED,
     counted: Tokenizer | None = None,
     progress: Callable[[int], None] = lambda _: None,
-) -> tuple[list[Record], Report]:
+) -> tuple[list[TestbedRecord], Report]:
     """Make all testbeds; ``further`` are sizes of noise robustness beyond the paper's, ``dataset`` is its hash."""
     for size in further:
         budget(size)
     counted = counted or tokenizer()
     report = Report(counted.name, seed, dataset)
-    made: list[Record] = []
+    made: list[TestbedRecord] = []
     sums: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0] * 5)
     for number, instance in enumerate(instances, 1):
         one = sized(instance, counted)
@@ -245,9 +245,9 @@ def file_name(testbed: str, setting: str) -> str:
     return f"{testbed}-{_FILES.get(setting, setting)}.jsonl"
 
 
-def write(folder: Path, made: Sequence[Record], report: Report) -> list[Path]:
+def write_testbeds(folder: Path, made: Sequence[TestbedRecord], report: Report) -> list[Path]:
     """Write a file for each setting, and the report; files of earlier testbeds in the folder are removed."""
-    files: dict[str, list[Record]] = defaultdict(list)
+    files: dict[str, list[TestbedRecord]] = defaultdict(list)
     for record in made:
         files[file_name(record.testbed, record.setting)].append(record)
     content = {folder / name: json_lines(map(to_json, found)) for name, found in files.items()}
@@ -258,9 +258,9 @@ def write(folder: Path, made: Sequence[Record], report: Report) -> list[Path]:
     return list(content)
 
 
-def read(
+def read_testbeds(
     folder: Path, testbeds: Sequence[str] = (), settings: Sequence[str] = (), forms: Sequence[str] = ()
-) -> tuple[list[Record], Report]:
+) -> tuple[list[TestbedRecord], Report]:
     """Read the records of some (default: all) testbeds, settings and forms, in the order of the instances.
 
     Raises :class:`KbError` if there are none, and :class:`BadInputError` that names file and line.
@@ -297,7 +297,7 @@ def read_report(folder: Path) -> Report:
     return report
 
 
-def _records(path: Path) -> Iterator[Record]:
+def _records(path: Path) -> Iterator[TestbedRecord]:
     with path.open("rb") as file:
         for number, text in enumerate(file, 1):
             if text.strip():
@@ -306,4 +306,4 @@ def _records(path: Path) -> Iterator[Record]:
                     value = parse_json(text)
                 except (ValueError, RecursionError):
                     raise BadInputError(f"Invalid JSON in {where}", "Make the testbeds again") from None
-                yield from_json(Record, value, where)
+                yield from_json(TestbedRecord, value, where)

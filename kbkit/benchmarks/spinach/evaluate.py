@@ -12,9 +12,9 @@ from kbkit.benchmarks.dataset import bin_counts, run_names
 from kbkit.benchmarks.report import PAPER, beside
 from kbkit.benchmarks.spinach import paper
 from kbkit.benchmarks.spinach.execute import Executed, gold_problem, plain
-from kbkit.benchmarks.spinach.files import Dataset, Question
+from kbkit.benchmarks.spinach.files import QuestionFile, SparqlQuestion
 from kbkit.benchmarks.spinach.paper import Published
-from kbkit.benchmarks.spinach.runs import Record, Run
+from kbkit.benchmarks.spinach.runs import AgentRecord, Run
 from kbkit.benchmarks.spinach.stats import known
 from kbkit.errors import KbError, Option, plural
 from kbkit.measures import rows
@@ -42,7 +42,7 @@ class Scored:
 # -- gold -------------------------------------------------------------------------------------------------------------
 
 
-def with_gold(run: Run, gold: Dataset, execute: Callable[[str], Executed] | None = None) -> Run:
+def with_gold(run: Run, gold: QuestionFile, execute: Callable[[str], Executed] | None = None) -> Run:
     """Return the run with the gold answers of a file; with ``execute``, with the results of its queries.
 
     Records are joined by id, or else by question. The questions are those of the gold file; one that the run does not
@@ -64,20 +64,24 @@ def with_gold(run: Run, gold: Dataset, execute: Callable[[str], Executed] | None
     return replace(run, rows={r.id: replace(r, gold=plain(r.gold)) if untyped else r for r in records})
 
 
-def outside(run: Run, gold: Dataset) -> list[str]:
+def outside(run: Run, gold: QuestionFile) -> list[str]:
     """Return a line about the records of a run that are not in a gold file."""
     ids, texts = {one.id for one in gold.questions}, {one.text for one in gold.questions if one.text}
-    found = [record for record in run.rows.values() if record.id not in ids and record.question not in texts]
-    return [f"{run.path}: {_listed(found)} not in {gold.path}, left out"] if found else []
+    outside_records = [record for record in run.rows.values() if record.id not in ids and record.question not in texts]
+    return [f"{run.path}: {_listed(outside_records)} not in {gold.path}, left out"] if outside_records else []
 
 
 def _with_gold(
-    one: Question, record: Record | None, gold: Dataset, execute: Callable[[str], Executed] | None
-) -> Record:
-    known = record or Record(one.id, one.text, "", None, one.sparql, None, error="the run does not have the question")
+    one: SparqlQuestion, record: AgentRecord | None, gold: QuestionFile, execute: Callable[[str], Executed] | None
+) -> AgentRecord:
+    known = record or AgentRecord(
+        one.id, one.text, "", None, one.sparql, None, error="the run does not have the question"
+    )
     if execute and one.sparql:
-        found = execute(one.sparql)
-        return replace(known, id=one.id, gold=found.result, gold_sparql=one.sparql, gold_error=gold_problem(found))
+        executed = execute(one.sparql)
+        return replace(
+            known, id=one.id, gold=executed.result, gold_sparql=one.sparql, gold_error=gold_problem(executed)
+        )
     if one.answers is None:
         raise KbError(f"Missing answers in {one.where}", "Use ", Option("kb"), f" to run the queries of {gold.path}")
     return replace(known, id=one.id, gold=one.answers, gold_sparql=one.sparql, gold_error="")
@@ -88,7 +92,7 @@ def rerun(run: Run, execute: Callable[[str], Executed], *, gold: bool) -> Run:
     return replace(run, rows={name: _rerun(record, execute, gold) for name, record in run.rows.items()})
 
 
-def _rerun(record: Record, execute: Callable[[str], Executed], gold: bool) -> Record:
+def _rerun(record: AgentRecord, execute: Callable[[str], Executed], gold: bool) -> AgentRecord:
     if record.predicted_sparql:
         found = execute(record.predicted_sparql)
         record = replace(record, predicted=found.result, error=found.error, cut=found.cut)
@@ -123,11 +127,11 @@ def score(run: Run, published: Published | None, name: str = "") -> Scored:
     return Scored(name or run.path.stem, run, percent, _printed(run, published))
 
 
-def _record(record: Record) -> rows.RowsPrediction:
+def _record(record: AgentRecord) -> rows.RowsPrediction:
     return rows.RowsPrediction(record.id, record.predicted, record.gold if _is_scorable(record) else None, {})
 
 
-def _is_scorable(record: Record) -> bool:
+def _is_scorable(record: AgentRecord) -> bool:
     """Return whether the gold result has rows and is complete."""
     return record.gold not in (None, []) and not record.gold_error
 
@@ -197,7 +201,7 @@ def per_query(scored: Sequence[Scored]) -> pl.DataFrame:
     return pl.concat(parts)
 
 
-def _details(record: Record) -> tuple[object, ...]:
+def _details(record: AgentRecord) -> tuple[object, ...]:
     counts = (record.actions, record.rolled_back, record.input_tokens, record.output_tokens, record.cost)
     wrong = "; ".join(filter(None, [record.error, record.gold_error and f"gold: {record.gold_error}"]))
     return (record.id, *counts, _height(record.predicted), _height(record.gold), wrong or None)
@@ -248,8 +252,8 @@ def tokens(scored: Sequence[Scored], name: str) -> pl.DataFrame:
 
 
 def _known(run: Run, name: str) -> list[int]:
-    found = (getattr(record, name) for record in run.rows.values() if record.asked)
-    return [value for value in found if value is not None]
+    numbers = (getattr(record, name) for record in run.rows.values() if record.asked)
+    return [value for value in numbers if value is not None]
 
 
 # -- remarks ----------------------------------------------------------------------------------------------------------
@@ -276,21 +280,21 @@ def remarks(scored: Scored) -> list[str]:
     return [f"{scored.name}: {line}" for line in lines]
 
 
-def _grouped(records: Sequence[Record], reason: Callable[[Record], str]) -> dict[str, list[Record]]:
-    groups: dict[str, list[Record]] = {}
+def _grouped(records: Sequence[AgentRecord], reason: Callable[[AgentRecord], str]) -> dict[str, list[AgentRecord]]:
+    groups: dict[str, list[AgentRecord]] = {}
     for record in records:
         groups.setdefault(reason(record), []).append(record)
     return groups
 
 
-def _no_gold(record: Record) -> str:
+def _no_gold(record: AgentRecord) -> str:
     return record.gold_error or ("the gold query returns no rows" if record.gold == [] else "there is no gold answer")
 
 
-def _no_answer(record: Record) -> str:
+def _no_answer(record: AgentRecord) -> str:
     return record.error or "there is no prediction"
 
 
-def _listed(records: Sequence[Record]) -> str:
+def _listed(records: Sequence[AgentRecord]) -> str:
     names = ", ".join(record.id for record in records[:_LISTED])
     return f"{plural(len(records), 'question')} ({names}{', ...' * (len(records) > _LISTED)})"

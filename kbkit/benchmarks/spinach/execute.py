@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from kbkit.benchmarks.spinach.files import Dataset, Question
+from kbkit.benchmarks.spinach.files import QuestionFile, SparqlQuestion
 from kbkit.errors import KbError, QueryError, QuerySyntaxError, QueryTimeoutError
 from kbkit.measures.rows import Result
 from kbkit.sparql.parse import parse
@@ -75,8 +75,8 @@ def execute(kb: KnowledgeBase, text: str, timeout: float | None = TIMEOUT, max_r
         return Executed(None, "engine" if _is_valid(text) else "syntax", _line(error), notes=notes)
     except QueryError as error:
         return Executed(None, "engine" if _REFUSED.match(error.message) else "run", _line(error), notes=notes)
-    found = rows_of(frame.head(max_rows))
-    return Executed(found, "rows" if found == [] else "done", cut=frame.height > max_rows, notes=notes)
+    rows = rows_of(frame.head(max_rows))
+    return Executed(rows, "rows" if rows == [] else "done", cut=frame.height > max_rows, notes=notes)
 
 
 def _is_valid(text: str) -> bool:
@@ -131,20 +131,20 @@ def _text(value: Any) -> str:
 class Checked:
     """A question, the outcome of its query, and the seconds that it took."""
 
-    question: Question
+    question: SparqlQuestion
     found: Executed
     seconds: float
 
 
-def check(
-    kb: KnowledgeBase, dataset: Dataset, timeout: float | None, max_rows: int, progress: Callable[[int, int], None]
+def check_queries(
+    kb: KnowledgeBase, dataset: QuestionFile, timeout: float | None, max_rows: int, progress: Callable[[int, int], None]
 ) -> Iterator[Checked]:
     """Run the queries of a dataset on a KB, one after another."""
     for position, question in enumerate(dataset.questions):
         progress(position, len(dataset.questions))
         started = time.perf_counter()
-        found = execute(kb, question.sparql, timeout, max_rows)
-        yield Checked(question, found, time.perf_counter() - started)
+        executed = execute(kb, question.sparql, timeout, max_rows)
+        yield Checked(question, executed, time.perf_counter() - started)
     progress(len(dataset.questions), len(dataset.questions))
 
 

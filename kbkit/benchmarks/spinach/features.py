@@ -45,7 +45,7 @@ class Features:
     literals: int
 
 
-class Triple(NamedTuple):
+class TripleClause(NamedTuple):
     """A subject-relation-object clause; ``relation`` is a variable, an IRI, ``a`` or a path."""
 
     subject: Node
@@ -53,7 +53,7 @@ class Triple(NamedTuple):
     object: Node
 
 
-class Query:
+class ParsedQuery:
     """A query's tree with its prefixes: its own declarations, or else the Wikidata Query Service's."""
 
     def __init__(self, tree: ParseTree) -> None:
@@ -80,17 +80,17 @@ class Query:
     def _is_label_service(self, tree: ParseTree) -> bool:
         return tree.data == "service_graph_pattern" and any(self.iri(c) == _LABEL_SERVICE for c in tree.children)
 
-    def _triples(self) -> Iterator[Triple]:
+    def _triples(self) -> Iterator[TripleClause]:
         for part in self.parts(*_SUBJECTS):
             # A list in brackets is the subject of its properties; any other subject precedes them.
             subject = part if part.data == _BRACKETS else part.children[0]
             for properties in children(part, "property_list_path_not_empty"):
                 for relation, value in _pairs(properties):
-                    triple = Triple(subject, relation, value)
+                    triple = TripleClause(subject, relation, value)
                     if not self._is_directive(triple):
                         yield triple
 
-    def _is_directive(self, triple: Triple) -> bool:
+    def _is_directive(self, triple: TripleClause) -> bool:
         """Return whether a clause configures the engine or a service."""
         subject = self.iri(triple.subject)
         return subject.startswith(Wikibase.HINT) or subject == _PARAMETER
@@ -108,7 +108,7 @@ def _pairs(properties: ParseTree) -> Iterator[tuple[Node, Node]]:
 
 def features(tree: ParseTree) -> Features:
     """Return the seven numbers of a query."""
-    query = Query(tree)
+    query = ParsedQuery(tree)
     return Features(
         clauses(query),
         projections(query),
@@ -120,7 +120,7 @@ def features(tree: ParseTree) -> Features:
     )
 
 
-def clauses(query: Query) -> int:
+def clauses(query: ParsedQuery) -> int:
     """Count *clauses* as defined in appendix A.
 
     "[T]he number of atomic nodes of an AST, where an atomic node is one of: a projection clause (i.e., SELECT ...
@@ -135,7 +135,7 @@ def clauses(query: Query) -> int:
     return relations(query) + sum(1 for _ in query.parts(*_HEADS, *_CLAUSES, *_JOINS))
 
 
-def projections(query: Query) -> int:
+def projections(query: ParsedQuery) -> int:
     """Count *projections*: "the number of fields in the final SELECT ... WHERE clause".
 
     Fields whose names end in Label or Description are left out, as by the authors. ``*`` counts all visible variables
@@ -173,7 +173,7 @@ def _visible(node: Node) -> Iterator[str]:
             yield from _visible(part)
 
 
-def relations(query: Query) -> int:
+def relations(query: ParsedQuery) -> int:
     """Count *relations*: "the number of subject-relation-object clauses".
 
     ``?a p ?b, ?c; q ?d`` is three; ``?a p [ q ?b ]`` is two; a path of any length is one.
@@ -181,7 +181,7 @@ def relations(query: Query) -> int:
     return len(query.triples)
 
 
-def subjects(query: Query) -> int:
+def subjects(query: ParsedQuery) -> int:
     """Count *subjects*: "the number of uniquely occurring subjects (either variables or entities)".
 
     Blank nodes are neither; an entity is any IRI.
@@ -189,18 +189,18 @@ def subjects(query: Query) -> int:
     return len({_name(query, triple.subject) for triple in query.triples} - {""})
 
 
-def predicates(query: Query) -> int:
+def predicates(query: ParsedQuery) -> int:
     """Count *predicates*: "the unique number of properties (i.e. a PID of the form P...)".
 
     Properties in relations and paths count; ``p:P39`` and ``ps:P39`` are one property.
     """
-    found: set[str] = set()
+    names: set[str] = set()
     for triple in query.triples:
-        found.update(properties(query, triple.relation))
-    return len(found)
+        names.update(properties(query, triple.relation))
+    return len(names)
 
 
-def properties(query: Query, node: Node) -> set[str]:
+def properties(query: ParsedQuery, node: Node) -> set[str]:
     """Return the PIDs in a part of a query, in any namespace of Wikibase."""
     return {pid for token in tokens(node) if (pid := wikidata_id(query.iri(token))).startswith("P")}
 
@@ -220,7 +220,7 @@ _SPACES = tuple(
 )
 
 
-def objects(query: Query) -> int:
+def objects(query: ParsedQuery) -> int:
     """Count *objects*: "the number of uniquely occurring objects (either variables or entities), where we also count
     the number of y occurring in each VALUES clause of the form VALUES ?x {y}".
     They are one set: a value that is also an object counts once. Blank nodes and literals are not objects.
@@ -231,22 +231,22 @@ def objects(query: Query) -> int:
     return len(found - {""})
 
 
-def literals(query: Query) -> int:
+def literals(query: ParsedQuery) -> int:
     """Count *literals*: "the unique number of strings (e.g. "wikidata") or numerical numbers (e.g. 123.45)".
 
     Objects, filters and VALUES count. LIMIT, projections, BIND, HAVING and ORDER BY do not. A string with a datatype or
     language is a string.
     """
-    found: set[str] = set()
+    names: set[str] = set()
     for part in query.parts("filter", *_VALUES):
-        found.update(_constants(part))
+        names.update(_constants(part))
     for triple in query.triples:
         if isinstance(triple.object, Token) or triple.object.data == "rdf_literal":
-            found.update(_constants(triple.object))
-    return len(found)
+            names.update(_constants(triple.object))
+    return len(names)
 
 
-def _name(query: Query, node: Node) -> str:
+def _name(query: ParsedQuery, node: Node) -> str:
     """Return a variable or IRI in a form that is equal for equal ones; "" for anything else."""
     if isinstance(node, Token) and node.type == "VAR":
         return f"?{node[1:]}"
@@ -277,12 +277,12 @@ def pattern(tree: ParseTree) -> str:
     White space, comments, the case of keywords and prefix declarations do not count, and neither does the spelling of
     an IRI. All variables are equal. Namespaces count: ``wdt:P31`` and ``p:P31`` differ.
     """
-    query = Query(tree)
+    query = ParsedQuery(tree)
     body = (part for part in tree.children if part not in children(tree, "prologue"))
     return " ".join(_form(query, token) for part in body for token in tokens(part))
 
 
-def _form(query: Query, token: Token) -> str:
+def _form(query: ParsedQuery, token: Token) -> str:
     if token.type in _PLACEHOLDERS:
         return _PLACEHOLDERS[token.type]
     word, iri = str(token), query.iri(token)
@@ -302,4 +302,4 @@ def _shortened(iri: str) -> str:
 
 def pids(tree: ParseTree) -> set[str]:
     """Return all properties of a query, also as values (``wd:P31``)."""
-    return properties(Query(tree), tree)
+    return properties(ParsedQuery(tree), tree)

@@ -20,7 +20,7 @@ _HINT = 'Example: {"id": "1", "question": "...", "sparql": "SELECT ..."}'
 
 
 @dataclass(frozen=True)
-class Question:
+class SparqlQuestion:
     """A question of a file: ``where`` is its position. Missing ``text`` and ``sparql`` are "", ``answers`` None."""
 
     id: str
@@ -31,14 +31,14 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Dataset:
+class QuestionFile:
     """The questions of a file."""
 
     path: Path
-    questions: tuple[Question, ...]
+    questions: tuple[SparqlQuestion, ...]
 
 
-def read(path: Path, *, sparql: bool = True, question: bool = False) -> Dataset:
+def read_questions(path: Path, *, sparql: bool = True, question: bool = False) -> QuestionFile:
     """Read the questions of a file: a JSON list, JSON lines, or QALD's ``{"questions": [...]}``.
 
     A record has its query in ``sparql`` or ``query`` (a string, or QALD's object with ``sparql``). Optional fields are
@@ -50,13 +50,13 @@ def read(path: Path, *, sparql: bool = True, question: bool = False) -> Dataset:
     if isinstance(found, dict):
         found = _entries(path, found)
     questions = [_question(item, position, sparql, question) for position, item in enumerate(found, 1)]
-    seen: dict[str, Question] = {}
+    seen: dict[str, SparqlQuestion] = {}
     for one in questions:
         if one.id in seen:
             hint = f"It is also in {seen[one.id].where}. Each record needs its own id"
             raise BadInputError(f"Duplicate id {_short(one.id)} in {one.where}", hint)
         seen[one.id] = one
-    return Dataset(path, tuple(questions))
+    return QuestionFile(path, tuple(questions))
 
 
 def _entries(path: Path, content: dict[str, Any]) -> list[JsonRecord]:
@@ -74,12 +74,12 @@ def _entries(path: Path, content: dict[str, Any]) -> list[JsonRecord]:
     return [JsonRecord(value, f"{path}, record {position}") for position, value in enumerate(entries, 1)]
 
 
-def _question(item: JsonRecord, position: int, needs_sparql: bool, needs_question: bool) -> Question:
+def _question(item: JsonRecord, position: int, needs_sparql: bool, needs_question: bool) -> SparqlQuestion:
     text = _words(item)
     if needs_question and not text:
         raise BadInputError(f"Missing question in {item.where}", _HINT)
     query = _query(item, needs_sparql)
-    return Question(_id(item) or text or str(position), text, query, _answers(item), item.where)
+    return SparqlQuestion(_id(item) or text or str(position), text, query, _answers(item), item.where)
 
 
 def _id(item: JsonRecord) -> str:

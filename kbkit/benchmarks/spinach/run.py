@@ -14,7 +14,7 @@ from kbkit.benchmarks import run as runs
 from kbkit.benchmarks.pipeline import Row, snapshot
 from kbkit.benchmarks.spinach import paper
 from kbkit.benchmarks.spinach.execute import Executed, execute, gold_problem, rows_of
-from kbkit.benchmarks.spinach.files import Dataset, Question
+from kbkit.benchmarks.spinach.files import QuestionFile, SparqlQuestion
 from kbkit.directory.generations import fingerprint
 from kbkit.errors import KbError
 from kbkit.llm.account import BudgetError
@@ -29,7 +29,7 @@ _MAX_ERRORS = 3
 
 
 @dataclass(frozen=True)
-class Plan:
+class AgentPlan:
     """The questions to ask: the first ``limit`` (None: all); ``unscored`` includes questions that cannot be scored."""
 
     agent: AgentSettings
@@ -38,7 +38,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Attempt(Row):
+class AgentAttempt(Row):
     """The record of a question. A question that ``failed`` with an error of the model is asked again by the next run.
 
     The first fields are those of the authors' files.
@@ -66,31 +66,31 @@ class Attempt(Row):
 
 def run(
     kb: KnowledgeBase,
-    dataset: Dataset,
+    dataset: QuestionFile,
     out: Path,
-    plan: Plan,
+    plan: AgentPlan,
     calls: Calls,
     *,
     workers: int = 1,
     replace: bool = False,
     progress: Callable[[int, int], None] = lambda *_: None,
-) -> runs.Run[Attempt]:
+) -> runs.Run[AgentAttempt]:
     """Ask the agent the questions in ``workers`` threads, and write each record to ``out`` when it is finished.
 
     An interrupted run continues with the questions that are missing or failed. See :func:`kbkit.benchmarks.run.run` for
     ``replace`` and errors; raises the error of the model's endpoint after three consecutive questions that fail.
     """
     agent = AgentSystem(kb, plan, calls)  # raises before anything is written if the agent cannot use the KB
-    form = runs.RunForm(Attempt, lambda one: one, _unchanged, workers=workers, retry=lambda row: row.failed)
+    form = runs.RunForm(AgentAttempt, lambda one: one, _unchanged, workers=workers, retry=lambda row: row.failed)
     questions = dataset.questions[: plan.limit]
     return runs.run(out, agent, questions, form, _settings(kb, dataset, plan), replace=replace, progress=progress)
 
 
-def _unchanged(_: Question, attempt: Attempt) -> Attempt:
+def _unchanged(_: SparqlQuestion, attempt: AgentAttempt) -> AgentAttempt:
     return attempt
 
 
-def _settings(kb: KnowledgeBase, dataset: Dataset, plan: Plan) -> dict[str, Any]:
+def _settings(kb: KnowledgeBase, dataset: QuestionFile, plan: AgentPlan) -> dict[str, Any]:
     """Return everything about the data that the records depend on."""
     published = paper.named(dataset.path)
     return {
@@ -106,7 +106,7 @@ def _settings(kb: KnowledgeBase, dataset: Dataset, plan: Plan) -> dict[str, Any]
 class AgentSystem:
     """The agent with a model; thread-safe."""
 
-    def __init__(self, kb: KnowledgeBase, plan: Plan, calls: Calls) -> None:
+    def __init__(self, kb: KnowledgeBase, plan: AgentPlan, calls: Calls) -> None:
         self._kb, self._plan, self._calls = kb, plan, calls
         self.name = calls.models[0]
         self.settings: dict[str, Any] = {
@@ -119,17 +119,19 @@ class AgentSystem:
         self._guard = threading.Lock()
         self._errors = 0
 
-    def answer(self, questions: Sequence[Question]) -> list[Attempt]:
+    def answer(self, questions: Sequence[SparqlQuestion]) -> list[AgentAttempt]:
         """Return the record of each question."""
         return [self._attempt(question) for question in questions]
 
-    def _attempt(self, question: Question) -> Attempt:
+    def _attempt(self, question: SparqlQuestion) -> AgentAttempt:
         """Run the gold query, then ask the question; the plan can exclude questions that cannot be scored."""
         settings = self._plan.agent
         gold = execute(self._kb, question.sparql, settings.timeout, settings.limit) if question.sparql else None
         begun = (question.id, question.text, question.sparql, *_gold(gold))
         if gold is not None and not _is_scorable(gold) and not self._plan.unscored:
-            return Attempt(*begun, asked=False, predicted_answer_tuple=None, error="not asked: there is no gold answer")
+            return AgentAttempt(
+                *begun, asked=False, predicted_answer_tuple=None, error="not asked: there is no gold answer"
+            )
         try:
             answer = self._agent.ask(question.text)
         except BudgetError:
@@ -137,10 +139,10 @@ class AgentSystem:
         except KbError as error:
             self._count(error)
             message = " ".join(str(error).split())
-            return Attempt(*begun, asked=True, predicted_answer_tuple=None, failed=True, error=message)
+            return AgentAttempt(*begun, asked=True, predicted_answer_tuple=None, failed=True, error=message)
         self._count(None)
         usable = bool(answer.sparql and answer.rows.columns)
-        return Attempt(
+        return AgentAttempt(
             *begun,
             asked=True,
             predicted_answer_tuple=rows_of(answer.rows) if usable else None,

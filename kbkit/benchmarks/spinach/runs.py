@@ -19,7 +19,7 @@ PREDICTED, GOLD = "predicted_answer_tuple", "gold_answer_tuple"
 
 
 @dataclass(frozen=True)
-class Record(Row):
+class AgentRecord(Row):
     """An agent's answer to a question. Numbers are None if the file does not have them.
 
     ``actions`` excludes those that were ``rolled_back``; tokens and ``cost`` are of all calls. ``asked``: whether the
@@ -42,32 +42,32 @@ class Record(Row):
     cost: float | None = None
 
 
-Run = running.Run[Record]
+Run = running.Run[AgentRecord]
 """The records of a file; the authors' files have no settings."""
 
 
-def read(path: Path) -> Run:
+def read_agent_run(path: Path) -> Run:
     """Read a run: JSON lines of ``spinach run``, or a JSON list or lines of other records.
 
     The last line of an active run can be incomplete. Other records need ``predicted_answer_tuple`` or
     ``predicted_sparql``. Raises :class:`BadInputError` that names the record.
     """
     settings: dict[str, Any] = {}
-    found: dict[str, Record] = {}
+    records_by_id: dict[str, AgentRecord] = {}
     seen: dict[str, str] = {}
     for item in _items(path):
-        if not found and not settings and isinstance(item.fields.get("settings"), dict):
+        if not records_by_id and not settings and isinstance(item.fields.get("settings"), dict):
             settings = item.fields["settings"]
             continue
-        record = _record(item, len(found) + 1)
+        record = _record(item, len(records_by_id) + 1)
         if record.id in seen and not settings:
             hint = f"It is also in {seen[record.id]}. Each record needs its own id"
             raise BadInputError(f"Duplicate id {record.id!r} in {item.where}", hint)
         seen[record.id] = item.where
-        found[record.id] = record  # a run of kbkit can repeat a question that failed
-    if not found:
+        records_by_id[record.id] = record  # a run of kbkit can repeat a question that failed
+    if not records_by_id:
         raise BadInputError(f"No records in {path}", "Run ", Command("spinach run"), " to write runs")
-    return Run(path.stem, path, settings, found)
+    return Run(path.stem, path, settings, records_by_id)
 
 
 def _items(path: Path) -> Iterator[JsonRecord]:
@@ -91,7 +91,7 @@ def _items(path: Path) -> Iterator[JsonRecord]:
         yield JsonRecord(value, where)
 
 
-def _record(item: JsonRecord, position: int) -> Record:
+def _record(item: JsonRecord, position: int) -> AgentRecord:
     fields = item.fields
     if PREDICTED not in fields and "predicted_sparql" not in fields:
         raise BadInputError(f"Missing {PREDICTED} in {item.where}", "Runs of kbkit and of the authors have it")
@@ -99,7 +99,7 @@ def _record(item: JsonRecord, position: int) -> Record:
     name = fields.get("id")
     if name is not None and (isinstance(name, bool) or not isinstance(name, str | int)):
         raise BadInputError(f"Invalid id {name!r} in {item.where}", "Use a string or an integer")
-    return Record(
+    return AgentRecord(
         str(name) if name is not None else text or str(position),
         text,
         _text(item, "predicted_sparql"),

@@ -13,7 +13,7 @@ from kbkit.benchmarks.dataset import bin_counts, run_names
 from kbkit.benchmarks.report import DIFFERENCE, PAPER, beside
 from kbkit.benchmarks.spinach import paper
 from kbkit.benchmarks.spinach.features import Features, features, pattern, pids
-from kbkit.benchmarks.spinach.files import Dataset, Question
+from kbkit.benchmarks.spinach.files import QuestionFile, SparqlQuestion
 from kbkit.benchmarks.spinach.paper import Published
 from kbkit.display.charts import Chart
 from kbkit.errors import QuerySyntaxError
@@ -33,14 +33,14 @@ class Described:
 
     name: str
     published: Published | None
-    questions: tuple[Question, ...]
+    questions: tuple[SparqlQuestion, ...]
     features: tuple[Features, ...]
     patterns: tuple[str, ...]
     properties: tuple[frozenset[str], ...]
-    unread: tuple[tuple[Question, str], ...]
+    unread: tuple[tuple[SparqlQuestion, str], ...]
 
 
-def describe(datasets: Sequence[Dataset], published: str | None = None) -> list[Described]:
+def describe(datasets: Sequence[QuestionFile], published: str | None = None) -> list[Described]:
     """Parse the queries of datasets and compute their features.
 
     ``published`` names the dataset of the paper (``none``: no figures of the paper); by default the files' names do.
@@ -57,7 +57,7 @@ def known(path: Path, name: str | None = None) -> Published | None:
     return None if name == "none" else paper.called(name)
 
 
-def _described(dataset: Dataset, name: str, published: Published | None) -> Described:
+def _described(dataset: QuestionFile, name: str, published: Published | None) -> Described:
     read, unread = [], []
     for question in dataset.questions:
         try:

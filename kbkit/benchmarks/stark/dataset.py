@@ -43,7 +43,7 @@ _FIELDS = "A query needs an id, and relational_words and textual_words (numbers)
 
 
 @dataclass(frozen=True)
-class Dataset:
+class StarkDataset:
     """Questions with their answers. ``words`` (query, relational, textual) counts the words of each kind, if known."""
 
     name: str
@@ -55,7 +55,7 @@ class Dataset:
 # -- reading ----------------------------------------------------------------------------------------------------------
 
 
-def read(path: Path) -> list[Dataset]:
+def read_datasets(path: Path) -> list[StarkDataset]:
     """Return the dataset of a folder or a csv file; human-written questions are a separate dataset.
 
     Raises :class:`BadInputError` if there is no dataset or an invalid line.
@@ -67,34 +67,38 @@ def read(path: Path) -> list[Dataset]:
     return datasets
 
 
-def _read(path: Path) -> list[Dataset]:
+def _read(path: Path) -> list[StarkDataset]:
     name = path.resolve().name
     if not path.is_dir():
         human = path.stem == HUMAN_TABLE
-        return [Dataset(path.stem, stark.read(path), None if human else _words(path.parent.parent), human)]
+        return [
+            StarkDataset(path.stem, stark.read_stark_gold(path), None if human else _words(path.parent.parent), human)
+        ]
     has_main, has_human = (_has(path, table) for table in ("stark_qa", HUMAN_TABLE))
     datasets = []
     if has_main or not has_human:  # without either, the reader raises an error that names the missing file
-        datasets.append(Dataset(name, stark.read(path), _words(path)))
+        datasets.append(StarkDataset(name, stark.read_stark_gold(path), _words(path)))
     if has_human:
-        datasets.append(Dataset(f"{name} human" if has_main else name, stark.read(path, HUMAN), None, human=True))
+        datasets.append(
+            StarkDataset(f"{name} human" if has_main else name, stark.read_stark_gold(path, HUMAN), None, human=True)
+        )
     return datasets
 
 
-def read_all(paths: Sequence[Path]) -> list[Dataset]:
+def read_all(paths: Sequence[Path]) -> list[StarkDataset]:
     """Return the datasets of several folders with distinct names: paths if two have the same name.
 
     A folder that is listed twice is read once.
     """
     once = {path.resolve(): path for path in reversed(paths)}
-    found = [(path, dataset) for path in reversed(once.values()) for dataset in read(path)]
-    counts = Counter(dataset.name for _, dataset in found)
-    ambiguous = {path for path, dataset in found if counts[dataset.name] > 1}
-    names = [_path_name(path, dataset) if path in ambiguous else dataset.name for path, dataset in found]
-    return [replace(dataset, name=name) for name, (_, dataset) in zip(_distinct(names), found, strict=True)]
+    datasets = [(path, dataset) for path in reversed(once.values()) for dataset in read_datasets(path)]
+    counts = Counter(dataset.name for _, dataset in datasets)
+    ambiguous = {path for path, dataset in datasets if counts[dataset.name] > 1}
+    names = [_path_name(path, dataset) if path in ambiguous else dataset.name for path, dataset in datasets]
+    return [replace(dataset, name=name) for name, (_, dataset) in zip(_distinct(names), datasets, strict=True)]
 
 
-def _path_name(path: Path, dataset: Dataset) -> str:
+def _path_name(path: Path, dataset: StarkDataset) -> str:
     """Return the path of a dataset, with the suffix ``human`` if its name has it."""
     return f"{path}{dataset.name.removeprefix(path.resolve().name)}" if path.is_dir() else str(path)
 
@@ -173,7 +177,7 @@ def are_references(kb: KnowledgeBase, names: pl.Series) -> bool:
     return bool(len(names) and types.fill_null(False).all())
 
 
-def write(
+def write_dataset(
     out: Path, records: Sequence[dict[str, Any]], fractions: Sequence[float], seed: int, about: Mapping[str, Any]
 ) -> None:
     """Write the files of a dataset and set the split of each of the ``records``. Old files are replaced at the end.

@@ -16,12 +16,12 @@ import polars as pl
 
 from kbkit.assets.arguments import check_range
 from kbkit.benchmarks import run as runs
-from kbkit.benchmarks.costs import CostFile, Latency, summary
+from kbkit.benchmarks.costs import CostFile, CostSummary, Latency, summary
 from kbkit.benchmarks.dataset import writing
 from kbkit.benchmarks.pipeline import digest, kb_settings
-from kbkit.benchmarks.rankings import Ranked, TextQuery, frame_of, lists_of
+from kbkit.benchmarks.rankings import DatasetQuery, Ranked, frame_of, lists_of
 from kbkit.benchmarks.stark.official import official, remarks
-from kbkit.benchmarks.stark.task import Task, task
+from kbkit.benchmarks.stark.task import StarkTask, task
 from kbkit.errors import BadInputError, Command, KbError, UnknownNameError
 from kbkit.measures import ranking, stark
 from kbkit.measures.files import read_run, write_run
@@ -33,7 +33,18 @@ from kbkit.search.settings import MODES, missing_stores
 if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase
 
-__all__ = ["Latency", "Result", "Runner", "Task", "questions", "read", "remarks", "table", "task", "write"]
+__all__ = [
+    "Latency",
+    "ModeRunner",
+    "Result",
+    "StarkTask",
+    "questions",
+    "read_result",
+    "remarks",
+    "table",
+    "task",
+    "write_result",
+]
 
 MEASURES = {"Hit@1": "hit@1", "Hit@5": "hit@5", "R@20": "recall@20", "MRR": "mrr"}
 """Table 6's columns."""
@@ -54,11 +65,12 @@ _TABLE = pl.Schema(
 
 @dataclass(frozen=True)
 class Result:
-    """A run (query, node, score) of a system and its ``latency``, if known."""
+    """A run (query, node, score) of a system, its ``latency`` and its ``costs``, if known."""
 
     name: str
     run: pl.DataFrame
     latency: Latency | None = None
+    costs: CostSummary | None = None
 
 
 # -- questions --------------------------------------------------------------------------------------------------------
@@ -69,7 +81,7 @@ def questions(dataset: Path, split: str, fraction: float = 1.0, seed: int = 0) -
     if not 0 < fraction <= 1:
         raise KbError(f"Invalid sample: {fraction:g}", "Use a fraction above 0 and at most 1, for example 0.1")
     check_range("seed", seed, 0)
-    gold = stark.read(dataset, split)
+    gold = stark.read_stark_gold(dataset, split)
     total = gold.queries.height
     if not total:
         raise BadInputError(f"No queries in {dataset}{f', split {split!r}' if split else ''}")
@@ -111,14 +123,14 @@ class Hits(Ranked):
     unscored: int = 0
 
 
-Finder = runs.System[TextQuery, Hits]
+Finder = runs.System[DatasetQuery, Hits]
 """A retriever, alone or with a reranker."""
-FORM: runs.RunForm[TextQuery, TextQuery, Hits, Hits] = runs.RunForm(
+FORM: runs.RunForm[DatasetQuery, DatasetQuery, Hits, Hits] = runs.RunForm(
     Hits, lambda query: query, lambda _, hits: hits, BATCH
 )
 
 
-class Runner:
+class ModeRunner:
     """Searches the questions of a task and keeps the hits of each mode.
 
     Runs are kept in ``folder``, where an interrupted one is resumed; without, in a temporary folder. ``settings`` are
@@ -128,7 +140,7 @@ class Runner:
     def __init__(
         self,
         kb: KnowledgeBase,
-        task: Task,
+        task: StarkTask,
         k: int = 100,
         timed: int = TIMED,
         *,
@@ -137,7 +149,9 @@ class Runner:
         replace: bool = False,
     ) -> None:
         self.session, self.task, self.k, self.timed = kb.session, task, k, timed
-        self.queries = [TextQuery(*one) for one in zip(*pairs(task.gold.queries.select("query", "text")), strict=True)]
+        self.queries = [
+            DatasetQuery(*one) for one in zip(*pairs(task.gold.queries.select("query", "text")), strict=True)
+        ]
         self._folder, self._replace = folder, replace
         self._settings = {**(settings or {}), **kb_settings(kb), "types": list(task.types), "k": k}
         self._hits: dict[str, dict[str, pl.DataFrame]] = {}
@@ -152,7 +166,7 @@ class Runner:
         """Return a search of the task's nodes."""
         return search(self.session.stores, mode, self.k, self.task.within, options={"quotes": False})
 
-    def hits(self, mode: str, queries: Sequence[TextQuery] | None = None) -> pl.DataFrame:
+    def hits(self, mode: str, queries: Sequence[DatasetQuery] | None = None) -> pl.DataFrame:
         """Return the hits of questions (all by default): query, rank, id, key, type, name, score."""
         wanted = self.queries if queries is None else queries
         known = self._hits.setdefault(mode, {})
@@ -168,11 +182,11 @@ class Runner:
         searching = self.search(mode)
         if self.timed:
             searching.one(self.queries[0].text, explain=False)  # opens the stores
-        timing = runs.Timing[TextQuery](self.timed, lambda query: searching.one(query.text, explain=False))
-        return self.run(Retriever(self, mode), timing, progress)[0]
+        timing = runs.Timing[DatasetQuery](self.timed, lambda query: searching.one(query.text, explain=False))
+        return self.run(ModeRetriever(self, mode), timing, progress)[0]
 
     def run(
-        self, system: Finder, timing: runs.Timing[TextQuery], progress: Callable[[int, int], None] = lambda *_: None
+        self, system: Finder, timing: runs.Timing[DatasetQuery], progress: Callable[[int, int], None] = lambda *_: None
     ) -> tuple[Result, list[Hits]]:
         """Return the run of a system and its rows."""
         with contextlib.ExitStack() as stack:
@@ -183,18 +197,18 @@ class Runner:
             run = runs.run(
                 path, system, self.queries, FORM, settings, replace=self._replace, progress=progress, timing=timing
             )
-            rows = list(run.rows.values())
-            return Result(system.name, frame_of(rows), run.summary.latency), rows
+            rows, costs = list(run.rows.values()), run.summary
+            return Result(system.name, frame_of(rows), costs.latency, costs), rows
 
 
-class Retriever:
+class ModeRetriever:
     """A search mode."""
 
-    def __init__(self, runner: Runner, mode: str) -> None:
+    def __init__(self, runner: ModeRunner, mode: str) -> None:
         self._runner, self.name = runner, mode
         self.settings = {"mode": mode}
 
-    def answer(self, queries: Sequence[TextQuery]) -> list[Hits]:
+    def answer(self, queries: Sequence[DatasetQuery]) -> list[Hits]:
         """Return the hits of each question."""
         found = lists_of(self._runner.task.run(self._runner.hits(self.name, queries)), [one.id for one in queries])
         return [Hits(name, *lists) for name, lists in found.items()]
@@ -245,14 +259,14 @@ def _row(result: Result, gold: Gold, candidates: pl.Series | None) -> dict[str, 
 
 
 def check_folder(folder: Path, names: Sequence[str] = ()) -> None:
-    """Raise :class:`KbError` if :func:`write` could not write to ``folder``, or if two runs had the same file."""
+    """Raise :class:`KbError` if :func:`write_result` could not write to ``folder``, or if runs share a file."""
     for name, count in Counter(runs.run_file(folder, name).stem for name in names).items():
         if count > 1:
             raise KbError(f"Two runs have the same file {folder / name}", "List each mode and model once")
     runs.make_folder(folder)
 
 
-def write(result: Result, folder: Path) -> Path:
+def write_result(result: Result, folder: Path) -> Path:
     """Write a run to ``folder``, in TREC's format if the names allow it, else as JSON lines."""
     spaced = any(result.run[name].str.contains(r"\s").any() for name in ("query", "node"))
     path = runs.run_file(folder, result.name)
@@ -263,8 +277,8 @@ def write(result: Result, folder: Path) -> Path:
     return path
 
 
-def read(path: Path) -> Result:
-    """Read a run of :func:`write` or of any other system, named by its path.
+def read_result(path: Path) -> Result:
+    """Read a run of :func:`write_result` or of any other system, named by its path.
 
     An empty file is a run without hits if its predictions are beside it; otherwise it is invalid.
     """

@@ -142,7 +142,7 @@ def answered(out: Path) -> list[str]:
     path = table(out)
     if not path.is_file():
         return []
-    judged = stark.read(path).judgements
+    judged = stark.read_stark_gold(path).judgements
     entities = _entities(_records(out / RECORDS, set(judged["query"])))
     pairs = ((entities.get(query, {}), name) for query, name in judged.select("query", "node").iter_rows())
     return [entity.get(name, name) for entity, name in pairs]
@@ -173,9 +173,9 @@ def _file_naming(kb: KnowledgeBase, rows: pl.DataFrame, out: Path) -> str:
     numbered = numbering(kb.tables)
     if rows.is_empty():
         return KEY if numbered.keys else NUMBER
-    written = numbers.read(out, HUMAN)
+    written = numbers.read_numbers(out, HUMAN)
     if written is None:
-        return REFERENCE if are_references(kb, stark.read(table(out)).judgements["node"]) else KEY
+        return REFERENCE if are_references(kb, stark.read_stark_gold(table(out)).judgements["node"]) else KEY
     if written.digest != numbered.digest:
         message = f"{table(out)} has the numbers of another KB, or of {kb.directory.path} before its nodes changed"
         raise KbError(message, "Use another ", Option("output"))
@@ -196,21 +196,21 @@ def append(
     with one_writer(out / RECORDS):
         rows = _rows(table(out))
         lines = _records(out / RECORDS, set(rows["id"]))
-        found = _file_naming(kb, rows, out)
-        if found == KEY and names == REFERENCE:
-            found = REFERENCE
-        if found == REFERENCE:
+        naming = _file_naming(kb, rows, out)
+        if naming == KEY and names == REFERENCE:
+            naming = REFERENCE
+        if naming == REFERENCE:
             rows = _with_references(kb, rows, lines, table(out))
         taken = [int(name) for name in rows["id"] if name.isascii() and name.isdecimal() and len(name) < 18]
         number = str(max(taken, default=-1) + 1)
         nodes = answers if isinstance(answers, Sequence) else [answers]
-        listed = [{NUMBER: str(node.id), KEY: node.key, REFERENCE: _names(node)[1]}[found] for node in nodes]
+        listed = [{NUMBER: str(node.id), KEY: node.key, REFERENCE: _names(node)[1]}[naming] for node in nodes]
         row = pl.DataFrame({"id": [number], "query": [query], "answer_ids": [_answers(listed)]})
         entities: list[dict[str, Any]] = [{"type": node.type, "key": node.key, "name": node.name} for node in nodes]
         line: dict[str, Any] = {"id": number, "query": query, "entity": entities[0], "seed": seed}
         if len(nodes) > 1:
             line["further"] = entities[1:]
-        if found == NUMBER:
+        if naming == NUMBER:
             line["numbers"] = numbering(kb.tables).digest
             for entity, node in zip(entities, nodes, strict=True):
                 entity["number"] = node.id
@@ -226,7 +226,7 @@ def _with_references(
     import polars as pl
 
     entities = _entities(saved)
-    pairs = () if rows.is_empty() else stark.read(path).judgements.select("query", "node").iter_rows()
+    pairs = () if rows.is_empty() else stark.read_stark_gold(path).judgements.select("query", "node").iter_rows()
     names = [(query, name, entities.get(query, {}).get(name, name)) for query, name in pairs]
     if not names:
         return rows
@@ -258,7 +258,7 @@ def _rows(path: Path) -> pl.DataFrame:
 
     if not path.is_file():
         return pl.DataFrame(schema=dict.fromkeys(_COLUMNS, pl.String))
-    stark.read(path)  # raises for an invalid file, with the line
+    stark.read_stark_gold(path)  # raises for an invalid file, with the line
     return pl.read_csv(path, infer_schema=False)
 
 

@@ -9,7 +9,7 @@ from kbkit.benchmarks.evidence import Matcher
 from kbkit.benchmarks.pipeline import Output, Pipeline, Progress, generation
 from kbkit.benchmarks.requirements import relational
 from kbkit.benchmarks.requirements.settings import NAME_TEXT, RequirementSettings, complete_settings
-from kbkit.benchmarks.requirements.stages import Run
+from kbkit.benchmarks.requirements.stages import StagesRun
 from kbkit.benchmarks.stark import dataset, numbers
 from kbkit.benchmarks.stark.report import reasons, record, report_of
 from kbkit.english.relations import unworded
@@ -36,7 +36,7 @@ def make(
         hint = ("Use ", Option("text", NAME_TEXT), " if names are texts, or ", Option("relations_only", "1"))
         raise KbError("This KB has no texts, so there are no textual properties", *hint)
     chosen = relational.templates(kb, settings.templates, settings.seed)
-    run = Run(kb, complete_settings(settings, chosen), calls, Matcher(kb), {t.id: t for t in chosen})
+    run = StagesRun(kb, complete_settings(settings, chosen), calls, Matcher(kb), {t.id: t for t in chosen})
     about = run.about(chosen)
     pipeline = Pipeline(out, {**about, **generation(kb)}, progress)
     with pipeline.started((dataset.TABLE, QUERIES), replace=replace):
@@ -52,5 +52,5 @@ def make(
         records = [record(number, query) for number, query in enumerate(complete)]
         fractions = settings.fractions or dataset.fractions_of([t.id for t in chosen])
         about = {**about, **numbers.name_answers(kb, records), "split": list(fractions), "report": report}
-        dataset.write(out, records, fractions, settings.seed, about)
+        dataset.write_dataset(out, records, fractions, settings.seed, about)
         return Output(out, records, report)

@@ -58,7 +58,7 @@ class Numbers:
             raise KbError(f"{message} differently, and no file of the dataset has its type and key", hint)
 
 
-def read(dataset: Path, split: str = "") -> Numbers | None:
+def read_numbers(dataset: Path, split: str = "") -> Numbers | None:
     """Return the numbers of a dataset, a folder or its csv file, or None if it names its answers in another way."""
     folder = dataset if dataset.is_dir() else dataset.absolute().parent.parent
     if split == HUMAN or dataset.stem.endswith(HUMAN):

@@ -41,7 +41,7 @@ _TEXTS = dict.fromkeys(("rater", "dataset"), pl.String())
 _SCHEMA = pl.Schema({**_TEXTS, "queries": pl.List(pl.String()), "aspect": pl.String(), "rating": pl.Int64()})
 
 
-class Sample(NamedTuple):
+class RatedSample(NamedTuple):
     """The ``number``-th sample of a dataset, whose queries are ``ids``."""
 
     dataset: str
@@ -57,10 +57,10 @@ class Samples:
     texts: dict[str, str]
     ids: tuple[tuple[str, ...], ...]
 
-    def __iter__(self) -> Iterator[Sample]:
+    def __iter__(self) -> Iterator[RatedSample]:
         """Yield the samples."""
         for number, ids in enumerate(self.ids, 1):
-            yield Sample(self.dataset, number, ids)
+            yield RatedSample(self.dataset, number, ids)
 
 
 def samples(name: str, gold: Gold, size: int, count: int, seed: int) -> Samples:
@@ -88,7 +88,7 @@ def _problem(one: Judgement) -> str:
     return outside(dict.fromkeys(ASPECTS, range(1, LEVELS + 1)), one) or ("" if len(one.item) > 1 else "no queries")
 
 
-class Rating(Task):
+class SampleRating(Task):
     """A rater's task: samples to rate, each with all aspects. Each rating counts, also if others are missing.
 
     Raises :class:`KbError` for an empty name, and if the file cannot be written.
@@ -103,18 +103,18 @@ class Rating(Task):
         self.title, self._drawn = f"Rate queries of {drawn.dataset}", drawn
 
     @property
-    def keys(self) -> list[Sample]:
+    def keys(self) -> list[RatedSample]:
         """The samples."""
         return list(self._drawn)
 
     def name(self, key: Hashable) -> tuple[str, ...]:
         """Return the dataset and the ids of the queries of a sample."""
-        assert isinstance(key, Sample)
+        assert isinstance(key, RatedSample)
         return (key.dataset, *key.ids)
 
     def item(self, key: Hashable) -> TaskItem:
         """Return the queries of a sample, and a question for each aspect."""
-        assert isinstance(key, Sample)
+        assert isinstance(key, RatedSample)
         texts = [[" ".join(self._drawn.texts[name].split())] for name in key.ids]
         questions = [TaskQuestion(aspect, text, SCALE, _MARKS) for aspect, text in ASPECTS.items()]
         title = f"{key.dataset}, sample {key.number} of {len(self._drawn.ids)}"
@@ -182,5 +182,5 @@ def agreement(ratings: pl.DataFrame) -> pl.DataFrame:
     for rater, dataset, queries, aspect, rating in ratings.iter_rows():
         for part in (aspect, ALL):
             parts[part].setdefault(rater, {})[dataset, tuple(queries), aspect] = rating
-    found = agreement_table("aspect", parts, everyone=False, distance=quadratic)
-    return found.filter(pl.col("items") > 0)
+    agreed = agreement_table("aspect", parts, everyone=False, distance=quadratic)
+    return agreed.filter(pl.col("items") > 0)

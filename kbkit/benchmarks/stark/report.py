@@ -11,7 +11,7 @@ import numpy as np
 
 from kbkit.benchmarks.pipeline import Item
 from kbkit.benchmarks.requirements.answer_counts import Target
-from kbkit.benchmarks.requirements.fuse import Wording, used_properties
+from kbkit.benchmarks.requirements.fuse import FusedQuery, used_properties
 from kbkit.benchmarks.requirements.relational import Grounding
 from kbkit.benchmarks.requirements.textual import Requirement
 from kbkit.benchmarks.requirements.verify import Verified
@@ -47,7 +47,7 @@ def report_of(queries: Sequence[Item], complete: Sequence[Item], wanted: int, ta
 def record(number: int, query: Item) -> dict[str, Any]:
     """Return a record of ``queries.jsonl``."""
     grounding, required, worded, verified = (
-        query[Grounding], query[Requirement], query[Wording], query[Verified],
+        query[Grounding], query[Requirement], query[FusedQuery], query[Verified],
     )  # fmt: skip
     return {
         "id": str(number),

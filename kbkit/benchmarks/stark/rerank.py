@@ -12,9 +12,9 @@ import polars as pl
 from kbkit.answers.session import Session
 from kbkit.assets.arguments import check_range
 from kbkit.benchmarks import run as runs
-from kbkit.benchmarks.rankings import TextQuery, lists_of
+from kbkit.benchmarks.rankings import DatasetQuery, lists_of
 from kbkit.benchmarks.stark.dataset import HUMAN
-from kbkit.benchmarks.stark.evaluate import Hits, Result, Runner
+from kbkit.benchmarks.stark.evaluate import Hits, ModeRunner, Result
 from kbkit.errors import KbError, Option
 from kbkit.llm.calls import Calls
 from kbkit.search.rerank import RerankCandidate, Reranker, candidates, load
@@ -29,14 +29,14 @@ _STEP = 1e-9
 _EMPTY = pl.DataFrame(schema={"query": pl.String, "id": pl.Int32, "model": pl.Float64})
 
 
-class Pair(NamedTuple):
+class QueryHit(NamedTuple):
     """The text of a query and one of its hits."""
 
     query: str
     candidate: RerankCandidate
 
 
-Scorer = Callable[[Sequence[Pair]], list[float | None]]
+Scorer = Callable[[Sequence[QueryHit]], list[float | None]]
 """Returns a number for each pair, higher is better; None without a score."""
 
 
@@ -66,7 +66,7 @@ def scorings(reranker: str | None, calls: Calls | None) -> list[Scoring]:
 def model_scorer(calls: Calls, model: str) -> Scorer:
     """Return a scorer by a language model, from 0 to 1; None for an invalid answer."""
 
-    def scores(pairs: Sequence[Pair]) -> list[float | None]:
+    def scores(pairs: Sequence[QueryHit]) -> list[float | None]:
         answers = calls.ask(PROMPT, [candidate.prompt_inputs(query) for query, candidate in pairs], model)
         return [None if answer.problem else float(answer.value["score"]) for answer in answers]
 
@@ -76,7 +76,7 @@ def model_scorer(calls: Calls, model: str) -> Scorer:
 def reranker_scorer(reranker: Reranker) -> Scorer:
     """Return a scorer by any other reranker, which takes the pairs query by query."""
 
-    def scores(pairs: Sequence[Pair]) -> list[float | None]:
+    def scores(pairs: Sequence[QueryHit]) -> list[float | None]:
         result: list[float | None] = []
         for query, group in groupby(pairs, key=lambda pair: pair.query):
             result += reranker.score(query, [pair.candidate for pair in group])
@@ -97,14 +97,20 @@ def run_name(mode: str, scoring: Scoring) -> str:
     return f"{mode} + {scoring.name}"
 
 
-def result(runner: Runner, mode: str, scoring: Scoring, depth: int) -> tuple[Result, list[str]]:
+def result(
+    runner: ModeRunner,
+    mode: str,
+    scoring: Scoring,
+    depth: int,
+    progress: Callable[[int, int], None] = lambda *_: None,
+) -> tuple[Result, list[str]]:
     """Return the run of a mode with the first ``depth`` hits of each question reranked, and remarks on it.
 
     Hits without a score come after those with one, then all other hits in their old order. Its latency is that of
     searching and reranking, without questions that a model answered from the cache.
     """
     system = Reranking(runner, mode, scoring, depth)
-    found, rows = runner.run(system, system.timing())
+    found, rows = runner.run(system, system.timing(), progress)
     without, total = sum(row.unscored for row in rows), sum(row.reranked for row in rows)
     remarks = [f"{found.name}: {without:,} of {total:,} hits got no valid score and rank last"] if without else []
     return found, remarks
@@ -113,38 +119,38 @@ def result(runner: Runner, mode: str, scoring: Scoring, depth: int) -> tuple[Res
 class Reranking:
     """A search mode whose first ``depth`` hits are reranked."""
 
-    def __init__(self, runner: Runner, mode: str, scoring: Scoring, depth: int) -> None:
+    def __init__(self, runner: ModeRunner, mode: str, scoring: Scoring, depth: int) -> None:
         self._runner, self._mode, self._scoring, self._depth = runner, mode, scoring, depth
         self._known: dict[str, pl.DataFrame] = {}
         self.name = run_name(mode, scoring)
         self.settings = {"mode": mode, "reranker": scoring.name, "depth": depth, **scoring.settings}
 
-    def answer(self, queries: Sequence[TextQuery]) -> list[Hits]:
+    def answer(self, queries: Sequence[DatasetQuery]) -> list[Hits]:
         """Return the hits of each question."""
-        found = self._runner.hits(self._mode, queries)
+        hits = self._runner.hits(self._mode, queries)
         new = [query for query in queries if query.id not in self._known]
         known = [self._known[query.id] for query in queries if query.id in self._known]
         scored = pl.concat([_EMPTY, *known, self._scores(new)])
-        ranked = merged(found, scored).sort("score", descending=True, maintain_order=True)
+        ranked = merged(hits, scored).sort("score", descending=True, maintain_order=True)
         lists = lists_of(self._runner.task.run(ranked), [query.id for query in queries])
         counts = scored.group_by("query").agg(pl.len(), pl.col("model").null_count().alias("unscored"))
         numbers = {query: (total, without) for query, total, without in counts.iter_rows()}
         return [Hits(name, nodes, scores, *numbers.get(name, (0, 0))) for name, (nodes, scores) in lists.items()]
 
-    def timing(self) -> runs.Timing[TextQuery]:
+    def timing(self) -> runs.Timing[DatasetQuery]:
         """Return how the first questions are timed; their scores are kept for :meth:`answer`."""
         searching = self._runner.search(self._mode)
         count = min(TIMED, self._runner.timed)
         if count:
             self._runner.hits(self._mode, self._runner.queries[:count])  # all searches of reranking but the timed one
 
-        def alone(query: TextQuery) -> None:
+        def alone(query: DatasetQuery) -> None:
             searching.one(query.text, explain=False)
             self._known[query.id] = self._scores([query])
 
         return runs.Timing(count, alone)
 
-    def _scores(self, queries: Sequence[TextQuery]) -> pl.DataFrame:
+    def _scores(self, queries: Sequence[DatasetQuery]) -> pl.DataFrame:
         """Return query, id, model of the first hits of questions, scored in one batch."""
         if not queries:
             return _EMPTY
@@ -163,7 +169,7 @@ def merged(found: pl.DataFrame, scored: pl.DataFrame) -> pl.DataFrame:
     return both.with_columns(score.alias("score")).drop("model")
 
 
-def _pairs(session: Session, hits: pl.DataFrame) -> list[Pair]:
+def _pairs(session: Session, hits: pl.DataFrame) -> list[QueryHit]:
     ids = hits["id"].unique(maintain_order=True).to_list()
     known = dict(zip(ids, candidates(session, ids), strict=True))
-    return [Pair(text, known[node]) for text, node in hits.select("text", "id").iter_rows()]
+    return [QueryHit(text, known[node]) for text, node in hits.select("text", "id").iter_rows()]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from kbkit.benchmarks.dataset import QUERIES, SPLITS, Bin, bin_counts
-from kbkit.benchmarks.stark.dataset import Dataset
+from kbkit.benchmarks.stark.dataset import StarkDataset
 from kbkit.display.charts import Chart
 
 WORDS, ANSWERS = "words", "answers"
@@ -23,7 +23,7 @@ BINS: dict[str, tuple[Bin, ...]] = {
 
 
 @dataclass(frozen=True)
-class Statistics:
+class StarkStatistics:
     """A frame for each table and figure, all with the column ``dataset``.
 
     * ``counts`` (Table 3): queries, several_answers (queries with more than one), average_answers, and the fractions of
@@ -59,11 +59,11 @@ class Statistics:
         return bins.pivot("dataset", index="bin", values="share", maintain_order=True)
 
 
-def statistics(datasets: Sequence[Dataset]) -> Statistics:
+def statistics(datasets: Sequence[StarkDataset]) -> StarkStatistics:
     """Compute the statistics of datasets."""
     sizes = [_sizes(dataset) for dataset in datasets]
     both = list(zip(datasets, sizes, strict=True))
-    return Statistics(
+    return StarkStatistics(
         pl.concat(counts(dataset, size) for dataset, size in both),
         pl.concat(diversity(dataset) for dataset in datasets),
         pl.concat(_lengths(dataset, size, of) for of in BINS for dataset, size in both),
@@ -72,7 +72,7 @@ def statistics(datasets: Sequence[Dataset]) -> Statistics:
     )
 
 
-def _sizes(dataset: Dataset) -> pl.DataFrame:
+def _sizes(dataset: StarkDataset) -> pl.DataFrame:
     """Return the numbers of words and of answers of each query."""
     answers = dataset.gold.relevant.group_by("query").agg(pl.len().alias(ANSWERS))
     words = pl.col("text").fill_null("").str.count_matches(r"\S+").alias(WORDS)
@@ -80,7 +80,7 @@ def _sizes(dataset: Dataset) -> pl.DataFrame:
     return sizes.with_columns(pl.col(WORDS, ANSWERS).fill_null(0).cast(pl.Int64))
 
 
-def counts(dataset: Dataset, sizes: pl.DataFrame) -> pl.DataFrame:
+def counts(dataset: StarkDataset, sizes: pl.DataFrame) -> pl.DataFrame:
     """Return Table 3 for a dataset: one row. Fractions are of all queries, including those in no split."""
     queries = dataset.gold.queries
     split = queries["split"] if "split" in queries.columns else pl.Series("split", [], pl.String)
@@ -94,7 +94,7 @@ def counts(dataset: Dataset, sizes: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def diversity(dataset: Dataset) -> pl.DataFrame:
+def diversity(dataset: StarkDataset) -> pl.DataFrame:
     """Return Table 4 for a dataset: one row about the words of all queries.
 
     ``entropy`` is -sum p log2 p in bits, where p is the frequency of a type (appendix B does not name the base; base 2
@@ -122,7 +122,7 @@ def diversity(dataset: Dataset) -> pl.DataFrame:
     )
 
 
-def _lengths(dataset: Dataset, sizes: pl.DataFrame, of: str) -> pl.DataFrame:
+def _lengths(dataset: StarkDataset, sizes: pl.DataFrame, of: str) -> pl.DataFrame:
     column = pl.col(of)
     return sizes.select(
         pl.lit(dataset.name).alias("dataset"),
@@ -134,14 +134,14 @@ def _lengths(dataset: Dataset, sizes: pl.DataFrame, of: str) -> pl.DataFrame:
     )
 
 
-def distribution(dataset: Dataset, sizes: pl.DataFrame, of: str) -> pl.DataFrame:
+def distribution(dataset: StarkDataset, sizes: pl.DataFrame, of: str) -> pl.DataFrame:
     """Return the number of queries by words, or by answers (figure 4); empty bins included."""
     rows = [(dataset.name, of, *counted) for counted in bin_counts(sizes[of].to_list(), BINS[of])]
     names = {"dataset": pl.String, "of": pl.String, "bin": pl.String}
     return pl.DataFrame(rows, schema={**names, "queries": pl.Int64, "share": pl.Float64}, orient="row")
 
 
-def composition(dataset: Dataset) -> pl.DataFrame:
+def composition(dataset: StarkDataset) -> pl.DataFrame:
     """Return the mean fractions of a query's words that are relational and textual (figure 5): one row.
 
     The means are over the ``queries`` with such words; null if the dataset does not count them.
@@ -164,7 +164,7 @@ def _ratio(part: float, total: int) -> float | None:
     return part / total if total else None
 
 
-def long(found: Statistics) -> pl.DataFrame:
+def long(found: StarkStatistics) -> pl.DataFrame:
     """Return all figures in one frame: dataset, metric, at (the bin of a distribution, else null), value."""
     lengths = found.lengths.unpivot(index=["dataset", "of"], variable_name="metric")
     bins = found.distribution.with_columns(pl.format("queries_by_{}", "of").alias("metric"))
@@ -182,7 +182,7 @@ def long(found: Statistics) -> pl.DataFrame:
     )
 
 
-def remarks(datasets: Sequence[Dataset]) -> list[str]:
+def remarks(datasets: Sequence[StarkDataset]) -> list[str]:
     """Return remarks on the figures, one per line."""
     result = []
     for dataset in datasets:
@@ -196,7 +196,7 @@ def remarks(datasets: Sequence[Dataset]) -> list[str]:
     return result
 
 
-def charts(found: Statistics) -> list[Chart]:
+def charts(found: StarkStatistics) -> list[Chart]:
     """Return figure 4, and figure 5 if it is known."""
     drawn = []
     for of, title in ((WORDS, "Words per query"), (ANSWERS, "Answers per query")):

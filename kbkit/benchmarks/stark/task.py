@@ -21,7 +21,7 @@ Ids = np.ndarray[tuple[int], np.dtype[np.int32]]
 
 
 @dataclass(frozen=True)
-class Task:
+class StarkTask:
     """Questions with their answers, and the nodes that are searched.
 
     ``names``: how answers are named: by ``number``, ``key`` or ``reference`` (``type#key``). ``within``: ids of the
@@ -100,7 +100,7 @@ def _check_keys(found: pl.DataFrame) -> None:
         )
 
 
-def task(kb: KnowledgeBase, gold: Gold, types: Sequence[str] = (), numbers: Numbers | None = None) -> Task:
+def task(kb: KnowledgeBase, gold: Gold, types: Sequence[str] = (), numbers: Numbers | None = None) -> StarkTask:
     """Return the task of finding nodes of ``types`` in ``kb``; ``numbers`` are those of the dataset.
 
     The default types are the answer types of the source's own questions, or else those of the answers. Raises
@@ -124,7 +124,7 @@ def task(kb: KnowledgeBase, gold: Gold, types: Sequence[str] = (), numbers: Numb
         message = f"None of the {relevant.height:,} answers is the {'number' if names == NUMBER else 'key'} of a{kinds}"
         raise KbError(f"{message} in {kb.directory.path}", "Use the KB that the dataset belongs to")
     guessed = not (types or kb.schema.candidate_types)
-    return Task(gold, chosen, within, relevant.height, unknown, guessed, names, numbers)
+    return StarkTask(gold, chosen, within, relevant.height, unknown, guessed, names, numbers)
 
 
 def _known(kb: KnowledgeBase, answers: pl.Series, names: str, numbers: Numbers | None) -> pl.DataFrame:

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kbkit.cli.asking import QUIT, line
-from kbkit.cli.judging import InBrowser, judge
 from kbkit.cli.options import DatasetOutput, Kb, Rater, Seed, Types, counted, note, pairs
 from kbkit.cli.papers.arguments import Conversations, QuestDataset, SkaDataset, SkaInstances
+from kbkit.cli.papers.factory import judged
 
 if TYPE_CHECKING:
+    from kbkit.benchmarks.people.tasks import Task
     from kbkit.graph.nodes import Node
     from kbkit.kb import KnowledgeBase
 
@@ -117,8 +118,8 @@ def _query(node: Node) -> str | None:
     return text
 
 
+@judged
 def stark_rate(
-    context: typer.Context,
     dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Folder with stark_qa/, or a csv file.")],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="File of the ratings (JSON lines).")],
     rater: Rater,
@@ -129,8 +130,7 @@ def stark_rate(
     queries: Annotated[int, typer.Option("--queries", metavar="N", help="Number of queries per sample.")] = 10,
     samples: Annotated[int, typer.Option("--samples", metavar="N", help="Number of samples.")] = 1,
     seed: Seed = 0,
-    browser: InBrowser = False,
-) -> None:
+) -> Task:
     """Rate samples of queries.
 
     For each random sample shown, you rate naturalness, diversity and practicality from 1 to 5 (section 2.5 of the
@@ -142,14 +142,14 @@ def stark_rate(
 
     name = dataset.resolve().name.removesuffix(".csv") + (" human" if split == HUMAN else "")
     drawn = rating.samples(name, questions(dataset, split), queries, samples, seed)
-    judge(context, rating.Rating(drawn, output, rater), browser)
+    return rating.SampleRating(drawn, output, rater)
 
 
 # -- QUEST -------------------------------------------------------------------------------------------------------------
 
 
+@judged
 def quest_annotate(
-    context: typer.Context,
     dataset: QuestDataset,
     rater: Rater,
     split: Annotated[str, typer.Option("--split", metavar="NAME", help="Split: train, val or test.")] = "test",
@@ -157,30 +157,28 @@ def quest_annotate(
         int, typer.Option("--limit", "-n", metavar="N", help="Number of query and document pairs (0: all).")
     ] = 0,
     seed: Seed = 0,
-    browser: InBrowser = False,
-) -> None:
+) -> Task:
     """Judge the answers of a dataset.
 
     Asks for the relevance and the evidence of each document. Answers are saved at once in annotations/NAME.jsonl; the
     next run continues there. All raters with the same --split, --limit and --seed judge the same pairs.
     """
-    from kbkit.benchmarks.quest.annotate import Annotating
-    from kbkit.benchmarks.quest.dataset import Dataset
+    from kbkit.benchmarks.quest.annotate import RelevanceTask
+    from kbkit.benchmarks.quest.dataset import QuestDataset
 
-    judge(context, Annotating(Dataset.open(dataset), rater, split, limit, seed), browser)
+    return RelevanceTask(QuestDataset.open(dataset), rater, split, limit, seed)
 
 
 # -- SKA-Bench ---------------------------------------------------------------------------------------------------------
 
 
+@judged
 def ska_annotate(
-    context: typer.Context,
     dataset: SkaDataset,
     rater: Rater,
     limit: SkaInstances = 0,
     seed: Seed = 0,
-    browser: InBrowser = False,
-) -> None:
+) -> Task:
     """Mark the units that answers need.
 
     Shows a question, its answers and up to 30 units in random order (section 3.2.2 of the paper). Enter the numbers of
@@ -188,20 +186,19 @@ def ska_annotate(
     annotations/NAME.jsonl; the next run continues there. All raters with the same --limit and --seed see the same
     instances.
     """
-    from kbkit.benchmarks.ska.annotate import Annotating
+    from kbkit.benchmarks.ska.annotate import UnitsTask
 
-    judge(context, Annotating(dataset, rater, limit, seed), browser)
+    return UnitsTask(dataset, rater, limit, seed)
 
 
+@judged
 def ska_review(
-    context: typer.Context,
     dataset: SkaDataset,
     rater: Rater,
     limit: SkaInstances = 20,
     rows: Annotated[int, typer.Option("--rows", metavar="N", min=1, help="Synthesized rows per instance.")] = 10,
     seed: Seed = 0,
-    browser: InBrowser = False,
-) -> None:
+) -> Task:
     """Judge synthesized rows.
 
     Shows a question, its answers, its positive units and rows that were synthesized as noise (section 3.2.3 of the
@@ -210,14 +207,14 @@ def ska_review(
     """
     from kbkit.benchmarks.ska.review import Reviewing
 
-    judge(context, Reviewing(dataset, rater, limit, rows, seed), browser)
+    return Reviewing(dataset, rater, limit, rows, seed)
 
 
 # -- ConvKGYarn --------------------------------------------------------------------------------------------------------
 
 
+@judged
 def conv_rate(
-    context: typer.Context,
     dataset: Conversations,
     output: RatingsFile,
     rater: Rater,
@@ -227,8 +224,7 @@ def conv_rate(
     entrance: Entrance = None,
     threshold: Threshold = 0.7,
     seed: Seed = 0,
-    browser: InBrowser = False,
-) -> None:
+) -> Task:
     """Rate conversations.
 
     For each conversation shown, you rate fluency, relevance, diversity and grammar from 1 (Poor) to 5 (Excellent), or
@@ -237,18 +233,17 @@ def conv_rate(
     """
     from kbkit.benchmarks.convkgyarn import conversations as files
     from kbkit.benchmarks.convkgyarn import ratings as module
-    from kbkit.benchmarks.convkgyarn.tasks import Rating
+    from kbkit.benchmarks.convkgyarn.tasks import ConvRating
 
-    known = list(files.read(dataset))
+    known = list(files.read_conversations(dataset))
     gold = module.expected(entrance, module.RATE) if entrance is not None else {}
     tested = {one.id: one for one in known if one.id in gold}
     drawn = module.sample((one for one in known if one.id not in gold), count, seed)
-    task = Rating(tested | {one.id: one for one in drawn}, output, rater, gold, threshold)
-    judge(context, task, browser)
+    return ConvRating(tested | {one.id: one for one in drawn}, output, rater, gold, threshold)
 
 
+@judged
 def conv_compare(
-    context: typer.Context,
     dataset: Conversations,
     reference: References,
     output: RatingsFile,
@@ -268,8 +263,7 @@ def conv_compare(
     entrance: Entrance = None,
     threshold: Threshold = 0.7,
     seed: Seed = 0,
-    browser: InBrowser = False,
-) -> None:
+) -> Task:
     """Compare conversations with those of ConvQuestions.
 
     For each pair about the same entity, with the same number of turns, you say which conversation is better in fluency,
@@ -285,8 +279,9 @@ def conv_compare(
     gold = module.expected(entrance, module.COMPARE) if entrance is not None else {}
     types = pairs(domain, "domain", "movies=movie")
     check_range("number of pairs", count)
-    drawn = references.match(files.read(dataset), references.read(reference), seed, types, deixis=deixis)
+    drawn = references.match(
+        files.read_conversations(dataset), references.read_references(reference), seed, types, deixis=deixis
+    )
     tested = [one for one in drawn if one.id in gold]
     rest = [one for one in drawn if one.id not in gold][:count]
-    task = Comparing({one.id: one for one in [*tested, *rest]}, output, rater, gold, threshold)
-    judge(context, task, browser)
+    return Comparing({one.id: one for one in [*tested, *rest]}, output, rater, gold, threshold)

@@ -6,7 +6,19 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer.models import OptionInfo
 
+
+def modes_option(default: str) -> OptionInfo:
+    """Return the option for search modes, of which ``default`` are run otherwise."""
+    modes = "bm25, dense, multivector, hybrid or relational"
+    help_ = f"Search mode: {modes} (default: {default}); repeatable."
+    option: OptionInfo = typer.Option("--mode", "-m", metavar="MODE", help=help_)
+    return option
+
+
+Hits = Annotated[int, typer.Option("-k", metavar="N", help="Number of results per query.")]
+RunFile = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Output file for the run (JSON lines).")]
 StarkDataset = Annotated[
     Path, typer.Argument(metavar="DATASET", help="Folder with stark_qa/ and split/, or a csv file.")
 ]

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.cli.models import NO_MODELS, ModelOptions
-from kbkit.cli.options import Format, Kb, Output, PerQuery, Plot, Restart, Seed, counted, draw, note, on_screen
-from kbkit.cli.papers.arguments import Conversations
+from kbkit.cli.models import ModelOptions
+from kbkit.cli.options import Seed, counted, note
+from kbkit.cli.papers.arguments import Conversations, RunFile
+from kbkit.cli.papers.factory import (
+    FiguresForm,
+    PaperFigures,
+    PaperSession,
+    Shown,
+    figures,
+    opened_if_given,
+    systems_run,
+)
 from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
     import polars as pl
 
     from kbkit.llm.calls import Calls
+
+    Section = tuple[str, pl.DataFrame]
 
 Groups = Annotated[
     int | None,
@@ -30,17 +40,8 @@ Groups = Annotated[
 ]
 
 
-def run(
-    context: typer.Context,
-    kb: Kb,
-    dataset: Conversations,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="Output file for the run (JSON lines).")
-    ],
-    models: ModelOptions = NO_MODELS,
-    groups: Groups = None,
-    replace: Restart = False,
-) -> None:
+@systems_run(FiguresForm(options=()))
+def run(session: PaperSession, dataset: Conversations, output: RunFile, groups: Groups = None) -> None:
     """Answer the questions of conversations.
 
     Each question is asked with the correct answers to the questions before it. With --llm, a model answers from its own
@@ -50,35 +51,28 @@ def run(
     """
     from kbkit.benchmarks.convkgyarn import evaluate as scoring
     from kbkit.benchmarks.convkgyarn import run as running
-    from kbkit.cli.models import stages
-    from kbkit.kb import KnowledgeBase
 
-    with (
-        KnowledgeBase(kb) as base,
-        models.opened(context, base) as calls,
-        stages(context, calls) as report,
-    ):
-        running.run(
-            base,
-            dataset,
-            output,
-            calls,
-            groups=groups,
-            replace=replace,
-            progress=lambda done, total: report("conversations", done, total),
-        )
-    runs = scoring.read_runs([output])
-    turns, remarks = scoring.per_turn(running.chosen(dataset, groups), runs)
-    note(context, remarks)
-    _print_table(scoring.table(turns))
-    note(context, [f"{output}: {counted(len(runs[0].rows), 'conversation')}"])
+    again = session.replace
+    with session.progress("conversations") as progress:
+        done = running.run(session.kb, dataset, output, session.calls, groups=groups, replace=again, progress=progress)
+
+    def scores() -> PaperFigures:
+        runs = scoring.read_runs([output])
+        turns, remarks = scoring.per_turn(running.chosen(dataset, groups), runs)
+        written = f"{output}: {counted(len(runs[0].rows), 'conversation')}"
+        return PaperFigures([*remarks, written], sections=[_table_4(scoring.table(turns))])
+
+    session.figures = scores
+    session.finished(done.name, done.summary)
 
 
+@figures(FiguresForm(options=("per_query", "plot", "format", "output")))
 def evaluate(
     context: typer.Context,
+    shown: Shown,
     dataset: Conversations,
     run: Annotated[list[Path], typer.Argument(metavar="RUN", help="Runs of conv run, or of any other system.")],
-    models: ModelOptions = NO_MODELS,
+    models: ModelOptions,
     kb: Annotated[
         Path | None, typer.Option("--kb", metavar="KB", help="KB that records the calls of the model (with --llm).")
     ] = None,
@@ -94,13 +88,9 @@ def evaluate(
             help="Show means by a column instead: set, interaction, deixis, kind, predicate, turn, ...; repeatable.",
         ),
     ] = None,
-    per_query: PerQuery = False,
     groups: Groups = None,
     seed: Seed = 0,
-    plot: Plot = None,
-    format: Format = None,
-    output: Output = None,
-) -> None:
+) -> PaperFigures:
     """Score runs on conversations.
 
     An answer is right if one of its items matches a correct answer: names and aliases after normalization, numbers
@@ -111,10 +101,8 @@ def evaluate(
     from kbkit.benchmarks.convkgyarn.conversations import dataset_file
     from kbkit.benchmarks.convkgyarn.run import chosen
     from kbkit.directory.generations import fingerprint
-    from kbkit.display.render import check, write
 
-    check(format, output)
-    if sum((compare, bool(by), per_query)) > 1:
+    if sum((compare, bool(by), shown.per_query)) > 1:
         raise KbError("Options --compare, --by and --per-query cannot be combined", "Use one of them")
     runs = scoring.read_runs(run)
     conversations = chosen(dataset, groups, {name for one in runs for name in one.rows})
@@ -122,65 +110,57 @@ def evaluate(
     note(context, [line for one in runs for line in scoring.checked_against(one, digest)])
     with _judge(context, kb, models) as calls:
         turns, remarks = scoring.per_turn(conversations, runs, calls)
-    note(context, remarks)
-    draw(context, plot, lambda: scoring.charts(turns))
-    if per_query:
-        write(turns, format, output)
-    elif by:
-        write(_rounded(scoring.breakdown(turns, by), format, output), format, output)
-    elif on_screen(format, output):
-        _print(turns, seed, table=not compare)
-    else:
-        write(scoring.differences(turns, seed) if compare else scoring.table(turns), format, output)
+
+    def records() -> pl.DataFrame:
+        if by:
+            return _rounded(scoring.breakdown(turns, by), shown)
+        return scoring.differences(turns, seed) if compare else scoring.table(turns)
+
+    sections = None if by else _sections(turns, seed, table=not compare)
+    return PaperFigures(remarks, (), sections, records, lambda: turns, lambda: scoring.charts(turns))
 
 
-def _print(turns: pl.DataFrame, seed: int, *, table: bool) -> None:
-    """Print Table 4, unless it is not wanted, and the paired differences."""
+def _sections(turns: pl.DataFrame, seed: int, *, table: bool) -> Iterator[Section]:
+    """Yield Table 4, unless it is not wanted, and the paired differences."""
     from kbkit.benchmarks.convkgyarn import evaluate as scoring
 
     if table:
-        _print_table(scoring.table(turns))
-    found = scoring.differences(turns, seed)
-    if found.height or not table:
+        yield _table_4(scoring.table(turns))
+    differences = scoring.differences(turns, seed)
+    if differences.height or not table:
         title = "Paired differences of means per conversation when one property changes"
-        typer.secho(f"\n{title}" if table else title, bold=True)
-        _print_differences(found)
+        yield title, _shown_differences(differences)
 
 
 @contextlib.contextmanager
 def _judge(context: typer.Context, kb: Path | None, models: ModelOptions) -> Iterator[Calls | None]:
     """Open the model that judges, if one is named."""
     from kbkit.cli.models import is_default
-    from kbkit.kb import KnowledgeBase
 
     if not models.llm or models.llm == ["none"] or (kb is None and is_default(context)):
         yield None
         return
-    if kb is None:
-        raise KbError("No KB to record the calls of the model in", "Use ", Option("kb", "KB"))
-    with KnowledgeBase(kb) as base, models.opened(context, base) as calls:
-        yield calls
+    with opened_if_given(kb) as base:
+        if base is None:
+            raise KbError("No KB to record the calls of the model in", "Use ", Option("kb", "KB"))
+        with models.opened(context, base) as calls:
+            yield calls
 
 
-def _print_table(found: pl.DataFrame) -> None:
+def _table_4(scores: pl.DataFrame) -> Section:
     from kbkit.benchmarks.convkgyarn.evaluate import as_printed
-    from kbkit.display.render import print_table
 
-    shown = as_printed(found).rename({
+    return "Table 4: means of scores and ratio of NA, general / related", as_printed(scores).rename({
         "turns": "mean (turn)", "conversations": "mean (conv.)", "na": "NA ratio",
         "interaction": "mode", "disfluency": "disfl.",
     })  # fmt: skip
-    typer.secho("Table 4: means of scores and ratio of NA, general / related", bold=True)
-    print_table(shown, sys.stdout, count=False)
 
 
-def _print_differences(found: pl.DataFrame) -> None:
+def _shown_differences(differences: pl.DataFrame) -> pl.DataFrame:
     import polars as pl
 
-    from kbkit.display.render import print_table
-
     interval = pl.format("{} to {}", *(pl.col(name).round(3) for name in ("low", "high")))
-    shown = found.select(
+    return differences.select(
         "compared",
         "system",
         "set",
@@ -190,11 +170,10 @@ def _print_differences(found: pl.DataFrame) -> None:
         interval.alias("95 %"),
         pl.col("p").round(4),
     )
-    print_table(shown, sys.stdout, count=False)
 
 
-def _rounded(found: pl.DataFrame, format: str | None, output: Path | None) -> pl.DataFrame:
-    """Return a table with three digits on a screen, unchanged in a file."""
+def _rounded(means: pl.DataFrame, shown: Shown) -> pl.DataFrame:
+    """Return a table with four digits on a screen, unchanged in a file."""
     import polars.selectors as cs
 
-    return found.with_columns(cs.float().round(4)) if on_screen(format, output) else found
+    return means.with_columns(cs.float().round(4)) if shown.on_screen else means

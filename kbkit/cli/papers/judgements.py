@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.cli.options import DatasetOutput, Format, Kb, Output, Raters, counted, note, on_screen
+from kbkit.cli.options import DatasetOutput, Format, Kb, Output, Raters, counted, note
 from kbkit.cli.papers.arguments import QuestDataset, SkaDataset
-from kbkit.cli.tables import Table, check_table, write_tables
+from kbkit.cli.papers.factory import FiguresForm, PaperFigures, Shown, figures
 from kbkit.errors import KbError, Option, UnknownNameError
 
 if TYPE_CHECKING:
@@ -51,12 +50,11 @@ def stark_labels(
             render(known.judgements(), format, output)
 
 
+@figures(FiguresForm())
 def stark_ratings(
     files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Ratings, as kbkit stark rate writes them.")],
     agreement: Agreement = False,
-    format: Format = None,
-    output: Output = None,
-) -> None:
+) -> PaperFigures:
     """Evaluate the ratings of people.
 
     Shows positive and non-negative rates in percent, as in Table 10 of the paper, and how pairs of raters agree.
@@ -64,54 +62,41 @@ def stark_ratings(
     import polars as pl
 
     from kbkit.benchmarks.stark import ratings as rating
-    from kbkit.display.render import check, print_table
-    from kbkit.display.render import write as render
 
-    check(format, output)
-    found = rating.read_ratings(files)
-    rates, agreed = rating.rates(found), rating.agreement(found)
-    if not on_screen(format, output):
-        render(agreed if agreement else rates, format, output)
-        return
+    ratings = rating.read_ratings(files)
+    rates, agreed = rating.rates(ratings), rating.agreement(ratings)
     rounded = agreed.with_columns(pl.col("agreement", "kappa").round(3))
-    if not agreement:
-        typer.secho("Table 10: positive / non-negative ratings, in percent", bold=True)
-        print_table(rating.as_printed(rates), sys.stdout, count=False)
-    if agreement or rounded.height:
-        typer.secho("" if agreement else "\nAgreement of raters", bold=True, nl=not agreement)
-        print_table(rounded, sys.stdout, count=False)
+    sections = [("Table 10: positive / non-negative ratings, in percent", rating.as_printed(rates))]
+    if rounded.height:
+        sections.append(("Agreement of raters", rounded))
+    return PaperFigures(
+        sections=[("", rounded)] if agreement else sections, records=lambda: agreed if agreement else rates
+    )
 
 
 # -- QUEST -------------------------------------------------------------------------------------------------------------
 
 
-def quest_agreement(
-    context: typer.Context,
-    dataset: QuestDataset,
-    raters: Raters = None,
-    format: Format = None,
-    output: Output = None,
-) -> None:
+@figures(FiguresForm())
+def quest_agreement(dataset: QuestDataset, raters: Raters = None) -> PaperFigures:
     """Show how well raters agree on relevance.
 
     Computes the fraction of pairs on which they agree, Fleiss' kappa for all and Cohen's kappa for each two.
     """
     from kbkit.benchmarks.quest import annotate as module
-    from kbkit.benchmarks.quest.dataset import Dataset
-    from kbkit.display.render import write
+    from kbkit.benchmarks.quest.dataset import QuestDataset
 
-    found = module.rater_files(Dataset.open(dataset)).all(raters or ())
-    write(module.agreement(found), format, output)
-    judged = {name: len({one.item for one in own if one.mark is not None}) for name, own in found.items()}
-    note(context, [f"{name}: {counted(count, 'judgement')}" for name, count in judged.items()])
+    given = module.rater_files(QuestDataset.open(dataset)).all(raters or ())
+    judged = {name: len({one.item for one in own if one.mark is not None}) for name, own in given.items()}
+    lines = [f"{name}: {counted(count, 'judgement')}" for name, count in judged.items()]
+    return PaperFigures(lines, records=lambda: module.agreement(given))
 
 
 # -- SKA-Bench ---------------------------------------------------------------------------------------------------------
 
 
-def ska_agreement(
-    context: typer.Context, dataset: SkaDataset, raters: Raters = None, format: Format = None, output: Output = None
-) -> None:
+@figures(FiguresForm())
+def ska_agreement(dataset: SkaDataset, raters: Raters = None) -> PaperFigures:
     """Show how well annotators agree.
 
     Computes the fraction of verdicts and of shown units on which they agree, Fleiss' kappa for all and Cohen's kappa
@@ -119,13 +104,12 @@ def ska_agreement(
     """
     from kbkit.benchmarks.ska import annotate as module
     from kbkit.benchmarks.ska import instances
-    from kbkit.display.render import write
 
-    loaded = instances.read(dataset)
-    found = module.annotations_of(module.annotator_files(dataset).all(raters or ()), loaded)
-    write(module.agreement(found, loaded), format, output)
-    times = module.expert_minutes(found, loaded)
-    note(context, [f"{form}: median {minutes:.1f} minutes of {count:,}" for form, count, minutes in times.iter_rows()])
+    loaded = instances.read_instances(dataset)
+    given = module.annotations_of(module.annotator_files(dataset).all(raters or ()), loaded)
+    times = module.expert_minutes(given, loaded).iter_rows()
+    lines = [f"{form}: median {minutes:.1f} minutes of {count:,}" for form, count, minutes in times]
+    return PaperFigures(lines, records=lambda: module.agreement(given, loaded))
 
 
 def ska_revise(context: typer.Context, dataset: SkaDataset, output: DatasetOutput, raters: Raters = None) -> None:
@@ -140,7 +124,7 @@ def ska_revise(context: typer.Context, dataset: SkaDataset, output: DatasetOutpu
 
     if output.resolve() == dataset.resolve():
         raise KbError(f"{output} is the dataset itself", "Choose another folder with ", Option("output"))
-    loaded = instances.read(dataset)
+    loaded = instances.read_instances(dataset)
     given, marks = annotations.annotator_files(dataset).all(), reviews.reviewer_files(dataset).all()
     if unknown := set(raters or ()) - given.keys() - marks.keys():
         raise UnknownNameError("rater", min(unknown), sorted({*given, *marks}))
@@ -153,7 +137,7 @@ def ska_revise(context: typer.Context, dataset: SkaDataset, output: DatasetOutpu
     kept, left_out = annotations.apply(reviews.without_unsafe(loaded, verdicts), annotated)
     if not kept:
         raise KbError("All instances are left out by their annotations", "Use other ", Option("raters"))
-    path = instances.write(output, kept)
+    path = instances.write_instances(output, kept)
     lines = [f"{path}: {counted(len(kept), 'instance')}"]
     if verdicts:
         safe = sum(verdicts.values())
@@ -165,13 +149,12 @@ def ska_revise(context: typer.Context, dataset: SkaDataset, output: DatasetOutpu
 # -- ConvKGYarn --------------------------------------------------------------------------------------------------------
 
 
+@figures(FiguresForm((2, 3), short={"interaction": "mode", "disfluency": "disfl.", "conversations": "n"}))
 def conv_ratings(
     context: typer.Context,
+    shown: Shown,
     files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Files of conv rate and conv compare.")],
-    table: Table = None,
-    format: Format = None,
-    output: Output = None,
-) -> None:
+) -> PaperFigures:
     """Evaluate judgements of people.
 
     Shows the means of the ratings (Table 2 of the paper, its figures in parentheses), the preferences (Table 3), and
@@ -179,27 +162,22 @@ def conv_ratings(
     """
     from kbkit.benchmarks.convkgyarn import people
     from kbkit.benchmarks.convkgyarn import ratings as module
-    from kbkit.display.render import write
 
-    check_table(table, (2, 3), format, output)
-    found = module.read_rated(files)
-    rated, preferred = people.rating_table(found), people.preference_table(found)
-    note(context, people.remarks(found))
-    if table is None and not (rated.height or preferred.height):
+    judgements = module.read_rated(files)
+    rated, preferred = people.rating_table(judgements), people.preference_table(judgements)
+    note(context, people.remarks(judgements))
+    if shown.table is None and not (rated.height or preferred.height):
         raise KbError("No judgements in the files", "Tests and items that raters opted out of do not count")
-    screen = on_screen(format, output)
-    short = {"interaction": "mode", "disfluency": "disfl.", "conversations": "n"}
+    means = people.as_printed(rated) if shown.on_screen else rated
     tables: list[Titled] = [
-        (2, "mean ratings and agreement, the paper's in parentheses", people.as_printed(rated) if screen else rated),
-        (3, "percentage of judgements that prefer the dataset's conversation", _rounded(preferred, screen)),
+        (2, "mean ratings and agreement, the paper's in parentheses", means),
+        (3, "percentage of judgements that prefer the dataset's conversation", _rounded(preferred, shown)),
     ]
-    if table is not None:
-        write(next(frame for number, _, frame in tables if number == table), format, output)
-        return
-    write_tables([one for one in tables if one[2].height], None, format, output, short=short)
+    chosen = [one for one in tables if shown.table is not None or one[2].height]
+    return PaperFigures(tables=chosen)
 
 
-def _rounded(frame: pl.DataFrame, screen: bool) -> pl.DataFrame:
+def _rounded(frame: pl.DataFrame, shown: Shown) -> pl.DataFrame:
     import polars.selectors as cs
 
-    return frame.with_columns(cs.float().round(1)) if screen else frame
+    return frame.with_columns(cs.float().round(1)) if shown.on_screen else frame

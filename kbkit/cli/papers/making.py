@@ -6,8 +6,7 @@ Their options are derived from the settings of each paper's ``make``.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,19 +17,14 @@ from kbkit.benchmarks.convkgyarn.settings import ConvSettings
 from kbkit.benchmarks.quest.settings import DocumentSettings, QuestSettings
 from kbkit.benchmarks.requirements.settings import RequirementSettings
 from kbkit.benchmarks.ska.settings import SkaSettings
-from kbkit.cli.models import ModelOptions, stages
-from kbkit.cli.options import RARE, DatasetOutput, Kb, Restart, Seed, counted, note
+from kbkit.cli.options import RARE, DatasetOutput, Kb, Seed, counted, note
+from kbkit.cli.papers.factory import PaperSession, maker
 from kbkit.english.relations import left_out
 
 if TYPE_CHECKING:
     import polars as pl
 
     from kbkit.benchmarks.pipeline import Output as NewDataset
-    from kbkit.benchmarks.pipeline import Progress
-    from kbkit.kb import KnowledgeBase
-    from kbkit.llm.calls import Calls
-
-    Maker = Callable[[Sequence[KnowledgeBase], Calls | None, Progress], NewDataset]
 
 _CLOSE = 0.1
 """Relative distance from the target up to which it counts as reached."""
@@ -38,41 +32,18 @@ _LISTED = 8
 """Reasons for which SKA-Bench left out questions, as many as are printed."""
 
 
-def _made(context: typer.Context, kbs: Sequence[Path], models: ModelOptions, make: Maker) -> NewDataset:
-    """Make a dataset from KBs, with the models that record their calls in the first, and a bar for each stage."""
-    from kbkit.kb import KnowledgeBase
-
-    with ExitStack() as stack:
-        bases = [stack.enter_context(KnowledgeBase(path)) for path in kbs]
-        calls = stack.enter_context(models.opened(context, bases[0]))
-        return make(bases, calls, stack.enter_context(stages(context, calls)))
-
-
-def _print(context: typer.Context, lines: Iterable[str]) -> None:
-    """Print lines about a new dataset on standard output, unless ``--quiet`` is given."""
-    if context.obj.quiet:
-        return
-    from kbkit.display.render import clean
-
-    for line in lines:
-        typer.echo(clean(line))
-
-
 # -- STaRK ------------------------------------------------------------------------------------------------------------
 
 
+@maker()
 def make_stark(
-    context: typer.Context,
-    kb: Kb,
+    session: PaperSession,
     output: DatasetOutput,
     settings: RequirementSettings,
     roles: Annotated[
         Path | None, typer.Option("--roles", metavar="FILE", help="Roles of the users (default: those of the recipe).")
     ] = None,
-    replace_: Restart = False,
-    *,
-    models: ModelOptions,
-) -> None:
+) -> Iterable[str]:
     """Make a dataset with verified answers.
 
     Each query combines relations and textual properties. Without --llm, rules do all steps. With it, the first model
@@ -83,10 +54,8 @@ def make_stark(
     from kbkit.ingestion.recipe import load_roles
 
     chosen = replace(settings, roles=load_roles(roles)) if roles else settings
-    made = _made(
-        context, [kb], models, lambda kbs, calls, step: make(kbs[0], output, chosen, calls, step, replace=replace_)
-    )
-    _print(context, _stark_lines(made))
+    with session.stages() as step:
+        return _stark_lines(make(session.kb, output, chosen, session.calls, step, replace=session.replace))
 
 
 def _stark_lines(made: NewDataset) -> Sequence[str]:
@@ -167,9 +136,9 @@ def generate_stark(
 # -- QUEST ------------------------------------------------------------------------------------------------------------
 
 
+@maker()
 def make_quest(
-    context: typer.Context,
-    kb: Kb,
+    session: PaperSession,
     output: DatasetOutput,
     settings: QuestSettings,
     phrases: Annotated[
@@ -189,10 +158,7 @@ def make_quest(
             rich_help_panel=RARE,
         ),
     ] = False,
-    replace_: Restart = False,
-    *,
-    models: ModelOptions,
-) -> None:
+) -> Iterable[str]:
     """Make a dataset of queries with set operations.
 
     It has answers, evidence and documents, as in QUEST. --type selects the domains (default: the types with texts).
@@ -204,12 +170,11 @@ def make_quest(
 
     settings = replace(settings, patterns=read_patterns(phrases)) if phrases else settings
     chosen = replace(settings, require="none", texts=False) if no_evidence else settings
-    made = _made(
-        context, [kb], models, lambda kbs, calls, step: make(kbs[0], output, chosen, calls, step, replace=replace_)
-    )
-    if not context.obj.quiet:
+    with session.stages() as step:
+        made = make(session.kb, output, chosen, session.calls, step, replace=session.replace)
+    if not session.quiet:
         _print_quest_tables(made)
-        _print(context, _quest_lines(made, chosen))
+    return _quest_lines(made, chosen)
 
 
 def quest_documents(
@@ -317,15 +282,11 @@ def _applies(constraint: str, template: str) -> bool:
 # -- SKA-Bench --------------------------------------------------------------------------------------------------------
 
 
-def make_ska(
-    context: typer.Context,
-    kbs: Annotated[list[Path], typer.Argument(metavar="KB", help="Directory of a KB; several share the instances.")],
-    output: DatasetOutput,
-    settings: SkaSettings,
-    replace_: Restart = False,
-    *,
-    models: ModelOptions,
-) -> None:
+_KBS = Annotated[list[Path], typer.Argument(metavar="KB", help="Directory of a KB; several share the instances.")]
+
+
+@maker(many=_KBS)
+def make_ska(session: PaperSession, output: DatasetOutput, settings: SkaSettings) -> Iterable[str]:
     """Make questions with the units that answer them.
 
     Each instance has a question, its answers, the triples, rows and passages that the answers need, and noise. Without
@@ -334,10 +295,9 @@ def make_ska(
     """
     from kbkit.benchmarks.ska.make import make
 
-    made = _made(
-        context, kbs, models, lambda bases, calls, step: make(bases, output, settings, calls, step, replace=replace_)
-    )
-    note(context, _ska_lines(made))
+    with session.stages() as step:
+        session.note(_ska_lines(make(session.kbs, output, settings, session.calls, step, replace=session.replace)))
+    return ()
 
 
 def _ska_lines(made: NewDataset) -> Sequence[str]:
@@ -357,18 +317,15 @@ def _ska_lines(made: NewDataset) -> Sequence[str]:
 # -- ConvKGYarn -------------------------------------------------------------------------------------------------------
 
 
+@maker()
 def make_conv(
-    context: typer.Context,
-    kb: Kb,
+    session: PaperSession,
     output: DatasetOutput,
     settings: ConvSettings,
     output_format: Annotated[
         str, typer.Option("--output-format", metavar="NAME", help="Format of the conversations: jsonl or parquet.")
     ] = "jsonl",
-    replace_: Restart = False,
-    *,
-    models: ModelOptions,
-) -> None:
+) -> Iterable[str]:
     """Make conversations about the facts of a KB.
 
     Conversations with the same facts are made in each configuration. Without --llm, rules select the predicates and a
@@ -376,11 +333,10 @@ def make_conv(
     """
     from kbkit.benchmarks.convkgyarn.make import make
 
-    made = _made(
-        context, [kb], models,
-        lambda kbs, calls, step: make(kbs[0], output, settings, calls, step, format=output_format, replace=replace_),
-    )  # fmt: skip
-    _print(context, _conv_lines(made))
+    again = session.replace
+    with session.stages() as step:
+        made = make(session.kb, output, settings, session.calls, step, format=output_format, replace=again)
+    return _conv_lines(made)
 
 
 def _conv_lines(made: NewDataset) -> Iterator[str]:

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.cli.models import NO_MODELS, ModelOptions, Prompts, is_default
-from kbkit.cli.options import Format, Restart, Seed, counted, note
+from kbkit.cli.models import Prompts
+from kbkit.cli.options import Seed, counted, note
 from kbkit.cli.papers.arguments import SkaDataset
-from kbkit.cli.papers.ska_scores import check_tables, counting, show
-from kbkit.cli.tables import Table
+from kbkit.cli.papers.factory import FiguresForm, PaperFigures, PaperSession, figures, systems_run
+from kbkit.cli.papers.ska_scores import TABLES, counting, scores
 from kbkit.errors import KbError, Option
 from kbkit.llm.client import missing_model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from kbkit.benchmarks.ska.run import System
-    from kbkit.benchmarks.ska.testbeds import Record, Report
+    from kbkit.benchmarks.ska.testbeds import Report, TestbedRecord
     from kbkit.llm.calls import Calls
 
 Form = Annotated[
@@ -51,6 +49,7 @@ _LISTED = 3
 # -- testbeds and prompts ---------------------------------------------------------------------------------------------
 
 
+@figures(FiguresForm(options=("format",)))
 def testbed(
     context: typer.Context,
     dataset: SkaDataset,
@@ -63,8 +62,7 @@ def testbed(
         typer.Option("--size", metavar="NAME", help="Further size of noise robustness: 64k or 128k; repeatable."),
     ] = None,
     seed: Seed = 42,
-    format: Format = None,
-) -> None:
+) -> PaperFigures:
     """Make the testbeds of a dataset.
 
     Writes one file per testbed and setting, and shows the sizes of the knowledge bases (Table 2 of the paper).
@@ -73,18 +71,14 @@ def testbed(
     from kbkit.benchmarks.ska import testbeds
     from kbkit.benchmarks.ska.instances import scan
     from kbkit.benchmarks.ska.stats import report_sizes
-    from kbkit.display.render import check
-    from kbkit.display.render import write as render
 
-    check(format, None)
     digest = running.digest(dataset)
     with counting(context, "testbeds") as progress:
         made, report = testbeds.make(scan(dataset), digest, further=size or (), seed=seed, progress=progress)
     target = folder or dataset / running.FOLDER
-    files = testbeds.write(target, made, report)
-    note(context, _testbed_lines(report))
-    render(report_sizes(report), format, None)
-    note(context, [f"{target}: {counted(len(made), 'record')} in {counted(len(files), 'file')}"])
+    files = testbeds.write_testbeds(target, made, report)
+    lines = [*_testbed_lines(report), f"{target}: {counted(len(made), 'record')} in {counted(len(files), 'file')}"]
+    return PaperFigures(lines, records=lambda: report_sizes(report))
 
 
 def _testbed_lines(report: Report) -> Iterator[str]:
@@ -148,14 +142,14 @@ def _own_prompts(values: Sequence[str] | None) -> dict[str, Path]:
 
 
 def _messages(
-    dataset: Path, records: Sequence[Record], report: Report, own: dict[str, Path]
-) -> Iterator[tuple[Record, list[tuple[str, str]]]]:
+    dataset: Path, records: Sequence[TestbedRecord], report: Report, own: dict[str, Path]
+) -> Iterator[tuple[TestbedRecord, list[tuple[str, str]]]]:
     """Yield the messages of each record: role and text."""
     from kbkit.benchmarks.ska import prompts, rendering
     from kbkit.benchmarks.ska import run as running
     from kbkit.llm.prompts import load
 
-    running.check(dataset, report)
+    running.check_testbeds(dataset, report)
     forms = {name: load(name, own.get(name)) for name in prompts.PROMPTS}
     instances = running.Instances(dataset)
     for record in records:
@@ -171,19 +165,20 @@ def _records(
     testbed: Sequence[str] | None,
     setting: Sequence[str] | None,
     form: Sequence[str] | None,
-) -> tuple[list[Record], Report]:
+) -> tuple[list[TestbedRecord], Report]:
     from kbkit.benchmarks.ska import run as running
     from kbkit.benchmarks.ska import testbeds
 
     running.digest(dataset)
-    return testbeds.read(folder or dataset / running.FOLDER, testbed or (), setting or (), form or ())
+    return testbeds.read_testbeds(folder or dataset / running.FOLDER, testbed or (), setting or (), form or ())
 
 
 # -- run --------------------------------------------------------------------------------------------------------------
 
 
+@systems_run(FiguresForm(TABLES, ("format",), one_table=False), kb=False, no_models=("oracle", "baseline"))
 def run(
-    context: typer.Context,
+    session: PaperSession,
     dataset: SkaDataset,
     output: Annotated[
         Path | None,
@@ -191,7 +186,6 @@ def run(
             "--output", "-o", metavar="FOLDER", help="Output folder, with one file per system (default: DATASET/runs)."
         ),
     ] = None,
-    models: ModelOptions = NO_MODELS,
     oracle: Annotated[
         bool, typer.Option("--oracle", help="Run the queries of the instances on their units, which checks the data.")
     ] = False,
@@ -205,9 +199,6 @@ def run(
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", metavar="N", min=1, help="Maximum number of instances per form.")
     ] = None,
-    replace: Restart = False,
-    table: Table = None,
-    format: Format = None,
 ) -> None:
     """Run models, the oracle or the baseline on testbeds.
 
@@ -217,20 +208,18 @@ def run(
     from kbkit.benchmarks.ska import evaluate as scoring
     from kbkit.benchmarks.ska import run as running
 
-    check_tables(table, format, None)
     records, report = _records(dataset, testbeds, testbed, setting, form)
     chosen = _limited(records, limit)
     folder = output or dataset / running.FOLDER_OF_RUNS
-    if (oracle or baseline) and is_default(context):
-        models = NO_MODELS
-    paths = []
-    with models.opened(context, dataset) as calls, ExitStack() as stack:
-        for system in _systems(stack, calls, oracle=oracle, baseline=baseline):
-            with _steps(context, system.name, calls) as progress:
-                done = running.run(dataset, chosen, report, system, folder, replace=replace, progress=progress)
-                paths.append(done.path)
-    runs = scoring.read_all(paths)
-    show(context, runs, table, format, None)
+    paths: list[Path] = []
+    session.figures = lambda: scores(scoring.read_all(paths), session.shown.table)
+    options = {"replace": session.replace}
+    with ExitStack() as stack:
+        for system in _systems(stack, session.calls, oracle=oracle, baseline=baseline):
+            with session.progress(system.name) as progress:
+                done = running.run(dataset, chosen, report, system, folder, **options, progress=progress)
+            paths.append(done.path)
+            session.finished(done.name, done.summary)
 
 
 def _systems(stack: ExitStack, calls: Calls | None, *, oracle: bool, baseline: bool) -> Iterator[System]:
@@ -252,35 +241,19 @@ def _systems(stack: ExitStack, calls: Calls | None, *, oracle: bool, baseline: b
 
         yield running.Oracle(stack.enter_context(Solver()))
     if baseline:
-        from kbkit.benchmarks.ska.baseline import Baseline
+        from kbkit.benchmarks.ska.baseline import UnitsBaseline
 
-        yield Baseline()
+        yield UnitsBaseline()
     for name in calls.models if calls else ():
-        yield running.Model(calls, name)  # type: ignore[arg-type]
+        yield running.PromptedModel(calls, name)  # type: ignore[arg-type]
 
 
-def _limited(records: Sequence[Record], limit: int | None) -> Sequence[Record]:
+def _limited(records: Sequence[TestbedRecord], limit: int | None) -> Sequence[TestbedRecord]:
     """Return the records of the first instances of each form."""
     if limit is None:
         return records
     names: dict[str, dict[str, None]] = {}
     for record in records:
         names.setdefault(record.form, {})[record.instance] = None
-    chosen = {name for found in names.values() for name in list(found)[:limit]}
+    chosen = {name for of_form in names.values() for name in list(of_form)[:limit]}
     return [record for record in records if record.instance in chosen]
-
-
-@contextmanager
-def _steps(context: typer.Context, name: str, calls: Calls | None) -> Iterator[Callable[[int, int], None]]:
-    """Draw a bar for the records of a system; models draw none for the calls of each batch."""
-    from kbkit.cli.progress import bars
-    from kbkit.display.progress import Event
-
-    with ExitStack() as stack:
-        listen = None
-        if calls is None:
-            listen = stack.enter_context(bars(context.obj.quiet))
-        else:
-            listen, calls.listen = calls.listen, None
-            stack.callback(setattr, calls, "listen", listen)
-        yield lambda done, total: listen(Event(name, done, total)) if listen else None

@@ -2,59 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kbkit.cli.ask import FullHistory, MaxActions
-from kbkit.cli.models import NO_MODELS, ModelOptions
-from kbkit.cli.options import (
-    Format,
-    Kb,
-    Output,
-    PerQuery,
-    Restart,
-    RowLimit,
-    Timeout,
-    Without,
-    note,
-    seconds,
+from kbkit.cli.models import ModelOptions
+from kbkit.cli.options import RowLimit, Timeout, Without, note, seconds
+from kbkit.cli.papers.arguments import RunFile, SpinachPaper, SpinachQuestions
+from kbkit.cli.papers.factory import (
+    FiguresForm,
+    PaperFigures,
+    PaperSession,
+    Shown,
+    figures,
+    opened_if_given,
+    systems_run,
 )
-from kbkit.cli.papers.arguments import SpinachPaper, SpinachQuestions
-from kbkit.cli.tables import Table, check_table, write_tables
 
 if TYPE_CHECKING:
+    from kbkit.agent.agent import AgentSettings
     from kbkit.benchmarks.spinach.evaluate import Scored
     from kbkit.benchmarks.spinach.execute import Executed
     from kbkit.benchmarks.spinach.runs import Run
     from kbkit.cli.tables import Titled
     from kbkit.kb import KnowledgeBase
 
-
-_EVAL = (3, 5, 10, 11)
-
-
-# -- stats and check --------------------------------------------------------------------------------------------------
+_TABLES = (3, 5, 10, 11)
 
 
-# -- run and eval -----------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class AgentOptions:
+    """How the agent works."""
 
-
-def run(
-    context: typer.Context,
-    kb: Kb,
-    file: SpinachQuestions,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="Output file for the run (JSON lines).")
-    ],
-    models: ModelOptions = NO_MODELS,
-    without: Without = None,
-    limit: Annotated[
-        int | None, typer.Option("--limit", "-n", metavar="N", min=1, help="Maximum number of questions.")
-    ] = None,
-    actions: MaxActions = 15,
+    without: Without = None
+    actions: MaxActions = 15
     total: Annotated[
         int | None,
         typer.Option(
@@ -62,14 +47,38 @@ def run(
             metavar="N",
             help="Maximum number of actions, counting rolled-back ones (default: twice --max-actions).",
         ),
+    ] = None
+    full_history: FullHistory = False
+    timeout: Timeout = 60
+    row_limit: RowLimit = 10_000
+
+    def settings(self) -> AgentSettings:
+        """Return the settings of the agent."""
+        from kbkit.agent.agent import AgentSettings
+
+        return AgentSettings(
+            self.actions,
+            self.total or 2 * self.actions,
+            tuple(self.without or ()),
+            timeout=seconds(self.timeout),
+            limit=self.row_limit,
+            fold=0 if self.full_history else AgentSettings.fold,
+        )
+
+
+@systems_run(FiguresForm(options=()))
+def run(
+    session: PaperSession,
+    models: ModelOptions,
+    file: SpinachQuestions,
+    output: RunFile,
+    agent: AgentOptions,
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", metavar="N", min=1, help="Maximum number of questions.")
     ] = None,
-    full_history: FullHistory = False,
-    timeout: Timeout = 60,
-    row_limit: RowLimit = 10_000,
     unscored: Annotated[
         bool, typer.Option("--unscored", help="Include questions whose gold query has no results on this KB.")
     ] = False,
-    replace: Restart = False,
     paper: SpinachPaper = None,
 ) -> None:
     """Run the agent on the questions of a file.
@@ -77,38 +86,33 @@ def run(
     The run has the actions of the agent and the gold answers of this KB. An interrupted run is resumed. The scores
     are shown at the end, as by spinach eval.
     """
-    from kbkit.agent.agent import AgentSettings
     from kbkit.benchmarks.spinach import files, runs
     from kbkit.benchmarks.spinach import run as running
-    from kbkit.display.progress import Event
-    from kbkit.kb import KnowledgeBase
     from kbkit.llm.client import missing_model
 
-    dataset = files.read(file, sparql=False, question=True)
-    agent = AgentSettings(
-        actions,
-        total or 2 * actions,
-        tuple(without or ()),
-        timeout=seconds(timeout),
-        limit=row_limit,
-        fold=0 if full_history else AgentSettings.fold,
-    )
-    plan = running.Plan(agent, limit, unscored)
-    with KnowledgeBase(kb) as base, models.opened(context, base) as calls:
-        if calls is None:
-            raise missing_model()
-        listen, calls.listen = calls.listen, None  # a bar for questions, none for the calls of each
-
-        def progress(done: int, total: int) -> None:
-            if listen:
-                listen(Event("questions", done, total))
-
-        running.run(base, dataset, output, plan, calls, workers=models.workers, replace=replace, progress=progress)
-    _show(context, [runs.read(output)], paper, None, None, None)
+    dataset = files.read_questions(file, sparql=False, question=True)
+    plan = running.AgentPlan(agent.settings(), limit, unscored)
+    if session.calls is None:
+        raise missing_model()
+    with session.progress("questions") as progress:
+        done = running.run(
+            session.kb,
+            dataset,
+            output,
+            plan,
+            session.calls,
+            workers=models.workers,
+            replace=session.replace,
+            progress=progress,
+        )
+    session.figures = lambda: _scores([runs.read_agent_run(output)], paper, None)
+    session.finished(done.name, done.summary)
 
 
+@figures(FiguresForm(_TABLES, ("per_query", "format", "output")))
 def evaluate(
     context: typer.Context,
+    shown: Shown,
     run: Annotated[
         list[Path], typer.Argument(metavar="RUN", help="Runs of spinach run, or outputs of the authors' agent.")
     ],
@@ -121,28 +125,19 @@ def evaluate(
     ] = None,
     timeout: Timeout = 60,
     row_limit: RowLimit = 10_000,
-    table: Table = None,
-    per_query: PerQuery = False,
     paper: SpinachPaper = None,
-    format: Format = None,
-    output: Output = None,
-) -> None:
+) -> PaperFigures:
     """Score runs of the agent.
 
     Shows row-major exact match and F1 (Table 3 of the paper), actions (5), tokens (10, 11) and cost, next to the
     paper's figures.
     """
     from kbkit.benchmarks.spinach import runs
-    from kbkit.kb import KnowledgeBase
 
-    check_table(table, _EVAL, format, output, per_query=per_query)
-    read = [runs.read(path) for path in run]
-    if kb is None:
-        found = [_with_gold(context, one, gold, None) for one in read]
-    else:
-        with KnowledgeBase(kb) as base:
-            found = [_with_gold(context, one, gold, _executor(base, seconds(timeout), row_limit)) for one in read]
-    _show(context, found, paper, table, format, output, per_query=per_query)
+    loaded = [runs.read_agent_run(path) for path in run]
+    with opened_if_given(kb) as base:
+        execute = None if base is None else _executor(base, seconds(timeout), row_limit)
+        return _scores([_with_gold(context, one, gold, execute) for one in loaded], paper, shown.table)
 
 
 def _executor(kb: KnowledgeBase, timeout: float | None, limit: int) -> Callable[[str], Executed]:
@@ -156,40 +151,26 @@ def _with_gold(context: typer.Context, run: Run, gold: Path | None, execute: Cal
     from kbkit.benchmarks.spinach import files
 
     if gold is not None:
-        right = files.read(gold, sparql=execute is not None)
+        right = files.read_questions(gold, sparql=execute is not None)
         note(context, scoring.outside(run, right))
         run = scoring.with_gold(run, right, execute)
     return run if execute is None else scoring.rerun(run, execute, gold=gold is None)
 
 
-def _show(
-    context: typer.Context,
-    runs: Sequence[Run],
-    paper: str | None,
-    table: int | None,
-    format: str | None,
-    output: Path | None,
-    *,
-    per_query: bool = False,
-) -> None:
+def _scores(runs: Sequence[Run], paper: str | None, table: int | None) -> PaperFigures:
+    """Return the scores of runs: the chosen table, even if it is empty, or those that are not."""
     from kbkit.benchmarks.spinach import evaluate as scoring
-    from kbkit.display.render import write
 
     scored = scoring.score_all(runs, paper)
-    for one in scored:
-        note(context, scoring.remarks(one))
-    if per_query:
-        write(scoring.per_query(scored), format, output)
-        return
-    write_tables([found for found in _tables(scored) if table is not None or found[2].height], table, format, output)
+    remarks = [line for one in scored for line in scoring.remarks(one)]
+    tables = (one for one in _tables(scored) if table is not None or one[2].height)
+    return PaperFigures(remarks, tables, per_query=lambda: scoring.per_query(scored))
 
 
-def _tables(scored: Sequence[Scored]) -> list[Titled]:
+def _tables(scored: Sequence[Scored]) -> Iterator[Titled]:
     from kbkit.benchmarks.spinach import evaluate as scoring
 
-    return [
-        (3, "exact match and F1 in percent, means per question", scoring.table(scored)),
-        (5, "actions taken, in percent of the questions", scoring.actions(scored)),
-        (10, "tokens read, in percent of the questions", scoring.tokens(scored, "input_tokens")),
-        (11, "tokens written, in percent of the questions", scoring.tokens(scored, "output_tokens")),
-    ]
+    yield 3, "exact match and F1 in percent, means per question", scoring.table(scored)
+    yield 5, "actions taken, in percent of the questions", scoring.actions(scored)
+    yield 10, "tokens read, in percent of the questions", scoring.tokens(scored, "input_tokens")
+    yield 11, "tokens written, in percent of the questions", scoring.tokens(scored, "output_tokens")

@@ -116,7 +116,7 @@ def _scaled(points: Points, size: Points) -> Points:
 
 
 @dataclass
-class Label:
+class PlacedLabel:
     """A label of size ``wide`` by ``high`` for the point ``at``, a dot of ``radius``; ``centred`` labels lie on the
     point. It is placed in the direction ``away`` (x, y) if possible, and ``always`` labels even where no place is free.
     """
@@ -136,7 +136,7 @@ Placed = tuple[str, float, float]
 """Alignment of a label, and its offset from the point."""
 
 
-def place(labels: Sequence[Label]) -> list[Placed | None]:
+def place(labels: Sequence[PlacedLabel]) -> list[Placed | None]:
     """Place labels in order of importance, so that labels of dots overlap neither dots nor each other; those without
     a free place get None.
     """
@@ -151,7 +151,7 @@ def place(labels: Sequence[Label]) -> list[Placed | None]:
     return placed
 
 
-def _moved(label: Label, box: _Box) -> _Box:
+def _moved(label: PlacedLabel, box: _Box) -> _Box:
     """Return a box relative to the label's point as one on the canvas."""
     x, y = label.at
     return (x + box[0], y + box[1], x + box[2], y + box[3])
@@ -164,7 +164,7 @@ def _is_free(taken: Sequence[_Box], box: _Box) -> bool:
     return bool(apart.all())
 
 
-def _places(label: Label) -> list[tuple[str, float, float, _Box]]:
+def _places(label: PlacedLabel) -> list[tuple[str, float, float, _Box]]:
     """Return candidate positions (alignment, dx, dy of the middle line, box): on the point, or next to it, starting
     with the direction away from its lines.
     """

@@ -176,7 +176,7 @@ def _place_labels(nodes: Rows, lines: Rows, pairs: Sequence[tuple[int, int]]) ->
     """
     away = _away(nodes, pairs)
     of_nodes = [
-        layout.Label(
+        layout.PlacedLabel(
             (n["x"], n["y"]),
             width(n["name"], n["letters"]),
             1.25 * n["letters"],
@@ -188,7 +188,7 @@ def _place_labels(nodes: Rows, lines: Rows, pairs: Sequence[tuple[int, int]]) ->
     ]
     joined = [edge for edge in lines if edge["strong"] and not edge["loop"]] if len(nodes) <= _CROWDED else []
     of_lines = [
-        layout.Label(
+        layout.PlacedLabel(
             ((edge["x"] + edge["x2"]) / 2, (edge["y"] + edge["y2"]) / 2),
             width(edge["name"], _EDGE_LETTERS),
             1.2 * _EDGE_LETTERS,

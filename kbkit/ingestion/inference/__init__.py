@@ -164,16 +164,16 @@ def _specs(given: Path, path: Path, *, no_header: bool) -> Iterator[tuple[str, F
         for name in listed:
             yield name if len(listed) > 1 else stem, replace(spec, table=name)
     elif kind in sources.DELIMITERS:
-        found = dialect.detect(path, no_header=no_header)
+        detected = dialect.detect(path, no_header=no_header)
         usual = sources.DELIMITERS[kind]
         yield (
             stem,
             replace(
                 spec,
-                delimiter="" if found.delimiter == usual.delimiter else found.delimiter,
-                quote=None if found.quote == usual.quote else found.quote,
-                columns=found.columns,
-                encoding="" if found.encoding == "utf-8" else found.encoding,
+                delimiter="" if detected.delimiter == usual.delimiter else detected.delimiter,
+                quote=None if detected.quote == usual.quote else detected.quote,
+                columns=detected.columns,
+                encoding="" if detected.encoding == "utf-8" else detected.encoding,
             ),
         )
     else:
@@ -203,9 +203,9 @@ def _drop_index(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
 def _plan(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable], told: Corrections) -> TablePlan:
     """Decide what each table becomes. Raises :class:`kbkit.errors.UnknownNameError` for unknown tables and columns."""
     for name, columns in told.keys.items():
-        links.check(tables, name, columns)
+        links.check_key(tables, name, columns)
     for name in told.types:
-        links.check(tables, name, ())
+        links.check_key(tables, name, ())
     for table in tables:
         table.type = told.types.get(table.name, table.type)
     texts: dict[str, set[str]] = {}
@@ -214,7 +214,7 @@ def _plan(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable], told:
         texts.setdefault(of, set()).add(column)
     linked = {_column(tables, name): target for name, target in told.links.items()}
     for target in filter(None, linked.values()):
-        links.check(tables, target, ())
+        links.check_key(tables, target, ())
     filled = [table for table in tables if table.rows]
     if not filled:
         raise BadInputError(
@@ -229,7 +229,7 @@ def _column(tables: Sequence[ProfiledTable], name: str) -> tuple[str, str]:
     table, _, column = name.partition(".")
     if not column and len(tables) == 1:
         table, column = tables[0].name, name
-    links.check(tables, table, [column])
+    links.check_key(tables, table, [column])
     return table, column
 
 

@@ -286,9 +286,9 @@ class _Finder:
             return []
         for other in self._tables.values():
             for by in self._targets[other.name]:
-                found = [self._try(table, column, other, by, 1) for column in first]
-                if other is not table and all(found):
-                    return [link for link in found if link]
+                links = [self._try(table, column, other, by, 1) for column in first]
+                if other is not table and all(links):
+                    return [link for link in links if link]
         return []
 
     def _missing(
@@ -319,7 +319,7 @@ def _is_role(column: ProfiledColumn) -> bool:
     return " ".join(names.subject(column.name)) in names.ROLES
 
 
-def check(tables: Sequence[ProfiledTable], table: str, columns: Sequence[str]) -> None:
+def check_key(tables: Sequence[ProfiledTable], table: str, columns: Sequence[str]) -> None:
     """Raise :class:`UnknownNameError` for an unknown table or column."""
     known = {one.name: one for one in tables}
     if table not in known:

@@ -76,15 +76,15 @@ def _fits(name: str, paths: Sequence[Path]) -> bool:
     """Whether the recipe reads all the files, and they have the columns that it requires, edges among them."""
     recipe = recipes.load(name)
     try:
-        found = source_files.find_files(recipe, paths, {})
+        files = source_files.find_files(recipe, paths, {})
         every = source_files.tables_in(paths)
     except KbError:
         return False
-    taken = [path for part in found.values() for path in part]
-    if set(taken) != set(every) or any(not path.is_file() for path in taken) or not found.get("edges"):
+    taken = [path for part in files.values() for path in part]
+    if set(taken) != set(every) or any(not path.is_file() for path in taken) or not files.get("edges"):
         return False
     for spec in recipe.files:
-        for path in found[spec.name]:
+        for path in files[spec.name]:
             columns = {name.casefold() for name in _columns(path)}
             for column in spec.required:
                 others = () if name == "kgtk" else spec.names.get(column, ())  # which fit other lists of edges too
@@ -97,9 +97,9 @@ def _columns(path: Path) -> Collection[str]:
     """Return the names of the columns of a delimited file or a Parquet file; none of another format."""
     kind = source_files.format_of(path)
     if kind in ("csv", "tsv"):
-        found = dialect.detect(path)
-        standard = found.delimiter == ("," if kind == "csv" else "\t") and found.encoding == "utf-8"
-        return sources.header(path, found.delimiter, found.quote) if standard and not found.columns else ()
+        detected = dialect.detect(path)
+        standard = detected.delimiter == ("," if kind == "csv" else "\t") and detected.encoding == "utf-8"
+        return sources.header(path, detected.delimiter, detected.quote) if standard and not detected.columns else ()
     if kind == "parquet":
         import pyarrow.parquet
 

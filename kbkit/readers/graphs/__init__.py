@@ -33,10 +33,10 @@ def read(path: Path, table: str) -> pa.RecordBatchReader:
     if table not in TABLES:
         raise UnknownNameError("table", table, TABLES, str(path))
     status = path.stat()
-    found = _parsed(path, status.st_mtime_ns, status.st_size)[table]
+    frame = _parsed(path, status.st_mtime_ns, status.st_size)[table]
     if table == TABLES[-1]:
         _parsed.cache_clear()
-    return found.to_arrow(compat_level=_oldest()).to_reader()
+    return frame.to_arrow(compat_level=_oldest()).to_reader()
 
 
 def _oldest() -> pl.CompatLevel:

@@ -29,10 +29,10 @@ def gml(file: IO[bytes], path: Path) -> FileGraph:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise BadInputError(f"Invalid UTF-8 in {path}, line {line}", "Convert it to UTF-8") from None
     top = _parsed(text, path)
-    found = [value for name, value in top if name == "graph" and isinstance(value, list)]
-    if len(found) != 1:
-        raise BadInputError(f"{path} has {len(found)} graphs", "Use a file with one graph")
-    return _graph(found[0], path)
+    graphs = [value for name, value in top if name == "graph" and isinstance(value, list)]
+    if len(graphs) != 1:
+        raise BadInputError(f"{path} has {len(graphs)} graphs", "Use a file with one graph")
+    return _graph(graphs[0], path)
 
 
 Pairs = list[tuple[str, Any]]

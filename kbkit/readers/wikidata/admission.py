@@ -61,9 +61,9 @@ def format_of(paths: Sequence[Path]) -> DumpFormat:
 
 def id_of(line: bytes) -> Name | None:
     """Return the id of the entity on a line, or None if it has none."""
-    found = _ID.search(line, 0, _START)
-    if found is not None:
-        return found[1].decode(), int(found[2])
+    match = _ID.search(line, 0, _START)
+    if match is not None:
+        return match[1].decode(), int(match[2])
     try:
         entity = parse_json(dumps.strip_line(line))
         known = _NAME.fullmatch(str(entity.get("id") or entity.get("entity")))

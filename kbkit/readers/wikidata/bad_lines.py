@@ -57,9 +57,9 @@ class SkippedLines:
         if "bad" in info:
             file = Path(info["bad"]["file"])
             position = self.files.index(file) if file in self.files else len(self.files)
-            found = [(position, number, name) for number, name in info["bad"]["places"]]
-            self.places.update(found)
-            self.messages[found[0]] = info["bad"]["first"]
+            places = [(position, number, name) for number, name in info["bad"]["places"]]
+            self.places.update(places)
+            self.messages[places[0]] = info["bad"]["first"]
 
     def merge(self, other: SkippedLines) -> None:
         """Add those of another pass."""

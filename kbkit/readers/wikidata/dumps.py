@@ -169,8 +169,8 @@ def _end(data: bytearray, size: int, boundary: Boundary | None) -> int:
     """Return the end of a piece, or 0 if more data is needed."""
     if boundary is None:
         return data.find(b"\n", size - 1) + 1
-    found = boundary.search(data, size - 1)
-    return found.start() + 1 if found else 0
+    match = boundary.search(data, size - 1)
+    return match.start() + 1 if match else 0
 
 
 # -- JSON -------------------------------------------------------------------------------------------------------------
@@ -316,8 +316,8 @@ class _BeforeOtherEntity:
 
     @staticmethod
     def search(data: bytearray, start: int) -> re.Match[bytes] | None:
-        found = _OTHER_ENTITY.search(data, start)
-        return None if found is None else re.compile(rb"\n").search(data, found.end() - 1)
+        match = _OTHER_ENTITY.search(data, start)
+        return None if match is None else re.compile(rb"\n").search(data, match.end() - 1)
 
 
 _BEFORE_OTHER_ENTITY = _BeforeOtherEntity()

@@ -39,10 +39,10 @@ def date_time(time: str, precision: int, calendar: str) -> str | None:
     with day precision become Gregorian. Years BCE with at least year precision are numbered as in XSD 1.1, where 1 BCE
     is 0000; for coarser ones Wikibase keeps the number. Raises ``ValueError`` for an invalid time.
     """
-    found = _TIME.fullmatch(time)
-    if not found:
+    match = _TIME.fullmatch(time)
+    if not match:
         raise ValueError(f"{time[:50]!r} is not a valid time")
-    sign, digits, month_text, day_text, clock = found.groups()
+    sign, digits, month_text, day_text, clock = match.groups()
     negative = sign == "-"
     year = int(digits)
     month = min(max(int(month_text), 1), 12)
@@ -144,10 +144,10 @@ def iri(text: str) -> str | None:
     """Return an IRI (RFC 3987) in angle brackets with invalid characters percent-encoded, or None without a scheme."""
     if _COMMON_URL.fullmatch(text):
         return f"<{text}>"
-    found = _URL.fullmatch(text.strip())
-    if not found:
+    match = _URL.fullmatch(text.strip())
+    if not match:
         return None
-    scheme, authority, path, fragment = found.groups()
+    scheme, authority, path, fragment = match.groups()
     if authority:
         user, at, host = authority[2:].rpartition("@")
         if not _IPV6.fullmatch(host):
@@ -198,5 +198,5 @@ def language_tag(code: str) -> str:
     An invalid code (``mis-x-q118976027``) is cut to its valid prefix; without one the tag is ``und``.
     """
     tag = code.lower().replace("_", "-")
-    found = _TAG.match(CANONICAL.get(tag, tag))
-    return found[0] if found else "und"
+    match = _TAG.match(CANONICAL.get(tag, tag))
+    return match[0] if match else "und"

@@ -124,6 +124,6 @@ class Languages:
         if not terms:  # PHP writes an empty map as []
             return
         for code in self.codes or terms:
-            found = terms.get(code)
-            if found is not None:
-                yield language_tag(code), found
+            term = terms.get(code)
+            if term is not None:
+                yield language_tag(code), term

@@ -51,7 +51,7 @@ def parse(values: Mapping[str, str]) -> ConversionOptions:
     """
     for name in ("max_types", "max_attributes"):
         _number(name.replace("_", "-"), values.get(name, ""), 100_000)
-    found = ConversionOptions(
+    chosen = ConversionOptions(
         languages=_languages(values.get("language", "")),
         classes=_ids("class", values.get("class", ""), "Q", "Q5,Q515"),
         properties=_properties(values.get("property", "")),
@@ -64,9 +64,9 @@ def parse(values: Mapping[str, str]) -> ConversionOptions:
         keep_entities=values.get("keep_entities", "yes") != "no",
         skip_bad_lines=values.get("skip_bad_lines", "no") == "yes",
     )
-    if found.hops and not found.selects:
+    if chosen.hops and not chosen.selects:
         raise BadInputError("Option hops needs a selection", "Set the option class, property or ids too")
-    return found
+    return chosen
 
 
 def _parts(text: str) -> list[str]:

@@ -97,15 +97,15 @@ class QuadWriter:
     def _entity(self, entity: Entity, subject: str, lines: list[str]) -> None:
         kind = entity.kind
         names = _TERMS | _LEXICAL_TERMS.get(kind, {})
-        found = [term for term in entity.terms if term[0] != "title"]
-        lines += [f"{subject} {names[term]} {text_literal(value)}@{tag} .\n" for term, tag, value in found]
+        terms = [term for term in entity.terms if term[0] != "title"]
+        lines += [f"{subject} {names[term]} {text_literal(value)}@{tag} .\n" for term, tag, value in terms]
         if kind in _LEXICAL_TYPES:
             lines.append(f"{subject} {TYPE} <{_ONTOLEX}{_LEXICAL_TYPES[kind]}> .\n")
         elif kind == "property":
             _property(entity, subject, lines)
         elif kind == "mediainfo":
             lines += [f"{subject} {TYPE} {of} .\n" for of in _MEDIA_TYPES]
-            lines += [f"{subject} {CAPTION} {text_literal(v)}@{tag} .\n" for term, tag, v in found if term == "label"]
+            lines += [f"{subject} {CAPTION} {text_literal(v)}@{tag} .\n" for term, tag, v in terms if term == "label"]
         elif kind != "item":
             lines.append(f"{subject} {TYPE} <{Wikibase.ONTOLOGY}{kind.capitalize()}> .\n")
         for statement in entity.statements:

@@ -210,11 +210,11 @@ def read_page(page: EntityPage, languages: Languages) -> None:
 
 def facts_of_entities(page: EntityPage) -> dict[str, Facts]:
     """Return the facts of an entity and its forms and senses by id; for a scan, which needs no statements."""
-    found: dict[str, Facts] = {}
+    facts_by_id: dict[str, Facts] = {}
     for subject, predicate, value in page.own:
         if subject.startswith(_IN_ENTITY) and "/" not in subject[len(_IN_ENTITY) :]:
-            found.setdefault(subject[len(_IN_ENTITY) : -1], []).append((predicate, value))
-    return found
+            facts_by_id.setdefault(subject[len(_IN_ENTITY) : -1], []).append((predicate, value))
+    return facts_by_id
 
 
 def _entity(name: str, facts: Facts, others: dict[str, Facts], languages: Languages) -> Entity:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 
-from kbkit.benchmarks.labels import GRADES, LONGEST, Candidate, Labels
+from kbkit.benchmarks.labels import GRADES, LONGEST, Labels, PoolNode
 from kbkit.errors import KbError
 from kbkit.web.explore import links
 from kbkit.web.explore.site import is_part, said, status_of
@@ -129,7 +129,7 @@ class _Label:
             grades=GRADES,
         )
 
-    def _shown(self, one: Candidate, given: Judgement | None) -> dict[str, Any]:
+    def _shown(self, one: PoolNode, given: Judgement | None) -> dict[str, Any]:
         """Return a hit as the template shows it."""
         known = {"grade": given.mark, "note": given.note} if given else {"grade": None, "note": ""}
         return {**one._asdict(), **known, "problem": ""}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from kbkit.benchmarks.convkgyarn.conversations import Answer, Conversation, Entity, Turn, write
+from kbkit.benchmarks.convkgyarn.conversations import ConvEntity, Conversation, Turn, TurnAnswer, write_conversations
 from kbkit.benchmarks.convkgyarn.paper import SETTINGS
 from kbkit.kb import KnowledgeBase
 
@@ -38,17 +38,17 @@ def conversations(kb: KnowledgeBase, groups: int = 10, *, related: bool = True) 
 
 def dataset(kb: KnowledgeBase, path: Path, groups: int = 10) -> Path:
     """Write the conversations to a file."""
-    write(path, conversations(kb, groups))
+    write_conversations(path, conversations(kb, groups))
     return path
 
 
-def _entity(kb: KnowledgeBase, name: str) -> Entity:
+def _entity(kb: KnowledgeBase, name: str) -> ConvEntity:
     node = kb.node(f"country:{name}")
-    return Entity(node.type, node.key, node.name, node.aliases)
+    return ConvEntity(node.type, node.key, node.name, node.aliases)
 
 
 def _turn(
-    kb: KnowledgeBase, entity: Entity, subject: str, position: int, setting: tuple[str, bool, bool, bool]
+    kb: KnowledgeBase, entity: ConvEntity, subject: str, position: int, setting: tuple[str, bool, bool, bool]
 ) -> Turn:
     predicate, kind, unit, voice, text = PREDICATES[position]
     interaction, deixis, disfluency, typo = setting
@@ -74,11 +74,11 @@ def _turn(
     )
 
 
-def _answers(kb: KnowledgeBase, entity: Entity, predicate: str, kind: str) -> list[Answer]:
+def _answers(kb: KnowledgeBase, entity: ConvEntity, predicate: str, kind: str) -> list[TurnAnswer]:
     if kind == "number":
         value = kb.node(entity.reference).attributes[predicate]
-        return [Answer(f"{value:,.0f} km²", value=str(value))]
+        return [TurnAnswer(f"{value:,.0f} km²", value=str(value))]
     near = kb.neighbors(entity.reference, predicate)
     near = near.filter(near["direction"] == "out").unique("id", maintain_order=True)
     nodes = [kb.node(node) for node in near["id"]]
-    return [Answer(node.name, node.aliases, node.reference) for node in nodes]
+    return [TurnAnswer(node.name, node.aliases, node.reference) for node in nodes]

@@ -15,7 +15,7 @@ import pytest
 
 import kbkit
 from kbkit.benchmarks.convkgyarn import predicates, templates
-from kbkit.benchmarks.convkgyarn.conversations import Conversation, Turn, read
+from kbkit.benchmarks.convkgyarn.conversations import Conversation, Turn, read_conversations
 from kbkit.benchmarks.convkgyarn.make import make
 from kbkit.benchmarks.convkgyarn.settings import CONFIGURATIONS, ConvSettings
 from kbkit.benchmarks.convkgyarn.typos import with_safe_typos, with_typos
@@ -52,7 +52,7 @@ def folder(embedded: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def made(folder: Path) -> list[Conversation]:
-    return list(read(folder))
+    return list(read_conversations(folder))
 
 
 def words(text: str) -> str:
@@ -100,7 +100,7 @@ def test_qualified_facts_of_wikidata_are_statements(wikidata_kb: Path, tmp_path:
     with kbkit.open(wikidata_kb) as kb:
         make(kb, tmp_path, ConvSettings(count=150, types=("human", "film", "big_city", "sovereign_state"), turns=8))
         seen = set()
-        for one in read(tmp_path):
+        for one in read_conversations(tmp_path):
             for turn in one.turns if one.id.endswith(".voice") and turn_is_qualified(one) else ():
                 if not turn.qualifier:
                     continue
@@ -252,9 +252,9 @@ def test_the_same_seed_gives_the_same_bytes(world: KnowledgeBase, tmp_path: Path
         make(world, tmp_path / name, SMALL)
     assert content(tmp_path / "one") == content(tmp_path / "two")
     make(world, tmp_path / "parquet", SMALL, format="parquet")
-    assert list(read(tmp_path / "parquet")) == list(read(tmp_path / "one"))
+    assert list(read_conversations(tmp_path / "parquet")) == list(read_conversations(tmp_path / "one"))
     make(world, tmp_path / "other", ConvSettings(count=30, types=("river", "mountain"), turns=3, seed=1))
-    assert list(read(tmp_path / "other")) != list(read(tmp_path / "one"))
+    assert list(read_conversations(tmp_path / "other")) != list(read_conversations(tmp_path / "one"))
 
 
 def test_types_that_share_members_have_each_predicate_once(small: KnowledgeBase) -> None:
@@ -269,7 +269,7 @@ def test_more_groups_than_entities_and_chosen_configurations(world: KnowledgeBas
     settings = ConvSettings(count=450, types=("lake",), configurations=("text", "voice-deixis"), turns=2)
     made = make(world, tmp_path, settings)
     assert made.report["groups"] == 450
-    conversations = list(read(tmp_path))
+    conversations = list(read_conversations(tmp_path))
     assert len({c.group for c in conversations}) == 450 > len({c.entity.reference for c in conversations})
     assert {c.id.partition(".")[2] for c in conversations} == {"text", "voice-deixis"}
     assert {len(c.turns) for c in conversations} == {2}
@@ -291,7 +291,7 @@ def test_an_edited_template_is_used(world: KnowledgeBase, tmp_path: Path) -> Non
 
     edited(tmp_path, world, change, "5_templates")
     make(world, tmp_path, SMALL)
-    assert any(t.question.startswith("Tell me more of the ") for c in read(tmp_path) for t in c.turns)
+    assert any(t.question.startswith("Tell me more of the ") for c in read_conversations(tmp_path) for t in c.turns)
 
 
 MISTAKES = [
@@ -362,7 +362,7 @@ def small_kb(tmp_path: Path) -> Path:
 def test_other_scripts_and_types_of_one_entity(tmp_path: Path) -> None:
     with kbkit.open(small_kb(tmp_path)) as kb:
         made = make(kb, tmp_path / "out", ConvSettings(count=6, min_turns=2))
-        said = [t.question for c in read(tmp_path / "out") for t in c.turns]
+        said = [t.question for c in read_conversations(tmp_path / "out") for t in c.turns]
         assert made.report["groups"] == 6
         assert any("Анна Каренина" in q for q in said)
         assert any("анна каренина" in q for q in said)
@@ -404,7 +404,7 @@ def test_no_typo_in_an_alias_of_one_word(wikidata_kb: Path, tmp_path: Path) -> N
     with kbkit.open(wikidata_kb) as kb:
         settings = ConvSettings(count=120, types=("human",), configurations=("text", "text-typos"))
         make(kb, tmp_path, settings)
-    conversations = {one.id: one for one in read(tmp_path)}
+    conversations = {one.id: one for one in read_conversations(tmp_path)}
     seen = 0
     for one in conversations.values():
         names = [name.lower() for name in (one.entity.name, *one.entity.aliases)]

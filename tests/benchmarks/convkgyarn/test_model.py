@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from kbkit.benchmarks.convkgyarn.conversations import read
+from kbkit.benchmarks.convkgyarn.conversations import read_conversations
 from kbkit.benchmarks.convkgyarn.disfluencies import TYPES, disfluent
 from kbkit.benchmarks.convkgyarn.make import make
 from kbkit.benchmarks.convkgyarn.settings import ConvSettings
 from kbkit.english.frames import pool
-from kbkit.english.questions import IT, THEY, Core, Reference, resolved
+from kbkit.english.questions import IT, THEY, Core, SubjectReference, resolved
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.llm import recording
@@ -72,10 +72,15 @@ def test_a_model_selects_and_writes_and_the_recording_replays(world: KnowledgeBa
     assert all(len(i["predicates"]) <= 50 for i in inputs if "predicates" in i)
     assert max(len(i["turns"]) for i in inputs if "turns" in i) <= 5
     assert made.report["invalid"] == []
-    turns = [turn for one in read(tmp_path / "out") for turn in one.turns]
+    turns = [turn for one in read_conversations(tmp_path / "out") for turn in one.turns]
     assert {turn.predicate for turn in turns} == {"length_km", "area_km2", "flows_into", "member_of"}
     assert {turn.qualifier for turn in turns} == {"", "since"}
-    spoken = [turn.question for one in read(tmp_path / "out") if one.interaction == "voice" for turn in one.turns]
+    spoken = [
+        turn.question
+        for one in read_conversations(tmp_path / "out")
+        if one.interaction == "voice"
+        for turn in one.turns
+    ]
     assert all(re.fullmatch(r"(Um, )?Word [abc] on .+ of .+\?", question) for question in spoken)
     assert {re.sub(".*:", "", turn.template) for turn in turns} >= {"voice.original.1", "text.deixis_typos.3"}
     replayed = Calls([Replay("m", tmp_path / "calls.jsonl")], Cache(None))
@@ -116,7 +121,7 @@ def test_facts_whose_templates_stay_invalid_are_left_out(world: KnowledgeBase, t
         asked = len(server.requests)
         assert len(made.report["invalid"]) == 2  # length and mouth
         assert "[river] must occur once" in made.report["invalid"][0]
-        assert {one.entity.type for one in read(tmp_path / "out")} == {"country"}
+        assert {one.entity.type for one in read_conversations(tmp_path / "out")} == {"country"}
         make(world, tmp_path / "out", SETTINGS, calls_of(server, cache))
         assert len(server.requests) == asked  # the tables are complete
         only = ConvSettings(count=5, types=("river",))
@@ -129,7 +134,7 @@ def test_facts_whose_templates_stay_invalid_are_left_out(world: KnowledgeBase, t
 
 # -- the grammar's parts ----------------------------------------------------------------------------------------------
 
-X = Reference.noun("[x]")
+X = SubjectReference.noun("[x]")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kbkit.benchmarks.convkgyarn import people, proxies, ratings, references
-from kbkit.benchmarks.convkgyarn.conversations import read
+from kbkit.benchmarks.convkgyarn.conversations import read_conversations
 from kbkit.benchmarks.convkgyarn.paper import DIMENSIONS
 from kbkit.benchmarks.convkgyarn.ratings import COMPARE, RATE, Rated
 from kbkit.kb import KnowledgeBase
@@ -136,7 +136,7 @@ def test_the_entrance_test(here: Run, dataset: Path, tmp_path: Path) -> None:
 
 
 def test_the_sample_is_uniform_over_configurations(dataset: Path) -> None:
-    known = list(read(dataset))
+    known = list(read_conversations(dataset))
     drawn = ratings.sample(known, 2, 3)
     counts: dict[Any, int] = {}
     for one in drawn:
@@ -167,7 +167,9 @@ def test_pairs_are_about_the_same_entity_and_equally_long(here: Run, dataset: Pa
         assert done.returncode == 0, done.stderr
         assert "2 of 2" in done.stdout
         assert "Narnia" not in done.stdout
-    found = {one.id: one for one in references.match(read(dataset), references.read(reference), 0)}
+    found = {
+        one.id: one for one in references.match(read_conversations(dataset), references.read_references(reference), 0)
+    }
     assert {one.ours.entity.name for one in found.values()} == {"France", "Brazil"}
     for one in found.values():
         assert len(one.ours.turns) == len(one.reference.turns)
@@ -199,8 +201,8 @@ def test_pairs_are_about_the_same_entity_and_equally_long(here: Run, dataset: Pa
 def test_references_of_a_domain_are_paired_by_type_after_those_of_the_same_entity(
     dataset: Path, tmp_path: Path
 ) -> None:
-    reference = references.read(convquestions(tmp_path / "cq.json"))
-    found = references.match(read(dataset), reference, 1, {"places": "country"})
+    reference = references.read_references(convquestions(tmp_path / "cq.json"))
+    found = references.match(read_conversations(dataset), reference, 1, {"places": "country"})
     names = {one.reference.name: one.ours.entity.name for one in found}
     assert names["France"] == "France"
     assert names["brazil"] == "Brazil"
@@ -215,7 +217,7 @@ def test_the_form_of_the_copy_is_read_too(tmp_path: Path) -> None:
         "answer_texts": ["1969", "Close to You"],
     }  # fmt: skip
     (tmp_path / "t.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
-    [one] = references.read(tmp_path / "t.jsonl")
+    [one] = references.read_references(tmp_path / "t.jsonl")
     assert (one.key, one.name, one.domain) == ("Q223495", "The Carpenters", "music")
     assert one.turns == (("When did they sign?", "1969"), ("first hit?", "Close to You"))
 

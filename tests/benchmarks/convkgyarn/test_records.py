@@ -6,14 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from kbkit.benchmarks.convkgyarn.conversations import Answer, Conversation, Entity, Turn, read, write
+from kbkit.benchmarks.convkgyarn.conversations import (
+    ConvEntity,
+    Conversation,
+    Turn,
+    TurnAnswer,
+    read_conversations,
+    write_conversations,
+)
 from kbkit.errors import BadInputError
 
-RHINE = Entity("river", "Rhine", "Rhine", ["Rhein"])
+RHINE = ConvEntity("river", "Rhine", "Rhine", ["Rhein"])
 TURNS = [
     Turn(
         "How long is the Rhine?",
-        [Answer("1,230 km", ["1230"], value="1230")],
+        [TurnAnswer("1,230 km", ["1230"], value="1230")],
         "number",
         "length_km",
         "length",
@@ -23,7 +30,7 @@ TURNS = [
     ),
     Turn(
         "And the Rhône?",
-        [Answer("Mediterranean Sea", node="sea#med")],
+        [TurnAnswer("Mediterranean Sea", node="sea#med")],
         "entity",
         "flows_into",
         "flows into",
@@ -33,15 +40,15 @@ TURNS = [
         subject="related",
     ),
 ]
-ONE = Conversation("g1.voice", "g1", RHINE, Entity("river", "Rhône", "Rhône"), "voice", True, False, False, TURNS)
+ONE = Conversation("g1.voice", "g1", RHINE, ConvEntity("river", "Rhône", "Rhône"), "voice", True, False, False, TURNS)
 TWO = Conversation("g2.text", "g2", RHINE, None, "text", False, False, True, TURNS[:1])
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".jsonl"])
 def test_files_keep_every_field(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"conversations{suffix}"
-    assert write(path, [ONE, TWO]) == 2
-    assert list(read(path)) == list(read(tmp_path)) == [ONE, TWO]
+    assert write_conversations(path, [ONE, TWO]) == 2
+    assert list(read_conversations(path)) == list(read_conversations(tmp_path)) == [ONE, TWO]
     assert ONE.configuration == "voice, deixis, related"
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
@@ -57,8 +64,8 @@ def test_files_keep_every_field(tmp_path: Path, suffix: str) -> None:
 )
 def test_a_damaged_line_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
     path = tmp_path / "conversations.jsonl"
-    write(path, [TWO, ONE])
+    write_conversations(path, [TWO, ONE])
     lines = path.read_text().splitlines()
     path.write_text("\n".join([lines[0], lines[1].replace(old, new)]) + "\n")
     with pytest.raises(BadInputError, match=rf"{message}.*conversations.jsonl, line 2"):
-        list(read(path))
+        list(read_conversations(path))

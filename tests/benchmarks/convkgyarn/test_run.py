@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 
 from kbkit.benchmarks.convkgyarn import evaluate, paper
 from kbkit.benchmarks.convkgyarn.baseline import completed
-from kbkit.benchmarks.convkgyarn.conversations import Conversation, Entity, read
+from kbkit.benchmarks.convkgyarn.conversations import ConvEntity, Conversation, read_conversations
 from kbkit.benchmarks.convkgyarn.run import chosen
 from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
@@ -35,7 +36,7 @@ def dataset(world: KnowledgeBase, tmp_path_factory: pytest.TempPathFactory) -> P
 
 @pytest.fixture(scope="module")
 def known(dataset: Path) -> list[Conversation]:
-    return list(read(dataset))
+    return list(read_conversations(dataset))
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -62,7 +63,7 @@ class Scripted:
 
 # -- the baseline -----------------------------------------------------------------------------------------------------
 
-RHINE, DANUBE = Entity("river", "rhine", "Rhine"), Entity("river", "danube", "Danube", ["Donau"])
+RHINE, DANUBE = ConvEntity("river", "rhine", "Rhine"), ConvEntity("river", "danube", "Danube", ["Donau"])
 
 
 def test_questions_are_completed_with_the_entity_that_was_named_last() -> None:
@@ -92,9 +93,10 @@ def test_the_baseline_answers_offline_and_shows_what_hurts(
     done = here("conv", "run", kb_path, dataset, "-o", out)
     assert done.returncode == 0, done.stderr
     assert "GPT4 (paper)" in done.stdout
+    assert re.search(r"^ask: [\d.]+ s$", done.stderr, flags=re.MULTILINE)
     first, *rows = lines(out)
     assert first["settings"]["method"] == "ask"
-    assert [row["id"] for row in rows] == [one.id for one in read(dataset)]
+    assert [row["id"] for row in rows] == [one.id for one in read_conversations(dataset)]
     scores = here("conv", "eval", dataset, out, "-f", "json")
     table = {tuple(row.values())[1:5]: row for row in json.loads(scores.stdout) if row["system"] == "ask"}
     assert list(table) == list(paper.SETTINGS)
@@ -110,13 +112,15 @@ def test_the_baseline_sees_no_correct_answers(kb_path: Path, known: list[Convers
     from dataclasses import replace
 
     import kbkit
-    from kbkit.benchmarks.convkgyarn.baseline import Baseline
-    from kbkit.benchmarks.convkgyarn.conversations import Answer
+    from kbkit.benchmarks.convkgyarn.baseline import ConvBaseline
+    from kbkit.benchmarks.convkgyarn.conversations import TurnAnswer
 
     [one] = [one for one in known if one.id == "g1-voiced"]
-    other = replace(one, turns=[replace(turn, answers=[Answer("?")], predicate="?", kind="text") for turn in one.turns])
+    other = replace(
+        one, turns=[replace(turn, answers=[TurnAnswer("?")], predicate="?", kind="text") for turn in one.turns]
+    )
     with kbkit.open(kb_path) as kb:
-        assert Baseline(kb).answer(one) == Baseline(kb).answer(other)
+        assert ConvBaseline(kb).answer(one) == ConvBaseline(kb).answer(other)
 
 
 # -- a model ----------------------------------------------------------------------------------------------------------
@@ -135,6 +139,7 @@ def test_a_model_gets_the_correct_history_and_its_run_is_replayed(
     with Server(otherwise=by(answer)) as server:
         done = here("conv", "run", kb_path, dataset, "-o", out, "--llm", f"m@{server.url}", "--groups", 1)
     assert done.returncode == 0, done.stderr
+    assert re.search(r"^m: [\d.]+ s; \d+ calls of models, [\d,]+ \+ [\d,]+ tokens$", done.stderr, flags=re.MULTILINE)
     asked = chosen(dataset, 1)
     assert {one.group for one in asked} == {"g0", "g1"}
     [longest] = [s for s in seen if s["question"] == asked[0].turns[4].question]
@@ -317,9 +322,9 @@ def test_errors_say_what_is_wrong(
 
 
 def test_duplicate_conversations_are_refused(known: list[Conversation], tmp_path: Path) -> None:
-    from kbkit.benchmarks.convkgyarn.conversations import write
+    from kbkit.benchmarks.convkgyarn.conversations import write_conversations
 
-    write(tmp_path / "c.jsonl", [known[0], known[0]])
+    write_conversations(tmp_path / "c.jsonl", [known[0], known[0]])
     with pytest.raises(KbError, match="Duplicate conversation 'g0-voice'"):
         chosen(tmp_path / "c.jsonl", None)
     with pytest.raises(BadInputError, match="No predictions"):
@@ -331,10 +336,10 @@ def test_duplicate_conversations_are_refused(known: list[Conversation], tmp_path
 def test_groups_and_ids_select_conversations_without_reading_the_others(
     known: list[Conversation], tmp_path: Path, suffix: str
 ) -> None:
-    from kbkit.benchmarks.convkgyarn.conversations import write
+    from kbkit.benchmarks.convkgyarn.conversations import write_conversations
 
     path = tmp_path / f"c{suffix}"
-    write(path, known)
+    write_conversations(path, known)
     assert chosen(path, None) == known
     assert chosen(path, 1) == [one for one in known if one.group in ("g0", "g1")]  # g1 and g3 have related entities
     assert chosen(path, 5) == known

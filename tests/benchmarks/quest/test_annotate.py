@@ -9,7 +9,7 @@ import pytest
 
 from kbkit.benchmarks.people.judgements import Judgement, append_judgements, ratings
 from kbkit.benchmarks.quest import annotate
-from kbkit.benchmarks.quest.dataset import Dataset
+from kbkit.benchmarks.quest.dataset import QuestDataset
 from kbkit.errors import BadInputError
 from kbkit.kb import KnowledgeBase
 from tests.benchmarks.quest import data as quest_data
@@ -22,7 +22,7 @@ def folder(world: KnowledgeBase, tmp_path: Path) -> Path:
 
 
 def test_raters_see_the_same_pairs(folder: Path) -> None:
-    dataset = Dataset.open(folder)
+    dataset = QuestDataset.open(folder)
     first = list(annotate.pairs(dataset, "test", 7, seed=1))
     assert first == list(annotate.pairs(dataset, "test", 7, seed=1))
     assert first != list(annotate.pairs(dataset, "test", 7, seed=2))
@@ -39,7 +39,7 @@ def test_judgements_are_saved_at_once_and_resumed(here: Run, folder: Path) -> No
     assert one.returncode == 0, one.stderr
     path = folder / "annotations" / "ann.jsonl"
     saved = path.read_bytes()
-    files = annotate.rater_files(Dataset.open(folder))
+    files = annotate.rater_files(QuestDataset.open(folder))
     done = ratings(files.of("ann"), "relevance")
     assert done
     two = here(*command, stdin="9\nx\n2\np\n1\n1\n1\n0\nn\n0\nn\n0\nn\n")
@@ -47,7 +47,7 @@ def test_judgements_are_saved_at_once_and_resumed(here: Run, folder: Path) -> No
     assert "Enter 0 definitely not relevant, 1 likely not relevant" in two.stdout
     assert path.read_bytes().startswith(saved)
     judged = ratings(files.of("ann"), "relevance")
-    wanted = {(pair.example.id, pair.title): pair for pair in annotate.pairs(Dataset.open(folder), "test", 3)}
+    wanted = {(pair.example.id, pair.title): pair for pair in annotate.pairs(QuestDataset.open(folder), "test", 3)}
     assert list(judged) == list(wanted)
     assert list(judged)[: len(done)] == list(done)
     marks = [one for one in files.of("ann") if one.question.startswith("sentence for")]
@@ -71,7 +71,7 @@ def test_judgements_are_saved_at_once_and_resumed(here: Run, folder: Path) -> No
     ],
 )
 def test_judgements_that_no_rater_can_give(folder: Path, item: tuple[str, ...], question: str, mark: int | str) -> None:
-    files = annotate.rater_files(Dataset.open(folder))
+    files = annotate.rater_files(QuestDataset.open(folder))
     append_judgements(files.path("ann"), [Judgement("ann", item, question, mark)])
     with pytest.raises(BadInputError, match="line 1"):
         files.of("ann")
@@ -79,7 +79,7 @@ def test_judgements_that_no_rater_can_give(folder: Path, item: tuple[str, ...], 
 
 def test_agreement_command(here: Run, folder: Path) -> None:
     rated = {"ann": (3, 3, 0, 1), "bob": (3, 2, 1, 2), "cleo": (3, 3, 1, 0)}
-    files = annotate.rater_files(Dataset.open(folder))
+    files = annotate.rater_files(QuestDataset.open(folder))
     for rater, own in rated.items():
         given = [Judgement(rater, (str(number), "Chad"), "relevance", rating) for number, rating in enumerate(own)]
         append_judgements(files.path(rater), given)

@@ -13,7 +13,7 @@ import pytest
 import kbkit
 from kbkit.benchmarks import documents
 from kbkit.benchmarks.quest.categories import Categories, build
-from kbkit.benchmarks.quest.draft import Draft
+from kbkit.benchmarks.quest.draft import QueryDrafts
 from kbkit.benchmarks.quest.families import families, read_patterns
 from kbkit.benchmarks.quest.settings import QuestSettings
 from kbkit.errors import BadInputError, KbError, UnknownNameError
@@ -196,7 +196,7 @@ def test_every_category_is_its_expression(world: KnowledgeBase, domain: str) -> 
 
 
 def draft(kb: KnowledgeBase, **options: object) -> dict[str, set[str]]:
-    return members(kb, Draft(kb, QuestSettings(("film",), **options)).found["film"])  # type: ignore[arg-type]
+    return members(kb, QueryDrafts(kb, QuestSettings(("film",), **options)).found["film"])  # type: ignore[arg-type]
 
 
 def test_own_expressions_and_phrases(films: KnowledgeBase) -> None:
@@ -250,9 +250,9 @@ def test_category_files(films: KnowledgeBase, tmp_path: Path) -> None:
     found = draft(films, files=(table, lines))
     assert found["Foggy films"] == {"f2", "f8"}  # two films are called Alba
     assert found["Blue films"] == {"f3", "f5"}
-    left_out = Draft(films, QuestSettings(("film",), files=(table,))).found["film"].left_out
+    left_out = QueryDrafts(films, QuestSettings(("film",), files=(table,))).found["film"].left_out
     assert left_out["rows of own.tsv that name no node"] == 2
-    items = {i.name: i for i in Draft(films, QuestSettings(("film",), files=(table,))).found["film"].items}
+    items = {i.name: i for i in QueryDrafts(films, QuestSettings(("film",), files=(table,))).found["film"].items}
     assert items["Foggy films"].expression == 'film{key in ["f2", "f8"]}'
     assert films.answers(items["Foggy films"].expression).nodes()["key"].to_list() == ["f2", "f8"]
 
@@ -269,7 +269,7 @@ def test_a_category_file_of_duplicate_phrases(films: KnowledgeBase, tmp_path: Pa
     """It groups films, by a phrase that is there already: that is counted."""
     path = tmp_path / "own.tsv"
     path.write_text("films from 1990\tBruma\nfilms from 1990\tf8\n", encoding="utf-8")
-    found = Draft(films, QuestSettings(("film",), files=(path,))).found["film"]
+    found = QueryDrafts(films, QuestSettings(("film",), files=(path,))).found["film"]
     assert found.left_out["with a duplicate phrase"] == 2 + 2
     assert "films from 1990" not in members(films, found)
 
@@ -300,13 +300,13 @@ def test_documents_have_unique_titles_and_no_relations(films: KnowledgeBase, tmp
     frame = documents.titles(films, ["film"])
     assert frame["title"].to_list()[:6] == ["Alba (f1)", "Bruma", "Cima", "Duna", "Alba (f5)", "Fuga"]
     path = tmp_path / "deep" / "documents.jsonl"
-    assert documents.write(films, frame, path) == 7
+    assert documents.write_documents(films, frame, path) == 7
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     assert rows[0] == {"title": "Alba (f1)", "text": "See it.\nA dawn."}
     assert rows[2] == {"title": "Cima", "text": ""}
     nodes = [json.loads(line) for line in path.with_name("documents.nodes.jsonl").read_text("utf-8").splitlines()]
     assert nodes[2] == {"title": "Cima", "type": "film", "key": "f3"}
-    documents.write(films, frame, path, ["blurb"])
+    documents.write_documents(films, frame, path, ["blurb"])
     assert json.loads(path.read_text(encoding="utf-8").splitlines()[0])["text"] == "A dawn."
 
 

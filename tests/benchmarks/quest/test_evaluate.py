@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 import kbkit
 from kbkit.benchmarks.quest import classify, evaluate, parsed, runs, tables
 from kbkit.benchmarks.quest.corpus import Corpus
-from kbkit.benchmarks.quest.dataset import Dataset, Example, gold
-from kbkit.benchmarks.quest.tables import System
+from kbkit.benchmarks.quest.dataset import Example, QuestDataset, gold
+from kbkit.benchmarks.quest.tables import ScoredSystem
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.llm.models import open_calls, open_models
@@ -41,7 +41,7 @@ def folder(world: KnowledgeBase, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 @pytest.fixture(scope="module")
 def bench(world: KnowledgeBase, folder: Path) -> evaluate.Bench:
-    return evaluate.Bench.of(world, Dataset.open(folder), 40)
+    return evaluate.Bench.of(world, QuestDataset.open(folder), 40)
 
 
 @pytest.fixture(scope="module")
@@ -209,7 +209,7 @@ def example(query: str, *docs: str, domain: str = "country", **more: Any) -> Exa
 
 def test_without_documents_titles_are_names(world: KnowledgeBase, folder: Path, tmp_path: Path) -> None:
     (tmp_path / "test.jsonl").write_bytes((folder / "test.jsonl").read_bytes())
-    corpus = Corpus.of(world, Dataset.open(tmp_path), [example("q")])
+    corpus = Corpus.of(world, QuestDataset.open(tmp_path), [example("q")])
     assert corpus.within("country").tolist() == sorted(world.answers("country").ids.tolist())
     assert corpus.unknown([example("q", "France", "Atlantis", "Paris")]) == ["Atlantis", "Paris"]
     assert corpus.references(pl.Series(["France", "Atlantis"])).to_list() == ["country#FRA", "Atlantis"]
@@ -226,7 +226,7 @@ def test_documents_define_the_corpus(world: KnowledgeBase, folder: Path, tmp_pat
         ],
     )
     quest_data.lines(tmp_path / "test.jsonl", [{"query": "q", "docs": []}])
-    corpus = Corpus.of(world, Dataset.open(tmp_path), [example("q")])
+    corpus = Corpus.of(world, QuestDataset.open(tmp_path), [example("q")])
     assert sorted(corpus.nodes["title"]) == ["Germany", "The Hexagon", "The Thames"]
     assert (corpus.missing, len(corpus.within("country")), len(corpus.within("river"))) == (1, 2, 3)
     run = pl.DataFrame(
@@ -240,12 +240,12 @@ def test_documents_with_a_byte_order_mark(world: KnowledgeBase, tmp_path: Path) 
     documents = tmp_path / "documents.jsonl"
     quest_data.lines(documents, [{"title": "Germany", "text": "beer"}, {"title": "France", "text": "wine"}])
     documents.write_bytes(b"\xef\xbb\xbf" + documents.read_bytes())
-    bench = evaluate.Bench.of(world, Dataset.open(tmp_path))
+    bench = evaluate.Bench.of(world, QuestDataset.open(tmp_path))
     assert sorted(bench.corpus.nodes["title"]) == ["France", "Germany"]
     assert sorted(bench.documents(bench.corpus.nodes["id"])["text"]) == ["beer", "wine"]
     documents.write_bytes(documents.read_bytes() + b"{\n")
     with pytest.raises(KbError, match=r"documents\.jsonl, line 3"):
-        evaluate.Bench.of(world, Dataset.open(tmp_path))
+        evaluate.Bench.of(world, QuestDataset.open(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -262,13 +262,13 @@ def test_invalid_documents(
     quest_data.lines(tmp_path / "documents.jsonl", documents)
     quest_data.lines(tmp_path / "test.jsonl", [{"query": "q", "docs": []}])
     with pytest.raises(KbError) as caught:
-        Corpus.of(world, Dataset.open(tmp_path), [example("q")])
+        Corpus.of(world, QuestDataset.open(tmp_path), [example("q")])
     wording(str(caught.value), replace={str(tmp_path): "DIR"})
 
 
 def test_published_files_search_all_documents(tmp_path: Path) -> None:
     with kbkit.ingest("quest", SAMPLE, out=tmp_path / "kb") as kb:
-        bench = evaluate.Bench.of(kb, Dataset.open(SAMPLE), 5)
+        bench = evaluate.Bench.of(kb, QuestDataset.open(SAMPLE), 5)
         part = bench.part("train")
         found = bench.corpus.named(part.ranking("bm25"))
         assert bench.corpus.nodes.height == 5
@@ -335,11 +335,11 @@ def test_queries_are_parsed_by_grammar_then_by_a_model(bench: evaluate.Bench, tm
         assert phrase in seen.inputs["phrases"]
         return json.dumps({"expression": "A", "categories": {"A": phrase}})
 
-    alone = parsed.read([known, odd, lost], phrases)
+    alone = parsed.parse_queries([known, odd, lost], phrases)
     assert (set(alone.expressions), alone.by_model, alone.unread) == ({known.id}, frozenset(), ["odd", "lost"])
     with Server(otherwise=by(answer)) as server:
         calls = open_calls(open_models([f"m@{server.url}"]), tmp_path / "calls.sqlite")
-        reading = parsed.read([known, odd, lost], phrases, calls)
+        reading = parsed.parse_queries([known, odd, lost], phrases, calls)
         calls.close()
     assert len(server.requests) == 2  # what the grammar reads is not asked
     assert (reading.by_model, reading.unread) == ({"odd"}, ["lost"])
@@ -350,7 +350,7 @@ def test_queries_are_parsed_by_grammar_then_by_a_model(bench: evaluate.Bench, tm
 
 
 def test_an_invalid_expression_names_its_query(bench: evaluate.Bench) -> None:
-    reading = parsed.Reading({"q": "nosuch -> country"}, frozenset(), [])
+    reading = parsed.ParsedQueries({"q": "nosuch -> country"}, frozenset(), [])
     with pytest.raises(KbError, match=r"'q': .* 'nosuch'"):
         parsed.evaluate(bench.kb, bench.corpus, [example("q")], reading)
 
@@ -364,9 +364,9 @@ EXAMPLES = [
 ]
 
 
-def system(name: str, nodes: dict[str, str], *, ranked: bool, **more: Any) -> System:
+def system(name: str, nodes: dict[str, str], *, ranked: bool, **more: Any) -> ScoredSystem:
     rows = [(query, node, -float(i)) for query, run in nodes.items() for i, node in enumerate(run)]
-    return System(name, pl.DataFrame(rows, schema=RUN, orient="row"), ranked, **more)
+    return ScoredSystem(name, pl.DataFrame(rows, schema=RUN, orient="row"), ranked, **more)
 
 
 RANKING = system("r", {"1": "xayb", "2": "xyc", "3": "xyz"}, ranked=True, k=30)
@@ -461,7 +461,9 @@ def test_table_6(bench: evaluate.Bench) -> None:
     rows = [(query, node, -float(i)) for query in ("q1", "q2", "q3") for i, node in enumerate(wrong)]
     found = pl.DataFrame(rows, schema=RUN, orient="row")
     frame, remarks = tables.false_positives_of(
-        [System("s", found, ranked=False)], answers, lambda run: evaluate.failures(bench.kb, bench.corpus, answers, run)
+        [ScoredSystem("s", found, ranked=False)],
+        answers,
+        lambda run: evaluate.failures(bench.kb, bench.corpus, answers, run),
     )
     rows = {row.pop("template"): row for row in frame.to_dicts()}
     assert list(rows) == ["_ that are also _", "_ that are not _", "all"]
@@ -486,9 +488,9 @@ def test_table_6(bench: evaluate.Bench) -> None:
 
 
 @pytest.mark.parametrize("one", [RANKING, SETS])
-def test_runs_survive_writing(one: System, tmp_path: Path) -> None:
-    path = runs.write(one, EXAMPLES, tmp_path)
-    again = runs.read(path, EXAMPLES)
+def test_runs_survive_writing(one: ScoredSystem, tmp_path: Path) -> None:
+    path = runs.write_system(one, EXAMPLES, tmp_path)
+    again = runs.read_system(path, EXAMPLES)
     assert path.name == f"{one.name}.jsonl"
     assert (again.name, again.ranked, again.threshold, again.k) == (one.name, one.ranked, one.threshold, one.k)
     assert again.run.drop("score").equals(one.run.drop("score"))
@@ -500,15 +502,15 @@ def test_predictions_in_quests_own_form_name_queries_by_text(tmp_path: Path) -> 
     quest_data.lines(
         path, [{"query": "two", "docs": ["c", "x"], "original_query": None, "scores": None, "metadata": {}}]
     )
-    found = runs.read(path, EXAMPLES)
+    found = runs.read_system(path, EXAMPLES)
     assert (found.ranked, found.run["query"].to_list(), found.run["node"].to_list()) == (False, ["2", "2"], ["c", "x"])
     # Its retriever writes scores, its classifier none.
     quest_data.lines(path, [{"query": "two", "docs": ["c"], "original_query": None, "scores": [0.9], "metadata": {}}])
-    assert runs.read(path, EXAMPLES).ranked
+    assert runs.read_system(path, EXAMPLES).ranked
     (tmp_path / "run.trec").write_text("1 Q0 a 1 3.5 x\n")
-    assert runs.read(tmp_path / "run.trec", EXAMPLES).ranked
+    assert runs.read_system(tmp_path / "run.trec", EXAMPLES).ranked
     with pytest.raises(KbError, match=r"none\.jsonl"):
-        runs.read(tmp_path / "none.jsonl", EXAMPLES)
+        runs.read_system(tmp_path / "none.jsonl", EXAMPLES)
 
 
 # -- classifiers ------------------------------------------------------------------------------------------------------
@@ -567,7 +569,7 @@ def test_a_model_judges_titles_and_texts(bench: evaluate.Bench, tmp_path: Path) 
 )
 def test_invalid_classifiers(folder: Path, name: str, split: str, wording: Wording) -> None:
     with pytest.raises(KbError) as error:
-        evaluate.check_classifier(name, Dataset.open(folder), split, None)
+        evaluate.check_classifier(name, QuestDataset.open(folder), split, None)
     wording(str(error.value))
 
 
@@ -761,7 +763,7 @@ def test_fields_that_documents_leave_out_are_not_searched(world: KnowledgeBase, 
         (tmp_path / path.name).write_bytes(path.read_bytes())
     about = {"kb": "elsewhere", "without": ["description"]}
     (tmp_path / "dataset.json").write_text(json.dumps(about), encoding="utf-8")
-    bench = evaluate.Bench.of(world, Dataset.open(tmp_path), 10)
+    bench = evaluate.Bench.of(world, QuestDataset.open(tmp_path), 10)
     part = evaluate.Part(bench, [Example("q", "alpine glaciers", (), "test", domain="country")])
     assert part.ranking("bm25").height == 0  # no country is called so
     assert part.ranking("dense").height == 10
@@ -774,6 +776,6 @@ def test_fields_that_documents_leave_out_are_not_searched(world: KnowledgeBase, 
 def test_a_domain_without_documents(world: KnowledgeBase, tmp_path: Path) -> None:
     quest_data.lines(tmp_path / "documents.jsonl", [{"title": "x", "text": "", "type": "country", "key": "FRA"}])
     quest_data.lines(tmp_path / "train.jsonl", [{"query": "rivers", "docs": ["y"], "metadata": {"domain": "river"}}])
-    part = evaluate.Bench.of(world, Dataset.open(tmp_path), 10).part("train")
+    part = evaluate.Bench.of(world, QuestDataset.open(tmp_path), 10).part("train")
     ranking = part.ranking("bm25")
     assert ranking.height == evaluate._with_random(part, ranking.select("query", "id")).height == 0

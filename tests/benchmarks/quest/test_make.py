@@ -14,12 +14,12 @@ import pytest
 
 import kbkit
 from kbkit.answers.sample_sets import Constraints, SampleRequest
-from kbkit.benchmarks.documents import Document, Passage
+from kbkit.benchmarks.documents import Document, TextPassage
 from kbkit.benchmarks.evidence import leaks
 from kbkit.benchmarks.pipeline import locked
 from kbkit.benchmarks.quest import sample
 from kbkit.benchmarks.quest.categories import build
-from kbkit.benchmarks.quest.dataset import Dataset
+from kbkit.benchmarks.quest.dataset import QuestDataset
 from kbkit.benchmarks.quest.draft import default_domains, with_domains
 from kbkit.benchmarks.quest.grammar import grammar
 from kbkit.benchmarks.quest.label import Labelling, by_matching
@@ -27,7 +27,7 @@ from kbkit.benchmarks.quest.make import make
 from kbkit.benchmarks.quest.paraphrase import parse_query
 from kbkit.benchmarks.quest.records import split_of
 from kbkit.benchmarks.quest.settings import QuestSettings
-from kbkit.benchmarks.quest.shown import Condition, Reader
+from kbkit.benchmarks.quest.shown import CategoryCondition, Reader
 from kbkit.errors import KbError, LockedError, UnknownNameError
 from kbkit.kb import KnowledgeBase
 from kbkit.llm import recording
@@ -186,11 +186,11 @@ def test_the_files_have_the_keys_that_quest_reads_and_no_others(made: Path) -> N
         published = rows(made / f"{split}.jsonl")
         assert published == [{key: row[key] for key in row if key in QUEST} for row in of_split]
         assert all(set(row) == QUEST and set(row["metadata"]) == METADATA for row in published)
-        assert [e.id for e in Dataset.open(made).read(split)] == [row["id"] for row in of_split]
-        assert [e.expression for e in Dataset.open(made).read(split)] == [row["expression"] for row in of_split]
+        assert [e.id for e in QuestDataset.open(made).read(split)] == [row["id"] for row in of_split]
+        assert [e.expression for e in QuestDataset.open(made).read(split)] == [row["expression"] for row in of_split]
         assert read_gold(made / f"{split}.jsonl").queries["query"].to_list() == [row["id"] for row in of_split]
     assert all(set(row) == {"title", "text"} for row in rows(made / "documents.jsonl"))
-    found = Dataset.open(made).documents()
+    found = QuestDataset.open(made).documents()
     assert found is not None
     wanted = [(row["title"], row["type"], row["key"]) for row in rows(made / "documents.nodes.jsonl")]
     assert found.select("title", "type", "key").collect().rows() == wanted
@@ -201,7 +201,7 @@ def test_the_files_load_in_other_readers(made: Path) -> None:
     assert read_queries(made / "test.jsonl")["text"].to_list() == [row["query"] for row in rows(made / "test.jsonl")]
     assert {"template", "domain", "expression", "split"} <= set(gold.queries.columns)
     assert gold.judgements.height == sum(len(row["docs"]) for row in rows(made / "test.jsonl"))
-    dataset = Dataset.open(made)
+    dataset = QuestDataset.open(made)
     assert [example.docs for example in dataset.read("test")] == [tuple(r["docs"]) for r in rows(made / "test.jsonl")]
 
 
@@ -422,7 +422,7 @@ def test_evidence_can_be_required(world: KnowledgeBase, tmp_path: Path) -> None:
     assert done.report["answers removed"]
 
 
-WAR = Condition("films in the War genre", "War", "in the genre It is in the genre .")
+WAR = CategoryCondition("films in the War genre", "War", "in the genre It is in the genre .")
 
 
 @pytest.mark.parametrize(
@@ -431,32 +431,34 @@ WAR = Condition("films in the War genre", "War", "in the genre It is in the genr
         (WAR, "It is in the genres Action and War.", True),
         (WAR, "A war film about a lost ship.", True),
         (WAR, "Two films of war.", False),
-        (Condition("films in Polish", "Polish", "in It is in .\tIt is in {names}."), "A Polish film.", True),
-        (Condition("films in Polish", "Polish", "in It is in .\tIt is in {names}."), "It is in Polish.", False),
+        (CategoryCondition("films in Polish", "Polish", "in It is in .\tIt is in {names}."), "A Polish film.", True),
+        (CategoryCondition("films in Polish", "Polish", "in It is in .\tIt is in {names}."), "It is in Polish.", False),
         (WAR, "A treasure among war ruins.", False),
         (WAR, "The warden of a genre.", False),
-        (Condition("films directed by Ann Lee", "Ann Lee", "directed by"), "It was directed by Ann Lee.", True),
-        (Condition("films directed by Ann Lee", "Ann Lee", "directed by"), "Ann Lee sings.", False),
-        (Condition("films directed by Ann Lee", "Ann Lee", "directed by"), "Lee directed Ann.", False),
-        (Condition("films from 1994", "1994", "from Its year is ."), "Its year is 1994.", True),
-        (Condition("films from 1994", "1994", "from Its year is ."), "In 1994 she left.", False),
-        (Condition("French war films", "French war films"), "One of the French war films of its day.", True),
-        (Condition("French war films", "French war films"), "A French film about the war.", False),
+        (CategoryCondition("films directed by Ann Lee", "Ann Lee", "directed by"), "It was directed by Ann Lee.", True),
+        (CategoryCondition("films directed by Ann Lee", "Ann Lee", "directed by"), "Ann Lee sings.", False),
+        (CategoryCondition("films directed by Ann Lee", "Ann Lee", "directed by"), "Lee directed Ann.", False),
+        (CategoryCondition("films from 1994", "1994", "from Its year is ."), "Its year is 1994.", True),
+        (CategoryCondition("films from 1994", "1994", "from Its year is ."), "In 1994 she left.", False),
+        (CategoryCondition("French war films", "French war films"), "One of the French war films of its day.", True),
+        (CategoryCondition("French war films", "French war films"), "A French film about the war.", False),
     ],
 )
-def test_sentences_that_show_a_category(world: KnowledgeBase, condition: Condition, text: str, shows: bool) -> None:
+def test_sentences_that_show_a_category(
+    world: KnowledgeBase, condition: CategoryCondition, text: str, shows: bool
+) -> None:
     """A name alone is no evidence, nor are the words of a phrase that do not stand together."""
-    document = Document(0, "film", "x", "X", (Passage("plot", f"Nothing. {text} The end."),), ())
+    document = Document(0, "film", "x", "X", (TextPassage("plot", f"Nothing. {text} The end."),), ())
     span = Reader(world.text).shown(condition, document)
     assert (span.text if span else None) == (text if shows else None)
 
 
 def test_weak_counter_evidence(world: KnowledgeBase) -> None:
     """A river that no longer flows into the Aral Sea may be called one that does."""
-    text = Passage("article", "It flows through Uzbekistan and once flowed into the Aral Sea.")
+    text = TextPassage("article", "It flows through Uzbekistan and once flowed into the Aral Sea.")
     document = Document(0, "river", "syr", "Syr Darya", (text,), ())
-    yes = Condition("rivers that flow through Uzbekistan", "Uzbekistan", "that flow through")
-    no = Condition("rivers that flow into the Aral Sea", "Aral Sea", "that flow into")
+    yes = CategoryCondition("rivers that flow through Uzbekistan", "Uzbekistan", "that flow through")
+    no = CategoryCondition("rivers that flow into the Aral Sea", "Aral Sea", "that flow into")
     asked = [Labelling("q", document, (yes,), (no,))]
     [label] = by_matching(Reader(world.text), asked)
     assert (label.rating, label.evidence) == (2, "complete")

@@ -21,7 +21,7 @@ from kbkit.benchmarks.quest import runs, tables
 from kbkit.benchmarks.quest.dataset import Example, gold
 from kbkit.benchmarks.quest.make import make
 from kbkit.benchmarks.quest.settings import QuestSettings
-from kbkit.benchmarks.quest.tables import KS, System
+from kbkit.benchmarks.quest.tables import KS, ScoredSystem
 from kbkit.kb import KnowledgeBase
 from kbkit.measures.files import read_run
 from kbkit.measures.formats import json_kind
@@ -110,12 +110,12 @@ def test_predictions_score_as_in_their_scripts(
         for i, (docs, _) in enumerate(pairs)
     ]
     rows = [(str(i), title, -float(rank)) for i, (_, found) in enumerate(pairs) for rank, title in enumerate(found)]
-    system = System("s", pl.DataFrame(rows, schema=RUN, orient="row"), ranked, k=1000 if ranked else 0)
-    path = runs.write(system, examples, folder)
+    system = ScoredSystem("s", pl.DataFrame(rows, schema=RUN, orient="row"), ranked, k=1000 if ranked else 0)
+    path = runs.write_system(system, examples, folder)
     answers = [TheirExample(one.text, list(one.docs), metadata=TheirMetadata("_")) for one in examples]
     theirs = their_examples(path)
     assert len(theirs) == len(examples)
-    again = runs.read(path, examples)
+    again = runs.read_system(path, examples)
     assert (again.ranked, again.k) == (ranked, system.k)
     third = tables.average_scores([again], gold(examples))
     assert third.select("precision", "recall", "f1").row(0) == pytest.approx(their_averages(answers, theirs))
@@ -129,10 +129,10 @@ def test_repeated_texts_survive(tmp_path: Path) -> None:
     """Their scripts know a query by its text; beside the file, kbkit keeps the ids of queries with the same text."""
     examples = [Example(name, "twice", ("a",), "test") for name in ("1", "2")]
     rows = [("1", "a", -1.0), ("2", "b", -1.0), ("2", "a", -2.0)]
-    system = System("s", pl.DataFrame(rows, schema=RUN, orient="row"), ranked=False)
-    path = runs.write(system, examples, tmp_path)
+    system = ScoredSystem("s", pl.DataFrame(rows, schema=RUN, orient="row"), ranked=False)
+    path = runs.write_system(system, examples, tmp_path)
     assert [one.docs for one in their_examples(path)] == [["a"], ["b", "a"]]
-    assert runs.read(path, examples).run.select("query", "node").rows() == [row[:2] for row in rows]
+    assert runs.read_system(path, examples).run.select("query", "node").rows() == [row[:2] for row in rows]
 
 
 def test_datasets_load_in_their_classes(world: KnowledgeBase, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kbkit.benchmarks.quest import stats
-from kbkit.benchmarks.quest.dataset import Dataset, gold
+from kbkit.benchmarks.quest.dataset import QuestDataset, gold
 from kbkit.errors import KbError
 from tests.benchmarks.quest.data import lines
 from tests.conftest import Run
@@ -65,7 +65,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_queries_by_template_and_domain(folder: Path) -> None:
-    found = stats.templates(Dataset.open(folder).read_all())
+    found = stats.templates(QuestDataset.open(folder).read_all())
     assert found.rows() == [
         ("_", "films", 2, "sad films"),
         ("_ or _", "films", 1, "long or short films"),
@@ -73,11 +73,11 @@ def test_queries_by_template_and_domain(folder: Path) -> None:
         (None, "books", 1, "a synthetic query"),
         ("all", "all", 5, None),
     ]
-    assert stats.templates(Dataset.open(folder).read_all("test"))["queries"].to_list() == [1, 1, 2]
+    assert stats.templates(QuestDataset.open(folder).read_all("test"))["queries"].to_list() == [1, 1, 2]
 
 
 def test_lengths_answers_and_evidence_by_domain(folder: Path) -> None:
-    dataset = Dataset.open(folder)
+    dataset = QuestDataset.open(folder)
     rows = {row.pop("domain"): row for row in stats.domains(dataset, dataset.read_all()).to_dicts()}
     assert list(rows) == ["books", "films", "all"]
     assert rows["films"] == {
@@ -111,7 +111,7 @@ def test_lengths_answers_and_evidence_by_domain(folder: Path) -> None:
 
 
 def test_published_documents_have_no_domain() -> None:
-    dataset = Dataset.open(SAMPLE)
+    dataset = QuestDataset.open(SAMPLE)
     examples = dataset.read_all()
     assert [(e.id, e.split, e.domain, e.expression) for e in examples] == [
         ("Science fiction films of the sixties", "train", "films", None),
@@ -134,7 +134,7 @@ def test_published_documents_have_no_domain() -> None:
 
 def test_remarks_name_what_is_missing(folder: Path) -> None:
     (folder / "documents.jsonl").unlink()
-    dataset = Dataset.open(folder)
+    dataset = QuestDataset.open(folder)
     assert stats.remarks(dataset, dataset.read_all()) == [
         f"{folder} has no documents.jsonl, so documents are not counted",
         "Queries without a template: 1; the paper adds such queries for training (section 3.5)",
@@ -144,7 +144,7 @@ def test_remarks_name_what_is_missing(folder: Path) -> None:
 
 def test_repeated_texts_are_numbered(tmp_path: Path) -> None:
     lines(tmp_path / "train.jsonl", [record("sad films", ["One"]), record("sad films", ["Two"])])
-    examples = Dataset.open(tmp_path).read("train")
+    examples = QuestDataset.open(tmp_path).read("train")
     assert [example.id for example in examples] == ["sad films", "sad films (2)"]
     assert gold(examples).judgements.rows() == [("sad films", "One", 1), ("sad films (2)", "Two", 1)]
 
@@ -156,7 +156,7 @@ def test_phrases_of_the_stages_come_before_those_of_queries(tmp_path: Path) -> N
     )
     (tmp_path / "stages").mkdir()
     lines(tmp_path / "stages" / "1_categories.jsonl", [{"settings": {}}, {"id": "1", "phrase": "x", "expression": "a"}])
-    assert Dataset.open(tmp_path).phrases() == {"x": "a", "y": "c"}
+    assert QuestDataset.open(tmp_path).phrases() == {"x": "a", "y": "c"}
 
 
 # -- bad input --------------------------------------------------------------------------------------------------------
@@ -164,16 +164,16 @@ def test_phrases_of_the_stages_come_before_those_of_queries(tmp_path: Path) -> N
 
 def test_no_dataset(tmp_path: Path) -> None:
     with pytest.raises(KbError, match=f"{tmp_path}/none"):
-        Dataset.open(tmp_path / "none")
+        QuestDataset.open(tmp_path / "none")
     with pytest.raises(KbError, match=r"train\.jsonl, val\.jsonl, test\.jsonl"):
-        Dataset.open(tmp_path)
+        QuestDataset.open(tmp_path)
 
 
 def test_missing_split(folder: Path) -> None:
     with pytest.raises(KbError, match=f"'val' in {folder}"):
-        Dataset.open(folder).read("val")
+        QuestDataset.open(folder).read("val")
     with pytest.raises(KbError, match="'dev'"):
-        Dataset.open(folder).read("dev")
+        QuestDataset.open(folder).read("dev")
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_invalid_records(folder: Path, line: str, wording: Wording) -> None:
     path = folder / "test.jsonl"
     path.write_text(json.dumps(TRAIN[0]) + "\n" + line + "\n", encoding="utf-8")
     with pytest.raises(KbError) as error:
-        Dataset.open(folder).read("test")
+        QuestDataset.open(folder).read("test")
     assert str(f"{path}") in str(error.value)
     wording(str(error.value))
 
@@ -211,7 +211,7 @@ def test_invalid_records(folder: Path, line: str, wording: Wording) -> None:
 )
 def test_invalid_documents(folder: Path, text: str, wording: Wording) -> None:
     (folder / "documents.jsonl").write_text(text, encoding="utf-8")
-    dataset = Dataset.open(folder)
+    dataset = QuestDataset.open(folder)
     with pytest.raises(KbError) as caught:
         stats.domains(dataset, dataset.read_all())
     wording(str(caught.value))
@@ -220,7 +220,7 @@ def test_invalid_documents(folder: Path, text: str, wording: Wording) -> None:
 def test_ids_are_distinct(tmp_path: Path) -> None:
     texts = ["a", "a", "a (2)", "a", "a (2)", "b"]
     lines(tmp_path / "test.jsonl", [record(text, ["One"]) for text in texts])
-    examples = Dataset.open(tmp_path).read("test")
+    examples = QuestDataset.open(tmp_path).read("test")
     assert [example.id for example in examples] == ["a", "a (3)", "a (2)", "a (4)", "a (2) (2)", "b"]
     assert [example.text for example in examples] == texts
 
@@ -228,14 +228,14 @@ def test_ids_are_distinct(tmp_path: Path) -> None:
 def test_an_empty_file(folder: Path) -> None:
     (folder / "test.jsonl").write_text("\n", encoding="utf-8")
     with pytest.raises(KbError, match=r"test\.jsonl is empty"):
-        Dataset.open(folder).read("test")
+        QuestDataset.open(folder).read("test")
 
 
 def test_a_split_without_queries_is_skipped(folder: Path) -> None:
     """A small dataset of quest make has a file of 0 bytes for it."""
-    before = Dataset.open(folder)
+    before = QuestDataset.open(folder)
     (folder / "val.jsonl").write_bytes(b"")
-    opened = Dataset.open(folder)
+    opened = QuestDataset.open(folder)
     assert opened.splits == before.splits
     assert opened.read_all() == before.read_all()
     assert any("has no val.jsonl" in remark for remark in stats.remarks(opened, opened.read_all()))

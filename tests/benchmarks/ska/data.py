@@ -9,7 +9,16 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from kbkit import assets
-from kbkit.benchmarks.ska.instances import PASSAGE, ROW, TRIPLE, Instance, Provenance, Unit, numbered, write
+from kbkit.benchmarks.ska.instances import (
+    PASSAGE,
+    ROW,
+    TRIPLE,
+    Instance,
+    KnowledgeUnit,
+    Provenance,
+    numbered,
+    write_instances,
+)
 
 WORLD = assets.folder("ingest") / "world" / "data"
 
@@ -26,12 +35,12 @@ NAMES = {("country", r["key"]): r["name"] for r in rows("countries")} | {
 }
 
 
-def triple(head: tuple[str, str], relation: str, tail: tuple[str, str]) -> Unit:
+def triple(head: tuple[str, str], relation: str, tail: tuple[str, str]) -> KnowledgeUnit:
     ends = [f"{kind}#{key}" for kind, key in (head, tail)]
-    return Unit("", TRIPLE, [NAMES[head], relation, NAMES[tail]], [ends[0], relation, ends[1]])
+    return KnowledgeUnit("", TRIPLE, [NAMES[head], relation, NAMES[tail]], [ends[0], relation, ends[1]])
 
 
-def graph() -> list[Unit]:
+def graph() -> list[KnowledgeUnit]:
     """Rivers, where they flow, and the neighbours and languages of countries."""
     flows = [triple(("river", r["river"]), "flows through", ("country", r["country"])) for r in rows("river_countries")]
     mouths = [
@@ -55,8 +64,8 @@ def built(
     form: str,
     question: str,
     answers: Iterable[str],
-    units: list[Unit],
-    positive: list[Unit],
+    units: list[KnowledgeUnit],
+    positive: list[KnowledgeUnit],
     sql: str,
     **more: object,
 ) -> Instance:
@@ -104,10 +113,12 @@ def kg(count: int) -> list[Instance]:
 HEADER = ["Mountain", "Height (m)", "Range", "Note"]
 
 
-def mountains() -> list[Unit]:
+def mountains() -> list[KnowledgeUnit]:
     found = [r for r in rows("mountains") if r["height_m"]]
     return [
-        Unit("", ROW, [r["name"], r["height_m"], r["range"], f"a|b {i % 7}"], ["mountains", str(i)], position=i)
+        KnowledgeUnit(
+            "", ROW, [r["name"], r["height_m"], r["range"], f"a|b {i % 7}"], ["mountains", str(i)], position=i
+        )
         for i, r in enumerate(found)
     ]
 
@@ -132,19 +143,19 @@ def table(count: int) -> list[Instance]:
     return made
 
 
-def described(kind: str, file: str) -> list[Unit]:
+def described(kind: str, file: str) -> list[KnowledgeUnit]:
     return [
-        Unit("", PASSAGE, [r["name"], r["description"]], [f"{kind}#{r['key']}", "description", "0"])
+        KnowledgeUnit("", PASSAGE, [r["name"], r["description"]], [f"{kind}#{r['key']}", "description", "0"])
         for r in rows(file)
         if r["description"]
     ]
 
 
-def beginning(passage: Unit) -> str:
+def beginning(passage: KnowledgeUnit) -> str:
     return " ".join(passage.content[1].split()[:6])
 
 
-def unambiguous(units: list[Unit]) -> list[Unit]:
+def unambiguous(units: list[KnowledgeUnit]) -> list[KnowledgeUnit]:
     """Passages whose beginning no other one has."""
     passages = [u for u in units if u.kind == PASSAGE]
     counts = Counter(map(beginning, passages))
@@ -201,7 +212,7 @@ def instances(count: int = 4) -> list[Instance]:
 
 def dataset(folder: Path, count: int = 4) -> Path:
     """Write a dataset; return its folder."""
-    write(folder, instances(count))
+    write_instances(folder, instances(count))
     return folder
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from kbkit.benchmarks.people.judgements import Judgement, append_judgements
 from kbkit.benchmarks.ska import annotate, instances
-from kbkit.benchmarks.ska.instances import Instance, Provenance, Unit
+from kbkit.benchmarks.ska.instances import Instance, KnowledgeUnit, Provenance
 from kbkit.errors import BadInputError, KbError
 from tests.conftest import Run
 
@@ -20,7 +20,7 @@ RIVERS = [("Rhine", "1230", "North Sea"), ("Elbe", "1094", "North Sea"), ("Rhone
 
 def instance(name: str, positive: int = 0) -> Instance:
     """Return a question about the river at a place of the table; the other rows are noise."""
-    rows = [Unit("", "row", list(row), ["rivers", str(at)], at) for at, row in enumerate(RIVERS)]
+    rows = [KnowledgeUnit("", "row", list(row), ["rivers", str(at)], at) for at, row in enumerate(RIVERS)]
     river = RIVERS[positive]
     return Instance(
         name,
@@ -38,12 +38,14 @@ def instance(name: str, positive: int = 0) -> Instance:
 @pytest.fixture
 def dataset(tmp_path: Path) -> Path:
     folder = tmp_path / "rivers"
-    instances.write(folder, [instance("1"), instance("2", 1), instance("3", 2)])
+    instances.write_instances(folder, [instance("1"), instance("2", 1), instance("3", 2)])
     return folder
 
 
 def test_annotators_see_the_same_units_without_knowing_which_are_positive() -> None:
-    many = replace(instance("7"), noise=[Unit(f"n{n}", "row", ["Elbe", str(n), ""], [], n) for n in range(100)])
+    many = replace(
+        instance("7"), noise=[KnowledgeUnit(f"n{n}", "row", ["Elbe", str(n), ""], [], n) for n in range(100)]
+    )
     units = annotate.shown(many)
     assert len(units) == annotate.UNITS
     assert [unit.id for unit in units] == [unit.id for unit in annotate.shown(many)]
@@ -59,20 +61,20 @@ def test_a_session_is_saved_at_once_and_resumed(here: Run, dataset: Path) -> Non
     assert "How long is the" in first.stdout
     path = dataset / "annotations" / "ann.jsonl"
     saved = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    task = annotate.tasks(instances.read(dataset))[0]
+    task = annotate.tasks(instances.read_instances(dataset))[0]
     assert [(one["item"], one["mark"]) for one in saved] == [
         ([task.id, unit.id], at < 2) for at, unit in enumerate(annotate.shown(task))
     ]
     second = here("ska", "annotate", dataset, "--rater", "ann", stdin="o\n3\n")
     assert "1 of 3 instances done" in second.stderr
-    done = annotate.annotations_of(annotate.annotator_files(dataset).all(), instances.read(dataset))
+    done = annotate.annotations_of(annotate.annotator_files(dataset).all(), instances.read_instances(dataset))
     assert [one.verdict for one in done["ann"].values()] == ["usable", "order", "usable"]
     assert "0 judgements saved" in here("ska", "annotate", dataset, "--rater", "ann", stdin="").stderr
 
 
 def annotated(dataset: Path, rater: str, name: str, verdict: str, units: Sequence[str], minutes: float = 0) -> None:
     """Save an annotation of an instance: a verdict, or the units that its answers need."""
-    shown = next(annotate.shown(one) for one in instances.read(dataset) if one.id == name)
+    shown = next(annotate.shown(one) for one in instances.read_instances(dataset) if one.id == name)
     if verdict == "usable":
         marks = [Judgement(rater, (name, unit.id), "needed", unit.id in units, seconds=60 * minutes) for unit in shown]
     else:
@@ -94,7 +96,7 @@ def test_agreement_and_the_revised_dataset(here: Run, dataset: Path, tmp_path: P
     assert {row["raters"] for row in rows} == {"all", "ann, bob", "ann, cleo", "bob, cleo"}
     done = here("ska", "revise", dataset, "-o", tmp_path / "new")
     assert "1 left out: an answer is wrong" in done.stderr
-    one, three = instances.read(tmp_path / "new")
+    one, three = instances.read_instances(tmp_path / "new")
     assert (one.id, three) == ("1", instance("3", 2))
     assert [unit.content[0] for unit in one.positive] == ["Rhine", "Rhone"]
     assert [unit.id for unit in one.units] == ["p0", "p1", "n0"]
@@ -102,7 +104,7 @@ def test_agreement_and_the_revised_dataset(here: Run, dataset: Path, tmp_path: P
 
 
 def test_annotations_of_another_version_and_incomplete_ones(dataset: Path) -> None:
-    files, made = annotate.annotator_files(dataset), instances.read(dataset)
+    files, made = annotate.annotator_files(dataset), instances.read_instances(dataset)
     annotated(dataset, "ann", "1", "usable", ["p0"])
     append_judgements(files.path("bob"), [Judgement("bob", ("1", "p0"), "needed", mark=True)])  # then the session ended
     append_judgements(files.path("bob"), [Judgement("bob", ("7", "p0"), "needed", mark=True)])
@@ -146,9 +148,9 @@ def test_invalid_instances_name_file_and_line(dataset: Path, change: dict[str, o
     first, *_ = path.read_text(encoding="utf-8").splitlines()
     path.write_text(json.dumps({**json.loads(first), **change}) + "\n", encoding="utf-8")
     with pytest.raises(BadInputError, match=message):
-        instances.read(dataset)
+        instances.read_instances(dataset)
     path.write_text(first + "\n" + first + "\n{", encoding="utf-8")
     with pytest.raises(BadInputError, match=r"Duplicate instance '1' in .*line 2"):
-        instances.read(dataset)
+        instances.read_instances(dataset)
     with pytest.raises(KbError, match="does not exist"):
-        instances.read(dataset / "none")
+        instances.read_instances(dataset / "none")

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from kbkit.benchmarks.ska import instances
-from kbkit.benchmarks.ska.instances import Instance, Provenance, Unit
+from kbkit.benchmarks.ska.instances import Instance, KnowledgeUnit, Provenance
 from kbkit.directory.typed_json import to_json
 from kbkit.errors import BadInputError, KbError, QueryError
 from kbkit.kb import KnowledgeBase
@@ -69,7 +69,7 @@ def test_ctrl_c_in_a_query_of_a_kb(world: KnowledgeBase, request: pytest.Fixture
 
 # -- files ------------------------------------------------------------------------------------------------------------
 
-ROW = Unit("p0", "row", ["Aster", "Holm"], ["ferries", "0"])
+ROW = KnowledgeUnit("p0", "row", ["Aster", "Holm"], ["ferries", "0"])
 VALID = Instance("a", "table", "Which?", ["Aster"], [ROW], [], Provenance("own", sql="SELECT 1"), "", ["Ferry", "Port"])
 
 
@@ -89,13 +89,13 @@ def test_invalid_instances(instance: Instance, problem: str, tmp_path: Path) -> 
         instance = replace(instance, positive=[replace(instance.positive[0], source=[])])
     (tmp_path / instances.FILE).write_text(json.dumps(to_json(instance)) + "\n", encoding="utf-8")
     with pytest.raises(BadInputError, match=problem):
-        instances.read(tmp_path)
+        instances.read_instances(tmp_path)
 
 
 def test_units_with_any_text_are_read_as_written(tmp_path: Path) -> None:
     odd = replace(VALID, positive=[replace(ROW, content=["a\n| b", "\"Ñ' 🦙``` {x}\t\x1b[31m"])], id="ü/🦙")
-    instances.write(tmp_path, [odd])
-    assert instances.read(tmp_path) == [odd]
+    instances.write_instances(tmp_path, [odd])
+    assert instances.read_instances(tmp_path) == [odd]
 
 
 def test_commands_need_instances(here: Run, tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_an_invalid_file_of_questions_leaves_nothing_behind(here: Run, world_kb:
 
 
 def test_people_who_did_not_rate(here: Run, tmp_path: Path) -> None:
-    instances.write(tmp_path, [VALID])
+    instances.write_instances(tmp_path, [VALID])
     done = here("ska", "revise", tmp_path, "-o", tmp_path / "new")
     assert "No annotations or reviews in" in done.stderr
     note = {"who": "ada", "item": ["a", "p0"], "question": "needed", "mark": True}
@@ -129,4 +129,4 @@ def test_people_who_did_not_rate(here: Run, tmp_path: Path) -> None:
     assert "is the dataset itself" in here("ska", "revise", tmp_path, "-o", tmp_path).stderr
     assert here("ska", "revise", tmp_path, "-o", tmp_path / "new").returncode == 0
     with pytest.raises(KbError, match="does not exist"):
-        instances.read(tmp_path / "other")
+        instances.read_instances(tmp_path / "other")

@@ -18,7 +18,7 @@ from kbkit.benchmarks.quest.settings import QuestSettings
 from kbkit.benchmarks.requirements.settings import RequirementSettings
 from kbkit.benchmarks.ska import instances, statements
 from kbkit.benchmarks.ska.graphs import make as graph
-from kbkit.benchmarks.ska.instances import PASSAGE, TRIPLE, Instance, Unit
+from kbkit.benchmarks.ska.instances import PASSAGE, TRIPLE, Instance, KnowledgeUnit
 from kbkit.benchmarks.ska.solve import Solver
 from kbkit.benchmarks.stark.make import make as make_stark
 from kbkit.errors import BadInputError, KbError
@@ -57,7 +57,7 @@ def references(world: KnowledgeBase, answers: object) -> list[str]:
 
 def test_statements_hold(both: list[Instance]) -> None:
     with Solver() as solver:
-        assert [(one.id, failed) for one in each(both) if (failed := statements.check(one, solver))] == []
+        assert [(one.id, failed) for one in each(both) if (failed := statements.check_instance(one, solver))] == []
 
 
 def test_any_part_of_the_noise_changes_nothing(both: list[Instance]) -> None:
@@ -81,18 +81,18 @@ def test_a_wrong_instance_fails_in_plain_words(kg: list[Instance], text: list[In
     one = next(i for i in kg if len(i.answers) == 1 and len(i.positive) > 1)
     with Solver() as solver:
         moved = changed(one, positive=one.positive[1:], noise=[one.positive[0], *one.noise])
-        assert statements.check(moved, solver) == [f"the positive units do not give {one.answers[0]}"]
+        assert statements.check_instance(moved, solver) == [f"the positive units do not give {one.answers[0]}"]
         moved = changed(one, positive=one.positive, noise=[*one.positive, *one.noise])
-        assert statements.check(moved, solver) == [f"the noise alone gives {one.answers[0]}"]
+        assert statements.check_instance(moved, solver) == [f"the noise alone gives {one.answers[0]}"]
         moved = changed(one, answers=["Atlantis"])
-        assert statements.check(moved, solver)[0] == (
+        assert statements.check_instance(moved, solver)[0] == (
             f"the positive units do not give Atlantis and also give {one.answers[0]}"
         )
         untouched = text[0].provenance.sql.split("\n  AND id IN (SELECT id FROM mention")[0]
-        failed = statements.check(changed(text[0], sql=untouched), solver)
+        failed = statements.check_instance(changed(text[0], sql=untouched), solver)
         assert any("give" in message for message in failed)
-        assert statements.check(changed(one, sql=""), solver) == ["the instance has no query"]
-        assert statements.check(changed(one, sql="SELECT x"), solver)[0].startswith("the query fails")
+        assert statements.check_instance(changed(one, sql=""), solver) == ["the instance has no query"]
+        assert statements.check_instance(changed(one, sql="SELECT x"), solver)[0].startswith("the query fails")
 
 
 def changed(one: Instance, sql: str | None = None, **fields: object) -> Instance:
@@ -223,7 +223,7 @@ def test_an_exclusion_has_both_proofs(kg: list[Instance]) -> None:
             assert needed, one.question
 
 
-def without(units: Sequence[Unit], left_out: Unit) -> list[Unit]:
+def without(units: Sequence[KnowledgeUnit], left_out: KnowledgeUnit) -> list[KnowledgeUnit]:
     return [unit for unit in units if unit is not left_out]
 
 
@@ -244,8 +244,11 @@ def test_noise_is_in_random_order(kg: list[Instance]) -> None:
 def test_same_seed_same_bytes(world_kb: Path, text: list[Instance], tmp_path: Path) -> None:
     with kbkit.open(world_kb) as kb:
         again = graph.make(kb, TEXT, SEED, text=True, noise_units=NOISE)
-    assert instances.write(tmp_path, again).read_bytes() == instances.write(tmp_path, text).read_bytes()
-    assert instances.read(tmp_path) == text
+    assert (
+        instances.write_instances(tmp_path, again).read_bytes()
+        == instances.write_instances(tmp_path, text).read_bytes()
+    )
+    assert instances.read_instances(tmp_path) == text
 
 
 def test_noise_has_the_size_asked_for(world: KnowledgeBase) -> None:

@@ -37,10 +37,10 @@ def copy(dataset: Path, tmp_path: Path) -> Path:
 
 @pytest.mark.core
 def test_a_kb_gives_all_forms_and_every_instance_is_proved(dataset: Path) -> None:
-    made = instances.read(dataset)
+    made = instances.read_instances(dataset)
     assert Counter(one.form for one in made) == dict.fromkeys(FORMS, 3)
     with Solver() as solver:
-        assert [(one.id, statements.check(one, solver)) for one in made] == [(one.id, []) for one in made]
+        assert [(one.id, statements.check_instance(one, solver)) for one in made] == [(one.id, []) for one in made]
     assert all(one.noise and one.question.endswith(("?", ".")) for one in made)
 
 
@@ -62,7 +62,7 @@ def test_the_same_seed_gives_the_same_bytes_and_an_interrupted_run_continues(
 
 def test_several_kbs_share_the_instances(world: KnowledgeBase, tmp_path: Path) -> None:
     make([world, world], tmp_path / "two", SkaSettings(3, forms=("kg",), tokens=1_000))
-    made = instances.read(tmp_path / "two")
+    made = instances.read_instances(tmp_path / "two")
     assert len(made) == 3
     assert len({one.id for one in made}) == 3
 
@@ -74,7 +74,7 @@ def test_the_questions_of_other_benchmarks(here: Run, world_kb: Path, tmp_path: 
     done = here("ska", "make", world_kb, "-o", out, "--questions", stark, "--form", "kg", "-n", 3)
     assert done.returncode == 0, done.stderr
     asked = {json.loads(line)["query"] for line in (stark / "queries.jsonl").read_text(encoding="utf-8").splitlines()}
-    made = instances.read(out)
+    made = instances.read_instances(out)
     assert made
     assert {one.question for one in made} <= asked
 
@@ -90,7 +90,7 @@ def test_questions_of_files_and_of_datasets_together(here: Run, world_kb: Path, 
     command = ("ska", "make", world_kb, "-o", out, "--questions", own, "--questions", stark, "--form", "kg", "-n", 4)
     done = here(*command)
     assert done.returncode == 0, done.stderr
-    made = instances.read(out)
+    made = instances.read_instances(out)
     assert [one.question == asked["question"] for one in made] == [True, False, False, False]
     own.write_text(own.read_text(encoding="utf-8").replace("Rhine", "Main"), encoding="utf-8")
     assert "was made with other settings: questions was" in here(*command).stderr
@@ -140,7 +140,7 @@ def players(here: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_people_delete_unsafe_rows(here: Run, players: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(players, copy)
-    made = instances.read(copy)
+    made = instances.read_instances(copy)
     tasks = review.sampled(made, 0, 2, 0)
     assert tasks
     assert {one.form for one, _ in tasks} <= {"table", "table+text"}
@@ -155,16 +155,16 @@ def test_people_delete_unsafe_rows(here: Run, players: Path, tmp_path: Path) -> 
     assert done.returncode == 0, done.stderr
     share = 1 - 1 / (2 * len(tasks))
     assert f"Safe rows: {share:.1%} of {2 * len(tasks)} reviewed (the paper: 92.5%)" in done.stderr
-    revised = {one.id: one for one in instances.read(tmp_path / "new")}
+    revised = {one.id: one for one in instances.read_instances(tmp_path / "new")}
     gone = {unit.id for unit in first.noise} - {unit.id for unit in revised[first.id].noise}
     assert gone == {units[0].id}
     assert [one for one in made if revised[one.id] != one] == [first]
     with Solver() as solver:
-        assert statements.check(revised[first.id], solver) == []
+        assert statements.check_instance(revised[first.id], solver) == []
 
 
 def test_verdicts_of_other_instances(players: Path) -> None:
-    made = instances.read(players)
+    made = instances.read_instances(players)
     for unit in ("n99999", next(unit.id for one in made for unit in one.noise if not unit.synthesized)):
         with pytest.raises(KbError, match="has no synthesized row"):
             review.judged(made, [Judgement("ann", (made[0].id, unit), "unsafe", mark=True)])

@@ -14,14 +14,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kbkit
-from kbkit.benchmarks.ska.instances import Instance, Provenance, Unit, numbered, read, write
+from kbkit.benchmarks.ska.instances import (
+    Instance,
+    KnowledgeUnit,
+    Provenance,
+    numbered,
+    read_instances,
+    write_instances,
+)
 from kbkit.benchmarks.ska.published import cells, hybrid, positive, rules, shortest
 from kbkit.benchmarks.ska.published import files as published_files
 from kbkit.benchmarks.ska.published import make as published
-from kbkit.benchmarks.ska.published.cells import Found, Grid
+from kbkit.benchmarks.ska.published.cells import FoundRows, Grid
 from kbkit.benchmarks.ska.published.make import PublishedSettings
 from kbkit.benchmarks.ska.solve import Solver
-from kbkit.benchmarks.ska.statements import check
+from kbkit.benchmarks.ska.statements import check_instance
 from kbkit.benchmarks.ska.tables import fit
 from kbkit.benchmarks.ska.tables.data import TableData
 from kbkit.errors import BadInputError, KbError
@@ -46,7 +53,7 @@ def ferries(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]
 
 
 def test_published_questions(shared_data: Path) -> None:
-    found = published_files.read(shared_data / QUESTIONS)
+    found = published_files.read_published_questions(shared_data / QUESTIONS)
     assert len(found) == 1_149
     assert (found[0].id, found[0].text, found[0].table, found[0].answers) == (
         "nt-10", "how many times did an italian cyclist win a round?", "csv/204-csv/253.csv", ["6"],
@@ -59,18 +66,18 @@ def test_published_questions(shared_data: Path) -> None:
 def test_escapes_in_questions(tmp_path: Path) -> None:
     path = tmp_path / "q.tsv"
     path.write_text("id\tutterance\tcontext\ttargetValue\nq\ta\\nb\tt\tx\\py|\\\\|z\n", encoding="utf-8")
-    [question] = published_files.read(path)
+    [question] = published_files.read_published_questions(path)
     assert (question.text, question.answers) == ("a\nb", ["x|y", "\\", "z"])
 
 
 def test_samples_of_all_formats() -> None:
-    benches = published_files.read(SAMPLES / "tablebench" / "TableBench.jsonl")
+    benches = published_files.read_published_questions(SAMPLES / "tablebench" / "TableBench.jsonl")
     assert [question.id for question in benches] == ["tb1", "tb2", "tb3", "tb4", "tb5"], "once for each question"
     assert benches[0].rows[2] == ["mill field", "Ash", "1933", "60", "russet", ""]
-    traced = published_files.read(SAMPLES / "hybridqa" / "dev.traced.json")
+    traced = published_files.read_published_questions(SAMPLES / "hybridqa" / "dev.traced.json")
     assert traced[0].nodes == [(0, 0, "/wiki/Aster_(ferry)")]
     assert traced[1].nodes == [(2, 4, ""), (3, 4, "")]
-    paths = published_files.read(SAMPLES / "rog" / "test.jsonl")
+    paths = published_files.read_published_questions(SAMPLES / "rog" / "test.jsonl")
     assert (paths[0].topics, paths[0].answers, len(paths[0].graph)) == (["Orland"], ["Orlish", "Tammic"], 7)
 
 
@@ -93,7 +100,7 @@ def test_samples_of_all_formats() -> None:
 def test_bad_question_files(name: str, text: str, problem: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(BadInputError, match=problem):
-        published_files.read(tmp_path / name)
+        published_files.read_published_questions(tmp_path / name)
 
 
 # -- rules ------------------------------------------------------------------------------------------------------------
@@ -169,7 +176,7 @@ GRID = Grid(TableData("ferries", "Ferries of Orland", HEADER, ROWS, list(range(l
 )
 def test_positive_rows_by_cells(question: str, answers: list[str], found: list[int] | str) -> None:
     result = cells.find(question, answers, GRID)
-    assert (result.rows if isinstance(result, Found) else result) == found
+    assert (result.rows if isinstance(result, FoundRows) else result) == found
 
 
 def test_counts_can_be_left_out() -> None:
@@ -188,13 +195,13 @@ def test_found_rows_are_proved(random: object, named: str, asked: str, place: in
     if isinstance(found, str):
         assert named == asked or found
         return
-    units = [Unit(str(n), "row", row, position=n) for n, row in enumerate(rows)]
+    units = [KnowledgeUnit(str(n), "row", row, position=n) for n, row in enumerate(rows)]
     chosen = [unit for unit in units if unit.position in found.rows]
     rest = [unit for unit in units if unit.position not in found.rows]
     about = Provenance("x", sql=found.sql)
     instance = Instance("x", "table", "?", found.answers, numbered(chosen, "p"), numbered(rest, "n"), about, "", HEADER)
     with Solver() as solver:
-        assert check(instance, solver) == []
+        assert check_instance(instance, solver) == []
 
 
 def test_instances_of_wikitablequestions(published_tables: KnowledgeBase, shared_data: Path, tmp_path: Path) -> None:
@@ -205,12 +212,12 @@ def test_instances_of_wikitablequestions(published_tables: KnowledgeBase, shared
     assert len(made) + reasons.total() == 1_149
     assert reasons.most_common(2) == [(rules.ARITHMETIC, 638), (rules.ORDER, 249)]
     with Solver() as solver:
-        assert [check(instance, solver) for instance in made] == [[]] * len(made)
+        assert [check_instance(instance, solver) for instance in made] == [[]] * len(made)
     assert {len(instance.units) for instance in made if instance.provenance.table == "csv/204-csv/253.csv"} <= {26}
     # The same seed gives the same bytes, another seed another order of the noise.
-    first = write(tmp_path, made).read_bytes()
-    assert read(tmp_path) == made
-    assert write(tmp_path, published.make(published_tables, path)).read_bytes() == first
+    first = write_instances(tmp_path, made).read_bytes()
+    assert read_instances(tmp_path) == made
+    assert write_instances(tmp_path, published.make(published_tables, path)).read_bytes() == first
     other = published.make(published_tables, path, PublishedSettings(seed=1, count=5))
     assert [one.positive for one in other] == [one.positive for one in made[:5]]
     assert [one.noise for one in other] != [one.noise for one in made[:5]]

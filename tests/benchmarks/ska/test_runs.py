@@ -7,6 +7,7 @@ import dataclasses
 import io
 import json
 import random
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -14,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from kbkit.benchmarks.ska import baseline, evaluate, stats, testbeds
-from kbkit.benchmarks.ska.instances import ROW, Instance, Provenance, Unit, read, write
-from kbkit.benchmarks.ska.small_kb import Fact, small_kb
+from kbkit.benchmarks.ska.instances import ROW, Instance, KnowledgeUnit, Provenance, read_instances, write_instances
+from kbkit.benchmarks.ska.small_kb import BareUnit, small_kb
 from tests.benchmarks.ska import data as ska_data
 from tests.conftest import Done
 from tests.llm_server import Seen, Server, by
@@ -28,8 +29,8 @@ Here = Callable[..., Done]
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A dataset with its testbeds, which tests only read."""
     folder = ska_data.dataset(tmp_path_factory.mktemp("ska") / "world", 3)
-    instances = read(folder)
-    testbeds.write(folder / "testbeds", *testbeds.make(instances, evaluate_digest(folder)))
+    instances = read_instances(folder)
+    testbeds.write_testbeds(folder / "testbeds", *testbeds.make(instances, evaluate_digest(folder)))
     return folder
 
 
@@ -64,6 +65,7 @@ def test_from_instances_to_scores_without_a_model(here: Here, tmp_path: Path) ->
     assert "Noise ends before 64k: 2 of 2 instances of table" in made.stderr
     ran = here("ska", "run", folder, "--oracle")
     assert ran.returncode == 0, ran.stderr
+    assert re.search(r"^oracle: [\d.]+ s$", ran.stderr, flags=re.MULTILINE)
     found = rows(here("ska", "eval", folder / "runs", "--no-paper", "--format", "csv"))
     assert {(r["system"], float(r["value"])) for r in found} == {("oracle", 100.0)}
     assert {r["testbed"] for r in found} == set(testbeds.TESTBEDS)
@@ -78,7 +80,7 @@ def test_the_oracle_finds_wrong_data(here: Here, tmp_path: Path) -> None:
     good, wrong, without = ska_data.kg(3)
     wrong = dataclasses.replace(wrong, answers=[*wrong.answers, "Atlantis"])
     lost = dataclasses.replace(without.provenance, sql="")
-    write(folder, [good, wrong, dataclasses.replace(without, provenance=lost)])
+    write_instances(folder, [good, wrong, dataclasses.replace(without, provenance=lost)])
     assert here("ska", "testbed", folder).returncode == 0
     done = here("ska", "run", folder, "--oracle")
     assert "left out: the instance has no query" in done.stderr
@@ -97,7 +99,7 @@ def test_a_run_belongs_to_its_testbeds(here: Here, dataset: Path, wording: Wordi
     assert here(*args).returncode == 0
     text = path.read_text(encoding="utf-8")
     assert text.startswith(first)
-    instances = len([i for i in read(dataset) if i.form == "kg"])
+    instances = len([i for i in read_instances(dataset) if i.form == "kg"])
     assert len(text.splitlines()) == 1 + 4 * instances
     with (dataset / "instances.jsonl").open("a", encoding="utf-8") as file:
         file.write("\n")
@@ -130,7 +132,9 @@ def test_a_model_and_its_recording(here: Here, dataset: Path, tmp_path: Path) ->
     records = [json.loads(line) for line in text.splitlines()[1:]]
     assert calls < len(records)  # order/original has the input of noise/4k
     scores = rows(here("ska", "eval", dataset / "runs", "--per-query", "--format", "csv"))
-    heights = {i.id for i in read(dataset) if i.form == "table" and i.question.startswith("What is the height")}
+    heights = {
+        i.id for i in read_instances(dataset) if i.form == "table" and i.question.startswith("What is the height")
+    }
     for score in scores:
         expected = 100 if score["id"].split("/")[-1] in heights or score["testbed"] == "rejection" else 0
         assert float(score["value"]) == expected, score
@@ -165,7 +169,7 @@ def test_messages_for_other_programs(here: Here, dataset: Path, tmp_path: Path) 
     done = here("ska", "prompt", dataset, "--testbed", "rejection", "--form", "kg+text", "-o", file)
     assert done.returncode == 0, done.stderr
     records = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-    assert len(records) == len([i for i in read(dataset) if i.form == "kg+text"])
+    assert len(records) == len([i for i in read_instances(dataset) if i.form == "kg+text"])
     system, user = records[0]["messages"]
     assert system["content"].splitlines()[-1].endswith('{"answer": "yes"} or {"answer": "no"}.')
     assert set(json.loads(user["content"])["knowledge"]) == {"triples", "texts"}
@@ -211,14 +215,16 @@ def test_units_whose_source_is_unknown() -> None:
     bare = [dataclasses.replace(u, source=[]) for u in (*instance.positive, *instance.noise[:40])]
     said = baseline.answer(instance.question, [], baseline.facts(bare))
     assert sorted(said.predicted or ()) == instance.answers
-    text = Unit("n0", "passage", ["Rhine", "A river."])
+    text = KnowledgeUnit("n0", "passage", ["Rhine", "A river."])
     assert baseline.answer("What is the Danube?", [], baseline.facts([text])).predicted == []
 
 
 def test_a_small_kb_of_any_table() -> None:
     header = ["id", "Name", "name (2)", "key", 'a.b;"c"', "Año"]
     ends = ("3.5", "3", "n/a", "")
-    rows = [Fact(ROW, (str(n), f"R {n % 3}", "", "x\ny" if n else "", f"{n},000", end)) for n, end in enumerate(ends)]
+    rows = [
+        BareUnit(ROW, (str(n), f"R {n % 3}", "", "x\ny" if n else "", f"{n},000", end)) for n, end in enumerate(ends)
+    ]
     with small_kb(rows, header) as small:
         assert small is not None
         assert small.kb.schema.nodes >= 4
@@ -230,7 +236,7 @@ def test_a_small_kb_of_any_table() -> None:
 
 
 def test_statistics_by_hand(here: Here, dataset: Path) -> None:
-    instances = read(dataset)
+    instances = read_instances(dataset)
     found = stats.statistics(instances, tokenizer := testbeds.tokenizer())
     for form in ("kg", "table+text"):
         own = [i for i in instances if i.form == form]
@@ -286,8 +292,8 @@ def test_errors(here: Here, prepared: Path, args: str, wording: Wording) -> None
 
 def test_positive_units_beyond_the_budget_are_reported(here: Here, tmp_path: Path) -> None:
     [instance] = ska_data.kg(1)
-    long = Unit("p99", "triple", ["x " * 2000, "is", "y"], ["a#x", "is", "a#y"])
-    write(tmp_path, [dataclasses.replace(instance, positive=[*instance.positive, long])])
+    long = KnowledgeUnit("p99", "triple", ["x " * 2000, "is", "y"], ["a#x", "is", "a#y"])
+    write_instances(tmp_path, [dataclasses.replace(instance, positive=[*instance.positive, long])])
     done = here("ska", "testbed", tmp_path)
     assert f"Left out: 1 instance ({instance.id}): kg: positive units exceed 1k" in done.stderr
     assert not (tmp_path / "testbeds" / "noise-1k.jsonl").exists()

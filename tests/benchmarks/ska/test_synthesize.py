@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kbkit.benchmarks.ska.instances import PASSAGE, ROW, Instance, Provenance, Unit
+from kbkit.benchmarks.ska.instances import PASSAGE, ROW, Instance, KnowledgeUnit, Provenance
 from kbkit.benchmarks.ska.solve import Solver
-from kbkit.benchmarks.ska.statements import check
+from kbkit.benchmarks.ska.statements import check_instance
 from kbkit.benchmarks.ska.tables import noise
 from kbkit.benchmarks.ska.tables.columns import columns_of, number_in
 from kbkit.benchmarks.ska.tables.dependencies import determines, linear_relations
@@ -199,7 +199,7 @@ def test_made_names_are_new_and_distinct(names: list[str], seed: int) -> None:
 
 
 def instance(sql: str, question: str = "Which teams of Lyon were founded after 1910?", *used: int) -> Instance:
-    units = [Unit(f"r{i}", ROW, row, ["t", str(i)], i) for i, row in enumerate(ROWS)]
+    units = [KnowledgeUnit(f"r{i}", ROW, row, ["t", str(i)], i) for i, row in enumerate(ROWS)]
     positive = [unit for i, unit in enumerate(units) if i in used]
     others = [unit for i, unit in enumerate(units) if i not in used]
     origin = Provenance("test", sql=sql)
@@ -217,7 +217,7 @@ def test_rows_that_meet_the_condition_are_rejected(made: list[list[str]]) -> Non
     with Solver() as solver:
         assert safe(one, made, solver) == [not one for one in meeting]
         more = extended(one, 300, 5, solver)
-        assert check(more, solver) == []
+        assert check_instance(more, solver) == []
         assert extended(one, 300, 5, solver) == more
     rows = [unit for unit in more.noise if unit.kind == ROW]
     assert len(rows) == 300
@@ -251,7 +251,7 @@ def test_without_a_query_answers_and_terms_decide() -> None:
 
 def test_passages_are_not_counted_as_rows() -> None:
     one = instance(OF_LYON, "?", 2)
-    one.noise.append(Unit("t", PASSAGE, ["Reds", "Text"], ["team#1", "text", ""]))
+    one.noise.append(KnowledgeUnit("t", PASSAGE, ["Reds", "Text"], ["team#1", "text", ""]))
     with Solver() as solver:
         more = extended(one, 20, 5, solver)
     assert sum(unit.kind == ROW for unit in more.noise) == 20

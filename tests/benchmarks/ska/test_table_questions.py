@@ -15,14 +15,14 @@ import numpy as np
 import pytest
 
 from kbkit.benchmarks.evidence import Matcher, leaks
-from kbkit.benchmarks.ska.instances import PASSAGE, ROW, Instance, Unit, read, write
+from kbkit.benchmarks.ska.instances import PASSAGE, ROW, Instance, KnowledgeUnit, read_instances, write_instances
 from kbkit.benchmarks.ska.solve import Solver
-from kbkit.benchmarks.ska.statements import check, redundant
+from kbkit.benchmarks.ska.statements import check_instance, redundant
 from kbkit.benchmarks.ska.tables import make as table_questions
 from kbkit.benchmarks.ska.tables.by_models import with_models
 from kbkit.benchmarks.ska.tables.columns import number_in
 from kbkit.benchmarks.ska.tables.data import Linked, TableData
-from kbkit.benchmarks.ska.tables.drafts import Draft, Drafter
+from kbkit.benchmarks.ska.tables.drafts import Drafter, TableDraft
 from kbkit.benchmarks.ska.tables.noise import safe
 from kbkit.directory.typed_json import to_json
 from kbkit.kb import KnowledgeBase
@@ -75,7 +75,7 @@ def by_text(world: KnowledgeBase) -> list[Instance]:
 def sound(instances: Sequence[Instance]) -> None:
     with Solver() as solver:
         for one in instances:
-            assert check(one, solver) == [], one.question
+            assert check_instance(one, solver) == [], one.question
             assert redundant(one, solver) == [], one.question
             assert not leaks(one.question, one.answers)
     assert len({one.question for one in instances}) == len(instances)
@@ -133,9 +133,9 @@ def test_no_synthesized_row_meets_the_condition(by_rows: list[Instance]) -> None
 # -- answers, computed without SQL ------------------------------------------------------------------------------------
 
 
-def drafts(drafter: Drafter, kind: str, counts: Sequence[int]) -> list[tuple[Draft, list[str]]]:
+def drafts(drafter: Drafter, kind: str, counts: Sequence[int]) -> list[tuple[TableDraft, list[str]]]:
     """Return drafts of a kind with the answers that their query gives on the rows that they use."""
-    found: dict[str, tuple[Draft, list[str]]] = {}
+    found: dict[str, tuple[TableDraft, list[str]]] = {}
     rng = np.random.default_rng(5)
     with Solver() as solver:
         for number in range(120):
@@ -146,17 +146,17 @@ def drafts(drafter: Drafter, kind: str, counts: Sequence[int]) -> list[tuple[Dra
     return list(found.values())
 
 
-def _answers(table: TableData, draft: Draft, solver: Solver) -> list[str]:
-    units = [Unit(f"r{row}", ROW, table.rows[row], ["p", ""], row) for row in range(len(table.rows))]
+def _answers(table: TableData, draft: TableDraft, solver: Solver) -> list[str]:
+    units = [KnowledgeUnit(f"r{row}", ROW, table.rows[row], ["p", ""], row) for row in range(len(table.rows))]
     empty = Instance("x", "table", "", [], units, [], table_questions.Provenance("x", sql=draft.sql), "", table.header)
     return sorted(solver.answers(empty, units))
 
 
-def cells(draft: Draft, name: str) -> list[str]:
+def cells(draft: TableDraft, name: str) -> list[str]:
     return [players().rows[row][HEADER.index(name)] for row in draft.rows]
 
 
-def named(draft: Draft) -> set[str]:
+def named(draft: TableDraft) -> set[str]:
     return {name for name in NAMES if name in draft.question}
 
 
@@ -270,10 +270,10 @@ def test_the_same_seed_gives_the_same_bytes_in_another_process(world: KnowledgeB
 def test_instances_can_be_written_and_read(by_rows: list[Instance], by_text: list[Instance], tmp_path: Path) -> None:
     few = [*by_rows[:4], *by_text[:4], *[one for one in by_rows if one.title == "Players"][:3]]
     unique = [replace(one, id=str(number)) for number, one in enumerate(few)]
-    write(tmp_path, unique)
-    assert read(tmp_path) == unique
+    write_instances(tmp_path, unique)
+    assert read_instances(tmp_path) == unique
     with Solver() as solver:
-        assert all(check(one, solver) == [] for one in read(tmp_path))
+        assert all(check_instance(one, solver) == [] for one in read_instances(tmp_path))
 
 
 def test_tables_without_passages_have_no_questions_with_text(world: KnowledgeBase) -> None:
@@ -341,7 +341,7 @@ def test_models_take_turns_and_rejected_rows_are_written_again(lookups: list[Ins
         assert all(unit.check == "m1: does not meet: The player is named in the question." for unit in of_models)
         assert [unit.position for unit in after.noise] == [unit.position for unit in before.noise]
         with Solver() as solver:
-            assert check(after, solver) == []
+            assert check_instance(after, solver) == []
 
 
 def test_a_model_that_writes_nothing_useful_leaves_the_rows_by_rule(lookups: list[Instance]) -> None:
@@ -372,7 +372,7 @@ def test_rows_that_a_model_lets_pass_are_checked_by_the_query(lookups: list[Inst
 
     with Server(otherwise=by(copies)) as server, Solver() as solver:
         [after] = with_models([one], calls(server), 5, solver)
-        assert check(after, solver) == []
+        assert check_instance(after, solver) == []
 
 
 # -- review -----------------------------------------------------------------------------------------------------------

@@ -94,7 +94,7 @@ def test_medals_are_called_medals() -> None:
                                                                fullmatch=True)), max_size=8))  # fmt: skip
 def test_sql_reads_the_numbers_that_we_read(cells: list[str]) -> None:
     cells = [cell for cell in cells if "\x00" not in cell]
-    column = columns.Column(0, "x", "number", tuple(cells))
+    column = columns.WebColumn(0, "x", "number", tuple(cells))
     with duckdb.connect() as con:
         rows = con.execute(f"SELECT {column.number_sql} FROM (SELECT unnest($1::VARCHAR[]) AS x)", [cells]).fetchall()
     known = [number_in(cell) for cell in cells]

@@ -17,8 +17,8 @@ import kbkit
 from kbkit.agent.agent import AgentSettings
 from kbkit.benchmarks.spinach import evaluate, execute, files, paper, run, runs
 from kbkit.benchmarks.spinach.execute import Executed
-from kbkit.benchmarks.spinach.files import Question
-from kbkit.benchmarks.spinach.runs import Record, Run
+from kbkit.benchmarks.spinach.files import SparqlQuestion
+from kbkit.benchmarks.spinach.runs import AgentRecord, Run
 from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.llm.calls import Calls
@@ -68,8 +68,8 @@ def kb(kb_path: Path) -> Iterator[KnowledgeBase]:
 
 
 @pytest.fixture
-def dataset(tmp_path: Path) -> files.Dataset:
-    return files.read(write(tmp_path / "questions.json", QUESTIONS), question=True)
+def dataset(tmp_path: Path) -> files.QuestionFile:
+    return files.read_questions(write(tmp_path / "questions.json", QUESTIONS), question=True)
 
 
 def write(path: Path, records: Any) -> Path:
@@ -81,10 +81,12 @@ def calls_to(server: Server, **options: Any) -> Calls:
     return open_calls(open_models([f"m@{server.url}"]), **options)
 
 
-PLAN = run.Plan(AgentSettings(actions=6, total=12))
+PLAN = run.AgentPlan(AgentSettings(actions=6, total=12))
 
 
-def answered(kb: KnowledgeBase, dataset: files.Dataset, out: Path, plan: run.Plan = PLAN, **options: Any) -> list[Any]:
+def answered(
+    kb: KnowledgeBase, dataset: files.QuestionFile, out: Path, plan: run.AgentPlan = PLAN, **options: Any
+) -> list[Any]:
     with Server(otherwise=by(next_action)) as server:
         run.run(kb, dataset, out, plan, calls_to(server, prices={"m": (2, 10)}), **options)
     return [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
@@ -126,9 +128,9 @@ def test_max_rows(kb: KnowledgeBase) -> None:
     assert execute.execute(kb, ANDORRA, max_rows=1).cut is True
 
 
-def test_check(kb: KnowledgeBase, dataset: files.Dataset) -> None:
+def test_check(kb: KnowledgeBase, dataset: files.QuestionFile) -> None:
     seen: list[tuple[int, int]] = []
-    checked = list(execute.check(kb, dataset, 60, 100, lambda done, total: seen.append((done, total))))
+    checked = list(execute.check_queries(kb, dataset, 60, 100, lambda done, total: seen.append((done, total))))
     assert execute.counts(checked).rows(named=True) == [{"total": 5, "accepted": 4, "ran": 4, "nonempty": 3}]
     assert seen == [(place, 5) for place in range(6)]
     [empty, wrong] = execute.lines(checked)
@@ -143,7 +145,7 @@ def test_check(kb: KnowledgeBase, dataset: files.Dataset) -> None:
 # -- runs -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_run(kb: KnowledgeBase, dataset: files.Dataset, tmp_path: Path) -> None:
+def test_a_run(kb: KnowledgeBase, dataset: files.QuestionFile, tmp_path: Path) -> None:
     first, *records = answered(kb, dataset, tmp_path / "runs.jsonl")
     settings = first["settings"]
     assert settings["kb"].keys() == {"name", "generation", "created", "sources"}
@@ -168,30 +170,30 @@ def test_a_run(kb: KnowledgeBase, dataset: files.Dataset, tmp_path: Path) -> Non
 
 def test_questions_without_gold_are_asked(kb: KnowledgeBase, tmp_path: Path) -> None:
     bare = [{key: value for key, value in record.items() if key != "sparql"} for record in QUESTIONS[:1]]
-    dataset = files.read(write(tmp_path / "test.json", bare), sparql=False, question=True)
+    dataset = files.read_questions(write(tmp_path / "test.json", bare), sparql=False, question=True)
     _, record = answered(kb, dataset, tmp_path / "runs.jsonl")
     assert record["asked"]
     assert record["gold_answer_tuple"] is None
     _, *records = answered(
         kb,
-        files.read(write(tmp_path / "all.json", QUESTIONS[3:])),
+        files.read_questions(write(tmp_path / "all.json", QUESTIONS[3:])),
         tmp_path / "all.jsonl",
-        run.Plan(AgentSettings(actions=2, total=3), unscored=True),
+        run.AgentPlan(AgentSettings(actions=2, total=3), unscored=True),
     )
     assert [record["asked"] for record in records] == [True, True]
     assert (records[1]["outcome"], records[1]["error"], records[1]["actions"]) == ("nothing", "no query", 2)
 
 
-def test_an_ablation(kb: KnowledgeBase, dataset: files.Dataset, tmp_path: Path) -> None:
+def test_an_ablation(kb: KnowledgeBase, dataset: files.QuestionFile, tmp_path: Path) -> None:
     with Server(otherwise=by(next_action)) as server:
-        plan = run.Plan(AgentSettings(actions=6, total=12, without=("search",)), limit=1)
+        plan = run.AgentPlan(AgentSettings(actions=6, total=12, without=("search",)), limit=1)
         run.run(kb, dataset, tmp_path / "runs.jsonl", plan, calls_to(server))
         known = [action["name"] for action in server.requests[0].inputs["actions"]]
     assert known == ["entry", "examples", "sparql", "stop"]
-    assert runs.read(tmp_path / "runs.jsonl").settings["without"] == ["search"]
+    assert runs.read_agent_run(tmp_path / "runs.jsonl").settings["without"] == ["search"]
 
 
-def test_a_kb_without_triples(dataset: files.Dataset, tmp_path: Path) -> None:
+def test_a_kb_without_triples(dataset: files.QuestionFile, tmp_path: Path) -> None:
     (tmp_path / "nodes.csv").write_text("key,type,name\na,thing,a\n")
     (tmp_path / "edges.csv").write_text("head,relation,tail\na,knows,a\n")
     (tmp_path / "texts.csv").write_text("key,text\n")
@@ -206,7 +208,9 @@ def test_a_kb_without_triples(dataset: files.Dataset, tmp_path: Path) -> None:
     assert out.read_text() == "an earlier run\n"
 
 
-def test_a_question_whose_model_fails_is_asked_again(kb: KnowledgeBase, dataset: files.Dataset, tmp_path: Path) -> None:
+def test_a_question_whose_model_fails_is_asked_again(
+    kb: KnowledgeBase, dataset: files.QuestionFile, tmp_path: Path
+) -> None:
     def broken(server: Server, seen: Seen) -> Sent:
         if "Andorra" in seen.inputs["question"]:
             return status(400, "too long")(server, seen)
@@ -215,18 +219,18 @@ def test_a_question_whose_model_fails_is_asked_again(kb: KnowledgeBase, dataset:
     out = tmp_path / "runs.jsonl"
     with Server(otherwise=broken) as server:
         run.run(kb, dataset, out, PLAN, calls_to(server))
-    [one] = [record for record in runs.read(out).rows.values() if record.id == "1"]
+    [one] = [record for record in runs.read_agent_run(out).rows.values() if record.id == "1"]
     assert one.predicted is None
     assert "too long" in one.error
     with Server(otherwise=by(next_action)) as server:
         run.run(kb, dataset, out, PLAN, calls_to(server))
         assert {seen.inputs["question"] for seen in server.requests} == {QUESTIONS[0]["question"]}
-    found = {record.id: record for record in runs.read(out).rows.values()}
+    found = {record.id: record for record in runs.read_agent_run(out).rows.values()}
     assert len(found) == 5
     assert found["1"].error == ""
 
 
-def test_an_unavailable_model_ends_the_run(kb: KnowledgeBase, dataset: files.Dataset, tmp_path: Path) -> None:
+def test_an_unavailable_model_ends_the_run(kb: KnowledgeBase, dataset: files.QuestionFile, tmp_path: Path) -> None:
     with Server(otherwise=status(400, "no such model")) as server:
         with pytest.raises(KbError, match="no such model"):
             run.run(kb, dataset, tmp_path / "runs.jsonl", PLAN, calls_to(server))
@@ -236,15 +240,15 @@ def test_an_unavailable_model_ends_the_run(kb: KnowledgeBase, dataset: files.Dat
 # -- scores -----------------------------------------------------------------------------------------------------------
 
 
-def record(name: str, predicted: Result, gold: Result, **more: Any) -> Record:
-    return Record(name, f"question {name}", "", predicted, "", gold, **more)
+def record(name: str, predicted: Result, gold: Result, **more: Any) -> AgentRecord:
+    return AgentRecord(name, f"question {name}", "", predicted, "", gold, **more)
 
 
-def run_at(path: Path, settings: dict[str, Any], records: Sequence[Record]) -> Run:
+def run_at(path: Path, settings: dict[str, Any], records: Sequence[AgentRecord]) -> Run:
     return Run(path.stem, path, settings, {one.id: one for one in records})
 
 
-def scored(*records: Record, path: str = "mine.jsonl", **settings: Any) -> evaluate.Scored:
+def scored(*records: AgentRecord, path: str = "mine.jsonl", **settings: Any) -> evaluate.Scored:
     [one] = evaluate.score_all([run_at(Path(path), settings, records)])
     return one
 
@@ -359,14 +363,16 @@ def test_the_paper_s_bins() -> None:
 # -- gold from elsewhere ----------------------------------------------------------------------------------------------
 
 
-def question(name: str, answers: Result, sparql: str = "") -> Question:
-    return Question(name, f"question {name}", sparql, answers, f"gold.json, record {name}")
+def question(name: str, answers: Result, sparql: str = "") -> SparqlQuestion:
+    return SparqlQuestion(name, f"question {name}", sparql, answers, f"gold.json, record {name}")
 
 
 def test_gold_of_a_file() -> None:
     uri: Result = [{"x": {"type": "uri", "value": "a"}}]
-    gold = files.Dataset(Path("gold.json"), (question("1", uri), question("9", True)))
-    theirs = run_at(Path("theirs.json"), {}, (Record("q", "question 1", "", uri, "", None), record("2", True, True)))
+    gold = files.QuestionFile(Path("gold.json"), (question("1", uri), question("9", True)))
+    theirs = run_at(
+        Path("theirs.json"), {}, (AgentRecord("q", "question 1", "", uri, "", None), record("2", True, True))
+    )
     one, other = evaluate.with_gold(theirs, gold).rows.values()
     assert (one.id, one.gold, one.predicted) == ("1", uri, uri)
     assert (other.id, other.gold, other.predicted, other.error) == (
@@ -386,9 +392,9 @@ def test_gold_of_a_file() -> None:
 def test_gold_of_other_questions() -> None:
     mine = run_at(Path("mine.json"), {}, (record("1", [], []),))
     with pytest.raises(KbError, match=r"gold\.json .* mine\.json: '7' and '1'"):
-        evaluate.with_gold(mine, files.Dataset(Path("gold.json"), (question("7", []),)))
+        evaluate.with_gold(mine, files.QuestionFile(Path("gold.json"), (question("7", []),)))
     with pytest.raises(KbError, match=r"Missing answers in .*gold\.json, record 1"):
-        evaluate.with_gold(mine, files.Dataset(Path("gold.json"), (question("1", None),)))
+        evaluate.with_gold(mine, files.QuestionFile(Path("gold.json"), (question("1", None),)))
 
 
 def test_rerun(kb: KnowledgeBase) -> None:
@@ -398,12 +404,12 @@ def test_rerun(kb: KnowledgeBase) -> None:
         asked.append(text)
         return execute.execute(kb, text)
 
-    old = Record("1", "?", ANDORRA, None, ANDORRA, None)
-    kept = Record("2", "?", "", True, "", True)
+    old = AgentRecord("1", "?", ANDORRA, None, ANDORRA, None)
+    kept = AgentRecord("2", "?", "", True, "", True)
     [one] = evaluate.score_all([evaluate.rerun(run_at(Path("r.json"), {}, (old, kept)), run_on_kb, gold=True)])
     assert one.scores["f1"].to_list() == [100, 100]
     assert asked == [ANDORRA, ANDORRA]
-    gold = files.Dataset(Path("gold.json"), (question("1", None, ANDORRA),))
+    gold = files.QuestionFile(Path("gold.json"), (question("1", None, ANDORRA),))
     [only] = evaluate.with_gold(run_at(Path("r.json"), {}, (old,)), gold, run_on_kb).rows.values()
     assert isinstance(only.gold, list)
     assert len(only.gold) == 2
@@ -413,7 +419,7 @@ def test_rerun(kb: KnowledgeBase) -> None:
 
 
 def test_the_authors_outputs(shared_data: Path) -> None:
-    [one] = evaluate.score_all([runs.read(shared_data / "spinach" / "qald_7_outputs.json")])
+    [one] = evaluate.score_all([runs.read_agent_run(shared_data / "spinach" / "qald_7_outputs.json")])
     here, printed, difference = evaluate.table([one]).select("questions", "em", "f1").rows()
     assert (here[0], round(here[1], 2), round(here[2], 2)) == (45, 62.22, 74.62)
     assert printed[1:] == (62.2, 74.6)
@@ -441,7 +447,7 @@ def test_invalid_runs(tmp_path: Path, text: str, wording: Wording) -> None:
     path = tmp_path / "runs.jsonl"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(BadInputError) as raised:
-        runs.read(path)
+        runs.read_agent_run(path)
     assert str(path) in str(raised.value)
     wording(str(raised.value), replace={str(tmp_path): "DIR"})
 

@@ -298,7 +298,7 @@ SMALL = [
 
 
 def test_tables(tmp_path: Path) -> None:
-    described = stats.describe([files.read(write(tmp_path / "mine.json", SMALL))])
+    described = stats.describe([files.read_questions(write(tmp_path / "mine.json", SMALL))])
     means = (7 / 3, 4 / 3, 4 / 3, 1, 4 / 3, 4 / 3, 0)
     assert stats.sizes(described).rows() == [("mine", "here", 3, *map(pytest.approx, means))]
     assert stats.forms(described).rows() == [("mine", "here", 3, 2, pytest.approx(2 / 3))]
@@ -312,14 +312,14 @@ def test_tables(tmp_path: Path) -> None:
 
 def test_figures_of_the_paper(tmp_path: Path) -> None:
     path = write(tmp_path / "spinach_dataset" / "dev.json", SMALL)
-    sizes = stats.sizes(stats.describe([files.read(path)]))
+    sizes = stats.sizes(stats.describe([files.read_questions(path)]))
     assert sizes["figures"].to_list() == ["here", "paper", "difference"]
     assert sizes.row(1) == ("SPINACH", "paper", 320, 8.89, 2.50, 4.03, 1.76, 3.55, 4.53, 0.46)
     assert sizes["clauses"][2] == pytest.approx(7 / 3 - 8.89, abs=1e-4)
-    assert stats.sizes(stats.describe([files.read(path)], "none")).height == 1
-    assert stats.sizes(stats.describe([files.read(path)], "qald-10"))["dataset"][1] == "QALD-10"
+    assert stats.sizes(stats.describe([files.read_questions(path)], "none")).height == 1
+    assert stats.sizes(stats.describe([files.read_questions(path)], "qald-10"))["dataset"][1] == "QALD-10"
     with pytest.raises(KbError, match=r"'qald' in the paper.*'QALD-"):
-        stats.describe([files.read(path)], "qald")
+        stats.describe([files.read_questions(path)], "qald")
 
 
 @pytest.mark.parametrize(
@@ -340,7 +340,7 @@ def test_dataset_by_file_name(path: str, name: str | None, split: str) -> None:
 
 
 def test_spread_and_charts(tmp_path: Path) -> None:
-    described = stats.describe([files.read(write(tmp_path / "mine.json", SMALL))])
+    described = stats.describe([files.read_questions(write(tmp_path / "mine.json", SMALL))])
     assert stats.spread(described).rows()[:2] == [("mine", "1-3", 3, 1.0), ("mine", "4-6", 0, 0.0)]
     assert [chart.title for chart in stats.charts(described)] == [
         "Table 1: sizes of queries",
@@ -353,7 +353,7 @@ def test_spread_and_charts(tmp_path: Path) -> None:
 
 def test_published_files(shared_data: Path) -> None:
     dev, qald = stats.describe(
-        [files.read(shared_data / "spinach" / name) for name in ("dev.json", "qald_9_plus_train.json")]
+        [files.read_questions(shared_data / "spinach" / name) for name in ("dev.json", "qald_9_plus_train.json")]
     )
     assert (dev.unread, qald.unread) == ((), ())
     rows = stats.sizes([dev, qald]).filter(figures="here").rows()
@@ -374,11 +374,11 @@ def test_published_files(shared_data: Path) -> None:
 
 def test_forms_of_files(tmp_path: Path) -> None:
     flat = write(tmp_path / "flat.json", [{"id": 7, "question": " who? ", "query": "ASK {}"}])
-    [one] = files.read(flat).questions
+    [one] = files.read_questions(flat).questions
     assert (one.id, one.text, one.sparql, one.answers, one.where) == ("7", "who?", "ASK {}", None, f"{flat}, record 1")
     lines = tmp_path / "lines.jsonl"
     lines.write_text('{"sparql": "ASK {}"}\n\n{"question": "b", "sparql": "ASK {?s ?p ?o}"}\n', encoding="utf-8")
-    found = [(question.id, question.where) for question in files.read(lines).questions]
+    found = [(question.id, question.where) for question in files.read_questions(lines).questions]
     assert found == [("1", f"{lines}, line 1"), ("b", f"{lines}, line 3")]
 
 
@@ -404,7 +404,7 @@ def test_qald_s_own_form(tmp_path: Path) -> None:
             ],
         },
     )
-    first, second = files.read(path).questions
+    first, second = files.read_questions(path).questions
     assert (first.text, first.answers) == ("Who?", [{"x": uri}])
     assert (second.text, second.sparql, second.answers) == ("Ja?", "ASK {}", True)
 
@@ -430,17 +430,17 @@ def test_qald_s_own_form(tmp_path: Path) -> None:
 def test_invalid_files(tmp_path: Path, records: Any, wording: Wording) -> None:
     path = write(tmp_path / "bad.json", records)
     with pytest.raises(BadInputError) as raised:
-        files.read(path)
+        files.read_questions(path)
     assert str(path) in str(raised.value)
     wording(str(raised.value), replace={str(tmp_path): "DIR"})
 
 
 def test_required_questions(tmp_path: Path) -> None:
     path = write(tmp_path / "q.json", [{"id": "1", "question": "?"}])
-    assert files.read(path, sparql=False, question=True).questions[0].sparql == ""
+    assert files.read_questions(path, sparql=False, question=True).questions[0].sparql == ""
     path = write(tmp_path / "q.json", [{"id": "1", "sparql": "ASK {}"}])
     with pytest.raises(BadInputError, match=r"Missing question in .*record 1"):
-        files.read(path, question=True)
+        files.read_questions(path, question=True)
 
 
 # -- commands ---------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 import kbkit
 from kbkit.benchmarks.costs import Latency
 from kbkit.benchmarks.stark import evaluate, rerank
-from kbkit.benchmarks.stark.evaluate import Result, Runner
+from kbkit.benchmarks.stark.evaluate import ModeRunner, Result
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.kb import KnowledgeBase
 from kbkit.llm import recording
@@ -145,7 +146,7 @@ def test_several_types(kb: KnowledgeBase) -> None:
     task = evaluate.task(kb, gold_of(q=["p2", "a1"]))
     assert sorted(task.types) == ["author", "paper"]
     assert len(task.within) == 7
-    assert Runner(kb, task, 10, 0).hits("bm25").is_empty()  # nothing has these words
+    assert ModeRunner(kb, task, 10, 0).hits("bm25").is_empty()  # nothing has these words
     asked = evaluate.task(kb, gold_of(q=["p2", "a1"]), ["author"])
     assert (asked.types, len(asked.within), asked.unknown, asked.guessed) == (("author",), 2, 1, False)
 
@@ -170,7 +171,7 @@ def test_ambiguous_keys_are_rejected(kb: KnowledgeBase, wording: Wording) -> Non
         {"query": ["q", "q"], "id": [1, 2], "key": ["p1", "p1"], "type": ["paper", "author"], "score": [2.0, 1.0]}
     )
     with pytest.raises(KbError) as caught:
-        evaluate.Task(gold_of(q=["p1"]), ("paper", "author"), kb.session.members("paper"), 1, 0).run(found)
+        evaluate.StarkTask(gold_of(q=["p1"]), ("paper", "author"), kb.session.members("paper"), 1, 0).run(found)
     wording(str(caught.value))
 
 
@@ -180,7 +181,7 @@ def test_ambiguous_keys_are_rejected(kb: KnowledgeBase, wording: Wording) -> Non
 @pytest.mark.parametrize("mode", ALL)
 def test_a_mode_finds_what_a_search_finds(kb: KnowledgeBase, data: Path, mode: str) -> None:
     task = evaluate.task(kb, evaluate.questions(data, "test"))
-    result = Runner(kb, task, k=3, timed=2).result(mode)
+    result = ModeRunner(kb, task, k=3, timed=2).result(mode)
     asked = dict(zip(["0", "1", "2"], task.texts, strict=True))
     expected = kb.search_many(asked, 3, mode, type="paper")
     assert result.run.rows() == expected.select("query", "key", "score").rows()
@@ -240,18 +241,18 @@ def test_runs_are_written_for_other_programs(tmp_path: Path) -> None:
 
     spaced = pl.DataFrame({"query": ["a"], "node": ["x y"], "score": [1.0]})
     results = [Result("hybrid + org/model:7b", run_of(a="x z"), Latency(1.5, 2.5)), Result("dense", spaced)]
-    paths = [evaluate.write(result, tmp_path / "out") for result in results]
+    paths = [evaluate.write_result(result, tmp_path / "out") for result in results]
     assert [path.name for path in paths] == ["hybrid+org-model-7b.trec", "dense.jsonl"]
     assert [read_run(path)["node"].to_list() for path in paths] == [["x", "z"], ["x y"]]
-    assert [evaluate.read(path).latency for path in paths] == [None, None]  # no run is beside them
+    assert [evaluate.read_result(path).latency for path in paths] == [None, None]  # no run is beside them
 
 
 def test_a_run_is_resumed_and_keeps_its_times(kb: KnowledgeBase, data: Path, tmp_path: Path) -> None:
     gold = evaluate.questions(data, "test")
     settings = evaluate.settings(data, "test", 1.0, 0, gold)
 
-    def runner(k: int = 3, **options: Any) -> Runner:
-        return Runner(kb, evaluate.task(kb, gold), k, timed=2, folder=tmp_path, settings=settings, **options)
+    def runner(k: int = 3, **options: Any) -> ModeRunner:
+        return ModeRunner(kb, evaluate.task(kb, gold), k, timed=2, folder=tmp_path, settings=settings, **options)
 
     first = runner().result("hybrid")
     file = tmp_path / "predictions" / "hybrid.jsonl"
@@ -260,7 +261,7 @@ def test_a_run_is_resumed_and_keeps_its_times(kb: KnowledgeBase, data: Path, tmp
     again = runner().result("hybrid")
     assert file.read_bytes() == whole
     assert again.run.equals(first.run)
-    assert first.latency == again.latency == evaluate.read(evaluate.write(again, tmp_path)).latency
+    assert first.latency == again.latency == evaluate.read_result(evaluate.write_result(again, tmp_path)).latency
     with pytest.raises(KbError, match="made with other settings: k was 3, now 2"):
         runner(k=2).result("hybrid")
     assert runner(k=2, replace=True).result("hybrid").run.height < first.run.height
@@ -330,7 +331,7 @@ def test_rerank_depth() -> None:
 def reranked(
     kb: KnowledgeBase, data: Path, judge: Judge, depth: int, cache: Cache, timed: int = 0
 ) -> tuple[Result, list[str], pl.DataFrame]:
-    runner = Runner(kb, evaluate.task(kb, evaluate.questions(data, "test")), 5, timed)
+    runner = ModeRunner(kb, evaluate.task(kb, evaluate.questions(data, "test")), 5, timed)
     [scoring] = rerank.scorings(None, Calls([judge], cache))
     result, remarks = rerank.result(runner, "bm25", scoring, depth)
     return result, remarks, runner.hits("bm25")
@@ -403,7 +404,7 @@ class Longest:
 
 def test_other_rerankers(kb: KnowledgeBase, data: Path) -> None:
     reranker = Longest()
-    runner = Runner(kb, evaluate.task(kb, evaluate.questions(data, "test")), 5, 0)
+    runner = ModeRunner(kb, evaluate.task(kb, evaluate.questions(data, "test")), 5, 0)
     result, _ = rerank.result(runner, "dense", rerank.Scoring("longest", rerank.reranker_scorer(reranker)), 3)
     assert reranker.asked == ["kites over the sea", "honey of bees", "storm"]
     lengths = {key: len(text) for key, _, text in (line.split(",", 2) for line in TEXTS.splitlines()[1:])}
@@ -431,10 +432,12 @@ def test_run_and_eval_agree(here: Here, kb_path: Path, data: Path, tmp_path: Pat
     assert table[0]["Hit@1"] == 100  # the words of each are in its first answer alone
     assert table[0]["R@20"] == 100  # the answer that is no paper of the KB does not count
     paths = [tmp_path / "runs" / f"{mode}.trec" for mode in ALL]
-    assert done.stderr.splitlines() == [
+    said = [re.sub(r": [\d.]+ s, median [\d.]+ ms per item$", ": TIME", line) for line in done.stderr.splitlines()]
+    assert said == [
         "Searched 5 nodes of type paper, the type of the answers",
         "1 of 5 answers are not a paper of the KB and are left out",
         "Rankings end at 4: Hit@5 is Hit@4, R@20 is R@4",
+        *(f"{mode}: TIME" for mode in ALL),
         *map(str, paths),
     ]
     again = rows(here("stark", "eval", data, *paths, "--kb", kb_path, "-f", "ndjson"))
@@ -486,7 +489,7 @@ def test_finished_runs_are_kept_when_the_budget_is_spent(here: Here, kb_path: Pa
 def test_remark_on_measures_beyond_k(kb: KnowledgeBase, data: Path, k: int) -> None:
     task = evaluate.task(kb, evaluate.questions(data, "test"), ["paper"])
     said = ["Rankings end at 1: Hit@5 is Hit@1, R@20 is R@1"] if k == 1 else []  # 5 papers are all
-    assert Runner(kb, task, k, 0).remarks()[1:] == said
+    assert ModeRunner(kb, task, k, 0).remarks()[1:] == said
 
 
 @pytest.mark.parametrize(
@@ -549,7 +552,7 @@ def test_a_query_that_finds_nothing(kb: KnowledgeBase, tmp_path: Path) -> None:
     (tmp_path / "q.csv").write_text('id,query,answer_ids\n0,xylophone,"[""p1""]"\n1,storm,"[""p1""]"\n')
     judge = Judge("judge", {})
     for timed in (0, 1):
-        runner = Runner(kb, evaluate.task(kb, evaluate.questions(tmp_path / "q.csv", ""), ["paper"]), 5, timed)
+        runner = ModeRunner(kb, evaluate.task(kb, evaluate.questions(tmp_path / "q.csv", ""), ["paper"]), 5, timed)
         [scoring] = rerank.scorings(None, Calls([judge], Cache(None)))
         result, remarks = rerank.result(runner, "bm25", scoring, 20)
         assert (result.run["query"].to_list(), result.run["node"].to_list(), remarks) == (["1"], ["p1"], [])

@@ -113,13 +113,13 @@ def test_ids_and_answers_are_integers(made: Path, world: KnowledgeBase) -> None:
 
 def test_a_changed_kb_finds_the_same_answers(made: Path, world: KnowledgeBase, changed: KnowledgeBase) -> None:
     gold = evaluate.questions(made, "train")
-    known = numbers.read(made)
+    known = numbers.read_numbers(made)
     old, new = (evaluate.task(kb, gold, (), known) for kb in (world, changed))
     assert known is not None
     assert (known.fit(world), known.fit(changed)) == (True, False)
     assert (old.names, new.names, old.unknown) == ("number", "number", 0)
     assert len(new.remarks()) == len(old.remarks()) + 1 + bool(new.unknown)
-    runs = [evaluate.Runner(kb, task, 2000, 0).result("bm25").run for kb, task in ((world, old), (changed, new))]
+    runs = [evaluate.ModeRunner(kb, task, 2000, 0).result("bm25").run for kb, task in ((world, old), (changed, new))]
     # After the change only answers, of any split, have a number: the one of before.
     answers = gold.relevant["node"]
     hits = [{(q, n) for q, n, _ in run.iter_rows() if n in set(answers)} for run in runs]
@@ -135,9 +135,9 @@ def test_numbers_that_cannot_be_resolved(
     bare = shutil.copytree(made, tmp_path / "bare")
     (bare / "queries.jsonl").unlink()
     gold = read_gold(bare)
-    assert evaluate.task(world, gold, (), numbers.read(bare)).unknown == 0
+    assert evaluate.task(world, gold, (), numbers.read_numbers(bare)).unknown == 0
     with pytest.raises(KbError) as caught:
-        evaluate.task(changed, gold, (), numbers.read(bare))
+        evaluate.task(changed, gold, (), numbers.read_numbers(bare))
     wording(re.sub("Answer [0-9]+", "Answer N", str(caught.value)), replace={str(changed.directory.path): "KB"})
 
 
@@ -145,25 +145,25 @@ def test_numbers_that_cannot_be_resolved(
 def test_a_damaged_dataset_file(about: str, made: Path, tmp_path: Path) -> None:
     (tmp_path / "dataset.json").write_text(about, encoding="utf-8")
     with pytest.raises(BadInputError, match="digest"):
-        numbers.read(tmp_path)
+        numbers.read_numbers(tmp_path)
 
 
 @pytest.mark.parametrize("about", ["{", "[1]", '{"names": "key"}', "é"])
 def test_files_of_others_say_nothing(about: str, tmp_path: Path) -> None:
     (tmp_path / "dataset.json").write_text(about, encoding="latin-1")
-    assert numbers.read(tmp_path) is None
+    assert numbers.read_numbers(tmp_path) is None
 
 
 def test_answers_without_the_dataset_file(made: Path, world: KnowledgeBase, tmp_path: Path) -> None:
     """They are not taken for keys."""
     bare = shutil.copytree(made, tmp_path / "bare")
     (bare / "dataset.json").unlink()
-    known = numbers.read(bare / "stark_qa" / "stark_qa.csv")
+    known = numbers.read_numbers(bare / "stark_qa" / "stark_qa.csv")
     task = evaluate.task(world, read_gold(bare), (), known)
     assert (task.names, task.unknown, task.types) == (
         "number",
         0,
-        evaluate.task(world, read_gold(made), (), numbers.read(made)).types,
+        evaluate.task(world, read_gold(made), (), numbers.read_numbers(made)).types,
     )
 
 
@@ -184,7 +184,7 @@ def test_a_number_of_two_nodes(made: Path, tmp_path: Path) -> None:
     lines[0]["answers"][0]["key"] = "other"  # type: ignore[index]
     (bad / "queries.jsonl").write_text("".join(json.dumps(line) + "\n" for line in [*lines, *records(made)]))
     with pytest.raises(BadInputError, match="Duplicate number"):
-        numbers.read(bad)
+        numbers.read_numbers(bad)
 
 
 def test_commands_after_a_change(
@@ -228,7 +228,7 @@ def test_people_do_not_mix_numbers(
 
 def test_queries_of_people_after_a_change(made: Path, world: KnowledgeBase, changed: KnowledgeBase) -> None:
     gold = evaluate.questions(made, "human_generated_eval")
-    known = numbers.read(made, "human_generated_eval")
+    known = numbers.read_numbers(made, "human_generated_eval")
     assert evaluate.task(world, gold, (), known).types == ("country",)
     with pytest.raises(KbError, match="None of the 1 answers"):  # France is gone
         evaluate.task(changed, gold, (), known)
@@ -243,5 +243,5 @@ def test_published_graphs_keep_their_keys(kb: str, tmp_path: Path) -> None:
         human.append(opened, tmp_path / "out", "which?", node, 0)
         gold = evaluate.questions(tmp_path / "out", "human_generated_eval")
         assert gold.relevant["node"].to_list() == [node.key]
-        assert numbers.read(tmp_path / "out", "human_generated_eval") is None
+        assert numbers.read_numbers(tmp_path / "out", "human_generated_eval") is None
         assert evaluate.task(opened, gold).unknown == 0

@@ -50,31 +50,31 @@ def words(*counts: tuple[str, int, int]) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def small(tmp_path: Path) -> stats.Statistics:
+def small(tmp_path: Path) -> stats.StarkStatistics:
     folder = write(
         tmp_path / "small",
         splits={"train": "0 1", "test": "7", "test-0.1": "7"},
         records=words(("0", 1, 3), ("1", 1, 1), ("2", 0, 0), ("9", 5, 0)),
     )
-    return stats.statistics(datasets.read(folder))
+    return stats.statistics(datasets.read_datasets(folder))
 
 
 # -- by hand ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.core
-def test_table_3(small: stats.Statistics) -> None:
+def test_table_3(small: stats.StarkStatistics) -> None:
     # query 2 is in no split, and there is no val
     assert small.counts.rows() == [("small", 4, 2, 1.5, 0.5, None, 0.25)]
 
 
-def test_table_4(small: stats.Statistics) -> None:
+def test_table_4(small: stats.StarkStatistics) -> None:
     # a 3, b 3, c 2, D 1 of 9
     entropy = -(2 * 3 / 9 * math.log2(3 / 9) + 2 / 9 * math.log2(2 / 9) + 1 / 9 * math.log2(1 / 9))
     assert small.diversity.rows() == [("small", 9, 4, pytest.approx(entropy), pytest.approx(4 / 9))]
 
 
-def test_figure_4(small: stats.Statistics) -> None:
+def test_figure_4(small: stats.StarkStatistics) -> None:
     assert small.lengths.rows() == [("small", "words", 2.25, 2.0, 4.0, 4), ("small", "answers", 1.5, 1.5, 3.0, 3)]
     answers = small.distribution.filter(of="answers")
     assert answers["bin"].to_list() == ["0", "1", "2", "3-5", "6-10", "11-20", "21-30", "31-50", "51+"]
@@ -82,7 +82,7 @@ def test_figure_4(small: stats.Statistics) -> None:
     assert answers["share"].to_list()[:5] == [0.25, 0.25, 0.25, 0.25, 0]
 
 
-def test_figure_5(small: stats.Statistics) -> None:
+def test_figure_5(small: stats.StarkStatistics) -> None:
     # 1/4 and 1/2; query 2 has no such words, and query 9 is none of the dataset's
     assert small.composition.rows() == [("small", 2, 0.375, 0.625)]
 
@@ -93,7 +93,7 @@ def test_figure_5_of_requirements_as_text(tmp_path: Path) -> None:
         {"id": "0", "relational": "by Radio Flyer", "textual": ["sturdy", "easy to carry"]},
         {"id": 7, "relational": [], "textual": "red"},
     ]
-    found = stats.statistics(datasets.read(write(tmp_path / "small", records=parts)))
+    found = stats.statistics(datasets.read_datasets(write(tmp_path / "small", records=parts)))
     assert found.composition.rows() == [("small", 2, pytest.approx(3 / 7 / 2), pytest.approx((4 / 7 + 1) / 2))]
 
 
@@ -103,7 +103,7 @@ def test_bins(lengths: list[int]) -> None:
 
     queries = pl.DataFrame({"query": [str(i) for i in range(len(lengths))], "text": [" w" * n for n in lengths]})
     gold = Gold(pl.DataFrame(schema={"query": pl.String, "node": pl.String, "relevance": pl.Int64}), queries)
-    found = stats.statistics([datasets.Dataset("d", gold, None)])
+    found = stats.statistics([datasets.StarkDataset("d", gold, None)])
 
     def bin_of(length: int) -> str:
         if length <= 5 or length > 50:
@@ -124,7 +124,7 @@ def test_diversity_property(texts: list[str]) -> None:
     gold = Gold(pl.DataFrame(schema={"query": pl.String, "node": pl.String, "relevance": pl.Int64}), queries)
     counts = Counter(" ".join(texts).split())
     tokens = counts.total()
-    [(_, n, v, entropy, ratio)] = stats.diversity(datasets.Dataset("d", gold, None)).rows()
+    [(_, n, v, entropy, ratio)] = stats.diversity(datasets.StarkDataset("d", gold, None)).rows()
     assert (n, v) == (tokens, len(counts))
     if tokens:
         assert ratio == pytest.approx(len(counts) / tokens)
@@ -142,7 +142,7 @@ def test_several_datasets_and_human_questions(tmp_path: Path) -> None:
     (second / "stark_qa" / "stark_qa.csv").unlink()
     [alone] = datasets.read_all([second])
     assert (alone.name, alone.human, alone.gold.queries.height) == ("one", True, 1)
-    assert [dataset.name for dataset in datasets.read(human)] == ["stark_qa_human_generated_eval"]
+    assert [dataset.name for dataset in datasets.read_datasets(human)] == ["stark_qa_human_generated_eval"]
 
 
 def names_of(*paths: Path) -> list[str]:
@@ -187,7 +187,7 @@ def test_remarks(tmp_path: Path) -> None:
 
 
 def test_amazon(shared_data: Path) -> None:
-    found = stats.statistics(datasets.read(shared_data / "stark_qa" / "amazon"))
+    found = stats.statistics(datasets.read_datasets(shared_data / "stark_qa" / "amazon"))
     made, human = found.counts.rows()
     # Table 3: 9,100; 7,082; 17.99 (the published file holds 18.28); 0.65 / 0.17 / 0.18. And 81; 64; 19.50.
     assert made[:3] == ("amazon", 9100, 7082)
@@ -301,4 +301,4 @@ def test_table_2(here: Here, world_kb: Path) -> None:
 
 def test_an_empty_dataset_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(KbError, match="No queries of"):
-        datasets.read(write(tmp_path / "d", "id,query,answer_ids\n"))
+        datasets.read_datasets(write(tmp_path / "d", "id,query,answer_ids\n"))

@@ -17,11 +17,11 @@ import numpy as np
 
 from kbkit.benchmarks.pipeline import Progress
 from kbkit.benchmarks.ska.graphs import questions
-from kbkit.benchmarks.ska.graphs.questions import Question
-from kbkit.benchmarks.ska.graphs.units import Draft, Drafts
+from kbkit.benchmarks.ska.graphs.questions import GraphQuestion
+from kbkit.benchmarks.ska.graphs.units import Drafts, GraphDraft
 from kbkit.benchmarks.ska.instances import TRIPLE, Instance, Provenance, numbered
 from kbkit.benchmarks.ska.solve import Solver
-from kbkit.benchmarks.ska.statements import check
+from kbkit.benchmarks.ska.statements import check_instance
 from kbkit.english.relations import unworded
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
@@ -79,7 +79,7 @@ def make(
         reasons.update({f"relation {name}, whose label has {why}": 1 for name, why in unworded(kb.schema).items()})
     drawn = _drawn(kb, settings)
     drafts = Drafts(kb, text=settings.text)
-    known: list[Draft] = []
+    known: list[GraphDraft] = []
     for number, question in enumerate(drawn):
         progress(f"positive units of {form}", number, len(drawn))
         draft, reason = drafts.draft(question, settings.max_positive)
@@ -87,34 +87,34 @@ def make(
             known.append(draft)
         else:
             reasons[reason] += 1
-    found: list[Instance] = []
+    instances: list[Instance] = []
     with Solver() as solver:
         for draft in _ordered(known, settings):
-            if len(found) == settings.count:
+            if len(instances) == settings.count:
                 break
-            progress(f"noise of {form}", len(found), settings.count)
+            progress(f"noise of {form}", len(instances), settings.count)
             instance, reason = _instance(kb, drafts, draft, settings, solver)
             if instance is not None:
-                found.append(replace(instance, id=f"{kb.schema.name}-{form}-{len(found)}"))
+                instances.append(replace(instance, id=f"{kb.schema.name}-{form}-{len(instances)}"))
             else:
                 reasons[reason] += 1
     progress(f"noise of {form}", settings.count, settings.count)
-    if not found:
+    if not instances:
         why = ", ".join(f"{reason} ({count})" for reason, count in reasons.most_common(5)) or "no question was drawn"
         raise KbError(f"None of the {len(drawn)} questions gives an instance of the form {form}: {why}")
-    return found
+    return instances
 
 
-def _drawn(kb: KnowledgeBase, settings: _Settings) -> list[Question]:
+def _drawn(kb: KnowledgeBase, settings: _Settings) -> list[GraphQuestion]:
     if settings.files:
-        return [question for path in settings.files for question in questions.read(path)]
+        return [question for path in settings.files for question in questions.read_graph_questions(path)]
     return questions.draw(kb, int(settings.count * _SPARE[settings.text]) + 5, settings.seed, text=settings.text)
 
 
-def _ordered(drafts: Sequence[Draft], settings: _Settings) -> list[Draft]:
+def _ordered(drafts: Sequence[GraphDraft], settings: _Settings) -> list[GraphDraft]:
     """Return drafts in the order in which they are used, so that the numbers of positive units have their shares."""
     shares = _SIZES[settings.text]
-    groups: list[list[Draft]] = [[] for _ in shares]
+    groups: list[list[GraphDraft]] = [[] for _ in shares]
     for draft in drafts:
         groups[min(draft.size, len(shares)) - 1].append(draft)
     placed = [
@@ -126,7 +126,7 @@ def _ordered(drafts: Sequence[Draft], settings: _Settings) -> list[Draft]:
 
 
 def _instance(
-    kb: KnowledgeBase, drafts: Drafts, draft: Draft, settings: _Settings, solver: Solver
+    kb: KnowledgeBase, drafts: Drafts, draft: GraphDraft, settings: _Settings, solver: Solver
 ) -> tuple[Instance | None, str]:
     """Return an instance whose statements hold, or why there is none."""
     rng = np.random.default_rng((settings.seed, *draft.question.id.encode()))
@@ -154,5 +154,5 @@ def _instance(
             topics=draft.topics,
         ),
     )
-    failed = check(instance, solver)
+    failed = check_instance(instance, solver)
     return (instance, "") if not failed else (None, failed[0])

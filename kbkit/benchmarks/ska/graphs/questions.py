@@ -25,10 +25,10 @@ from kbkit.benchmarks.pipeline import Item
 from kbkit.benchmarks.requirements import relational
 from kbkit.benchmarks.requirements.answer_counts import Target
 from kbkit.benchmarks.requirements.choose import CONDITION, PHRASE, Chooser
-from kbkit.benchmarks.requirements.fuse import Wording
+from kbkit.benchmarks.requirements.fuse import FusedQuery
 from kbkit.benchmarks.requirements.relational import Grounding
 from kbkit.benchmarks.requirements.settings import RequirementSettings, complete_settings
-from kbkit.benchmarks.requirements.stages import Run
+from kbkit.benchmarks.requirements.stages import StagesRun
 from kbkit.benchmarks.requirements.textual import READER, Requirement, role_for
 from kbkit.benchmarks.ska.graphs.subgraphs import two_way
 from kbkit.errors import KbError
@@ -58,7 +58,7 @@ _SHARES = (0.55, 0.2, 0.25)
 
 
 @dataclass(frozen=True)
-class Question:
+class GraphQuestion:
     """A question: its ``text``, the ``expression`` of its answers, and ``phrases`` that their texts mention.
 
     ``answers`` (``type#key``) are those in the file, if it was read from one.
@@ -72,7 +72,7 @@ class Question:
     answers: frozenset[str] = frozenset()
 
 
-def draw(kb: KnowledgeBase, count: int, seed: int, *, text: bool) -> list[Question]:
+def draw(kb: KnowledgeBase, count: int, seed: int, *, text: bool) -> list[GraphQuestion]:
     """Return about ``count`` questions, with phrases if ``text``; raise :class:`KbError` if no template fits."""
     templates = relational.templates(kb, (), seed)
     target = _ANSWERS[text]
@@ -81,7 +81,7 @@ def draw(kb: KnowledgeBase, count: int, seed: int, *, text: bool) -> list[Questi
     )
     pairs = [] if text else _exclusions(kb, seed)
     known = {template.id: template for template in (*templates, *(template for template, _ in pairs))}
-    run = Run(kb, complete_settings(settings, templates), None, Matcher(kb), known)
+    run = StagesRun(kb, complete_settings(settings, templates), None, Matcher(kb), known)
     if text:
         drawn = relational.draw(kb, templates, target.counts(count, _MOST_WANTED), seed, _CANDIDATES)
         return _worded(run, drawn, "phrases")
@@ -105,13 +105,13 @@ def _drawn(
 ) -> list[Grounding]:
     """Return groundings with a number of candidates; none if there are none."""
     try:
-        found = relational.draw(kb, templates, wanted, seed, bounds) if templates else []
+        groundings = relational.draw(kb, templates, wanted, seed, bounds) if templates else []
     except KbError:
         return []
-    return [dataclasses.replace(one, id=f"{bounds[0]}{one.id}") for one in found]
+    return [dataclasses.replace(one, id=f"{bounds[0]}{one.id}") for one in groundings]
 
 
-def _mixed(groups: Sequence[Sequence[Question]]) -> list[Question]:
+def _mixed(groups: Sequence[Sequence[GraphQuestion]]) -> list[GraphQuestion]:
     """Return the questions of all groups, each spread evenly."""
     placed = [
         ((at + 0.5) / len(group), number, one) for number, group in enumerate(groups) for at, one in enumerate(group)
@@ -166,25 +166,25 @@ def _sides(tree: syntax.Expression) -> tuple[syntax.Expression, syntax.Expressio
 def _grounded(kb: KnowledgeBase, pairs: Sequence[tuple[Template, Template]], count: int, seed: int) -> list[Grounding]:
     """Return groundings of templates with an exclusion that excludes few candidates, and not all."""
     share = -(-_ATTEMPTS * count // max(1, len(pairs)))
-    found: list[Grounding] = []
+    groundings: list[Grounding] = []
     for template, both in pairs:
         frame = kb.sample(both, share, seed, 1, _EXCLUDED)
         for one in relational.groundings(kb, both, frame):
             expression = syntax.fill(template.tree(), {slot: f"#{node.key}" for slot, node in one.slots.items()})
             candidates = kb.answers(str(expression)).ids.tolist()
             if 0 < len(candidates) <= _LEFT - len(one.candidates):
-                found.append(
+                groundings.append(
                     dataclasses.replace(one, template=template.id, expression=str(expression), candidates=candidates)
                 )
-    found = relational.unambiguous(kb, found)
-    order = np.random.default_rng((seed, 1)).permutation(len(found)).tolist()
-    return [dataclasses.replace(found[at], id=str(number)) for number, at in enumerate(order[:count])]
+    groundings = relational.unambiguous(kb, groundings)
+    order = np.random.default_rng((seed, 1)).permutation(len(groundings)).tolist()
+    return [dataclasses.replace(groundings[at], id=str(number)) for number, at in enumerate(order[:count])]
 
 
 # -- wording ----------------------------------------------------------------------------------------------------------
 
 
-def _worded(run: Run, rows: Sequence[Grounding], kind: str) -> list[Question]:
+def _worded(run: StagesRun, rows: Sequence[Grounding], kind: str) -> list[GraphQuestion]:
     """Return the questions of groundings: with a condition, with phrases, or as they are."""
     items = [Item(row) for row in rows]
     if kind == "phrases":
@@ -204,17 +204,17 @@ def _worded(run: Run, rows: Sequence[Grounding], kind: str) -> list[Question]:
 _PLAIN = ("relations", "exclusions")
 
 
-def _question(item: Item, kind: str) -> Question:
+def _question(item: Item, kind: str) -> GraphQuestion:
     properties = item[Requirement].properties
     tests = [one.condition for one in properties if one.condition]
     expression = item[Grounding].expression
     if tests:
         expression = f"({expression}){{{', '.join(tests)}}}"
     phrases = tuple(one.text for one in properties if not one.condition)
-    return Question(f"{kind}/{item.id}", "expressions", item[Wording].query, expression, phrases)
+    return GraphQuestion(f"{kind}/{item.id}", "expressions", item[FusedQuery].query, expression, phrases)
 
 
-def _required(run: Run, items: Sequence[Item], kind: str, limit: int) -> list[Requirement]:
+def _required(run: StagesRun, items: Sequence[Item], kind: str, limit: int) -> list[Requirement]:
     """Return 1 to ``limit`` requirements of a kind for each grounding; a row without any is dropped."""
     documents = run.documents(node for item in items for node in item[Grounding].candidates)
     chooser = Chooser(run.kb, run.matcher, documents, kind)
@@ -234,7 +234,7 @@ def _required(run: Run, items: Sequence[Item], kind: str, limit: int) -> list[Re
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
-def read(path: Path) -> list[Question]:
+def read_graph_questions(path: Path) -> list[GraphQuestion]:
     """Return the questions of a dataset of ``stark make`` or ``quest make``, by its folder or ``queries.jsonl``.
 
     Raises :class:`BadInputError` for a record without an expression.
@@ -245,7 +245,7 @@ def read(path: Path) -> list[Question]:
     return [_of_record(record) for record in records(path, content(path))]
 
 
-def _of_record(record: JsonRecord) -> Question:
+def _of_record(record: JsonRecord) -> GraphQuestion:
     fields = record.fields
     name, text, expression = (fields.get(field) for field in ("id", "query", "expression"))
     if not isinstance(expression, str) or not isinstance(text, str):
@@ -260,4 +260,4 @@ def _of_record(record: JsonRecord) -> Question:
         raise record.error("Invalid properties or answers") from None
     if tests:
         expression = f"({expression}){{{', '.join(tests)}}}"
-    return Question(str(name), "quest" if "docs" in fields else "stark", text, expression, phrases, answers)
+    return GraphQuestion(str(name), "quest" if "docs" in fields else "stark", text, expression, phrases, answers)

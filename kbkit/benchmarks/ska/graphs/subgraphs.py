@@ -44,12 +44,12 @@ class Subgraphs:
 
     def around(self, nodes: Ids, hops: int, limit: int, rng: np.random.Generator) -> pl.DataFrame:
         """Return about ``limit`` triples of the subgraph of up to ``hops`` steps from ``nodes``, nearest first."""
-        found = [pl.DataFrame(schema=TRIPLES)]
+        triples = [pl.DataFrame(schema=TRIPLES)]
         frontier = seen = distinct(nodes)
         count = 0
         for distance in range(hops):
             ring = self._ring(frontier, _PER_NODE[min(distance, len(_PER_NODE) - 1)], rng)
-            found.append(ring[rng.permutation(ring.height)])
+            triples.append(ring[rng.permutation(ring.height)])
             count += ring.height
             ends = distinct(np.concatenate((ring["head"].to_numpy(), ring["tail"].to_numpy())))
             frontier = ends[~is_in(ends, seen)]
@@ -58,12 +58,12 @@ class Subgraphs:
             seen = distinct(np.concatenate((seen, frontier)))
             if len(frontier) > _RING:
                 frontier = np.sort(rng.choice(frontier, _RING, replace=False))
-        return self.once(pl.concat(found))
+        return self.once(pl.concat(triples))
 
     def _ring(self, nodes: Ids, most: int, rng: np.random.Generator) -> pl.DataFrame:
         """Return the triples of nodes: at most so many of each node in each relation and direction."""
         present = {self._types[at].name for at in self._type_numbers(nodes)}
-        found = [pl.DataFrame(schema=TRIPLES)]
+        triples = [pl.DataFrame(schema=TRIPLES)]
         for relation in self._kb.schema.relations:
             for forward in (True, False):
                 if (not forward and relation.name in self.two_way) or present.isdisjoint(
@@ -73,8 +73,8 @@ class Subgraphs:
                 near, far = _some(self._kb.session.move(relation.name, forward), nodes, most, rng)
                 head, tail = (near, far) if forward else (far, near)
                 frame = pl.DataFrame({"head": head, "tail": tail}, {"head": pl.Int32, "tail": pl.Int32})
-                found.append(frame.select("head", pl.lit(relation.name).alias("relation"), "tail"))
-        return pl.concat(found)
+                triples.append(frame.select("head", pl.lit(relation.name).alias("relation"), "tail"))
+        return pl.concat(triples)
 
     def _type_numbers(self, nodes: Ids) -> list[int]:
         """Return the positions of the primary types of nodes."""
@@ -107,8 +107,8 @@ class Subgraphs:
         sql = f"""
             WITH kbkit_rows AS (SELECT * FROM {identifier(kind.table)} WHERE id IN (SELECT node FROM kbkit_wanted))
             SELECT DISTINCT id AS node, attribute, value FROM ({parts}) WHERE trim(value) <> '' ORDER BY ALL"""
-        found = self._kb.tables.lookup(sql, frames={"kbkit_wanted": pl.DataFrame({"node": nodes})})
-        return found.cast(VALUES)  # type: ignore[arg-type]
+        rows = self._kb.tables.lookup(sql, frames={"kbkit_wanted": pl.DataFrame({"node": nodes})})
+        return rows.cast(VALUES)  # type: ignore[arg-type]
 
     def passages(self, nodes: Ids) -> pl.DataFrame:
         """Return the texts of nodes (node, field, position, text), in the order of ``nodes``."""

@@ -15,10 +15,10 @@ from kbkit.answers.bind import Bindings, Constant, bind
 from kbkit.answers.derivations import derivations
 from kbkit.answers.evaluate import evaluate
 from kbkit.benchmarks.evidence import leaks
-from kbkit.benchmarks.ska.graphs.questions import Question
+from kbkit.benchmarks.ska.graphs.questions import GraphQuestion
 from kbkit.benchmarks.ska.graphs.subgraphs import TRIPLES, VALUES, Subgraphs
 from kbkit.benchmarks.ska.graphs.triples_sql import SEPARATOR, triples_sql, unsupported
-from kbkit.benchmarks.ska.instances import PASSAGE, TRIPLE, Unit
+from kbkit.benchmarks.ska.instances import PASSAGE, TRIPLE, KnowledgeUnit
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.stores.adjacency import Ids
@@ -37,10 +37,10 @@ PASSAGES = {"node": pl.Int32, "field": pl.String, "position": pl.Int64, "text": 
 
 
 @dataclass(frozen=True)
-class Draft:
+class GraphDraft:
     """A question with its query and its positive units: triples, values and passages by node ids."""
 
-    question: Question
+    question: GraphQuestion
     plan: Plan
     bound: Bindings
     answers: Ids
@@ -78,14 +78,14 @@ class Drafts:
 
     # -- positive units -----------------------------------------------------------------------------------------------
 
-    def draft(self, question: Question, most: int) -> tuple[Draft | None, str]:
+    def draft(self, question: GraphQuestion, most: int) -> tuple[GraphDraft | None, str]:
         """Return the draft of a question, or why there is none: more than ``most`` positive units, and so on."""
         try:
-            found = self._kb.answers(question.expression)
-            ids = found.ids
+            answers = self._kb.answers(question.expression)
+            ids = answers.ids
         except KbError:
             return None, "its expression does not fit the KB"
-        problem = unsupported(found.plan, self._kb.schema)
+        problem = unsupported(answers.plan, self._kb.schema)
         if self._text != bool(question.phrases):
             problem = "it needs no text" if self._text else "it needs texts"
         passages = pl.DataFrame(schema=PASSAGES)
@@ -96,16 +96,16 @@ class Drafts:
             problem = "it needs no text" if len(ids) == candidates else ""
         if problem := problem or self._problem(question, ids, most):
             return None, problem
-        triples, values = self._positive(found, ids)
-        bound = bind(found.plan, self._kb.session, {})
+        triples, values = self._positive(answers, ids)
+        bound = bind(answers.plan, self._kb.session, {})
         entries = [nodes for nodes in bound.values() if not isinstance(nodes, Constant)]
         named = {node.id: node.reference for nodes in entries for node in nodes}
-        sql = triples_sql(found.plan, bound, self._graph.two_way, phrases)
+        sql = triples_sql(answers.plan, bound, self._graph.two_way, phrases)
         topics = list(named.values())
-        draft = Draft(question, found.plan, bound, ids, sql, triples, values, passages, tuple(named), topics)
+        draft = GraphDraft(question, answers.plan, bound, ids, sql, triples, values, passages, tuple(named), topics)
         return (draft, "") if draft.size <= most else (None, f"more than {most} positive units")
 
-    def _problem(self, question: Question, ids: Ids, most: int) -> str:
+    def _problem(self, question: GraphQuestion, ids: Ids, most: int) -> str:
         """Return what is wrong with the answers of a question, or ""."""
         if not len(ids):
             return "no answers"
@@ -138,8 +138,8 @@ class Drafts:
     # -- noise --------------------------------------------------------------------------------------------------------
 
     def units(
-        self, draft: Draft, noise_units: int, rng: np.random.Generator
-    ) -> tuple[list[Unit], list[Unit], list[str]] | str:
+        self, draft: GraphDraft, noise_units: int, rng: np.random.Generator
+    ) -> tuple[list[KnowledgeUnit], list[KnowledgeUnit], list[str]] | str:
         """Return the positive units, the noise in random order and the names of the answers, or why there are none."""
         near = self._near(draft, rng)
         triples = pl.concat([near, *self._around(draft, near, noise_units, rng)]).unique(maintain_order=True)
@@ -171,7 +171,9 @@ class Drafts:
         answers = names.filter(pl.col("id").is_in(draft.answers))["shown"].to_list()
         return positive, [noise[at] for at in order], answers
 
-    def _around(self, draft: Draft, near: pl.DataFrame, count: int, rng: np.random.Generator) -> list[pl.DataFrame]:
+    def _around(
+        self, draft: GraphDraft, near: pl.DataFrame, count: int, rng: np.random.Generator
+    ) -> list[pl.DataFrame]:
         """Return the subgraph: with texts of the answers, else of the named nodes, that near all others first."""
         if self._text:
             return [self._graph.around(draft.answers, _HOPS_OF_ANSWERS, count, rng)]
@@ -182,9 +184,9 @@ class Drafts:
             return [first]
         return [first, self._graph.around(np.array(sorted(draft.named), np.int32), _HOPS_OF_NAMED, count, rng)]
 
-    def _near(self, draft: Draft, rng: np.random.Generator) -> pl.DataFrame:
+    def _near(self, draft: GraphDraft, rng: np.random.Generator) -> pl.DataFrame:
         """Return the derivations of near misses: of some nodes that meet a part of the question."""
-        found = [pl.DataFrame(schema=TRIPLES)]
+        triples = [pl.DataFrame(schema=TRIPLES)]
         for operator in dict.fromkeys(operators(draft.plan.root)):
             if isinstance(operator, (AllNodes, Lookup)):
                 continue
@@ -192,11 +194,11 @@ class Drafts:
             members = np.setdiff1d(evaluate(part, self._kb.session, draft.bound), draft.answers)
             if len(members) > _NEAR:
                 members = np.sort(rng.choice(members, _NEAR, replace=False))
-            found.append(derivations(part, self._kb.session, draft.bound, members).triples)
-        return self._graph.once(pl.concat(found))
+            triples.append(derivations(part, self._kb.session, draft.bound, members).triples)
+        return self._graph.once(pl.concat(triples))
 
     def _without_phrases(
-        self, draft: Draft, triples: pl.DataFrame, values: pl.DataFrame, names: pl.DataFrame
+        self, draft: GraphDraft, triples: pl.DataFrame, values: pl.DataFrame, names: pl.DataFrame
     ) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Leave out the noise that repeats the texts: triples with a phrase of the question."""
         phrases = [_WORD.findall(phrase) for phrase in draft.question.phrases]
@@ -228,7 +230,7 @@ class Drafts:
         )
         return frame.with_columns(shown.alias("shown"), pl.format("{}#{}", "type", "key").alias("reference"))
 
-    def _ambiguous(self, draft: Draft, names: pl.DataFrame) -> str:
+    def _ambiguous(self, draft: GraphDraft, names: pl.DataFrame) -> str:
         """Return whether the name of a named node or of an answer is that of several nodes, as a phrase; "" if not."""
         shared = set(names.filter("is_shared")["id"].to_list())
         if shared.intersection(draft.named):
@@ -237,7 +239,7 @@ class Drafts:
 
     def _units(
         self, triples: pl.DataFrame, values: pl.DataFrame, passages: pl.DataFrame, names: pl.DataFrame
-    ) -> list[Unit]:
+    ) -> list[KnowledgeUnit]:
         nodes = names.select("id", "shown", "reference")
         tails = nodes.rename({"shown": "tail_shown", "reference": "tail_reference"})
         edges = triples.join(nodes, left_on="head", right_on="id", maintain_order="left").join(
@@ -245,18 +247,18 @@ class Drafts:
         )
         columns = ("shown", "relation", "tail_shown", "reference", "tail_reference")
         found = [
-            Unit("", TRIPLE, [head, self._labels[relation], tail], [source, relation, target])
+            KnowledgeUnit("", TRIPLE, [head, self._labels[relation], tail], [source, relation, target])
             for head, relation, tail, source, target in edges.select(columns).iter_rows()
         ]
         facts = values.join(nodes, left_on="node", right_on="id", maintain_order="left")
         found += [
-            Unit("", TRIPLE, [head, self._labels[attribute], value], [source, attribute, ""])
+            KnowledgeUnit("", TRIPLE, [head, self._labels[attribute], value], [source, attribute, ""])
             for head, attribute, value, source in facts.select("shown", "attribute", "value", "reference").iter_rows()
         ]
         texts = passages.join(nodes, left_on="node", right_on="id", maintain_order="left")
         columns = ("shown", "text", "reference", "field", "position")
         return found + [
-            Unit("", PASSAGE, [title, text], [source, text_field, str(position)])
+            KnowledgeUnit("", PASSAGE, [title, text], [source, text_field, str(position)])
             for title, text, source, text_field, position in texts.select(columns).iter_rows()
         ]
 

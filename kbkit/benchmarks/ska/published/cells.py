@@ -48,7 +48,7 @@ class Named(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundRows:
     """The positive rows of a question, by number; the answers as the cells have them; and the query."""
 
     rows: list[int]
@@ -126,7 +126,7 @@ class _Asked:
         return any(fit.is_summary(self.grid.table.rows[row]) for row in rows)
 
 
-def find(question: str, answers: Sequence[str], grid: Grid, *, counts: bool = True) -> Found | str:
+def find(question: str, answers: Sequence[str], grid: Grid, *, counts: bool = True) -> FoundRows | str:
     """Return the positive rows of a question, or the reason why they are not known.
 
     With ``counts``, questions for the number of rows that the question's cells select have these rows.
@@ -144,7 +144,7 @@ def find(question: str, answers: Sequence[str], grid: Grid, *, counts: bool = Tr
     return rules.leaked(question, answers) or _look_up(asked, wanted, columns, is_total=is_total)
 
 
-def _look_up(asked: _Asked, wanted: set[str], columns: Sequence[int], *, is_total: bool) -> Found | str:
+def _look_up(asked: _Asked, wanted: set[str], columns: Sequence[int], *, is_total: bool) -> FoundRows | str:
     """Return the rows that a question names, if their cells in one column are the answers."""
     grid = asked.grid
     if not asked.named:
@@ -170,10 +170,10 @@ def _look_up(asked: _Asked, wanted: set[str], columns: Sequence[int], *, is_tota
     chosen = sorted(rows)
     where, topics = _where(asked, choice)
     sql = f"SELECT DISTINCT {quote(grid.table.header[column])} FROM table_rows WHERE {where}"
-    return Found(chosen, list(dict.fromkeys(grid.table.rows[row][column] for row in chosen)), sql, topics)
+    return FoundRows(chosen, list(dict.fromkeys(grid.table.rows[row][column] for row in chosen)), sql, topics)
 
 
-def _count(asked: _Asked, wanted: Sequence[str]) -> Found | None:
+def _count(asked: _Asked, wanted: Sequence[str]) -> FoundRows | None:
     """Return the rows that a question counts, if every reading gives the same rows, and their number is the answer.
 
     A number below 2 is too often a coincidence.
@@ -194,7 +194,7 @@ def _count(asked: _Asked, wanted: Sequence[str]) -> Found | None:
         return None
     where, topics = _where(asked, choice)
     sql = f"SELECT count(*)::VARCHAR FROM table_rows WHERE {where} HAVING count(*) > 0"
-    return Found(sorted(rows), [str(number)], sql, topics)
+    return FoundRows(sorted(rows), [str(number)], sql, topics)
 
 
 def _repeats(asked: _Asked, rows: Iterable[int]) -> bool:
@@ -228,11 +228,11 @@ def content_words(question: str, grid: Grid) -> set[str]:
 
 def named_cells(asked: tuple[str, ...], grid: Grid) -> list[Named]:
     """Return the longest parts of the question that are in cells, from left to right, without overlaps."""
-    found: list[Named] = []
+    names: list[Named] = []
     for start, end in sorted(_ranges(len(asked)), key=lambda span: (span[0] - span[1], span[0])):
         part = asked[start:end]
         by_column = grid.spans.get(part)
-        if by_column is None or any(start < one.end and one.start < end for one in found):
+        if by_column is None or any(start < one.end and one.start < end for one in names):
             continue
         whole = frozenset(c for c, rows in by_column.items() if all(grid.words[r][c] == part for r in rows))
         has_whole = frozenset(c for c, rows in by_column.items() if any(grid.words[r][c] == part for r in rows))
@@ -245,8 +245,8 @@ def named_cells(asked: tuple[str, ...], grid: Grid) -> list[Named]:
         }
         rows = {c: r for c, r in rows.items() if len(r) < len(grid.table.rows)}
         if rows:
-            found.append(Named(start, end, rows, whole))
-    return sorted(found)
+            names.append(Named(start, end, rows, whole))
+    return sorted(names)
 
 
 def _identifies(part: tuple[str, ...], whole: frozenset[int], grid: Grid) -> bool:

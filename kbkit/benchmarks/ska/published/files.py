@@ -37,7 +37,7 @@ class AnswerNode(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Question:
+class PublishedQuestion:
     """A published question. ``table`` is the id of its table, or ``header`` and ``rows`` are the table itself.
 
     ``nodes`` are HybridQA's places of the answer (None: not traced). ``topics`` and ``graph`` are the entities that a
@@ -59,7 +59,7 @@ class Question:
     expression: str = ""
 
 
-def read(path: Path) -> list[Question]:
+def read_published_questions(path: Path) -> list[PublishedQuestion]:
     """Return the questions of a file; its format is found by its fields.
 
     Raises :class:`BadInputError` that names file, line and field.
@@ -76,7 +76,7 @@ def read(path: Path) -> list[Question]:
     return _unique(questions, path)
 
 
-def _reader(record: JsonRecord) -> Callable[[JsonRecord, int], Question]:
+def _reader(record: JsonRecord) -> Callable[[JsonRecord, int], PublishedQuestion]:
     """Return the reader of records like this one."""
     fields = record.fields
     if "graph" in fields:
@@ -94,9 +94,9 @@ def _reader(record: JsonRecord) -> Callable[[JsonRecord, int], Question]:
     raise record.error("Unknown format of questions", _HINT)
 
 
-def _unique(questions: Sequence[Question], path: Path) -> list[Question]:
+def _unique(questions: Sequence[PublishedQuestion], path: Path) -> list[PublishedQuestion]:
     """Return questions without repeated ones: TableBench has each question once for each type of instruction."""
-    found: dict[str, Question] = {}
+    found: dict[str, PublishedQuestion] = {}
     for question in questions:
         known = found.setdefault(question.id, question)
         if (known.text, known.answers) != (question.text, question.answers):
@@ -107,7 +107,7 @@ def _unique(questions: Sequence[Question], path: Path) -> list[Question]:
 # -- WikiTableQuestions and STaRK -------------------------------------------------------------------------------------
 
 
-def _wikitables(path: Path) -> list[Question]:
+def _wikitables(path: Path) -> list[PublishedQuestion]:
     lines = content(path).decode().rstrip("\r\n").split("\n")
     if lines[0].rstrip("\r").split("\t") != _WIKITABLES_HEADER:
         message = f"Unknown columns in {path}, line 1"
@@ -119,11 +119,11 @@ def _wikitables(path: Path) -> list[Question]:
             raise BadInputError(f"{len(cells)} columns instead of {len(_WIKITABLES_HEADER)} in {path}, line {number}")
         name, text, table, target = cells
         answers = [unescape(answer) for answer in target.split("|")]
-        questions.append(Question(WIKITABLES, name, unescape(text), answers, table))
+        questions.append(PublishedQuestion(WIKITABLES, name, unescape(text), answers, table))
     return _unique(questions, path)
 
 
-def _stark(path: Path) -> list[Question]:
+def _stark(path: Path) -> list[PublishedQuestion]:
     with path.open(encoding="utf-8-sig", newline="") as handle:
         rows = list(csv.DictReader(handle))
     if not rows or not {"id", "query", "answer_ids"} <= set(rows[0]):
@@ -134,14 +134,14 @@ def _stark(path: Path) -> list[Question]:
             answers = parse_json(row["answer_ids"])
         except ValueError:
             raise BadInputError(f"Invalid answer_ids in {path}, line {number}", "Use a list such as [1, 2]") from None
-        questions.append(Question(STARK, row["id"], row["query"], [str(answer) for answer in answers]))
+        questions.append(PublishedQuestion(STARK, row["id"], row["query"], [str(answer) for answer in answers]))
     return _unique(questions, path)
 
 
 # -- JSON -------------------------------------------------------------------------------------------------------------
 
 
-def _tablebench(record: JsonRecord, number: int) -> Question:
+def _tablebench(record: JsonRecord, number: int) -> PublishedQuestion:
     table = record.fields["table"]
     if isinstance(table, str):
         try:
@@ -154,17 +154,17 @@ def _tablebench(record: JsonRecord, number: int) -> Question:
     # Several answers are in one text, separated by commas; a text without separators stays whole.
     answer = record.fields["answer"]
     answers = [_cell(one) for one in answer] if isinstance(answer, list) else [_cell(answer)]
-    return Question(
+    return PublishedQuestion(
         TABLEBENCH, _id(record, number), _text(record, "question"), answers, kind=str(record.fields.get("qtype", "")),
         header=[_cell(cell) for cell in table["columns"]], rows=rows,
     )  # fmt: skip
 
 
-def _hybridqa(record: JsonRecord, number: int) -> Question:
+def _hybridqa(record: JsonRecord, number: int) -> PublishedQuestion:
     nodes = None
     if "answer-node" in record.fields:
         nodes = [_node(record, value) for value in _list(record, "answer-node")]
-    return Question(
+    return PublishedQuestion(
         HYBRIDQA, _id(record, number, "question_id"), _text(record, "question"), [_text(record, "answer-text")],
         _text(record, "table_id"), nodes=nodes,
     )  # fmt: skip
@@ -178,21 +178,21 @@ def _node(record: JsonRecord, value: Any) -> AnswerNode:
         raise record.error("Invalid answer-node", "Use [text, [row, column], link, kind]") from None
 
 
-def _rog(record: JsonRecord, number: int) -> Question:
+def _rog(record: JsonRecord, number: int) -> PublishedQuestion:
     graph = []
     for triple in _list(record, "graph"):
         if not isinstance(triple, Sequence) or len(triple) != 3 or not all(isinstance(part, str) for part in triple):
             raise record.error("Invalid triple in field 'graph'", "Use [head, relation, tail]")
         graph.append((triple[0], triple[1].strip(), triple[2]))
     answers = _list(record, "answer" if "a_entity" not in record.fields else "a_entity")
-    return Question(
+    return PublishedQuestion(
         ROG, _id(record, number), _text(record, "question"), [str(one) for one in answers],
         topics=[str(one) for one in _list(record, "q_entity")], graph=graph,
     )  # fmt: skip
 
 
-def _own(record: JsonRecord, number: int) -> Question:
-    return Question(
+def _own(record: JsonRecord, number: int) -> PublishedQuestion:
+    return PublishedQuestion(
         OWN, _id(record, number), _text(record, "question"), [_cell(one) for one in _list(record, "answers")],
         str(record.fields.get("table", "")), topics=[str(one) for one in record.fields.get("topics") or ()],
         sql=str(record.fields.get("sql", "")), expression=str(record.fields.get("expression", "")),

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 
 from kbkit.benchmarks.pipeline import Progress
-from kbkit.benchmarks.ska.instances import ROW, TRIPLE, Instance, Provenance, Unit, numbered
+from kbkit.benchmarks.ska.instances import ROW, TRIPLE, Instance, KnowledgeUnit, Provenance, numbered
 from kbkit.benchmarks.ska.published import cells, hybrid, rules, shortest
 from kbkit.benchmarks.ska.published.cells import Grid
-from kbkit.benchmarks.ska.published.files import HYBRIDQA, ROG, TABLEBENCH, Question, read
+from kbkit.benchmarks.ska.published.files import HYBRIDQA, ROG, TABLEBENCH, PublishedQuestion, read_published_questions
 from kbkit.benchmarks.ska.solve import Solver
-from kbkit.benchmarks.ska.statements import check
+from kbkit.benchmarks.ska.statements import check_instance
 from kbkit.benchmarks.ska.tables import fit
 from kbkit.benchmarks.ska.tables.data import Linked, TableData, holds_tables, stored
 from kbkit.errors import KbError, QueryError
@@ -65,9 +65,9 @@ def make(
     """
     settings = settings or PublishedSettings()
     reasons: Counter[str] = Counter() if left_out is None else left_out
-    questions = read(path)
+    questions = read_published_questions(path)
     tables = _tables(kb, path, questions)
-    found: list[Instance] = []
+    instances: list[Instance] = []
     with Solver() as solver:
         maker = _Maker(tables, settings, solver, kb.directory.path.name if kb else "")
         for number, question in enumerate(questions):
@@ -76,14 +76,14 @@ def make(
             if isinstance(made, str):
                 reasons[made] += 1
             else:
-                found.append(made)
-                if len(found) == settings.count:
+                instances.append(made)
+                if len(instances) == settings.count:
                     break
     progress("published questions", len(questions), len(questions))
-    return found
+    return instances
 
 
-def _tables(kb: KnowledgeBase | None, path: Path, questions: Sequence[Question]) -> dict[str, Grid]:
+def _tables(kb: KnowledgeBase | None, path: Path, questions: Sequence[PublishedQuestion]) -> dict[str, Grid]:
     """Return the tables of a KB that questions are about, by id."""
     wanted = {question.table for question in questions if question.dataset not in (ROG, TABLEBENCH)}
     if not wanted:
@@ -102,7 +102,7 @@ class _Maker:
     def __init__(self, tables: Mapping[str, Grid], settings: PublishedSettings, solver: Solver, kb: str) -> None:
         self._tables, self._settings, self._solver, self._kb = tables, settings, solver, kb
 
-    def instance(self, question: Question) -> Instance | str:
+    def instance(self, question: PublishedQuestion) -> Instance | str:
         """Return the instance of a question, or the reason why there is none."""
         if question.dataset == ROG:
             return self._graph(question)
@@ -116,7 +116,7 @@ class _Maker:
             return self._hybrid(question, grid)
         return self._queried(question, table) if question.sql else self._table(question, grid)
 
-    def _find_table(self, question: Question) -> Grid | str:
+    def _find_table(self, question: PublishedQuestion) -> Grid | str:
         """Return the table of a question, or the reason why there is none."""
         if question.kind not in _TABLEBENCH_KINDS:
             return NOT_LOOKED_UP
@@ -128,7 +128,7 @@ class _Maker:
 
     # -- tables -------------------------------------------------------------------------------------------------------
 
-    def _table(self, question: Question, grid: Grid) -> Instance | str:
+    def _table(self, question: PublishedQuestion, grid: Grid) -> Instance | str:
         answers = question.answers
         found = cells.find(question.text, answers, grid, counts=self._settings.counts)
         if found == rules.NO_ANSWER and len(answers) == 1 and ", " in answers[0]:  # TableBench joins several answers
@@ -143,9 +143,9 @@ class _Maker:
         )  # fmt: skip
         table = replace(grid.table, passages=[])  # the question is answered by the rows
         instance = self._of_table(question, table, found.answers, provenance, rows=found.rows)
-        return UNPROVED if check(instance, self._solver) else instance
+        return UNPROVED if check_instance(instance, self._solver) else instance
 
-    def _queried(self, question: Question, table: TableData) -> Instance | str:
+    def _queried(self, question: PublishedQuestion, table: TableData) -> Instance | str:
         """Make an instance of a question with a query: a unit is positive if the query finds an answer in it alone."""
         provenance = Provenance(question.dataset, question.id, self._kb, table.id, "sql", sql=question.sql)
         answers = set(question.answers)
@@ -169,16 +169,18 @@ class _Maker:
         if not used:
             table = replace(table, passages=[])  # a question that needs no passage is one over the table alone
         instance = self._of_table(question, table, question.answers, provenance, positive, used)
-        return UNPROVED if not positive or check(instance, self._solver) else instance
+        return UNPROVED if not positive or check_instance(instance, self._solver) else instance
 
-    def _hybrid(self, question: Question, grid: Grid) -> Instance | str:
+    def _hybrid(self, question: PublishedQuestion, grid: Grid) -> Instance | str:
         found = hybrid.find(question.text, question.answers[0], grid, question.nodes)
         if isinstance(found, str):
             return self._draft(question, grid.table, question.answers, found)
         provenance = Provenance(question.dataset, question.id, self._kb, grid.table.id, "trace")
         return self._of_table(question, grid.table, question.answers, provenance, [found.row], [found.link])
 
-    def _draft(self, question: Question, table: TableData, answers: Sequence[str], reason: str) -> Instance | str:
+    def _draft(
+        self, question: PublishedQuestion, table: TableData, answers: Sequence[str], reason: str
+    ) -> Instance | str:
         """Return an instance without positive units if the reason is that they are not known, else the reason."""
         if not self._settings.drafts or reason not in _UNKNOWN:
             return reason
@@ -186,7 +188,7 @@ class _Maker:
 
     def _of_table(
         self,
-        question: Question,
+        question: PublishedQuestion,
         table: TableData,
         answers: Sequence[str],
         provenance: Provenance,
@@ -194,7 +196,7 @@ class _Maker:
         used: Sequence[Linked] = (),
     ) -> Instance:
         """Return the instance with some positive rows and passages; the table's other rows and passages are noise."""
-        units = [Unit("", ROW, row, [table.id, str(n)], n) for n, row in enumerate(table.rows)]
+        units = [KnowledgeUnit("", ROW, row, [table.id, str(n)], n) for n, row in enumerate(table.rows)]
         positive = [units[row] for row in rows] + [link.unit() for link in used]
         known, chosen = {(link.node, link.field) for link in used}, set(rows)
         noise = [unit for unit in units if unit.position not in chosen]
@@ -204,7 +206,7 @@ class _Maker:
 
     # -- graphs -------------------------------------------------------------------------------------------------------
 
-    def _graph(self, question: Question) -> Instance | str:
+    def _graph(self, question: PublishedQuestion) -> Instance | str:
         positive, reason = shortest.positive(question.graph, question.topics, question.answers)
         if reason:
             return reason
@@ -226,11 +228,11 @@ class _Maker:
 
     def _instance(
         self,
-        question: Question,
+        question: PublishedQuestion,
         form: str,
         answers: Sequence[str],
-        positive: Sequence[Unit],
-        noise: Sequence[Unit],
+        positive: Sequence[KnowledgeUnit],
+        noise: Sequence[KnowledgeUnit],
         provenance: Provenance,
         table: TableData | None = None,
     ) -> Instance:
@@ -243,13 +245,13 @@ class _Maker:
         )  # fmt: skip
 
 
-def _given(question: Question) -> TableData:
+def _given(question: PublishedQuestion) -> TableData:
     """Return the table that a question brings along, with unique names and cells in all rows."""
     width = len(question.header)
     rows = [[*row[:width], *[""] * (width - len(row))] for row in question.rows]
     return TableData(question.id, "", unique_names(question.header), rows, list(range(len(rows))))
 
 
-def _triple(triple: tuple[str, str, str]) -> Unit:
+def _triple(triple: tuple[str, str, str]) -> KnowledgeUnit:
     head, relation, tail = triple
-    return Unit("", TRIPLE, list(triple), [f"entity#{head}", relation, f"entity#{tail}"])
+    return KnowledgeUnit("", TRIPLE, list(triple), [f"entity#{head}", relation, f"entity#{tail}"])

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from kbkit.benchmarks.ska.instances import ROW, Instance, Unit, numbered
+from kbkit.benchmarks.ska.instances import ROW, Instance, KnowledgeUnit, numbered
 
 if TYPE_CHECKING:
     from kbkit.llm.calls import Calls
@@ -41,7 +41,7 @@ class Round:
         return self.all / total if total else 0.0
 
 
-def check(calls: Calls, instances: Sequence[Instance]) -> list[str]:
+def check_positives(calls: Calls, instances: Sequence[Instance]) -> list[str]:
     """Return for each instance whether its positive units derive ``none``, ``some`` or ``all`` of its answers.
 
     Without positive units the answer is ``none``, without a call. Empty: the model gave no valid answer.
@@ -86,7 +86,7 @@ def annotate(
     reports: list[Round] = []
     verdicts: list[str] = []
     for number in range(1, rounds + 1):
-        verdicts = check(calls, current)
+        verdicts = check_positives(calls, current)
         reports.append(Round(number, *(verdicts.count(one) for one in (NONE, SOME, ALL, ""))))
         open_ones = [i for i, verdict in enumerate(verdicts) if verdict != ALL]
         if reports[-1].share > enough or not open_ones or number == rounds:
@@ -97,7 +97,7 @@ def annotate(
     return [instance for instance, verdict in zip(current, verdicts, strict=True) if verdict == ALL], reports
 
 
-def _inputs(instance: Instance, units: Sequence[Unit]) -> dict[str, Any]:
+def _inputs(instance: Instance, units: Sequence[KnowledgeUnit]) -> dict[str, Any]:
     is_table = any(unit.kind == ROW for unit in units)
     return {
         "question": instance.question,
@@ -107,7 +107,7 @@ def _inputs(instance: Instance, units: Sequence[Unit]) -> dict[str, Any]:
     }
 
 
-def _offered(instance: Instance) -> list[Unit]:
+def _offered(instance: Instance) -> list[KnowledgeUnit]:
     return [*instance.positive, *instance.noise[: max(0, SHOWN - len(instance.positive))]]
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from kbkit.benchmarks.ska.instances import PASSAGE, ROW, Instance, Unit
+from kbkit.benchmarks.ska.instances import PASSAGE, ROW, Instance, KnowledgeUnit
 from kbkit.benchmarks.ska.solve import Solver
 from kbkit.benchmarks.ska.tables.noise import safe
 from kbkit.llm.calls import Calls
@@ -36,7 +36,7 @@ class _Work:
     accepted: list[tuple[list[str], str, str]] = field(default_factory=list)
 
     @property
-    def original(self) -> list[Unit]:
+    def original(self) -> list[KnowledgeUnit]:
         """The rows of the table, in order."""
         rows = [unit for unit in self.instance.units if unit.kind == ROW and not unit.synthesized]
         return sorted(rows, key=lambda unit: unit.position)

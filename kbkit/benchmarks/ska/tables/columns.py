@@ -84,7 +84,7 @@ _REPEATED = 0.7
 
 
 @dataclass(frozen=True)
-class Column:
+class WebColumn:
     """A column: its ``position``, header, kind, and values.
 
     ``noun`` is the header in spoken words, a plural only if the header is one ("" if it cannot be worded), and
@@ -163,9 +163,9 @@ class Column:
         return ("largest", "smallest") if last in _LARGE else ("highest", "lowest")
 
 
-def columns_of(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Column]:
+def columns_of(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[WebColumn]:
     """Return the columns of a table with their kinds; at most one is the ``key``: the first that names every row."""
-    found: list[Column] = []
+    columns: list[WebColumn] = []
     has_key = False
     has_medals = {"gold", "silver", "bronze"} <= {name.casefold() for name in header}
     for position, name in enumerate(header):
@@ -179,9 +179,9 @@ def columns_of(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Col
             noun = _MEDALS[noun]
         by = re.fullmatch(r"(\w+) by", noun)
         is_by = bool(by) and english.is_participle(by[1] if by else "")
-        found.append(Column(position, name, kind, cells, noun if is_by or is_speakable(noun) else "", unit,
+        columns.append(WebColumn(position, name, kind, cells, noun if is_by or is_speakable(noun) else "", unit,
                             by[1] if by and is_by else ""))  # fmt: skip
-    return found
+    return columns
 
 
 def kind_of(name: str, cells: Sequence[str]) -> str:
@@ -228,8 +228,8 @@ def number_in(cell: str) -> float | None:
 
 
 def _unit(cell: str) -> tuple[str, str]:
-    found = _NUMBER.fullmatch(cell)
-    return ((found["before"] or ""), (found["unit"] or "")) if found else ("", "")
+    match = _NUMBER.fullmatch(cell)
+    return ((match["before"] or ""), (match["unit"] or "")) if match else ("", "")
 
 
 def _are_years(name: str, known: Sequence[str]) -> bool:

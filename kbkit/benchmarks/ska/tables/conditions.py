@@ -9,8 +9,8 @@ import numpy as np
 
 from kbkit import english
 from kbkit.benchmarks.ska.tables import wording
-from kbkit.benchmarks.ska.tables.columns import CATEGORY, NAME, NUMBER, YEAR, Column
-from kbkit.benchmarks.ska.tables.wording import Clause
+from kbkit.benchmarks.ska.tables.columns import CATEGORY, NAME, NUMBER, YEAR, WebColumn
+from kbkit.benchmarks.ska.tables.wording import RowCondition
 
 _MAX_VALUE = 50
 
@@ -20,7 +20,7 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def equal(column: Column, row: int, noun: str) -> Clause | None:
+def equal(column: WebColumn, row: int, noun: str) -> RowCondition | None:
     """Return the condition that a column has the value of a row; None if it cannot be worded. ``noun``: of the row."""
     cell = column.cells[row]
     is_bad = cell.strip().casefold() in wording.EMPTY or len(cell) > _MAX_VALUE or "\n" in cell or ", " in cell
@@ -31,17 +31,17 @@ def equal(column: Column, row: int, noun: str) -> Clause | None:
     shown = wording.value(cell)
     if column.by:
         by = f"{column.by} by {shown}"
-        return Clause(column, sql, mask, f"was {by}", f"were {by}", by, values=(cell,))
+        return RowCondition(column, sql, mask, f"was {by}", f"were {by}", by, values=(cell,))
     if column.kind == YEAR:
         when = _year(column, cell)
-        return Clause(column, sql, mask, *when, values=(cell,)) if when else None
+        return RowCondition(column, sql, mask, *when, values=(cell,)) if when else None
     if not wording.can_ask(column):
         return None
     is_many = column.is_plural
     whose = f"{column.noun} {'are' if is_many else 'is'} {shown}"
     if english.is_person(noun):  # its or his
-        return Clause(column, sql, mask, whose=whose, values=(cell,))
-    return Clause(
+        return RowCondition(column, sql, mask, whose=whose, values=(cell,))
+    return RowCondition(
         column,
         sql,
         mask,
@@ -53,7 +53,7 @@ def equal(column: Column, row: int, noun: str) -> Clause | None:
     )
 
 
-def _year(column: Column, when: str) -> tuple[str, str, str] | None:
+def _year(column: WebColumn, when: str) -> tuple[str, str, str] | None:
     """Return *was founded in 1990*, *were ...* and *founded in 1990*."""
     if english.is_participle(column.noun.rpartition(" ")[2]):
         during = f"{column.noun} in {when}"
@@ -63,7 +63,7 @@ def _year(column: Column, when: str) -> tuple[str, str, str] | None:
     return None
 
 
-def amounts(column: Column, row: int) -> Iterator[Clause]:
+def amounts(column: WebColumn, row: int) -> Iterator[RowCondition]:
     """Yield conditions that a number is at least or at most a round bound, and that a row meets."""
     value = column.numbers[row]
     if value is None or not column.is_numeric or not column.noun or " of the " in column.noun:
@@ -80,7 +80,7 @@ def amounts(column: Column, row: int) -> Iterator[Clause]:
         sql = f"{column.number_sql} {'>=' if is_least else '<='} {bound:.10g}"
         words = _amount(column, bound, is_least=is_least)
         if words:
-            yield Clause(column, sql, mask & np.isfinite(numbers), *words)
+            yield RowCondition(column, sql, mask & np.isfinite(numbers), *words)
 
 
 def _round_bound(value: float, other: float) -> float:
@@ -94,7 +94,7 @@ def _round_bound(value: float, other: float) -> float:
     return value
 
 
-def _amount(column: Column, bound: float, *, is_least: bool) -> tuple[str, str, str] | None:
+def _amount(column: WebColumn, bound: float, *, is_least: bool) -> tuple[str, str, str] | None:
     if column.kind == YEAR:
         return _year(column, f"{bound:.0f} or {'later' if is_least else 'earlier'}")
     if column.kind != NUMBER or not wording.can_ask(column):

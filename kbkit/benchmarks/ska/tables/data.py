@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from kbkit.benchmarks.ska.instances import PASSAGE, Unit
-from kbkit.benchmarks.ska.tables.columns import KEY, Column, columns_of
+from kbkit.benchmarks.ska.instances import PASSAGE, KnowledgeUnit
+from kbkit.benchmarks.ska.tables.columns import KEY, WebColumn, columns_of
 from kbkit.kb import KnowledgeBase
 
 _BATCH = 500
@@ -27,9 +27,9 @@ class Linked(NamedTuple):
     title: str
     text: str
 
-    def unit(self, name: str = "") -> Unit:
+    def unit(self, name: str = "") -> KnowledgeUnit:
         """Return the text as a unit."""
-        return Unit(name, PASSAGE, [self.title, self.text], [self.node, self.field, ""])
+        return KnowledgeUnit(name, PASSAGE, [self.title, self.text], [self.node, self.field, ""])
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class TableData:
     article: str = ""
 
     @cached_property
-    def columns(self) -> list[Column]:
+    def columns(self) -> list[WebColumn]:
         """The columns with their kinds."""
         return columns_of(self.header, self.rows)
 
@@ -61,7 +61,7 @@ class TableData:
         return list({(link.node, link.field): link for link in reversed(self.passages)}.values())[::-1]
 
     @property
-    def key(self) -> Column | None:
+    def key(self) -> WebColumn | None:
         """The column that names the rows, if there is one."""
         return next((column for column in self.columns if column.kind == KEY), None)
 

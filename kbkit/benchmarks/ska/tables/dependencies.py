@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from kbkit.benchmarks.ska.tables.columns import CONSTANT, NUMBER, Column
+from kbkit.benchmarks.ska.tables.columns import CONSTANT, NUMBER, WebColumn
 
 Floats = NDArray[np.float64]
 _MAX_RELATED = 9
@@ -32,7 +32,7 @@ def determines(left: Sequence[str], right: Sequence[str]) -> bool:
     return len(repeated) >= 2 and len(set(right)) > 1
 
 
-def linear_relations(columns: Sequence[Column]) -> list[tuple[int, list[int], list[int], float]]:
+def linear_relations(columns: Sequence[WebColumn]) -> list[tuple[int, list[int], list[int], float]]:
     """Return (position, positions, coefficients, constant) of number columns that are a sum of others in all rows.
 
     There are one to three others. Coefficients are -1, 1, 2 or 3; the constant is 0 or the value of a constant column

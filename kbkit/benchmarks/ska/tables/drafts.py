@@ -12,10 +12,10 @@ import numpy as np
 
 from kbkit import english
 from kbkit.benchmarks.ska.tables import wording
-from kbkit.benchmarks.ska.tables.columns import CATEGORY, NUMBER, YEAR, Column
+from kbkit.benchmarks.ska.tables.columns import CATEGORY, NUMBER, YEAR, WebColumn
 from kbkit.benchmarks.ska.tables.conditions import amounts, equal, literal
 from kbkit.benchmarks.ska.tables.data import TableData
-from kbkit.benchmarks.ska.tables.wording import Clause
+from kbkit.benchmarks.ska.tables.wording import RowCondition
 
 _T = TypeVar("_T")
 _MAX_KEY = 60
@@ -31,7 +31,7 @@ _COMPARED = {
 
 
 @dataclass(frozen=True)
-class Draft:
+class TableDraft:
     """A question with its query.
 
     ``uses`` is a condition in SQL that holds for the rows that the query reads, ``rows`` are these rows of the table,
@@ -56,10 +56,10 @@ class Drafter:
     def __init__(self, table: TableData) -> None:
         assert table.key is not None
         self.table = table
-        self.key: Column = table.key
+        self.key: WebColumn = table.key
         self.noun = wording.row_noun(table)
         self.nouns = english.plural(self.noun) if self.noun else ""
-        self.makers: dict[str, Callable[[int, np.random.Generator], Draft | None]] = {
+        self.makers: dict[str, Callable[[int, np.random.Generator], TableDraft | None]] = {
             "lookup": self.lookup,
             "lookup by conditions": self.lookup_by_conditions,
             "filter": self.filter,
@@ -83,13 +83,13 @@ class Drafter:
         )
 
     @cached_property
-    def asked(self) -> list[Column]:
+    def asked(self) -> list[WebColumn]:
         """The columns whose cells questions ask for."""
         rng = np.random.default_rng(0)
         return [c for c in self.table.columns if c is not self.key and wording.lookup(c, "X", rng)]
 
     @cached_property
-    def numeric(self) -> list[Column]:
+    def numeric(self) -> list[WebColumn]:
         """The columns that can be compared."""
         return [c for c in self.table.columns if c.is_numeric and len(c.counts) > 3 and c.noun and not c.by
                 and (wording.can_ask(c) or c.kind == YEAR) and " of the " not in c.noun]  # fmt: skip
@@ -122,14 +122,14 @@ class Drafter:
         return rng.choice(rows, count, replace=False).tolist() if len(rows) >= count else []
 
     @staticmethod
-    def has_value(column: Column, row: int) -> bool:
+    def has_value(column: WebColumn, row: int) -> bool:
         """Return whether the cell of a row has information."""
         cell = column.cells[row]
         return cell.strip().casefold() not in wording.EMPTY and len(cell) <= 2 * _MAX_KEY and "\n" not in cell
 
     # -- one row ------------------------------------------------------------------------------------------------------
 
-    def lookup(self, count: int, rng: np.random.Generator) -> Draft | None:
+    def lookup(self, count: int, rng: np.random.Generator) -> TableDraft | None:
         """Ask for a cell of a named row."""
         if count != 1 or not self.asked:
             return None
@@ -139,17 +139,17 @@ class Drafter:
             return None
         where = self.named(rows)
         text = wording.lookup(column, self.name(rows[0]), rng)
-        return Draft(
+        return TableDraft(
             "lookup", text, f"SELECT {column.sql} FROM table_rows WHERE {where}", where, tuple(rows), self.topics(rows)
         )
 
-    def lookup_by_conditions(self, count: int, rng: np.random.Generator) -> Draft | None:
+    def lookup_by_conditions(self, count: int, rng: np.random.Generator) -> TableDraft | None:
         """Ask for a cell of the one row that meets two conditions."""
         columns = [c for c in self.asked if c.noun]
-        found = self._conditions(1, rng, size=2) if count == 1 and self.noun and columns else None
-        if found is None:
+        conditions = self._conditions(1, rng, size=2) if count == 1 and self.noun and columns else None
+        if conditions is None:
             return None
-        clauses, rows = found
+        clauses, rows = conditions
         columns = [c for c in columns if c not in [clause.column for clause in clauses] and self.has_value(c, rows[0])]
         if not columns:
             return None
@@ -157,16 +157,16 @@ class Drafter:
         where = " AND ".join(clause.sql for clause in clauses)
         text = wording.lookup(column, f"the {wording.noun_phrase(self.noun, clauses)}", rng)
         sql = f"SELECT {column.sql} FROM table_rows WHERE {where}"
-        return Draft("lookup by conditions", text, sql, where, tuple(rows), _topics(clauses))
+        return TableDraft("lookup by conditions", text, sql, where, tuple(rows), _topics(clauses))
 
     # -- conditions ---------------------------------------------------------------------------------------------------
 
-    def filter(self, count: int, rng: np.random.Generator) -> Draft | None:
+    def filter(self, count: int, rng: np.random.Generator) -> TableDraft | None:
         """Ask which rows meet one or two conditions."""
-        found = self._conditions(count, rng, size=1 + int(rng.random() < 0.7)) if self.noun else None
-        if found is None or count > _MAX_ANSWERS:
+        conditions = self._conditions(count, rng, size=1 + int(rng.random() < 0.7)) if self.noun else None
+        if conditions is None or count > _MAX_ANSWERS:
             return None
-        clauses, rows = found
+        clauses, rows = conditions
         if not all(self._can_name(self.key.cells[row]) for row in rows):
             return None
         where = " AND ".join(clause.sql for clause in clauses)
@@ -183,15 +183,17 @@ class Drafter:
                 "one", rng, noun=self.noun, predicate=verb, thing=phrase, a_thing=english.with_article(phrase)
             )
         sql = f"SELECT {self.key.sql} FROM table_rows WHERE {where}"
-        return Draft("filter", text, sql, where, tuple(rows), _topics(clauses))
+        return TableDraft("filter", text, sql, where, tuple(rows), _topics(clauses))
 
-    def clauses(self, row: int) -> list[Clause]:
+    def clauses(self, row: int) -> list[RowCondition]:
         """Return the conditions that a row meets."""
         found = [equal(column, row, self.noun) for column in self.table.columns if column is not self.key]
         several = [clause for column in self.numeric for clause in amounts(column, row)]
         return [clause for clause in (*found, *several) if clause is not None]
 
-    def _conditions(self, count: int, rng: np.random.Generator, size: int) -> tuple[list[Clause], list[int]] | None:
+    def _conditions(
+        self, count: int, rng: np.random.Generator, size: int
+    ) -> tuple[list[RowCondition], list[int]] | None:
         """Return ``size`` conditions on different columns that ``count`` rows meet; each leaves out some rows."""
         row = int(rng.integers(len(self.table.rows)))
         clauses = [c for c in self.clauses(row) if count <= c.mask.sum() < len(self.table.rows)]
@@ -215,7 +217,7 @@ class Drafter:
         rows = np.flatnonzero(np.logical_and.reduce([clause.mask for clause in chosen])).tolist()
         return chosen, rows
 
-    def same(self, count: int, rng: np.random.Generator) -> Draft | None:
+    def same(self, count: int, rng: np.random.Generator) -> TableDraft | None:
         """Ask which rows share a value with a named row."""
         columns = [
             c
@@ -238,25 +240,25 @@ class Drafter:
         used = tuple(row for row, other in enumerate(column.cells) if other == cell)
         name = "same" if count > 2 else "same_one"
         text = wording.drawn(name, rng, rows=self.nouns, row=self.noun, noun=column.noun, key=self.name(rows[0]))
-        return Draft("same", text, sql, uses, used, self.topics(rows))
+        return TableDraft("same", text, sql, uses, used, self.topics(rows))
 
     # -- named rows ---------------------------------------------------------------------------------------------------
 
-    def _extreme(self, column: Column, rows: Sequence[int], *, is_high: bool) -> bool:
+    def _extreme(self, column: WebColumn, rows: Sequence[int], *, is_high: bool) -> bool:
         """Return whether one of the rows has the largest (smallest) number alone."""
         values = sorted((column.numbers[row] or 0 for row in rows), reverse=is_high)
         return values[0] != values[1]
 
     def _numbered(
-        self, count: int, rng: np.random.Generator, columns: Sequence[Column]
-    ) -> tuple[Column, list[int]] | None:
+        self, count: int, rng: np.random.Generator, columns: Sequence[WebColumn]
+    ) -> tuple[WebColumn, list[int]] | None:
         if count < 2 or not columns:
             return None
         column = _one_of(columns, rng)
         rows = self.some(count, rng, lambda row: column.numbers[row] is not None and self.has_value(column, row))
         return (column, rows) if rows else None
 
-    def which(self, column: Column, *, is_high: bool, count: int) -> str:
+    def which(self, column: WebColumn, *, is_high: bool, count: int) -> str:
         """Return *with the largest area*, or *that was founded first*."""
         most = column.extremes[0 if is_high else 1]
         most = _COMPARED[most] if count == 2 else most
@@ -265,13 +267,13 @@ class Drafter:
             return f"that was {column.noun} {('later' if count == 2 else 'last') if is_high else 'first'}"
         return f"with {'' if most in ('more', 'fewer') else 'the '}{most} {column.noun}"
 
-    def compare(self, count: int, rng: np.random.Generator) -> Draft | None:
+    def compare(self, count: int, rng: np.random.Generator) -> TableDraft | None:
         """Ask for a cell of that named row whose number is the largest or the smallest."""
-        found = self._numbered(count, rng, self.numeric)
+        numbered = self._numbered(count, rng, self.numeric)
         is_high = bool(rng.random() < 0.65)
-        if found is None or not self._extreme(found[0], found[1], is_high=is_high):
+        if numbered is None or not self._extreme(numbered[0], numbered[1], is_high=is_high):
             return None
-        column, rows = found
+        column, rows = numbered
         columns = [c for c in self.asked if c is not column and all(self.has_value(c, row) for row in rows)
                    and len({c.cells[row] for row in rows}) > 1 and len(c.counts) > 2]  # fmt: skip
         if not columns:
@@ -284,15 +286,15 @@ class Drafter:
         text = wording.drawn(
             "only" if count > 2 else "only_two", rng, keys=self.names(rows), question=wording.continued(question)
         )
-        return Draft("compare", text, sql, self.named(rows), tuple(sorted(rows)), self.topics(rows))
+        return TableDraft("compare", text, sql, self.named(rows), tuple(sorted(rows)), self.topics(rows))
 
-    def highest(self, count: int, rng: np.random.Generator) -> Draft | None:
+    def highest(self, count: int, rng: np.random.Generator) -> TableDraft | None:
         """Ask for the largest or the smallest number of named rows."""
-        found = self._numbered(count, rng, [c for c in self.numeric if wording.can_ask(c) and not c.is_count])
+        numbered = self._numbered(count, rng, [c for c in self.numeric if wording.can_ask(c) and not c.is_count])
         is_high = bool(rng.random() < 0.65)
-        if found is None or not self._extreme(found[0], found[1], is_high=is_high):
+        if numbered is None or not self._extreme(numbered[0], numbered[1], is_high=is_high):
             return None
-        column, rows = found
+        column, rows = numbered
         most = column.extremes[0 if is_high else 1]
         unit = f" in {column.unit}" if column.unit else ""
         order = "DESC" if is_high else "ASC"
@@ -302,14 +304,14 @@ class Drafter:
         most = most if count > 2 else _COMPARED[most]
         text = wording.drawn(name, rng, most=most, noun=column.noun, keys=self.names(rows), unit=unit,
                              a=self.name(rows[0]), b=self.name(rows[1]))  # fmt: skip
-        return Draft("highest", text, sql, self.named(rows), tuple(sorted(rows)), self.topics(rows))
+        return TableDraft("highest", text, sql, self.named(rows), tuple(sorted(rows)), self.topics(rows))
 
-    def sum(self, count: int, rng: np.random.Generator) -> Draft | None:
+    def sum(self, count: int, rng: np.random.Generator) -> TableDraft | None:
         """Ask for the sum of two to five named rows."""
-        found = self._numbered(count, rng, [c for c in self.numeric if c.adds_up]) if count <= 5 else None
-        if found is None:
+        numbered = self._numbered(count, rng, [c for c in self.numeric if c.adds_up]) if count <= 5 else None
+        if numbered is None:
             return None
-        column, rows = found
+        column, rows = numbered
         unit = f" in {column.unit}" if column.unit else ""
         name = "sum_count" if column.is_count else "sum"
         text = wording.drawn(name, rng, noun=column.noun, keys=self.names(rows), unit=unit)
@@ -317,15 +319,15 @@ class Drafter:
             f"SELECT {_number_text(column, rows, f'sum({column.number_sql})')} FROM table_rows WHERE {self.named(rows)}"
         )
         sql += f" HAVING count({column.number_sql}) = {count}"
-        return Draft("sum", text, sql, self.named(rows), tuple(sorted(rows)), self.topics(rows))
+        return TableDraft("sum", text, sql, self.named(rows), tuple(sorted(rows)), self.topics(rows))
 
-    def difference(self, count: int, rng: np.random.Generator) -> Draft | None:
+    def difference(self, count: int, rng: np.random.Generator) -> TableDraft | None:
         """Ask for the difference of the numbers of two named rows."""
         columns = [c for c in self.numeric if c.kind == NUMBER or english.is_participle(c.noun.rpartition(" ")[2])]
-        found = self._numbered(count, rng, columns) if count == 2 else None
-        if found is None or not self._extreme(found[0], found[1], is_high=True):
+        numbered = self._numbered(count, rng, columns) if count == 2 else None
+        if numbered is None or not self._extreme(numbered[0], numbered[1], is_high=True):
             return None
-        column, rows = found
+        column, rows = numbered
         low, high = sorted(rows, key=lambda row: column.numbers[row] or 0)
         name = "difference_year" if column.kind == YEAR else "difference_count" if column.is_count else "difference"
         name, unit = ("difference_unit", column.unit) if column.unit and name == "difference" else (name, "")
@@ -336,9 +338,9 @@ class Drafter:
         number = column.number_sql
         result = _number_text(column, rows, f"max({number}) - min({number})")
         sql = f"SELECT {result} FROM table_rows WHERE {self.named(rows)} HAVING count({number}) = 2"
-        return Draft("difference", text, sql, self.named(rows), tuple(sorted(rows)), self.topics(rows))
+        return TableDraft("difference", text, sql, self.named(rows), tuple(sorted(rows)), self.topics(rows))
 
-    def count_among(self, count: int, rng: np.random.Generator) -> Draft | None:
+    def count_among(self, count: int, rng: np.random.Generator) -> TableDraft | None:
         """Ask how many of three or more named rows meet a condition; some do, and some do not."""
         rows = self.some(count, rng) if count > 2 else []
         if not rows:
@@ -360,7 +362,7 @@ class Drafter:
             f"SELECT CAST(count(*) FILTER (WHERE {clause.sql}) AS VARCHAR) FROM table_rows WHERE {self.named(rows)}"
             f" HAVING count(*) = {count}"
         )
-        return Draft(
+        return TableDraft(
             "count among", text, sql, self.named(rows), tuple(sorted(rows)), (*self.topics(rows), *clause.values)
         )
 
@@ -369,11 +371,11 @@ def _one_of(options: Sequence[_T], rng: np.random.Generator) -> _T:
     return options[int(rng.integers(len(options)))]
 
 
-def _topics(clauses: Sequence[Clause]) -> tuple[str, ...]:
+def _topics(clauses: Sequence[RowCondition]) -> tuple[str, ...]:
     return tuple(value for clause in clauses for value in clause.values)
 
 
-def _number_text(column: Column, rows: Sequence[int], sql: str) -> str:
+def _number_text(column: WebColumn, rows: Sequence[int], sql: str) -> str:
     """Return a number as text in SQL, with the decimals of the cells that it is computed of, and with separators."""
     decimals = max(len("".join(_DECIMALS.findall(column.cells[row]))) for row in rows)
     separator = "," if any("," in cell for cell in column.counts) else ""

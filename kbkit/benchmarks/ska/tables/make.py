@@ -16,13 +16,13 @@ import polars as pl
 
 from kbkit.benchmarks.evidence import Matcher, leaks
 from kbkit.benchmarks.pipeline import Progress
-from kbkit.benchmarks.ska.instances import ROW, Instance, Provenance, Unit
+from kbkit.benchmarks.ska.instances import ROW, Instance, KnowledgeUnit, Provenance
 from kbkit.benchmarks.ska.solve import Solver
-from kbkit.benchmarks.ska.statements import check
+from kbkit.benchmarks.ska.statements import check_instance
 from kbkit.benchmarks.ska.tables import sources, wording
 from kbkit.benchmarks.ska.tables.columns import KEY, NAME
 from kbkit.benchmarks.ska.tables.data import TableData
-from kbkit.benchmarks.ska.tables.drafts import Draft, Drafter
+from kbkit.benchmarks.ska.tables.drafts import Drafter, TableDraft
 from kbkit.benchmarks.ska.tables.noise import RULE, SAFE
 from kbkit.benchmarks.ska.tables.synthesize import synthesize
 from kbkit.benchmarks.ska.tables.texts import TextDrafter
@@ -105,9 +105,9 @@ def make(
     ``text`` makes instances of the form *table+text*. ``reasons`` counts why tables and drafts were left out.
     """
     reasons = Counter() if reasons is None else reasons
-    found = list(sources.tables(kb, reasons))
+    tables = list(sources.tables(kb, reasons))
     matcher = Matcher(kb) if text else None
-    made = from_tables(found, count, seed, matcher, kb.schema.name, noise_rows, noise_passages, reasons)
+    made = from_tables(tables, count, seed, matcher, kb.schema.name, noise_rows, noise_passages, reasons)
     result = []
     for instance in made:
         result.append(instance)
@@ -174,7 +174,7 @@ class _Maker:
         self._form = "table+text" if matcher else "table"
         self._rng = np.random.default_rng((seed, *table.id.encode()))
         drafter = Drafter(table)
-        self._draft: Callable[[], Draft | None]
+        self._draft: Callable[[], TableDraft | None]
         if matcher:
             by_text = TextDrafter(drafter, matcher)
             self._draft = lambda: by_text.draft(self._rng)
@@ -190,7 +190,7 @@ class _Maker:
         rows = synthesize(self._table.header, self._table.rows, wanted, self._seed, self._names)
         return Extended(self._table, rows, self._seed)
 
-    def _by_rows(self, drafter: Drafter) -> Draft | None:
+    def _by_rows(self, drafter: Drafter) -> TableDraft | None:
         counts, weights = list(_ROWS), np.array(list(_ROWS.values()))
         count = counts[int(self._rng.choice(len(counts), p=weights / weights.sum()))]
         kinds = [name for name, (_, low, high) in _KINDS.items() if low <= count <= high]
@@ -216,7 +216,9 @@ class _Maker:
             self._reasons[reason] += 1
         return None
 
-    def _instance(self, draft: Draft, number: int, solver: Solver, scratch: Scratch) -> tuple[Instance | None, str]:
+    def _instance(
+        self, draft: TableDraft, number: int, solver: Solver, scratch: Scratch
+    ) -> tuple[Instance | None, str]:
         """Return the instance of a draft, or the reason why there is none."""
         meeting = self.extended.meeting(draft.uses, scratch)
         if {row for row in meeting if row >= 0} != set(draft.rows):
@@ -243,20 +245,22 @@ class _Maker:
             return None, "no answer"
         if leaks(draft.question, answers):
             return None, "the question names its answer"
-        failed = check(instance, solver)
+        failed = check_instance(instance, solver)
         return (None, failed[0]) if failed else (instance, "")
 
-    def _row(self, row: int, letter: str, number: int) -> Unit:
+    def _row(self, row: int, letter: str, number: int) -> KnowledgeUnit:
         position = self.extended.position[row]
         if row >= 0:
             source = [self._table.id, str(self._table.places[row])]
-            return Unit(f"{letter}{number}", ROW, self._table.rows[row], source, position)
-        return Unit(f"{letter}{number}", ROW, self.extended.cells(row), [self._table.id, ""], position, RULE, SAFE)
+            return KnowledgeUnit(f"{letter}{number}", ROW, self._table.rows[row], source, position)
+        return KnowledgeUnit(
+            f"{letter}{number}", ROW, self.extended.cells(row), [self._table.id, ""], position, RULE, SAFE
+        )
 
-    def _passage(self, passage: int, letter: str, number: int) -> Unit:
+    def _passage(self, passage: int, letter: str, number: int) -> KnowledgeUnit:
         return self._table.texts[passage].unit(f"{letter}{number}")
 
-    def _noise(self, draft: Draft, meeting: set[int], used: set[int]) -> list[Unit]:
+    def _noise(self, draft: TableDraft, meeting: set[int], used: set[int]) -> list[KnowledgeUnit]:
         """Return the noise in random order: all original rows or a sample, synthesized rows, and passages."""
         rng = np.random.default_rng((self._seed, *draft.question.encode()))
         original = [row for row in range(len(self._table.rows)) if row not in meeting]

@@ -70,10 +70,10 @@ class NameMaker:
 
     def make(self, count: int, rng: np.random.Generator) -> list[str]:
         """Return up to ``count`` distinct names in random order; real ``further`` ones come first."""
-        found = [self._further[i] for i in rng.permutation(len(self._further))[:count].tolist()]
-        taken = self._taken | {name.casefold() for name in found}
-        for number in range((count - len(found)) * _TRIES):
-            if len(found) >= count:
+        further = [self._further[i] for i in rng.permutation(len(self._further))[:count].tolist()]
+        taken = self._taken | {name.casefold() for name in further}
+        for number in range((count - len(further)) * _TRIES):
+            if len(further) >= count:
                 break
             name = self._one(rng, spells=number > 2 * count or len(self._names) < _MANY)
             if number > _EARLY * count:
@@ -81,8 +81,8 @@ class NameMaker:
             folded = name.casefold()
             if folded not in taken and _is_plausible(name):
                 taken.add(folded)
-                found.append(name)
-        return [self._mark + found[i] + self._mark for i in rng.permutation(len(found)).tolist()]
+                further.append(name)
+        return [self._mark + further[i] + self._mark for i in rng.permutation(len(further)).tolist()]
 
     def _mutated(self, name: str, rng: np.random.Generator) -> str:
         """Return a name with one or two letters changed, vowels into vowels and consonants into consonants."""

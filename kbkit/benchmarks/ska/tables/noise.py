@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from kbkit.benchmarks.evidence import leaks
-from kbkit.benchmarks.ska.instances import ROW, Instance, Unit, numbered
+from kbkit.benchmarks.ska.instances import ROW, Instance, KnowledgeUnit, numbered
 from kbkit.benchmarks.ska.solve import Solver
 from kbkit.benchmarks.ska.tables.synthesize import synthesize
 from kbkit.measures.lists import normalize
@@ -49,7 +49,7 @@ def extended(
     free = sorted(set(range(total)) - set(at))
     place = {unit.id: position for unit, position in zip(original, free, strict=True)}
     table = original[0].source[0] if original and original[0].source else instance.provenance.table
-    new = [Unit("", ROW, row, [table, ""], place, RULE, check) for row, place in zip(rows, at, strict=True)]
+    new = [KnowledgeUnit("", ROW, row, [table, ""], place, RULE, check) for row, place in zip(rows, at, strict=True)]
     noise = [*instance.noise, *new]
     noise = [noise[i] for i in rng.permutation(len(noise)).tolist()]
     return replace(
@@ -70,11 +70,11 @@ def safe(instance: Instance, rows: Sequence[Sequence[str]], solver: Solver) -> l
         return safe_by_terms(instance, rows)
     named = _named(instance)
     order = sorted(range(len(rows)), key=lambda i: any(terms <= set(rows[i]) for terms in named))
-    units = [Unit(f"s{i}", ROW, list(rows[i])) for i in order]
+    units = [KnowledgeUnit(f"s{i}", ROW, list(rows[i])) for i in order]
     expected = set(instance.answers)
     left = _QUERIES
 
-    def is_safe(batch: Sequence[Unit]) -> bool:
+    def is_safe(batch: Sequence[KnowledgeUnit]) -> bool:
         nonlocal left
         left -= 1
         with_all = solver.answers(instance, [*instance.units, *batch])

@@ -124,9 +124,9 @@ def _further(
 
 def _header(name: str) -> str:
     text = english.spoken(name) if "/" in name else " ".join(name.replace("_", " ").split())
-    found = re.fullmatch(r"(.+) (km2|m2|km|m|cm|mm|kg|g|minutes|seconds|hours|days|usd|eur|gbp|percent)", text)
-    if found:
-        text = f"{found[1]} ({found[2].replace('2', '²').replace('usd', 'US$')})"
+    match = re.fullmatch(r"(.+) (km2|m2|km|m|cm|mm|kg|g|minutes|seconds|hours|days|usd|eur|gbp|percent)", text)
+    if match:
+        text = f"{match[1]} ({match[2].replace('2', '²').replace('usd', 'US$')})"
     return text[:1].upper() + text[1:]
 
 

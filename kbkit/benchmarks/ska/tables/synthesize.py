@@ -25,7 +25,7 @@ from kbkit.benchmarks.ska.tables.columns import (
     NAME,
     TEXT,
     YEAR,
-    Column,
+    WebColumn,
     columns_of,
     number_in,
 )
@@ -74,7 +74,7 @@ def synthesize(
 
 
 def _cells(
-    columns: Sequence[Column], count: int, rng: np.random.Generator, names: Mapping[str, Sequence[str]]
+    columns: Sequence[WebColumn], count: int, rng: np.random.Generator, names: Mapping[str, Sequence[str]]
 ) -> list[list[str]]:
     """Return new cells by column."""
     size = len(columns[0].cells)
@@ -114,7 +114,7 @@ def _cells(
     return result
 
 
-def _is_grouped(column: Column, columns: Sequence[Column], group_of: Sequence[int]) -> bool:
+def _is_grouped(column: WebColumn, columns: Sequence[WebColumn], group_of: Sequence[int]) -> bool:
     """Return whether a column of numbers is determined by a category, so that its values must not change."""
     return any(
         other is not column
@@ -127,7 +127,7 @@ def _is_grouped(column: Column, columns: Sequence[Column], group_of: Sequence[in
 # -- dependent columns ------------------------------------------------------------------------------------------------
 
 
-def _groups(columns: Sequence[Column]) -> list[int]:
+def _groups(columns: Sequence[WebColumn]) -> list[int]:
     """Return the group of each column: columns that determine others, or that share words, take cells of one row."""
     group = list(range(len(columns)))
 
@@ -156,12 +156,12 @@ def _groups(columns: Sequence[Column]) -> list[int]:
     return group
 
 
-def _locates(a: Column, b: Column) -> bool:
+def _locates(a: WebColumn, b: WebColumn) -> bool:
     """Return whether a column is a latitude or a longitude, and another one as well, or a place."""
     return bool(_GEO.match(a.name)) and bool(_GEO.match(b.name) or _PLACE.search(b.name))
 
 
-def _shares_year(a: Column, b: Column) -> bool:
+def _shares_year(a: WebColumn, b: WebColumn) -> bool:
     """Return whether the years of a column occur in the values of another: 1994 and May 3, 1994."""
     year, other = (a, b) if a.kind == YEAR else (b, a)
     if year.kind != YEAR or other.kind not in (DATE, CODE, TEXT):
@@ -170,7 +170,7 @@ def _shares_year(a: Column, b: Column) -> bool:
     return bool(pairs) and sum(y in o for y, o in pairs) >= 0.8 * len(pairs)
 
 
-def _follows(column: Column, key: Column | None) -> bool:
+def _follows(column: WebColumn, key: WebColumn | None) -> bool:
     """Return whether most values of a column contain the key: *Republic of Chad*, or the key's last word."""
     if key is None or column is key or column.kind not in (NAME, TEXT, CODE, KEY):
         return False
@@ -178,7 +178,7 @@ def _follows(column: Column, key: Column | None) -> bool:
     return bool(pairs) and sum(k.casefold() in cell.casefold() for k, cell in pairs) >= 0.5 * len(pairs)
 
 
-def _renamed(column: Column, key: Column, fresh: Sequence[str], donor: NDArray[np.int64]) -> list[str]:
+def _renamed(column: WebColumn, key: WebColumn, fresh: Sequence[str], donor: NDArray[np.int64]) -> list[str]:
     """Return the cells of rows that contain their key, with the new key in its place."""
     fit = [row for row, (k, cell) in enumerate(zip(key.cells, column.cells, strict=True)) if k in cell]
     if not fit:
@@ -187,7 +187,7 @@ def _renamed(column: Column, key: Column, fresh: Sequence[str], donor: NDArray[n
     return [column.cells[row].replace(key.cells[row], name) for row, name in zip(rows, fresh, strict=True)]
 
 
-def _relate(columns: Sequence[Column], cells: list[list[str]], rng: np.random.Generator) -> None:
+def _relate(columns: Sequence[WebColumn], cells: list[list[str]], rng: np.random.Generator) -> None:
     """Make related numbers of new rows agree; where the result is out of range, take all of them from one row."""
     size = len(columns[0].cells)
     for position, parts, factors, constant in linear_relations(columns):
@@ -208,7 +208,7 @@ def _relate(columns: Sequence[Column], cells: list[list[str]], rng: np.random.Ge
     _order(columns, cells, rng)
 
 
-def _order(columns: Sequence[Column], cells: list[list[str]], rng: np.random.Generator) -> None:
+def _order(columns: Sequence[WebColumn], cells: list[list[str]], rng: np.random.Generator) -> None:
     """Keep the order of numbers that is the same in all rows: the winner's score is not below the loser's."""
     numbers = [c for c in columns if c.is_numeric]
     computed = {p for position, parts, *_ in linear_relations(columns) for p in (position, *parts)}
@@ -264,7 +264,7 @@ def formatted(value: float, like: str, *, plus: bool = False) -> str:
     return f"{had}{mark}{text}{after}"
 
 
-def _numbers(column: Column, donor: NDArray[np.int64], rng: np.random.Generator) -> list[str]:
+def _numbers(column: WebColumn, donor: NDArray[np.int64], rng: np.random.Generator) -> list[str]:
     """Return numbers near those of the donors, within the column's range, as round as the donors' are."""
     numbers = np.array([np.nan if v is None else v for v in column.numbers])
     known = numbers[np.isfinite(numbers)]
@@ -300,14 +300,14 @@ def _as_round(value: float, like: str) -> float:
     return rounded if rounded or not value else value
 
 
-def _moved(column: Column, donor: NDArray[np.int64], rng: np.random.Generator) -> list[str]:
+def _moved(column: WebColumn, donor: NDArray[np.int64], rng: np.random.Generator) -> list[str]:
     """Return latitudes or longitudes within about a degree of those of the donors."""
     steps = rng.normal(size=len(donor)) * 0.5
     cells = [column.cells[row] for row in donor.tolist()]
     return [formatted((number_in(cell) or 0.0) + step, cell) for cell, step in zip(cells, steps.tolist(), strict=True)]
 
 
-def _patterns(column: Column, donor: NDArray[np.int64], rng: np.random.Generator) -> list[str]:
+def _patterns(column: WebColumn, donor: NDArray[np.int64], rng: np.random.Generator) -> list[str]:
     """Return dates, scores and codes with other digits: each group of digits is one from the same place elsewhere.
 
     Of times only the last group changes, totals are added up, and long codes and coordinates stay as they are.

@@ -13,14 +13,14 @@ from functools import cached_property
 import numpy as np
 
 from kbkit import english
-from kbkit.benchmarks.documents import Document, Passage
+from kbkit.benchmarks.documents import Document, TextPassage
 from kbkit.benchmarks.evidence import Matcher, folded, leaks
 from kbkit.benchmarks.requirements.phrases import Mentions, Phrase, avoided, telling_phrases
 from kbkit.benchmarks.requirements.textual import READER
 from kbkit.benchmarks.ska.tables import wording
-from kbkit.benchmarks.ska.tables.columns import CATEGORY, NAME, Column
+from kbkit.benchmarks.ska.tables.columns import CATEGORY, NAME, WebColumn
 from kbkit.benchmarks.ska.tables.conditions import equal, literal
-from kbkit.benchmarks.ska.tables.drafts import Draft, Drafter
+from kbkit.benchmarks.ska.tables.drafts import Drafter, TableDraft
 
 _VERBS = ("mentions {}", "mentions {}", "contains the phrase {}", "speaks of {}")
 _PLURAL_VERBS = ("include {}", "contain {}")
@@ -37,7 +37,7 @@ _TRIES = 12
 class _Links:
     """A column whose cells have texts: the documents, and the row of each (-1 if several rows have the cell)."""
 
-    column: Column
+    column: WebColumn
     documents: list[Document]
     rows: list[int]
     texts: list[tuple[int, ...]]
@@ -78,7 +78,7 @@ class TextDrafter:
             for title, of_title in rows.items():
                 if len(nodes.get(title, ())) == 1 and (column.position, title) in linked:
                     passages = tuple(
-                        Passage(self._table.texts[t].field, self._table.texts[t].text) for t in texts[title]
+                        TextPassage(self._table.texts[t].field, self._table.texts[t].text) for t in texts[title]
                     )
                     node = next(iter(nodes[title]))
                     links.documents.append(Document(number, node.partition("#")[0], node, title, passages))
@@ -93,9 +93,9 @@ class TextDrafter:
     def _by_key(self) -> _Links | None:
         return next((links for links in self._links if links.column is self._drafter.key), None)
 
-    def draft(self, rng: np.random.Generator) -> Draft | None:
+    def draft(self, rng: np.random.Generator) -> TableDraft | None:
         """Return a question of a random kind; None if the chosen one does not work out."""
-        makers: dict[str, Callable[[np.random.Generator], Draft | None]] = {
+        makers: dict[str, Callable[[np.random.Generator], TableDraft | None]] = {
             "cell": self._cell, "narrowed": self._narrowed, "linked": self._linked, "compared": self._compared,
         }  # fmt: skip
         if not self._links:
@@ -168,7 +168,7 @@ class TextDrafter:
 
     # -- questions ----------------------------------------------------------------------------------------------------
 
-    def _cell(self, rng: np.random.Generator) -> Draft | None:
+    def _cell(self, rng: np.random.Generator) -> TableDraft | None:
         """Ask for a cell of the row whose own text mentions a phrase."""
         links = self._by_key
         found = self._one(links, rng) if links else None
@@ -186,9 +186,9 @@ class TextDrafter:
         text = wording.lookup(column, f"the {self._noun} whose {self._described(phrase, rng)}", rng)
         uses = f"{links.column.sql} = {literal(links.documents[at].name)}"
         sql = f"SELECT {column.sql} FROM table_rows WHERE {where}"
-        return Draft("cell of a described row", text, sql, uses, (row,), (), texts)
+        return TableDraft("cell of a described row", text, sql, uses, (row,), (), texts)
 
-    def _linked(self, rng: np.random.Generator) -> Draft | None:
+    def _linked(self, rng: np.random.Generator) -> TableDraft | None:
         """Ask for the row, or a cell of it, that names a thing whose text mentions a phrase."""
         others = [
             links for links in self._links if links.column is not self._drafter.key and wording.can_ask(links.column)
@@ -216,9 +216,9 @@ class TextDrafter:
             text = wording.lookup(column, f"the {self._noun} that {which}", rng)
         uses = f"{links.column.sql} = {literal(links.documents[at].name)}"
         sql = f"SELECT {column.sql} FROM table_rows WHERE {where}"
-        return Draft("row with a described cell", text, sql, uses, (row,), (), texts)
+        return TableDraft("row with a described cell", text, sql, uses, (row,), (), texts)
 
-    def _narrowed(self, rng: np.random.Generator) -> Draft | None:
+    def _narrowed(self, rng: np.random.Generator) -> TableDraft | None:
         """Ask for a cell of the one row that has a value, of several whose texts mention a phrase."""
         links = self._by_key
         rows = [at for at, row in enumerate(links.rows) if row >= 0] if links else []
@@ -250,7 +250,7 @@ class TextDrafter:
             where = f"{self._where(links, self._mentioned(phrase))} AND {clause.sql}"
             names = ", ".join(literal(links.documents[one].name) for one in fit)
             others = [one for one in fit if one != at]
-            return Draft(
+            return TableDraft(
                 "narrowed by text", text, f"SELECT {column.sql} FROM table_rows WHERE {where}",
                 f"{links.column.sql} IN ({names}) AND {clause.sql}", (row,), clause.values, texts,
                 tuple(links.rows[one] for one in others),
@@ -258,7 +258,7 @@ class TextDrafter:
             )  # fmt: skip
         return None
 
-    def _compared(self, rng: np.random.Generator) -> Draft | None:
+    def _compared(self, rng: np.random.Generator) -> TableDraft | None:
         """Ask for a cell of that of two described rows whose number is larger or smaller."""
         links = self._by_key
         found = [self._one(links, rng) for _ in range(2)] if links else []
@@ -289,4 +289,4 @@ class TextDrafter:
             f" ORDER BY {column.number_sql} {'DESC' if is_high else 'ASC'} LIMIT 1"
         )
         uses = self._drafter.named(rows)
-        return Draft("compared by text", text, sql, uses, tuple(rows), (), texts)
+        return TableDraft("compared by text", text, sql, uses, tuple(rows), (), texts)

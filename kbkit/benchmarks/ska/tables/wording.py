@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kbkit import english
-from kbkit.benchmarks.ska.tables.columns import CATEGORY, CODE, DATE, NAME, NUMBER, YEAR, Column
+from kbkit.benchmarks.ska.tables.columns import CATEGORY, CODE, DATE, NAME, NUMBER, YEAR, WebColumn
 from kbkit.benchmarks.ska.tables.data import TableData
 from kbkit.english.askable import is_technical
 from kbkit.english.frames import frame_file, pool
@@ -67,7 +67,7 @@ def value(text: str) -> str:
     return english.quoted(text) if re.match(r"[\W\d]|[a-z]", text) or len(text.split()) > _MANY_WORDS else text
 
 
-def thing(column: Column, key: str) -> str:
+def thing(column: WebColumn, key: str) -> str:
     """Return *the area of Chad in km²*, or *the number of votes of X*."""
     if column.is_count:
         return f"the number of {column.noun} of {key}"
@@ -80,7 +80,7 @@ def _is_long(key: str) -> bool:
     return bool(re.match(r"the .* (?:whose|with|that|from|by|in) ", key))
 
 
-def lookup(column: Column, key: str, rng: np.random.Generator) -> str:
+def lookup(column: WebColumn, key: str, rng: np.random.Generator) -> str:
     """Return a question for a cell of a row; "" if the column cannot be worded."""
     short = "" if _is_long(key) else "_short"
     last = column.noun.rpartition(" ")[2]
@@ -102,7 +102,7 @@ def lookup(column: Column, key: str, rng: np.random.Generator) -> str:
     return drawn(name + short if name + short in frame_file("tables")["frames"] else name, rng, **values)
 
 
-def can_ask(column: Column) -> bool:
+def can_ask(column: WebColumn) -> bool:
     """Return whether *the NOUN of X* reads well for a column."""
     if not column.noun or column.by or column.kind not in (NAME, CATEGORY, NUMBER, YEAR, DATE, CODE):
         return False
@@ -121,14 +121,14 @@ def continued(question: str) -> str:
 
 
 @dataclass(frozen=True)
-class Clause:
+class RowCondition:
     """A condition on rows: SQL over ``table_rows``, the rows that meet it, and its wording.
 
     ``one`` and ``several`` are predicates ("" if there is none), ``after`` follows a noun (*directed by X*), ``whose``
     follows *whose*.
     """
 
-    column: Column
+    column: WebColumn
     sql: str
     mask: np.ndarray[tuple[int], np.dtype[np.bool_]]
     one: str = ""
@@ -138,7 +138,7 @@ class Clause:
     values: tuple[str, ...] = ()
 
 
-def noun_phrase(noun: str, clauses: Sequence[Clause]) -> str:
+def noun_phrase(noun: str, clauses: Sequence[RowCondition]) -> str:
     """Return a noun (singular or plural) with conditions."""
     after = [clause.after for clause in clauses if clause.after]
     whose = [clause.whose for clause in clauses if not clause.after]
@@ -160,7 +160,7 @@ def noun_is_plural(noun: str) -> bool:
     return english.is_plural(noun)
 
 
-def predicate(clauses: Sequence[Clause], *, is_plural: bool) -> str:
+def predicate(clauses: Sequence[RowCondition], *, is_plural: bool) -> str:
     """Return conditions as one predicate; "" if one has none."""
     parts = [clause.several if is_plural else clause.one for clause in clauses]
     return " and ".join(parts) if all(parts) else ""

@@ -1,0 +1,60 @@
+"""Names of classes: one name has one meaning in the package."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+
+import pytest
+
+from tests.places import ROOT
+
+TWINS = {
+    # An expression as it is written, and as it is resolved.
+    **dict.fromkeys(("Condition", "Count", "Filter", "SavedSet", "Superlative"), ("answers/algebra", "answers/syntax")),
+    "Nodes": ("answers/syntax", "stores/nodes"),
+    "State": ("agent/state", "cli/app"),
+    # Private classes, each of which only its own file names.
+    "_Batch": ("benchmarks/convkgyarn/written", "stores/vector_build"),
+    "_Graph": ("benchmarks/ska/small_kb", "web/explore/graph"),
+    "_Maker": ("benchmarks/convkgyarn/templates", "benchmarks/ska/published/make", "benchmarks/ska/tables/make"),
+    "_Run": ("benchmarks/convkgyarn/make", "benchmarks/quest/make", "benchmarks/ska/make", "web/sparql"),
+    "_Sql": ("answers/to_sql", "benchmarks/ska/graphs/triples_sql"),
+    "_Work": ("benchmarks/ska/tables/by_models", "mcp/tools"),
+}
+"""The classes whose name several files define, and these files."""
+
+
+def class_places(sources: dict[str, str]) -> dict[str, list[str]]:
+    """The files that define each class."""
+    places: dict[str, list[str]] = defaultdict(list)
+    for file, text in sorted(sources.items()):
+        for name in {node.name for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ClassDef)}:
+            places[name].append(file)
+    return places
+
+
+def twins(sources: dict[str, str]) -> dict[str, tuple[str, ...]]:
+    """The classes that several files define."""
+    return {name: tuple(files) for name, files in class_places(sources).items() if len(files) > 1}
+
+
+@pytest.fixture(scope="module")
+def sources() -> dict[str, str]:
+    package = ROOT / "kbkit"
+    texts = {
+        path.relative_to(package).with_suffix("").as_posix(): path.read_text(encoding="utf-8")
+        for path in package.rglob("*.py")
+    }
+    assert len(texts) > 400
+    return texts
+
+
+def test_classes_have_names_of_their_own(sources: dict[str, str]) -> None:
+    """A new class takes a name that no other file has; who renames one removes it from the list."""
+    assert twins(sources) == TWINS
+
+
+def test_that_check_sees_a_twin(sources: dict[str, str]) -> None:
+    assert "Manifest" in class_places(sources)
+    assert "Manifest" in twins({**sources, "new/file": "def f():\n  class Manifest: ..."})
