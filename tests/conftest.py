@@ -28,8 +28,10 @@ __all__ = ["once", "wording"]
 
 examples.register_profiles()
 
-# There is a worker for every core: more threads of polars only take turns. It reads this when it is first imported.
+# There is a worker for every core: more threads of polars and of NumPy only take turns. Both read this when they are
+# first imported.
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # Before anything asks for a temporary folder; processes started by tests inherit both.
 places.keep_bytecode()
