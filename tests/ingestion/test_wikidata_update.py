@@ -68,6 +68,7 @@ def everything(kb: KnowledgeBase) -> dict[str, Any]:
     return {**said(kb), **extra, "triples": sorted(map(repr, triples))}
 
 
+@pytest.mark.system
 def test_an_update_gives_what_an_ingest_of_the_changed_dump_gives(before: Path, tmp_path: Path) -> None:
     updated = tmp_path / "kb"
     shutil.copytree(before, updated)

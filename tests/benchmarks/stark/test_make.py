@@ -292,6 +292,7 @@ def test_sentences_in_the_singular_are_for_one_answer(made: Output) -> None:
         assert any(re.search(r"\blake\b", query) for query in drawn) == singular
 
 
+@pytest.mark.system
 def test_numbers_of_answers_reach_the_target(world: KnowledgeBase, tmp_path: Path) -> None:
     made = make(world, tmp_path / "x", RequirementSettings(100, seed=4))
     assert made.report["several"] == pytest.approx(0.52, rel=0.1)
