@@ -115,6 +115,7 @@ def test_a_last_line_longer_than_what_is_read_at_once(tmp_path: Path) -> None:
 # -- several writers, and kills ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.system
 def test_processes_at_once_lose_nothing(tmp_path: Path) -> None:
     path = tmp_path / "new" / "j.jsonl"
     started = [writer(path, who, 40) for who in ("ann", "bob", "cy")]
