@@ -65,7 +65,7 @@ def settings_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.hookimpl(tryfirst=True)  # before the tests are chosen by their markers
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if {"browser", "shared_data"} & set(getattr(item, "fixturenames", ())):
+        if {"browser", "shared_data", "spark_session"} & set(getattr(item, "fixturenames", ())):
             item.add_marker("system")
 
 
