@@ -22,7 +22,8 @@ from hypothesis import Phase, given
 from hypothesis import strategies as st
 
 import kbkit
-from kbkit.errors import KbError
+from kbkit.errors import BadInputError, KbError
+from kbkit.ingestion.inference import infer
 from kbkit.kb import KnowledgeBase
 from tests.console import here
 from tests.examples import examples, first_some
@@ -553,3 +554,12 @@ def test_a_foreign_key_may_name_another_column_than_the_key(tmp_path: Path) -> N
         query = "SELECT h.key, t.key FROM director JOIN nodes h ON h.id = head JOIN nodes t ON t.id = tail"
         assert sorted(kb.sql(query).rows()) == [("1", "7"), ("2", "8"), ("3", "7")]
         assert kb.schema.type("person").members == 3
+
+
+def test_damage_that_duckdb_passes_over_is_noticed_before_a_recipe_is_inferred(tmp_path: Path) -> None:
+    data = bytearray(gzip.compress(b'{"id": 1, "name": "Ulm"}\n'))
+    data[-8] ^= 1  # its checksum
+    path = tmp_path / "towns.jsonl.gz"
+    path.write_bytes(data)
+    with pytest.raises(BadInputError, match=r"Corrupt gzip file .*towns\.jsonl\.gz"):
+        infer([path], "towns")
