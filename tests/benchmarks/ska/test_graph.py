@@ -60,6 +60,7 @@ def test_statements_hold(both: list[Instance]) -> None:
         assert [(one.id, failed) for one in each(both) if (failed := statements.check(one, solver))] == []
 
 
+@pytest.mark.system
 def test_any_part_of_the_noise_changes_nothing(both: list[Instance]) -> None:
     rng = random.Random(1)
     with Solver() as solver:
@@ -255,6 +256,7 @@ def test_noise_has_the_size_asked_for(world: KnowledgeBase) -> None:
     assert 1_500 < len(one.noise) <= graph.NOISE_UNITS  # the subgraph of some topics is smaller
 
 
+@pytest.mark.system
 def test_questions_of_generated_datasets(world: KnowledgeBase, tmp_path: Path) -> None:
     make_stark(world, tmp_path / "stark", RequirementSettings(12, seed=2, max_answers=6))
     make_quest(world, tmp_path / "quest", QuestSettings(("country",), 7, scale=True))

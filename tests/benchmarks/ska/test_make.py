@@ -44,6 +44,7 @@ def test_a_kb_gives_all_forms_and_every_instance_is_proved(dataset: Path) -> Non
     assert all(one.noise and one.question.endswith(("?", ".")) for one in made)
 
 
+@pytest.mark.system
 def test_the_same_seed_gives_the_same_bytes_and_an_interrupted_run_continues(
     dataset: Path, world: KnowledgeBase, tmp_path: Path
 ) -> None:
@@ -60,6 +61,7 @@ def test_the_same_seed_gives_the_same_bytes_and_an_interrupted_run_continues(
         make([world], again, SkaSettings(2, seed=5, tokens=2_000))
 
 
+@pytest.mark.system
 def test_several_kbs_share_the_instances(world: KnowledgeBase, tmp_path: Path) -> None:
     make([world, world], tmp_path / "two", SkaSettings(3, forms=("kg",), tokens=1_000))
     made = instances.read(tmp_path / "two")
@@ -79,6 +81,7 @@ def test_the_questions_of_other_benchmarks(here: Run, world_kb: Path, tmp_path: 
     assert {one.question for one in made} <= asked
 
 
+@pytest.mark.system
 def test_questions_of_files_and_of_datasets_together(here: Run, world_kb: Path, tmp_path: Path) -> None:
     """Neither takes the place of the other; a changed file is another run."""
     stark, own, out = tmp_path / "stark", tmp_path / "own.jsonl", tmp_path / "out"

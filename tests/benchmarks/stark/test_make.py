@@ -431,6 +431,7 @@ def test_products_have_hard_and_soft_requirements_and_a_category(
     assert all("a" in given["document"]["name"] for given in of_properties)
 
 
+@pytest.mark.system
 def test_a_recording_gives_the_same_bytes_with_no_network(
     world_kb: Path, here: Run, server: Server, tmp_path: Path
 ) -> None:
@@ -455,6 +456,7 @@ def test_a_recording_gives_the_same_bytes_with_no_network(
     assert "kbkit: " in lacking.stderr
 
 
+@pytest.mark.system
 def test_a_run_continues_after_the_budget_is_spent(
     few: RequirementSettings, world: KnowledgeBase, server: Server, tmp_path: Path
 ) -> None:
