@@ -59,7 +59,6 @@ def called(kb: KnowledgeBase, name: str, limits: ToolLimits | None = None, **arg
 # -- over stdio -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.system
 @pytest.mark.core
 def test_the_command_serves_over_stdio(world_kb: Path) -> None:
     """With both generations of the protocol; every line of standard output is one of its messages."""
