@@ -28,8 +28,10 @@ __all__ = ["once", "wording"]
 
 examples.register_profiles()
 
-# There is a worker for every core: more threads of polars only take turns. It reads this when it is first imported.
+# There is a worker for every core: more threads of polars and of NumPy only take turns. Both read this when they are
+# first imported.
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # Before anything asks for a temporary folder; processes started by tests inherit both.
 places.keep_bytecode()
@@ -63,7 +65,7 @@ def settings_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.hookimpl(tryfirst=True)  # before the tests are chosen by their markers
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if {"browser", "shared_data"} & set(getattr(item, "fixturenames", ())):
+        if {"browser", "shared_data", "spark_session"} & set(getattr(item, "fixturenames", ())):
             item.add_marker("system")
 
 

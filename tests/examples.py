@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 Case = TypeVar("Case")
@@ -31,6 +32,11 @@ def thorough() -> bool:
 def examples(number: int = _NUMBER, **options: Any) -> settings:
     """Return the settings of a test that takes ``number`` examples, twenty times as many in a thorough run."""
     return settings(max_examples=number * (_TIMES if thorough() else 1), **options)
+
+
+def first_some(cases: Sequence[Case], every: int) -> list[Any]:
+    """Return cases that are much alike for ``parametrize``: every so many by default, the others with ``system``."""
+    return [case if i % every == 0 else pytest.param(case, marks=pytest.mark.system) for i, case in enumerate(cases)]
 
 
 def some(cases: Sequence[Case], every: int) -> Sequence[Case]:

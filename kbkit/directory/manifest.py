@@ -125,15 +125,16 @@ class Manifest:
     def write(self, folder: Path) -> None:
         """Write ``manifest.json`` into ``folder``."""
         data = {**dataclasses.asdict(self), "schema": self.schema.to_json(), "sha256": ""}
-        text = _json({**data, "sha256": _checksum(data)})
-        (folder / "manifest.json").write_text(text + "\n", encoding="utf-8", newline="\n")
+        text = _json(data)  # ends with the empty checksum
+        whole = text.removesuffix('""\n}') + f'"{_sha256(text)}"\n}}\n'
+        (folder / "manifest.json").write_text(whole, encoding="utf-8", newline="\n")
 
     @staticmethod
     def is_changed(folder: Path) -> bool:
         """Whether a valid ``manifest.json`` is not as it was written."""
         data = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         recorded = data.get("sha256", "")
-        return recorded not in ("", _checksum({**data, "sha256": ""}))
+        return recorded not in ("", _sha256(_json({**data, "sha256": ""})))
 
     @staticmethod
     def read(folder: Path) -> Manifest:
@@ -163,8 +164,8 @@ def _json(data: Mapping[str, Any]) -> str:
     return json.dumps(data, indent=1, ensure_ascii=False)
 
 
-def _checksum(data: Mapping[str, Any]) -> str:
-    return hashlib.sha256(_json(data).encode()).hexdigest()
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 _RESTORE = ("Restore it, or ingest the source again",)

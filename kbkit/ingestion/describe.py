@@ -24,9 +24,10 @@ def describe(con: Connection, recipe: Recipe) -> Schema:
     ``attribute_names(attribute, label)``, ``candidate_types(type)``, the answer types of the source's questions, and
     ``rdf_prefixes(prefix, iri)`` for SPARQL.
     """
-    types = _types(con, recipe)
-    relations = _relations(con, recipe, [t.table for t in types])
-    candidates = _column(con, "candidate_types")
+    optional = _OptionalTables(con)
+    types = _types(con, recipe, optional)
+    relations = _relations(con, recipe, [t.table for t in types], optional)
+    candidates = optional.column("candidate_types")
     return Schema(
         name=recipe.name,
         base=recipe.base,
@@ -41,16 +42,16 @@ def describe(con: Connection, recipe: Recipe) -> Schema:
         dialect=recipe.dialect,
         extra_tables=recipe.extra_tables,
         types_apart=bool(recipe.rdf_quads),
-        source_prefixes=tuple(pair for pair in _pairs(con, "rdf_prefixes").items() if is_prefix(*pair)),
+        source_prefixes=tuple(pair for pair in optional.pairs("rdf_prefixes").items() if is_prefix(*pair)),
     )
 
 
 def symmetric_relations(con: Connection) -> tuple[str, ...]:
     """Return the optional table ``symmetric_relations(relation)`` of a recipe."""
-    return tuple(sorted(_column(con, "symmetric_relations")))
+    return tuple(sorted(_OptionalTables(con).column("symmetric_relations")))
 
 
-def _types(con: Connection, recipe: Recipe) -> tuple[NodeType, ...]:
+def _types(con: Connection, recipe: Recipe, optional: _OptionalTables) -> tuple[NodeType, ...]:
     rows = con.execute("""
         SELECT t.type, coalesce(n.first, 0), coalesce(n.nodes, 0), coalesce(o.others, 0)
         FROM (SELECT type, position FROM kb_type_order
@@ -63,9 +64,10 @@ def _types(con: Connection, recipe: Recipe) -> tuple[NodeType, ...]:
         "kb_nodes",
         '(SELECT t.type AS "the owner", n.* FROM (SELECT id, type FROM kb_nodes UNION ALL FROM kb_node_types) t'
         " JOIN kb_nodes n USING (id))",
+        optional,
     )
     tables = table_names(con, [row[0] for row in rows], (), "type_", recipe.extra_tables)
-    iris = _pairs(con, "type_iris")
+    iris = optional.pairs("type_iris")
     overlaps: dict[str, list[str]] = {}
     for other, primary in con.execute(
         "SELECT DISTINCT o.type, n.type FROM kb_node_types o JOIN kb_nodes n USING (id) ORDER BY ALL"
@@ -88,17 +90,17 @@ def _types(con: Connection, recipe: Recipe) -> tuple[NodeType, ...]:
     )
 
 
-def _relations(con: Connection, recipe: Recipe, taken: list[str]) -> tuple[Relation, ...]:
+def _relations(con: Connection, recipe: Recipe, taken: list[str], optional: _OptionalTables) -> tuple[Relation, ...]:
     signatures: dict[str, list[Signature]] = {}
     for name, head, tail, edges in con.execute(
         "FROM kb_signatures ORDER BY relation, edges DESC, head_type, tail_type"
     ).fetchall():
         signatures.setdefault(name, []).append(Signature(head, tail, edges))
-    attributes = _present_attributes(con, "kb_edges", '(SELECT relation AS "the owner", * FROM kb_edges)')
+    attributes = _present_attributes(con, "kb_edges", '(SELECT relation AS "the owner", * FROM kb_edges)', optional)
     names = relation_order(recipe, signatures)
     tables = table_names(con, names, taken, "rel_", recipe.extra_tables)
-    iris = _pairs(con, "relation_iris")
-    labels = _pairs(con, "relation_names")
+    iris = optional.pairs("relation_iris")
+    labels = optional.pairs("relation_names")
     # Rows of kb_edges are distinct: several with one (head, tail) differ in attributes.
     pairs = dict(
         con.execute(
@@ -129,14 +131,16 @@ def _relations(con: Connection, recipe: Recipe, taken: list[str]) -> tuple[Relat
     return tuple(result)
 
 
-def _present_attributes(con: Connection, table: str, owned: str) -> dict[str, tuple[Attribute, ...]]:
+def _present_attributes(
+    con: Connection, table: str, owned: str, optional: _OptionalTables
+) -> dict[str, tuple[Attribute, ...]]:
     """Return for each owner (type or relation) the columns that are not NULL in all its rows."""
     rows = con.execute(f"DESCRIBE {table}").fetchall()
     columns = {row[0]: row[1] for row in rows if row[0] not in STAGED_COLUMNS[table]}
     if not columns:
         return {}
     counts = ", ".join(f"count({quote(name)})" for name in columns)
-    labels, result = _pairs(con, "attribute_names"), {}
+    labels, result = optional.pairs("attribute_names"), {}
     for owner, *filled in con.execute(f'SELECT "the owner", {counts} FROM {owned} GROUP BY ALL').fetchall():
         present = [item for item, count in zip(columns.items(), filled, strict=True) if count]
         attributes = tuple(Attribute(name, kind, labels.get(name, "")) for name, kind in present)
@@ -152,16 +156,21 @@ def _text_fields(con: Connection, recipe: Recipe) -> tuple[TextField, ...]:
     return tuple(TextField(name, recipe.texts.get(name, 1.0), texts, tokens) for name, texts, tokens in rows)
 
 
-def _pairs(con: Connection, table: str) -> dict[str, str]:
-    """Return the first two columns of an optional table."""
-    return {row[0]: row[1] for row in _optional(con, table)}
+class _OptionalTables:
+    """The tables that a recipe may create besides nodes, edges and texts; empty if it does not."""
 
+    def __init__(self, con: Connection) -> None:
+        self._con = con
+        present = con.execute("SELECT table_name FROM information_schema.tables").fetchall()
+        self._present = {name for (name,) in present}  # asked once: a lookup takes longer than a small table
 
-def _column(con: Connection, table: str) -> set[str]:
-    """Return the first column of an optional table."""
-    return {row[0] for row in _optional(con, table)}
+    def pairs(self, table: str) -> dict[str, str]:
+        """Return the first two columns of a table."""
+        return {row[0]: row[1] for row in self._rows(table)}
 
+    def column(self, table: str) -> set[str]:
+        """Return the first column of a table."""
+        return {row[0] for row in self._rows(table)}
 
-def _optional(con: Connection, table: str) -> list[tuple[Any, ...]]:
-    present = con.execute("SELECT 1 FROM information_schema.tables WHERE table_name = $t", {"t": table}).fetchone()
-    return con.execute(f"SELECT * FROM {table}").fetchall() if present else []
+    def _rows(self, table: str) -> list[tuple[Any, ...]]:
+        return self._con.execute(f"SELECT * FROM {table}").fetchall() if table in self._present else []

@@ -50,14 +50,16 @@ class Scratch:
         self._con.close()
 
     def rows(self, text: str, frames: Mapping[str, pl.DataFrame]) -> list[tuple[Any, ...]]:
-        """Return the rows of one SELECT over ``frames``.
+        """Return the rows of one SELECT over ``frames``, of which it sees those that it names.
 
         Raises :class:`QueryError` for any other statement, an invalid query, and one that exceeds a limit.
         """
         if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
             raise QueryError(f"Invalid query {_shown(text)}: unpaired surrogate (invalid Unicode)")
-        for name, frame in frames.items():
-            self._con.register(name, frame.to_arrow())
+        folded = text.casefold()
+        used = [name for name in frames if name.casefold() in folded]  # to register one takes as long as a query
+        for name in used:
+            self._con.register(name, frames[name].to_arrow())
         try:
             return run(lambda: self._rows(text), self._con.interrupt, self._seconds)
         except Expired:
@@ -65,7 +67,7 @@ class Scratch:
         except (duckdb.Error, RuntimeError) as error:
             raise QueryError(f"Invalid query {_shown(text)}: {first_line(error)}") from None
         finally:
-            for name in frames:
+            for name in used:
                 self._con.unregister(name)
 
     def _rows(self, text: str) -> list[tuple[Any, ...]]:

@@ -180,12 +180,16 @@ def build(
 def _write_coarse(folder: Path, rows: VectorRows) -> None:
     """Project the rows onto a third of the principal components, computed from up to 100,000 rows."""
     nodes, dimension = rows.shape
-    columns = max(1, dimension // 3) if vectors.EXACT_LIMIT < nodes <= vectors.COARSE_LIMIT else 0
-    sampled = np.arange(0, nodes if columns else 0, nodes // _ROWS + 1)
-    sample = rows.take(sampled).astype(np.float64)
-    _, components = np.linalg.eigh(sample.T @ sample)
-    directions = np.ascontiguousarray(components[:, ::-1][:, :columns], np.float32)
+    needed = vectors.EXACT_LIMIT < nodes <= vectors.COARSE_LIMIT
+    directions = _directions(rows) if needed else np.empty((dimension, 0), np.float32)
     np.save(folder / "directions.npy", directions)
-    with GrowingArray(folder / "coarse.npy", np.float32, columns) as coarse:
-        for start in range(0, nodes if columns else 0, _ROWS):
+    with GrowingArray(folder / "coarse.npy", np.float32, directions.shape[1]) as coarse:
+        for start in range(0, nodes if needed else 0, _ROWS):
             coarse.append(np.asarray(rows.between(start, start + _ROWS)) @ directions)
+
+
+def _directions(rows: VectorRows) -> Matrix:
+    nodes, dimension = rows.shape
+    sample = rows.take(np.arange(0, nodes, nodes // _ROWS + 1)).astype(np.float64)
+    _, components = np.linalg.eigh(sample.T @ sample)
+    return np.ascontiguousarray(components[:, ::-1][:, : max(1, dimension // 3)], np.float32)

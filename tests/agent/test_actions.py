@@ -553,7 +553,7 @@ def test_an_entry_of_the_sample(sample: Explorer) -> None:
 def test_entries_and_properties_of_the_sample(sample: Explorer) -> None:
     kb = kb_of(sample)
     properties = 0
-    for node in range(0, kb.schema.nodes, 4):
+    for node in range(0, kb.schema.nodes, 8):
         found = kb.node(node)
         entry = sample.entry(found.key)
         assert (entry.id, entry.name) == (found.key, found.name)

@@ -45,7 +45,7 @@ FAST = {
 
 
 @pytest.fixture(scope="module")
-def context() -> Iterator[None]:
+def spark_session() -> Iterator[None]:
     """One Spark process for all tests; engines find it."""
     sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed")
     pytest.importorskip("sqlglot", reason="sqlglot is not installed")
@@ -67,13 +67,13 @@ def exported(kb: KnowledgeBase, folder: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def tiny_spark(context: None, small: KnowledgeBase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spark]:
+def tiny_spark(spark_session: None, small: KnowledgeBase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spark]:
     with Spark(exported(small, tmp_path_factory.mktemp("spark") / "tiny")) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
-def world_spark(context: None, world: KnowledgeBase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spark]:
+def world_spark(spark_session: None, world: KnowledgeBase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spark]:
     with Spark(exported(world, tmp_path_factory.mktemp("spark") / "world")) as made:
         yield made
 
@@ -130,7 +130,7 @@ def test_all_cases_of_world(world_spark: Spark, world: KnowledgeBase) -> None:
     assert_same(world_spark, world, "world.txt")
 
 
-def test_all_cases_of_awkward_names(context: None, awkward: KnowledgeBase, tmp_path: Path) -> None:  # noqa: F811
+def test_all_cases_of_awkward_names(spark_session: None, awkward: KnowledgeBase, tmp_path: Path) -> None:  # noqa: F811
     with Spark(exported(awkward, tmp_path / "awkward")) as made:
         assert_same(made, awkward, "awkward.txt")
 
@@ -139,7 +139,7 @@ def test_all_cases_of_awkward_names(context: None, awkward: KnowledgeBase, tmp_p
 
 
 @pytest.mark.parametrize("text", ["hormone", "drug{note contains '%'}", "person -> [order] -> drug", "drug - drug"])
-def test_ids_come_from_parquet(context: None, tiny_spark: Spark, small: KnowledgeBase, text: str) -> None:
+def test_ids_come_from_parquet(spark_session: None, tiny_spark: Spark, small: KnowledgeBase, text: str) -> None:
     """Without the views that hold all in memory."""
     answers = small.answers(text)
     with Spark(tiny_spark.parquet + "/") as fresh:
@@ -165,7 +165,7 @@ def test_an_export_of_another_kb_is_rejected(tiny_spark: Spark, world: Knowledge
     wording(str(error.value), replace={tiny_spark.parquet: "DIR"})
 
 
-def test_an_export_of_another_build_is_refused(context: None, tiny: Path, tmp_path: Path) -> None:
+def test_an_export_of_another_build_is_refused(spark_session: None, tiny: Path, tmp_path: Path) -> None:
     """As many nodes and edges, and one key is another."""
     shutil.copytree(tiny, tmp_path / "tiny")
     nodes = tmp_path / "tiny" / "nodes.csv"
@@ -183,7 +183,9 @@ def test_an_export_of_another_build_is_refused(context: None, tiny: Path, tmp_pa
             made.ids(kb.answers("person"), kb.session)
 
 
-def test_other_folders_are_rejected(context: None, small: KnowledgeBase, tmp_path: Path, wording: Wording) -> None:
+def test_other_folders_are_rejected(
+    spark_session: None, small: KnowledgeBase, tmp_path: Path, wording: Wording
+) -> None:
     with Spark(str(tmp_path)) as made, pytest.raises(KbError) as error:
         made.ids(small.answers("drug"), small.session)
     wording(str(error.value), replace={str(tmp_path): "DIR"})

@@ -16,6 +16,8 @@ from tests.answers.expressions import Writer
 from tests.answers.graphs import Case, case
 from tests.examples import examples
 
+pytestmark = pytest.mark.system
+
 ENGINES = ("walk", "sql", "sparql")
 GRAPHS = 10
 REFUSED = "refused"

@@ -158,6 +158,7 @@ def folder(page: str, world_kb: Path, tmp_path_factory: pytest.TempPathFactory) 
     return place
 
 
+@pytest.mark.system
 def test_commands_print_what_the_page_says(page: str, folder: Path) -> None:
     checker = doctest.OutputChecker()
     shown = [step for step in steps(page) if not step[0].startswith("cat ")]

@@ -115,6 +115,7 @@ def test_a_last_line_longer_than_what_is_read_at_once(tmp_path: Path) -> None:
 # -- several writers, and kills ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.system
 def test_processes_at_once_lose_nothing(tmp_path: Path) -> None:
     path = tmp_path / "new" / "j.jsonl"
     started = [writer(path, who, 40) for who in ("ann", "bob", "cy")]
@@ -132,6 +133,7 @@ def test_processes_at_once_lose_nothing(tmp_path: Path) -> None:
     assert [one.name for one in path.parent.iterdir()] == ["j.jsonl"]
 
 
+@pytest.mark.system
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
 @pytest.mark.parametrize("after", [1, 7, 25])
 def test_a_killed_writer_leaves_what_it_confirmed(tmp_path: Path, after: int) -> None:

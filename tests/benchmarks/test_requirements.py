@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,11 +19,14 @@ from kbkit.benchmarks.requirements import (
     choose,
     conditions,
     phrases,
+    products,
     relational,
     sentences,
     textual,
     verify,
 )
+from kbkit.benchmarks.requirements.relational import Grounding
+from kbkit.benchmarks.requirements.textual import Requirement
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Role
@@ -200,3 +204,14 @@ def test_position_of_a_quotation() -> None:
     assert verify.quoted(document, " red HOUSE ") == Span("b", 2, 11, "Red house")
     assert verify.quoted(document, "blue house") is None
     assert verify.quoted(document, "") is None
+
+
+def test_an_answer_that_is_missing_loses_no_query() -> None:
+    """Models answer every input; without this check, the last queries would vanish."""
+    query = {
+        Grounding: SimpleNamespace(question="Which drug?"),
+        Requirement: SimpleNamespace(category="drug", properties=[], negative=[]),
+    }
+    calls = SimpleNamespace(ask=lambda name, inputs: [])
+    with pytest.raises(ValueError, match="zip"):
+        products.fused(calls, [query], [Role("a chemist")])  # type: ignore[arg-type, list-item]

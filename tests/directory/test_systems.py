@@ -480,9 +480,14 @@ KEYWORDS = {"preexec_fn", "start_new_session", "process_group", "pass_fds", "use
 PLACES = ("/dev/", "/proc/", "/tmp/", "/etc/", "/bin/", "/usr/")
 
 
+_EXAMINED = (ast.Import, ast.ImportFrom, ast.Attribute, ast.Constant, ast.Call)
+
+
 def offences(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """What a module may not use, with its line."""
     for node in ast.walk(tree):
+        if not isinstance(node, _EXAMINED):
+            continue
         match node:
             case ast.Import(names=imported):
                 yield from ((node.lineno, a.name) for a in imported if a.name.split(".")[0] in MODULES)

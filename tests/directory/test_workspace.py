@@ -280,6 +280,7 @@ def test_concurrent_writers(kb: KnowledgeBase) -> None:
 
 
 # Not strict: where writing is not atomic, members fails in 2 to 5 of 100 reads and sql in 15.
+@pytest.mark.system
 @pytest.mark.parametrize("read", ["members", "sets", "sql"])
 def test_readers_while_a_set_is_written(kb: KnowledgeBase, read: str) -> None:
     some, many = kb.answers("country#FRA"), kb.answers("*")

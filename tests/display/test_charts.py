@@ -83,6 +83,7 @@ def test_svg_shows_titles_labels_and_bars(tmp_path: Path) -> None:
     assert any("how many: 10" in text and "first" in text and "25%" in text for text in said)
 
 
+@pytest.mark.system
 def test_stacked_bars_do_not_overlap(tmp_path: Path) -> None:
     frame = pl.DataFrame({"x": ["a", "a"], "y": [0.25, 0.75], "part": ["p", "q"]})
     for name, stacked in (("beside.svg", False), ("on.svg", True)):
@@ -107,6 +108,7 @@ def bars(root: ET.Element) -> list[tuple[float, float, float, float]]:
     return found
 
 
+@pytest.mark.system
 def test_bars_are_horizontal_when_labels_are_long(tmp_path: Path) -> None:
     names = [f"a name of some length {n}" for n in range(8)]
     frame = pl.DataFrame({"x": names, "y": [8000 - n for n in range(8)]})
@@ -124,6 +126,7 @@ def test_bars_are_horizontal_when_labels_are_long(tmp_path: Path) -> None:
     assert {left for left, *_ in bars(svg(tmp_path / "flat.svg"))} == {0.0}
 
 
+@pytest.mark.system
 def test_flat_bars_of_several_colours_do_not_overlap(tmp_path: Path) -> None:
     rows = [(f"the name of group {n}", colour, 1.0) for n in range(6) for colour in ("r", "g", "b")]
     frame = pl.DataFrame(rows, schema=["x", "c", "y"], orient="row")
@@ -139,6 +142,7 @@ def line_points(root: ET.Element) -> list[list[tuple[float, float]]]:
     return [[(float(x), float(y)) for x, y in re.findall(r"[ML](-?[\d.]+),(-?[\d.]+)", path)] for path in drawn]
 
 
+@pytest.mark.system
 def test_lines_on_logarithmic_axes(tmp_path: Path) -> None:
     frame = pl.DataFrame({"x": [1, 10, 100, 1, 100], "y": [1.0, 0.1, 0.01, 1.0, 1.0], "of": ["a"] * 3 + [NASTY] * 2})
     charts.write([Chart("t", frame, "x", "y", "of", lines=True, percent=True, log="xy")], tmp_path / "a.svg")
@@ -160,6 +164,7 @@ def test_large_numbers_are_short_on_an_axis(tmp_path: Path) -> None:
     assert "10,000,000" not in shown
 
 
+@pytest.mark.system
 def test_svg_has_the_same_bytes_for_the_same_charts(tmp_path: Path) -> None:
     for name in ("a.svg", "b.SVG"):
         charts.write([BARS, BARS], tmp_path / name)
@@ -169,6 +174,7 @@ def test_svg_has_the_same_bytes_for_the_same_charts(tmp_path: Path) -> None:
     assert (tmp_path / "a.svg").read_bytes() != (tmp_path / "b.SVG").read_bytes()
 
 
+@pytest.mark.system
 def test_png(tmp_path: Path) -> None:
     charts.write([BARS], tmp_path / "a.png")
     head = (tmp_path / "a.png").read_bytes()[:24]
@@ -220,6 +226,7 @@ def test_missing_folder(tmp_path: Path, wording: Wording) -> None:
     wording(str(caught.value))
 
 
+@pytest.mark.system
 def test_a_failed_write_leaves_no_file(tmp_path: Path, wording: Wording) -> None:
     (tmp_path / "a.svg").mkdir()
     with pytest.raises(KbError) as caught:

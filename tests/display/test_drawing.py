@@ -69,6 +69,7 @@ def test_the_picture_says_what_it_is(svg: ET.Element, france: Neighbourhood) -> 
     assert len(names) >= 25
 
 
+@pytest.mark.system
 def test_the_hub_of_a_crowded_picture_has_its_name(world: KnowledgeBase) -> None:
     crowded = world.around("Germany", 2, limit=300)
     root = ET.fromstring(drawing.svg(crowded.drawing()))
@@ -76,6 +77,7 @@ def test_the_hub_of_a_crowded_picture_has_its_name(world: KnowledgeBase) -> None
     assert len(named(root, "dots")) == 300
 
 
+@pytest.mark.system
 def test_a_type_has_one_colour_in_all_drawings_of_a_kb(world: KnowledgeBase) -> None:
     colours: dict[str, set[str]] = {}
     for node in ("France", "Danube", "Nepal"):
@@ -118,6 +120,7 @@ def test_no_path_cannot_be_drawn(world: KnowledgeBase, tmp_path: Path, wording: 
     assert none._repr_html_()
 
 
+@pytest.mark.system
 def test_types_with_a_common_prefix_have_distinct_colours(tmp_path: Path) -> None:
     long = "a type with a name of great length"
     (tmp_path / "nodes.csv").write_text(f"key,type,name\na,{long} 1,A\nb,{long} 2,B\n")
@@ -127,6 +130,7 @@ def test_types_with_a_common_prefix_have_distinct_colours(tmp_path: Path) -> Non
     assert len({dot.get("fill") for dot in named(root, "dots")}) == 2
 
 
+@pytest.mark.system
 def test_the_same_graph_gives_the_same_bytes(world: KnowledgeBase, tmp_path: Path) -> None:
     endings = ("svg", "graphml", "dot", "html")
     for name in ("a", "b"):
@@ -138,6 +142,7 @@ def test_the_same_graph_gives_the_same_bytes(world: KnowledgeBase, tmp_path: Pat
     assert len(list(tmp_path.iterdir())) == 8
 
 
+@pytest.mark.system
 def test_a_png(hostile: Neighbourhood, tmp_path: Path) -> None:
     hostile.write(tmp_path / "a.PNG")
     data = (tmp_path / "a.PNG").read_bytes()
@@ -152,6 +157,7 @@ def test_one_node_alone(small: KnowledgeBase, tmp_path: Path) -> None:
         alone.write(tmp_path / f"a.{ending}")
 
 
+@pytest.mark.system
 def test_hostile_names_in_a_picture(hostile: Neighbourhood) -> None:
     root = ET.fromstring(drawing.svg(hostile.drawing()))
     assert {e.tag for e in root.iter()} <= {SVG + tag for tag in ("svg", "g", "path", "rect", "text", "tspan", "line")}

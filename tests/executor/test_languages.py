@@ -819,6 +819,7 @@ a ' " ` ( { [ < -> -- /* */ # ; $ $a$ @a a:" \" \\ ""\" '' select SELECT( from (
 """
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("part", REPEATED.split())
 @pytest.mark.parametrize("space", some(["", " "], 2))
 def test_a_long_text_takes_linear_time(part: str, space: str) -> None:

@@ -114,6 +114,7 @@ def test_empty_charts_are_left_out(tmp_path: Path) -> None:
 # -- the commands -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.system
 @pytest.mark.core
 def test_info_draws(here: Here, world_kb: Path, tmp_path: Path, wording: Wording) -> None:
     done = here("info", world_kb, "--plot", "out.svg", "-f", "csv", cwd=tmp_path)

@@ -88,7 +88,7 @@ _ROWS = st.dictionaries(
 )
 
 
-@examples(6)
+@examples(3)
 @given(rows=_ROWS, pairs=st.data())
 def test_frames_come_back(
     tmp_path: Path, rows: dict[str, tuple[str, int | None, bool | None]], pairs: st.DataObject
@@ -110,7 +110,7 @@ def test_frames_come_back(
         assert set(kb.sql(links).rows()) == ends
 
 
-@examples(6)
+@examples(3)
 @given(data=st.data(), directed=st.booleans())
 def test_graphs_come_back(tmp_path: Path, data: st.DataObject, directed: bool) -> None:
     """Also parallel edges of one relation, if their attributes differ, and loops."""

@@ -128,7 +128,7 @@ def text_rows(texts: Mapping[Any, list[str]]) -> list[Row]:
     ]
 
 
-@examples(4)
+@examples(2)
 @given(data=st.data())
 def test_an_update_is_an_ingest_of_the_edited_source(tmp_path_factory: pytest.TempPathFactory, data: Any) -> None:
     folder = tmp_path_factory.mktemp("edits")

@@ -68,6 +68,7 @@ def everything(kb: KnowledgeBase) -> dict[str, Any]:
     return {**said(kb), **extra, "triples": sorted(map(repr, triples))}
 
 
+@pytest.mark.system
 def test_an_update_gives_what_an_ingest_of_the_changed_dump_gives(before: Path, tmp_path: Path) -> None:
     updated = tmp_path / "kb"
     shutil.copytree(before, updated)
@@ -118,6 +119,7 @@ def test_another_build_in_the_meantime_is_not_lost(before: Path, tmp_path: Path,
         assert kb.manifest.generation == "0001"
 
 
+@pytest.mark.system
 def test_a_selection_is_not_updated(tmp_path: Path, wording: Wording) -> None:
     """Which entities belong to it depends on others that the KB does not have."""
     selected = ingest(BEFORE, tmp_path / "part", **{"class": "Q5"}, triples="no")

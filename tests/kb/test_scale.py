@@ -7,8 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pytest
 
 import kbkit
+
+pytestmark = pytest.mark.system
 
 STORES = ["adjacency", "triples"]
 

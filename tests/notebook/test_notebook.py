@@ -383,6 +383,7 @@ def cells(world_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     return dict(zip(CELLS, session(folder, *CELLS.values()), strict=True))
 
 
+@pytest.mark.system
 def test_graphs_are_drawn(cells: dict[str, dict[str, Any]]) -> None:
     assert [cells[name]["type"] for name in ("around", "path", "drawn")] == ["Neighbourhood", "Paths", "NoneType"]
     for name in ("around", "path"):

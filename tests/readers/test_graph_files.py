@@ -18,6 +18,7 @@ from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.readers import graphs
 from tests.conftest import Run
+from tests.examples import examples
 
 STORES = ("tables", "adjacency")
 
@@ -56,6 +57,7 @@ EDGE = st.fixed_dictionaries(
 )
 
 
+@examples(4)
 @given(data=st.data(), kind=st.sampled_from(sorted(WRITERS)), multi=st.booleans(), directed=st.booleans())
 def test_graphs_of_networkx_come_back(
     tmp_path: Path, data: st.DataObject, kind: str, multi: bool, directed: bool

@@ -567,6 +567,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write(tmp_path_factory.mktemp("dump") / "many.json.gz", again)
 
 
+@pytest.mark.system
 def test_several_pieces_and_processes(many, tmp_path, monkeypatch) -> None:
     whole = run(many, tmp_path / "whole")
     monkeypatch.setattr(passes, "_MIN_PIECE", SMALL)
@@ -632,6 +633,7 @@ def test_other_files_or_options_begin_anew(tmp_path) -> None:
     assert ids(run(path, tmp_path / "parts", language="de")) == ["Q1"]
 
 
+@pytest.mark.system
 def test_errors_of_other_processes(tmp_path, monkeypatch, wording) -> None:
     monkeypatch.setattr(passes, "_MIN_PIECE", SMALL)
     path = write(

@@ -220,6 +220,7 @@ def test_control_characters_are_not_printed(here: Run, world_kb: Path) -> None:
     assert "Internal" not in done.stderr
 
 
+@pytest.mark.system
 def test_a_megabyte_in_one_line(here: Run, world_kb: Path) -> None:
     done = here("shell", world_kb, stdin=f"SELECT length('{'x' * 1_000_000}') AS n, foo;")
     assert done.returncode == 1

@@ -276,6 +276,7 @@ def test_views(wikidata: KnowledgeBase, tmp_path: Path, name: str) -> None:
         assert sum(str(label) in text for label in view.rows["xLabel"]) >= min(3, view.rows.height)
 
 
+@pytest.mark.system
 @pytest.mark.core
 def test_the_command_draws_beside_the_table(here, wikidata_kb: Path, tmp_path: Path) -> None:
     query = viewed("Map")

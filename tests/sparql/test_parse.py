@@ -389,6 +389,7 @@ def test_deep_nesting_is_an_error(left: str, right: str) -> None:
         parse(text)
 
 
+@pytest.mark.system
 def test_a_query_of_a_megabyte() -> None:
     text = "SELECT * { VALUES ?x { " + "wd:Q1234 " * 50_000 + "} ?x wdt:P31 ?y }"
     tree = parse(text)

@@ -191,7 +191,7 @@ TYPES = {
 }
 
 
-@examples(6, phases=[Phase.explicit, Phase.generate])
+@examples(3, phases=[Phase.explicit, Phase.generate])
 @given(st.data())
 def test_the_store_holds_what_the_tables_call_for(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

@@ -165,6 +165,7 @@ def test_syntax_errors_are_one_line(here, tiny_kb: Path, text: str) -> None:
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.system
 def test_a_query_that_kills_its_process_is_one_error(kb: KnowledgeBase) -> None:
     with pytest.raises(QueryError, match="SPARQL process ended"):
         kb.sparql("ASK { FILTER(1" + " + 1" * 200_000 + ") }")
@@ -296,6 +297,7 @@ def test_the_working_directory_is_no_source_of_code(run, tiny_kb: Path, tmp_path
     assert (done.returncode, done.stdout.split()[-3:]) == (0, ["True", "1", "row"])
 
 
+@pytest.mark.system
 def test_a_query_of_a_megabyte(kb: KnowledgeBase) -> None:
     numbers = " ".join(str(n) for n in range(150_000))
     frame = kb.sparql(f"SELECT (COUNT(?n) AS ?count) {{ VALUES ?n {{ {numbers} }} }}")

@@ -139,9 +139,9 @@ WRITES = (
 
 
 @pytest.mark.parametrize("text", READS + WRITES)
-def test_sql_reads_and_writes_no_file(fresh: KnowledgeBase, secret: Path, text: str) -> None:
+def test_sql_reads_and_writes_no_file(small: KnowledgeBase, secret: Path, text: str) -> None:
     with pytest.raises(QueryError) as caught:
-        fresh.sql(text.format(dir=secret))
+        small.sql(text.format(dir=secret))
     assert CANARY not in str(caught.value)
     assert "\n" not in str(caught.value)
     assert [path.name for path in secret.iterdir()] == ["canary.csv"]

@@ -401,6 +401,7 @@ def test_a_node_of_one_chunk_scores_as_a_whole(chunks: Chunked) -> None:
 # -- beyond the limit -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("way", ["coarse", "index"])
 def test_nearly_all_are_found_and_filters_stay_exact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
     monkeypatch.setattr(vectors, "EXACT_LIMIT", 1_000)

@@ -464,6 +464,7 @@ def test_nodes_with_any_key_have_an_address(tmp_path: Path) -> None:
             assert f"<bdi>n {i}</bdi></h1>" in answer.text
 
 
+@pytest.mark.system
 def test_300_malformed_requests(world_kb: Path) -> None:
     """Each is refused or answered, without an internal error, and the server goes on."""
     rng = random.Random(23)

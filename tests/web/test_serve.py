@@ -343,6 +343,7 @@ def test_only_the_loopback_is_served(served) -> None:
             server.listen(port)
 
 
+@pytest.mark.system
 def test_many_at_once(served) -> None:
     """Two queries that run long do not hold up the others."""
     with ThreadPoolExecutor(18) as pool:

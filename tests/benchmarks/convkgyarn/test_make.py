@@ -98,7 +98,7 @@ def test_every_answer_is_in_the_kb(embedded: Path, made: list[Conversation]) -> 
 
 def test_qualified_facts_of_wikidata_are_statements(wikidata_kb: Path, tmp_path: Path) -> None:
     with kbkit.open(wikidata_kb) as kb:
-        make(kb, tmp_path, ConvSettings(count=150, types=("human", "film", "big_city", "sovereign_state"), turns=8))
+        make(kb, tmp_path, ConvSettings(count=100, types=("human", "film", "big_city", "sovereign_state"), turns=8))
         seen = set()
         for one in read_conversations(tmp_path):
             for turn in one.turns if one.id.endswith(".voice") and turn_is_qualified(one) else ():
@@ -275,9 +275,16 @@ def test_more_groups_than_entities_and_chosen_configurations(world: KnowledgeBas
     assert {len(c.turns) for c in conversations} == {2}
 
 
-def edited(tmp_path: Path, world: KnowledgeBase, change: Callable[[list[str]], object], stage: str) -> Path:
-    """Make a dataset, change the lines of a table, and return the table."""
-    make(world, tmp_path, SMALL)
+@pytest.fixture(scope="module")
+def small_dataset(world: KnowledgeBase, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("conv") / "small"
+    make(world, out, SMALL)
+    return out
+
+
+def edited(tmp_path: Path, dataset: Path, change: Callable[[list[str]], object], stage: str) -> Path:
+    """Copy a dataset, change the lines of a table, and return the table."""
+    shutil.copytree(dataset, tmp_path, dirs_exist_ok=True)
     path = tmp_path / "stages" / f"{stage}.jsonl"
     lines = path.read_text(encoding="utf-8").splitlines()
     change(lines)
@@ -285,11 +292,11 @@ def edited(tmp_path: Path, world: KnowledgeBase, change: Callable[[list[str]], o
     return path
 
 
-def test_an_edited_template_is_used(world: KnowledgeBase, tmp_path: Path) -> None:
+def test_an_edited_template_is_used(world: KnowledgeBase, small_dataset: Path, tmp_path: Path) -> None:
     def change(lines: list[str]) -> None:
         lines[:] = [re.sub(r'"text": "[^"]*\[river\][^"]*\?"', '"text": "Tell me more of [river]?"', x) for x in lines]
 
-    edited(tmp_path, world, change, "5_templates")
+    edited(tmp_path, small_dataset, change, "5_templates")
     make(world, tmp_path, SMALL)
     assert any(t.question.startswith("Tell me more of the ") for c in read_conversations(tmp_path) for t in c.turns)
 
@@ -311,7 +318,7 @@ MISTAKES = [
 
 @pytest.mark.parametrize(("template", "text", "problem"), MISTAKES)
 def test_a_mistake_in_an_edited_template_is_named(
-    world: KnowledgeBase, tmp_path: Path, template: str, text: str, problem: str
+    world: KnowledgeBase, small_dataset: Path, tmp_path: Path, template: str, text: str, problem: str
 ) -> None:
     where = 0
 
@@ -320,13 +327,15 @@ def test_a_mistake_in_an_edited_template_is_named(
         where = next(n for n, line in enumerate(lines) if f'"river.length_km:{template}"' in line)
         lines[where] = json.dumps({**json.loads(lines[where]), "text": text})
 
-    edited(tmp_path, world, change, "5_templates")
+    edited(tmp_path, small_dataset, change, "5_templates")
     with pytest.raises(BadInputError, match=rf"5_templates.jsonl, line {where + 1}: .*{problem}"):
         make(world, tmp_path, SMALL)
 
 
-def test_other_damage_of_tables_is_named(world: KnowledgeBase, tmp_path: Path) -> None:
-    path = edited(tmp_path, world, lambda lines: lines.__setitem__(3, lines[3].replace('"kind"', '"sort"')), "4_facts")
+def test_other_damage_of_tables_is_named(world: KnowledgeBase, small_dataset: Path, tmp_path: Path) -> None:
+    path = edited(
+        tmp_path, small_dataset, lambda lines: lines.__setitem__(3, lines[3].replace('"kind"', '"sort"')), "4_facts"
+    )
     with pytest.raises(BadInputError, match=r"'kind' in .*4_facts.jsonl, line 4"):
         make(world, tmp_path, SMALL)
     path.unlink()
@@ -338,9 +347,11 @@ def test_other_damage_of_tables_is_named(world: KnowledgeBase, tmp_path: Path) -
         make(world, tmp_path, SMALL)
 
 
-def test_a_deleted_fact_is_noticed(world: KnowledgeBase, tmp_path: Path) -> None:
+def test_a_deleted_fact_is_noticed(world: KnowledgeBase, small_dataset: Path, tmp_path: Path) -> None:
     """As in every table of a stage, the first line has the number of rows."""
-    count = len(edited(tmp_path, world, lambda lines: lines.pop(3), "4_facts").read_text(encoding="utf-8").splitlines())
+    count = len(
+        edited(tmp_path, small_dataset, lambda lines: lines.pop(3), "4_facts").read_text(encoding="utf-8").splitlines()
+    )
     with pytest.raises(BadInputError, match=rf"4_facts.jsonl has {count - 1} rows instead of {count}"):
         make(world, tmp_path, SMALL)
 

@@ -360,6 +360,7 @@ def test_a_line_that_does_not_fit_is_named(known: list[Conversation], dataset: P
             chosen(path, groups)
 
 
+@pytest.mark.system
 def test_charts(here: Run, dataset: Path, known: list[Conversation], tmp_path: Path) -> None:
     run = predictions(tmp_path / "c.jsonl", known, lambda one, n: n > 1)
     done = here("conv", "eval", dataset, run, "--plot", tmp_path / "c.svg")

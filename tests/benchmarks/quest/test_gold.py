@@ -20,7 +20,7 @@ from kbkit.benchmarks.quest.settings import QuestSettings
 from kbkit.kb import KnowledgeBase
 from tests.loops import each
 
-COUNT, AUGMENTED = 140, 40
+COUNT, AUGMENTED = 70, 20
 PARTS = """WITH RECURSIVE below(top, sea) AS (SELECT id, id FROM sea UNION SELECT b.top, p.head FROM below b
 JOIN part_of p ON p.tail = b.sea) """
 """Each sea with all seas within it, itself included."""

@@ -25,7 +25,7 @@ from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
 from tests.loops import each
 
-SEED, KG, TEXT = 5, 16, 6
+SEED, KG, TEXT = 5, 12, 4
 NOISE = 500  # units of an instance; the default is eight times as many
 
 
@@ -60,6 +60,7 @@ def test_statements_hold(both: list[Instance]) -> None:
         assert [(one.id, failed) for one in each(both) if (failed := statements.check_instance(one, solver))] == []
 
 
+@pytest.mark.system
 def test_any_part_of_the_noise_changes_nothing(both: list[Instance]) -> None:
     rng = random.Random(1)
     with Solver() as solver:
@@ -258,15 +259,16 @@ def test_noise_has_the_size_asked_for(world: KnowledgeBase) -> None:
     assert 1_500 < len(one.noise) <= graph.NOISE_UNITS  # the subgraph of some topics is smaller
 
 
+@pytest.mark.system
 def test_questions_of_generated_datasets(world: KnowledgeBase, tmp_path: Path) -> None:
-    make_stark(world, tmp_path / "stark", RequirementSettings(25, seed=2, max_answers=6))
-    make_quest(world, tmp_path / "quest", QuestSettings(("country",), 14, scale=True))
+    make_stark(world, tmp_path / "stark", RequirementSettings(12, seed=2, max_answers=6))
+    make_quest(world, tmp_path / "quest", QuestSettings(("country",), 7, scale=True))
     files = (tmp_path / "stark", tmp_path / "quest" / QUERIES)
     left_out: Counter[str] = Counter()
     made = graph.make(world, 40, files=files, left_out=left_out, noise_units=20)
     assert {one.provenance.dataset for one in made} == {"stark", "quest"}
     assert left_out["it needs texts"]
-    assert len(made) + left_out.total() == 25 + sum(1 for _ in (tmp_path / "quest" / QUERIES).open())
+    assert len(made) + left_out.total() == 12 + sum(1 for _ in (tmp_path / "quest" / QUERIES).open())
     with_text = graph.make(world, 40, text=True, files=files, noise_units=20)
     assert {one.provenance.dataset for one in with_text} == {"stark"}
 
@@ -287,7 +289,7 @@ def test_a_kb_without_texts(tmp_path: Path) -> None:
 
 def test_positive_units_that_exceed_the_limit(world: KnowledgeBase) -> None:
     left_out: Counter[str] = Counter()
-    made = graph.make(world, 5, max_positive=3, left_out=left_out, noise_units=20)
+    made = graph.make(world, 2, max_positive=3, left_out=left_out, noise_units=20)
     assert max(len(one.positive) for one in made) <= 3
     assert left_out["more than 3 positive units"]
     with pytest.raises(KbError, match=r"None of the \d+ questions .* more than 0 positive units"):

@@ -18,7 +18,7 @@ from kbkit.errors import BadInputError, KbError, UnknownNameError
 from kbkit.kb import KnowledgeBase
 from tests.conftest import Run
 
-SMALL = SkaSettings(3, seed=4, tokens=2_000)
+SMALL = SkaSettings(2, seed=4, tokens=2_000)
 
 
 @pytest.fixture(scope="module")
@@ -38,12 +38,13 @@ def copy(dataset: Path, tmp_path: Path) -> Path:
 @pytest.mark.core
 def test_a_kb_gives_all_forms_and_every_instance_is_proved(dataset: Path) -> None:
     made = instances.read_instances(dataset)
-    assert Counter(one.form for one in made) == dict.fromkeys(FORMS, 3)
+    assert Counter(one.form for one in made) == dict.fromkeys(FORMS, 2)
     with Solver() as solver:
         assert [(one.id, statements.check_instance(one, solver)) for one in made] == [(one.id, []) for one in made]
     assert all(one.noise and one.question.endswith(("?", ".")) for one in made)
 
 
+@pytest.mark.system
 def test_the_same_seed_gives_the_same_bytes_and_an_interrupted_run_continues(
     dataset: Path, world: KnowledgeBase, tmp_path: Path
 ) -> None:
@@ -57,9 +58,10 @@ def test_the_same_seed_gives_the_same_bytes_and_an_interrupted_run_continues(
     assert (again / instances.FILE).read_bytes() == (dataset / instances.FILE).read_bytes()
     assert (again / "stages" / "1_kg.jsonl").stat().st_mtime_ns == kept
     with pytest.raises(KbError, match="seed was 4, now 5"):
-        make([world], again, SkaSettings(3, seed=5, tokens=2_000))
+        make([world], again, SkaSettings(2, seed=5, tokens=2_000))
 
 
+@pytest.mark.system
 def test_several_kbs_share_the_instances(world: KnowledgeBase, tmp_path: Path) -> None:
     make([world, world], tmp_path / "two", SkaSettings(3, forms=("kg",), tokens=1_000))
     made = instances.read_instances(tmp_path / "two")
@@ -69,9 +71,9 @@ def test_several_kbs_share_the_instances(world: KnowledgeBase, tmp_path: Path) -
 
 def test_the_questions_of_other_benchmarks(here: Run, world_kb: Path, tmp_path: Path) -> None:
     stark, out = tmp_path / "stark", tmp_path / "out"
-    done = here("stark", "make", world_kb, "-o", stark, "-n", 12, "--relations-only", 1)
+    done = here("stark", "make", world_kb, "-o", stark, "-n", 6, "--relations-only", 1)
     assert done.returncode == 0, done.stderr
-    done = here("ska", "make", world_kb, "-o", out, "--questions", stark, "--form", "kg", "-n", 3)
+    done = here("ska", "make", world_kb, "-o", out, "--questions", stark, "--form", "kg", "-n", 2)
     assert done.returncode == 0, done.stderr
     asked = {json.loads(line)["query"] for line in (stark / "queries.jsonl").read_text(encoding="utf-8").splitlines()}
     made = instances.read_instances(out)
@@ -79,10 +81,11 @@ def test_the_questions_of_other_benchmarks(here: Run, world_kb: Path, tmp_path: 
     assert {one.question for one in made} <= asked
 
 
+@pytest.mark.system
 def test_questions_of_files_and_of_datasets_together(here: Run, world_kb: Path, tmp_path: Path) -> None:
     """Neither takes the place of the other; a changed file is another run."""
     stark, own, out = tmp_path / "stark", tmp_path / "own.jsonl", tmp_path / "out"
-    done = here("stark", "make", world_kb, "-o", stark, "-n", 12, "--relations-only", 1)
+    done = here("stark", "make", world_kb, "-o", stark, "-n", 6, "--relations-only", 1)
     assert done.returncode == 0, done.stderr
     graph = [["Rhine", "flows into", "North Sea"], ["Rhine", "crosses", "Basel"], ["Elbe", "flows into", "North Sea"]]
     asked = {"id": "1", "question": "What does the Rhine flow into?", "answer": ["North Sea"], "q_entity": ["Rhine"]}
@@ -99,7 +102,7 @@ def test_questions_of_files_and_of_datasets_together(here: Run, world_kb: Path, 
 def test_check_finds_what_an_edit_broke(here: Run, copy: Path) -> None:
     done = here("ska", "check", copy)
     assert (done.returncode, done.stdout) == (0, "")
-    assert "12 instances checked, 0 with failures" in done.stderr
+    assert "8 instances checked, 0 with failures" in done.stderr
     path = copy / instances.FILE
     first, *rest = path.read_text(encoding="utf-8").splitlines()
     broken = json.loads(first)

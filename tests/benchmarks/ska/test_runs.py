@@ -183,7 +183,7 @@ def test_messages_for_other_programs(here: Here, dataset: Path, tmp_path: Path) 
 
 def test_the_baseline_on_every_form(here: Here, dataset: Path) -> None:
     args = ("--testbed", "noise", "--testbed", "rejection", "--setting", "4k", "--setting", "noise only")
-    done = here("ska", "run", dataset, "--baseline", *args, "--limit", "2", "--table", "3", "--format", "csv")
+    done = here("ska", "run", dataset, "--baseline", *args, "--limit", "1", "--table", "3", "--format", "csv")
     scores = {k: float(v) for k, v in rows(done)[0].items() if k not in ("system", "figures") and v}
     assert set(scores) == {f"{form} 4k" for form in ("kg", "table", "kg+text", "table+text")}
     assert scores["kg 4k"] == scores["table 4k"] == 100
@@ -255,6 +255,7 @@ def test_statistics_by_hand(here: Here, dataset: Path) -> None:
     assert sum(bins) == len(instances)
 
 
+@pytest.mark.system
 def test_charts(here: Here, dataset: Path, tmp_path: Path) -> None:
     assert here("ska", "run", dataset, "--oracle").returncode == 0
     for command, file in (("eval", dataset / "runs"), ("stats", dataset)):

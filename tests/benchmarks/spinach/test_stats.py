@@ -478,6 +478,7 @@ def test_command_errors(here: Here, tmp_path: Path, arguments: list[str], wordin
     wording(done.stderr, "cli", replace={str(tmp_path): "DIR"})
 
 
+@pytest.mark.system
 def test_a_chart(here: Here, tmp_path: Path) -> None:
     pytest.importorskip("altair")
     write(tmp_path / "dev.json", SMALL)

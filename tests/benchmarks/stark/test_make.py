@@ -292,6 +292,7 @@ def test_sentences_in_the_singular_are_for_one_answer(made: Output) -> None:
         assert any(re.search(r"\blake\b", query) for query in drawn) == singular
 
 
+@pytest.mark.system
 def test_numbers_of_answers_reach_the_target(world: KnowledgeBase, tmp_path: Path) -> None:
     made = make(world, tmp_path / "x", RequirementSettings(100, seed=4))
     assert made.report["several"] == pytest.approx(0.52, rel=0.1)
@@ -430,6 +431,7 @@ def test_products_have_hard_and_soft_requirements_and_a_category(
     assert all("a" in given["document"]["name"] for given in of_properties)
 
 
+@pytest.mark.system
 def test_a_recording_gives_the_same_bytes_with_no_network(
     world_kb: Path, here: Run, server: Server, tmp_path: Path
 ) -> None:
@@ -454,6 +456,7 @@ def test_a_recording_gives_the_same_bytes_with_no_network(
     assert "kbkit: " in lacking.stderr
 
 
+@pytest.mark.system
 def test_a_run_continues_after_the_budget_is_spent(
     few: RequirementSettings, world: KnowledgeBase, server: Server, tmp_path: Path
 ) -> None:

@@ -120,6 +120,7 @@ def test_bad_ratings(item: tuple[str, ...], aspect: str, rating: int | str, tmp_
 # -- the commands -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.system
 def test_a_session(run: Run, data: Path, tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     arguments = ("stark", "rate", data, "-o", path, "--rater", "ann", "--queries", 3, "--samples", 2)
