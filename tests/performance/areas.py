@@ -111,6 +111,7 @@ AREAS: dict[str, tuple[Job, ...]] = {
         Job("bm25s", "retrieval:bm25s", needs=("bm25s",), scaled=False),
     ),
     "questions": (Job("kbkit", "questions:kbkit", scaled=False), Job("kbkit", "questions:mag", GRAPH)),
+    "table_questions": (Job("kbkit", "table_questions:kbkit", scaled=False),),
     "embeddings": (
         Job("kbkit", "embeddings:build", ("data:graph_kb",)),
         Job("kbkit", "embeddings:quality", scaled=False),
