@@ -33,13 +33,13 @@ def hits(stores: Stores, query: TextQuery, result: QueryResult, weak: NDArray[np
             pl.Series("rank", np.arange(1, len(ids) + 1)),
             *stores.nodes.rows_of(ids).get_columns(),
             *(pl.Series(name, values, dtype=pl.Float64, nan_to_null=True) for name, values in scores.items()),
-            pl.Series("snippet", _snippets(stores, query, stores.shared(_Documents).of(ids)), dtype=pl.String),
+            pl.Series("snippet", _snippets(stores, query, stores.shared(Documents).of(ids)), dtype=pl.String),
             pl.Series("weak", weak, dtype=pl.Boolean),
         ]
     )
 
 
-class _Documents:
+class Documents:
     """The joined texts of nodes, by field and position. After some calls, those of a small KB are held in memory."""
 
     def __init__(self, stores: Stores) -> None:
