@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ SENTENCE_LENGTH = 20.0
 """Length in words to which those of sentences are compared; a text that is much longer counts less."""
 MAX_TEXT = 20_000
 """Letters of each text that are read."""
+_ACCENTS = re.compile("[\u0300-\u036f]+")
 _PREFIX = 3
 _SPACE, _END = 32, 0
 
@@ -41,7 +43,7 @@ class Occurrences:
         Only words that begin with the same three bytes as one of them are stemmed.
         """
         joined = "\0".join(text[:MAX_TEXT].replace("\0", " ") for text in texts) + "\0"
-        encoded = caseless(joined).encode()
+        encoded = _folded(joined).encode()
         letters = np.frombuffer(encoded, np.uint8)
         is_letter = _LETTERS[letters]
         starts = np.flatnonzero(is_letter & ~np.concatenate([[False], is_letter[:-1]]))
@@ -75,7 +77,8 @@ class Occurrences:
 
     def text_lengths(self) -> Floats:
         """Return the number of words of each text."""
-        return np.bincount(self.owners, self.lengths, self.texts)
+        found: Floats = np.bincount(self.owners, self.lengths, self.texts).astype(np.float64)
+        return found
 
     def best(self, weights: Floats) -> Floats:
         """Return the BM25 score of each text's best sentence, where a word has one of ``weights``."""
@@ -87,7 +90,8 @@ class Occurrences:
 
     def pairs(self) -> Floats:
         """Return for each text the number of sentences with two words of the query or more."""
-        return np.bincount(self.owners, (self.counts > 0).sum(1) > 1, self.texts)
+        found: Floats = np.bincount(self.owners, (self.counts > 0).sum(1) > 1, self.texts).astype(np.float64)
+        return found
 
     def _best(self, scores: Floats) -> Floats:
         found = np.zeros(self.texts)
@@ -121,6 +125,12 @@ class Stemmer:
                 self._known = {}
             self._known[word] = found
         return found
+
+
+def _folded(text: str) -> str:
+    """Return a text in lower case and without accents, as the index has it."""
+    lower = caseless(text)
+    return lower if lower.isascii() else _ACCENTS.sub("", unicodedata.normalize("NFKD", lower))
 
 
 def _letters() -> NDArray[np.bool_]:
