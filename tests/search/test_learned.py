@@ -20,6 +20,7 @@ import kbkit
 from kbkit.errors import KbError
 from kbkit.ingestion.build import rebuild
 from kbkit.kb import KnowledgeBase
+from kbkit.measures.ranked_pairs import read_pairs
 from kbkit.search.learned import FILE
 from kbkit.search.passages import K1, SENTENCE_LENGTH, B, Occurrences
 from kbkit.stores.text import analyzer
@@ -191,7 +192,12 @@ def test_trec_judgements_and_references_are_the_same_examples(kb: KnowledgeBase,
     (tmp_path / "a.qrels").write_text("".join(f"q{n} 0 {row['relevant'][0]} 1\n" for n, row in enumerate(rows)))
     assert kb.learn_ranking(tmp_path / "a.qrels", tmp_path / "q.tsv").weights == expected.weights
     named = [{**row, "relevant": [f"country#{row['relevant'][0]}"]} for row in rows]
-    assert kb.learn_ranking(write(tmp_path / "b.jsonl", named)).weights == expected.weights
+    of_type, of_key = (
+        read_pairs(kb.stores, path).pairs for path in (write(tmp_path / "b.jsonl", named), folder / "pairs.jsonl")
+    )
+    assert len(of_type) == len(of_key) > 0
+    for one, other in zip(of_type, of_key, strict=True):  # other types have the same keys
+        assert one.query == other.query and len(one.relevant) == 1 and one.relevant <= other.relevant
     with pytest.raises(KbError, match="no texts of queries"):
         kb.learn_ranking(tmp_path / "a.qrels")
 
