@@ -226,15 +226,11 @@ class Search:
 
     def reasons(self, query: TextQuery, result: QueryResult, frame: pl.DataFrame) -> list[list[str]]:
         """Return for each hit why it is where it is, with the probability that the query asks for its type."""
-        why = positions(result, frame)
         if len(self.session.schema.primary_types) < 2 or not frame.height:
-            return why
+            return positions(result, frame)
         types = self._predicted_types(query, frame)
-        best = next(iter(types))
-        for reasons, name in zip(why, frame["type"].to_list(), strict=True):
-            if name == best and types[best] > 0.5:
-                reasons.append(f"type {name}: probably asked for ({types[name]:.2f})")
-        return why
+        asked = {name: f"type {name}: probably asked for ({share:.2f})" for name, share in types.items() if share > 0.5}
+        return positions(result, frame, asked)
 
     def _predicted_types(self, query: TextQuery, frame: pl.DataFrame) -> dict[str, float]:
         hits = Ranking(frame["id"].to_numpy().astype(np.int64), frame["score"].to_numpy())
