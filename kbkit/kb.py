@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from kbkit.search.filters import Scope
     from kbkit.search.hits import SearchResults
     from kbkit.search.hybrid import Queries, Search
+    from kbkit.search.learned import LearnedRanking
     from kbkit.search.rerank import Reranker
     from kbkit.search.settings import SearchOptions
     from kbkit.sparql.rewrite import Rewritten
@@ -506,8 +507,9 @@ class KnowledgeBase:
 
         ``mode`` is ``bm25`` (words; ``"quoted"`` phrases must occur), ``dense`` (embeddings), ``multivector``
         (embeddings of chunks), ``hybrid`` (bm25 and dense, fused), ``relational`` (hybrid, with answers first if the
-        query can be read as a question) or ``auto`` (hybrid, bm25 in a KB without vectors, dense in one without text,
-        and relational for queries that are read with confidence). ``within`` (an answer expression, an answer set or
+        query can be read as a question), ``learned`` (see :meth:`learn_ranking`) or ``auto`` (hybrid, bm25 in a KB
+        without vectors, dense in one without text, the learned ranking if there is one, and relational for queries
+        that are read with confidence). ``within`` (an answer expression, an answer set or
         ids) and ``type`` filter the candidates before the top ``k`` are chosen. Nodes that the query names rank first.
         ``weak`` hits have no word of the query and are no more similar than random queries; if no word of the query
         occurs in the KB, they are left out unless ``include_weak=True``. ``explain`` adds a column ``why``, and for a
@@ -559,6 +561,34 @@ class KnowledgeBase:
         if isinstance(queries, str | os.PathLike):
             queries = read_queries(queries)
         return self._search(mode, k, within, type, rerank, embedder, options).many(queries, progress)
+
+    def learn_ranking(
+        self,
+        examples: str | os.PathLike[str],
+        queries: str | os.PathLike[str] | None = None,
+        split: str = "",
+        *,
+        seed: int = 0,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> LearnedRanking:
+        """Learn from queries with their relevant nodes how to rank hits; kept if held-out queries are ranked better.
+
+        ``examples`` are JSON lines of ``query`` and ``relevant`` (keys, ``type#key`` or names), STaRK's or QUEST's
+        files, of which ``split`` selects some, or TREC judgements, the texts of which are in the file ``queries``.
+        The result has the mean reciprocal rank of held-out queries ``before`` and ``after``, the 90% interval of the
+        difference, ``low`` to ``high``, and ``is_better``: whether it was kept. Mode ``learned`` uses it, and ``auto``.
+        ``progress`` is called with (done, total).
+        """
+        from kbkit.measures.ranked_pairs import read_pairs
+        from kbkit.search.learn import learn
+
+        return learn(self.stores, read_pairs(self.stores, examples, queries, split).pairs, progress, seed)
+
+    def forget_ranking(self) -> bool:
+        """Delete the learned ranking; return whether there was one."""
+        from kbkit.search.learned import forget
+
+        return forget(self.stores)
 
     def _search(
         self,

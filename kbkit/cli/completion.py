@@ -112,7 +112,7 @@ def _values(*names: str) -> Callable[[str], Iterable[str]]:
     return lambda _: names
 
 
-_SEARCHES = _values("auto", "bm25", "dense", "multivector", "hybrid", "relational")
+_SEARCHES = _values("auto", "bm25", "dense", "multivector", "hybrid", "relational", "learned")
 _STORES = ("nodes", "adjacency", "triples", "text", "vectors", "embeddings")
 _CANDIDATES: dict[str, Callable[[str], Iterable[str]]] = {
     "kb": _knowledge_bases,

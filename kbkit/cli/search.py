@@ -11,7 +11,7 @@ import typer
 from kbkit.cli.commands import add
 from kbkit.cli.models import Budget, Price, reranker
 from kbkit.cli.options import RARE, Format, Kb, Output, Type, Wrap, counted, cut, note, number, numbers, on_screen
-from kbkit.errors import KbError, Option, UnknownNameError
+from kbkit.errors import Command, KbError, Option, UnknownNameError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 Mode = Annotated[
     str,
     typer.Option(
-        "--mode", "-m", metavar="MODE", help="Search mode: auto, bm25, dense, multivector, hybrid, relational."
+        "--mode",
+        "-m",
+        metavar="MODE",
+        help="Search mode: auto, bm25, dense, multivector, hybrid, relational, learned.",
     ),
 ]
 K = Annotated[int, typer.Option("-k", metavar="N", help="Number of results per query.")]
@@ -86,7 +89,9 @@ def register(app: typer.Typer) -> None:
 def search(
     context: typer.Context,
     kb: Kb,
-    query: Annotated[str, typer.Argument(metavar="QUERY", help='Words to search for; "quoted" phrases must occur.')],
+    query: Annotated[
+        str | None, typer.Argument(metavar="QUERY", help='Words to search for; "quoted" phrases must occur.')
+    ] = None,
     mode: Mode = "auto",
     k: K = 10,
     type: Type = None,
@@ -104,19 +109,48 @@ def search(
     budget: Budget = None,
     price: Price = None,
     embedder: Embedder = None,
+    learn: Annotated[
+        Path | None,
+        typer.Option(
+            "--learn",
+            metavar="FILE",
+            help="Learn a ranking from queries with relevant nodes (JSON lines, STaRK, QUEST, TREC), then exit.",
+        ),
+    ] = None,
+    queries: Annotated[
+        Path | None,
+        typer.Option(
+            "--queries", metavar="FILE", help="With --learn: the queries of TREC judgements.", rich_help_panel=RARE
+        ),
+    ] = None,
+    split: Annotated[
+        str,
+        typer.Option("--split", metavar="NAME", help="With --learn: the split to learn from.", rich_help_panel=RARE),
+    ] = "",
+    forget: Annotated[
+        bool, typer.Option("--forget", help="Delete the learned ranking, then exit.", rich_help_panel=RARE)
+    ] = False,
     wrap: Wrap = False,
     format: Format = None,
     output: Output = None,
 ) -> None:
     """Search names and texts.
 
-    Searches by words (bm25), by meaning (dense, multivector), by both (hybrid), or also by relations (relational).
+    Searches by words (bm25), by meaning (dense, multivector), by both (hybrid), also by relations (relational), or with
+    a ranking learned from examples (learned).
     """
     import polars as pl
 
     from kbkit.display.render import write
     from kbkit.kb import KnowledgeBase
+    from kbkit.search.learned import problem as learned_problem
+    from kbkit.search.settings import AUTO
 
+    if learn is not None or forget:
+        _teach(context, kb, learn, queries, split, forget=forget)
+        return
+    if query is None:
+        raise KbError("No query given", "Example: ", Command("search KB 'rivers of Africa'"))
     options = _options(fields, fusion, weight, average, rerank_depth)
     options["include_weak"] = all
     with KnowledgeBase(kb) as opened, reranker(context, opened, rerank, budget, price) as judge:
@@ -124,6 +158,7 @@ def search(
         linked = opened.linked(query) if explain and "linked" in frame.columns else None
         options["include_weak"] = True
         weak = not frame.height and not all and opened.search(query, 1, mode, within, type, **options).height
+        unused = learned_problem(opened.stores) if mode == AUTO else None
     if not on_screen(format, output):
         write(frame, format, output)
     elif explain:
@@ -140,6 +175,29 @@ def search(
         write(shown, format, output, cut=cut(wrap))
     if weak:
         note(context, ["No word of the query occurs in the KB. Use --all to list the most similar nodes."])
+    if unused is not None:
+        note(context, [f"The learned ranking is not used: {unused.message}. --forget deletes it."])
+
+
+def _teach(
+    context: typer.Context, kb: Path, examples: Path | None, queries: Path | None, split: str, *, forget: bool
+) -> None:
+    """Learn a ranking from examples, or delete the learned one."""
+    from kbkit.cli.progress import counting
+    from kbkit.kb import KnowledgeBase
+
+    with KnowledgeBase(kb) as opened:
+        if forget:
+            had = opened.forget_ranking()
+            note(context, ["Deleted the learned ranking" if had else "No ranking has been learned"])
+        if examples is None:
+            return
+        with counting(context.obj.quiet, "queries") as progress:
+            found = opened.learn_ranking(examples, queries, split, progress=progress)
+    difference = f"{found.after - found.before:+.3f}, 90% interval {found.low:+.3f} to {found.high:+.3f}"
+    typer.echo(f"mean reciprocal rank of held-out queries: {found.before:.3f} before, {found.after:.3f} after")
+    typer.echo(f"difference of {counted(found.examples.queries, 'query', 'queries')}: {difference}")
+    typer.echo("kept; undo with --forget" if found.is_better else "discarded, because it is not better beyond chance")
 
 
 def run(

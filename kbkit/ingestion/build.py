@@ -38,8 +38,8 @@ from kbkit.readers import converter
 from kbkit.schema import Schema, literal, quote
 from kbkit.stores import embedders as embed
 from kbkit.stores import table_build, tables, threads, triples
-from kbkit.stores.embedders import Prefixes
 from kbkit.stores.embedding_build import EmbeddingSettings
+from kbkit.stores.prefixes import Prefixes
 from kbkit.stores.text import TextSettings, check_analyzer
 from kbkit.stores.vector_build import VectorSettings
 

@@ -27,7 +27,7 @@ SkipDangling = Annotated[bool, Setting("Skip edges and texts of unknown nodes.")
 Embedder = Annotated[
     str,
     Setting(
-        "Embedder: static, model2vec:FOLDER, sentence-transformers:MODEL or openai:MODEL@URL (default: static).",
+        "Embedder: static, minilm, model2vec:FOLDER, sentence-transformers:MODEL, openai:MODEL@URL (default: static).",
         values="EMBEDDER",
     ),
 ]

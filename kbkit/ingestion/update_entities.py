@@ -20,7 +20,7 @@ from kbkit.ingestion.generation import recorded_settings
 from kbkit.ingestion.request import Identity, IngestRequest
 from kbkit.readers import converter
 from kbkit.stores import embedders as embed
-from kbkit.stores.embedders import Prefixes
+from kbkit.stores.prefixes import Prefixes
 
 
 def has_entities(out: Path) -> bool:

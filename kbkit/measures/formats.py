@@ -104,7 +104,7 @@ def _check_spaces(frame: pl.DataFrame, path: Path) -> None:
 # -- JSON: runs -------------------------------------------------------------------------------------------------------
 
 _RANKED = ("results", "nodes", "docs", "answers", "answer_ids")
-_ANSWERS = ("answers", "answer_ids", "docs")
+_ANSWERS = ("answers", "answer_ids", "docs", "relevant")
 _KNOWN = {"id", "query", "text", "node", "score", "metadata", *_RANKED}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -33,13 +33,13 @@ def hits(stores: Stores, query: TextQuery, result: QueryResult, weak: NDArray[np
             pl.Series("rank", np.arange(1, len(ids) + 1)),
             *stores.nodes.rows_of(ids).get_columns(),
             *(pl.Series(name, values, dtype=pl.Float64, nan_to_null=True) for name, values in scores.items()),
-            pl.Series("snippet", _snippets(stores, query, stores.shared(_Documents).of(ids)), dtype=pl.String),
+            pl.Series("snippet", _snippets(stores, query, stores.shared(Documents).of(ids)), dtype=pl.String),
             pl.Series("weak", weak, dtype=pl.Boolean),
         ]
     )
 
 
-class _Documents:
+class Documents:
     """The joined texts of nodes, by field and position. After some calls, those of a small KB are held in memory."""
 
     def __init__(self, stores: Stores) -> None:
@@ -76,14 +76,18 @@ def _snippets(stores: Stores, query: TextQuery, documents: Sequence[str]) -> lis
     return stores.text.snippets(set(query.words or stores.text.words(query.text)), documents)
 
 
-def positions(result: QueryResult, frame: pl.DataFrame) -> list[list[str]]:
-    """Return for each hit why it is where it is: named by the query, weak, its position in each component's ranking."""
-    named = set(result.named.tolist())
-    return [_positions(node, result, node in named, weak) for node, weak in frame.select("id", "weak").iter_rows()]
+def positions(result: QueryResult, frame: pl.DataFrame, asked: Mapping[str, str] | None = None) -> list[list[str]]:
+    """Return for each hit why it is where it is: named by the query, weak, its position in each component's ranking.
+
+    ``asked`` has a line for a type that the query probably asks for.
+    """
+    named, types = set(result.named.tolist()), asked or {}
+    rows = frame.select("id", "weak", "type").iter_rows()
+    return [_positions(node, result, node in named, weak, types.get(kind, "")) for node, weak, kind in rows]
 
 
-def _positions(node: int, result: QueryResult, named: bool, weak: bool) -> list[str]:
-    lines = [_NAMED] * named + [_WEAK] * weak
+def _positions(node: int, result: QueryResult, named: bool, weak: bool, asked: str) -> list[str]:
+    lines = [_NAMED] * named + [_WEAK] * weak + [asked] * bool(asked)
     for name, part in result.components.items():
         position = np.flatnonzero(part.ids == node)
         if len(position):

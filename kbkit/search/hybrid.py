@@ -14,6 +14,8 @@ from kbkit.assets.arguments import invalid
 from kbkit.directory import systems
 from kbkit.errors import BadInputError, KbError, Option, UnknownNameError
 from kbkit.llm.threads import each
+from kbkit.search.answer_types import of_hits, predicted
+from kbkit.search.features import DEPTH as LEARNED_DEPTH
 from kbkit.search.filters import Scope, candidates
 from kbkit.search.hits import SearchResults, hits, positions
 from kbkit.search.names import named, names_first
@@ -28,6 +30,7 @@ from kbkit.stores.text import NAME
 from kbkit.stores.text_query import TextQuery, check_query_text, parse
 
 if TYPE_CHECKING:
+    from kbkit.search.learned import LearnedRanking
     from kbkit.search.rerank import Reranker
 
 _BATCH = 200
@@ -41,11 +44,12 @@ Queries = Mapping[str, str] | Sequence[str] | pl.DataFrame
 
 @dataclass(frozen=True)
 class Search:
-    """A search with validated settings, and the reranker of its hits."""
+    """A search with validated settings, the reranker of its hits, and the learned ranking, if it is used."""
 
     session: Session
     settings: SearchSettings
     reranker: Reranker | None
+    ranker: LearnedRanking | None = None
 
     @classmethod
     def of(
@@ -160,7 +164,23 @@ class Search:
         return replace(settings, within=both(settings.within, required))
 
     def rank(self, batch: QueryBatch, settings: SearchSettings) -> list[QueryResult]:
-        """Run the retrievers of the mode, and fuse their rankings. Other packages add their own modes."""
+        """Run the retrievers of the mode, fuse their rankings, and apply the learned ranking if there is one.
+
+        Other packages add their own modes.
+        """
+        ranker = self.ranker
+        if ranker is None:
+            return self._fused_all(batch, settings)
+        found = self._fused_all(batch, replace(settings, k=max(settings.k, LEARNED_DEPTH)))
+        threads = systems.cores() if len(found) > 1 else 1
+        both = list(zip(batch.queries, found, strict=True))
+        return each(lambda pair: ranker.ranked(self.session, *pair, settings.k), both, threads)
+
+    def unnamed(self, queries: Sequence[TextQuery]) -> list[QueryResult]:
+        """Return the ranking of each query, without the nodes that it names put first: what rankings learn from."""
+        return self.rank(QueryBatch.of(self.session.stores, queries, self.settings), self.settings)
+
+    def _fused_all(self, batch: QueryBatch, settings: SearchSettings) -> list[QueryResult]:
         assert settings.mode in (*RETRIEVERS, "hybrid"), settings.mode
         retrievers = build(self.session.stores, batch, settings)
         types = [named_types(self.session, query) for query in batch.queries]
@@ -193,16 +213,35 @@ class Search:
                 rankings[name] = with_scores(ranking, more, ids)
         weights = [settings.leg_weights[name] for name in rankings]
         ranking = fuse(list(rankings.values()), weights, settings.k, settings.fusion, settings.rrf_k)
-        return QueryResult(ranking, components)
+        return QueryResult(ranking, components, scored=rankings)
 
     def _preferred(self, results: Sequence[QueryResult], types: Sequence[tuple[str, ...]], k: int) -> list[QueryResult]:
         """Prefer the types that each query names, and return the ``k`` best."""
         both = zip(results, types, strict=True)
         return [one._replace(ranking=prefer(self.session, one.ranking, names).cut(k)) for one, names in both]
 
-    def explained(self, query: TextQuery, result: QueryResult, frame: pl.DataFrame) -> pl.DataFrame:  # noqa: ARG002
+    def explained(self, query: TextQuery, result: QueryResult, frame: pl.DataFrame) -> pl.DataFrame:
         """Add the column ``why`` to the hits of a query."""
-        return frame.with_columns(pl.Series("why", positions(result, frame), dtype=pl.List(pl.String)))
+        return frame.with_columns(pl.Series("why", self.reasons(query, result, frame), dtype=pl.List(pl.String)))
+
+    def reasons(self, query: TextQuery, result: QueryResult, frame: pl.DataFrame) -> list[list[str]]:
+        """Return for each hit why it is where it is, with the probability that the query asks for its type."""
+        if len(self.session.schema.primary_types) < 2 or not frame.height:
+            return positions(result, frame)
+        types = self._predicted_types(query, frame)
+        asked = {name: f"type {name}: probably asked for ({share:.2f})" for name, share in types.items() if share > 0.5}
+        return positions(result, frame, asked)
+
+    def _predicted_types(self, query: TextQuery, frame: pl.DataFrame) -> dict[str, float]:
+        hits = Ranking(frame["id"].to_numpy().astype(np.int64), frame["score"].to_numpy())
+        shares = of_hits(hits, frame["type"].to_list())
+        known = self.ranker
+        examples = None
+        if known is not None:
+            stems = list(query.words or self.session.stores.text.words(query.text))
+            names = [t.name for t in self.session.schema.primary_types]
+            examples = known.examples.types.probabilities(stems, names)
+        return predicted(shares, named_types(self.session, query), examples)
 
     def _reranked(self, queries: Sequence[TextQuery]) -> list[QueryResult]:
         if self.reranker is None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -43,11 +44,15 @@ EMPTY = Ranking(np.empty(0, np.int64), np.empty(0, np.float64))
 
 
 class QueryResult(NamedTuple):
-    """The final ranking of a query, the ranking of each component, and the sorted ``named`` nodes that rank first."""
+    """The final ranking of a query, the ranking of each component, and the sorted ``named`` nodes that rank first.
+
+    ``scored`` are the rankings of fused components in which each has also scored what the others found.
+    """
 
     ranking: Ranking
     components: dict[str, Ranking]
     named: NDArray[np.int64] = EMPTY.ids
+    scored: Mapping[str, Ranking] = MappingProxyType({})
 
 
 def fuse(

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from kbkit.answers.session import Session
 from kbkit.questions.reader import QuestionReader, Read
-from kbkit.search.hits import positions
 from kbkit.search.hybrid import Queries, Search, pairs
 from kbkit.search.names import names_first
 from kbkit.search.ranking import EMPTY, QueryResult, Ranking
@@ -64,7 +63,7 @@ class RelationalSearch(Search):
     def explained(self, query: TextQuery, result: QueryResult, frame: pl.DataFrame) -> pl.DataFrame:
         """Add the columns ``linked`` (the names that were found) and ``why`` (with the proofs of answers)."""
         read = trusted(self, query.text)
-        why = positions(result, frame)
+        why = self.reasons(query, result, frame)
         names: list[str] = []
         if read is not None and read.best is not None:
             names = [f"{m.words}: {m.meaning}" for m in read.best.matches() if "#" in m.meaning]

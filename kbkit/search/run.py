@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kbkit.answers.session import Session
+from kbkit.search import learned
 from kbkit.search.hybrid import Search
-from kbkit.search.settings import AUTO, base_mode
+from kbkit.search.settings import AUTO, LEARNED, base_mode
 
 if TYPE_CHECKING:
     from kbkit.search.filters import Scope
     from kbkit.search.rerank import Reranker
     from kbkit.search.settings import SearchOptions
     from kbkit.stores import Stores
+
+_OWN_RANKING = frozenset(("fields", "weights"))
+"""Options with which a user chooses the ranking of ``auto``, so that the learned one is not used."""
 
 
 def search(
@@ -25,7 +30,11 @@ def search(
     options: SearchOptions | None = None,
 ) -> Search:
     """Return a search of any mode with validated arguments; see :meth:`kbkit.kb.KnowledgeBase.search`."""
-    kind = Search
+    kind, chosen, ranker = Search, options or {}, None
+    if mode == LEARNED:
+        ranker, mode = learned.required(stores), base_mode(stores)
+    elif mode == AUTO and not chosen.keys() & _OWN_RANKING:
+        ranker = learned.usable(stores)
     if mode == "relational":
         from kbkit.search.relational import RelationalSearch
 
@@ -36,4 +45,5 @@ def search(
             from kbkit.search.relational import AutomaticSearch
 
             kind = AutomaticSearch
-    return kind.of(Session.of(stores), mode, k, within, node_type, reranker, options or {})
+    found = kind.of(Session.of(stores), mode, k, within, node_type, reranker, chosen)
+    return found if ranker is None else replace(found, ranker=ranker)

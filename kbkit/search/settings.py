@@ -28,6 +28,8 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
 MODES = tuple(NEEDS)
 AUTO = "auto"
 """The default of a single search: the best mode for the stores of the KB and for the query."""
+LEARNED = "learned"
+"""The mode of a ranking learned from examples, over the hits of :func:`base_mode`."""
 RETRIEVERS = ("bm25", "dense", "multivector")
 """The retrievers that mode ``hybrid`` can fuse."""
 WEIGHTS: Mapping[str, Mapping[str, float]] = {
@@ -86,7 +88,7 @@ class SearchSettings:
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
-            raise UnknownNameError("mode", self.mode, (AUTO, *MODES))
+            raise UnknownNameError("mode", self.mode, (AUTO, *MODES, LEARNED))
         if self.fusion not in METHODS:
             raise UnknownNameError("fusion", str(self.fusion), METHODS)
         for name, weight in self.leg_weights.items():

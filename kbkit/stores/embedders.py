@@ -1,6 +1,7 @@
 """Embedding models behind one protocol.
 
-``static`` is the model that ships with kbkit (192 dimensions, no download), ``model2vec:FOLDER`` another static model,
+``static`` is the model that ships with kbkit (192 dimensions, no download), ``minilm`` one that a package ships (extra
+``minilm``), ``model2vec:FOLDER`` another static model,
 ``sentence-transformers:MODEL`` a model of that library (extra ``sentence-transformers``), and ``openai:MODEL@URL`` a
 model of an OpenAI-compatible endpoint. A KB records the model of its vectors with dimension and prefixes, and queries
 use the same model.
@@ -11,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import logging
-import re
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,42 +24,18 @@ from numpy.typing import NDArray
 from kbkit import assets
 from kbkit.directory import endpoints
 from kbkit.errors import Command, KbError, MissingExtraError, Option, UnknownNameError, plural
+from kbkit.stores import model_options
+from kbkit.stores.prefixes import NO_PREFIXES, Prefixes, known_prefixes
 
 Vectors = NDArray[np.float32]
 
 STATIC = "static-minilm-192-int8"
-KINDS = ("static", "model2vec:FOLDER", "sentence-transformers:MODEL", "openai:MODEL@URL")
+KINDS = ("static", "minilm", "model2vec:FOLDER", "sentence-transformers:MODEL", "openai:MODEL@URL")
 
 _BATCH = 64
 _FEW_TEXTS = 16
 _MAX_CACHE, _ROW_SIZE = 100_000_000, 400
 """Size of the cache of words in characters, and the size of a word's vector in the same unit."""
-
-
-@dataclass(frozen=True)
-class Prefixes:
-    """Text prepended to queries and to documents; None: the model's known prefix."""
-
-    query: str | None = None
-    document: str | None = None
-
-    def over(self, other: Prefixes) -> Prefixes:
-        """Return these prefixes, with those of ``other`` for None."""
-        return Prefixes(
-            other.query if self.query is None else self.query,
-            other.document if self.document is None else self.document,
-        )
-
-
-NO_PREFIXES = Prefixes("", "")
-
-
-_FAMILIES = (
-    (r"\be5-", Prefixes("query: ", "passage: ")),
-    (r"\bbge-\w+-en", Prefixes("Represent this sentence for searching relevant passages: ", "")),
-    (r"\bnomic-embed", Prefixes("search_query: ", "search_document: ")),
-)
-"""Prefixes of well-known model families, from their model cards."""
 
 
 class Embedder(Protocol):
@@ -209,28 +185,37 @@ class SentenceTransformer:
 
     def __init__(self, name: str, model: str, prefixes: Prefixes, *, download: bool = False) -> None:
         library = sentence_transformers()
+        model, options = model_options.split(model)
+        arguments = model_options.arguments(options)
         try:
-            self._model: Any = library.SentenceTransformer(model, local_files_only=True)
+            self._model: Any = library.SentenceTransformer(model, local_files_only=True, **arguments)
         except (OSError, ValueError) as error:
             if not download:
                 raise KbError(
                     f"Embedder {model!r} is not on this computer: {first_line(error)}",
                     *("Run ", Command("build KB vectors"), " with ", Option("embedder", name), " to download it"),
                 ) from None
-            self._model = _downloaded(library, model)
+            self._model = _downloaded(library, model, arguments)
+        if "length" in options:
+            self._model.max_seq_length = int(options["length"])
         self.name = name
         size = getattr(self._model, "get_embedding_dimension", None) or self._model.get_sentence_embedding_dimension
         self.dimension = int(size() or self._model.encode([""], show_progress_bar=False).shape[1])
-        self.prefixes = prefixes.over(_own_prompts(self._model.prompts) or known_prefixes(model))
+        prompt = options.get("prompt")
+        if prompt is not None and prompt not in self._model.prompts:
+            raise UnknownNameError("prompt", prompt, self._model.prompts)
+        chosen = Prefixes(self._model.prompts[prompt]) if prompt is not None else Prefixes()
+        own = _own_prompts(self._model.prompts) or known_prefixes(model)
+        self.prefixes = prefixes.over(chosen.over(own))
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """See :class:`Embedder`. The texts have their prefixes already, so the library adds no prompt."""
         return unit(self._model.encode(list(texts), prompt="", convert_to_numpy=True, show_progress_bar=False))
 
 
-def _downloaded(library: Any, model: str) -> Any:
+def _downloaded(library: Any, model: str, arguments: dict[str, Any]) -> Any:
     try:
-        return library.SentenceTransformer(model)
+        return library.SentenceTransformer(model, **arguments)
     except (OSError, ValueError) as error:
         raise KbError(
             f"Cannot download embedder {model!r}: {first_line(error)}",
@@ -242,6 +227,23 @@ def _own_prompts(prompts: dict[str, str]) -> Prefixes | None:
     """Return the prompts from a model's configuration."""
     prefixes = Prefixes(prompts.get("query") or "", prompts.get("document") or prompts.get("passage") or "")
     return prefixes if prefixes != NO_PREFIXES else None
+
+
+class MiniLMEmbedder:
+    """all-MiniLM-L6-v2 with int8 weights; see :mod:`kbkit.stores.minilm`."""
+
+    name = "minilm"
+
+    def __init__(self, prefixes: Prefixes) -> None:
+        from kbkit.stores import minilm
+
+        self._model = minilm.MiniLM()
+        self.dimension: int = self._model.dimension
+        self.prefixes = prefixes.over(NO_PREFIXES)
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """See :class:`Embedder`."""
+        return self._model.embed(texts)
 
 
 class OpenAIEmbedder:
@@ -275,8 +277,8 @@ class OpenAIEmbedder:
     def _request(self, texts: Sequence[str]) -> Vectors:
         from kbkit.stores import endpoint
 
-        # Most endpoints reject empty texts.
-        body = {"model": self._model, "input": [text or " " for text in texts], "encoding_format": "float"}
+        # Most endpoints reject empty texts, and some the field encoding_format: numbers are the default.
+        body = {"model": self._model, "input": [text or " " for text in texts]}
         response = endpoint.post(f"{self._url}/embeddings", body)
         try:
             entries = sorted(response["data"], key=lambda entry: entry["index"])
@@ -304,11 +306,14 @@ def load(
     prefixes = prefixes or Prefixes()
     if kind == "static" and not rest:
         return StaticEmbedder("static", assets.model(STATIC), prefixes)
+    if name == "minilm":
+        return MiniLMEmbedder(prefixes)
     if kind == "model2vec" and rest:
         # The KB records an absolute path, because it may be opened from another folder.
         return StaticEmbedder(f"model2vec:{Path(rest).resolve()}", Path(rest), prefixes)
     if kind == "sentence-transformers" and rest:
-        source = str(Path(rest).resolve()) if Path(rest).is_dir() else rest
+        model_name, mark, options = rest.partition("?")
+        source = (str(Path(model_name).resolve()) if Path(model_name).is_dir() else model_name) + mark + options
         return SentenceTransformer(f"{kind}:{source}", source, prefixes, download=download)
     if kind == "openai" and rest:
         model = OpenAIEmbedder(name, prefixes, dimension)
@@ -341,6 +346,9 @@ def recorded(
     if name is None and model.startswith("openai:") and not endpoints.is_known(url := model.rpartition("@")[2]):
         hint = ("If you trust it, use ", Option("embedder", model), " once: kbkit remembers the address for you")
         raise KbError(f"This KB would send queries to {url}, an address that you have not used yet", *hint)
+    if name is None and not download and model_options.runs_code(model):
+        trusted = ("If you trust it, name it in each search: ", Option("embedder", model))
+        raise KbError("The embedder of this KB would run code that came with the model", *trusted)
     return load(name or model, chosen, dimension=record.dimension, download=download)
 
 
@@ -352,11 +360,6 @@ def same_model(name: str, other: str) -> bool:
     if kind in ("model2vec", "sentence-transformers") and other.startswith(f"{kind}:"):
         return Path(folder).resolve() == Path(other.partition(":")[2]).resolve()
     return name == other
-
-
-def known_prefixes(model: str) -> Prefixes:
-    """Return the known prefixes of a model's family, by its name."""
-    return next((prefixes for family, prefixes in _FAMILIES if re.search(family, model, re.IGNORECASE)), NO_PREFIXES)
 
 
 def sentence_transformers() -> Any:

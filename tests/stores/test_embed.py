@@ -231,7 +231,7 @@ def test_what_a_request_says(serve: Callable[..., Endpoint], monkeypatch: pytest
     assert model.embed(["a b", "", "c"]).shape == (3, DIMENSION)
     assert endpoint.paths == ["/v1/embeddings"]
     # An empty text is an error to most endpoints.
-    assert endpoint.asked == [{"model": "org/some-model", "input": ["a b", " ", "c"], "encoding_format": "float"}]
+    assert endpoint.asked == [{"model": "org/some-model", "input": ["a b", " ", "c"]}]
     assert model.dimension == DIMENSION
     assert endpoint.inputs()[1:] == [["dimension"]]
     assert model.dimension == DIMENSION

@@ -74,8 +74,8 @@ def explain(executor: Executor, argument: str) -> StatementOutcome:
 def search(executor: Executor, argument: str) -> StatementOutcome:
     """Search with options, or set them for later searches.
 
-    --mode bm25, dense, multivector, hybrid or relational; --type TYPE; --within EXPR (`--within _`: the last result);
-    -k N. Without words, the options apply to later searches; `.search` alone shows them.
+    --mode bm25, dense, multivector, hybrid, relational or learned; --type TYPE; --within EXPR (`--within _`: the last
+    result); -k N. Without words, the options apply to later searches; `.search` alone shows them.
     """
     options: dict[str, Any] = {}
     words = split_words(argument)
@@ -103,10 +103,10 @@ _EXAMPLES = {"mode": "bm25", "type": "country", "within": "'_'", "k": "20"}
 
 def _validate(executor: Executor, options: dict[str, Any]) -> None:
     """Raise the errors of later searches in advance."""
-    from kbkit.search.settings import AUTO, MODES
+    from kbkit.search.settings import AUTO, LEARNED, MODES
 
     if "mode" in options:
-        parse_choice(options["mode"], "mode", (AUTO, *MODES))
+        parse_choice(options["mode"], "mode", (AUTO, *MODES, LEARNED))
     if "type" in options:
         executor.kb.schema.type(options["type"])
     if "within" in options:
