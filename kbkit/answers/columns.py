@@ -10,7 +10,7 @@ NODE = "node"
 """Column with the reference (``type#key``) of a node."""
 
 
-class Column(NamedTuple):
+class TotalColumn(NamedTuple):
     """A column: ``sql_type`` is a DuckDB type; ``measure`` its source, None for references, names and aggregates."""
 
     name: str
@@ -20,40 +20,40 @@ class Column(NamedTuple):
     """For a column of a group: the number of the group."""
 
 
-def columns(total: Total) -> list[Column]:
+def columns(total: Total) -> list[TotalColumn]:
     """Return the columns of the table of a value."""
     if total.groups:
         return group_columns(total)
     if total.op == "values":
-        start = [Column(NODE, "VARCHAR")] if total.is_table else []
+        start = [TotalColumn(NODE, "VARCHAR")] if total.is_table else []
         return unique([*start, *(_measured(measure) for measure in total.measures)])
     return [_aggregate(total)]
 
 
-def group_columns(total: Total) -> list[Column]:
+def group_columns(total: Total) -> list[TotalColumn]:
     """Return the columns of a table of groups: attributes, or references and names of nodes, and the value."""
-    found: list[Column] = []
+    found: list[TotalColumn] = []
     for number, group in enumerate(total.groups):
         if isinstance(group, Count):
-            found += [Column(NODE, "VARCHAR", None, number), Column("name", "VARCHAR", None, number)]
+            found += [TotalColumn(NODE, "VARCHAR", None, number), TotalColumn("name", "VARCHAR", None, number)]
         else:
-            found.append(Column(group.name, group.sql_type.removesuffix("[]"), group, number))
+            found.append(TotalColumn(group.name, group.sql_type.removesuffix("[]"), group, number))
     return unique([*found, _aggregate(total)])
 
 
-def _aggregate(total: Total) -> Column:
+def _aggregate(total: Total) -> TotalColumn:
     if total.op in ("exists", "count", "avg"):
-        return Column(total.op, {"exists": "BOOLEAN", "count": "BIGINT", "avg": "DOUBLE"}[total.op])
-    return Column(total.op, _measured(total.measures[0]).sql_type.removesuffix("[]"))
+        return TotalColumn(total.op, {"exists": "BOOLEAN", "count": "BIGINT", "avg": "DOUBLE"}[total.op])
+    return TotalColumn(total.op, _measured(total.measures[0]).sql_type.removesuffix("[]"))
 
 
-def _measured(measure: Measure) -> Column:
+def _measured(measure: Measure) -> TotalColumn:
     if isinstance(measure, AttributeMeasure):
-        return Column(measure.name, measure.sql_type, measure)
-    return Column(measure.text, "BIGINT", measure)
+        return TotalColumn(measure.name, measure.sql_type, measure)
+    return TotalColumn(measure.text, "BIGINT", measure)
 
 
-def unique(found: list[Column]) -> list[Column]:
+def unique(found: list[TotalColumn]) -> list[TotalColumn]:
     """Return columns with distinct names, whatever their case: the second ``name`` is ``name_2``."""
     taken: set[str] = set()
     named = []

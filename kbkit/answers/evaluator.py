@@ -40,7 +40,7 @@ from kbkit.answers.algebra import (
 from kbkit.answers.counting import COMPARE, Counts, best_of_rows, count_reached, reached_pairs, top_of_rows
 from kbkit.answers.pairs import Pairs
 from kbkit.answers.session import Session
-from kbkit.answers.value_rows import Rows, compared
+from kbkit.answers.value_rows import ValueRows, compared
 from kbkit.stores.adjacency import Csr, Ids
 from kbkit.stores.arrays import Mask
 
@@ -213,8 +213,10 @@ class Evaluator(ABC):
         measure, value = operator.measure, operator.value
         evaluator, rows = self._evaluator_of(value, members)
         others = evaluator.members(value.root)
-        right = Rows(evaluator._rows(others), evaluator._ids(others), evaluator._counted(value.total.measures, others))
-        left = Rows(rows, self._ids(members), self._counted((measure,), members))
+        right = ValueRows(
+            evaluator._rows(others), evaluator._ids(others), evaluator._counted(value.total.measures, others)
+        )
+        left = ValueRows(rows, self._ids(members), self._counted((measure,), members))
         return compared(self.session, operator, left, right)
 
     def _counted(self, measures: tuple[Measure, ...], members: Members) -> Counts | None:

@@ -11,7 +11,6 @@ from dataclasses import fields, replace
 from kbkit.answers.syntax_tree import (
     PRECEDENCE,
     Aggregate,
-    Column,
     Combine,
     Comparison,
     Condition,
@@ -34,6 +33,7 @@ from kbkit.answers.syntax_tree import (
     Superlative,
     Test,
     Value,
+    ValueColumn,
     identifier,
     quoted,
 )
@@ -41,7 +41,6 @@ from kbkit.answers.syntax_tree import (
 __all__ = [
     "PRECEDENCE",
     "Aggregate",
-    "Column",
     "Combine",
     "Comparison",
     "Condition",
@@ -64,6 +63,7 @@ __all__ = [
     "Superlative",
     "Test",
     "Value",
+    "ValueColumn",
     "combine",
     "count_of",
     "counts_of",
@@ -80,7 +80,7 @@ __all__ = [
 
 _BRANCHES = (
     *(Nodes, Filter, Path, Combine, Step, Condition, Count, CountTest, Comparison, Superlative, Not),
-    *(Aggregate, Column, Group, Order),
+    *(Aggregate, ValueColumn, Group, Order),
 )
 """Classes with parts."""
 
@@ -231,7 +231,7 @@ def count_of(test: Test) -> Count | None:
 
 def counts_of(tree: Aggregate) -> Iterator[Count]:
     """Yield the counts and paths in the columns, groups and order of a value expression."""
-    parts: tuple[Column | Group | Order, ...] = (*tree.columns, *tree.groups, *tree.order)
+    parts: tuple[ValueColumn | Group | Order, ...] = (*tree.columns, *tree.groups, *tree.order)
     yield from (part.measure for part in parts if isinstance(part.measure, Count))
 
 

@@ -266,7 +266,7 @@ class Combine:
 
 
 @dataclass(frozen=True)
-class Column:
+class ValueColumn:
     """A measure in a value expression."""
 
     measure: Measure
@@ -308,7 +308,7 @@ class Aggregate:
 
     op: str
     source: Expression
-    columns: tuple[Column, ...] = ()
+    columns: tuple[ValueColumn, ...] = ()
     groups: tuple[Group, ...] = ()
     order: tuple[Order, ...] = ()
     limit: int | None = None

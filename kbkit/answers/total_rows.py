@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kbkit.answers.algebra import Count, Total
-from kbkit.answers.columns import Column, columns, group_columns
+from kbkit.answers.columns import TotalColumn, columns, group_columns
 from kbkit.answers.session import Session
 from kbkit.answers.sql_parts import identifier
 from kbkit.answers.total_sparql import key_columns
@@ -24,7 +24,7 @@ def read_sparql(session: Session, total: Total, text: str, timeout: float | None
     import polars as pl
 
     found = session.stores.triples.frame(text, timeout=timeout)
-    rows = found.rename({name: f"c{number}" for number, name in enumerate(found.columns)})
+    rows = found.select(pl.col(name).alias(f"c{number}") for number, name in enumerate(found.columns))
     width = len(columns(total)) + len(total.order)
     missing = [pl.lit(None, pl.String).alias(f"c{number}") for number in range(found.width, width)]
     rows = rows.with_columns(missing)
@@ -44,7 +44,7 @@ def _node_columns(total: Total) -> list[int]:
     return [i for i, c in enumerate(group_columns(total)) if _is_node(c)]
 
 
-def _is_node(column: Column) -> bool:
+def _is_node(column: TotalColumn) -> bool:
     return column.group >= 0 and column.measure is None and not column.name.startswith("name")
 
 
@@ -71,7 +71,7 @@ def _sql(total: Total) -> str:
     return f"SELECT DISTINCT {value} AS {name} FROM kbkit_rows WHERE c0 IS NOT NULL ORDER BY 1"
 
 
-def _listed_sql(total: Total, found: list[Column]) -> str:
+def _listed_sql(total: Total, found: list[TotalColumn]) -> str:
     cells = ["any_value(i.reference)"]
     for number, column in enumerate(found[1:], 1):
         value = _cast(f"c{number}", column.sql_type)
@@ -89,7 +89,7 @@ def _listed_sql(total: Total, found: list[Column]) -> str:
     )
 
 
-def _groups_sql(total: Total, found: list[Column]) -> str:
+def _groups_sql(total: Total, found: list[TotalColumn]) -> str:
     cells, ids, joins = [], [], ""
     for number, column in enumerate(found):
         if _is_node(column):

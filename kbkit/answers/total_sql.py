@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kbkit.answers.algebra import AttributeMeasure, Count, Measure, Total
-from kbkit.answers.columns import Column, columns, group_columns
+from kbkit.answers.columns import TotalColumn, columns, group_columns
 from kbkit.answers.sql_parts import identifier, item_sql, known_sql, measure_sql
 
 REFERENCE = "{0}.type || '#' || {0}.key"
@@ -71,7 +71,7 @@ class TotalSql:
             f"{limited(keys, total.limit)}{sorted_by(keys, ['s.id'])}"
         )
 
-    def cell(self, column: Column, joins: dict[Count, str]) -> str:
+    def cell(self, column: TotalColumn, joins: dict[Count, str]) -> str:
         """Return the SQL of a cell: NaN is missing, and a list has its distinct elements, sorted."""
         if isinstance(column.measure, Count):
             return f"{joins.setdefault(column.measure, f'c{len(joins) + 1}')}.value"
@@ -90,7 +90,7 @@ class TotalSql:
             value = measure_sql(key, "max" if descending else "min")[0]
             return value.replace(identifier(key.name), f"t.{identifier(key.name)}", 1)
         sql_type = key.sql_type if isinstance(key, AttributeMeasure) else "BIGINT"
-        return self.cell(Column("", sql_type, key), joins)
+        return self.cell(TotalColumn("", sql_type, key), joins)
 
     # -- a row for each group -----------------------------------------------------------------------------------------
 
@@ -117,7 +117,7 @@ class TotalSql:
             f"{limited(keys, total.limit)}{sorted_by(keys, ids)}"
         )
 
-    def group_cell(self, column: Column, total: Total) -> str:
+    def group_cell(self, column: TotalColumn, total: Total) -> str:
         """Return the SQL of a column of a table of groups."""
         if column.group < 0:
             return aggregate(total, "v.value")
@@ -126,7 +126,7 @@ class TotalSql:
             return f"{group}.value"
         return f"{group}.name" if column.name.startswith("name") else REFERENCE.format(group)
 
-    def group_key(self, found: list[Column], cells: list[str], key: Any) -> str:
+    def group_key(self, found: list[TotalColumn], cells: list[str], key: Any) -> str:
         """Return the SQL of the column by which groups are sorted; nodes are sorted by id."""
         column = found[key]
         is_node = column.group >= 0 and column.measure is None and not column.name.startswith("name")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kbkit.answers.algebra import Count, Plan, Total
 from kbkit.answers.bind import Bindings
-from kbkit.answers.columns import Column, columns
+from kbkit.answers.columns import TotalColumn, columns
 from kbkit.answers.evaluate import SingleEvaluator
 from kbkit.answers.pairs import ids_of
 from kbkit.answers.session import Session
@@ -52,7 +52,7 @@ def read(session: Session, total: Total, sql: str, frames: dict[str, pl.DataFram
     return finished(tables.frame(sql, frames=frames) if has_dates else tables.lookup(sql, frames=frames), found)
 
 
-def finished(frame: pl.DataFrame, found: list[Column]) -> pl.DataFrame:
+def finished(frame: pl.DataFrame, found: list[TotalColumn]) -> pl.DataFrame:
     """Return a table of values with plain numbers: integers and floats, no decimals."""
     import polars as pl
 

@@ -16,7 +16,6 @@ import lark
 from kbkit.answers.errors import ExpressionError, relation_alone
 from kbkit.answers.syntax import (
     Aggregate,
-    Column,
     Combine,
     Comparison,
     Condition,
@@ -37,6 +36,7 @@ from kbkit.answers.syntax import (
     Slot,
     Step,
     Superlative,
+    ValueColumn,
 )
 
 _MAX_DIGITS = 60
@@ -81,11 +81,11 @@ class _Builder(lark.Transformer[lark.Token, Any]):
         at = op.start_pos or 0
         return Aggregate(str(op), _set(source), columns or (), groups or (), order or (), number, at)
 
-    def columns(self, parts: list[Column]) -> tuple[Column, ...]:
+    def columns(self, parts: list[ValueColumn]) -> tuple[ValueColumn, ...]:
         return tuple(parts)
 
-    def column(self, parts: list[Any]) -> Column:
-        return Column(*_measure(parts[0]))
+    def column(self, parts: list[Any]) -> ValueColumn:
+        return ValueColumn(*_measure(parts[0]))
 
     def groups(self, parts: list[Any]) -> tuple[Group, ...]:
         return tuple(parts[1:])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-class Rows(NamedTuple):
+class ValueRows(NamedTuple):
     """Nodes of rows, with their counts if the measure is a count."""
 
     rows: NDArray[np.int64]
@@ -33,7 +33,7 @@ class Rows(NamedTuple):
         return pl.DataFrame(columns | ({} if self.counts is None else {"kb count": self.counts}))
 
 
-def compared(session: Session, operator: ValueFilter, left: Rows, right: Rows) -> Mask:
+def compared(session: Session, operator: ValueFilter, left: ValueRows, right: ValueRows) -> Mask:
     """Return a mask of the nodes of ``left`` whose measure compares with the value of the nodes of ``right``."""
     value, op = operator.value, operator.op
     total = value.total

@@ -236,7 +236,7 @@ def _scored(measures: Any, file: Path, gold: Path | None, split: str) -> tuple[A
     """Read and score a file with a module of measures; return records, scores, queries."""
     from kbkit.measures.frames import of_split
 
-    records = measures.read(file, gold)
+    records = measures.read_predictions(file, gold)
     queries = of_split(measures.queries(records), split, gold or file)
     scores = measures.measure(records).join(queries.select("query"), on="query", how="semi", maintain_order="left")
     return records, scores, queries

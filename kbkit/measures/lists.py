@@ -150,12 +150,12 @@ def _number(sign: str, whole: str, fraction: str) -> str:
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
-def read_list_predictions(path: Path, gold: Path | None = None) -> list[ListPrediction]:
+def read_predictions(path: Path, gold: Path | None = None) -> list[ListPrediction]:
     """Read predictions and gold answers from one file (a JSON list or JSON lines) or from two.
 
     The prediction is the first of the fields ``predicted``, ``prediction``, ``answer`` (in a separate file also
     ``answers``); the gold answers are the first of ``gold``, ``answers``, ``answer`` that is not the prediction. Two
-    files are matched as by :func:`kbkit.measures.rows.read_rows_predictions`. Answers are a list, one string or number,
+    files are matched as by :func:`kbkit.measures.rows.read_predictions`. Answers are a list, one string or number,
     or ``{"answer": ...}``; a prediction can be null. Raises :class:`BadInputError` that names file and line or record.
     """
     if gold is None:

@@ -161,7 +161,7 @@ def _numbered(row: list[_Term]) -> Iterable[tuple[_Term, int]]:
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
-def read_rows_predictions(path: Path, gold: Path | None = None) -> list[RowsPrediction]:
+def read_predictions(path: Path, gold: Path | None = None) -> list[RowsPrediction]:
     """Read predictions and gold results from one file (a JSON list or JSON lines) or from two.
 
     One file: each record has ``predicted_answer_tuple`` and ``gold_answer_tuple`` (or ``predicted`` and ``gold``). Two

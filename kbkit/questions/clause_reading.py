@@ -24,9 +24,9 @@ from kbkit.answers.syntax import (
 from kbkit.english.words import is_participle, is_verbal, lemmas_of
 from kbkit.errors import KbError
 from kbkit.questions.candidates import Topic
-from kbkit.questions.clauses import Clauses, Target
+from kbkit.questions.clauses import AskedTarget, Clauses
 from kbkit.questions.elements import Elements
-from kbkit.questions.links import Link, Linker
+from kbkit.questions.links import Linker, QuestionLink
 from kbkit.questions.meanings import NotReadError
 from kbkit.questions.mentions import Mention
 from kbkit.questions.plans import Planner
@@ -90,7 +90,7 @@ class ClauseReading:
     """The clauses of a question and their expression: ``tree``, or None and the ``reason`` why there is none."""
 
     elements: Elements
-    links: list[Link]
+    links: list[QuestionLink]
     clauses: Clauses
     planner: Planner
     tree: Expression | None
@@ -250,5 +250,5 @@ def is_verb(word: str) -> bool:
     return is_verbal(word) or is_participle(word) or ("VERB" in lemmas_of(word) and "ADJ" not in lemmas_of(word))
 
 
-def _meaning(target: Target) -> object:
+def _meaning(target: AskedTarget) -> object:
     return (target.label and target.label.labels, target.total, target.of and target.of.labels)

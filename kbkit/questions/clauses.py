@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from kbkit.english.question_words import SUPERLATIVES, Adjective
-from kbkit.questions.links import Link
+from kbkit.questions.links import QuestionLink
 from kbkit.questions.question import Question
 
 Total = Literal["count", "sum", "avg", "min", "max"]
@@ -33,9 +33,9 @@ class Restriction:
     are; ``operand`` is an aggregate (``avg``) of the attribute itself, or a node to compare with.
     """
 
-    label: Link | None
+    label: QuestionLink | None
     op: str
-    values: tuple[Link, ...] = ()
+    values: tuple[QuestionLink, ...] = ()
     negated: bool = False
     adjective: Adjective | None = None
     operand: str = ""
@@ -48,7 +48,7 @@ class Most:
     ``is_common``: the most frequent values of ``label`` are asked for.
     """
 
-    label: Link | None
+    label: QuestionLink | None
     adjective: Adjective
     count: int = 1
     is_common: bool = False
@@ -56,12 +56,12 @@ class Most:
 
 
 @dataclass(frozen=True)
-class Target:
+class AskedTarget:
     """What is asked for: a label, or an aggregate of it. ``of`` is the type whose attribute it is, if the text says."""
 
-    label: Link | None
+    label: QuestionLink | None
     total: Total | Literal[""] = ""
-    of: Link | None = None
+    of: QuestionLink | None = None
     is_distinct: bool = False
 
 
@@ -69,12 +69,12 @@ class Target:
 class Clauses:
     """The clauses of a question. ``context`` are the labels that stand between what is asked for and the conditions."""
 
-    targets: list[Target] = field(default_factory=list)
-    context: list[Link] = field(default_factory=list)
+    targets: list[AskedTarget] = field(default_factory=list)
+    context: list[QuestionLink] = field(default_factory=list)
     restrictions: list[Restriction] = field(default_factory=list)
     most: Most | None = None
-    groups: list[Link] = field(default_factory=list)
-    order: tuple[Link | None, bool] | None = None
+    groups: list[QuestionLink] = field(default_factory=list)
+    order: tuple[QuestionLink | None, bool] | None = None
     is_yes_no: bool = False
     is_either: bool = False
     nouns: set[str] = field(default_factory=set)
@@ -91,7 +91,7 @@ class Clauses:
 class Rewriter:
     """Rewrites the text of one question by the rules, and collects its clauses."""
 
-    def __init__(self, question: Question, links: Sequence[Link]) -> None:
+    def __init__(self, question: Question, links: Sequence[QuestionLink]) -> None:
         self.links, self.clauses = links, Clauses()
         self.text = self._signed(question)
 
@@ -110,11 +110,11 @@ class Rewriter:
                 at += 1
         return " " + " ".join(words) + " "
 
-    def link(self, sign: str | None) -> Link | None:
+    def link(self, sign: str | None) -> QuestionLink | None:
         """Return the link of a sign."""
         return None if not sign else self.links[int(sign[2:-1])]
 
-    def linked(self, signs: str) -> tuple[Link, ...]:
+    def linked(self, signs: str) -> tuple[QuestionLink, ...]:
         """Return the links of all signs in a phrase."""
         return tuple(self.links[int(number)] for number in re.findall(r"<[LVN](\d+)>", signs))
 
@@ -132,6 +132,6 @@ class Rewriter:
         self.clauses.restrictions.append(restriction)
         return f"<C{len(self.clauses.restrictions) - 1}>"
 
-    def is_type(self, link: Link | None) -> bool:
+    def is_type(self, link: QuestionLink | None) -> bool:
         """Return whether a label is first of all a type."""
         return bool(link and link.labels and not link.labels[0].attribute)

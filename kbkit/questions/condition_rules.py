@@ -7,7 +7,7 @@ import re
 from kbkit.english.question_words import COMPARATIVES, Adjective
 from kbkit.questions.clauses import BE, OF, L, N, Restriction, Rewriter, V
 from kbkit.questions.lexicon import label_words, stem
-from kbkit.questions.links import Link
+from kbkit.questions.links import QuestionLink
 
 _MORE = "more|greater|larger|bigger|higher"
 _LESS = "less|fewer|smaller|lower"
@@ -158,12 +158,12 @@ def entities(at: Rewriter) -> None:
 def values(at: Rewriter) -> None:
     """Values and names: ``whose citizenship is France``, ``French singers``, ``not built by Ford``."""
 
-    def restricted(label: Link | None, match: re.Match[str], *, negated: bool = False) -> str:
+    def restricted(label: QuestionLink | None, match: re.Match[str], *, negated: bool = False) -> str:
         values = at.linked(match["value"])
         op = "all" if " and " in match["value"] else "in" if len(values) > 1 else "="
         return at.restrict(Restriction(label, op, values, negated))
 
-    def owns(label: Link | None, match: re.Match[str]) -> bool:
+    def owns(label: QuestionLink | None, match: re.Match[str]) -> bool:
         """Return whether a label names an attribute that has the value."""
         if label is None or not label.attributes():
             return False
@@ -210,7 +210,7 @@ def values(at: Rewriter) -> None:
 def equal_numbers(at: Rewriter) -> None:
     """``4 cylinders``, ``born in 1948 or 1949``."""
 
-    def restricted(label: Link | None, match: re.Match[str], adjective: Adjective | None = None) -> str:
+    def restricted(label: QuestionLink | None, match: re.Match[str], adjective: Adjective | None = None) -> str:
         values = at.linked(match["value"])
         op = "in" if len(values) > 1 else "="
         return at.restrict(Restriction(label, op, values, bool(match["not"]), adjective))

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 from kbkit.answers.syntax import (
     Aggregate,
-    Column,
     Combine,
     Comparison,
     Condition,
@@ -18,6 +17,7 @@ from kbkit.answers.syntax import (
     Nodes,
     Superlative,
     Test,
+    ValueColumn,
 )
 from kbkit.questions.clauses import Most, Restriction
 from kbkit.questions.links import LabelOption
@@ -27,7 +27,7 @@ _FLIPPED = {">": "<", "<": ">", ">=": "<=", "<=": ">="}
 
 
 @dataclass(frozen=True)
-class Part:
+class ConditionPart:
     """A condition: ``tests`` of the nodes of a type, or a ``tree`` of nodes of the type."""
 
     owner: int
@@ -36,7 +36,7 @@ class Part:
     negated: bool = False
 
 
-class Conditions(Meanings):
+class ConditionPlanner(Meanings):
     """Writes the nodes that meet the conditions of one question."""
 
     def _selected(self) -> Expression:
@@ -143,7 +143,7 @@ class Conditions(Meanings):
             return near[0]
         return self._part(restriction, near[0], near, dry=True).owner
 
-    def _joined(self, owner: int, parts: list[Part]) -> Expression:
+    def _joined(self, owner: int, parts: list[ConditionPart]) -> Expression:
         """Return the nodes of a type that meet conditions on it and on other types."""
         known = self.elements.types[owner].name
         nodes = [part for part in parts if part.owner == owner and part.tree is not None and not part.negated]
@@ -154,7 +154,7 @@ class Conditions(Meanings):
         tests = tuple(test for part in parts if part.owner == owner for test in part.tests)
         if tests:
             tree = Filter(tree, tests)
-        others: dict[int, list[Part]] = {}
+        others: dict[int, list[ConditionPart]] = {}
         for part in parts:
             if part.owner != owner and not part.negated:
                 others.setdefault(part.owner if part.tests else -1 - len(others), []).append(part)
@@ -163,11 +163,11 @@ class Conditions(Meanings):
             tree = both(tree, self._followed(self._joined(kind, group), self._path(kind, owner)))
         for part in parts:
             if part.negated:
-                inner = self._joined(part.owner, [Part(part.owner, part.tests, part.tree)])
+                inner = self._joined(part.owner, [ConditionPart(part.owner, part.tests, part.tree)])
                 tree = Combine("-", (tree, self._followed(inner, self._path(part.owner, owner))))
         return tree
 
-    def _part(self, restriction: Restriction, owner: int, near: list[int], dry: bool = False) -> Part:
+    def _part(self, restriction: Restriction, owner: int, near: list[int], dry: bool = False) -> ConditionPart:
         """Return a condition as a test of a type, or as named nodes of a type."""
         if restriction.values and not restriction.values[0].number and restriction.operand != "node":
             return self._valued(restriction, near)
@@ -176,22 +176,22 @@ class Conditions(Meanings):
         if label is not None and restriction.op != "=":
             numbers = [option for option in label.attributes() if self._is_number(option)]
             if label.types() and (not numbers or numbers[0].score < label.types()[0].score):
-                return Part(owner) if dry else self._counting(restriction, owner, self._types_in([label])[0])
+                return ConditionPart(owner) if dry else self._counting(restriction, owner, self._types_in([label])[0])
         option = self._compared(restriction, near)
         if restriction.operand == "avg":
             known = Nodes(self.elements.types[option.type].name)
-            value = Aggregate("avg", known, (Column(option.attribute),))
-            return Part(option.type, (Comparison(option.attribute, self._op(restriction, option), value),))
+            value = Aggregate("avg", known, (ValueColumn(option.attribute),))
+            return ConditionPart(option.type, (Comparison(option.attribute, self._op(restriction, option), value),))
         if restriction.operand == "node":
             return self._than_node(restriction, option.type, option.attribute, self._op(restriction, option))
-        return Part(option.type, self._number_tests(restriction, option))
+        return ConditionPart(option.type, self._number_tests(restriction, option))
 
-    def _counting(self, restriction: Restriction, owner: int, counted: int) -> Part:
+    def _counting(self, restriction: Restriction, owner: int, counted: int) -> ConditionPart:
         """Return a condition on the number of nodes of a type."""
         if restriction.operand or restriction.op == "between":
             raise NotReadError("a count that is compared with more than a number")
         number = float(restriction.values[0].number)
-        return Part(owner, (CountTest(self._count(owner, counted), restriction.op, int(number)),))
+        return ConditionPart(owner, (CountTest(self._count(owner, counted), restriction.op, int(number)),))
 
     def _compared(self, restriction: Restriction, near: list[int]) -> LabelOption:
         """Return the attribute that a comparison with a number is about."""
@@ -212,14 +212,14 @@ class Conditions(Meanings):
             return _FLIPPED.get(restriction.op, restriction.op)
         return restriction.op
 
-    def _than_node(self, restriction: Restriction, owner: int, measure: Measure, op: str = "") -> Part:
+    def _than_node(self, restriction: Restriction, owner: int, measure: Measure, op: str = "") -> ConditionPart:
         value = restriction.values[0]
         nodes = [node for node in value.nodes if self.elements.type_number(node) == owner]
         if not nodes or isinstance(measure, Count):
             raise NotReadError(f"a comparison with {value.text}")
         known = self.elements.types[owner].name
-        tree = Aggregate("max", Nodes(known, self._selector(owner, nodes[0])), (Column(measure),))
-        return Part(owner, (Comparison(measure, op or restriction.op, tree),))
+        tree = Aggregate("max", Nodes(known, self._selector(owner, nodes[0])), (ValueColumn(measure),))
+        return ConditionPart(owner, (Comparison(measure, op or restriction.op, tree),))
 
     def _number_tests(self, restriction: Restriction, option: LabelOption) -> tuple[Test, ...]:
         kind, name = self._type_of(option), option.attribute
@@ -244,12 +244,12 @@ class Conditions(Meanings):
             return number
         return float(number) if "." in number else int(number)
 
-    def _valued(self, restriction: Restriction, near: list[int]) -> Part:
+    def _valued(self, restriction: Restriction, near: list[int]) -> ConditionPart:
         """Return a condition on values or named nodes: of the labelled attribute or type, or else of the nearest."""
         label, first = restriction.label, restriction.values[0]
         if restriction.op == "contains" and label is not None:
             option = self._attribute(label, near)
-            return Part(option.type, (Condition(option.attribute, "contains", (first.text.strip("'\""),)),))
+            return ConditionPart(option.type, (Condition(option.attribute, "contains", (first.text.strip("'\""),)),))
         options: list[tuple[float, int, str]] = []
         for value in first.values:
             options.append((self._near(value.type, near), value.type, value.attribute))
@@ -277,10 +277,10 @@ class Conditions(Meanings):
             self.doubts.choices += 1
         _, kind, attribute = ranked[0]
         if attribute:
-            return Part(kind, (self._equal(restriction, kind, attribute),))
+            return ConditionPart(kind, (self._equal(restriction, kind, attribute),))
         trees = [self._nodes(value, kind) for value in restriction.values]
         tree = trees[0] if len(trees) == 1 else Combine("|", tuple(trees))
-        return Part(kind, (), tree, restriction.negated)
+        return ConditionPart(kind, (), tree, restriction.negated)
 
     def _counted(self) -> list[int]:
         return self._types_in(t.label for t in self.clauses.targets if t.total == "count" and t.label is not None)

@@ -8,7 +8,6 @@ from decimal import Decimal
 from kbkit.answers.resolve_conditions import is_number
 from kbkit.answers.syntax import (
     Aggregate,
-    Column,
     Combine,
     Condition,
     Count,
@@ -22,6 +21,7 @@ from kbkit.answers.syntax import (
     Path,
     Step,
     Superlative,
+    ValueColumn,
 )
 from kbkit.questions.candidates import Topic
 from kbkit.questions.elements import COMPARED, COMPARED_NEIGHBOURS, HOP, MOST, MOST_NEIGHBOURS, VALUE, Element, Elements
@@ -47,7 +47,7 @@ def expression(
     last_element = arms[0][-1] if arms[0] else None
     if last_element is not None and last_element.kind == VALUE:
         has_total = question.total and is_number(_type_of(elements, last_element))
-        return Aggregate(question.total if has_total else "values", tree, (Column(last_element.name),))
+        return Aggregate(question.total if has_total else "values", tree, (ValueColumn(last_element.name),))
     return Aggregate("count", tree) if question.is_count else tree
 
 

@@ -74,7 +74,7 @@ class LabelOption:
 
 
 @dataclass(frozen=True)
-class Link:
+class QuestionLink:
     """A span of tokens and what it may mean: labels, values and nodes, or a ``number``."""
 
     first: int
@@ -135,12 +135,12 @@ class Linker:
             near.update(self._derived_from[stems[0]])
         return sorted(near)
 
-    def links(self, question: Question, mentions: Iterable[Mention]) -> list[Link]:
+    def links(self, question: Question, mentions: Iterable[Mention]) -> list[QuestionLink]:
         """Return the links of a question from left to right; they do not overlap."""
         tokens, taken = question.tokens, [False] * len(question.tokens)
-        found: list[Link] = []
+        found: list[QuestionLink] = []
 
-        def take(link: Link) -> None:
+        def take(link: QuestionLink) -> None:
             found.append(link)
             taken[link.first : link.last] = [True] * (link.last - link.first)
 
@@ -152,8 +152,8 @@ class Linker:
             if words[1] == "and" and words[3] in _NAMES and not any(taken[at : at + 4]):
                 pair = [self._labelled([words[0], "name"]), self._labelled([words[2], "name"])]
                 if all(labels and labels[0].score > 0.6 for labels in pair):
-                    take(Link(at, at + 1, words[0], pair[0]))
-                    take(Link(at + 2, at + 4, words[2], pair[1]))
+                    take(QuestionLink(at, at + 1, words[0], pair[0]))
+                    take(QuestionLink(at + 2, at + 4, words[2], pair[1]))
         named = {(m.first, m.last): m.nodes for m in mentions if m.how in ("exact", "derived")}
         longest = max([MAX_LABEL, *(last - first for first, last in named)])
         for size in range(min(longest, len(tokens)), 0, -1):
@@ -170,14 +170,14 @@ class Linker:
             if not taken[at] and not is_verb and token.word not in FUNCTION_WORDS and at not in question.operators:
                 options = self._similar(token.word)
                 if options:
-                    take(Link(at, at + 1, token.word, options))
+                    take(QuestionLink(at, at + 1, token.word, options))
         return _compounds(question, sorted(found, key=lambda link: link.first))
 
     def _is_number(self, element: Element) -> bool:
         attributes = self.elements.types[element.source].attributes
         return any(a.name == element.name and numeric(a.type) for a in attributes)
 
-    def _quoted(self, question: Question) -> Iterable[Link]:
+    def _quoted(self, question: Question) -> Iterable[QuestionLink]:
         for match in _QUOTED.finditer(question.text):
             inside = [at for at, token in enumerate(question.tokens) if match.start() < token.start < match.end()]
             if inside:
@@ -185,31 +185,31 @@ class Linker:
                 text = next(group for group in match.groups() if group)
                 words = [question.tokens[at].word for at in inside]
                 nodes = tuple(self.elements.session.stores.nodes.named(text).tolist()[:5])
-                yield Link(first, last, text, (), tuple(self.values.named(words)), nodes, is_quoted=True)
+                yield QuestionLink(first, last, text, (), tuple(self.values.named(words)), nodes, is_quoted=True)
 
-    def _linked(self, question: Question, span: range, nodes: tuple[int, ...]) -> Link | None:
+    def _linked(self, question: Question, span: range, nodes: tuple[int, ...]) -> QuestionLink | None:
         """Return the link of a span, if it is a number, a label, a value or a name as a whole."""
         words = [question.tokens[at].word for at in span]
         start, end = question.tokens[span[0]].start, question.tokens[span[-1]].end
         text = question.text[start:end]
         number = _number(words, text)
         if number:
-            return Link(span[0], span[-1] + 1, text, number=number)
+            return QuestionLink(span[0], span[-1] + 1, text, number=number)
         is_operator = len(words) == 1 and span[0] in question.operators
         if is_operator or {words[0], words[-1]} & (FUNCTION_WORDS - _NAMES):
             is_name = bool(nodes) and text != text.lower() and not is_operator
-            return Link(span[0], span[-1] + 1, text, nodes=nodes) if is_name else None
+            return QuestionLink(span[0], span[-1] + 1, text, nodes=nodes) if is_name else None
         labels = self._labelled(words)
         values = tuple(self.values.named(words))
         is_name = bool(nodes or values) and text != text.lower() and not question.text.isupper() and span[0] > 0
         if labels and not (is_name and labels[0].score < 1):
-            return Link(span[0], span[-1] + 1, text, labels, values, nodes)
+            return QuestionLink(span[0], span[-1] + 1, text, labels, values, nodes)
         if len(words) == 1 and text.islower() and self._is_relation(words[0]):
             return None  # directed, though a film has that name
         if not values and not nodes and len(words) == 1 and text[:1].isupper() and span[0] > 0:
             values, nodes = self._derived(text)
         if values or nodes:
-            return Link(span[0], span[-1] + 1, text, (), values, nodes)
+            return QuestionLink(span[0], span[-1] + 1, text, (), values, nodes)
         return None
 
     def _is_relation(self, word: str) -> bool:
@@ -288,9 +288,9 @@ def _is_participle(word: str) -> bool:
     return word.endswith("ed") or word in _PARTICIPLES
 
 
-def _compounds(question: Question, links: list[Link]) -> list[Link]:
+def _compounds(question: Question, links: list[QuestionLink]) -> list[QuestionLink]:
     """Join a type and an attribute of it that follows: ``singer citizenship``."""
-    result: list[Link] = []
+    result: list[QuestionLink] = []
     for link in links:
         before = result[-1] if result else None
         is_next = before is not None and before.last == link.first and before.labels and link.labels

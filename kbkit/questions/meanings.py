@@ -19,7 +19,7 @@ from kbkit.english.question_words import Adjective
 from kbkit.questions.clauses import Clauses
 from kbkit.questions.elements import Elements, numeric
 from kbkit.questions.expressions import step
-from kbkit.questions.links import LabelOption, Link
+from kbkit.questions.links import LabelOption, QuestionLink
 
 MAX_PATH = 3
 """Limit on the relations between two types."""
@@ -44,20 +44,22 @@ class Doubts:
 class Meanings:
     """Chooses what the links of one question mean, and writes down how doubtful the choices are."""
 
-    def __init__(self, elements: Elements, links: Sequence[Link], clauses: Clauses, words: Iterable[str]) -> None:
+    def __init__(
+        self, elements: Elements, links: Sequence[QuestionLink], clauses: Clauses, words: Iterable[str]
+    ) -> None:
         self._links = links
         self.elements, self.clauses, self.doubts = elements, clauses, Doubts()
         self._words = list(words)
         self.focus = -1
 
-    def _types_before(self, link: Link | None) -> list[int]:
+    def _types_before(self, link: QuestionLink | None) -> list[int]:
         """Return the types that the question names before a link, the nearest first."""
         if link is None:
             return []
         before = [one for one in self._links if one.last <= link.first and one.labels and not one.labels[0].attribute]
         return self._types_in(sorted(before, key=lambda one: -one.first)[:1])
 
-    def _types_in(self, links: Iterable[Link]) -> list[int]:
+    def _types_in(self, links: Iterable[QuestionLink]) -> list[int]:
         result = []
         for link in links:
             options = link.types()
@@ -69,11 +71,11 @@ class Meanings:
                 result.append(options[0].type)
         return result
 
-    def _first(self, link: Link, is_type: bool) -> Link | None:
+    def _first(self, link: QuestionLink, is_type: bool) -> QuestionLink | None:
         """Return the link if its best option is a type (or is not)."""
         return link if bool(link.labels) and (not link.labels[0].attribute) == is_type else None
 
-    def _attribute(self, link: Link, near: Iterable[int], is_number_only: bool = False) -> LabelOption:
+    def _attribute(self, link: QuestionLink, near: Iterable[int], is_number_only: bool = False) -> LabelOption:
         """Return the attribute that a label means: the one nearest to some types, the first of them most of all."""
         near = list(near)
         options = [o for o in link.attributes() if not is_number_only or self._is_number(o)]
@@ -189,7 +191,7 @@ class Meanings:
     def _near(self, kind: int, near: list[int]) -> float:
         return min(self._distance(kind, one) + 0.5 * min(place, 1) for place, one in enumerate(near))
 
-    def _nodes(self, link: Link, kind: int) -> Expression:
+    def _nodes(self, link: QuestionLink, kind: int) -> Expression:
         nodes = [node for node in link.nodes if self.elements.type_number(node) == kind]
         if not nodes:
             raise NotReadError(f"no {self.elements.types[kind].name} is '{link.text}'")

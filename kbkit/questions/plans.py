@@ -10,7 +10,6 @@ from collections.abc import Iterable
 
 from kbkit.answers.syntax import (
     Aggregate,
-    Column,
     Combine,
     Expression,
     Filter,
@@ -18,14 +17,15 @@ from kbkit.answers.syntax import (
     Nodes,
     Order,
     Superlative,
+    ValueColumn,
 )
-from kbkit.questions.clauses import Most, Target
-from kbkit.questions.conditions import Conditions
-from kbkit.questions.links import Link
+from kbkit.questions.clauses import AskedTarget, Most
+from kbkit.questions.conditions import ConditionPlanner
+from kbkit.questions.links import QuestionLink
 from kbkit.questions.meanings import NotReadError
 
 
-class Planner(Conditions):
+class Planner(ConditionPlanner):
     """Plans expressions for the clauses of one question."""
 
     def plan(self) -> Expression:
@@ -60,12 +60,12 @@ class Planner(Conditions):
             return self._total(tree, totals, plain)
         return self._listed(tree, [*plain, *self._of_groups()])
 
-    def _uncounted(self, target: Target) -> Target:
+    def _uncounted(self, target: AskedTarget) -> AskedTarget:
         """Return the attribute itself for a number that is an attribute: ``how many cylinders does it have``."""
         if target.total != "count" or target.is_distinct or target.label is None or target.label.types():
             return target
         is_number = all(self._is_number(option) for option in target.label.attributes())
-        return Target(target.label, "", target.of) if is_number else target
+        return AskedTarget(target.label, "", target.of) if is_number else target
 
     def _related(self) -> Expression | None:
         """Return the second of two named nodes if a relation leads there from the first: ``Is Japan in Asia``."""
@@ -93,20 +93,20 @@ class Planner(Conditions):
         ends = [self._named_node(node) for node in (first, second)]
         return Combine("&", (self._followed(ends[0], path), ends[1]))
 
-    def _unique(self, targets: Iterable[Target]) -> list[Target]:
+    def _unique(self, targets: Iterable[AskedTarget]) -> list[AskedTarget]:
         """Return the targets without repetitions: ``citizenship and the number of singers of each citizenship``."""
-        result: list[Target] = []
+        result: list[AskedTarget] = []
         for target in targets:
             known = [(one.label and one.label.labels, one.total) for one in result]
             if (target.label and target.label.labels, target.total) not in known:
                 result.append(target)
         return result
 
-    def _of_groups(self) -> list[Target]:
+    def _of_groups(self) -> list[AskedTarget]:
         """Return groups that are asked for only, as no total is: ``the name of each battle``."""
-        return [Target(link) for link in self.clauses.groups if not link.types()]
+        return [AskedTarget(link) for link in self.clauses.groups if not link.types()]
 
-    def _focus(self, totals: list[Target], plain: list[Target]) -> int:
+    def _focus(self, totals: list[AskedTarget], plain: list[AskedTarget]) -> int:
         """Return the type of the nodes that the question is about."""
         context = self._types_in(self.clauses.context)
         groups = self._types_in(self.clauses.groups)
@@ -129,7 +129,7 @@ class Planner(Conditions):
             return owners[0]
         raise NotReadError("the question does not say what it asks for")
 
-    def _listed(self, tree: Expression, plain: list[Target]) -> Expression:
+    def _listed(self, tree: Expression, plain: list[AskedTarget]) -> Expression:
         """Return nodes, or their values in the order that is asked for."""
         near = [self.focus, *self._types_in(self.clauses.context)]
         options = []
@@ -147,7 +147,7 @@ class Planner(Conditions):
         names = list(dict.fromkeys(option.attribute for option in options))
         if not order and set(names) <= {"name", "key"}:
             return tree
-        columns = tuple(Column(name) for name in names or ["name"])
+        columns = tuple(ValueColumn(name) for name in names or ["name"])
         return Aggregate("values", tree, columns, order=order)
 
     def _order(self, near: list[int]) -> tuple[Order, ...]:
@@ -165,7 +165,7 @@ class Planner(Conditions):
             raise NotReadError("an order by an attribute of other nodes")
         return (Order(option.attribute, descending),)
 
-    def _total(self, tree: Expression, totals: list[Target], plain: list[Target]) -> Expression:
+    def _total(self, tree: Expression, totals: list[AskedTarget], plain: list[AskedTarget]) -> Expression:
         """Return one number for all nodes: a count or an aggregate of an attribute."""
         if len(totals) > 1:
             raise NotReadError("several totals")
@@ -177,11 +177,11 @@ class Planner(Conditions):
             if self._first(target.label, True):
                 return Aggregate("count", tree)
             option = self._attribute(target.label, [self.focus])
-            return Aggregate("count", tree, (Column(option.attribute),))
+            return Aggregate("count", tree, (ValueColumn(option.attribute),))
         option = self._attribute(target.label, [self.focus], True)
-        return Aggregate(target.total, tree, (Column(option.attribute),))
+        return Aggregate(target.total, tree, (ValueColumn(option.attribute),))
 
-    def _beside(self, tree: Expression, total: Target, plain: list[Target]) -> Expression:
+    def _beside(self, tree: Expression, total: AskedTarget, plain: list[AskedTarget]) -> Expression:
         """Return a total for each of the values beside it, or the values of the nodes with the greatest or least."""
         assert total.label is not None
         near = [*self._types_in(self.clauses.context), self.focus]
@@ -194,28 +194,28 @@ class Planner(Conditions):
         if owners == {self.focus} and total.total in ("max", "min"):
             name = self._attribute(total.label, [self.focus], True).attribute
             tree = Filter(tree, (Superlative(total.total, name),))
-            return Aggregate("values", tree, tuple(Column(one) for one in [name, *(o.attribute for o in options)]))
+            return Aggregate("values", tree, tuple(ValueColumn(one) for one in [name, *(o.attribute for o in options)]))
         if len(owners) == 1 and owners != {self.focus} and {o.attribute for o in options} <= {"name", "key"}:
             group = Group(self._count(self.focus, owners.pop()))
-            columns: tuple[Column, ...] = ()
+            columns: tuple[ValueColumn, ...] = ()
             if total.total != "count":
-                columns = (Column(self._attribute(total.label, [self.focus], True).attribute),)
+                columns = (ValueColumn(self._attribute(total.label, [self.focus], True).attribute),)
             return Aggregate(total.total, tree, columns, (group,))
         raise NotReadError("a total beside values")
 
-    def _grouped(self, tree: Expression, totals: list[Target]) -> Expression:
+    def _grouped(self, tree: Expression, totals: list[AskedTarget]) -> Expression:
         if len(totals) > 1:
             raise NotReadError("several totals for each group")
         [target] = totals
         group = self._group(self.clauses.groups)
         assert target.label is not None
-        columns: tuple[Column, ...] = ()
+        columns: tuple[ValueColumn, ...] = ()
         if target.total != "count":
-            columns = (Column(self._attribute(target.label, [self.focus], True).attribute),)
+            columns = (ValueColumn(self._attribute(target.label, [self.focus], True).attribute),)
         order: tuple[Order, ...] = ()
         return Aggregate(target.total, tree, columns, (group,), order)
 
-    def _group(self, links: list[Link]) -> Group:
+    def _group(self, links: list[QuestionLink]) -> Group:
         if len({link.labels for link in links}) > 1:
             raise NotReadError("groups by two things")
         link = links[0]

@@ -47,7 +47,7 @@ class AskedSuperlative(NamedTuple):
     adjective: Adjective
 
 
-class Comparison(NamedTuple):
+class AskedComparison(NamedTuple):
     """A comparison with a number at tokens ``first`` to ``last``; ``operator`` is one of > >= < <= =."""
 
     first: int
@@ -68,7 +68,7 @@ class Question:
     text: str
     tokens: tuple[QuestionToken, ...]
     superlative: AskedSuperlative | None
-    comparison: Comparison | None
+    comparison: AskedComparison | None
     negation: int | None
     asked: Adjective | None
     total: str
@@ -157,7 +157,7 @@ def _superlative(plain: list[str]) -> AskedSuperlative | None:
     return None
 
 
-def _comparison(text: str, tokens: tuple[QuestionToken, ...], plain: list[str]) -> Comparison | None:
+def _comparison(text: str, tokens: tuple[QuestionToken, ...], plain: list[str]) -> AskedComparison | None:
     """Return the first comparison with a number: a comparative up to three words before it."""
     for at, token in enumerate(tokens):
         written = text[token.start : token.end].replace(",", "")
@@ -166,15 +166,15 @@ def _comparison(text: str, tokens: tuple[QuestionToken, ...], plain: list[str]) 
         for before in range(at - 1, max(-1, at - 5), -1):
             word = plain[before]
             if word in ("least", "most") and before and plain[before - 1] == "at":
-                return Comparison(before - 1, at, ">=" if word == "least" else "<=", written, _GENERIC)
+                return AskedComparison(before - 1, at, ">=" if word == "least" else "<=", written, _GENERIC)
             if word in COMPARATIVES:
                 adjective = COMPARATIVES[word]
                 operator = (">" if adjective.sign > 0 else "<") + ("=" if word in ("since", "until") else "")
-                return Comparison(before, at, operator, written, adjective)
+                return AskedComparison(before, at, operator, written, adjective)
             if word in ("exactly", "equal"):
-                return Comparison(before, at, "=", written, _GENERIC)
+                return AskedComparison(before, at, "=", written, _GENERIC)
         if plain[at - 1 : at] in (["in"], ["during"]) and _YEAR.fullmatch(written):
-            return Comparison(at - 1, at, "=", written, COMPARATIVES["after"])
+            return AskedComparison(at - 1, at, "=", written, COMPARATIVES["after"])
     return None
 
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from kbkit.english.question_words import ADJECTIVES, FUNCTION_WORDS, SUPERLATIVES, Adjective
 from kbkit.english.words import PREPOSITIONS
-from kbkit.questions.clauses import BE, SUPERLATIVE, Clauses, L, Most, N, Rewriter, Target, Total
+from kbkit.questions.clauses import BE, SUPERLATIVE, AskedTarget, Clauses, L, Most, N, Rewriter, Total
 from kbkit.questions.condition_rules import absences, averages, comparisons, entities, equal_numbers, ranges, values
-from kbkit.questions.links import Link
+from kbkit.questions.links import QuestionLink
 from kbkit.questions.question import Question
 
 _DIRECTION = (
@@ -126,7 +126,7 @@ def _totals(at: Rewriter) -> None:
             return None
         signs = []
         for word in re.findall(_TOTAL, match["words"]):
-            at.clauses.targets.append(Target(label, _TOTALS[word]))
+            at.clauses.targets.append(AskedTarget(label, _TOTALS[word]))
             signs.append(f"<T{len(at.clauses.targets) - 1}>")
         return " ".join(signs)
 
@@ -209,7 +209,7 @@ def _spread(at: Rewriter) -> None:
 
 def _counts(at: Rewriter) -> None:
     def use(match: re.Match[str]) -> str | None:
-        at.clauses.targets.append(Target(at.link(match["label"]), "count", None, bool(match["distinct"])))
+        at.clauses.targets.append(AskedTarget(at.link(match["label"]), "count", None, bool(match["distinct"])))
         return f"<T{len(at.clauses.targets) - 1}>"
 
     phrase = r"(?:how many|(?:the )?(?:total )?(?:numbers?|counts?) of|count(?: the)?(?: number of)?)"
@@ -247,7 +247,7 @@ def _owners_and_targets(at: Rewriter) -> None:
     asks = re.search(r" (where|when|who|whom|whose) ", text)
     clauses.asks_for = asks[1] if asks else ""
     clauses.is_either = " or " in text and len(clauses.restrictions) > 1
-    owners: dict[str, Link | None] = {}
+    owners: dict[str, QuestionLink | None] = {}
     several = rf"(?P<labels>{L}(?:(?: and| the| their| its)* {L})*)"
     kind = rf"(?:(?:the|all|each|every|any|those|these|different) )*(?P<type>{L})"
     for match in re.finditer(rf"{several} (?:of|for) {kind}", text):
@@ -259,7 +259,7 @@ def _owners_and_targets(at: Rewriter) -> None:
         link = at.link(part)
         assert link is not None
         if not at.is_type(link):
-            clauses.targets.append(Target(link, "", owners.get(part)))
+            clauses.targets.append(AskedTarget(link, "", owners.get(part)))
         elif asked and asked["type"] == part:
             clauses.context.insert(0, link)
         else:
@@ -303,7 +303,7 @@ def _words_left(at: Rewriter) -> None:
             clauses.unexplained.append(part)
 
 
-def read_clauses(question: Question, links: Sequence[Link]) -> Clauses:
+def read_clauses(question: Question, links: Sequence[QuestionLink]) -> Clauses:
     """Return the clauses of a question whose links are given."""
     at = Rewriter(question, links)
     at.clauses.is_yes_no = bool(re.match(r" (?:is|are|was|were|does|do|did|has|have|can) ", at.text))

@@ -45,7 +45,7 @@ Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Examples:
+class ExampleCounts:
     """What the words of example queries tell: in how many of them each stem occurs, and the types of the answers.
 
     A word that most example queries have, such as *find* or *list*, says little about what is asked for.
@@ -64,7 +64,7 @@ class Examples:
         return weights
 
 
-class Candidates(NamedTuple):
+class RankedCandidates(NamedTuple):
     """The hits of a query to be ranked anew, in the order of the search; a row of features each."""
 
     ids: NDArray[np.int64]
@@ -79,8 +79,12 @@ class StoreStems(Stemmer):
 
 
 def features(
-    session: Session, query: TextQuery, result: QueryResult, examples: Examples, own: Mapping[str, float] | None = None
-) -> Candidates:
+    session: Session,
+    query: TextQuery,
+    result: QueryResult,
+    examples: ExampleCounts,
+    own: Mapping[str, float] | None = None,
+) -> RankedCandidates:
     """Return the features of a query's best hits; ``own`` are the types of the answers if it is an example."""
     stores = session.stores
     top = result.ranking.cut(DEPTH)
@@ -104,7 +108,7 @@ def features(
         **_types(session, query, top, types, stems, examples, own),
         **_neighbours(stores, query, top, set(stems)),
     }
-    return Candidates(ids, np.stack([columns[name] for name in FEATURES], axis=1))
+    return RankedCandidates(ids, np.stack([columns[name] for name in FEATURES], axis=1))
 
 
 def _words(
@@ -136,7 +140,7 @@ def _types(
     top: Ranking,
     types: Sequence[str],
     stems: Sequence[str],
-    examples: Examples,
+    examples: ExampleCounts,
     own: Mapping[str, float] | None,
 ) -> dict[str, Floats]:
     named, hits = named_types(session, query), of_hits(top, types)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from kbkit.answers.session import Session
 from kbkit.errors import KbError, plural
 from kbkit.search.answer_types import TypeExamples
-from kbkit.search.features import DEPTH, FEATURES, Examples, features
+from kbkit.search.features import DEPTH, FEATURES, ExampleCounts, features
 from kbkit.search.hybrid import Search
 from kbkit.search.learned import LearnedRanking, fingerprint, rounded, write
 from kbkit.search.ranking import QueryResult
@@ -102,7 +102,7 @@ def learn(
 
 def _examples(
     stores: Stores, pairs: Sequence[RankedPair], progress: Callable[[int, int], None] | None
-) -> tuple[Examples, list[RankedExample]]:
+) -> tuple[ExampleCounts, list[RankedExample]]:
     """Search all queries, and return what their words tell, and their hits with features."""
     session = Session.of(stores)
     search = Search.of(session, base_mode(stores), DEPTH, None, None, None, {"quotes": False})
@@ -113,7 +113,7 @@ def _examples(
     for own in stems:
         for stem in set(own):
             words[stem] = words.get(stem, 0.0) + 1
-    counted = Examples(len(pairs), words, TypeExamples.of(list(zip(stems, shares, strict=True))))
+    counted = ExampleCounts(len(pairs), words, TypeExamples.of(list(zip(stems, shares, strict=True))))
     found: list[RankedExample] = []
     for start in range(0, len(pairs), _BATCH):
         end = start + _BATCH
@@ -131,7 +131,7 @@ def _example(
     query: TextQuery,
     result: QueryResult,
     shares: Mapping[str, float],
-    counted: Examples,
+    counted: ExampleCounts,
 ) -> RankedExample:
     if not len(result.ranking.ids):
         return RankedExample(np.empty((0, len(FEATURES))), np.empty(0, bool))

@@ -21,7 +21,7 @@ from kbkit.directory import systems
 from kbkit.directory.files import parse_json, write_files
 from kbkit.errors import KbError, Option
 from kbkit.search.answer_types import TypeExamples
-from kbkit.search.features import FEATURES, Examples, features
+from kbkit.search.features import FEATURES, ExampleCounts, features
 from kbkit.search.ranking import EMPTY, QueryResult, Ranking
 from kbkit.search.settings import LEARNED
 from kbkit.stores import Stores
@@ -43,7 +43,7 @@ class LearnedRanking:
     schema: str
     generation: str
     weights: Mapping[str, float]
-    examples: Examples
+    examples: ExampleCounts
     before: float = 0.0
     after: float = 0.0
     low: float = 0.0
@@ -176,7 +176,7 @@ def _parsed(data: dict[str, Any]) -> LearnedRanking:
     types = examples["types"]
     if len(examples["words"]) > _MAX_WORDS or len(types["words"]) > _MAX_WORDS:
         raise ValueError("too many words")
-    counted = Examples(
+    counted = ExampleCounts(
         int(examples["queries"]),
         _numbers(examples["words"]),
         TypeExamples(_numbers(types["types"]), {str(word): _numbers(own) for word, own in types["words"].items()}),

@@ -11,8 +11,10 @@ from tests.places import ROOT
 
 TWINS = {
     # An expression as it is written, and as it is resolved.
-    **dict.fromkeys(("Condition", "Count", "Filter", "SavedSet", "Superlative"), ("answers/algebra", "answers/syntax")),
-    "Nodes": ("answers/syntax", "stores/nodes"),
+    **dict.fromkeys(
+        ("Condition", "Count", "Filter", "Order", "SavedSet", "Superlative"), ("answers/algebra", "answers/syntax_tree")
+    ),
+    "Nodes": ("answers/syntax_tree", "stores/nodes"),
     "State": ("agent/state", "cli/app"),
     # Private classes, each of which only its own file names.
     "_Batch": ("benchmarks/convkgyarn/written", "stores/vector_build"),

@@ -219,9 +219,9 @@ def test_one_file_and_the_names_of_its_fields(file: Files) -> None:
         ListPrediction("4", None, ["a"], {}),
         ListPrediction("Why?", ["no"], [], {}),
     ]
-    assert lists.read_list_predictions(file(content)) == expected
-    assert lists.read_list_predictions(file(content, "b.jsonl", lines=True)) == expected
-    assert lists.read_list_predictions(file(content[0])) == expected[:1]
+    assert lists.read_predictions(file(content)) == expected
+    assert lists.read_predictions(file(content, "b.jsonl", lines=True)) == expected
+    assert lists.read_predictions(file(content[0])) == expected[:1]
 
 
 def test_two_files_joined_by_id(file: Files) -> None:
@@ -231,7 +231,7 @@ def test_two_files_joined_by_id(file: Files) -> None:
         {"id": "1", "predicted": "a", "answer": "gold"},
         {"id": 5, "answer": 1},
     ]
-    assert lists.read_list_predictions(file(predicted), file(gold, "gold.jsonl", lines=True)) == [
+    assert lists.read_predictions(file(predicted), file(gold, "gold.jsonl", lines=True)) == [
         ListPrediction("1", ["a"], ["a"], {"kind": "KG"}),
         ListPrediction("2", None, ["b"], {}),
         ListPrediction("3", ["no"], [], {}),
@@ -261,7 +261,7 @@ def test_two_files_joined_by_id(file: Files) -> None:
 def test_bad_files(file: Files, content: object, facts: list[str], wording: Wording) -> None:
     path = file(content)
     with pytest.raises(BadInputError) as caught:
-        lists.read_list_predictions(path)
+        lists.read_predictions(path)
     message = str(caught.value)
     assert [fact for fact in facts if fact not in message] == []
     wording(message)
@@ -269,7 +269,7 @@ def test_bad_files(file: Files, content: object, facts: list[str], wording: Word
 
 def test_two_files_without_a_common_id(file: Files, wording: Wording) -> None:
     with pytest.raises(BadInputError) as caught:
-        lists.read_list_predictions(
+        lists.read_predictions(
             file([{"question": "Who?", "answer": 1}]), file([{"question": "Why?", "answer": 1}], "b.json")
         )
     message = str(caught.value)
@@ -295,7 +295,7 @@ def test_any_json_is_scored_or_rejected(tmp_path: Path, first: object, second: o
         path.write_text(json.dumps(value), encoding="utf-8")
     for given_files in ([paths[0]], paths):
         try:
-            records = lists.read_list_predictions(*given_files)
+            records = lists.read_predictions(*given_files)
         except BadInputError as error:
             assert error.message and "\n" not in error.message
         else:

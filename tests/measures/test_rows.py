@@ -296,7 +296,7 @@ def test_too_many_overlaps(wording: Wording) -> None:
 
 def test_the_published_outputs_on_qald_7(shared_data: Path) -> None:
     path = shared_data / "spinach" / "qald_7_outputs.json"
-    records = rows.read_rows_predictions(path)
+    records = rows.read_predictions(path)
     scores = rows.measure(records)
     published = [float(record["f1"]) for record in json.loads(path.read_text(encoding="utf-8"))]
     assert scores["f1"].to_list() == pytest.approx(published, abs=1e-9)

@@ -51,15 +51,15 @@ def test_one_file_as_a_list_or_as_lines(file: Files) -> None:
         {"question": "Is it?", "predicted": None, "gold": True, "n": None},
         {"predicted": False, "gold": False, "dataset": "test"},
     ]
-    records = rows.read_rows_predictions(file(content))
+    records = rows.read_predictions(file(content))
     assert records == [
         RowsPrediction("7", table("a"), table("a"), {"question": "Who?", "dataset": "dev", "n": 3}),
         RowsPrediction("Is it?", None, True, {"n": None}),
         RowsPrediction("3", False, False, {"dataset": "test"}),
     ]
-    assert rows.read_rows_predictions(file(content, "b.jsonl", lines=True)) == records
-    assert rows.read_rows_predictions(file(content, "b.txt", lines=True)) == records
-    assert rows.read_rows_predictions(file("\ufeff" + "\r\n\n".join(map(json.dumps, content)), "b.json")) == records
+    assert rows.read_predictions(file(content, "b.jsonl", lines=True)) == records
+    assert rows.read_predictions(file(content, "b.txt", lines=True)) == records
+    assert rows.read_predictions(file("\ufeff" + "\r\n\n".join(map(json.dumps, content)), "b.json")) == records
     assert rows.queries(records).to_dict(as_series=False) == {
         "query": ["7", "Is it?", "3"],
         "question": ["Who?", None, None],
@@ -71,7 +71,7 @@ def test_one_file_as_a_list_or_as_lines(file: Files) -> None:
 
 def test_group_fields_of_several_kinds_become_text(file: Files) -> None:
     fields = [{"a": 1, "b": 1, "c": True, "d": 2**70}, {"a": 0.5, "b": "x", "c": None, "d": 1}]
-    frame = rows.queries(rows.read_rows_predictions(file([{**more, "predicted": [], "gold": []} for more in fields])))
+    frame = rows.queries(rows.read_predictions(file([{**more, "predicted": [], "gold": []} for more in fields])))
     assert frame.schema == {
         "query": pl.String,
         "a": pl.Float64,
@@ -85,10 +85,10 @@ def test_group_fields_of_several_kinds_become_text(file: Files) -> None:
 def test_two_files_of_sparql_results(file: Files) -> None:
     predicted = file({"head": {"vars": ["x"]}, "results": {"bindings": table("a b")}}, "predicted.srj")
     gold = file({"head": {"vars": ["x"]}, "results": {"bindings": table("a")}}, "capitals.json")
-    assert rows.read_rows_predictions(predicted, gold) == [RowsPrediction("capitals", table("a b"), table("a"), {})]
+    assert rows.read_predictions(predicted, gold) == [RowsPrediction("capitals", table("a b"), table("a"), {})]
     ask = file({"head": {}, "boolean": True}, "ask.json")
-    assert rows.read_rows_predictions(ask, gold) == [RowsPrediction("capitals", True, table("a"), {})]
-    assert rows.read_rows_predictions(gold, ask) == [RowsPrediction("ask", table("a"), True, {})]
+    assert rows.read_predictions(ask, gold) == [RowsPrediction("capitals", True, table("a"), {})]
+    assert rows.read_predictions(gold, ask) == [RowsPrediction("ask", table("a"), True, {})]
 
 
 def test_two_files_joined_by_id_by_question_and_by_position(file: Files) -> None:
@@ -111,14 +111,14 @@ def test_two_files_joined_by_id_by_question_and_by_position(file: Files) -> None
         RowsPrediction("4", None, table("c"), {"question": "When?"}),
     ]
     right = file(gold, "gold.jsonl", lines=True)
-    assert rows.read_rows_predictions(file(predicted), right) == expected
+    assert rows.read_predictions(file(predicted), right) == expected
     for record in predicted:
         del record["id"]
-    by_question = rows.read_rows_predictions(file(predicted), right)
+    by_question = rows.read_predictions(file(predicted), right)
     assert [r.predicted for r in by_question] == [table("c"), None, None, None]
     assert [r.query for r in by_question] == ["1", "2", "3", "4"]
     bare = [{"answer_tuple": table("a")}, {"answer_tuple": False}]
-    assert [r.query for r in rows.read_rows_predictions(file(bare), file(bare, "b.json"))] == ["1", "2"]
+    assert [r.query for r in rows.read_predictions(file(bare), file(bare, "b.json"))] == ["1", "2"]
 
 
 def test_plain_cells_and_rows(file: Files) -> None:
@@ -131,7 +131,7 @@ def test_plain_cells_and_rows(file: Files) -> None:
     quoted = {"type": "triple", "value": {"subject": uri("a"), "object": uri("b")}}
     turned = {"value": {"object": uri("b"), "subject": uri("a")}, "type": "triple"}
     content.append({"id": "triple", "predicted": [{"t": quoted}], "gold": [[turned]]})
-    records = rows.read_rows_predictions(file(content))
+    records = rows.read_predictions(file(content))
     assert records[0].predicted == [row]
     assert rows.measure(records)["em"].to_list() == [1.0] * 4
 
@@ -182,7 +182,7 @@ RECORD = {"predicted": [], "gold": []}
 def test_bad_files(file: Files, content: object, facts: list[str], wording: Wording) -> None:
     path = file(content)
     with pytest.raises(BadInputError) as caught:
-        rows.read_rows_predictions(path)
+        rows.read_predictions(path)
     message = str(caught.value)
     assert [fact for fact in facts if fact not in message] == []
     wording(message)
@@ -193,7 +193,7 @@ def test_nesting_never_ends_in_a_traceback(file: Files, depth: int) -> None:
     cell = '{"type": "triple", "value": ' + "[" * depth + "]" * depth + "}"
     path = file('[{"predicted": [{"x": ' + cell + '}], "gold": [["a"]]}]')
     try:
-        assert score(*next((r.predicted, r.gold) for r in rows.read_rows_predictions(path))) == (0.0, 0.0)
+        assert score(*next((r.predicted, r.gold) for r in rows.read_predictions(path))) == (0.0, 0.0)
         assert depth < 1_000
     except BadInputError as error:
         assert "nested too deep" in str(error)
@@ -203,12 +203,12 @@ def test_files_that_cannot_be_read(tmp_path: Path, wording: Wording) -> None:
     path = tmp_path / "latin.json"
     path.write_bytes(b'[\n{"id": "caf\xe9"}]')
     with pytest.raises(BadInputError) as caught:
-        rows.read_rows_predictions(path)
+        rows.read_predictions(path)
     message = str(caught.value)
     assert [fact for fact in ["latin.json", "line 2", "8"] if fact not in message] == []
     wording(message, replace={str(tmp_path): "DIR"})
     with pytest.raises(BadInputError) as caught:
-        rows.read_rows_predictions(tmp_path / "none.json")
+        rows.read_predictions(tmp_path / "none.json")
     message = str(caught.value)
     assert [fact for fact in ["none.json"] if fact not in message] == []
     wording(message, replace={str(tmp_path): "DIR"})
@@ -262,7 +262,7 @@ def test_files_that_cannot_be_read(tmp_path: Path, wording: Wording) -> None:
 def test_bad_pairs_of_files(file: Files, predicted: object, gold: object, facts: list[str], wording: Wording) -> None:
     paths = file(predicted, "p.json"), file(gold, "g.json")
     with pytest.raises(BadInputError) as caught:
-        rows.read_rows_predictions(*paths)
+        rows.read_predictions(*paths)
     message = str(caught.value)
     assert [fact for fact in facts if fact not in message] == []
     wording(message)
@@ -288,7 +288,7 @@ def test_any_json_is_scored_or_rejected(tmp_path: Path, first: object, second: o
         path.write_text(json.dumps(value), encoding="utf-8")
     for given_files in ([paths[0]], paths):
         try:
-            records = rows.read_rows_predictions(*given_files)
+            records = rows.read_predictions(*given_files)
         except BadInputError as error:
             assert error.message and "\n" not in error.message
         else:
