@@ -132,7 +132,8 @@ class ClauseReading:
         similar = self.elements.labels.similarity(verb)
         relations = {element.label for element in self.elements.all[: self.elements.hops]}
         meant = {label for label in relations if similar[label] >= _SAME}
-        return not meant or bool(meant & self.planner.doubts.followed)
+        followed = self.planner.doubts.followed
+        return not meant or any(label in meant or similar[label] >= _SAME for label in followed)
 
     @property
     def unexplained(self) -> list[str]:

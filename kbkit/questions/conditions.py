@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 from kbkit.answers.syntax import (
     Aggregate,
@@ -20,8 +21,9 @@ from kbkit.answers.syntax import (
     ValueColumn,
 )
 from kbkit.questions.clauses import Most, Restriction
+from kbkit.questions.expressions import is_date, whole_number, year
 from kbkit.questions.links import LabelOption
-from kbkit.questions.meanings import Meanings, NotReadError, is_date
+from kbkit.questions.meanings import Meanings, NotReadError
 
 _FLIPPED = {">": "<", "<": ">", ">=": "<=", "<=": ">="}
 
@@ -190,8 +192,8 @@ class ConditionPlanner(Meanings):
         """Return a condition on the number of nodes of a type."""
         if restriction.operand or restriction.op == "between":
             raise NotReadError("a count that is compared with more than a number")
-        number = float(restriction.values[0].number)
-        return ConditionPart(owner, (CountTest(self._count(owner, counted), restriction.op, int(number)),))
+        number = Decimal(restriction.values[0].number)
+        return ConditionPart(owner, (CountTest(self._count(owner, counted), *whole_number(restriction.op, number)),))
 
     def _compared(self, restriction: Restriction, near: list[int]) -> LabelOption:
         """Return the attribute that a comparison with a number is about."""
@@ -222,27 +224,26 @@ class ConditionPlanner(Meanings):
         return ConditionPart(owner, (Comparison(measure, op or restriction.op, tree),))
 
     def _number_tests(self, restriction: Restriction, option: LabelOption) -> tuple[Test, ...]:
-        kind, name = self._type_of(option), option.attribute
+        kind, name, op = self._type_of(option), option.attribute, self._op(restriction, option)
         values = [self._typed(value.number, kind) for value in restriction.values]
-        op = self._op(restriction, option)
-        is_date = kind.startswith(("DATE", "TIMESTAMP"))
         if op == "between":
-            low, high = (f"{values[0]}-01-01", f"{values[1]}-12-31") if is_date else values
-            return Condition(name, ">=", (low,)), Condition(name, "<=", (high,))
-        if is_date:
-            year = int(float(restriction.values[0].number))
-            if op == "=":
-                return Condition(name, ">=", (f"{year:04}-01-01",)), Condition(name, "<", (f"{year + 1:04}-01-01",))
-            return (Condition(name, op, (f"{year:04}-{'12-31' if op in ('>', '<=') else '01-01'}",)),)
+            return Condition(name, ">=", (values[0],)), Condition(name, "<=", (values[1],))
         if len(values) > 1:
             return (Condition(name, "in", tuple(values), restriction.negated),)
-        return (Condition(name, "!=" if restriction.negated else op, (values[0],)),)
+        if restriction.negated:
+            return (Condition(name, "!=", (values[0],)),)
+        if kind.endswith(("INT", "INTEGER")):
+            op, whole = whole_number(op, Decimal(restriction.values[0].number))
+            return (Condition(name, op, (whole,)),)
+        return (Condition(name, op, (values[0],)),)
 
     def _typed(self, number: str, kind: str) -> str | int | float:
-        """Return a number as an attribute of a DuckDB type has it."""
+        """Return a number as an attribute of a DuckDB type compares with it: with dates, as a year."""
         if kind.startswith("VARCHAR"):
             return number
-        return float(number) if "." in number else int(number)
+        if kind.startswith(("DATE", "TIMESTAMP")):
+            return year(Decimal(number))
+        return float(number) if "." in number or len(number) > 18 else int(number)
 
     def _valued(self, restriction: Restriction, near: list[int]) -> ConditionPart:
         """Return a condition on values or named nodes: of the labelled attribute or type, or else of the nearest."""

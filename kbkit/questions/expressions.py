@@ -117,20 +117,20 @@ def _comparison(elements: Elements, question: Question, element: Element) -> Con
     assert found is not None
     number = Decimal(found.number)
     if element.kind == COMPARED_NEIGHBOURS:
-        return CountTest(_count(elements, element), *_whole(found.operator, number))
+        return CountTest(_count(elements, element), *whole_number(found.operator, number))
     operator = found.operator
-    if found.adjective.dates and _is_date(element.name):
+    if found.adjective.dates and is_date(element.name):
         operator = {">": "<", "<": ">", ">=": "<=", "<=": ">="}.get(operator, operator)
     kind = next(a.type for a in elements.types[element.source].attributes if a.name == element.name)
     if kind.startswith(("DATE", "TIMESTAMP")):
-        return Condition(element.name, operator, (_day(operator, number),))
+        return Condition(element.name, operator, (year(number),))
     if kind.endswith("INT") or kind == "INTEGER":
-        operator, whole = _whole(operator, number)
+        operator, whole = whole_number(operator, number)
         return Condition(element.name, operator, (whole,))
     return Condition(element.name, operator, (int(number) if "." not in found.number else float(number),))
 
 
-def _whole(operator: str, number: Decimal) -> tuple[str, int]:
+def whole_number(operator: str, number: Decimal) -> tuple[str, int]:
     """Return a comparison of whole numbers that means the same as one with any number."""
     whole = math.floor(number)
     if whole == number or whole > _MAX_WHOLE:
@@ -138,16 +138,17 @@ def _whole(operator: str, number: Decimal) -> tuple[str, int]:
     return ("<", -_MAX_WHOLE) if operator == "=" else (operator[0], whole + 1) if operator[0] == "<" else (">", whole)
 
 
-def _day(operator: str, year: Decimal) -> str:
-    """Return the first day of a year, or the last: after 1990 is after the whole year."""
-    return f"{min(max(1, int(year)), 9999):04}-{'12-31' if operator in ('>', '<=') else '01-01'}"
+def year(number: Decimal) -> int:
+    """Return a number as a year, with which dates compare as a whole: after 1990 is after its last day."""
+    return min(max(1, int(number)), 9999)
 
 
 def _is_reversed(question: Question, element: Element) -> bool:
     """Return whether a superlative means the least of an attribute that is a date: the oldest has the earliest."""
     assert question.superlative is not None
-    return question.superlative.adjective.dates and _is_date(element.name)
+    return question.superlative.adjective.dates and is_date(element.name)
 
 
-def _is_date(name: str) -> bool:
+def is_date(name: str) -> bool:
+    """Return whether an attribute is a date by its name: of dates, the oldest has the least."""
     return any(word in name.lower() for word in ("year", "date", "born", "birth", "founded", "time"))

@@ -21,6 +21,8 @@ from kbkit.questions.elements import Elements, numeric
 from kbkit.questions.expressions import step
 from kbkit.questions.links import LabelOption, QuestionLink
 
+_HINT = 0.2
+"""Weight of other words of the question in the choice of an attribute that an adjective compares."""
 MAX_PATH = 3
 """Limit on the relations between two types."""
 
@@ -38,7 +40,7 @@ class Doubts:
     choices: int = 0
     words: list[str] = field(default_factory=list)
     followed: set[int] = field(default_factory=set)
-    """The labels of the relations that are followed."""
+    """The labels of relations that are followed, and of attributes that an adjective compares."""
 
 
 class Meanings:
@@ -104,19 +106,25 @@ class Meanings:
 
     def _by_adjective(self, adjective: Adjective, near: Iterable[int]) -> LabelOption:
         """Return the numeric attribute that an adjective compares: ``oldest`` an age, or a year of birth."""
-        labels, best, chosen = self.elements.labels, 0.0, None
+        labels, best, chosen, label = self.elements.labels, 0.0, None, -1
         nouns = [*adjective.nouns, *(("year", "date") if adjective.dates else ())]
         for place, kind in enumerate(dict.fromkeys(near)):
             for at in self.elements.of_kind(2, kind).tolist():  # MOST: numbers and dates
                 element = self.elements.all[at]
                 for rank, noun in enumerate(nouns):
                     score = float(labels.similarity(noun)[element.label]) - 0.05 * rank - 0.1 * place
+                    score += _HINT * self._hinted(element.label)  # born after 1990: a date of birth, not of death
                     if score > best:
-                        best, chosen = score, LabelOption(kind, element.name, score)
+                        best, chosen, label = score, LabelOption(kind, element.name, score), element.label
         if chosen is None or best < 0.5:
             raise NotReadError("no attribute fits the adjective")
         self.doubts.label = min(self.doubts.label, best)
+        self.doubts.followed.add(label)
         return chosen
+
+    def _hinted(self, label: int) -> float:
+        """Return how well a word of the question expresses a label."""
+        return max((float(self.elements.labels.similarity(word)[label]) for word in self._words), default=0.0)
 
     def _distance(self, source: int, target: int) -> int:
         paths = self._paths(source, target)
@@ -208,8 +216,3 @@ class Meanings:
         row = nodes.row(node)
         [same] = nodes.by_name(self.elements.types[kind].name, [row.name])
         return Name(row.name) if len(same) == 1 and row.name.strip() else Key(row.key)
-
-
-def is_date(name: str) -> bool:
-    """Return whether an attribute is a date by its name: of dates, the oldest has the least."""
-    return any(word in name.lower() for word in ("year", "date", "born", "birth", "founded", "time"))
