@@ -32,7 +32,7 @@ def read_pairs(stores: Stores, path: _Path, queries: _Path | None = None, split:
     gold = read_gold(path, split)
     texts = gold.queries if queries is None else read_queries(queries, split)
     if texts["text"].null_count() == texts.height and not any(" " in name for name in texts["query"]):
-        raise KbError(f"{path} has no texts of queries", "Name their file: ", Option("queries", "FILE"))
+        raise KbError(f"{path} has no texts of queries", "Name their file: ", Option("learn_queries", "FILE"))
     return pairs(stores, gold, texts)
 
 

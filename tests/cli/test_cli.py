@@ -59,6 +59,8 @@ SEVERAL_WORDINGS = {
     "--all": "results that are weak, or triples of all proofs",
     "--explain": "the scores of results, or the words of a question",
     "--split": "splits that the dataset has",
+    "--learn": "answers of questions, or relevant nodes of searches",
+    "--forget": "what was learned from questions, or from searches",
     "--embedder": "any embedder to build with, or another address of the same",
     "--rerank": "kinds of rerankers",
     "--rerank-depth": "with or without a default",

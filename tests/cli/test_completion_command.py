@@ -112,7 +112,7 @@ def test_candidates_match_the_code() -> None:
         return list(completion._CANDIDATES[name](""))
 
     assert listed("format") == list(render.FORMATS)
-    assert listed("mode") == [settings.AUTO, *settings.MODES]
+    assert sorted(listed("mode")) == sorted([settings.AUTO, *settings.MODES, settings.LEARNED])
     assert listed("shell language") == [languages.AUTO, *languages.LANGUAGES]
     assert listed("export format") == list(export.FORMATS)
     assert sorted(listed("stores")) == sorted(manifest.ALL_STORES)

@@ -291,7 +291,8 @@ def test_hits_explain_themselves(world: KnowledgeBase) -> None:
     hits = world.search("flat-topped mountain above Cape Town", k=2, explain=True)
     lines = list(explained(hits, None))
     assert re.match(r"1\. Table Mountain  \(mountain#table-mountain\) \d\.\d+$", lines[0])
-    assert lines[1].startswith("  bm25: 1 of ")
+    assert lines[1].startswith("  type mountain: probably asked for (")
+    assert lines[2].startswith("  bm25: 1 of ")
     assert sum(not line.startswith(" ") for line in lines) == 2
     linked = list(explained(hits, world.linked("xyzzy")))
     assert linked[0] == "the query names no node\n"
