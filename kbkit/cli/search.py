@@ -120,7 +120,10 @@ def search(
     queries: Annotated[
         Path | None,
         typer.Option(
-            "--learn-queries", metavar="FILE", help="With --learn: the queries of TREC judgements.", rich_help_panel=RARE
+            "--learn-queries",
+            metavar="FILE",
+            help="With --learn: the queries of TREC judgements.",
+            rich_help_panel=RARE,
         ),
     ] = None,
     split: Annotated[

@@ -62,7 +62,7 @@ class AskResult:
 
     @property
     def is_trusted(self) -> bool:
-        """Whether the expression explains the words of the question, all but one at most, and its operators."""
+        """Whether the expression explains all content words of the question, verbs aside, and its operators."""
         return self.reading is not None and self.reading.is_trusted
 
     @property
@@ -77,7 +77,9 @@ class AskResult:
 
     @property
     def doubts(self) -> list[str]:
-        """Why the reading is not to be trusted, in words."""
+        """Why the answers cannot be used as they are, in words; empty if they can."""
+        if self.is_sure:
+            return []
         words = ", ".join(map(repr, self.unexplained))
         doubts = [f"no meaning found for {words}"] if words else []
         if self.reading is None or self.reading is self._read.chain:

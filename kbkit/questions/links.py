@@ -56,6 +56,8 @@ _DERIVED = 0.85
 """Score of a word derived from a label."""
 _INSIDE = frozenset(("of", "the", "in"))
 """Function words that a question may put inside a label: year of birth."""
+_MAX_SHORT = 3
+"""Letters up to which a value is only meant if it is written in the same case."""
 _LEAST = 0.7
 """Least similarity of a word and a label of which it is neither a word nor a derived word."""
 
@@ -201,6 +203,8 @@ class Linker:
             return QuestionLink(span[0], span[-1] + 1, text, nodes=nodes) if is_name else None
         labels = self._labelled(words)
         values = tuple(self.values.named(words))
+        if len(text) <= _MAX_SHORT:  # `um` is not the symbol UM
+            values = tuple(value for value in values if value.value == text)
         is_name = bool(nodes or values) and text != text.lower() and not question.text.isupper() and span[0] > 0
         if labels and not (is_name and labels[0].score < 1):
             return QuestionLink(span[0], span[-1] + 1, text, labels, values, nodes)

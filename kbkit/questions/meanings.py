@@ -53,6 +53,7 @@ class Meanings:
         self.elements, self.clauses, self.doubts = elements, clauses, Doubts()
         self._words = list(words)
         self.focus = -1
+        self._taken: set[tuple[int, int]] = set()
 
     def _types_before(self, link: QuestionLink | None) -> list[int]:
         """Return the types that the question names before a link, the nearest first."""
@@ -167,6 +168,7 @@ class Meanings:
             raise NotReadError(f"no relation leads from {names[0]} to {names[1]}")
         if len(paths) > 1 and self._expressed(paths[0]) - self._expressed(paths[1]) < 0.2:
             self.doubts.choices += 1
+        self._taken.add((source, target))
         self.doubts.relations += len(paths[0])
         self.doubts.followed |= {self.elements.all[hop].label for hop in paths[0]}
         return paths[0]

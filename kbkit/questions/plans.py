@@ -48,8 +48,9 @@ class Planner(ConditionPlanner):
         plain = [target for target in targets if not target.total]
         self.focus = self._focus(totals, plain)
         tree = self._selected()
-        if isinstance(tree, Nodes) and tree.selector is not None and not plain and not clauses.targets:
-            raise NotReadError(f"what is asked of {tree.selector}")
+        named = _named_in(tree)
+        if named is not None and not clauses.targets and not clauses.most and not clauses.is_yes_no:
+            raise NotReadError(f"what is asked of {named.selector}")
         if clauses.is_yes_no and not totals and not plain:
             return Aggregate("exists", tree)
         if clauses.groups and totals:
@@ -138,6 +139,8 @@ class Planner(ConditionPlanner):
                 continue
             option = self._attribute(target.label, [*self._types_in([target.of] if target.of else []), *near])
             if option.type != self.focus:
+                if (option.type, self.focus) in self._taken:
+                    raise NotReadError("a way there and back")
                 if len(plain) > 1:
                     raise NotReadError(f"'{target.label.text}' of other nodes in the same row")
                 tree = self._followed(tree, self._path(self.focus, option.type))
@@ -245,3 +248,12 @@ class Planner(ConditionPlanner):
         option = self._attribute(most.label, [self.focus])
         order = (Order("count", sign > 0),)
         return Aggregate("count", tree, (), (Group(option.attribute),), order, most.count)
+
+
+def _named_in(tree: Expression) -> Nodes | None:
+    """Return the node that an expression answers with though the question names it, if there is one."""
+    if isinstance(tree, Filter):
+        return _named_in(tree.source)
+    if isinstance(tree, Combine) and tree.op != "-":
+        return next((named for part in tree.parts if (named := _named_in(part)) is not None), None)
+    return tree if isinstance(tree, Nodes) and tree.selector is not None else None

@@ -162,7 +162,7 @@ class Reading:
 
     @property
     def is_trusted(self) -> bool:
-        """Whether it explains all content words but one, ignores no operator, and follows something that is asked."""
+        """Whether it explains all content words but one verb, ignores no operator, and follows something asked for."""
         is_clear = not self.has_unknown_name and not any(t.mention and t.mention.is_ambiguous for t in self.topics)
         verbs = {word for word in self.unexplained if is_verb(word)} - self._nouns
         is_complete = len(set(self.unexplained) - verbs) <= MAX_UNEXPLAINED and len(verbs) < 2 and not self.ignored

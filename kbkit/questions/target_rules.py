@@ -84,11 +84,19 @@ _PLAIN = frozenset(
         "types",
         "sort",
         "in",
-        "or",
         "if",
     ]
 )
 """Words that no clause needs."""
+
+
+def _references(at: Rewriter) -> list[str]:
+    """Return the words that refer to something outside the question: ``this lake``, ``its depth``, ``does it flow``."""
+    determined = re.findall(rf" (this|these|that|those)(?= {L})", at.text)
+    first = re.search("<[LV]", at.text)
+    owned = re.findall(r" (its|their|his|her)(?= )", at.text[: first.start()] if first else at.text)
+    subjects = [] if re.search("<[VN]", at.text) else re.findall(r" (it|they|he|she)(?= )", at.text)
+    return [*determined, *owned, *subjects]
 
 
 def _orders(at: Rewriter) -> None:
@@ -297,6 +305,8 @@ def _words_left(at: Rewriter) -> None:
         before = part
         if part.startswith(("<N", "<V")):
             clauses.unread.append(f"'{at.links[int(part[2:-1])].text}'")
+        elif part == "or" and not clauses.is_either:
+            clauses.unread.append("'or'")
         elif _MARKED.fullmatch(part) and not (part in ("not", "no") and " or not " in at.text):
             clauses.unread.append(f"'{part}'")
         elif not part.startswith("<") and part not in FUNCTION_WORDS and part not in _PLAIN:
@@ -306,7 +316,8 @@ def _words_left(at: Rewriter) -> None:
 def read_clauses(question: Question, links: Sequence[QuestionLink]) -> Clauses:
     """Return the clauses of a question whose links are given."""
     at = Rewriter(question, links)
-    at.clauses.is_yes_no = bool(re.match(r" (?:is|are|was|were|does|do|did|has|have|can) ", at.text))
+    at.clauses.is_yes_no = bool(re.match(r" (?:is|are|was|were|does|do|did|has|have|can) (?!you |we |i )", at.text))
+    references = _references(at)
     conditions = (averages, ranges, comparisons, entities)
     for rule in (_orders, *conditions, _totals, _spread, _superlatives, values, equal_numbers, absences, _counts):
         rule(at)
@@ -314,6 +325,8 @@ def read_clauses(question: Question, links: Sequence[QuestionLink]) -> Clauses:
     _owners_and_targets(at)
     _numbers_left(at)
     _words_left(at)
+    if references and not at.clauses.groups:
+        at.clauses.unread.append(f"what '{references[0]}' refers to")
     if not question.text.isupper():
         inside = (token for token in question.tokens[1:] if question.text[token.start].isupper())
         at.clauses.capitalized.update(token.word for token in inside)

@@ -37,6 +37,8 @@ READ = {
     "How many customers are there?": "SELECT count(*) FROM customer",
     "Count the customers": "SELECT count(*) FROM customer",
     "Which customers are from Brazil?": "SELECT name FROM customer WHERE country = 'BR'",
+    "Do you know which customers are from Brazil?": "SELECT name FROM customer WHERE country = 'BR'",
+    "the youngest customer born before 1980": "SELECT name FROM customer WHERE birth_year = 1975",
     "customers born in 1975 or 1980": "SELECT name FROM customer WHERE birth_year IN (1975, 1980)",
     "products in the category bakery": "SELECT name FROM product WHERE category = 'bakery'",
     "products with a unit price between 4 and 8": "SELECT name FROM product WHERE unit_price BETWEEN 4 AND 8",
@@ -70,6 +72,8 @@ REFUSED = {
     "products twice as expensive as Green tea": "'twice' is not read",
     "Which customers like jazz?": "'jazz'",
     "what are the maximum and minimum unit price of products": "no meaning found for 'minimum'",
+    "What is its unit price?": "what 'its' refers to is not read",
+    "Which country is this customer from?": "what 'this' refers to is not read",
     "What is the telephone of Ann Bell?": "'telephone'",
 }
 

@@ -179,6 +179,13 @@ def test_numbers_out_of_range(world: KnowledgeBase, question: str, count: int) -
         assert len(world.answers(result.expression, engine=engine)) == count
 
 
+def test_a_superlative_among_the_nodes_that_meet_a_condition(world: KnowledgeBase) -> None:
+    result = world.ask("What is the longest river that is shorter than 1000 km?")
+    sql = "SELECT name FROM river WHERE length_km = (SELECT max(length_km) FROM river WHERE length_km < 1000)"
+    assert result.is_sure
+    assert set(result.nodes()["name"]) == set(world.sql(sql)["name"])
+
+
 def test_what_a_reading_ignores_is_not_trusted(world: KnowledgeBase) -> None:
     for question in (
         "Which countries does the Rhine not flow through?",
