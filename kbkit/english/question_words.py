@@ -61,11 +61,40 @@ CONCEPTS: dict[str, tuple[str, ...]] = {
 }
 """What question words and words of classification ask for, as nouns."""
 
+NUMBERS = {
+    word: str(number)
+    for number, word in enumerate(
+        ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+    )
+}
+SCALES = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
+
+PARTICIPLES = _words(
+    "made built won held born written given taken sold bought led found paid known grown drawn sung spoken shown seen"
+)
+"""Common participles that do not end in ``ed``."""
+
+PLAIN_WORDS = _words(
+    """
+    how many number count different distinct unique total along well return display give state provide print both
+    either each exist exists existing listed available present altogether whose all order sorted please together
+    following corresponding respective respectively currently entire every details information where amount value
+    values there kind kinds type types sort in if
+    """
+)
+"""Further words that need no explanation beside the clauses of a question."""
+
 TOTALS = {
     **dict.fromkeys(("total", "combined", "sum", "altogether"), "sum"),
     **dict.fromkeys(("average", "mean"), "avg"),
 }
 """Words that ask for one number for the attribute of many nodes."""
+
+EXTREMES = {
+    **dict.fromkeys(("minimum", "lowest", "smallest", "least", "min"), "min"),
+    **dict.fromkeys(("maximum", "highest", "largest", "greatest", "max"), "max"),
+}
+"""Words that ask for the least or greatest value of an attribute."""
 
 INTERROGATIVES = _words("how what when where which who whom whose")
 

@@ -10,13 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from kbkit.english.question_words import SUPERLATIVES, Adjective
 from kbkit.questions.links import QuestionLink
 from kbkit.questions.question import Question
 
-Total = Literal["count", "sum", "avg", "min", "max"]
 L, V, N = r"<L\d+>", r"<V\d+>", r"<N\d+>"
 OF = r"(?: of| for| in)?(?: all| each)?(?: the| their| its| his| her| this| these)?"
 BE = (
@@ -57,10 +55,13 @@ class Most:
 
 @dataclass(frozen=True)
 class AskedTarget:
-    """What is asked for: a label, or an aggregate of it. ``of`` is the type whose attribute it is, if the text says."""
+    """What is asked for: a label, or a ``total`` of it: count, sum, avg, min or max.
+
+    ``of`` is the type whose attribute it is, if the text says.
+    """
 
     label: QuestionLink | None
-    total: Total | Literal[""] = ""
+    total: str = ""
     of: QuestionLink | None = None
     is_distinct: bool = False
 
@@ -132,6 +133,7 @@ class Rewriter:
         self.clauses.restrictions.append(restriction)
         return f"<C{len(self.clauses.restrictions) - 1}>"
 
-    def is_type(self, link: QuestionLink | None) -> bool:
-        """Return whether a label is first of all a type."""
-        return bool(link and link.labels and not link.labels[0].attribute)
+
+def is_type(link: QuestionLink | None) -> bool:
+    """Return whether a link is first of all a type."""
+    return bool(link and link.labels and not link.labels[0].attribute)

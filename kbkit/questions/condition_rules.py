@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from kbkit.english.question_words import COMPARATIVES, Adjective
-from kbkit.questions.clauses import BE, OF, L, N, Restriction, Rewriter, V
+from kbkit.questions.clauses import BE, OF, L, N, Restriction, Rewriter, V, is_type
 from kbkit.questions.lexicon import label_words, stem
 from kbkit.questions.links import QuestionLink
 
@@ -43,16 +43,21 @@ def _operator(phrase: str) -> str:
     return next((op for words, op in _OPERATORS if re.fullmatch(words, phrase)), "=")
 
 
+def _comparative(phrase: str) -> Adjective | None:
+    """Return the adjective of a comparative that says what it compares: *older than*, but not *more than*."""
+    adjective = COMPARATIVES.get(phrase.removesuffix(" than").strip())
+    return adjective if adjective is not None and adjective.nouns else None
+
+
 def averages(at: Rewriter) -> None:
     """``weight below the average``, ``older than the average age of all``."""
 
     def use(match: re.Match[str]) -> str | None:
         label = at.link(match["after"] or match["before"])
-        word = match["op"].removesuffix(" than").strip()
-        adjective = COMPARATIVES.get(word) if word in COMPARATIVES and COMPARATIVES[word].nouns else None
+        adjective = _comparative(match["op"])
         op = (">" if adjective.sign > 0 else "<") if adjective else _operator(match["op"])
         tail = ""
-        if adjective is not None and at.is_type(label) and not match["after"]:
+        if adjective is not None and is_type(label) and not match["after"]:
             label, tail = None, match["before"] or ""  # lakes deeper than the average
         if label is None and adjective is None:
             return None
@@ -91,8 +96,7 @@ def comparisons(at: Rewriter) -> None:
 
     def use(match: re.Match[str]) -> str | None:
         before, after = at.link(match["before"]), at.link(match["after"])
-        word = match["op"].removesuffix(" than").strip()
-        adjective = COMPARATIVES.get(word) if word in COMPARATIVES and COMPARATIVES[word].nouns else None
+        adjective = _comparative(match["op"])
         op = _operator(match["op"])
         if adjective and op == "=":
             op = ">" if adjective.sign > 0 else "<"
@@ -107,7 +111,7 @@ def comparisons(at: Rewriter) -> None:
             tail = match["before"]
         if label is None and adjective is None:
             return None
-        if adjective and at.is_type(label) and match["before"]:
+        if adjective and is_type(label) and match["before"]:
             tail, label = match["before"], None
         return f"{tail} {at.restrict(Restriction(label, op, at.linked(match['number']), False, adjective))}"
 
@@ -141,7 +145,7 @@ def entities(at: Rewriter) -> None:
             return None
         label = at.link(match["label"] or match["before"])
         tail = (match["before"] or "") if match["label"] else ""
-        if adjective.nouns and at.is_type(label) and not match["label"]:
+        if adjective.nouns and is_type(label) and not match["label"]:
             label, tail = None, match["before"] or ""  # countries larger than France
         if label is None and not adjective.nouns:
             return None
@@ -181,7 +185,7 @@ def values(at: Rewriter) -> None:
         if owns(after, match):  # rooms with a modern decor
             return f"{match['label']} {restricted(after, match, negated=negated)}"
         sign = restricted(before, match, negated=negated)
-        is_context = at.is_type(before) and not at.linked(match["value"])[0].nodes
+        is_context = is_type(before) and not at.linked(match["value"])[0].nodes
         return f"{match['label'] if is_context else ''} {sign} {match['after'] or ''}"
 
     def named(match: re.Match[str]) -> str:
@@ -217,7 +221,7 @@ def equal_numbers(at: Rewriter) -> None:
 
     def labelled(match: re.Match[str]) -> str | None:
         label = at.link(match["label"])
-        return None if at.is_type(label) else restricted(label, match)
+        return None if is_type(label) else restricted(label, match)
 
     def dated(match: re.Match[str]) -> str | None:
         values = at.linked(match["value"])
@@ -236,7 +240,7 @@ def absences(at: Rewriter) -> None:
 
     def use(match: re.Match[str]) -> str | None:
         label = at.link(match["label"])
-        if not at.is_type(label):
+        if not is_type(label):
             return None
         return at.restrict(Restriction(label, "none"))
 

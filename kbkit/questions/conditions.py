@@ -287,7 +287,7 @@ class ConditionPlanner(Meanings):
         return self._types_in(t.label for t in self.clauses.targets if t.total == "count" and t.label is not None)
 
     def _equal(self, restriction: Restriction, kind: int, attribute: str) -> Test:
-        texts: list[str | bool] = []
+        texts: list[str] = []
         for link in restriction.values:
             known = [v.value for v in link.values if v.type == kind and v.attribute == attribute]
             if not known:

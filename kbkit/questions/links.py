@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from kbkit.english.question_words import FUNCTION_WORDS
+from kbkit.english.question_words import FUNCTION_WORDS, NUMBERS, PARTICIPLES, SCALES
 from kbkit.questions.elements import HOP, VALUE, Element, Elements, numeric
 from kbkit.questions.lexicon import label_words, related, stem
 from kbkit.questions.mentions import DERIVED, Mention
@@ -19,38 +19,9 @@ from kbkit.questions.values import AttributeValue, AttributeValues
 
 MAX_LABEL = 5
 """Limit on the words of a label."""
-NUMBERS = {
-    w: str(n)
-    for n, w in enumerate(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"])
-}
-_SCALES = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 _NAMES = frozenset(["name", "names", "title", "titles"])
 _KEYS = frozenset(["id", "ids", "key", "keys", "code", "codes", "identifier", "identifiers"])
 _NUMERIC = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
-_PARTICIPLES = frozenset(
-    [
-        "made",
-        "built",
-        "won",
-        "held",
-        "born",
-        "written",
-        "given",
-        "taken",
-        "sold",
-        "bought",
-        "led",
-        "found",
-        "paid",
-        "known",
-        "grown",
-        "drawn",
-        "sung",
-        "spoken",
-        "shown",
-        "seen",
-    ]
-)
 _QUOTED = re.compile(r"\"([^\"]+)\"|'([^']+)'(?!\w)|\u201c([^\u201d]+)\u201d|\u2018([^\u2019]+)\u2019")
 _DERIVED = 0.85
 """Score of a word derived from a label."""
@@ -166,9 +137,7 @@ class Linker:
                     if found_here is not None:
                         take(found_here)
         for at, token in enumerate(tokens):  # last: similar words
-            is_verb = any(
-                earlier.word in ("do", "does", "did") for earlier in tokens[:at]
-            )  # how many games did it play
+            is_verb = any(earlier.word in ("do", "does", "did") for earlier in tokens[:at])  # how many did it play
             if not taken[at] and not is_verb and token.word not in FUNCTION_WORDS and at not in question.operators:
                 options = self._similar(token.word)
                 if options:
@@ -279,8 +248,8 @@ class Linker:
 
 def _number(words: Sequence[str], text: str) -> str:
     """Return the number that words stand for, in digits: ``three``, ``1,000``, ``2 million``; empty if none."""
-    if len(words) == 2 and words[1] in _SCALES and _NUMERIC.fullmatch(text.split(maxsplit=1)[0]):
-        number = float(text.split(maxsplit=1)[0].replace(",", "")) * _SCALES[words[1]]
+    if len(words) == 2 and words[1] in SCALES and _NUMERIC.fullmatch(text.split(maxsplit=1)[0]):
+        number = float(text.split(maxsplit=1)[0].replace(",", "")) * SCALES[words[1]]
         return str(int(number) if number.is_integer() else number)
     if len(words) > 1:
         return ""
@@ -289,7 +258,7 @@ def _number(words: Sequence[str], text: str) -> str:
 
 def _is_participle(word: str) -> bool:
     """Return whether a word may be the participle of a verb, without a dictionary, which takes long to load."""
-    return word.endswith("ed") or word in _PARTICIPLES
+    return word.endswith("ed") or word in PARTICIPLES
 
 
 def _compounds(question: Question, links: list[QuestionLink]) -> list[QuestionLink]:

@@ -17,7 +17,7 @@ from kbkit.answers.syntax import (
 )
 from kbkit.english.question_words import Adjective
 from kbkit.questions.clauses import Clauses
-from kbkit.questions.elements import Elements, numeric
+from kbkit.questions.elements import MOST, Elements, numeric
 from kbkit.questions.expressions import step
 from kbkit.questions.links import LabelOption, QuestionLink
 
@@ -74,10 +74,6 @@ class Meanings:
                 result.append(options[0].type)
         return result
 
-    def _first(self, link: QuestionLink, is_type: bool) -> QuestionLink | None:
-        """Return the link if its best option is a type (or is not)."""
-        return link if bool(link.labels) and (not link.labels[0].attribute) == is_type else None
-
     def _attribute(self, link: QuestionLink, near: Iterable[int], is_number_only: bool = False) -> LabelOption:
         """Return the attribute that a label means: the one nearest to some types, the first of them most of all."""
         near = list(near)
@@ -110,11 +106,11 @@ class Meanings:
         labels, best, chosen, label = self.elements.labels, 0.0, None, -1
         nouns = [*adjective.nouns, *(("year", "date") if adjective.dates else ())]
         for place, kind in enumerate(dict.fromkeys(near)):
-            for at in self.elements.of_kind(2, kind).tolist():  # MOST: numbers and dates
+            for at in self.elements.of_kind(MOST, kind).tolist():  # numbers and dates
                 element = self.elements.all[at]
+                hint = _HINT * self._expressed([at])  # born after 1990: a date of birth, not of death
                 for rank, noun in enumerate(nouns):
-                    score = float(labels.similarity(noun)[element.label]) - 0.05 * rank - 0.1 * place
-                    score += _HINT * self._hinted(element.label)  # born after 1990: a date of birth, not of death
+                    score = float(labels.similarity(noun)[element.label]) - 0.05 * rank - 0.1 * place + hint
                     if score > best:
                         best, chosen, label = score, LabelOption(kind, element.name, score), element.label
         if chosen is None or best < 0.5:
@@ -122,10 +118,6 @@ class Meanings:
         self.doubts.label = min(self.doubts.label, best)
         self.doubts.followed.add(label)
         return chosen
-
-    def _hinted(self, label: int) -> float:
-        """Return how well a word of the question expresses a label."""
-        return max((float(self.elements.labels.similarity(word)[label]) for word in self._words), default=0.0)
 
     def _distance(self, source: int, target: int) -> int:
         paths = self._paths(source, target)
@@ -152,12 +144,10 @@ class Meanings:
         return sorted(found, key=lambda path: -self._expressed(path))
 
     def _expressed(self, path: list[int]) -> float:
-        """Return how well the words of the question express the relations of a path."""
-        labels = self.elements.labels
-        return sum(
-            max((float(labels.similarity(word)[self.elements.all[hop].label]) for word in self._words), default=0.0)
-            for hop in path
-        )
+        """Return how well the words of the question express some elements, such as the relations of a path."""
+        similar = self.elements.labels.similarity
+        found = (self.elements.all[at].label for at in path)
+        return sum(max((float(similar(word)[label]) for word in self._words), default=0.0) for label in found)
 
     def _path(self, source: int, target: int) -> list[int]:
         if source == target:
@@ -188,15 +178,11 @@ class Meanings:
             elements += [step(self.elements, one), Nodes(self.elements.types[one.target].name)]
         return Path(tuple(elements), ("->",) * (len(elements) - 1)) if path else tree  # type: ignore[arg-type]
 
-    def _count(self, source: int, target: int, tree: Expression | None = None) -> Count:
+    def _count(self, source: int, target: int) -> Count:
         """Return the number of nodes of a type that a path from another type reaches."""
-        path = self._path(source, target)
-        whole = self._followed(Nodes(""), path)
+        whole = self._followed(Nodes(None), self._path(source, target))
         assert isinstance(whole, Path)
-        elements = list(whole.elements[1:])
-        if tree is not None:
-            elements[-1] = tree
-        return Count(tuple(elements), ("->",) * len(elements))
+        return Count(whole.elements[1:], whole.arrows)
 
     def _near(self, kind: int, near: list[int]) -> float:
         return min(self._distance(kind, one) + 0.5 * min(place, 1) for place, one in enumerate(near))

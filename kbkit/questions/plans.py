@@ -19,7 +19,7 @@ from kbkit.answers.syntax import (
     Superlative,
     ValueColumn,
 )
-from kbkit.questions.clauses import AskedTarget, Most
+from kbkit.questions.clauses import AskedTarget, Most, is_type
 from kbkit.questions.conditions import ConditionPlanner
 from kbkit.questions.links import QuestionLink
 from kbkit.questions.meanings import NotReadError
@@ -113,7 +113,7 @@ class Planner(ConditionPlanner):
         groups = self._types_in(self.clauses.groups)
         for target in totals:
             if target.label is not None:
-                if target.total == "count" and target.label.types() and target.label == self._first(target.label, True):
+                if target.total == "count" and is_type(target.label):
                     return self._types_in([target.label])[0]
                 return self._attribute(target.label, [*context, *groups]).type
         if context:
@@ -161,7 +161,7 @@ class Planner(ConditionPlanner):
             return (Order("name", descending),)
         if link.labels and not link.labels[0].attribute and link.types()[0].type != self.focus:
             return (Order(self._count(self.focus, link.types()[0].type), descending),)
-        if link.labels and not link.labels[0].attribute:
+        if is_type(link):
             return (Order("name", descending),)
         option = self._attribute(link, near)
         if option.type != self.focus:
@@ -177,7 +177,7 @@ class Planner(ConditionPlanner):
         if plain:
             return self._beside(tree, target, plain)
         if target.total == "count":
-            if self._first(target.label, True):
+            if is_type(target.label):
                 return Aggregate("count", tree)
             option = self._attribute(target.label, [self.focus])
             return Aggregate("count", tree, (ValueColumn(option.attribute),))
@@ -215,14 +215,13 @@ class Planner(ConditionPlanner):
         columns: tuple[ValueColumn, ...] = ()
         if target.total != "count":
             columns = (ValueColumn(self._attribute(target.label, [self.focus], True).attribute),)
-        order: tuple[Order, ...] = ()
-        return Aggregate(target.total, tree, columns, (group,), order)
+        return Aggregate(target.total, tree, columns, (group,))
 
     def _group(self, links: list[QuestionLink]) -> Group:
         if len({link.labels for link in links}) > 1:
             raise NotReadError("groups by two things")
         link = links[0]
-        if link.labels and not link.labels[0].attribute:
+        if is_type(link):
             kind = link.types()[0].type
             if kind == self.focus:
                 return Group("name")
@@ -238,7 +237,7 @@ class Planner(ConditionPlanner):
         """Return the most frequent values of an attribute with their number, or the nodes with most neighbours."""
         assert most.label is not None
         sign = most.adjective.sign
-        if self._first(most.label, True):
+        if is_type(most.label):
             kind = self._types_in([most.label])[0]
             others = [one for one in self._types_in(self.clauses.context) if one != kind]
             if not others:

@@ -55,7 +55,7 @@ _MAX_READ = 64
 """Number of questions whose readings are kept."""
 MAX_DOUBTFUL = 0.49
 """Limit on the confidence of a reading that is not trusted."""
-SURE = 0.8
+_BEFORE_CHAIN = 0.8
 """Confidence from which a reading by clauses comes before a chain that ends with an attribute."""
 _COMPARED = 6
 """Number of best readings whose answers are compared, to find those that agree with the best."""
@@ -277,7 +277,7 @@ class Read:
             return self.chain
         if self.chain is None or (self.ignored and self._of_clauses > MAX_DOUBTFUL):
             return self.by_clauses
-        if self._of_clauses >= SURE and self.chain.has_attribute:
+        if self._of_clauses >= _BEFORE_CHAIN and self.chain.has_attribute:
             return self.by_clauses
         return self.by_clauses if self._of_clauses > self._of_chain else self.chain
 

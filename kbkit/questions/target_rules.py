@@ -6,9 +6,17 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kbkit.english.question_words import ADJECTIVES, FUNCTION_WORDS, SUPERLATIVES, Adjective
+from kbkit.english.question_words import (
+    ADJECTIVES,
+    EXTREMES,
+    FUNCTION_WORDS,
+    PLAIN_WORDS,
+    SUPERLATIVES,
+    TOTALS,
+    Adjective,
+)
 from kbkit.english.words import PREPOSITIONS
-from kbkit.questions.clauses import BE, SUPERLATIVE, AskedTarget, Clauses, L, Most, N, Rewriter, Total
+from kbkit.questions.clauses import BE, SUPERLATIVE, AskedTarget, Clauses, L, Most, N, Rewriter, is_type
 from kbkit.questions.condition_rules import absences, averages, comparisons, entities, equal_numbers, ranges, values
 from kbkit.questions.links import QuestionLink
 from kbkit.questions.question import Question
@@ -18,76 +26,16 @@ _DIRECTION = (
     "lexicographic|chronological|asc|desc"
 )
 _DESCENDING = ("descending", "decreasing", "reverse", "desc")
-_TOTALS: dict[str, Total] = {
-    **dict.fromkeys(("average", "mean", "avg"), "avg"),
-    **dict.fromkeys(("total", "sum", "combined", "overall"), "sum"),
-    **dict.fromkeys(("minimum", "lowest", "smallest", "least", "min"), "min"),
-    **dict.fromkeys(("maximum", "highest", "largest", "greatest", "max"), "max"),
-}
+_TOTALS: dict[str, str] = {**TOTALS, "avg": "avg", "overall": "sum", **EXTREMES}
 _TOTAL = "|".join(_TOTALS)
-_MARKED = re.compile(
-    r"average|mean|total|sum|maximum|minimum|max|min|most|least|more|less|fewer|than|larger|smaller|higher|lower|"
-    r"greater|twice|double|half|percent|percentage|ratio|difference|increase|between|before|after|not|no|never|"
-    r"without|only|every|except|nor|neither|" + "|".join(sorted(SUPERLATIVES, key=len, reverse=True))
-)
-_PLAIN = frozenset(
-    [
-        "how",
-        "many",
-        "number",
-        "count",
-        "different",
-        "distinct",
-        "unique",
-        "total",
-        "along",
-        "well",
-        "return",
-        "display",
-        "give",
-        "state",
-        "provide",
-        "print",
-        "both",
-        "either",
-        "each",
-        "exist",
-        "exists",
-        "existing",
-        "listed",
-        "available",
-        "present",
-        "altogether",
-        "whose",
-        "all",
-        "order",
-        "sorted",
-        "please",
-        "together",
-        "following",
-        "corresponding",
-        "respective",
-        "respectively",
-        "currently",
-        "entire",
-        "every",
-        "details",
-        "information",
-        "where",
-        "amount",
-        "value",
-        "values",
-        "there",
-        "kind",
-        "kinds",
-        "type",
-        "types",
-        "sort",
-        "in",
-        "if",
-    ]
-)
-"""Words that no clause needs."""
+_MARKED = frozenset(
+    """
+    average mean total sum maximum minimum max min more less fewer than larger smaller higher lower greater twice double
+    half percent percentage ratio difference increase between before after not no never without only every except nor
+    neither
+    """.split()  # noqa: SIM905
+) | {*SUPERLATIVES}
+"""Words that say that the question is another one, if no rule has read them."""
 
 
 def _references(at: Rewriter) -> list[str]:
@@ -100,13 +48,11 @@ def _references(at: Rewriter) -> list[str]:
 
 
 def _orders(at: Rewriter) -> None:
+    """``sorted by age``, ``in descending order of price``, ``from the oldest to the youngest``."""
     verb = r"(?:(?:and )?(?:sorted|ordered|arranged|ranked|listed|sort|order)(?: them| the results?| the list)?)"
 
     def use(match: re.Match[str]) -> str:
-        found = match.groupdict()
-        direction = next((value for name, value in found.items() if name.startswith("dir") and value), "")
-        label = next((value for name, value in found.items() if name.startswith("by") and value), None)
-        at.clauses.order = (at.link(label), any(word in direction for word in _DESCENDING))
+        at.clauses.order = (at.link(match["by"]), any(word in (match["dir"] or "") for word in _DESCENDING))
         return ""
 
     inner = rf"(?: (?:of|by|on|according to)(?: the| their| its)?(?: total)? (?P<by>{L}))"
@@ -148,9 +94,11 @@ def _totals(at: Rewriter) -> None:
 
 
 def _superlatives(at: Rewriter) -> None:
+    """``the 3 largest``, ``top 5 films by gross``, ``the most songs``, ``the most common genre``."""
+
     def ranked(match: re.Match[str]) -> str | None:
         number = at.link(match["number"])
-        if number is None or at.is_type(at.link(match["by"])) or not at.is_type(at.link(match["type"])):
+        if number is None or is_type(at.link(match["by"])) or not is_type(at.link(match["type"])):
             return None
         sign = SUPERLATIVES.get(match["word"], Adjective(1, ())).sign
         at.clauses.most = Most(at.link(match["by"]), Adjective(sign, ()), max(1, int(float(number.number))))
@@ -180,7 +128,7 @@ def _superlatives(at: Rewriter) -> None:
         if label is None and not adjective.nouns:
             return None
         at.clauses.most = Most(label, adjective, max(1, count), is_common, is_number)
-        keeps = at.is_type(label) and (bool(adjective.nouns) or is_common) and not is_number
+        keeps = is_type(label) and (bool(adjective.nouns) or is_common) and not is_number
         return f"{match['label']} <S0>" if keeps or is_common else "<S0>"
 
     at.apply(
@@ -204,7 +152,7 @@ def _spread(at: Rewriter) -> None:
     """``for different numbers of cylinders``, before they are read as a count."""
 
     def use(match: re.Match[str]) -> str | None:
-        at.clauses.groups.append(at.links[int(match["label"][2:-1])])
+        at.clauses.groups.extend(at.linked(match["label"]))
         return " <G0> "
 
     if any(target.total for target in at.clauses.targets):
@@ -216,6 +164,8 @@ def _spread(at: Rewriter) -> None:
 
 
 def _counts(at: Rewriter) -> None:
+    """``how many songs``, ``the number of different genres``."""
+
     def use(match: re.Match[str]) -> str | None:
         at.clauses.targets.append(AskedTarget(at.link(match["label"]), "count", None, bool(match["distinct"])))
         return f"<T{len(at.clauses.targets) - 1}>"
@@ -229,6 +179,8 @@ def _counts(at: Rewriter) -> None:
 
 
 def _groups(at: Rewriter) -> None:
+    """``for each genre``, ``per country``, ``by year``."""
+
     def use(match: re.Match[str]) -> str | None:
         at.clauses.groups.extend(at.linked(match["labels"]))
         return " <G0> "
@@ -259,14 +211,14 @@ def _owners_and_targets(at: Rewriter) -> None:
     several = rf"(?P<labels>{L}(?:(?: and| the| their| its)* {L})*)"
     kind = rf"(?:(?:the|all|each|every|any|those|these|different) )*(?P<type>{L})"
     for match in re.finditer(rf"{several} (?:of|for) {kind}", text):
-        if at.is_type(at.link(match["type"])):
+        if is_type(at.link(match["type"])):
             owners.update(dict.fromkeys(re.findall(L, match["labels"]), at.link(match["type"])))
     what = r" (?:which|what)(?: (?:is|are|was|were))?(?: (?:the|different|distinct|kind of|type of))*"
     asked = re.search(rf"{what} (?P<type>{L})", text)
     for part in re.findall(L, text):
         link = at.link(part)
         assert link is not None
-        if not at.is_type(link):
+        if not is_type(link):
             clauses.targets.append(AskedTarget(link, "", owners.get(part)))
         elif asked and asked["type"] == part:
             clauses.context.insert(0, link)
@@ -282,14 +234,14 @@ def _numbers_left(at: Rewriter) -> None:
 
     def few(match: re.Match[str]) -> str | None:
         number = at.link(match["number"])
-        if clauses.most is None or clauses.most.count > 1 or number is None or not at.is_type(at.link(match["type"])):
+        if clauses.most is None or clauses.most.count > 1 or number is None or not is_type(at.link(match["type"])):
             return None
         clauses.most = replace(clauses.most, count=max(1, int(float(number.number))))
         return match["type"]
 
     at.apply(rf"(?P<number>{N}) (?P<type>{L})", few)
     for number, target in enumerate(clauses.targets):
-        if " in total " in at.text and target.total == "count" and not at.is_type(target.label):
+        if " in total " in at.text and target.total == "count" and not is_type(target.label):
             clauses.targets[number] = replace(target, total="sum")
             at.text = at.text.replace(" in total ", " ")
     if " how many " in at.text or " number of " in at.text:
@@ -307,9 +259,9 @@ def _words_left(at: Rewriter) -> None:
             clauses.unread.append(f"'{at.links[int(part[2:-1])].text}'")
         elif part == "or" and not clauses.is_either:
             clauses.unread.append("'or'")
-        elif _MARKED.fullmatch(part) and not (part in ("not", "no") and " or not " in at.text):
+        elif part in _MARKED and not (part in ("not", "no") and " or not " in at.text):
             clauses.unread.append(f"'{part}'")
-        elif not part.startswith("<") and part not in FUNCTION_WORDS and part not in _PLAIN:
+        elif not part.startswith("<") and part not in FUNCTION_WORDS and part not in PLAIN_WORDS:
             clauses.unexplained.append(part)
 
 

@@ -6,7 +6,7 @@ the node lookup and the full-text index serve.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from kbkit.questions.lexicon import stem
@@ -25,7 +25,7 @@ class AttributeValue(NamedTuple):
 
     type: int
     attribute: str
-    value: str | bool
+    value: str
 
 
 class AttributeValues:
@@ -46,7 +46,7 @@ class AttributeValues:
         return stores.shared(AttributeValues)
 
     def _add(self, value: AttributeValue) -> None:
-        parts = words(str(value.value)).split()
+        parts = words(value.value).split()
         if 0 < len(parts) <= MAX_WORDS:
             self._exact.setdefault(" ".join(parts), []).append(value)
             self._stemmed.setdefault(" ".join(map(stem, parts)), []).append(value)
@@ -55,11 +55,6 @@ class AttributeValues:
         """Return the values with these words, or else with their stems."""
         found = self._exact.get(" ".join(parts))
         return found if found is not None else self._stemmed.get(" ".join(map(stem, parts)), [])
-
-    @property
-    def all(self) -> Iterator[str]:
-        """The words of every value."""
-        return iter(self._exact)
 
 
 def _distinct(stores: Stores, table: str, attribute: str, is_list: bool) -> list[str]:
