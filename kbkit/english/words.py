@@ -147,3 +147,9 @@ def is_participle(word: str) -> bool:
     """Return whether a word is the past participle of a verb: *founded*, *born*."""
     verbs = lemmas_of(word.casefold()).get("VERB", ())
     return any(word.casefold() in inflections(lemma, "VBN") and word.casefold() != lemma for lemma in verbs)
+
+
+def may_be_verb(word: str) -> bool:
+    """Return whether a word may be a form of a verb: *flows*, *made*, *border*, but not *open*."""
+    kinds = lemmas_of(word.casefold())
+    return is_participle(word) or ("VERB" in kinds and "ADJ" not in kinds) or is_verbal(word)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from kbkit.questions.chain_reading import ChainReading
 from kbkit.questions.clause_reading import ClauseReading, WordMatch
-from kbkit.questions.reader import QuestionReader, Read, Reading
+from kbkit.questions.reader import QuestionReader, Read
 from kbkit.stores import Stores
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class AskResult:
         return self._read.question.text
 
     @property
-    def reading(self) -> Reading | ClauseReading | None:
+    def reading(self) -> ChainReading | ClauseReading | None:
         """The best reading; None if there is none."""
         return self._read.best
 
@@ -120,7 +121,9 @@ class AskResult:
         """Other expressions that the question may mean, best first: score, probability, answers, expression."""
         import polars as pl
 
-        others: dict[str, Reading | ClauseReading] = {}  # several names of a node give one expression several times
+        others: dict[
+            str, ChainReading | ClauseReading
+        ] = {}  # several names of a node give one expression several times
         for reading in self._read.all:
             if len(others) < self._alternatives and reading.expression != self.expression:
                 others.setdefault(reading.expression, reading)

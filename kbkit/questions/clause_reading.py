@@ -21,7 +21,7 @@ from kbkit.answers.syntax import (
     Superlative,
     subtrees,
 )
-from kbkit.english.words import is_participle, is_verbal, lemmas_of
+from kbkit.english.words import may_be_verb
 from kbkit.errors import KbError
 from kbkit.questions.candidates import Topic
 from kbkit.questions.clauses import AskedTarget, Clauses
@@ -123,7 +123,7 @@ class ClauseReading:
     @cached_property
     def verbs(self) -> list[str]:
         """The unexplained verbs, which often mean no more than *have*, but none of a relation that is not followed."""
-        return [word for word in self.clauses.unexplained if is_verb(word) and self._is_followed(word)]
+        return [word for word in self.clauses.unexplained if may_be_verb(word) and self._is_followed(word)]
 
     def _is_followed(self, verb: str) -> bool:
         """Return whether the expression follows a relation that a verb is a word of, if there is one."""
@@ -244,11 +244,6 @@ class ClauseReading:
         ignored += ["yes or no"] * clauses.is_yes_no
         ignored += ["several values"] * (len({_meaning(target) for target in clauses.targets}) > 1)
         return ignored + [what for what in clauses.unread if not (is_difference and what in ("'not'", "'no'"))]
-
-
-def is_verb(word: str) -> bool:
-    """Return whether a word is a form of a verb that the question may need for its grammar only."""
-    return is_verbal(word) or is_participle(word) or ("VERB" in lemmas_of(word) and "ADJ" not in lemmas_of(word))
 
 
 def _meaning(target: AskedTarget) -> object:

@@ -206,7 +206,7 @@ class ConditionPlanner(Meanings):
             raise NotReadError("the number compares with nothing")
         kinds = near + [kind for kind in range(len(self.elements.types)) if kind not in near]
         close = sorted(kinds, key=lambda kind: min(self._distance(kind, one) for one in near))
-        return self._by_adjective(restriction.adjective, [kind for kind in close if self._distance(kind, near[0]) < 4])
+        return self._by_adjective(restriction.adjective, [kind for kind in close if self.elements.paths(kind, near[0])])
 
     def _op(self, restriction: Restriction, option: LabelOption) -> str:
         adjective = restriction.adjective

@@ -26,6 +26,8 @@ from kbkit.stores.arrays import expand_ranges
 HOP, VALUE, MOST, MOST_NEIGHBOURS, COMPARED, COMPARED_NEIGHBOURS = range(6)
 
 MAX_HOPS = 3
+MAX_PATHS = 50
+"""Limit on the paths of relations from one type to another."""
 MAX_ELEMENTS = 5_000
 """Limit on hops; a schema with more is read without the rarest."""
 MAX_CHAINS = 4_000
@@ -100,6 +102,8 @@ class Elements:
         self._from = [np.flatnonzero(self.source[: self.hops] == number) for number in range(len(self.types))]
         self._chains: dict[tuple[int, ...], Ints] = {}
         self.starts = lru_cache(_MAX_STARTS)(self._starts)
+        self.paths = lru_cache(_MAX_STARTS)(self._paths)
+        """The shortest paths from one type to another; see :meth:`_paths`."""
 
     def _classes(self, overlap: Floats) -> None:
         """Set the class of the nodes that each element reaches, and which relations name which class.
@@ -159,6 +163,27 @@ class Elements:
     def from_type(self, number: int) -> Ints:
         """Return the hops from nodes of a type."""
         return self._from[number]
+
+    def _paths(self, source: int, target: int) -> tuple[tuple[int, ...], ...]:
+        """Return the shortest paths from one type to another as hops, ``MAX_PATHS`` of them at most.
+
+        There is none longer than ``MAX_HOPS``; from a type to itself, there is the empty one.
+        """
+        paths: list[tuple[int, ...]] = [()]
+        reached = {source}
+        for _ in range(MAX_HOPS):
+            ended = tuple(path for path in paths if (int(self.target[path[-1]]) if path else source) == target)
+            if ended or not paths:
+                return ended[:MAX_PATHS]
+            longer = [
+                (*path, hop)
+                for path in paths
+                for hop in self._from[int(self.target[path[-1]]) if path else source].tolist()
+                if int(self.target[hop]) not in reached
+            ]
+            reached |= {int(self.target[path[-1]]) for path in longer}
+            paths = longer[:_MAX_DENSE]
+        return tuple(path for path in paths if int(self.target[path[-1]]) == target)[:MAX_PATHS]
 
     def chains(self, starts: Ints, expressed: Ints, most: int = MAX_HOPS) -> Ints:
         """Return all chains of 1 to ``most`` hops from ``starts``, as rows padded with -1.

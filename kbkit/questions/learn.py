@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.errors import KbError, plural
+from kbkit.questions.chain_reading import ChainReading
 from kbkit.questions.lexicon import Floats, stem
-from kbkit.questions.reader import QuestionReader, Read, Reading
+from kbkit.questions.reader import QuestionReader, Read
 from kbkit.questions.scoring import WEIGHTS, places
 from kbkit.questions.taught import Learned, Taught, write
 from kbkit.stores import Stores
@@ -116,7 +117,7 @@ def example(
     return TrainingExample(features, rows, words, scores >= scores.max() - 1e-9)
 
 
-def texts(reader: QuestionReader, reading: Reading) -> set[str]:
+def texts(reader: QuestionReader, reading: ChainReading) -> set[str]:
     """Return the answers of a reading as they are compared: names, or values as text."""
     if not reading.has_answers:
         return set()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -17,14 +16,12 @@ from kbkit.answers.syntax import (
 )
 from kbkit.english.question_words import Adjective
 from kbkit.questions.clauses import Clauses
-from kbkit.questions.elements import MOST, Elements, numeric
+from kbkit.questions.elements import MAX_HOPS, MOST, Elements, numeric
 from kbkit.questions.expressions import step
 from kbkit.questions.links import LabelOption, QuestionLink
 
 _HINT = 0.2
 """Weight of other words of the question in the choice of an attribute that an adjective compares."""
-MAX_PATH = 3
-"""Limit on the relations between two types."""
 
 
 class NotReadError(Exception):
@@ -120,28 +117,14 @@ class Meanings:
         return chosen
 
     def _distance(self, source: int, target: int) -> int:
-        paths = self._paths(source, target)
-        return len(paths[0]) if paths else 9
+        """Return the number of relations between two types; more than any if no path joins them."""
+        paths = self.elements.paths(source, target)
+        return len(paths[0]) if paths else 3 * MAX_HOPS
 
     def _paths(self, source: int, target: int) -> list[list[int]]:
         """Return the shortest paths from one type to another, as hops; the ones that words express best first."""
-        if source == target:
-            return [[]]
-        elements = self.elements
-        queue: deque[list[int]] = deque([[hop] for hop in elements.from_type(source).tolist()])
-        found: list[list[int]] = []
-        while queue:
-            path = queue.popleft()
-            if found and len(path) > len(found[0]):
-                break
-            end = elements.target[path[-1]]
-            if end == target:
-                found.append(path)
-            elif len(path) < MAX_PATH:
-                for hop in elements.from_type(int(end)).tolist():
-                    if elements.target[hop] != source and hop != elements.inverse[path[-1]]:
-                        queue.append([*path, hop])
-        return sorted(found, key=lambda path: -self._expressed(path))
+        paths = [list(path) for path in self.elements.paths(source, target)]
+        return sorted(paths, key=lambda path: -self._expressed(path)) if len(paths) > 1 else paths
 
     def _expressed(self, path: list[int]) -> float:
         """Return how well the words of the question express some elements, such as the relations of a path."""

@@ -7,6 +7,7 @@ the node lookup and the full-text index serve.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from kbkit.questions.lexicon import stem
@@ -16,6 +17,8 @@ from kbkit.stores.folding import words
 
 MAX_VALUES = 20_000
 """Limit on the distinct values of a column."""
+MAX_COLUMNS = 300
+"""Limit on the columns that are read, each in a query of its own."""
 MAX_WORDS = 8
 """Limit on the words of a value."""
 
@@ -34,11 +37,15 @@ class AttributeValues:
     def __init__(self, stores: Stores) -> None:
         self._exact: dict[str, list[AttributeValue]] = {}
         self._stemmed: dict[str, list[AttributeValue]] = {}
-        for number, node_type in enumerate(stores.schema.primary_types):
-            for attribute in node_type.attributes:
-                if attribute.type in ("VARCHAR", "VARCHAR[]"):
-                    for text in _distinct(stores, node_type.table, attribute.name, attribute.type.endswith("[]")):
-                        self._add(AttributeValue(number, attribute.name, text))
+        columns = (
+            (number, node_type.table, attribute)
+            for number, node_type in enumerate(stores.schema.primary_types)
+            for attribute in node_type.attributes
+            if attribute.type in ("VARCHAR", "VARCHAR[]")
+        )
+        for number, table, attribute in islice(columns, MAX_COLUMNS):
+            for text in _distinct(stores, table, attribute.name, attribute.type.endswith("[]")):
+                self._add(AttributeValue(number, attribute.name, text))
 
     @staticmethod
     def of(stores: Stores) -> AttributeValues:
