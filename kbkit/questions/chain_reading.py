@@ -20,6 +20,8 @@ from kbkit.questions.scoring import WEIGHTS, ScoredFrame
 
 EXPLAINED = 0.3
 """Least similarity with which a word counts as explained."""
+EXPRESSED = 0.8
+"""Least similarity with which a word is surely not the name that is written like it."""
 MAX_UNEXPLAINED = 0
 """Content words other than verbs that a trusted reading may leave unexplained."""
 _COMPARISONS = (COMPARED, COMPARED_NEIGHBOURS)
@@ -102,6 +104,12 @@ class ChainReading:
             for at, value in zip(self._scored.words, explained.tolist(), strict=True)
             if value < EXPLAINED
         ]
+
+    @property
+    def expressed(self) -> set[int]:
+        """The positions of words that the expression has as the word of a relation, type or attribute."""
+        pairs = zip(self._scored.words, self._scored.explained[self._row].tolist(), strict=True)
+        return {at for at, value in pairs if value >= EXPRESSED}
 
     @property
     def has_unknown_name(self) -> bool:

@@ -24,7 +24,7 @@ from kbkit.answers.syntax import (
 from kbkit.english.words import may_be_verb
 from kbkit.errors import KbError
 from kbkit.questions.candidates import Topic
-from kbkit.questions.clauses import AskedTarget, Clauses
+from kbkit.questions.clauses import Clauses
 from kbkit.questions.elements import Elements
 from kbkit.questions.links import Linker, QuestionLink
 from kbkit.questions.meanings import NotReadError
@@ -242,9 +242,5 @@ class ClauseReading:
         is_difference = any(isinstance(part, Combine) and part.op == "-" for part in parts)
         ignored += ["a negation"] * (negated and not is_difference)
         ignored += ["yes or no"] * clauses.is_yes_no
-        ignored += ["several values"] * (len({_meaning(target) for target in clauses.targets}) > 1)
+        ignored += ["several values"] * (len({target.meaning for target in clauses.targets}) > 1)
         return ignored + [what for what in clauses.unread if not (is_difference and what in ("'not'", "'no'"))]
-
-
-def _meaning(target: AskedTarget) -> object:
-    return (target.label and target.label.labels, target.total, target.of and target.of.labels)

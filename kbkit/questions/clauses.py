@@ -65,6 +65,11 @@ class AskedTarget:
     of: QuestionLink | None = None
     is_distinct: bool = False
 
+    @property
+    def meaning(self) -> object:
+        """What two targets share that ask for the same."""
+        return (self.label and self.label.labels, self.total, self.of and self.of.labels)
+
 
 @dataclass
 class Clauses:

@@ -96,12 +96,7 @@ class Planner(ConditionPlanner):
 
     def _unique(self, targets: Iterable[AskedTarget]) -> list[AskedTarget]:
         """Return the targets without repetitions: ``citizenship and the number of singers of each citizenship``."""
-        result: list[AskedTarget] = []
-        for target in targets:
-            known = [(one.label and one.label.labels, one.total) for one in result]
-            if (target.label and target.label.labels, target.total) not in known:
-                result.append(target)
-        return result
+        return list({target.meaning: target for target in reversed(list(targets))}.values())[::-1]
 
     def _of_groups(self) -> list[AskedTarget]:
         """Return groups that are asked for only, as no total is: ``the name of each battle``."""

@@ -88,9 +88,12 @@ class Read:
         if self.chain is None:
             return []
         ignored = self.by_clauses.ignored_by(self.chain.tree) + ["a condition that all meet"] * self.chain.keeps_all
-        named = {self.question.tokens[at].word for topic in self.chain.topics for at in topic.words}
+        used = {at for topic in self.chain.topics for at in topic.words}
+        named = {self.question.tokens[at].word for at in used}
         clauses = self.by_clauses.clauses
-        return ignored + sorted(set(clauses.unexplained) & clauses.capitalized - named)
+        ignored += sorted(set(clauses.unexplained) & clauses.capitalized - named)
+        used |= self.chain.expressed  # actor, which is also the name of a tag
+        return ignored + [f"'{m.text}'" for m in self.mentions if m.same_case and not used & {*m.tokens}]
 
     @cached_property
     def _of_clauses(self) -> float:

@@ -72,6 +72,7 @@ REFUSED = {
     "products twice as expensive as Green tea": "'twice' is not read",
     "Which customers like jazz?": "'jazz'",
     "what are the maximum and minimum unit price of products": "no meaning found for 'minimum'",
+    "names of products and names of customers": "of other nodes in the same row is not read",
     "What is its unit price?": "what 'its' refers to is not read",
     "Which country is this customer from?": "what 'this' refers to is not read",
     "What is the telephone of Ann Bell?": "'telephone'",
