@@ -157,7 +157,7 @@ def _text_fields(con: Connection, recipe: Recipe) -> tuple[TextField, ...]:
 
 
 class _OptionalTables:
-    """The tables that a recipe may create besides nodes, edges and texts; empty if it does not."""
+    """The further tables that a recipe may create, beyond nodes, edges and texts; empty if none."""
 
     def __init__(self, con: Connection) -> None:
         self._con = con

@@ -21,7 +21,7 @@ BE = (
     "(?:(?:that|which|who|is|are|was|were|be|being|been|has|have|had|having|with|whose|of|equal|equals|to|exactly|a|an|"
     "value|named|called|it|they) )*"
 )
-"""Words between a label and what is said of it."""
+"""Verbs, pronouns and articles that may stand between a label and its value."""
 SUPERLATIVE = "|".join(sorted(SUPERLATIVES, key=len, reverse=True))
 
 

@@ -134,10 +134,10 @@ class Planner(ConditionPlanner):
                 continue
             option = self._attribute(target.label, [*self._types_in([target.of] if target.of else []), *near])
             if option.type != self.focus:
-                if (option.type, self.focus) in self._taken:
-                    raise NotReadError("a way there and back")
                 if len(plain) > 1:
                     raise NotReadError(f"'{target.label.text}' of other nodes in the same row")
+                if (option.type, self.focus) in self._taken:
+                    raise NotReadError("a way there and back")
                 tree = self._followed(tree, self._path(self.focus, option.type))
                 self.focus = option.type
             options.append(option)

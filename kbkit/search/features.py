@@ -22,7 +22,7 @@ from kbkit.stores.text import NAME
 from kbkit.stores.text_query import TextQuery
 
 DEPTH = 50
-"""Number of best hits that are ranked anew."""
+"""Number of best hits that the learned ranking reorders."""
 FEATURES = (
     "fused", "bm25", "dense", "name", "rank", "sentence", "sentence words", "text", "text words", "pairs",
     "name words", "name precision", "named type", "example type", "hit type", "length", "degree", "near names",
@@ -65,7 +65,7 @@ class ExampleCounts:
 
 
 class RankedCandidates(NamedTuple):
-    """The hits of a query to be ranked anew, in the order of the search; a row of features each."""
+    """The best hits of a query in the order of the search, with a row of features for each."""
 
     ids: NDArray[np.int64]
     matrix: Matrix

@@ -532,6 +532,12 @@ def test_the_kb_changes_and_goes(tiny: Path, tiny_kb: Path, tmp_path: Path) -> N
     assert not kb.exists()  # history has not brought it back
 
 
+def is_dead(pid: int) -> bool:
+    """Whether a process has ended; its parent may not know yet."""
+    state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
+    return not state.strip() or state.startswith("Z")
+
+
 def test_the_sparql_process_dies(kb: Path) -> None:
     with Shell(kb, env=PLAIN) as shell:
         shell.ask("ASK { ?a ?b ?c };")
@@ -539,8 +545,10 @@ def test_the_sparql_process_dies(kb: Path) -> None:
         found = subprocess.run(words, capture_output=True, text=True, check=False)
         if found.returncode:
             pytest.skip("ps does not tell children")
-        for pid in map(int, found.stdout.split()):
+        killed = list(map(int, found.stdout.split()))
+        for pid in killed:
             os.kill(pid, signal.SIGKILL)
+        shell.wait_until(lambda: all(map(is_dead, killed)), "end of the killed processes")
         assert "True" in shell.ask("ASK { ?a ?b ?c };")
 
 
