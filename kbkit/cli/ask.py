@@ -292,7 +292,7 @@ def _write_doubts(context: typer.Context, result: AskResult, explain: bool, alte
     words = ["kbkit", "ask", str(context.params["kb"]), result.question, "--llm", EXAMPLE]
     default = f"{VARIABLE} sets a default (kbkit docs llm)."
     note(context, [f"Answers of a reading: kbkit answers {kb} {shlex.quote(closest[0])}"])
-    note(context, [f"A language model may answer it: {shlex.join(words)} (see kbkit docs ask). {default}"])
+    note(context, [f"A language model may answer it: {shlex.join(words)} (see kbkit docs agent). {default}"])
 
 
 def _conversation(path: Path | None, trace: Path | None) -> tuple[list[EarlierQuestion], str]:

@@ -138,9 +138,10 @@ def whole_number(operator: str, number: Decimal) -> tuple[str, int]:
     return ("<", -_MAX_WHOLE) if operator == "=" else (operator[0], whole + 1) if operator[0] == "<" else (">", whole)
 
 
-def year(number: Decimal) -> int:
-    """Return a number as a year, with which dates compare as a whole: after 1990 is after its last day."""
-    return min(max(1, int(number)), 9999)
+def year(number: Decimal) -> int | str:
+    """Return a number as a year, which dates compare with as a whole; as its first day if it has no four digits."""
+    whole = min(max(1, int(number)), 9999)
+    return whole if 1000 <= whole < 9999 else f"{whole:04}-01-01"
 
 
 def _is_reversed(question: Question, element: Element) -> bool:

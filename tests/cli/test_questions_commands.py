@@ -78,7 +78,7 @@ def test_doubts_are_shown(here: Run, world_kb: Path) -> None:
     assert done.stderr == (
         f"Answers of a reading: kbkit answers {world_kb} 'country:\"Canada\" -> [lies_in] -> lake'\n"
         f"A language model may answer it: kbkit ask {world_kb} '{question}'"
-        " --llm llama3.2@http://localhost:11434/v1 (see kbkit docs ask). KBKIT_LLM sets a default (kbkit docs llm).\n"
+        " --llm llama3.2@http://localhost:11434/v1 (see kbkit docs agent). KBKIT_LLM sets a default (kbkit docs llm).\n"
     )
     lines = good(done, None).splitlines()
     assert lines[0].startswith("Not answered: no meaning found for 'pirates'")

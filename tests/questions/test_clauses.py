@@ -19,10 +19,10 @@ STORE = """
 CREATE TABLE country (code TEXT PRIMARY KEY, name TEXT, continent TEXT, area INTEGER);
 INSERT INTO country VALUES ('FR', 'France', 'Europe', 550), ('BR', 'Brazil', 'South America', 8500),
   ('JP', 'Japan', 'Asia', 380), ('DE', 'Germany', 'Europe', 360);
-CREATE TABLE customer (id INTEGER PRIMARY KEY, name TEXT, gender TEXT, birth_year INTEGER, country TEXT,
+CREATE TABLE customer (id INTEGER PRIMARY KEY, name TEXT, gender TEXT, birth_year INTEGER, joined DATE, country TEXT,
   FOREIGN KEY (country) REFERENCES country(code));
-INSERT INTO customer VALUES (1, 'Ann Bell', 'female', 1980, 'FR'), (2, 'Bob Cole', 'male', 1975, 'BR'),
-  (3, 'Cleo Dun', 'female', 1990, 'BR'), (4, 'Dan Eck', 'male', 1965, 'JP'), (5, 'Eva Fox', 'female', 1990, 'DE');
+INSERT INTO customer VALUES (1, 'Ann Bell', 'female', 1980, '2011-05-01', 'FR'), (2, 'Bob Cole', 'male', 1975, '2012-12-31', 'BR'),
+  (3, 'Cleo Dun', 'female', 1990, '2013-01-01', 'BR'), (4, 'Dan Eck', 'male', 1965, '2012-01-01', 'JP'), (5, 'Eva Fox', 'female', 1990, NULL, 'DE');
 CREATE TABLE product (id INTEGER PRIMARY KEY, name TEXT, category TEXT, unit_price REAL);
 INSERT INTO product VALUES (1, 'Green tea', 'beverages', 4.5), (2, 'Black coffee', 'beverages', 7.5),
   (3, 'Olive oil', 'condiments', 12), (4, 'Rye bread', 'bakery', 3);
@@ -40,6 +40,9 @@ READ = {
     "Do you know which customers are from Brazil?": "SELECT name FROM customer WHERE country = 'BR'",
     "the youngest customer born before 1980": "SELECT name FROM customer WHERE birth_year = 1975",
     "customers born in 1975 or 1980": "SELECT name FROM customer WHERE birth_year IN (1975, 1980)",
+    "customers who joined in 2012": "SELECT name FROM customer WHERE strftime('%Y', joined) = '2012'",
+    "customers who joined after 2012": "SELECT name FROM customer WHERE joined > '2012-12-31'",
+    "customers who joined between 2011 and 2012": "SELECT name FROM customer WHERE joined < '2013-01-01'",
     "products in the category bakery": "SELECT name FROM product WHERE category = 'bakery'",
     "products with a unit price between 4 and 8": "SELECT name FROM product WHERE unit_price BETWEEN 4 AND 8",
     "customers with a birth year of at least 1980": "SELECT name FROM customer WHERE birth_year >= 1980",
@@ -153,6 +156,15 @@ def test_hostile_questions_end_in_a_result(kb: KnowledgeBase, text: str) -> None
     assert not kb.ask(f"{text} customers {text}").is_sure
     frame = kb.ask_many({"q": f"{text} customers"}, k=3)
     assert isinstance(frame, pl.DataFrame)
+
+
+@pytest.mark.parametrize("number", ["0", "9999", "99999", "9" * 30, "2012.5"])
+def test_numbers_that_are_no_years(kb: KnowledgeBase, number: str) -> None:
+    for phrase in ("after", "in", "before", "between 1 and"):
+        question = f"customers who joined {phrase} {number}"
+        for reading in kb.ask(question).alternatives.rows():
+            assert reading[2] >= 0, question
+        assert kb.ask(question).answers is None or len(kb.ask(question)) >= 0
 
 
 def test_ten_thousand_words(kb: KnowledgeBase) -> None:
