@@ -21,8 +21,9 @@ INSERT INTO country VALUES ('FR', 'France', 'Europe', 550), ('BR', 'Brazil', 'So
   ('JP', 'Japan', 'Asia', 380), ('DE', 'Germany', 'Europe', 360);
 CREATE TABLE customer (id INTEGER PRIMARY KEY, name TEXT, gender TEXT, birth_year INTEGER, joined DATE, country TEXT,
   FOREIGN KEY (country) REFERENCES country(code));
-INSERT INTO customer VALUES (1, 'Ann Bell', 'female', 1980, '2011-05-01', 'FR'), (2, 'Bob Cole', 'male', 1975, '2012-12-31', 'BR'),
-  (3, 'Cleo Dun', 'female', 1990, '2013-01-01', 'BR'), (4, 'Dan Eck', 'male', 1965, '2012-01-01', 'JP'), (5, 'Eva Fox', 'female', 1990, NULL, 'DE');
+INSERT INTO customer VALUES (1, 'Ann Bell', 'female', 1980, '2011-05-01', 'FR'),
+  (2, 'Bob Cole', 'male', 1975, '2012-12-31', 'BR'), (3, 'Cleo Dun', 'female', 1990, '2013-01-01', 'BR'),
+  (4, 'Dan Eck', 'male', 1965, '2012-01-01', 'JP'), (5, 'Eva Fox', 'female', 1990, NULL, 'DE');
 CREATE TABLE product (id INTEGER PRIMARY KEY, name TEXT, category TEXT, unit_price REAL);
 INSERT INTO product VALUES (1, 'Green tea', 'beverages', 4.5), (2, 'Black coffee', 'beverages', 7.5),
   (3, 'Olive oil', 'condiments', 12), (4, 'Rye bread', 'bakery', 3);
