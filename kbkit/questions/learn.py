@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from kbkit.errors import KbError, plural
 from kbkit.questions.chain_reading import ChainReading
 from kbkit.questions.lexicon import Floats, stem
+from kbkit.questions.log_linear import fitted
 from kbkit.questions.reader import QuestionReader, Read
 from kbkit.questions.scoring import WEIGHTS, places
 from kbkit.questions.taught import Learned, Taught, write
@@ -158,8 +159,7 @@ def fit(
     examples: Sequence[TrainingExample], start: Floats, count: int, penalty: tuple[float, float]
 ) -> tuple[Floats, Floats]:
     """Return the weights of the features and of ``count`` word features that make the right readings most probable."""
-    from scipy.optimize import minimize
-    from scipy.sparse import csr_matrix
+    from scipy.sparse import csr_matrix, hstack
 
     if not examples:
         return start, np.zeros(count)
@@ -170,25 +170,10 @@ def fit(
     columns = np.concatenate([e.words for e in examples])
     words = csr_matrix((np.ones(len(rows)), (rows, columns)), (len(features), count))
     right = np.concatenate([e.right for e in examples])
-
-    def loss(parameters: Floats) -> tuple[float, Floats]:
-        weights, table = parameters[: len(start)], parameters[len(start) :]
-        scores = features @ weights + words @ table
-        scores -= np.repeat(np.maximum.reduceat(scores, offsets), sizes)
-        odds = np.exp(scores)
-        everything, good = np.add.reduceat(odds, offsets), np.add.reduceat(odds * right, offsets) + 1e-30
-        slope = odds / np.repeat(everything, sizes) - odds * right / np.repeat(good, sizes)
-        moved = weights - start
-        value = float(-np.log(good / everything).sum() + penalty[0] * moved @ moved + penalty[1] * table @ table)
-        gradient = np.concatenate(
-            [features.T @ slope + 2 * penalty[0] * moved, words.T @ slope + 2 * penalty[1] * table]
-        )
-        return value, gradient
-
-    found = minimize(
-        loss, np.concatenate([start, np.zeros(count)]), jac=True, method="L-BFGS-B", options={"maxiter": 200}
-    )
-    return found.x[: len(start)], found.x[len(start) :]
+    penalties = np.repeat(penalty, (len(start), count))
+    table = hstack([csr_matrix(features), words], format="csr")
+    found = fitted(table, sizes, right, np.concatenate([start, np.zeros(count)]), penalties)
+    return found[: len(start)], found[len(start) :]
 
 
 def _best(held: TrainingExample, weights: Floats, words: Floats) -> int:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from kbkit.answers.session import Session
 from kbkit.errors import KbError, plural
+from kbkit.questions.log_linear import fitted
 from kbkit.search.answer_types import TypeExamples
 from kbkit.search.features import DEPTH, FEATURES, ExampleCounts, features
 from kbkit.search.hybrid import Search
@@ -167,32 +168,15 @@ def _interval(differences: Floats, seed: int) -> tuple[float, float]:
 
 def fit(examples: Sequence[RankedExample], penalty: float) -> Floats:
     """Return the weights of the features that make the relevant hits most probable."""
-    from scipy.optimize import minimize
-
     start = np.zeros(len(FEATURES))
     start[FEATURES.index("fused")] = _FUSED
     useful = [example for example in examples if example.relevant.any()]
     if not useful:
         return start
     sizes = [len(example.relevant) for example in useful]
-    offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     matrix = np.concatenate([example.matrix for example in useful])
     scale = matrix.std(axis=0)
     scale[scale < 1e-9] = 1.0
-    matrix = matrix / scale
     relevant = np.concatenate([example.relevant for example in useful])
-    start = start * scale
-
-    def loss(weights: Floats) -> tuple[float, Floats]:
-        scores = matrix @ weights
-        scores -= np.repeat(np.maximum.reduceat(scores, offsets), sizes)
-        odds = np.exp(scores)
-        everything, good = np.add.reduceat(odds, offsets), np.add.reduceat(odds * relevant, offsets) + 1e-30
-        slope = odds / np.repeat(everything, sizes) - odds * relevant / np.repeat(good, sizes)
-        moved = weights - start
-        value = float(-np.log(good / everything).sum() + penalty * moved @ moved)
-        return value, matrix.T @ slope + 2 * penalty * moved
-
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 200})
-    weights: Floats = found.x / scale
+    weights: Floats = fitted(matrix / scale, sizes, relevant, start * scale, np.full(len(start), penalty)) / scale
     return weights
