@@ -254,6 +254,8 @@ def _write_result(
     if not on_screen(format, output):
         values = answers.value_table()
         note(context, [result.expression])
+        if not result.is_sure:
+            note(context, [f"Not to be trusted: {_doubts(result)}"])
         write(answers.nodes() if values is None else values, format, output)
         return
     if not result.is_sure:
@@ -275,12 +277,17 @@ def _write_result(
         print_table(result.alternatives.head(alternatives), sys.stdout, count=False)
 
 
+def _doubts(result: AskResult) -> str:
+    """Return why the question is not answered."""
+    doubts = "; ".join(result.doubts) or "no reading is certain enough"
+    return f"{doubts} (confidence {result.confidence:.2f})"
+
+
 def _write_doubts(context: typer.Context, result: AskResult, explain: bool, alternatives: int) -> None:
     """Print why the question is not answered, and the closest readings to choose from."""
     from kbkit.display.render import clean, print_table
 
-    doubts = "; ".join(map(clean, result.doubts)) or "no reading is certain enough"
-    typer.echo(f"Not answered: {doubts} (confidence {result.confidence:.2f})\n")
+    typer.echo(f"Not answered: {clean(_doubts(result))}\n")
     if explain:
         print_table(result.match_table(), sys.stdout, count=False)
         typer.echo("")
