@@ -1,0 +1,346 @@
+"""SPARQL expressions as SQL, with three-valued logic: NULL is an error or an unbound variable.
+
+The semantics are Oxigraph's where SPARQL 1.1 leaves a choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from kbkit.schema import literal as sql_string
+from kbkit.sparql.columns import functions
+from kbkit.sparql.columns.algebra import Aggregate, Call, Exists, Expression, Variable
+from kbkit.sparql.columns.parts import Number, PartsOfTerm, number_of, parts_of
+from kbkit.sparql.columns.rows import Rows, common_kind, may_equal
+from kbkit.sparql.columns.terms import (
+    NUMBERS,
+    Constant,
+    SqlValue,
+    UnsupportedQueryError,
+    beyond,
+    is_literal,
+    is_time,
+    promoted,
+)
+
+_ORDERS = ("<", ">", "<=", ">=")
+
+
+@dataclass
+class Scope:
+    """Where an expression is evaluated: a relation, the values of aggregates, and how EXISTS is answered."""
+
+    rows: Rows
+    exists: Callable[[Rows, Exists], str] | None = None
+    aggregates: Mapping[Aggregate, SqlValue] = field(default_factory=dict)
+
+    # -- values -------------------------------------------------------------------------------------------------------
+
+    def value(self, expression: Expression) -> SqlValue:
+        """Return the value of an expression; it may add columns to the relation."""
+        if isinstance(expression, Constant):
+            return expression.value
+        if isinstance(expression, Variable):
+            return self.rows.variables.get(expression.name, UNBOUND)
+        if isinstance(expression, Aggregate):
+            if expression not in self.aggregates:
+                raise UnsupportedQueryError("an aggregate outside SELECT, HAVING and ORDER BY")
+            return self.aggregates[expression]
+        if isinstance(expression, Exists):
+            if self.exists is None:
+                raise UnsupportedQueryError("EXISTS in this place")
+            return SqlValue(self.exists(self.rows, expression), "boolean", nullable=False)
+        operator = _OPERATORS.get(expression.name)
+        if operator is not None:
+            return operator(self, expression)
+        return functions.call(self, expression)
+
+    def plain(self, expression: Expression) -> SqlValue:
+        """Return the value of an expression as a column that is neither ``id`` nor ``node``."""
+        return self.rows.plain(self.rows.decoded(self.value(expression)))
+
+    def condition(self, expression: Expression) -> str:
+        """Return a condition that is true where the expression is: NULL and false need not be told apart."""
+        if isinstance(expression, Call) and expression.name in ("&&", "||"):
+            left, right = (self.condition(part) for part in expression.arguments)
+            return f"({left} {'AND' if expression.name == '&&' else 'OR'} {right})"
+        if isinstance(expression, Call) and expression.name == "=":
+            found = self._equal_to_constant(*expression.arguments)
+            if found is not None:
+                return found
+        if isinstance(expression, Call) and expression.name == "IN":
+            first, *others = expression.arguments
+            found_each = [self._equal_to_constant(first, other) for other in others]
+            if found_each and all(found is not None for found in found_each):
+                return f"({' OR '.join(found for found in found_each if found)})"
+        return truth(self.rows, self.value(expression))
+
+    def _equal_to_constant(self, left: Expression, right: Expression) -> str | None:
+        """Return a condition for a variable and a term that equals only itself."""
+        if isinstance(left, Constant):
+            left, right = right, left
+        if not isinstance(left, Variable) or not isinstance(right, Constant):
+            return None
+        value = self.value(left)
+        if not right.text.startswith(("<", '""', '"@')) or value.kind not in ("id", "node", "term"):
+            return None
+        found = self.rows.decoder.constant(right, value.kind)
+        return "false" if found is None else f"{value.sql} = {found}"
+
+
+UNBOUND = SqlValue("NULL", "term")
+
+
+# -- logic ------------------------------------------------------------------------------------------------------------
+
+
+def truth(rows: Rows, value: SqlValue) -> str:
+    """Return the effective boolean value (SPARQL 1.1, section 17.2.2)."""
+    if value.kind == "boolean":
+        return value.sql
+    if value.kind in ("iri", "node", "date", "dateTime"):
+        return "NULL::BOOLEAN"
+    if value.kind == "string":
+        return f"({value.sql} <> '')"
+    if value.kind in ("integer", "decimal"):
+        return f"({value.sql} <> 0)"
+    value = rows.plain(rows.decoded(value))
+    if value.kind == "double":
+        return f"({value.sql} <> 0 AND NOT isnan({value.sql}))"
+    parts = parts_of(rows, value)
+    boolean = PartsOfTerm.boolean(parts)
+    return (
+        f"CASE WHEN {parts.tag} = '' THEN {parts.text} <> '' WHEN {boolean} IS NOT NULL THEN {boolean}"
+        f" WHEN {parts.code} IS NOT NULL THEN {parts.double} <> 0 AND NOT isnan({parts.double}) END"
+    )
+
+
+def _boolean(sql: str) -> SqlValue:
+    return SqlValue(f"({sql})", "boolean")
+
+
+def _and(scope: Scope, call: Call) -> SqlValue:
+    left, right = (truth(scope.rows, scope.value(part)) for part in call.arguments)
+    return _boolean(f"{left} {'AND' if call.name == '&&' else 'OR'} {right}")
+
+
+def _not(scope: Scope, call: Call) -> SqlValue:
+    return _boolean(f"NOT {truth(scope.rows, scope.value(call.arguments[0]))}")
+
+
+# -- comparisons ------------------------------------------------------------------------------------------------------
+
+
+def _equality(scope: Scope, call: Call) -> SqlValue:
+    left, right = (scope.value(part) for part in call.arguments)
+    found = equal(scope.rows, left, right)
+    return found if call.name == "=" else _boolean(f"NOT {found.sql}")
+
+
+def equal(rows: Rows, left: SqlValue, right: SqlValue) -> SqlValue:
+    """Return whether two values are equal: RDFterm-equal with Oxigraph's answers for unknown datatypes."""
+    if left.kind == right.kind == "node":
+        return _boolean(f"{left.sql} = {right.sql}")
+    left, right = rows.plain(rows.decoded(left)), rows.plain(rows.decoded(right))
+    if left.kind in NUMBERS and right.kind in NUMBERS:
+        return _boolean(_numbers_compared(left, "=", right))
+    if left.kind == right.kind and left.kind != "term":
+        return _boolean(f"{left.sql} = {right.sql}")
+    if "term" not in (left.kind, right.kind):
+        return _boolean(f"if({left.sql} IS NULL OR {right.sql} IS NULL, NULL, false)")
+    if right.kind != "term":
+        left, right = right, left
+    if left.kind in ("iri", "string"):
+        same = f"{rows.plain(rows.converted(left, 'term')).sql} = {right.sql}"
+        return _boolean(f"{same} OR if({parts_of(rows, right).is_known_or_resource}, false, NULL)")
+    one, other = number_of(rows, left), number_of(rows, right)
+    a, b = (rows.plain(rows.converted(value, "term")) for value in (left, right))
+    pa, pb = parts_of(rows, a), parts_of(rows, b)
+    numbers = "coalesce(" + _codes_compared(one, "=", other) + ", false)"
+    return _boolean(
+        f"CASE WHEN {one.code} IS NOT NULL AND {other.code} IS NOT NULL THEN {numbers}"
+        f" WHEN {a.sql} = {b.sql} THEN true WHEN {a.sql} IS NULL OR {b.sql} IS NULL THEN NULL"
+        f" WHEN NOT {is_literal(a.sql)} OR NOT {is_literal(b.sql)} THEN false"
+        f" WHEN starts_with({pa.tag}, '@') OR starts_with({pb.tag}, '@') THEN false"
+        f" WHEN {pa.tag} = {pb.tag} AND {pa.epoch} IS NOT NULL AND {pb.epoch} IS NOT NULL THEN"
+        f" {_moments_compared(pa, '=', pb)}"
+        f" WHEN {pa.is_known_or_resource} AND {pb.is_known_or_resource} THEN false"
+        f" WHEN {is_time(pa.tag)} OR {is_time(pb.tag)} THEN {beyond('times', 'BOOLEAN')} END"
+    )
+
+
+def _order(scope: Scope, call: Call) -> SqlValue:
+    left, right = (scope.plain(part) for part in call.arguments)
+    return less(scope.rows, left, call.name, right)
+
+
+def less(rows: Rows, left: SqlValue, sign: str, right: SqlValue) -> SqlValue:
+    """Return whether one value is before or after another; NULL for values without an order."""
+    kinds = {left.kind, right.kind}
+    if kinds <= set(NUMBERS):
+        return _boolean(_numbers_compared(left, sign, right))
+    if left.kind == right.kind and left.kind in ("string", "date", "dateTime"):
+        return _boolean(f"{left.sql} {sign} {right.sql}")
+    if "term" not in kinds or kinds & {"iri", "boolean"}:
+        return SqlValue("NULL::BOOLEAN", "boolean")
+    if kinds == {"term", "string"}:
+        a, b = ((v.sql if v.kind == "string" else parts_of(rows, v).simple) for v in (left, right))
+        return _boolean(f"{a} {sign} {b}")
+    one, other = number_of(rows, left), number_of(rows, right)
+    numbers = _codes_compared(one, sign, other)
+    if kinds & set(NUMBERS):
+        return _boolean(numbers)
+    a, b = (rows.plain(rows.converted(value, "term")) for value in (left, right))
+    pa, pb = parts_of(rows, a), parts_of(rows, b)
+    return _boolean(
+        f"CASE WHEN {one.code} IS NOT NULL AND {other.code} IS NOT NULL THEN {numbers}"
+        f" WHEN {pa.tag} IS DISTINCT FROM {pb.tag} THEN if({is_time(pa.tag)} AND {is_time(pb.tag)},"
+        f" {beyond('times of two kinds', 'BOOLEAN')}, NULL)"
+        f" WHEN {pa.tag} = '' OR starts_with({pa.tag}, '@') THEN {pa.text} {sign} {pb.text}"
+        f" WHEN {pa.epoch} IS NOT NULL AND {pb.epoch} IS NOT NULL THEN {_moments_compared(pa, sign, pb)}"
+        f" WHEN {is_time(pa.tag)} THEN {beyond('times', 'BOOLEAN')} END"
+    )
+
+
+def _numbers_compared(left: SqlValue, sign: str, right: SqlValue) -> str:
+    """Compare columns of numbers. NaN, which DuckDB orders, is not equal to anything and has no order."""
+    kind = max(left.kind, right.kind, key=NUMBERS.index)
+    compared = f"{promoted(left, kind)} {sign} {promoted(right, kind)}"
+    doubles = [value.sql for value in (left, right) if value.kind == "double" and not _finite(value.sql)]
+    if not doubles:
+        return compared
+    nan = " OR ".join(f"isnan({sql})" for sql in doubles)
+    return f"if({nan}, {'false' if sign == '=' else 'NULL'}, {compared})"
+
+
+def _finite(sql: str) -> bool:
+    return sql.startswith("'") and "NaN" not in sql
+
+
+def _codes_compared(one: Number, sign: str, other: Number) -> str:
+    """Compare numbers whose kinds are known to each row only."""
+    doubles = f"if(isnan({one.double}) OR isnan({other.double}), NULL, {one.double} {sign} {other.double})"
+    return (
+        f"CASE WHEN greatest({one.code}, {other.code}) <= 2 AND {one.code} IS NOT NULL AND {other.code} IS NOT NULL"
+        f" THEN {one.exact} {sign} {other.exact}"
+        f" WHEN {one.code} IS NOT NULL AND {other.code} IS NOT NULL THEN {doubles} END"
+    )
+
+
+def _moments_compared(a: PartsOfTerm, sign: str, b: PartsOfTerm) -> str:
+    return (
+        f"CASE WHEN {a.zoned} = {b.zoned} THEN {a.epoch} {sign} {b.epoch}"
+        f" ELSE {beyond('times with and without a time zone', 'BOOLEAN')} END"
+    )
+
+
+def _in(scope: Scope, call: Call) -> SqlValue:
+    first, *others = call.arguments
+    if not others:
+        return SqlValue("false", "boolean", nullable=False)
+    value = scope.value(first)
+    found = [equal(scope.rows, value, scope.value(other)).sql for other in others]
+    return _boolean(" OR ".join(found))
+
+
+def _same(scope: Scope, call: Call) -> SqlValue:
+    left, right = (scope.value(part) for part in call.arguments)
+    if not may_equal(left.kind, right.kind):
+        return _boolean(f"if({left.sql} IS NULL OR {right.sql} IS NULL, NULL, false)")
+    kind = common_kind((left.kind, right.kind))
+    one, other = (scope.rows.plain(scope.rows.converted(value, kind)) for value in (left, right))
+    return _boolean(f"{one.sql} = {other.sql}")
+
+
+# -- arithmetic -------------------------------------------------------------------------------------------------------
+
+
+def _arithmetic(scope: Scope, call: Call) -> SqlValue:
+    if call.name == "plus":
+        return calculated(
+            scope.rows, scope.plain(call.arguments[0]), "+", Constant('"^' + functions.INTEGER + '"0').value
+        )
+    if call.name == "negate":
+        return calculated(
+            scope.rows, Constant('"^' + functions.INTEGER + '"0').value, "-", scope.plain(call.arguments[0])
+        )
+    left, right = (scope.plain(part) for part in call.arguments)
+    return calculated(scope.rows, left, call.name, right)
+
+
+def calculated(rows: Rows, left: SqlValue, sign: str, right: SqlValue) -> SqlValue:
+    """Return the sum, difference, product or quotient; NULL for other values than numbers."""
+    kinds = {left.kind, right.kind}
+    if kinds & {"iri", "string", "boolean"}:
+        return UNBOUND
+    if kinds & {"date", "dateTime"}:
+        raise UnsupportedQueryError("arithmetic with dates")
+    if "term" not in kinds:
+        kind = max(left.kind, right.kind, key=NUMBERS.index)
+        kind = "decimal" if kind == "integer" and sign == "/" else kind
+        return SqlValue(_operation(kind, sign, promoted(left, kind), promoted(right, kind)), kind)
+    one, other = number_of(rows, left), number_of(rows, right)
+    code = rows.compute(
+        f"CASE WHEN {one.code} IS NULL OR {other.code} IS NULL THEN"
+        f" if({one.is_time} OR {other.is_time}, {beyond('arithmetic with times', 'INTEGER')}, NULL)"
+        f" WHEN greatest({one.code}, {other.code}) = 3 THEN {beyond('arithmetic with floats', 'INTEGER')}"
+        f" ELSE greatest({one.code}, {other.code}) END"
+    )
+    exact = rows.compute(f"CASE WHEN {code} <= 2 THEN {_operation('decimal', sign, one.exact, other.exact)} END")
+    double = rows.compute(f"CASE WHEN {code} = 4 THEN {_operation('double', sign, one.double, other.double)} END")
+    if sign == "/":
+        code = rows.compute(f"if({code} = 1, 2, {code})")
+    return Number.of(rows, code, exact, double)
+
+
+def _operation(kind: str, sign: str, a: str, b: str) -> str:
+    if kind == "double":
+        return (
+            f"CASE WHEN {b} = 0 THEN CASE WHEN {a} = 0 OR isnan({a}) THEN 'NaN'::DOUBLE WHEN ({a} > 0) <> signbit({b})"
+            f" THEN 'INF'::DOUBLE ELSE '-INF'::DOUBLE END ELSE {a} / {b} END"
+            if sign == "/"
+            else f"({a} {sign} {b})"
+        )
+    if kind == "integer":
+        return f"TRY_CAST({a}::HUGEINT {sign} {b}::HUGEINT AS BIGINT)"
+    if sign in ("+", "-"):
+        return f"TRY({a} {sign} {b})"
+    if sign == "*":
+        return _product(a, b)
+    return _quotient(a, b)
+
+
+def _product(a: str, b: str) -> str:
+    """Multiply decimals exactly where 38 digits suffice; Oxigraph has more."""
+    short = "DECIMAL(19,9)"
+    return (
+        f"CASE WHEN abs({a}) < 1e9 AND abs({b}) < 1e9 AND round({a}, 9) = {a} AND round({b}, 9) = {b}"
+        f" THEN (TRY_CAST({a} AS {short}) * TRY_CAST({b} AS {short}))::DECIMAL(38,18)"
+        f" WHEN {a} = trunc({a}) AND {b} = trunc({b}) AND abs({a}::DOUBLE * {b}::DOUBLE) < 1e19"
+        f" THEN TRY_CAST({a}::HUGEINT * {b}::HUGEINT AS DECIMAL(38,18))"
+        f" WHEN {a} IS NOT NULL AND {b} IS NOT NULL THEN {beyond('products of long decimals', 'DECIMAL(38,18)')} END"
+    )
+
+
+def _quotient(a: str, b: str) -> str:
+    """Divide decimals; the result is cut after 18 decimals, as Oxigraph does."""
+    scale = "1000000000000000000::HUGEINT"
+    return (
+        f"CASE WHEN {b} = 0 THEN NULL WHEN {a} = trunc({a}) AND {b} = trunc({b}) AND abs({a}) < 1e19"
+        f" THEN (({a}::HUGEINT * {scale}) // {b}::HUGEINT)::DECIMAL(38,0) * 0.000000000000000001::DECIMAL(18,18)"
+        f" WHEN {a} IS NOT NULL AND {b} IS NOT NULL THEN {beyond('quotients of decimals', 'DECIMAL(38,18)')} END"
+    )
+
+
+_OPERATORS: dict[str, Callable[[Scope, Call], SqlValue]] = {
+    "&&": _and,
+    "||": _and,
+    "!": _not,
+    "=": _equality,
+    "!=": _equality,
+    **dict.fromkeys(_ORDERS, _order),
+    "IN": _in,
+    "SAMETERM": _same,
+    **dict.fromkeys(("+", "-", "*", "/", "plus", "negate"), _arithmetic),
+}

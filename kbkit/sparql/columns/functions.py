@@ -1,0 +1,528 @@
+"""The functions and casts of SPARQL 1.1 in SQL, with Oxigraph's choices."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kbkit.schema import STANDARD_PREFIXES, literal as sql_string
+from kbkit.sparql.columns.algebra import Call, Expression, Variable
+from kbkit.sparql.columns.parts import number_of, parts_of
+from kbkit.sparql.columns.rows import Rows, common_kind
+from kbkit.sparql.columns.terms import (
+    LITERALS,
+    NUMBERS,
+    XSD,
+    Constant,
+    SqlValue,
+    UnsupportedQueryError,
+    beyond,
+    decimal_text,
+    double_text,
+    is_literal,
+    is_time,
+    lexical,
+    part_of_moment,
+    plain_case,
+    promoted,
+    typed,
+)
+
+if TYPE_CHECKING:
+    from kbkit.sparql.columns.expressions import Scope
+
+INTEGER = XSD + "integer"
+_NULL = SqlValue("NULL", "term")
+_STRINGS = ("string", "term")
+
+
+def call(scope: Scope, expression: Call) -> SqlValue:
+    """Return the value of a function. Raises :class:`UnsupportedQueryError` for an unknown one."""
+    function = _FUNCTIONS.get(expression.name)
+    if function is None:
+        raise UnsupportedQueryError(f"the function {expression.name}")
+    return function(scope, expression.arguments)
+
+
+Function = Callable[["Scope", tuple[Expression, ...]], SqlValue]
+
+
+def _string(sql: str) -> SqlValue:
+    return SqlValue(sql, "string")
+
+
+def _boolean(sql: str) -> SqlValue:
+    return SqlValue(f"({sql})", "boolean")
+
+
+# -- terms ------------------------------------------------------------------------------------------------------------
+
+
+def _str(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+    return _string(lexical(scope.plain(arguments[0])))
+
+
+def _lang(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+    value = scope.plain(arguments[0])
+    if value.kind == "term":
+        tag = parts_of(scope.rows, value).tag
+        return _string(f"if(starts_with({tag}, '@'), substr({tag}, 2), if({tag} IS NULL, NULL, ''))")
+    return _NULL if value.kind == "iri" else _string(f"if({value.sql} IS NULL, NULL, '')")
+
+
+def _datatype(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+    value = scope.plain(arguments[0])
+    if value.kind == "iri":
+        return _NULL
+    if value.kind != "term":
+        return SqlValue(f"if({value.sql} IS NULL, NULL, '{XSD}{value.kind}')", "iri")
+    tag = parts_of(scope.rows, value).tag
+    language = STANDARD_PREFIXES["rdf"] + "langString"
+    return SqlValue(
+        f"CASE WHEN {tag} = '' THEN '{XSD}string' WHEN starts_with({tag}, '@') THEN '{language}'"
+        f" WHEN {tag} IS NOT NULL THEN substr({tag}, 2) END",
+        "iri",
+    )
+
+
+def _iri(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+    value = scope.plain(arguments[0])
+    if value.kind == "iri":
+        return value
+    if value.kind not in _STRINGS:
+        return _NULL
+    text = value.sql if value.kind == "string" else parts_of(scope.rows, value).simple
+    absolute = f"regexp_full_match({text}, '[A-Za-z][A-Za-z0-9+.-]*:[^<>\"{{}}|\\\\^`\\x00-\\x20]*')"
+    made = scope.rows.compute(
+        f"CASE WHEN {text} IS NULL THEN NULL WHEN {absolute} AND NOT contains({text}, '%') AND {text} ="
+        f" regexp_replace({text}, '[^ -~]', '', 'g') THEN {text} ELSE {beyond('IRI of unusual text', 'VARCHAR')} END"
+    )
+    if value.kind == "string":
+        return SqlValue(made, "iri")
+    return SqlValue(f"if(starts_with({value.sql}, '<'), substr({value.sql}, 2), {made})", "iri")
+
+
+def _is_kind(kind: str) -> Function:
+    def function(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+        value = scope.value(arguments[0])
+        if value.kind in ("id", "term"):
+            value = scope.plain(arguments[0])
+            sign = {"iri": "<", "blank": "_", "literal": '"'}[kind]
+            return _boolean(f"starts_with({value.sql}, '{sign}')")
+        is_kind = kind == ("iri" if value.kind in ("iri", "node") else "literal")
+        return _boolean(f"if({value.sql} IS NULL, NULL, {is_kind})")
+
+    return function
+
+
+def _is_numeric(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+    value = scope.plain(arguments[0])
+    if value.kind == "term":
+        return _boolean(f"if({value.sql} IS NULL, NULL, {parts_of(scope.rows, value).code} IS NOT NULL)")
+    return _boolean(f"if({value.sql} IS NULL, NULL, {value.kind in NUMBERS})")
+
+
+def _strlang(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+    text, tag = (_simple(scope.rows, scope.plain(part)) for part in arguments)
+    valid = f"regexp_full_match({tag}, '[a-zA-Z]{{1,8}}(-[a-zA-Z0-9]{{1,8}})*')"
+    return SqlValue(f"if({valid}, '\"@' || lower({tag}) || '\"' || {text}, NULL)", "term")
+
+
+def _strdt(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+    target = arguments[1]
+    if not isinstance(target, Constant) or not target.text.startswith("<"):
+        raise UnsupportedQueryError("STRDT with a computed datatype")
+    text = _simple(scope.rows, scope.plain(arguments[0]))
+    datatype = target.text[1:]
+    if datatype == XSD + "string":
+        return _string(text)
+    first = arguments[0]
+    if isinstance(first, Constant):
+        from kbkit.sparql.columns.terms import literal
+
+        return literal(first.value.sql[1:-1].replace("''", "'"), datatype=datatype).value
+    if datatype.startswith(XSD):
+        raise UnsupportedQueryError("STRDT with a computed text and a datatype of XML Schema")
+    return SqlValue(f"""('"^' || {sql_string(datatype)} || '"' || {text})""", "term")
+
+
+def _bound(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+    return SqlValue(f"({scope.value(arguments[0]).sql} IS NOT NULL)", "boolean", nullable=False)
+
+
+def _choice(scope: Scope, condition: str, one: SqlValue, other: SqlValue) -> SqlValue:
+    one, other, kind = _united(scope.rows, one, other)
+    return SqlValue(
+        f"CASE WHEN {condition} IS NULL THEN NULL WHEN {condition} THEN {one.sql} ELSE {other.sql} END", kind
+    )
+
+
+def _united(rows: Rows, one: SqlValue, other: SqlValue) -> tuple[SqlValue, SqlValue, str]:
+    if _NULL.sql in (one.sql, other.sql):
+        return one, other, other.kind if one.sql == _NULL.sql else one.kind
+    kind = common_kind((one.kind, other.kind))
+    first, second = (rows.plain(rows.converted(value, kind)) for value in (one, other))
+    return first, second, kind
+
+
+def _if(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+    from kbkit.sparql.columns.expressions import truth
+
+    condition = scope.rows.compute(truth(scope.rows, scope.value(arguments[0])))
+    return _choice(scope, condition, scope.value(arguments[1]), scope.value(arguments[2]))
+
+
+def _coalesce(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+    value = _NULL
+    for argument in reversed(arguments):
+        one, other, kind = _united(scope.rows, scope.value(argument), value)
+        value = SqlValue(f"coalesce({one.sql}, {other.sql})", kind, one.nullable and other.nullable)
+    return value
+
+
+# -- strings ----------------------------------------------------------------------------------------------------------
+
+
+def _simple(rows: Rows, value: SqlValue) -> str:
+    """Return the text of an xsd:string, NULL for other values."""
+    if value.kind == "string":
+        return value.sql
+    return parts_of(rows, value).simple if value.kind == "term" else "NULL::VARCHAR"
+
+
+def _text(rows: Rows, value: SqlValue) -> str:
+    """Return the text of an xsd:string or of a literal with a language, NULL for other values."""
+    if value.kind == "string":
+        return value.sql
+    return parts_of(rows, value).string if value.kind == "term" else "NULL::VARCHAR"
+
+
+def _like(rows: Rows, value: SqlValue, text: str) -> SqlValue:
+    """Return a string with the language of another one."""
+    if value.kind == "string":
+        return _string(text)
+    tag = parts_of(rows, value).tag
+    return SqlValue(f"'\"' || {tag} || '\"' || ({text})", "term")
+
+
+def _on_text(sql: Callable[[str], str], kind: str) -> Function:
+    """Return a function of the text of a string; with the kind ``string`` the result keeps the language."""
+
+    def function(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+        value = scope.plain(arguments[0])
+        found = sql(_text(scope.rows, value))
+        return _like(scope.rows, value, found) if kind == "string" else SqlValue(found, kind)
+
+    return function
+
+
+def _hash(name: str) -> Function:
+    return lambda scope, arguments: _string(f"{name}({_simple(scope.rows, scope.plain(arguments[0]))})")
+
+
+def _compatible(rows: Rows, value: SqlValue, other: SqlValue) -> tuple[str, str]:
+    """Return the texts of two strings; the second is NULL unless it is plain or has the language of the first."""
+    text, argument = _text(rows, value), _text(rows, other)
+    if other.kind == "term":
+        tag = parts_of(rows, other).tag
+        own = parts_of(rows, value).tag if value.kind == "term" else "''"
+        argument = rows.compute(f"if({tag} = '' OR {tag} = {own}, {argument}, NULL)")
+    return text, argument
+
+
+def _test(name: str) -> Function:
+    def function(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+        text, part = _compatible(scope.rows, *(scope.plain(argument) for argument in arguments))
+        return _boolean(f"{name}({text}, {part})")
+
+    return function
+
+
+def _beside(before: bool) -> Function:
+    def function(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+        value = scope.plain(arguments[0])
+        text, part = _compatible(scope.rows, value, scope.plain(arguments[1]))
+        cut = (
+            f"left({text}, strpos({text}, {part}) - 1)"
+            if before
+            else f"substr({text}, strpos({text}, {part}) + length({part}))"
+        )
+        found = scope.rows.compute(f"if({part} = '', {chr(39) * 2 if before else text}, {cut})")
+        if value.kind == "string":
+            return _string(f"if({part} = '' OR contains({text}, {part}), {found}, if({part} IS NULL, NULL, ''))")
+        whole = _like(scope.rows, value, found).sql
+        empty = """'""'"""
+        return SqlValue(
+            f"CASE WHEN {part} IS NULL OR {text} IS NULL THEN NULL WHEN contains({text}, {part}) THEN {whole}"
+            f" ELSE {empty} END",
+            "term",
+        )
+
+    return function
+
+
+def _substr(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+    value, *numbers = (scope.plain(argument) for argument in arguments)
+    text = _text(scope.rows, value)
+    if any(number.kind != "integer" for number in numbers):
+        raise UnsupportedQueryError("SUBSTR with numbers of unknown kind")
+    start = numbers[0].sql
+    if len(numbers) == 1:
+        return _like(scope.rows, value, f"substr({text}, greatest({start}, 1))")
+    end = f"({start} + {numbers[1].sql})"
+    return _like(scope.rows, value, f"substr({text}, greatest({start}, 1), greatest({end} - greatest({start}, 1), 0))")
+
+
+def _concat(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+    values = [scope.plain(argument) for argument in arguments]
+    text = " || ".join(_text(scope.rows, value) for value in values) or "''"
+    if all(value.kind == "string" for value in values):
+        return _string(f"({text})")
+    tags = [
+        "''" if value.kind == "string" else parts_of(scope.rows, value).tag
+        for value in values
+        if value.kind in _STRINGS
+    ]
+    same = " AND ".join(f"{tag} = {tags[0]}" for tag in tags[1:]) or "true"
+    return SqlValue(f"'\"' || if({same}, {tags[0] if tags else 'NULL'}, '') || '\"' || ({text})", "term")
+
+
+_SPECIAL = re.compile(r"[\\.^$|?*+()\[\]{}]")
+_CLASSES = {"d": r"\p{Nd}", "D": r"\P{Nd}", "s": r"[\s\x{0B}\x{85}\p{Z}]", "w": r"[\p{L}\p{M}\p{Nd}\p{Pc}]"}
+
+
+def _pattern(scope: Scope, argument: Expression, flags: Expression | None) -> str:
+    """Return a constant regular expression for RE2, with its flags inside."""
+    options = "" if flags is None else _constant_text(flags)
+    pattern = _constant_text(argument)
+    if set(options) - set("ismq"):
+        raise UnsupportedQueryError(f"the flags {options!r} of a regular expression")
+    pattern = re.sub(_SPECIAL, r"\\\g<0>", pattern) if "q" in options else _for_re2(pattern)
+    chosen = "".join(sorted(set(options) - {"q"}))
+    return sql_string(f"(?{chosen}{'' if 's' in options else '-s'}){pattern}")
+
+
+def _for_re2(pattern: str) -> str:
+    """Rewrite the classes that mean Unicode in Oxigraph and ASCII in RE2."""
+    parts = []
+    inside = False
+    for part in re.findall(r"\\.|\[\^?|\]|.", pattern, re.DOTALL):
+        if part.startswith("[") and not inside:
+            inside = True
+        elif part == "]":
+            inside = False
+        elif inside and part in ("[", "[^", "&", "~"):
+            raise UnsupportedQueryError("nested classes in a regular expression")
+        elif len(part) == 2 and part[1].isalnum():
+            if part[1] not in _CLASSES or (inside and part[1] in "sw"):
+                raise UnsupportedQueryError(f"{part} in a regular expression")
+            part = _CLASSES[part[1]]
+        parts.append(part)
+    return "".join(parts)
+
+
+def _constant_text(argument: Expression) -> str:
+    if not isinstance(argument, Constant) or not argument.text.startswith('""'):
+        raise UnsupportedQueryError("a regular expression that is not a constant")
+    return argument.text[2:]
+
+
+def _regex(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+    text = _text(scope.rows, scope.plain(arguments[0]))
+    flags = arguments[2] if len(arguments) > 2 else None
+    pattern = _pattern(scope, arguments[1], flags)
+    if flags is None and not _SPECIAL.search(_constant_text(arguments[1])):
+        return _boolean(f"contains({text}, {sql_string(_constant_text(arguments[1]))})")
+    return _boolean(f"regexp_matches({text}, {pattern})")
+
+
+def _replace(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+    value = scope.plain(arguments[0])
+    pattern = _pattern(scope, arguments[1], arguments[3] if len(arguments) > 3 else None)
+    replacement = _constant_text(arguments[2])
+    if re.search(r"\$(?![0-9](?![0-9A-Za-z_]))|\\", replacement) or arguments[1] == Constant('""'):
+        raise UnsupportedQueryError("this replacement of a regular expression")
+    replacement = re.sub(r"\$([0-9])", r"\\\1", replacement)
+    text = _text(scope.rows, value)
+    return _like(scope.rows, value, f"regexp_replace({text}, {pattern}, {sql_string(replacement)}, 'g')")
+
+
+def _langmatches(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+    tag, wanted = (_simple(scope.rows, scope.plain(argument)) for argument in arguments)
+    return _boolean(
+        f"if({wanted} = '*', {tag} <> '', lower({tag}) = lower({wanted}) OR starts_with(lower({tag}), lower({wanted}) || '-'))"
+    )
+
+
+def _encode(text: str) -> str:
+    return f"url_encode({text})"
+
+
+# -- numbers and times ------------------------------------------------------------------------------------------------
+
+
+def _rounding(name: str) -> Function:
+    def function(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+        value = scope.plain(arguments[0])
+        if value.kind == "term":
+            number = number_of(scope.rows, value)
+            code = scope.rows.compute(f"if({number.code} = 3, {beyond('floats', 'INTEGER')}, {number.code})")
+            exact = scope.rows.compute(_rounded(name, "decimal", number.exact))
+            double = scope.rows.compute(f"if({code} = 4, {_rounded(name, 'double', number.double)}, NULL)")
+            return type(number).of(scope.rows, code, exact, double)
+        if value.kind not in NUMBERS:
+            return _NULL
+        return SqlValue(_rounded(name, value.kind, value.sql), value.kind)
+
+    return function
+
+
+def _rounded(name: str, kind: str, x: str) -> str:
+    if name == "ABS":
+        return f"TRY(abs({x}))"
+    if kind == "integer":
+        return x
+    whole = {"CEIL": f"ceil({x})", "FLOOR": f"floor({x})", "ROUND": f"floor({x} + 0.5)"}[name]
+    if kind == "double" and name == "ROUND":
+        whole = f"if(abs({x}) < 1e15, floor({x} + 0.5), {x})"
+    return f"({whole})::DECIMAL(38,18)" if kind == "decimal" else whole
+
+
+def _moment_part(name: str) -> Function:
+    def function(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+        value = scope.plain(arguments[0])
+        if value.kind in ("date", "dateTime"):
+            unit = {"HOURS": "hour", "MINUTES": "minute"}.get(name, name.lower())
+            known = value.kind == "dateTime" or unit in ("year", "month", "day")
+            return SqlValue(f"{unit}({value.sql})" if known else "NULL::BIGINT", "integer")
+        if value.kind != "term":
+            return SqlValue("NULL::BIGINT", "integer")
+        parts = parts_of(scope.rows, value)
+        other = f"if({is_time(parts.tag)} AND {parts.tag} NOT IN ('^{XSD}date', '^{XSD}dateTime'), {beyond('parts of times', 'BIGINT')}, NULL)"
+        return SqlValue(f"if({parts.epoch} IS NOT NULL, {part_of_moment(name, parts.text)}, {other})", "integer")
+
+    return function
+
+
+def _seconds(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+    value = scope.plain(arguments[0])
+    if value.kind == "dateTime":
+        return SqlValue(f"(microsecond({value.sql})::DECIMAL(38,6) / 1000000)::DECIMAL(38,18)", "decimal")
+    if value.kind != "term":
+        return SqlValue("NULL::DECIMAL(38,18)", "decimal")
+    parts = parts_of(scope.rows, value)
+    found = f"regexp_extract({parts.text}, ':([0-9]{{2}}([.][0-9]+)?)(Z|[-+][0-9:]+)?$', 1)"
+    other = f"if({is_time(parts.tag)} AND {parts.tag} NOT IN ('^{XSD}date', '^{XSD}dateTime'), {beyond('parts of times', 'VARCHAR')}, NULL)"
+    return SqlValue(f"TRY_CAST(if({parts.epoch} IS NOT NULL, {found}, {other}) AS DECIMAL(38,18))", "decimal")
+
+
+def _tz(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+    value = scope.plain(arguments[0])
+    if value.kind in ("date", "dateTime"):
+        return _string(f"if({value.sql} IS NULL, NULL, '')")
+    if value.kind != "term":
+        return _string("NULL::VARCHAR")
+    parts = parts_of(scope.rows, value)
+    other = f"if({is_time(parts.tag)} AND {parts.tag} NOT IN ('^{XSD}date', '^{XSD}dateTime'), {beyond('parts of times', 'VARCHAR')}, NULL)"
+    zone = f"regexp_extract({parts.text}, '(Z|[-+][0-9]{{2}}:[0-9]{{2}})$', 1)"
+    return _string(f"if({parts.epoch} IS NOT NULL, {zone}, {other})")
+
+
+# -- casts ------------------------------------------------------------------------------------------------------------
+
+_FORMS = {
+    "integer": "[-+]?[0-9]+",
+    "decimal": r"[-+]?([0-9]+([.][0-9]*)?|[.][0-9]+)",
+    "double": r"[-+]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][-+]?[0-9]+)?|NaN|[-+]?INF",
+    "boolean": "true|false|1|0",
+}
+_SQL = {"integer": "BIGINT", "decimal": "DECIMAL(38,18)", "double": "DOUBLE"}
+
+
+def _cast(kind: str) -> Function:
+    def function(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+        if len(arguments) != 1:
+            raise UnsupportedQueryError("a cast of several values")
+        value = scope.plain(arguments[0])
+        rows = scope.rows
+        if kind == "string":
+            return _string(lexical(value))
+        if value.kind == kind:
+            return value
+        if value.kind in ("iri", "date", "dateTime"):
+            return _NULL
+        number = number_of(rows, value)
+        text = _simple(rows, value)
+        if value.kind == "term":
+            boolean = parts_of(rows, value).boolean
+        else:
+            boolean = value.sql if value.kind == "boolean" else "NULL::BOOLEAN"
+        is_number = f"{number.code} IS NOT NULL"
+        matching = f"regexp_full_match({text}, '{_FORMS[kind]}')"
+        if kind == "boolean":
+            return _boolean(
+                f"CASE WHEN {is_number} THEN {number.double} <> 0 AND NOT isnan({number.double}) WHEN {matching}"
+                f" THEN {text} IN ('true', '1') ELSE {boolean} END"
+            )
+        sql = _SQL[kind]
+        read = f"TRY_CAST(replace(ltrim({text}, '+'), 'INF', 'Infinity') AS {sql})"
+        if kind == "decimal":
+            read = f"if(length({text}) > 18, {beyond('long decimals', sql)}, {read})"
+        if kind == "double":
+            from_number = number.double
+        else:
+            doubles = beyond("casts of doubles", sql)
+            exact = f"TRY_CAST(trunc({number.exact}) AS BIGINT)" if kind == "integer" else number.exact
+            from_number = (
+                f"if({number.code} <= 2, {exact}, if({number.double} = trunc({number.double}) AND"
+                f" abs({number.double}) < 1e15, TRY_CAST({number.double} AS {sql}), {doubles}))"
+            )
+        return SqlValue(
+            f"CASE WHEN {is_number} THEN {from_number} WHEN {boolean} IS NOT NULL THEN {boolean}::INTEGER::{sql}"
+            f" WHEN {matching} THEN {read} END",
+            kind,
+        )
+
+    return function
+
+
+_FUNCTIONS: dict[str, Function] = {
+    "STR": _str,
+    "LANG": _lang,
+    "DATATYPE": _datatype,
+    "IRI": _iri,
+    "URI": _iri,
+    "ISIRI": _is_kind("iri"),
+    "ISURI": _is_kind("iri"),
+    "ISBLANK": _is_kind("blank"),
+    "ISLITERAL": _is_kind("literal"),
+    "ISNUMERIC": _is_numeric,
+    "STRLANG": _strlang,
+    "STRDT": _strdt,
+    "BOUND": _bound,
+    "IF": _if,
+    "COALESCE": _coalesce,
+    "STRLEN": _on_text(lambda text: f"length({text})", "integer"),
+    "UCASE": _on_text(lambda text: f"upper({plain_case(text)})", "string"),
+    "LCASE": _on_text(lambda text: f"lower({plain_case(text)})", "string"),
+    "ENCODE_FOR_URI": lambda scope, arguments: _string(_encode(_text(scope.rows, scope.plain(arguments[0])))),
+    "MD5": _hash("md5"),
+    "SHA1": _hash("sha1"),
+    "SHA256": _hash("sha256"),
+    "CONTAINS": _test("contains"),
+    "STRSTARTS": _test("starts_with"),
+    "STRENDS": _test("ends_with"),
+    "STRBEFORE": _beside(before=True),
+    "STRAFTER": _beside(before=False),
+    "SUBSTR": _substr,
+    "CONCAT": _concat,
+    "REGEX": _regex,
+    "REPLACE": _replace,
+    "LANGMATCHES": _langmatches,
+    **{name: _rounding(name) for name in ("ABS", "CEIL", "FLOOR", "ROUND")},
+    **{name: _moment_part(name) for name in ("YEAR", "MONTH", "DAY", "HOURS", "MINUTES")},
+    "SECONDS": _seconds,
+    "TZ": _tz,
+    **{f"<{XSD}{kind}>": _cast(kind) for kind in ("string", "integer", "decimal", "double", "boolean")},
+}

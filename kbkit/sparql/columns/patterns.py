@@ -1,0 +1,380 @@
+"""Graph patterns as SQL: each pattern of the algebra becomes a relation."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from kbkit.sparql.columns.algebra import (
+    Basic,
+    Call,
+    Closure,
+    Exists,
+    Expression,
+    Extend,
+    Filter,
+    Graph,
+    Join,
+    LeftJoin,
+    Minus,
+    NegatedSet,
+    Path,
+    Pattern,
+    Select,
+    Term,
+    Triple,
+    Union,
+    Values,
+    Variable,
+)
+from kbkit.sparql.columns.expressions import Scope
+from kbkit.sparql.columns.rows import Names, Rows, agrees, common_kind, comparable, join, merged
+from kbkit.sparql.columns.sources import DEFAULT, Leaf, Triples
+from kbkit.sparql.columns.terms import Constant, SqlValue, UnsupportedQueryError
+
+_TYPES = {"id": "INTEGER", "node": "INTEGER", "integer": "BIGINT", "decimal": "DECIMAL(38,18)", "double": "DOUBLE",
+          "boolean": "BOOLEAN", "date": "DATE", "dateTime": "TIMESTAMP"}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ActiveGraph:
+    """The graph that patterns match: the default graph, one with an IRI (``name``), or each (``variable``)."""
+
+    name: str = DEFAULT
+    variable: Variable | None = None
+
+
+class PatternCompiler:
+    """Turns patterns into relations. ``uses`` counts the occurrences of each variable in the query."""
+
+    def __init__(self, triples: Triples, uses: Counter[str]) -> None:
+        self.names = Names()
+        self.triples = triples
+        self._uses = uses
+        self.graph = ActiveGraph()
+
+    def rows(self) -> Rows:
+        """Return one row without bindings."""
+        return Rows(self.names, self.triples)
+
+    def pattern(self, pattern: Pattern) -> Rows:
+        """Return the solutions of a pattern."""
+        if isinstance(pattern, Basic):
+            return self._basic(pattern)
+        if isinstance(pattern, Join):
+            return join(self.pattern(pattern.left), self.pattern(pattern.right))
+        if isinstance(pattern, LeftJoin):
+            return self._left_join(pattern)
+        if isinstance(pattern, Union):
+            return self.union([self.pattern(branch) for branch in pattern.branches])
+        if isinstance(pattern, Minus):
+            return self._minus(self.pattern(pattern.left), self.pattern(pattern.right))
+        if isinstance(pattern, Filter):
+            rows = self.pattern(pattern.pattern)
+            self.filter(rows, pattern.condition)
+            return rows
+        if isinstance(pattern, Extend):
+            return self._extend(pattern)
+        if isinstance(pattern, Values):
+            return self._values(pattern)
+        if isinstance(pattern, Graph):
+            return self._graph(pattern)
+        return self._subquery(pattern)
+
+    def _subquery(self, select: Select) -> Rows:
+        from kbkit.sparql.columns.selects import compile_select
+
+        if self.graph.variable is not None:
+            raise UnsupportedQueryError("a subquery in GRAPH with a variable")
+        return compile_select(self, select)
+
+    # -- triples ------------------------------------------------------------------------------------------------------
+
+    def _basic(self, basic: Basic) -> Rows:
+        rows = self.rows()
+        if not basic.parts and self.graph != ActiveGraph():
+            return self._graphs()
+        parts = sorted(basic.parts, key=lambda part: isinstance(part, Path))
+        for part in parts:
+            if isinstance(part, Triple):
+                found = self.triple(part)
+            elif isinstance(part, Path):
+                found = self._path(part, rows)
+            else:
+                found = self.pattern(part)
+            rows = join(rows, found)
+        return rows
+
+    def _graphs(self) -> Rows:
+        """Return the named graphs, for ``GRAPH ?g {}``."""
+        if self.graph.variable is None:
+            raise UnsupportedQueryError("an empty pattern in GRAPH")
+        found = self.triple(Triple(Variable("_:gs"), Variable("_:gp"), Variable("_:go")))
+        return found.closed([self.graph.variable.name], distinct=True)
+
+    def triple(self, triple: Triple) -> Rows:
+        """Return the solutions of a triple pattern."""
+        predicates: Sequence[Constant] | None = None
+        excluded: Sequence[Constant] = ()
+        verb = triple.predicate
+        if isinstance(verb, Constant):
+            predicates = [verb]
+        elif isinstance(verb, NegatedSet):
+            excluded, verb = verb.predicates, Variable("_:negated")
+        graph = "*" if self.graph.variable is not None else self.graph.name
+        by_object = isinstance(triple.object, Constant) and isinstance(triple.subject, Variable)
+        leaves = self.triples.leaves(predicates, excluded, graph, by_object=by_object)
+        terms: dict[str, Term] = {"s": triple.subject, "p": verb, "o": triple.object}
+        if self.graph.variable is not None:
+            terms["g"] = self.graph.variable
+        found = [rows for leaf in leaves if (rows := self._leaf(leaf, terms)) is not None]
+        if not found:
+            return self._nothing([term for term in terms.values() if isinstance(term, Variable)])
+        if len(found) == 1:
+            return found[0]
+        rows = self.union(found)
+        kinds = {leaf.fixed.get("p") for leaf in leaves}
+        if predicates is not None and len(kinds) == 1 and not self._are_types(leaves):
+            return rows.closed(distinct=True)  # two relations or attributes may have one IRI
+        return rows
+
+    @staticmethod
+    def _are_types(leaves: Sequence[Leaf]) -> bool:
+        return all("o" in leaf.fixed for leaf in leaves)
+
+    def _is_used(self, term: Term) -> bool:
+        return isinstance(term, Variable) and self._uses[term.name] != 1
+
+    def _leaf(self, leaf: Leaf, terms: dict[str, Term]) -> Rows | None:
+        """Return the rows of a leaf that match terms; None if there are none."""
+        columns = {part: self.names.new() for part in leaf.kinds}
+        text = f"SELECT {', '.join(f'{part} AS {name}' for part, name in columns.items())} FROM ({leaf.text})"
+        if not leaf.distinct:
+            text = text.replace("SELECT", "SELECT DISTINCT", 1)
+        rows = Rows(self.names, self.triples, [f"({text}) {self.names.new('q')}"])
+        for part, term in terms.items():
+            if part in columns:
+                value = SqlValue(columns[part], leaf.kinds[part], nullable=False)
+            elif part in leaf.fixed:
+                value = self._fixed(leaf.fixed[part])
+            else:
+                continue
+            if part in leaf.fixed and leaf.fixed[part] == term:
+                continue
+            if part in leaf.fixed and isinstance(term, Constant):
+                return None  # another constant
+            if isinstance(term, Constant):
+                sql = self.triples.constant(term, value.kind)
+                if sql is None:
+                    return None
+                rows.where(f"{value.sql} = {sql}")
+            elif term.name in rows.variables:
+                first = rows.variables[term.name]
+                kind = common_kind((first.kind, value.kind))
+                one, other = (rows.plain(rows.converted(v, kind)) for v in (first, value))
+                rows.where(f"{one.sql} = {other.sql}")
+            elif self._is_used(term):
+                rows.variables[term.name] = value
+        return rows
+
+    def _fixed(self, constant: Constant) -> SqlValue:
+        kind, [sql] = self.triples.narrowed([constant])
+        return SqlValue(f"{sql}::{_TYPES[kind]}" if kind in ("id", "node") else sql, kind, nullable=False)
+
+    def _nothing(self, variables: Sequence[Variable]) -> Rows:
+        rows = self.rows()
+        rows.where("false")
+        rows.variables = {v.name: SqlValue("NULL::VARCHAR", "term") for v in variables if self._is_used(v)}
+        return rows
+
+    # -- paths --------------------------------------------------------------------------------------------------------
+
+    def _path(self, path: Path, before: Rows) -> Rows:
+        """Return the pairs of a closure, from the ends that are known: a constant, or what ``before`` binds."""
+        from kbkit.sparql.columns.paths import closure
+
+        return closure(self, path, before)
+
+    def step(self, closure: Closure) -> tuple[Rows, SqlValue, SqlValue]:
+        """Return the edges of a closure with their two ends, of one representation."""
+        rows = self.pattern(closure.step)
+        start, end = (rows.variables[variable.name] for variable in (closure.start, closure.end))
+        kind = common_kind((start.kind, end.kind))
+        one, other = (rows.plain(rows.converted(value, kind)) for value in (start, end))
+        return rows, one, other
+
+    # -- groups -------------------------------------------------------------------------------------------------------
+
+    def filter(self, rows: Rows, condition: Expression) -> None:
+        """Keep the rows for which an expression is true."""
+        if isinstance(condition, Call) and condition.name == "&&":
+            for part in condition.arguments:
+                self.filter(rows, part)
+            return
+        sql = Scope(rows, self.exists).condition(condition)
+        rows.where(sql)
+
+    def _left_join(self, pattern: LeftJoin) -> Rows:
+        left, right = self.pattern(pattern.left), self.pattern(pattern.right)
+        conditions = _conjuncts(pattern.condition)
+        own = [c for c in conditions if _variables(c) <= right.variables.keys() - left.variables.keys()]
+        for condition in own:
+            self.filter(right, condition)
+        others = [c for c in conditions if c not in own]
+        pairs = comparable(left, right)
+        left, right = left.closed(), right.closed()
+        if others:
+            return self._conditional(left, right, others)
+        return self._outer(left, right, [agrees(*_values(left, right, name)) for name in pairs])
+
+    def _outer(self, left: Rows, right: Rows, on: Sequence[str]) -> Rows:
+        rows = Rows(self.names, self.triples)
+        rows.items = [f"{left.items[0]} LEFT JOIN {right.items[0]} ON {' AND '.join(on) or 'true'}"]
+        optional = {name: replace(value, nullable=True) for name, value in right.variables.items()}
+        rows.variables = {**optional, **left.variables}
+        for name in left.variables.keys() & right.variables.keys():
+            one, other = left.variables[name], optional[name]
+            if one.nullable and one.kind == other.kind:
+                rows.variables[name] = merged(rows, one, other, one)
+        return rows
+
+    def _conditional(self, left: Rows, right: Rows, conditions: Sequence[Expression]) -> Rows:
+        """Join with conditions on both sides: the rows that match are found first, by the number of the left row."""
+        number = self.names.new("n")
+        table = self.names.new("w")
+        numbered = f"SELECT *, row_number() OVER () AS {number} FROM {left.items[0]}"
+        base = Rows(self.names, self.triples, [f"(FROM {table}) {self.names.new('q')}"], [], dict(left.variables))
+        matched = join(base, right)
+        for condition in conditions:
+            self.filter(matched, condition)
+        matched.variables["\0number"] = SqlValue(number, "integer", nullable=False)
+        found = matched.closed()
+        key = found.variables.pop("\0number").sql
+        whole = Rows(self.names, self.triples)
+        text = (
+            f"(WITH {table} AS MATERIALIZED ({numbered}) SELECT * FROM {table} LEFT JOIN {found.items[0]}"
+            f" ON {number} = {key}) {self.names.new('q')}"
+        )
+        whole.items = [text]
+        whole.variables = {name: replace(value, nullable=True) for name, value in found.variables.items()}
+        for name, value in left.variables.items():
+            if name in right.variables and value.nullable and whole.variables[name].kind == value.kind:
+                whole.variables[name] = merged(whole, value, whole.variables[name], value)
+            else:
+                whole.variables[name] = value
+        return whole
+
+    def union(self, branches: Sequence[Rows]) -> Rows:
+        """Return the rows of all branches."""
+        names = list(dict.fromkeys(name for rows in branches for name in rows.variables))
+        kinds = {
+            name: common_kind(rows.variables[name].kind for rows in branches if name in rows.variables)
+            for name in names
+        }
+        columns = {name: self.names.new() for name in names}
+        texts = []
+        for rows in branches:
+            selected = {}
+            for name, column in columns.items():
+                if name in rows.variables:
+                    selected[column] = rows.converted(rows.variables[name], kinds[name]).sql
+                else:
+                    selected[column] = f"NULL::{_TYPES.get(kinds[name], 'VARCHAR')}"
+            text = rows.select(selected)
+            texts.append(text if selected else text.replace("SELECT 1", f"SELECT 1 AS {self.names.new()}", 1))
+        whole = Rows(self.names, self.triples, [f"({' UNION ALL '.join(texts)}) {self.names.new('q')}"])
+        for name, column in columns.items():
+            nullable = any(name not in rows.variables or rows.variables[name].nullable for rows in branches)
+            whole.variables[name] = SqlValue(column, kinds[name], nullable)
+        return whole
+
+    def _minus(self, left: Rows, right: Rows) -> Rows:
+        pairs = comparable(left, right)
+        if not pairs:
+            return left
+        left, right = left.closed(), right.closed(pairs)
+        values = [_values(left, right, name) for name in pairs]
+        conditions = [agrees(one, other) for one, other in values]
+        if all(one.nullable or other.nullable for one, other in values):  # they must share a binding
+            both = [f"({one.sql} IS NOT NULL AND {other.sql} IS NOT NULL)" for one, other in values]
+            conditions.append(f"({' OR '.join(both)})")
+        left.where(f"NOT EXISTS (SELECT 1 FROM {right.items[0]} WHERE {' AND '.join(conditions)})")
+        return left
+
+    def exists(self, outer: Rows, exists: Exists) -> str:
+        """Return the condition of EXISTS for the rows of a relation, whose variables its filters may use."""
+        pattern, conditions = exists.pattern, list[Expression]()
+        while isinstance(pattern, Filter):
+            conditions.append(pattern.condition)
+            pattern = pattern.pattern
+        inner = self.pattern(pattern)
+        pairs = comparable(outer, inner)
+        for name, (one, other) in pairs.items():
+            one, other = _values(outer, inner, name)
+            inner.where(agrees(outer.plain(one), inner.plain(other)))
+        inner.variables = {**outer.variables, **inner.variables}
+        for condition in conditions:
+            self.filter(inner, condition)
+        return f"{'NOT ' if exists.negated else ''}EXISTS ({inner.select({})})"
+
+    def _extend(self, extend: Extend) -> Rows:
+        rows = self.pattern(extend.pattern)
+        if extend.variable.name in rows.variables:
+            raise UnsupportedQueryError(f"BIND to ?{extend.variable.name}, which is bound already")
+        rows.variables[extend.variable.name] = rows.plain(Scope(rows, self.exists).value(extend.value))
+        return rows
+
+    def _values(self, values: Values) -> Rows:
+        rows = self.rows()
+        if not values.rows:
+            return self._nothing(values.variables)
+        if not values.variables:
+            rows.items = [
+                f"(SELECT unnest([{', '.join('0' for _ in values.rows)}]) AS {self.names.new()}) {self.names.new('q')}"
+            ]
+            return rows
+        cells = [self.triples.narrowed([row[at] for row in values.rows]) for at in range(len(values.variables))]
+        columns = [self.names.new() for _ in cells]
+        listed = ", ".join(f"({', '.join(row)})" for row in zip(*(texts for _, texts in cells), strict=True))
+        typed = ", ".join(
+            f"{c}::{_TYPES.get(kind, 'VARCHAR')} AS {c}" for c, (kind, _) in zip(columns, cells, strict=True)
+        )
+        source = f"(VALUES {listed}) {self.names.new('v')}({', '.join(columns)})"
+        rows.items = [f"(SELECT {typed} FROM {source}) {self.names.new('q')}"]
+        for at, variable in enumerate(values.variables):
+            nullable = any(row[at] is None for row in values.rows)
+            rows.variables[variable.name] = SqlValue(columns[at], cells[at][0], nullable)
+        return rows
+
+    def _graph(self, pattern: Graph) -> Rows:
+        outer = self.graph
+        if isinstance(pattern.graph, Constant):
+            self.graph = ActiveGraph(pattern.graph.text[1:])
+        else:
+            self.graph = ActiveGraph(variable=pattern.graph)
+        try:
+            return self.pattern(pattern.pattern)
+        finally:
+            self.graph = outer
+
+
+def _values(left: Rows, right: Rows, name: str) -> tuple[SqlValue, SqlValue]:
+    return left.variables[name], right.variables[name]
+
+
+def _conjuncts(condition: Expression | None) -> list[Expression]:
+    if condition is None:
+        return []
+    if isinstance(condition, Call) and condition.name == "&&":
+        return [part for argument in condition.arguments for part in _conjuncts(argument)]
+    return [condition]
+
+
+def _variables(expression: Expression) -> set[str]:
+    """Return the variables of an expression; EXISTS counts as using one that no pattern binds."""
+    if isinstance(expression, Variable):
+        return {expression.name}
+    if isinstance(expression, Call):
+        return {name for part in expression.arguments for name in _variables(part)}
+    return {"\0exists"} if isinstance(expression, Exists) else set()

@@ -1,0 +1,166 @@
+"""SELECT as SQL: groups and aggregates, computed columns, DISTINCT, ORDER BY, LIMIT."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from kbkit.schema import literal as sql_string
+from kbkit.sparql.columns.aggregates import aggregate
+from kbkit.sparql.columns.algebra import Aggregate, Call, Expression, Select, Variable
+from kbkit.sparql.columns.expressions import Scope
+from kbkit.sparql.columns.parts import parts_of
+from kbkit.sparql.columns.patterns import PatternCompiler
+from kbkit.sparql.columns.rows import Rows
+from kbkit.sparql.columns.terms import NUMBERS, SqlValue, UnsupportedQueryError, term_rank
+
+
+@dataclass
+class Ordered:
+    """A relation with the keys that order it: (expression over its columns, descending)."""
+
+    rows: Rows
+    columns: list[str]
+    keys: list[tuple[str, bool]] = field(default_factory=list)
+
+    def clauses(self, limit: int | None = None, offset: int = 0) -> str:
+        """Return ORDER BY, LIMIT and OFFSET."""
+        listed = ", ".join(f"{key} {'DESC NULLS LAST' if down else 'ASC NULLS FIRST'}" for key, down in self.keys)
+        text = f" ORDER BY {listed}" if self.keys else ""
+        text += f" LIMIT {limit}" if limit is not None else ""
+        return text + (f" OFFSET {offset}" if offset else "")
+
+
+def compile_select(compiler: PatternCompiler, select: Select) -> Rows:
+    """Return the solutions of a subquery."""
+    ordered = ordered_select(compiler, select)
+    if select.limit is None and not select.offset:
+        return ordered.rows.closed(ordered.columns)
+    return ordered.rows.closed(ordered.columns, clauses=ordered.clauses(select.limit, select.offset))
+
+
+def ordered_select(compiler: PatternCompiler, select: Select) -> Ordered:
+    """Return the rows of a SELECT before LIMIT, with its columns and keys."""
+    rows = compiler.pattern(select.pattern)
+    scope = Scope(rows, compiler.exists)
+    if select.group is not None:
+        scope = _grouped(compiler, select, rows)
+        rows = scope.rows
+        for condition in select.having:
+            rows.where(scope.condition(condition))
+    columns = []
+    for variable, expression in select.columns:
+        if expression is not None:
+            if variable.name in rows.variables:
+                raise UnsupportedQueryError(f"?{variable.name} twice")
+            rows.variables[variable.name] = rows.plain(scope.value(expression))
+        if variable.name in rows.variables:
+            columns.append(variable.name)
+    if select.distinct:
+        rows = rows.closed(columns, distinct=True)
+        scope = Scope(rows, compiler.exists, scope.aggregates if not select.order else {})
+        outside = {name for key, _ in select.order for name in _variables(key)} - set(columns)
+        if outside:
+            raise UnsupportedQueryError("ORDER BY a variable that DISTINCT drops")
+    keys = [key for expression, down in select.order for key in _keys(scope, expression, down)]
+    return Ordered(rows, columns, keys)
+
+
+def _keys(scope: Scope, expression: Expression, descending: bool) -> Iterator[tuple[str, bool]]:
+    """Yield the SQL keys of one key: unbound, blank nodes, IRIs, then literals by value."""
+    value = scope.plain(expression)
+    if value.kind in (*NUMBERS, "boolean", "date", "dateTime", "string", "iri"):
+        yield scope.rows.plain(value).sql, descending
+        return
+    parts = parts_of(scope.rows, value)
+    yield scope.rows.compute(term_rank(value)), descending
+    yield parts.double, descending
+    yield parts.epoch, descending
+    yield scope.rows.compute(f"coalesce({parts.text}, {value.sql})"), descending
+
+
+# -- groups -----------------------------------------------------------------------------------------------------------
+
+
+def _grouped(compiler: PatternCompiler, select: Select, rows: Rows) -> Scope:
+    """Return the groups as rows, with the values of all aggregates."""
+    scope = Scope(rows, compiler.exists)
+    keys: dict[str, SqlValue] = {}
+    assert select.group is not None
+    for variable, expression in select.group:
+        value = rows.plain(scope.value(expression))
+        name = variable.name if variable is not None else f"\0{len(keys)}"
+        keys[name] = value
+        if variable is not None and not isinstance(expression, Variable):
+            rows.variables[name] = value
+    used = [e for _, e in select.columns if e is not None] + [*select.having, *(key for key, _ in select.order)]
+    needed = dict.fromkeys(found for expression in used for found in _aggregates(expression))
+    values = {found: aggregate(scope, found) for found in needed}
+    names = {name: compiler.names.new() for name in keys}
+    columns = {names[name]: value.sql for name, value in keys.items()}
+    results = {found: compiler.names.new("a") for found in needed}
+    columns |= {results[found]: value.sql for found, value in values.items()}
+    if not columns:
+        columns = {compiler.names.new(): "count(*)"}
+    by = f" GROUP BY {', '.join(value.sql for value in keys.values())}" if keys else ""
+    text = rows.select(columns, by)
+    groups = Rows(compiler.names, compiler.triples, [f"({text}) {compiler.names.new('q')}"])
+    for name, value in keys.items():
+        if not name.startswith("\0"):
+            groups.variables[name] = SqlValue(names[name], value.kind, value.nullable)
+    found_values = {found: replace(values[found], sql=results[found]) for found in needed}
+    grouped = set(groups.variables)
+    for expression in [*used, *(variable for variable, e in select.columns if e is None)]:
+        new = {variable.name for variable, e in select.columns if e is not None}
+        if not _variables(expression) <= grouped | new:
+            raise UnsupportedQueryError("a variable that is neither grouped nor aggregated")
+    return Scope(groups, compiler.exists, found_values)
+
+
+def _aggregates(expression: Expression) -> Iterator[Aggregate]:
+    if isinstance(expression, Aggregate):
+        yield expression
+    elif isinstance(expression, Call):
+        for part in expression.arguments:
+            yield from _aggregates(part)
+
+
+def _variables(expression: Expression) -> set[str]:
+    """Return the variables of an expression outside aggregates."""
+    if isinstance(expression, Variable):
+        return {expression.name}
+    return {n for part in expression.arguments for n in _variables(part)} if isinstance(expression, Call) else set()
+
+
+# -- the whole query --------------------------------------------------------------------------------------------------
+
+
+def final_text(compiler: PatternCompiler, select: Select) -> tuple[str, list[tuple[str, SqlValue]]]:
+    """Return the statement of a query, with columns c0, c1, ..., and for each its variable and its value.
+
+    Ids become terms after LIMIT, so that only the rows of the result are looked up.
+    """
+    ordered = ordered_select(compiler, select)
+    late = select.limit is not None or bool(select.offset)
+    rows, keys = ordered.rows, ordered.keys
+    if late:
+        chosen = dict.fromkeys(ordered.columns)
+        for number, (key, _) in enumerate(keys):
+            rows.variables[f"\0{number}"] = SqlValue(key, "key")
+        rows = rows.closed(
+            [*chosen, *(f"\0{n}" for n in range(len(keys)))], clauses=ordered.clauses(select.limit, select.offset)
+        )
+        keys = [(rows.variables[f"\0{number}"].sql, down) for number, (_, down) in enumerate(keys)]
+    ordered = Ordered(rows, ordered.columns, keys)
+    results = []
+    for variable, _ in select.columns:
+        value = rows.variables.get(variable.name)
+        results.append((variable.name, SqlValue("NULL::VARCHAR", "term") if value is None else rows.decoded(value)))
+    columns = {f"c{number}": value.sql for number, (_, value) in enumerate(results)}
+    if rows.computed:
+        rows.nest()
+    listed = ", ".join(f"{sql} AS out{name}" for name, sql in columns.items()) or "1 AS outc0"
+    inner = rows.select({f"out{name}": sql for name, sql in columns.items()}, ordered.clauses())
+    renamed = ", ".join(f"out{name} AS {name}" for name in columns) or "1 AS c0"
+    del listed
+    return f"SELECT {renamed} FROM ({inner})" if not keys else inner.replace("AS outc", "AS c"), results
