@@ -75,7 +75,7 @@ class Path:
 class Basic:
     """A basic graph pattern; empty: one solution without bindings."""
 
-    parts: tuple[Triple | Path | Union, ...] = ()
+    parts: tuple[Triple | Path | Select, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -365,29 +365,29 @@ class _Translator:
             assert isinstance(part, Triple)
             yield part
 
-    def triples(self, block: ParseTree) -> Iterator[Triple | Path | Union]:
+    def triples(self, block: ParseTree) -> Iterator[Triple | Path | Select]:
         for part in children(block, "triples_same_subject_path", "triples_same_subject"):
             first, *rest = part.children
-            extra: list[Triple | Path | Union] = []
+            extra: list[Triple | Path | Select] = []
             subject = self._node(first, extra)
             yield from extra
             for properties in rest:
                 assert isinstance(properties, Tree)
                 yield from self._properties(subject, properties)
 
-    def _properties(self, subject: Term, properties: ParseTree) -> Iterator[Triple | Path | Union]:
+    def _properties(self, subject: Term, properties: ParseTree) -> Iterator[Triple | Path | Select]:
         parts = [part for part in properties.children if part != ";"]
         for verb, objects in zip(parts[::2], parts[1::2], strict=True):
             assert isinstance(objects, Tree)
             for part in objects.children:
                 if part == ",":
                     continue
-                extra: list[Triple | Path | Union] = []
+                extra: list[Triple | Path | Select] = []
                 target = self._node(part, extra)
                 yield from extra
                 yield from self._path(subject, verb, target)
 
-    def _node(self, node: Node, extra: list[Triple | Path | Union]) -> Term:
+    def _node(self, node: Node, extra: list[Triple | Path | Select]) -> Term:
         """Return the term of a node of a triple; what brackets and lists say about it goes to ``extra``."""
         if isinstance(node, Tree) and node.data.startswith("blank_node_property_list"):
             subject = self._fresh()
@@ -398,7 +398,7 @@ class _Translator:
         if isinstance(node, Tree) and node.data.startswith("collection"):
             rest: Term = iri(RDF + "nil")
             for item in reversed(node.children[1:-1]):
-                cell, inner = self._fresh(), list[Triple | Path | Union]()
+                cell, inner = self._fresh(), list[Triple | Path | Select]()
                 value = self._node(item, inner)
                 extra += [Triple(cell, iri(RDF + "first"), value), Triple(cell, iri(RDF + "rest"), rest), *inner]
                 rest = cell
@@ -409,7 +409,7 @@ class _Translator:
         self.blank += 1
         return Variable(f"_:{self.blank}")  # labels of the query are `_:b...`
 
-    def _path(self, subject: Term, path: Node, target: Term) -> Iterator[Triple | Path | Union]:
+    def _path(self, subject: Term, path: Node, target: Term) -> Iterator[Triple | Path | Select]:
         """Translate a property path (SPARQL 1.1, section 18.2.2.4)."""
         if isinstance(path, Token):
             yield Triple(subject, _variable(path) if path.type == "VAR" else self._verb(path), target)
@@ -424,7 +424,7 @@ class _Translator:
             for start, part, end in zip([subject, *between], parts, [*between, target], strict=True):
                 yield from self._path(start, part, end)
         elif path.data == "path_alternative":
-            yield Union(tuple(Basic(tuple(self._path(subject, part, target))) for part in parts))
+            yield _distinct(Union(tuple(Basic(tuple(self._path(subject, part, target))) for part in parts)), subject, target)
         elif path.data == "path_negated_property_set":
             yield from self._negated(subject, parts, target)
         else:
@@ -433,13 +433,16 @@ class _Translator:
             step = Basic(tuple(self._path(start, inner, end)))
             yield Path(subject, Closure(step, start, end, zero=sign in ("?", "*"), many=sign in ("*", "+")), target)
 
-    def _negated(self, subject: Term, parts: Sequence[Node], target: Term) -> Iterator[Triple | Path | Union]:
+    def _negated(self, subject: Term, parts: Sequence[Node], target: Term) -> Iterator[Triple | Path | Select]:
         forward = tuple(self._verb(part) for part in parts if isinstance(part, Token) and part != "!")
         backward = tuple(self._verb(part.children[1]) for part in parts if isinstance(part, Tree))
         triples = [Triple(subject, NegatedSet(forward), target)] if forward or not backward else []
         if backward:
             triples.append(Triple(target, NegatedSet(backward), subject))
-        yield triples[0] if len(triples) == 1 else Union(tuple(Basic((triple,)) for triple in triples))
+        if len(triples) == 1:
+            yield triples[0]
+        else:
+            yield _distinct(Union(tuple(Basic((triple,)) for triple in triples)), subject, target)
 
     def _verb(self, node: Node) -> Constant:
         return iri(RDF + "type") if node == "a" else self._iri(node)
@@ -557,6 +560,12 @@ class _Translator:
             return Call(name, self._arguments(node.children[1]))
         parts = [part for part in node.children[1:] if part not in ("(", ")", ",")]
         return Call(name, tuple(self.expression(part) for part in parts))
+
+
+def _distinct(pattern: Pattern, subject: Term, target: Term) -> Select:
+    """Return the pairs that a path with alternatives joins, each once, as Oxigraph does."""
+    columns = dict.fromkeys(term for term in (subject, target) if isinstance(term, Variable))
+    return Select(pattern, tuple((variable, None) for variable in columns), distinct=True)
 
 
 def _variable(node: Node) -> Variable:

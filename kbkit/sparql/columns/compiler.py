@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
-from kbkit.sparql.columns.algebra import Basic, Query, Select, Triple, Variable, translate
+from kbkit.sparql.columns.algebra import Basic, Query, Triple, Variable, translate
 from kbkit.sparql.columns.patterns import PatternCompiler
 from kbkit.sparql.columns.selects import final_text
 from kbkit.sparql.columns.sources import source_of
-from kbkit.sparql.columns.terms import Constant, SqlValue, UnsupportedQueryError
+from kbkit.sparql.columns.terms import Constant, UnsupportedQueryError
 from kbkit.sparql.parse import parse
 
 if TYPE_CHECKING:

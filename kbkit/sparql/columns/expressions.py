@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from kbkit.schema import literal as sql_string
 from kbkit.sparql.columns import functions
 from kbkit.sparql.columns.algebra import Aggregate, Call, Exists, Expression, Variable
 from kbkit.sparql.columns.parts import Number, PartsOfTerm, number_of, parts_of
@@ -109,7 +108,7 @@ def truth(rows: Rows, value: SqlValue) -> str:
     if value.kind == "double":
         return f"({value.sql} <> 0 AND NOT isnan({value.sql}))"
     parts = parts_of(rows, value)
-    boolean = PartsOfTerm.boolean(parts)
+    boolean = parts.boolean
     return (
         f"CASE WHEN {parts.tag} = '' THEN {parts.text} <> '' WHEN {boolean} IS NOT NULL THEN {boolean}"
         f" WHEN {parts.code} IS NOT NULL THEN {parts.double} <> 0 AND NOT isnan({parts.double}) END"
@@ -147,7 +146,7 @@ def equal(rows: Rows, left: SqlValue, right: SqlValue) -> SqlValue:
         return _boolean(_numbers_compared(left, "=", right))
     if left.kind == right.kind and left.kind != "term":
         return _boolean(f"{left.sql} = {right.sql}")
-    if "term" not in (left.kind, right.kind):
+    if "term" not in (left.kind, right.kind):  # of different kinds
         return _boolean(f"if({left.sql} IS NULL OR {right.sql} IS NULL, NULL, false)")
     if right.kind != "term":
         left, right = right, left
@@ -178,11 +177,14 @@ def _order(scope: Scope, call: Call) -> SqlValue:
 def less(rows: Rows, left: SqlValue, sign: str, right: SqlValue) -> SqlValue:
     """Return whether one value is before or after another; NULL for values without an order."""
     kinds = {left.kind, right.kind}
+    same = str("=" in sign).lower()  # a term is never before itself
     if kinds <= set(NUMBERS):
         return _boolean(_numbers_compared(left, sign, right))
     if left.kind == right.kind and left.kind in ("string", "date", "dateTime"):
         return _boolean(f"{left.sql} {sign} {right.sql}")
-    if "term" not in kinds or kinds & {"iri", "boolean"}:
+    if left.kind == right.kind and left.kind in ("iri", "boolean"):
+        return _boolean(f"if({left.sql} = {right.sql}, {same}, NULL)")
+    if "term" not in kinds:
         return SqlValue("NULL::BOOLEAN", "boolean")
     if kinds == {"term", "string"}:
         a, b = ((v.sql if v.kind == "string" else parts_of(rows, v).simple) for v in (left, right))
@@ -195,6 +197,7 @@ def less(rows: Rows, left: SqlValue, sign: str, right: SqlValue) -> SqlValue:
     pa, pb = parts_of(rows, a), parts_of(rows, b)
     return _boolean(
         f"CASE WHEN {one.code} IS NOT NULL AND {other.code} IS NOT NULL THEN {numbers}"
+        f" WHEN {a.sql} = {b.sql} THEN {same}"
         f" WHEN {pa.tag} IS DISTINCT FROM {pb.tag} THEN if({is_time(pa.tag)} AND {is_time(pb.tag)},"
         f" {beyond('times of two kinds', 'BOOLEAN')}, NULL)"
         f" WHEN {pa.tag} = '' OR starts_with({pa.tag}, '@') THEN {pa.text} {sign} {pb.text}"
@@ -325,10 +328,13 @@ def _product(a: str, b: str) -> str:
 
 def _quotient(a: str, b: str) -> str:
     """Divide decimals; the result is cut after 18 decimals, as Oxigraph does."""
-    scale = "1000000000000000000::HUGEINT"
+    scale, tiny = "1000000000000000000::HUGEINT", "0.000000000000000001::DECIMAL(18,18)"
+    one, other = (f"({x}::DECIMAL(28,8) * 1000000::DECIMAL(7,0))::HUGEINT" for x in (a, b))
     return (
         f"CASE WHEN {b} = 0 THEN NULL WHEN {a} = trunc({a}) AND {b} = trunc({b}) AND abs({a}) < 1e19"
-        f" THEN (({a}::HUGEINT * {scale}) // {b}::HUGEINT)::DECIMAL(38,0) * 0.000000000000000001::DECIMAL(18,18)"
+        f" THEN (({a}::HUGEINT * {scale}) // {b}::HUGEINT)::DECIMAL(38,0) * {tiny}"
+        f" WHEN abs({a}) < 1e13 AND abs({b}) < 1e13 AND round({a}, 6) = {a} AND round({b}, 6) = {b}"
+        f" THEN (({one} * {scale}) // {other})::DECIMAL(38,0) * {tiny}"
         f" WHEN {a} IS NOT NULL AND {b} IS NOT NULL THEN {beyond('quotients of decimals', 'DECIMAL(38,18)')} END"
     )
 

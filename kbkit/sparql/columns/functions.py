@@ -6,27 +6,22 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from kbkit.schema import STANDARD_PREFIXES, literal as sql_string
-from kbkit.sparql.columns.algebra import Call, Expression, Variable
+from kbkit.schema import STANDARD_PREFIXES
+from kbkit.schema import literal as sql_string
+from kbkit.sparql.columns.algebra import Call, Expression
 from kbkit.sparql.columns.parts import number_of, parts_of
 from kbkit.sparql.columns.rows import Rows, common_kind
 from kbkit.sparql.columns.terms import (
-    LITERALS,
     NUMBERS,
     XSD,
     Constant,
     SqlValue,
     UnsupportedQueryError,
     beyond,
-    decimal_text,
-    double_text,
-    is_literal,
     is_time,
     lexical,
     part_of_moment,
     plain_case,
-    promoted,
-    typed,
 )
 
 if TYPE_CHECKING:

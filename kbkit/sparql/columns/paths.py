@@ -2,77 +2,129 @@
 
 from __future__ import annotations
 
-from kbkit.sparql.columns.algebra import Path, Triple, Variable
-from kbkit.sparql.columns.patterns import PatternCompiler
-from kbkit.sparql.columns.rows import Rows, common_kind
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kbkit.sparql.columns.algebra import Path, Term, Triple, Variable
+from kbkit.sparql.columns.rows import Rows, common_kind, join
 from kbkit.sparql.columns.terms import Constant, SqlValue, UnsupportedQueryError
+
+if TYPE_CHECKING:
+    from kbkit.sparql.columns.patterns import PatternCompiler
+
+
+@dataclass
+class _Seeds:
+    """The nodes that a closure starts from: a SELECT of ``k``, their representation, and the rows that bind them."""
+
+    text: str
+    kind: str
+    rows: Rows | None = None
+    table: str = ""
+
+
+def is_anchored(path: Path, before: Rows) -> bool:
+    """Return whether an end of a path is a constant or a variable that is bound in every row."""
+    return any(_is_known(term, before) for term in (path.subject, path.object))
+
+
+def _is_known(term: Term, before: Rows) -> bool:
+    if isinstance(term, Constant):
+        return True
+    value = before.variables.get(term.name)
+    return value is not None and not value.nullable
 
 
 def closure(compiler: PatternCompiler, path: Path, before: Rows) -> Rows:
-    """Return the distinct pairs of nodes that a closure joins.
+    """Return the join of rows with the distinct pairs of nodes that a closure joins.
 
     It starts from a constant end if there is one, else from the ends that ``before`` binds, else from all nodes.
     """
     if compiler.graph.variable is not None:
         raise UnsupportedQueryError("a path in GRAPH with a variable")
-    backward = isinstance(path.object, Constant) and not isinstance(path.subject, Constant)
-    subject_known = isinstance(path.subject, Variable) and path.subject.name in before.variables
-    object_known = isinstance(path.object, Variable) and path.object.name in before.variables
-    backward = backward or (object_known and not subject_known and not isinstance(path.subject, Constant))
-    first, last = (path.object, path.subject) if backward else (path.subject, path.object)
+    ends = (path.subject, path.object)
+    places = [isinstance(term, Constant) for term in ends]
+    places = places if any(places) else [_is_known(term, before) for term in ends]
+    backward = places == [False, True]
+    first, last = reversed(ends) if backward else ends
     edges, start, end = compiler.step(path.closure)
-    kind = start.kind
     if backward:
         start, end = end, start
-    seeds, kind = _seeds(compiler, path, first, before, kind)
-    start, end = (edges.plain(edges.converted(value, kind)) for value in (start, end))
-    names = compiler.names
-    table, a, b, edge_a, edge_b = names.new("w"), names.new(), names.new(), names.new(), names.new()
-    step = edges.select({edge_a: start.sql, edge_b: end.sql}, distinct=True)
-    steps = names.new("w")
-    zero = f"SELECT k, k FROM ({seeds})"
-    one = f"SELECT k, {edge_b} FROM ({seeds}) JOIN {steps} ON {edge_a} = k"
-    base = f"{zero} UNION {one}" if path.closure.zero else one
-    if path.closure.many:
-        more = f"SELECT {a}, {edge_b} FROM {table} JOIN {steps} ON {edge_a} = {b}"
-        body = f"{table}({a}, {b}) AS (({base}) UNION {more})"
-    else:
-        body = f"{table}({a}, {b}) AS (SELECT DISTINCT * FROM ({base}))"
-    text = f"WITH RECURSIVE {steps} AS MATERIALIZED ({step}), {body} SELECT {a}, {b} FROM {table}"
-    rows = Rows(names, compiler.triples, [f"({text}) {names.new('q')}"])
-    for term, column in ((first, a), (last, b)):
-        value = SqlValue(column, kind, nullable=False)
+    seeds = _seeds(compiler, path, first, before, start.kind, backward=backward)
+    start, end = (edges.plain(edges.converted(value, seeds.kind)) for value in (start, end))
+    rows = _pairs(compiler, path, edges, (start.sql, end.sql), seeds)
+    for term, name in ((first, "\0first"), (last, "\0last")):
+        value = rows.variables.pop(name)
         if isinstance(term, Constant):
-            sql = compiler.triples.constant(term, kind)
-            rows.where("false" if sql is None else f"{column} = {sql}")
+            sql = compiler.triples.constant(term, seeds.kind)
+            rows.where("false" if sql is None else f"{value.sql} = {sql}")
         elif term.name in rows.variables:
-            rows.where(f"{rows.variables[term.name].sql} = {column}")
+            bound, other = (rows.plain(rows.converted(v, seeds.kind)) for v in (rows.variables[term.name], value))
+            rows.where(f"{bound.sql} = {other.sql}")
         else:
             rows.variables[term.name] = value
-    return rows
+    return rows if seeds.rows is not None else join(before, rows)
+
+
+def _pairs(compiler: PatternCompiler, path: Path, edges: Rows, ends: tuple[str, str], seeds: _Seeds) -> Rows:
+    """Return the pairs of a closure, with the rows of its seeds if these are rows."""
+    names = compiler.names
+    table, steps, a, b, start, end = names.new("w"), names.new("w"), *(names.new() for _ in range(4))
+    step = edges.select({start: ends[0], end: ends[1]}, distinct=True)
+    one = f"SELECT k, {end} FROM ({seeds.text}) JOIN {steps} ON {start} = k"
+    base = f"SELECT k, k FROM ({seeds.text}) UNION {one}" if path.closure.zero else one
+    more = f" UNION SELECT {a}, {end} FROM {table} JOIN {steps} ON {start} = {b}" if path.closure.many else ""
+    parts = [f"{steps} AS MATERIALIZED ({step})", f"{table}({a}, {b}) AS (({base}){more})"]
+    if not path.closure.many:
+        parts[1] = f"{table}({a}, {b}) AS (SELECT DISTINCT * FROM ({base}))"
+    variables = {
+        "\0first": SqlValue(a, seeds.kind, nullable=False),
+        "\0last": SqlValue(b, seeds.kind, nullable=False),
+    }
+    if seeds.rows is None:
+        text = f"WITH RECURSIVE {', '.join(parts)} SELECT {a}, {b} FROM {table}"
+    else:
+        rows = seeds.rows
+        listed = "".join(f", {value.sql}" for value in rows.variables.values())
+        text = (
+            f"WITH RECURSIVE {seeds.table} AS MATERIALIZED (SELECT * FROM {rows.items[0]}), {', '.join(parts)}"
+            f" SELECT {a}, {b}{listed} FROM {seeds.table} JOIN {table} ON {a} = {rows.variables.pop(_SEED).sql}"
+        )
+        variables |= rows.variables
+    return Rows(names, compiler.triples, [f"({text}) {names.new('q')}"], [], variables)
+
+
+_SEED = "\0seed"
 
 
 def _seeds(
-    compiler: PatternCompiler, path: Path, first: Constant | Variable, before: Rows, kind: str
-) -> tuple[str, str]:
-    """Return a SELECT of the nodes ``k`` that a closure starts from, and the representation of all nodes."""
+    compiler: PatternCompiler, path: Path, first: Term, before: Rows, kind: str, *, backward: bool
+) -> _Seeds:
     if isinstance(first, Constant):
-        sql = compiler.triples.constant(first, kind)
-        if sql is not None:
-            return f"SELECT {sql} AS k", kind
-        if not path.closure.zero:
-            return "SELECT NULL AS k WHERE false", kind
-        term_kind, [text] = compiler.triples.narrowed([first])
-        wide = common_kind((kind, term_kind))
-        return f"SELECT {compiler.triples.constant(first, wide) or text} AS k", wide
+        return _constant_seed(compiler, path, first, kind)
+    if _is_known(first, before):
+        value = before.variables[first.name]
+        wide = common_kind((kind, value.kind))
+        before.variables[_SEED] = before.plain(before.converted(value, wide))
+        rows, table = before.closed(), compiler.names.new("w")
+        return _Seeds(f"SELECT DISTINCT {rows.variables[_SEED].sql} AS k FROM {table}", wide, rows, table)
     if not path.closure.zero:
         edges, start, end = compiler.step(path.closure)
-        chosen = end if first == path.object and first != path.subject else start
-        return edges.select({"k": chosen.sql}, distinct=True), kind
+        return _Seeds(edges.select({"k": (end if backward else start).sql}, distinct=True), kind)
     nodes = _nodes(compiler)
     value = nodes.variables["_:k"]
     wide = common_kind((kind, value.kind))
-    return nodes.select({"k": nodes.converted(value, wide).sql}, distinct=True), wide
+    return _Seeds(nodes.select({"k": nodes.converted(value, wide).sql}, distinct=True), wide)
+
+
+def _constant_seed(compiler: PatternCompiler, path: Path, first: Constant, kind: str) -> _Seeds:
+    sql = compiler.triples.constant(first, kind)
+    if sql is not None:
+        return _Seeds(f"SELECT {sql} AS k", kind)
+    if not path.closure.zero:
+        return _Seeds("SELECT NULL AS k WHERE false", kind)
+    wide = common_kind((kind, compiler.triples.narrowed([first])[0]))
+    return _Seeds(f"SELECT {compiler.triples.constant(first, wide)} AS k", wide)
 
 
 def _nodes(compiler: PatternCompiler) -> Rows:

@@ -29,6 +29,7 @@ from kbkit.sparql.columns.algebra import (
     Variable,
 )
 from kbkit.sparql.columns.expressions import Scope
+from kbkit.sparql.columns.paths import closure, is_anchored
 from kbkit.sparql.columns.rows import Names, Rows, agrees, common_kind, comparable, join, merged
 from kbkit.sparql.columns.sources import DEFAULT, Leaf, Triples
 from kbkit.sparql.columns.terms import Constant, SqlValue, UnsupportedQueryError
@@ -95,15 +96,16 @@ class PatternCompiler:
         rows = self.rows()
         if not basic.parts and self.graph != ActiveGraph():
             return self._graphs()
-        parts = sorted(basic.parts, key=lambda part: isinstance(part, Path))
-        for part in parts:
-            if isinstance(part, Triple):
-                found = self.triple(part)
-            elif isinstance(part, Path):
-                found = self._path(part, rows)
+        paths = []
+        for part in basic.parts:
+            if isinstance(part, Path):
+                paths.append(part)
             else:
-                found = self.pattern(part)
-            rows = join(rows, found)
+                rows = join(rows, self.triple(part) if isinstance(part, Triple) else self.pattern(part))
+        while paths:  # those that start from few nodes first
+            path = next((path for path in paths if is_anchored(path, rows)), paths[0])
+            paths.remove(path)
+            rows = closure(self, path, rows)
         return rows
 
     def _graphs(self) -> Rows:
@@ -190,16 +192,10 @@ class PatternCompiler:
 
     # -- paths --------------------------------------------------------------------------------------------------------
 
-    def _path(self, path: Path, before: Rows) -> Rows:
-        """Return the pairs of a closure, from the ends that are known: a constant, or what ``before`` binds."""
-        from kbkit.sparql.columns.paths import closure
-
-        return closure(self, path, before)
-
-    def step(self, closure: Closure) -> tuple[Rows, SqlValue, SqlValue]:
-        """Return the edges of a closure with their two ends, of one representation."""
-        rows = self.pattern(closure.step)
-        start, end = (rows.variables[variable.name] for variable in (closure.start, closure.end))
+    def step(self, path: Closure) -> tuple[Rows, SqlValue, SqlValue]:
+        """Return the edges of a path with their two ends, of one representation."""
+        rows = self.pattern(path.step)
+        start, end = (rows.variables[variable.name] for variable in (path.start, path.end))
         kind = common_kind((start.kind, end.kind))
         one, other = (rows.plain(rows.converted(value, kind)) for value in (start, end))
         return rows, one, other

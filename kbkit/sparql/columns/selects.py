@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from kbkit.schema import literal as sql_string
 from kbkit.sparql.columns.aggregates import aggregate
 from kbkit.sparql.columns.algebra import Aggregate, Call, Expression, Select, Variable
 from kbkit.sparql.columns.expressions import Scope

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from kbkit.schema import Attribute, Relation, Schema, iri_escape, literal as sql_string, quote
+from kbkit.schema import Attribute, Relation, Schema, iri_escape, quote
+from kbkit.schema import literal as sql_string
 from kbkit.sparql.columns.terms import XSD, Constant, iri
 from kbkit.stores import Stores
 from kbkit.stores.ntriples import KB_KEY, KB_TYPE, RDF, RDFS, SKOS, datatype, node_iri

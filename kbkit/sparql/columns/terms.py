@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from kbkit.errors import QueryError
-from kbkit.schema import STANDARD_PREFIXES, literal as sql_string
+from kbkit.schema import STANDARD_PREFIXES
+from kbkit.schema import literal as sql_string
 
 XSD = STANDARD_PREFIXES["xsd"]
 NUMBERS = ("integer", "decimal", "double")
