@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kbkit.schema import literal as sql_string
 from kbkit.sparql.columns.algebra import Aggregate
+from kbkit.sparql.columns.counting import WEIGHT
 from kbkit.sparql.columns.expressions import Scope
 from kbkit.sparql.columns.parts import number_of, parts_of
 from kbkit.sparql.columns.terms import (
@@ -20,6 +21,9 @@ from kbkit.sparql.columns.terms import (
 def aggregate(scope: Scope, call: Aggregate) -> SqlValue:
     """Return the SQL aggregate of the rows of a group."""
     distinct = "DISTINCT " if call.distinct else ""
+    weight = scope.rows.variables.get(WEIGHT)
+    if weight is not None:  # which only counts have
+        return SqlValue(f"TRY_CAST(coalesce(sum({weight.sql}), 0) AS BIGINT)", "integer", nullable=False)
     if call.argument is None:
         if not call.distinct:
             return SqlValue("count(*)", "integer", nullable=False)

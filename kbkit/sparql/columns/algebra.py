@@ -601,3 +601,21 @@ def _aggregates(value: Expression) -> bool:
     if isinstance(value, Call):
         return any(_aggregates(part) for part in value.arguments)
     return isinstance(value, Aggregate)
+
+
+def conjuncts(condition: Expression | None) -> list[Expression]:
+    """Return the conditions that ``&&`` joins; None has none."""
+    if condition is None:
+        return []
+    if isinstance(condition, Call) and condition.name == "&&":
+        return [part for argument in condition.arguments for part in conjuncts(argument)]
+    return [condition]
+
+
+def variables(expression: Expression) -> set[str]:
+    """Return the variables of an expression outside aggregates; EXISTS counts as one that no pattern binds."""
+    if isinstance(expression, Variable):
+        return {expression.name}
+    if isinstance(expression, Call):
+        return {name for part in expression.arguments for name in variables(part)}
+    return {"\0exists"} if isinstance(expression, Exists) else set()

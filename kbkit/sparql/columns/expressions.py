@@ -165,7 +165,8 @@ def equal(rows: Rows, left: SqlValue, right: SqlValue) -> SqlValue:
         f" WHEN {pa.tag} = {pb.tag} AND {pa.epoch} IS NOT NULL AND {pb.epoch} IS NOT NULL THEN"
         f" {_moments_compared(pa, '=', pb)}"
         f" WHEN {pa.is_known_or_resource} AND {pb.is_known_or_resource} THEN false"
-        f" WHEN {is_time(pa.tag)} OR {is_time(pb.tag)} THEN {beyond('times', 'BOOLEAN')} END"
+        f" WHEN {is_time(pa.tag)} AND ({pb.is_known_or_resource} OR {is_time(pb.tag)})"
+        f" OR {is_time(pb.tag)} AND {pa.is_known_or_resource} THEN {beyond('times', 'BOOLEAN')} END"
     )
 
 
@@ -196,10 +197,10 @@ def less(rows: Rows, left: SqlValue, sign: str, right: SqlValue) -> SqlValue:
     a, b = (rows.plain(rows.converted(value, "term")) for value in (left, right))
     pa, pb = parts_of(rows, a), parts_of(rows, b)
     return _boolean(
-        f"CASE WHEN {one.code} IS NOT NULL AND {other.code} IS NOT NULL THEN {numbers}"
-        f" WHEN {a.sql} = {b.sql} THEN {same}"
-        f" WHEN {pa.tag} IS DISTINCT FROM {pb.tag} THEN if({is_time(pa.tag)} AND {is_time(pb.tag)},"
-        f" {beyond('times of two kinds', 'BOOLEAN')}, NULL)"
+        f"CASE WHEN {a.sql} = {b.sql} THEN {same}"
+        f" WHEN {one.code} IS NOT NULL AND {other.code} IS NOT NULL THEN {numbers}"
+        f" WHEN {pa.tag} IS DISTINCT FROM {pb.tag} THEN if(ends_with({pa.tag}, 'uration') AND"
+        f" ends_with({pb.tag}, 'uration'), {beyond('durations of two kinds', 'BOOLEAN')}, NULL)"
         f" WHEN {pa.tag} = '' OR starts_with({pa.tag}, '@') THEN {pa.text} {sign} {pb.text}"
         f" WHEN {pa.epoch} IS NOT NULL AND {pb.epoch} IS NOT NULL THEN {_moments_compared(pa, sign, pb)}"
         f" WHEN {is_time(pa.tag)} THEN {beyond('times', 'BOOLEAN')} END"
@@ -214,7 +215,8 @@ def _numbers_compared(left: SqlValue, sign: str, right: SqlValue) -> str:
     if not doubles:
         return compared
     nan = " OR ".join(f"isnan({sql})" for sql in doubles)
-    return f"if({nan}, {'false' if sign == '=' else 'NULL'}, {compared})"
+    both = f"if({doubles[0]} = {doubles[-1]}, {str('=' in sign).lower()}, NULL)" if len(doubles) > 1 else "NULL"
+    return f"if({nan}, {'false' if sign == '=' else both}, {compared})"
 
 
 def _finite(sql: str) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kbkit.schema import STANDARD_PREFIXES
 from kbkit.schema import literal as sql_string
 from kbkit.sparql.columns.algebra import Call, Expression
-from kbkit.sparql.columns.parts import number_of, parts_of
+from kbkit.sparql.columns.parts import Number, number_of, parts_of
 from kbkit.sparql.columns.rows import Rows, common_kind
 from kbkit.sparql.columns.terms import (
     NUMBERS,
@@ -120,7 +120,7 @@ def _is_numeric(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
 
 def _strlang(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
     text, tag = (_simple(scope.rows, scope.plain(part)) for part in arguments)
-    valid = f"regexp_full_match({tag}, '[a-zA-Z]{{1,8}}(-[a-zA-Z0-9]{{1,8}})*')"
+    valid = f"regexp_full_match({tag}, '[a-zA-Z]{{2,8}}(-[a-zA-Z0-9]{{1,8}})*')"
     return SqlValue(f"if({valid}, '\"@' || lower({tag}) || '\"' || {text}, NULL)", "term")
 
 
@@ -464,15 +464,7 @@ def _cast(kind: str) -> Function:
         read = f"TRY_CAST(replace(ltrim({text}, '+'), 'INF', 'Infinity') AS {sql})"
         if kind == "decimal":
             read = f"if(length({text}) > 18, {beyond('long decimals', sql)}, {read})"
-        if kind == "double":
-            from_number = number.double
-        else:
-            doubles = beyond("casts of doubles", sql)
-            exact = f"TRY_CAST(trunc({number.exact}) AS BIGINT)" if kind == "integer" else number.exact
-            from_number = (
-                f"if({number.code} <= 2, {exact}, if({number.double} = trunc({number.double}) AND"
-                f" abs({number.double}) < 1e15, TRY_CAST({number.double} AS {sql}), {doubles}))"
-            )
+        from_number = _cast_number(kind, number)
         return SqlValue(
             f"CASE WHEN {is_number} THEN {from_number} WHEN {boolean} IS NOT NULL THEN {boolean}::INTEGER::{sql}"
             f" WHEN {matching} THEN {read} END",
@@ -480,6 +472,20 @@ def _cast(kind: str) -> Function:
         )
 
     return function
+
+
+def _cast_number(kind: str, number: Number) -> str:
+    """Return a valid number cast to an integer, decimal or double."""
+    x = number.double
+    if kind == "double":
+        return x
+    exact = f"TRY_CAST(trunc({number.exact}) AS BIGINT)" if kind == "integer" else number.exact
+    whole = f"{x} = trunc({x})" if kind == "decimal" else "true"
+    return (
+        f"CASE WHEN {number.code} <= 2 THEN {exact} WHEN isnan({x}) OR isinf({x}) THEN NULL"
+        f" WHEN {whole} AND abs({x}) < 1e15 THEN TRY_CAST(trunc({x}) AS {_SQL[kind]})"
+        f" ELSE {beyond('casts of doubles', _SQL[kind])} END"
+    )
 
 
 _FUNCTIONS: dict[str, Function] = {

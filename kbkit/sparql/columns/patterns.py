@@ -27,6 +27,8 @@ from kbkit.sparql.columns.algebra import (
     Union,
     Values,
     Variable,
+    conjuncts,
+    variables,
 )
 from kbkit.sparql.columns.expressions import Scope
 from kbkit.sparql.columns.paths import closure, is_anchored
@@ -213,8 +215,8 @@ class PatternCompiler:
 
     def _left_join(self, pattern: LeftJoin) -> Rows:
         left, right = self.pattern(pattern.left), self.pattern(pattern.right)
-        conditions = _conjuncts(pattern.condition)
-        own = [c for c in conditions if _variables(c) <= right.variables.keys() - left.variables.keys()]
+        conditions = conjuncts(pattern.condition)
+        own = [c for c in conditions if variables(c) <= right.variables.keys() - left.variables.keys()]
         for condition in own:
             self.filter(right, condition)
         others = [c for c in conditions if c not in own]
@@ -357,20 +359,3 @@ class PatternCompiler:
 
 def _values(left: Rows, right: Rows, name: str) -> tuple[SqlValue, SqlValue]:
     return left.variables[name], right.variables[name]
-
-
-def _conjuncts(condition: Expression | None) -> list[Expression]:
-    if condition is None:
-        return []
-    if isinstance(condition, Call) and condition.name == "&&":
-        return [part for argument in condition.arguments for part in _conjuncts(argument)]
-    return [condition]
-
-
-def _variables(expression: Expression) -> set[str]:
-    """Return the variables of an expression; EXISTS counts as using one that no pattern binds."""
-    if isinstance(expression, Variable):
-        return {expression.name}
-    if isinstance(expression, Call):
-        return {name for part in expression.arguments for name in _variables(part)}
-    return {"\0exists"} if isinstance(expression, Exists) else set()

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from kbkit.sparql.columns.aggregates import aggregate
-from kbkit.sparql.columns.algebra import Aggregate, Call, Expression, Select, Variable
+from kbkit.sparql.columns.algebra import Aggregate, Call, Expression, Select, Variable, variables
+from kbkit.sparql.columns.counting import reduced
 from kbkit.sparql.columns.expressions import Scope
 from kbkit.sparql.columns.parts import parts_of
 from kbkit.sparql.columns.patterns import PatternCompiler
@@ -40,7 +41,7 @@ def compile_select(compiler: PatternCompiler, select: Select) -> Rows:
 
 def ordered_select(compiler: PatternCompiler, select: Select) -> Ordered:
     """Return the rows of a SELECT before LIMIT, with its columns and keys."""
-    rows = compiler.pattern(select.pattern)
+    rows = reduced(compiler, select) or compiler.pattern(select.pattern)
     scope = Scope(rows, compiler.exists)
     if select.group is not None:
         scope = _grouped(compiler, select, rows)
@@ -58,7 +59,7 @@ def ordered_select(compiler: PatternCompiler, select: Select) -> Ordered:
     if select.distinct:
         rows = rows.closed(columns, distinct=True)
         scope = Scope(rows, compiler.exists, scope.aggregates if not select.order else {})
-        outside = {name for key, _ in select.order for name in _variables(key)} - set(columns)
+        outside = {name for key, _ in select.order for name in variables(key)} - set(columns)
         if outside:
             raise UnsupportedQueryError("ORDER BY a variable that DISTINCT drops")
     keys = [key for expression, down in select.order for key in _keys(scope, expression, down)]
@@ -111,7 +112,7 @@ def _grouped(compiler: PatternCompiler, select: Select, rows: Rows) -> Scope:
     grouped = set(groups.variables)
     for expression in [*used, *(variable for variable, e in select.columns if e is None)]:
         new = {variable.name for variable, e in select.columns if e is not None}
-        if not _variables(expression) <= grouped | new:
+        if not variables(expression) <= grouped | new:
             raise UnsupportedQueryError("a variable that is neither grouped nor aggregated")
     return Scope(groups, compiler.exists, found_values)
 
@@ -122,13 +123,6 @@ def _aggregates(expression: Expression) -> Iterator[Aggregate]:
     elif isinstance(expression, Call):
         for part in expression.arguments:
             yield from _aggregates(part)
-
-
-def _variables(expression: Expression) -> set[str]:
-    """Return the variables of an expression outside aggregates."""
-    if isinstance(expression, Variable):
-        return {expression.name}
-    return {n for part in expression.arguments for n in _variables(part)} if isinstance(expression, Call) else set()
 
 
 # -- the whole query --------------------------------------------------------------------------------------------------

@@ -282,7 +282,7 @@ def part_of_moment(name: str, text: str) -> str:
 def plain_case(s: str) -> str:
     """Return a string whose case mapping is the same in all libraries; others are left to Oxigraph."""
     special = "[ßŉǰΐΰևẖẗẘẙẚẞΣİıǅǈǋǲᾀ-ᾯᾲ-ᾴᾶᾷᾼῂ-ῄῆῇῌῒΐῖῗῢ-ῤῦῧῲ-ῴῶῷῼﬀ-ﬆﬓ-ﬗ]"
-    return f"if(regexp_matches({s}, '{special}'), {beyond('letters with several cases')}, {s})"
+    return f"if(strlen({s}) <> length({s}) AND regexp_matches({s}, '{special}'), {beyond('letters with several cases')}, {s})"
 
 
 def term_rank(value: SqlValue) -> str:
