@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from kbkit.schema import literal as sql_string
-from kbkit.sparql.columns.algebra import Aggregate
+from kbkit.sparql.columns.algebra import AggregateCall
 from kbkit.sparql.columns.counting import WEIGHT
-from kbkit.sparql.columns.expressions import Scope
+from kbkit.sparql.columns.expressions import ExpressionScope
 from kbkit.sparql.columns.parts import number_of, parts_of
 from kbkit.sparql.columns.terms import (
     NUMBERS,
+    SQL_TYPES,
     SqlValue,
     UnsupportedQueryError,
     beyond,
@@ -18,129 +19,111 @@ from kbkit.sparql.columns.terms import (
 )
 
 
-def aggregate(scope: Scope, call: Aggregate) -> SqlValue:
+def aggregate(scope: ExpressionScope, call: AggregateCall) -> SqlValue:
     """Return the SQL aggregate of the rows of a group."""
-    distinct = "DISTINCT " if call.distinct else ""
     weight = scope.rows.variables.get(WEIGHT)
     if weight is not None:  # which only counts have
         return SqlValue(f"TRY_CAST(coalesce(sum({weight.sql}), 0) AS BIGINT)", "integer", nullable=False)
     if call.argument is None:
-        if not call.distinct:
-            return SqlValue("count(*)", "integer", nullable=False)
-        columns = ", ".join(value.sql for value in scope.rows.variables.values())
-        return SqlValue(f"count(DISTINCT ({columns}))", "integer", nullable=False)
+        return _count_of_rows(scope, call)
     value = scope.rows.plain(scope.value(call.argument))
     if call.name == "COUNT":
-        return SqlValue(f"count({distinct}{value.sql})", "integer", nullable=False)
+        return SqlValue(f"count({_distinct(call)}{value.sql})", "integer", nullable=False)
     if call.name == "SAMPLE":
         return SqlValue(f"any_value({value.sql})", value.kind)
     value = scope.rows.plain(scope.rows.decoded(value))
-    if call.name == "GROUP_CONCAT":
-        return _concatenated(scope, call, value, distinct)
-    if call.name in ("MIN", "MAX"):
-        return _extreme(scope, call.name.lower(), value)
-    return _total(scope, call.name, value, distinct)
+    aggregates = {"GROUP_CONCAT": _concatenated, "MIN": _extreme, "MAX": _extreme, "SUM": _total, "AVG": _total}
+    return aggregates[call.name](scope, call, value)
 
 
-def _total(scope: Scope, name: str, value: SqlValue, distinct: str) -> SqlValue:
-    if value.kind not in (*NUMBERS, "term"):
-        raise UnsupportedQueryError(f"{name} of values that are not numbers")
+def _distinct(call: AggregateCall) -> str:
+    return "DISTINCT " if call.distinct else ""
+
+
+def _count_of_rows(scope: ExpressionScope, call: AggregateCall) -> SqlValue:
+    columns = ", ".join(value.sql for value in scope.rows.variables.values())
+    counted = f"DISTINCT ({columns})" if call.distinct else "*"
+    return SqlValue(f"count({counted})", "integer", nullable=False)
+
+
+def _total(scope: ExpressionScope, call: AggregateCall, value: SqlValue) -> SqlValue:
+    """Return the sum or the mean."""
     if value.kind == "term":
-        return _mixed_total(scope, name, value, distinct)
-    x = value.sql
-    failed = f"count(*) > count({x})"
-    total = f"sum({distinct}{x})"
-    if value.kind == "double":
-        found = f"avg({distinct}{x})" if name == "AVG" else f"coalesce({total}, 0)"
-        if name == "AVG":  # Oxigraph divides the sum
-            found = f"({total} / count({distinct}{x}))"
-        kind = "double"
-    elif name == "SUM":
-        sql_type = "BIGINT" if value.kind == "integer" else "DECIMAL(38,18)"
-        found, kind = f"TRY_CAST(coalesce({total}, 0) AS {sql_type})", value.kind
+        return _mixed_total(scope, call, value)
+    if value.kind not in NUMBERS:
+        raise UnsupportedQueryError(f"{call.name} of values that are not numbers")
+    x, kind = value.sql, value.kind
+    total, count = f"sum({_distinct(call)}{x})", f"count({_distinct(call)}{x})"
+    if call.name == "SUM":
+        found = total if kind == "double" else f"TRY_CAST({total} AS {SQL_TYPES[kind]})"
+    elif kind == "double":
+        found = f"({total} / {count})"  # DuckDB's avg rounds in another way
     else:
-        found, kind = _mean(total, f"count({distinct}{x})", whole=value.kind == "integer"), "decimal"
-    empty = "count(*) = 0"
-    if name == "AVG" and kind == "double":
-        raise_empty = f"CASE WHEN {empty} THEN {beyond('an average of nothing', 'DOUBLE')} WHEN {failed} THEN NULL ELSE {found} END"
-        return SqlValue(raise_empty, kind)
-    if name == "AVG":
-        return SqlValue(f"CASE WHEN {empty} THEN 0 WHEN {failed} THEN NULL ELSE {found} END", kind)
-    if kind != "integer":
-        return SqlValue(
-            f"CASE WHEN {empty} THEN {beyond('a sum of nothing')}::{'DOUBLE' if kind == 'double' else 'DECIMAL(38,18)'} WHEN {failed} THEN NULL ELSE {found} END",
-            kind,
-        )
-    return SqlValue(f"CASE WHEN {failed} THEN NULL ELSE {found} END", kind)
+        found, kind = _mean(total, count), "decimal"
+    zero = "0" if (call.name, kind) == ("SUM", "integer") else beyond("a sum of nothing", SQL_TYPES[kind])
+    return SqlValue(f"CASE WHEN count(*) = 0 THEN {zero} WHEN count(*) = count({x}) THEN {found} END", kind)
 
 
-def _mean(total: str, count: str, *, whole: bool) -> str:
-    scale = "1000000000000000000::HUGEINT"
-    if whole:
-        return f"(({total}::HUGEINT * {scale}) // nullif({count}, 0))::DECIMAL(38,0) * 0.000000000000000001::DECIMAL(18,18)"
+def _mean(total: str, count: str) -> str:
+    """Return the mean of a whole total, cut after 18 decimals; other totals are left to Oxigraph."""
     return (
-        f"if({total} = trunc({total}), (({total}::HUGEINT * {scale}) // nullif({count}, 0))::DECIMAL(38,0)"
-        f" * 0.000000000000000001::DECIMAL(18,18), {beyond('averages of decimals', 'DECIMAL(38,18)')})"
+        f"if({total} = trunc({total}), (({total}::HUGEINT * 1000000000000000000::HUGEINT) // nullif({count}, 0))"
+        f"::DECIMAL(38,0) * 0.000000000000000001::DECIMAL(18,18), {beyond('averages of decimals', 'DECIMAL(38,18)')})"
     )
 
 
-def _mixed_total(scope: Scope, name: str, value: SqlValue, distinct: str) -> SqlValue:
+def _mixed_total(scope: ExpressionScope, call: AggregateCall, value: SqlValue) -> SqlValue:
     """Return the sum or mean of numbers of several kinds, as internal text."""
+    if call.distinct:
+        raise UnsupportedQueryError(f"{call.name}(DISTINCT) of values of unknown kind")
     number = number_of(scope.rows, value)
-    if distinct:
-        raise UnsupportedQueryError(f"{name}(DISTINCT) of values of unknown kind")
-    code = f"max({number.code})"
-    exact, double, count = f"sum({number.exact})", f"sum({number.double})", "count(*)"
-    whole = f"TRY_CAST({exact} AS BIGINT)::VARCHAR"
-    cases = [
-        f"WHEN count(*) > count({number.code}) THEN if(bool_or({number.is_time}), {beyond('sums of times', 'VARCHAR')}, NULL)"
-    ]
-    zero = typed("'0'", "integer")
-    if name == "SUM":
-        cases += [f"WHEN {count} = 0 THEN {zero}", f"WHEN {code} = 1 THEN {typed(whole, 'integer')}"]
-        cases.append(f"WHEN {code} = 2 THEN {typed(decimal_text(f'({exact})'), 'decimal')}")
-        final = f"({double})"
+    code, exact, double = f"max({number.code})", f"sum({number.exact})", f"sum({number.double})"
+    if call.name == "SUM":
+        whole, fixed = f"TRY_CAST({exact} AS BIGINT)::VARCHAR", f"({exact})"
     else:
-        mean = f"({_mean(exact, count, whole=False)})"
-        cases += [f"WHEN {count} = 0 THEN {zero}", f"WHEN {code} <= 2 THEN {typed(decimal_text(mean), 'decimal')}"]
-        final = f"({double} / {count})"
-    cases.append(f"WHEN {code} = 3 OR bool_or({number.code} = 3) THEN {beyond('sums of floats', 'VARCHAR')}")
-    cases.append(f"WHEN {code} = 4 THEN {typed(double_text(final), 'double')}")
+        fixed, double = f"({_mean(exact, 'count(*)')})", f"({double} / count(*))"
+        whole = ""
+    failed = f"if(bool_or({number.is_time}), {beyond('sums of times', 'VARCHAR')}, NULL)"
+    cases = [
+        f"WHEN count(*) > count({number.code}) THEN {failed}",
+        "WHEN count(*) = 0 THEN " + typed("'0'", "integer"),
+        *([f"WHEN {code} = 1 THEN {typed(whole, 'integer')}"] if whole else []),
+        f"WHEN {code} <= 2 THEN {typed(decimal_text(fixed), 'decimal')}",
+        f"WHEN bool_or({number.code} = 3) THEN {beyond('sums of floats', 'VARCHAR')}",
+        f"ELSE {typed(double_text(double), 'double')}",
+    ]
     return SqlValue(f"CASE {' '.join(cases)} END", "term")
 
 
-def _extreme(scope: Scope, name: str, value: SqlValue) -> SqlValue:
+def _extreme(scope: ExpressionScope, call: AggregateCall, value: SqlValue) -> SqlValue:
+    """Return the least or greatest value, by the order of numbers, times, texts or IRIs."""
+    name = call.name.lower()
     if value.kind != "term":
         return SqlValue(f"{name}({value.sql})", value.kind)
-    parts = parts_of(scope.rows, value)
-    t = value.sql
-    numbers = f"arg_{name}({t}, {parts.double}) FILTER (WHERE {parts.double} IS NOT NULL)"
-    times = f"arg_{name}({t}, {parts.epoch})"
-    texts = f"arg_{name}({t}, {parts.text})"
-    same = f"min({parts.tag}) = max({parts.tag}) AND count({parts.tag}) = count({t})"
-    return SqlValue(
-        f"CASE WHEN count({t}) = 0 THEN NULL WHEN count({parts.double}) = count({t}) AND NOT bool_or(isnan({parts.double}))"
-        f" THEN {numbers} WHEN {same} AND count({parts.epoch}) = count({t}) AND min({parts.zoned}::INTEGER) ="
-        f" max({parts.zoned}::INTEGER) THEN {times} WHEN {same} AND (min({parts.tag}) = '' OR min({parts.tag}) LIKE '@%')"
-        f" THEN {texts} WHEN count({parts.tag}) = 0 AND min({t}[1]) = '<' THEN {name}({t})"
-        f" ELSE {beyond('extremes of several kinds', 'VARCHAR')} END",
-        "term",
-    )
+    parts, t = parts_of(scope.rows, value), value.sql
+    alike = f"min({parts.tag}) = max({parts.tag}) AND count({parts.tag}) = count({t})"
+    zones = f"min({parts.zoned}::INTEGER) = max({parts.zoned}::INTEGER)"
+    cases = [
+        f"WHEN count({t}) = 0 THEN NULL",
+        f"WHEN count({parts.double}) = count({t}) AND NOT bool_or(isnan({parts.double}))",
+        f"THEN arg_{name}({t}, {parts.double})",
+        f"WHEN {alike} AND count({parts.epoch}) = count({t}) AND {zones} THEN arg_{name}({t}, {parts.epoch})",
+        f"WHEN {alike} AND (min({parts.tag}) = '' OR starts_with(min({parts.tag}), '@'))",
+        f"THEN arg_{name}({t}, {parts.text})",
+        f"WHEN count({parts.tag}) = 0 AND min({t}[1]) = '<' THEN {name}({t})",
+        f"ELSE {beyond('extremes of several kinds', 'VARCHAR')}",
+    ]
+    return SqlValue(f"CASE {' '.join(cases)} END", "term")
 
 
-def _concatenated(scope: Scope, call: Aggregate, value: SqlValue, distinct: str) -> SqlValue:
-    text = (
-        value.sql
-        if value.kind == "string"
-        else parts_of(scope.rows, value).string
-        if value.kind == "term"
-        else "NULL::VARCHAR"
-    )
-    joined = f"coalesce(string_agg({distinct}{text}, {sql_string(call.separator)}), '')"
-    failed = f"count(*) > count({text})"
-    plain = f"CASE WHEN {failed} THEN NULL ELSE {joined} END"
-    if value.kind == "string":
-        return SqlValue(plain, "string")
-    tag = parts_of(scope.rows, value).tag if value.kind == "term" else "NULL::VARCHAR"
+def _concatenated(scope: ExpressionScope, call: AggregateCall, value: SqlValue) -> SqlValue:
+    """Return the texts joined; they keep their language if all have the same."""
+    is_term = value.kind == "term"
+    text = value.sql if value.kind == "string" else parts_of(scope.rows, value).string if is_term else "NULL::VARCHAR"
+    joined = f"coalesce(string_agg({_distinct(call)}{text}, {sql_string(call.separator)}), '')"
+    complete = f"count(*) = count({text})"
+    if not is_term:
+        return SqlValue(f"CASE WHEN {complete} THEN {joined} END", "string")
+    tag = parts_of(scope.rows, value).tag
     whole = f"'\"' || if(min({tag}) = max({tag}), min({tag}), '') || '\"' || ({joined})"
-    return SqlValue(f"CASE WHEN {failed} THEN NULL ELSE {whole} END", "term")
+    return SqlValue(f"CASE WHEN {complete} THEN {whole} END", "term")

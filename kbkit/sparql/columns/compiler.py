@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from kbkit.sparql.columns.algebra import Basic, Query, Triple, Variable, translate
-from kbkit.sparql.columns.patterns import PatternCompiler
+from kbkit.schema import literal as sql_string
+from kbkit.sparql.columns.algebra import AlgebraQuery, BasicPattern, QueryVariable, TriplePattern
+from kbkit.sparql.columns.patterns import PatternCompiler, QueryDataset
 from kbkit.sparql.columns.selects import final_text
 from kbkit.sparql.columns.sources import source_of
-from kbkit.sparql.columns.terms import Constant, UnsupportedQueryError
+from kbkit.sparql.columns.terms import ConstantTerm, SqlValue, UnsupportedQueryError, as_term
+from kbkit.sparql.columns.translate import translate
 from kbkit.sparql.parse import parse
 
 if TYPE_CHECKING:
@@ -45,16 +48,44 @@ class Compiled:
 def compile_query(stores: Stores, text: str, graphs: Graphs = (None, None)) -> Compiled:
     """Compile a query. Raises :class:`UnsupportedQueryError` for what only Oxigraph answers."""
     query = translate(parse(text), stores.schema.prefixes())
-    if query.graphs != (None, None) or graphs != (None, None):
-        raise UnsupportedQueryError("FROM and FROM NAMED")
-    compiler = PatternCompiler(source_of(stores), _uses(query))
+    default, named = graphs if graphs != (None, None) else query.graphs
+    dataset = (
+        QueryDataset() if default is None and named is None else QueryDataset(tuple(default or ()), tuple(named or ()))
+    )
+    compiler = PatternCompiler(source_of(stores), _uses(query), dataset)
     sql, results = final_text(compiler, query.select)
     lookup = _is_lookup(query)
     if query.kind == "ask":
         return Compiled("ask", f"SELECT count(*) > 0 AS ask FROM ({sql})", (), lookup)
     if query.kind == "triples":
-        raise UnsupportedQueryError("CONSTRUCT")
+        return Compiled("triples", _constructed(query.template, sql, dict(results)), _TRIPLE, lookup)
     return Compiled("select", sql, tuple(ResultTerm(name, value.kind) for name, value in results), lookup)
+
+
+_TRIPLE = tuple(ResultTerm(name, "term") for name in ("subject", "predicate", "object"))
+
+
+def _constructed(template: Sequence[TriplePattern], sql: str, results: Mapping[str, SqlValue]) -> str:
+    """Return the distinct triples that a template makes of solutions; those that RDF does not allow are left out."""
+    columns = {name: (f"c{number}", value) for number, (name, value) in enumerate(results.items())}
+    selects = []
+    for triple in template:
+        parts = []
+        for term in (triple.subject, triple.predicate, triple.object):
+            if isinstance(term, ConstantTerm):
+                parts.append(sql_string(term.text))
+            elif isinstance(term, QueryVariable) and not term.is_blank:
+                column, value = columns[term.name]
+                parts.append(as_term(replace(value, sql=column)).sql)
+            else:
+                raise UnsupportedQueryError("CONSTRUCT with blank nodes")
+        subject, predicate, target = parts
+        where = "subject[1] IN ('<', '_') AND predicate[1] = '<' AND object IS NOT NULL"
+        row = f"SELECT {subject} AS subject, {predicate} AS predicate, {target} AS object FROM kbkit_rows"
+        selects.append(f"SELECT * FROM ({row}) WHERE {where}")
+    if not selects:
+        selects = ["SELECT '' AS subject, '' AS predicate, '' AS object WHERE false"]
+    return f"WITH kbkit_rows AS MATERIALIZED ({sql}) {' UNION '.join(selects)}"
 
 
 def run(stores: Stores, compiled: Compiled, timeout: float | None = None) -> pa.Table:
@@ -62,26 +93,26 @@ def run(stores: Stores, compiled: Compiled, timeout: float | None = None) -> pa.
     return stores.tables.arrow(compiled.sql, timeout=timeout)
 
 
-def _uses(query: Query) -> Counter[str]:
+def _uses(query: AlgebraQuery) -> Counter[str]:
     """Count the occurrences of each variable; ends of closures count as used."""
     found: Counter[str] = Counter()
     stack: list[Any] = [query]
     while stack:
         part = stack.pop()
-        if isinstance(part, Variable):
+        if isinstance(part, QueryVariable):
             found[part.name] += 1
         elif isinstance(part, tuple):
             stack.extend(part)
-        elif is_dataclass(part) and not isinstance(part, Constant):
+        elif is_dataclass(part) and not isinstance(part, ConstantTerm):
             stack.extend(getattr(part, f.name) for f in fields(part))
     return found
 
 
-def _is_lookup(query: Query) -> bool:
+def _is_lookup(query: AlgebraQuery) -> bool:
     """Return whether every triple pattern has a constant subject or object, without groups."""
     pattern = query.select.pattern
     return (
-        isinstance(pattern, Basic)
+        isinstance(pattern, BasicPattern)
         and query.select.group is None
-        and all(isinstance(part, Triple) and isinstance(part.subject, Constant) for part in pattern.parts)
+        and all(isinstance(part, TriplePattern) and isinstance(part.subject, ConstantTerm) for part in pattern.parts)
     )

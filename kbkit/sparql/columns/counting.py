@@ -8,26 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from kbkit.sparql.columns.algebra import (
-    Aggregate,
-    Basic,
-    Call,
+    AggregateCall,
+    BasicPattern,
     Expression,
-    Filter,
+    FilterPattern,
+    FunctionCall,
     Pattern,
-    Select,
-    Triple,
-    Variable,
+    QueryVariable,
+    SelectPattern,
+    TriplePattern,
     conjuncts,
     variables,
 )
-from kbkit.sparql.columns.rows import Rows, join
+from kbkit.sparql.columns.compiling import PatternCompiling
+from kbkit.sparql.columns.rows import SqlRows, join
 from kbkit.sparql.columns.terms import SqlValue
-
-if TYPE_CHECKING:
-    from kbkit.sparql.columns.patterns import PatternCompiler
 
 WEIGHT = "\0weight"
 """The variable of the number of solutions that a row stands for."""
@@ -35,14 +32,14 @@ WEIGHT = "\0weight"
 
 @dataclass
 class _Part:
-    rows: Rows
+    rows: SqlRows
     names: set[str]
 
 
-def reduced(compiler: PatternCompiler, select: Select) -> Rows | None:
+def reduced(compiler: PatternCompiling, select: SelectPattern) -> SqlRows | None:
     """Return the solutions of a pattern as far as a SELECT needs them; None if nothing can be saved.
 
-    Rows that agree on the needed variables are one, with a :data:`WEIGHT` if their number is needed.
+    SqlRows that agree on the needed variables are one, with a :data:`WEIGHT` if their number is needed.
     """
     kept = _needed(select)
     patterns, conditions = _triples(select.pattern)
@@ -82,7 +79,7 @@ def _merge_one(parts: list[_Part], kept: set[str], *, weighted: bool) -> bool:
     return False
 
 
-def _counted(rows: Rows, names: list[str], *, weighted: bool) -> Rows:
+def _counted(rows: SqlRows, names: list[str], *, weighted: bool) -> SqlRows:
     """Return the distinct values of variables, with the number of solutions of each."""
     if not weighted:
         return rows.closed(names, distinct=True)
@@ -93,10 +90,10 @@ def _counted(rows: Rows, names: list[str], *, weighted: bool) -> Rows:
     text = rows.select(selected, f" GROUP BY {', '.join(rows.variables[name].sql for name in names)}")
     values = {name: SqlValue(column, rows.variables[name].kind, nullable=False) for name, column in columns.items()}
     values[WEIGHT] = SqlValue(weight, "integer", nullable=False)
-    return Rows(rows.names, rows.decoder, [f"({text}) {rows.names.new('q')}"], [], values)
+    return SqlRows(rows.names, rows.decoder, [f"({text}) {rows.names.new('q')}"], [], values)
 
 
-def _joined(left: Rows, right: Rows) -> Rows:
+def _joined(left: SqlRows, right: SqlRows) -> SqlRows:
     weights = [rows.variables.pop(WEIGHT).sql for rows in (left, right) if WEIGHT in rows.variables]
     rows = join(left, right)
     if weights:
@@ -104,47 +101,49 @@ def _joined(left: Rows, right: Rows) -> Rows:
     return rows
 
 
-def _needed(select: Select) -> set[str] | None:
+def _needed(select: SelectPattern) -> set[str] | None:
     """Return the variables whose values a SELECT needs; None if it needs every solution."""
     if select.group is None:
         if not select.distinct or any(expression is not None for _, expression in select.columns):
             return None
-        return {variable.name for variable, _ in select.columns} | {n for key, _ in select.order for n in variables(key)}
+        return {variable.name for variable, _ in select.columns} | {
+            n for key, _ in select.order for n in variables(key)
+        }
     found = list(_aggregates(select))
     keys = [expression for _, expression in select.group]
-    if not all(isinstance(key, Variable) for key in keys) or not found:
+    if not all(isinstance(key, QueryVariable) for key in keys) or not found:
         return None
-    if any(f.name != "COUNT" or not (f.argument is None or isinstance(f.argument, Variable)) for f in found):
+    if any(f.name != "COUNT" or not (f.argument is None or isinstance(f.argument, QueryVariable)) for f in found):
         return None
     if any(f.distinct for f in found) and (len(set(found)) > 1 or found[0].argument is None):
         return None
-    counted = {f.argument.name for f in found if f.distinct and isinstance(f.argument, Variable)}
+    counted = {f.argument.name for f in found if f.distinct and isinstance(f.argument, QueryVariable)}
     return {name for key in keys for name in variables(key)} | counted
 
 
-def _aggregates(select: Select) -> Iterator[Aggregate]:
+def _aggregates(select: SelectPattern) -> Iterator[AggregateCall]:
     used = [e for _, e in select.columns if e is not None] + [*select.having, *(key for key, _ in select.order)]
     stack: list[Expression] = list(used)
     while stack:
         part = stack.pop()
-        if isinstance(part, Aggregate):
+        if isinstance(part, AggregateCall):
             yield part
-        elif isinstance(part, Call):
+        elif isinstance(part, FunctionCall):
             stack.extend(part.arguments)
 
 
-def _triples(pattern: Pattern) -> tuple[list[Triple], list[Expression]]:
+def _triples(pattern: Pattern) -> tuple[list[TriplePattern], list[Expression]]:
     """Return the triples and conditions of a pattern that has nothing else; none for others."""
     conditions: list[Expression] = []
-    while isinstance(pattern, Filter):
+    while isinstance(pattern, FilterPattern):
         conditions += conjuncts(pattern.condition)
         pattern = pattern.pattern
-    if not isinstance(pattern, Basic) or not all(isinstance(part, Triple) for part in pattern.parts):
+    if not isinstance(pattern, BasicPattern) or not all(isinstance(part, TriplePattern) for part in pattern.parts):
         return [], []
-    return [part for part in pattern.parts if isinstance(part, Triple)], conditions
+    return [part for part in pattern.parts if isinstance(part, TriplePattern)], conditions
 
 
-def _terms(triple: Triple) -> Iterator[Variable]:
+def _terms(triple: TriplePattern) -> Iterator[QueryVariable]:
     for term in (triple.subject, triple.predicate, triple.object):
-        if isinstance(term, Variable):
+        if isinstance(term, QueryVariable):
             yield term

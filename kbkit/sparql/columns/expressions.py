@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from kbkit.sparql.columns import functions
-from kbkit.sparql.columns.algebra import Aggregate, Call, Exists, Expression, Variable
-from kbkit.sparql.columns.parts import Number, PartsOfTerm, number_of, parts_of
-from kbkit.sparql.columns.rows import Rows, common_kind, may_equal
+from kbkit.sparql.columns.algebra import AggregateCall, ExistsCall, Expression, FunctionCall, QueryVariable
+from kbkit.sparql.columns.parts import NumberParts, PartsOfTerm, number_of, parts_of, truth
+from kbkit.sparql.columns.rows import SqlRows, common_kind, may_equal
 from kbkit.sparql.columns.terms import (
     NUMBERS,
-    Constant,
+    ConstantTerm,
     SqlValue,
     UnsupportedQueryError,
     beyond,
@@ -27,26 +27,26 @@ _ORDERS = ("<", ">", "<=", ">=")
 
 
 @dataclass
-class Scope:
+class ExpressionScope:
     """Where an expression is evaluated: a relation, the values of aggregates, and how EXISTS is answered."""
 
-    rows: Rows
-    exists: Callable[[Rows, Exists], str] | None = None
-    aggregates: Mapping[Aggregate, SqlValue] = field(default_factory=dict)
+    rows: SqlRows
+    exists: Callable[[SqlRows, ExistsCall], str] | None = None
+    aggregates: Mapping[AggregateCall, SqlValue] = field(default_factory=dict)
 
     # -- values -------------------------------------------------------------------------------------------------------
 
     def value(self, expression: Expression) -> SqlValue:
         """Return the value of an expression; it may add columns to the relation."""
-        if isinstance(expression, Constant):
+        if isinstance(expression, ConstantTerm):
             return expression.value
-        if isinstance(expression, Variable):
+        if isinstance(expression, QueryVariable):
             return self.rows.variables.get(expression.name, UNBOUND)
-        if isinstance(expression, Aggregate):
+        if isinstance(expression, AggregateCall):
             if expression not in self.aggregates:
                 raise UnsupportedQueryError("an aggregate outside SELECT, HAVING and ORDER BY")
             return self.aggregates[expression]
-        if isinstance(expression, Exists):
+        if isinstance(expression, ExistsCall):
             if self.exists is None:
                 raise UnsupportedQueryError("EXISTS in this place")
             return SqlValue(self.exists(self.rows, expression), "boolean", nullable=False)
@@ -61,14 +61,14 @@ class Scope:
 
     def condition(self, expression: Expression) -> str:
         """Return a condition that is true where the expression is: NULL and false need not be told apart."""
-        if isinstance(expression, Call) and expression.name in ("&&", "||"):
+        if isinstance(expression, FunctionCall) and expression.name in ("&&", "||"):
             left, right = (self.condition(part) for part in expression.arguments)
             return f"({left} {'AND' if expression.name == '&&' else 'OR'} {right})"
-        if isinstance(expression, Call) and expression.name == "=":
+        if isinstance(expression, FunctionCall) and expression.name == "=":
             found = self._equal_to_constant(*expression.arguments)
             if found is not None:
                 return found
-        if isinstance(expression, Call) and expression.name == "IN":
+        if isinstance(expression, FunctionCall) and expression.name == "IN":
             first, *others = expression.arguments
             found_each = [self._equal_to_constant(first, other) for other in others]
             if found_each and all(found is not None for found in found_each):
@@ -77,9 +77,9 @@ class Scope:
 
     def _equal_to_constant(self, left: Expression, right: Expression) -> str | None:
         """Return a condition for a variable and a term that equals only itself."""
-        if isinstance(left, Constant):
+        if isinstance(left, ConstantTerm):
             left, right = right, left
-        if not isinstance(left, Variable) or not isinstance(right, Constant):
+        if not isinstance(left, QueryVariable) or not isinstance(right, ConstantTerm):
             return None
         value = self.value(left)
         if not right.text.startswith(("<", '""', '"@')) or value.kind not in ("id", "node", "term"):
@@ -94,50 +94,29 @@ UNBOUND = SqlValue("NULL", "term")
 # -- logic ------------------------------------------------------------------------------------------------------------
 
 
-def truth(rows: Rows, value: SqlValue) -> str:
-    """Return the effective boolean value (SPARQL 1.1, section 17.2.2)."""
-    if value.kind == "boolean":
-        return value.sql
-    if value.kind in ("iri", "node", "date", "dateTime"):
-        return "NULL::BOOLEAN"
-    if value.kind == "string":
-        return f"({value.sql} <> '')"
-    if value.kind in ("integer", "decimal"):
-        return f"({value.sql} <> 0)"
-    value = rows.plain(rows.decoded(value))
-    if value.kind == "double":
-        return f"({value.sql} <> 0 AND NOT isnan({value.sql}))"
-    parts = parts_of(rows, value)
-    boolean = parts.boolean
-    return (
-        f"CASE WHEN {parts.tag} = '' THEN {parts.text} <> '' WHEN {boolean} IS NOT NULL THEN {boolean}"
-        f" WHEN {parts.code} IS NOT NULL THEN {parts.double} <> 0 AND NOT isnan({parts.double}) END"
-    )
-
-
 def _boolean(sql: str) -> SqlValue:
     return SqlValue(f"({sql})", "boolean")
 
 
-def _and(scope: Scope, call: Call) -> SqlValue:
+def _and(scope: ExpressionScope, call: FunctionCall) -> SqlValue:
     left, right = (truth(scope.rows, scope.value(part)) for part in call.arguments)
     return _boolean(f"{left} {'AND' if call.name == '&&' else 'OR'} {right}")
 
 
-def _not(scope: Scope, call: Call) -> SqlValue:
+def _not(scope: ExpressionScope, call: FunctionCall) -> SqlValue:
     return _boolean(f"NOT {truth(scope.rows, scope.value(call.arguments[0]))}")
 
 
 # -- comparisons ------------------------------------------------------------------------------------------------------
 
 
-def _equality(scope: Scope, call: Call) -> SqlValue:
+def _equality(scope: ExpressionScope, call: FunctionCall) -> SqlValue:
     left, right = (scope.value(part) for part in call.arguments)
     found = equal(scope.rows, left, right)
     return found if call.name == "=" else _boolean(f"NOT {found.sql}")
 
 
-def equal(rows: Rows, left: SqlValue, right: SqlValue) -> SqlValue:
+def equal(rows: SqlRows, left: SqlValue, right: SqlValue) -> SqlValue:
     """Return whether two values are equal: RDFterm-equal with Oxigraph's answers for unknown datatypes."""
     if left.kind == right.kind == "node":
         return _boolean(f"{left.sql} = {right.sql}")
@@ -170,34 +149,44 @@ def equal(rows: Rows, left: SqlValue, right: SqlValue) -> SqlValue:
     )
 
 
-def _order(scope: Scope, call: Call) -> SqlValue:
+def _order(scope: ExpressionScope, call: FunctionCall) -> SqlValue:
     left, right = (scope.plain(part) for part in call.arguments)
     return less(scope.rows, left, call.name, right)
 
 
-def less(rows: Rows, left: SqlValue, sign: str, right: SqlValue) -> SqlValue:
+def less(rows: SqlRows, left: SqlValue, sign: str, right: SqlValue) -> SqlValue:
     """Return whether one value is before or after another; NULL for values without an order."""
     kinds = {left.kind, right.kind}
-    same = str("=" in sign).lower()  # a term is never before itself
+    if "term" in kinds:
+        return _boolean(_terms_ordered(rows, left, sign, right))
     if kinds <= set(NUMBERS):
         return _boolean(_numbers_compared(left, sign, right))
-    if left.kind == right.kind and left.kind in ("string", "date", "dateTime"):
-        return _boolean(f"{left.sql} {sign} {right.sql}")
-    if left.kind == right.kind and left.kind in ("iri", "boolean"):
-        return _boolean(f"if({left.sql} = {right.sql}, {same}, NULL)")
-    if "term" not in kinds:
+    if len(kinds) > 1:
         return SqlValue("NULL::BOOLEAN", "boolean")
-    if kinds == {"term", "string"}:
+    if left.kind in ("iri", "boolean"):
+        return _boolean(f"if({left.sql} = {right.sql}, {_of_same(sign)}, NULL)")
+    return _boolean(f"{left.sql} {sign} {right.sql}")
+
+
+def _of_same(sign: str) -> str:
+    """Return the answer for two terms that are the same: a term is never before itself."""
+    return str("=" in sign).lower()
+
+
+def _terms_ordered(rows: SqlRows, left: SqlValue, sign: str, right: SqlValue) -> str:
+    """Compare values of which one at least is internal text."""
+    kinds = {left.kind, right.kind}
+    if "string" in kinds:
         a, b = ((v.sql if v.kind == "string" else parts_of(rows, v).simple) for v in (left, right))
-        return _boolean(f"{a} {sign} {b}")
+        return f"{a} {sign} {b}"
     one, other = number_of(rows, left), number_of(rows, right)
     numbers = _codes_compared(one, sign, other)
     if kinds & set(NUMBERS):
-        return _boolean(numbers)
-    a, b = (rows.plain(rows.converted(value, "term")) for value in (left, right))
-    pa, pb = parts_of(rows, a), parts_of(rows, b)
-    return _boolean(
-        f"CASE WHEN {a.sql} = {b.sql} THEN {same}"
+        return numbers
+    a, b = (rows.plain(rows.converted(value, "term")).sql for value in (left, right))
+    pa, pb = PartsOfTerm(rows, a), PartsOfTerm(rows, b)
+    return (
+        f"CASE WHEN {a} = {b} THEN {_of_same(sign)}"
         f" WHEN {one.code} IS NOT NULL AND {other.code} IS NOT NULL THEN {numbers}"
         f" WHEN {pa.tag} IS DISTINCT FROM {pb.tag} THEN if(ends_with({pa.tag}, 'uration') AND"
         f" ends_with({pb.tag}, 'uration'), {beyond('durations of two kinds', 'BOOLEAN')}, NULL)"
@@ -215,15 +204,15 @@ def _numbers_compared(left: SqlValue, sign: str, right: SqlValue) -> str:
     if not doubles:
         return compared
     nan = " OR ".join(f"isnan({sql})" for sql in doubles)
-    both = f"if({doubles[0]} = {doubles[-1]}, {str('=' in sign).lower()}, NULL)" if len(doubles) > 1 else "NULL"
-    return f"if({nan}, {'false' if sign == '=' else both}, {compared})"
+    both_nan = f"if({doubles[0]} = {doubles[-1]}, {str('=' in sign).lower()}, NULL)" if len(doubles) > 1 else "NULL"
+    return f"if({nan}, {'false' if sign == '=' else both_nan}, {compared})"
 
 
 def _finite(sql: str) -> bool:
     return sql.startswith("'") and "NaN" not in sql
 
 
-def _codes_compared(one: Number, sign: str, other: Number) -> str:
+def _codes_compared(one: NumberParts, sign: str, other: NumberParts) -> str:
     """Compare numbers whose kinds are known to each row only."""
     doubles = f"if(isnan({one.double}) OR isnan({other.double}), NULL, {one.double} {sign} {other.double})"
     return (
@@ -240,7 +229,7 @@ def _moments_compared(a: PartsOfTerm, sign: str, b: PartsOfTerm) -> str:
     )
 
 
-def _in(scope: Scope, call: Call) -> SqlValue:
+def _in(scope: ExpressionScope, call: FunctionCall) -> SqlValue:
     first, *others = call.arguments
     if not others:
         return SqlValue("false", "boolean", nullable=False)
@@ -249,7 +238,7 @@ def _in(scope: Scope, call: Call) -> SqlValue:
     return _boolean(" OR ".join(found))
 
 
-def _same(scope: Scope, call: Call) -> SqlValue:
+def _same(scope: ExpressionScope, call: FunctionCall) -> SqlValue:
     left, right = (scope.value(part) for part in call.arguments)
     if not may_equal(left.kind, right.kind):
         return _boolean(f"if({left.sql} IS NULL OR {right.sql} IS NULL, NULL, false)")
@@ -261,20 +250,20 @@ def _same(scope: Scope, call: Call) -> SqlValue:
 # -- arithmetic -------------------------------------------------------------------------------------------------------
 
 
-def _arithmetic(scope: Scope, call: Call) -> SqlValue:
+def _arithmetic(scope: ExpressionScope, call: FunctionCall) -> SqlValue:
     if call.name == "plus":
         return calculated(
-            scope.rows, scope.plain(call.arguments[0]), "+", Constant('"^' + functions.INTEGER + '"0').value
+            scope.rows, scope.plain(call.arguments[0]), "+", ConstantTerm('"^' + functions.INTEGER + '"0').value
         )
     if call.name == "negate":
         return calculated(
-            scope.rows, Constant('"^' + functions.INTEGER + '"0').value, "-", scope.plain(call.arguments[0])
+            scope.rows, ConstantTerm('"^' + functions.INTEGER + '"0').value, "-", scope.plain(call.arguments[0])
         )
     left, right = (scope.plain(part) for part in call.arguments)
     return calculated(scope.rows, left, call.name, right)
 
 
-def calculated(rows: Rows, left: SqlValue, sign: str, right: SqlValue) -> SqlValue:
+def calculated(rows: SqlRows, left: SqlValue, sign: str, right: SqlValue) -> SqlValue:
     """Return the sum, difference, product or quotient; NULL for other values than numbers."""
     kinds = {left.kind, right.kind}
     if kinds & {"iri", "string", "boolean"}:
@@ -296,7 +285,7 @@ def calculated(rows: Rows, left: SqlValue, sign: str, right: SqlValue) -> SqlVal
     double = rows.compute(f"CASE WHEN {code} = 4 THEN {_operation('double', sign, one.double, other.double)} END")
     if sign == "/":
         code = rows.compute(f"if({code} = 1, 2, {code})")
-    return Number.of(rows, code, exact, double)
+    return NumberParts.of(rows, code, exact, double)
 
 
 def _operation(kind: str, sign: str, a: str, b: str) -> str:
@@ -341,7 +330,7 @@ def _quotient(a: str, b: str) -> str:
     )
 
 
-_OPERATORS: dict[str, Callable[[Scope, Call], SqlValue]] = {
+_OPERATORS: dict[str, Callable[[ExpressionScope, FunctionCall], SqlValue]] = {
     "&&": _and,
     "||": _and,
     "!": _not,

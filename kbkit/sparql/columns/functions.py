@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from kbkit.schema import STANDARD_PREFIXES
 from kbkit.schema import literal as sql_string
-from kbkit.sparql.columns.algebra import Call, Expression
-from kbkit.sparql.columns.parts import Number, number_of, parts_of
-from kbkit.sparql.columns.rows import Rows, common_kind
+from kbkit.sparql.columns.algebra import Expression, FunctionCall
+from kbkit.sparql.columns.parts import NumberParts, PartsOfTerm, number_of, parts_of, truth
+from kbkit.sparql.columns.rows import SqlRows, common_kind
 from kbkit.sparql.columns.terms import (
     NUMBERS,
     XSD,
-    Constant,
+    ConstantTerm,
     SqlValue,
     UnsupportedQueryError,
     beyond,
@@ -23,24 +23,34 @@ from kbkit.sparql.columns.terms import (
     part_of_moment,
     plain_case,
 )
-
-if TYPE_CHECKING:
-    from kbkit.sparql.columns.expressions import Scope
+from kbkit.sparql.columns.terms import literal as literal_constant
 
 INTEGER = XSD + "integer"
 _NULL = SqlValue("NULL", "term")
 _STRINGS = ("string", "term")
 
 
-def call(scope: Scope, expression: Call) -> SqlValue:
+class Evaluating(Protocol):
+    """Where arguments are evaluated, :class:`kbkit.sparql.columns.expressions.ExpressionScope`."""
+
+    rows: SqlRows
+
+    def value(self, expression: Expression) -> SqlValue:
+        """Return the value of an expression; it may add columns to the relation."""
+
+    def plain(self, expression: Expression) -> SqlValue:
+        """Return the value of an expression as a column that is neither ``id`` nor ``node``."""
+
+
+Function = Callable[[Evaluating, tuple[Expression, ...]], SqlValue]
+
+
+def call(scope: Evaluating, expression: FunctionCall) -> SqlValue:
     """Return the value of a function. Raises :class:`UnsupportedQueryError` for an unknown one."""
     function = _FUNCTIONS.get(expression.name)
     if function is None:
         raise UnsupportedQueryError(f"the function {expression.name}")
     return function(scope, expression.arguments)
-
-
-Function = Callable[["Scope", tuple[Expression, ...]], SqlValue]
 
 
 def _string(sql: str) -> SqlValue:
@@ -54,11 +64,11 @@ def _boolean(sql: str) -> SqlValue:
 # -- terms ------------------------------------------------------------------------------------------------------------
 
 
-def _str(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+def _str(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
     return _string(lexical(scope.plain(arguments[0])))
 
 
-def _lang(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+def _lang(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
     value = scope.plain(arguments[0])
     if value.kind == "term":
         tag = parts_of(scope.rows, value).tag
@@ -66,7 +76,7 @@ def _lang(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
     return _NULL if value.kind == "iri" else _string(f"if({value.sql} IS NULL, NULL, '')")
 
 
-def _datatype(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+def _datatype(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
     value = scope.plain(arguments[0])
     if value.kind == "iri":
         return _NULL
@@ -81,7 +91,7 @@ def _datatype(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
     )
 
 
-def _iri(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+def _iri(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
     value = scope.plain(arguments[0])
     if value.kind == "iri":
         return value
@@ -99,7 +109,7 @@ def _iri(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
 
 
 def _is_kind(kind: str) -> Function:
-    def function(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+    def function(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
         value = scope.value(arguments[0])
         if value.kind in ("id", "term"):
             value = scope.plain(arguments[0])
@@ -111,49 +121,47 @@ def _is_kind(kind: str) -> Function:
     return function
 
 
-def _is_numeric(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+def _is_numeric(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
     value = scope.plain(arguments[0])
     if value.kind == "term":
         return _boolean(f"if({value.sql} IS NULL, NULL, {parts_of(scope.rows, value).code} IS NOT NULL)")
     return _boolean(f"if({value.sql} IS NULL, NULL, {value.kind in NUMBERS})")
 
 
-def _strlang(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+def _strlang(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
     text, tag = (_simple(scope.rows, scope.plain(part)) for part in arguments)
     valid = f"regexp_full_match({tag}, '[a-zA-Z]{{2,8}}(-[a-zA-Z0-9]{{1,8}})*')"
     return SqlValue(f"if({valid}, '\"@' || lower({tag}) || '\"' || {text}, NULL)", "term")
 
 
-def _strdt(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+def _strdt(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
     target = arguments[1]
-    if not isinstance(target, Constant) or not target.text.startswith("<"):
+    if not isinstance(target, ConstantTerm) or not target.text.startswith("<"):
         raise UnsupportedQueryError("STRDT with a computed datatype")
     text = _simple(scope.rows, scope.plain(arguments[0]))
     datatype = target.text[1:]
     if datatype == XSD + "string":
         return _string(text)
     first = arguments[0]
-    if isinstance(first, Constant):
-        from kbkit.sparql.columns.terms import literal
-
-        return literal(first.value.sql[1:-1].replace("''", "'"), datatype=datatype).value
+    if isinstance(first, ConstantTerm):
+        return literal_constant(first.value.sql[1:-1].replace("''", "'"), datatype=datatype).value
     if datatype.startswith(XSD):
         raise UnsupportedQueryError("STRDT with a computed text and a datatype of XML Schema")
     return SqlValue(f"""('"^' || {sql_string(datatype)} || '"' || {text})""", "term")
 
 
-def _bound(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+def _bound(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
     return SqlValue(f"({scope.value(arguments[0]).sql} IS NOT NULL)", "boolean", nullable=False)
 
 
-def _choice(scope: Scope, condition: str, one: SqlValue, other: SqlValue) -> SqlValue:
+def _choice(scope: Evaluating, condition: str, one: SqlValue, other: SqlValue) -> SqlValue:
     one, other, kind = _united(scope.rows, one, other)
     return SqlValue(
         f"CASE WHEN {condition} IS NULL THEN NULL WHEN {condition} THEN {one.sql} ELSE {other.sql} END", kind
     )
 
 
-def _united(rows: Rows, one: SqlValue, other: SqlValue) -> tuple[SqlValue, SqlValue, str]:
+def _united(rows: SqlRows, one: SqlValue, other: SqlValue) -> tuple[SqlValue, SqlValue, str]:
     if _NULL.sql in (one.sql, other.sql):
         return one, other, other.kind if one.sql == _NULL.sql else one.kind
     kind = common_kind((one.kind, other.kind))
@@ -161,14 +169,12 @@ def _united(rows: Rows, one: SqlValue, other: SqlValue) -> tuple[SqlValue, SqlVa
     return first, second, kind
 
 
-def _if(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
-    from kbkit.sparql.columns.expressions import truth
-
+def _if(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
     condition = scope.rows.compute(truth(scope.rows, scope.value(arguments[0])))
     return _choice(scope, condition, scope.value(arguments[1]), scope.value(arguments[2]))
 
 
-def _coalesce(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+def _coalesce(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
     value = _NULL
     for argument in reversed(arguments):
         one, other, kind = _united(scope.rows, scope.value(argument), value)
@@ -179,21 +185,21 @@ def _coalesce(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
 # -- strings ----------------------------------------------------------------------------------------------------------
 
 
-def _simple(rows: Rows, value: SqlValue) -> str:
+def _simple(rows: SqlRows, value: SqlValue) -> str:
     """Return the text of an xsd:string, NULL for other values."""
     if value.kind == "string":
         return value.sql
     return parts_of(rows, value).simple if value.kind == "term" else "NULL::VARCHAR"
 
 
-def _text(rows: Rows, value: SqlValue) -> str:
+def _text(rows: SqlRows, value: SqlValue) -> str:
     """Return the text of an xsd:string or of a literal with a language, NULL for other values."""
     if value.kind == "string":
         return value.sql
     return parts_of(rows, value).string if value.kind == "term" else "NULL::VARCHAR"
 
 
-def _like(rows: Rows, value: SqlValue, text: str) -> SqlValue:
+def _like(rows: SqlRows, value: SqlValue, text: str) -> SqlValue:
     """Return a string with the language of another one."""
     if value.kind == "string":
         return _string(text)
@@ -204,7 +210,7 @@ def _like(rows: Rows, value: SqlValue, text: str) -> SqlValue:
 def _on_text(sql: Callable[[str], str], kind: str) -> Function:
     """Return a function of the text of a string; with the kind ``string`` the result keeps the language."""
 
-    def function(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+    def function(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
         value = scope.plain(arguments[0])
         found = sql(_text(scope.rows, value))
         return _like(scope.rows, value, found) if kind == "string" else SqlValue(found, kind)
@@ -216,7 +222,7 @@ def _hash(name: str) -> Function:
     return lambda scope, arguments: _string(f"{name}({_simple(scope.rows, scope.plain(arguments[0]))})")
 
 
-def _compatible(rows: Rows, value: SqlValue, other: SqlValue) -> tuple[str, str]:
+def _compatible(rows: SqlRows, value: SqlValue, other: SqlValue) -> tuple[str, str]:
     """Return the texts of two strings; the second is NULL unless it is plain or has the language of the first."""
     text, argument = _text(rows, value), _text(rows, other)
     if other.kind == "term":
@@ -227,7 +233,7 @@ def _compatible(rows: Rows, value: SqlValue, other: SqlValue) -> tuple[str, str]
 
 
 def _test(name: str) -> Function:
-    def function(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+    def function(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
         text, part = _compatible(scope.rows, *(scope.plain(argument) for argument in arguments))
         return _boolean(f"{name}({text}, {part})")
 
@@ -235,7 +241,7 @@ def _test(name: str) -> Function:
 
 
 def _beside(before: bool) -> Function:
-    def function(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+    def function(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
         value = scope.plain(arguments[0])
         text, part = _compatible(scope.rows, value, scope.plain(arguments[1]))
         cut = (
@@ -257,7 +263,7 @@ def _beside(before: bool) -> Function:
     return function
 
 
-def _substr(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+def _substr(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
     value, *numbers = (scope.plain(argument) for argument in arguments)
     text = _text(scope.rows, value)
     if any(number.kind != "integer" for number in numbers):
@@ -269,7 +275,7 @@ def _substr(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
     return _like(scope.rows, value, f"substr({text}, greatest({start}, 1), greatest({end} - greatest({start}, 1), 0))")
 
 
-def _concat(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+def _concat(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
     values = [scope.plain(argument) for argument in arguments]
     text = " || ".join(_text(scope.rows, value) for value in values) or "''"
     if all(value.kind == "string" for value in values):
@@ -287,7 +293,7 @@ _SPECIAL = re.compile(r"[\\.^$|?*+()\[\]{}]")
 _CLASSES = {"d": r"\p{Nd}", "D": r"\P{Nd}", "s": r"[\s\x{0B}\x{85}\p{Z}]", "w": r"[\p{L}\p{M}\p{Nd}\p{Pc}]"}
 
 
-def _pattern(scope: Scope, argument: Expression, flags: Expression | None) -> str:
+def _pattern(argument: Expression, flags: Expression | None) -> str:
     """Return a constant regular expression for RE2, with its flags inside."""
     options = "" if flags is None else _constant_text(flags)
     pattern = _constant_text(argument)
@@ -302,7 +308,8 @@ def _for_re2(pattern: str) -> str:
     """Rewrite the classes that mean Unicode in Oxigraph and ASCII in RE2."""
     parts = []
     inside = False
-    for part in re.findall(r"\\.|\[\^?|\]|.", pattern, re.DOTALL):
+    for found in re.findall(r"\\.|\[\^?|\]|.", pattern, re.DOTALL):
+        part = found
         if part.startswith("[") and not inside:
             inside = True
         elif part == "]":
@@ -318,36 +325,35 @@ def _for_re2(pattern: str) -> str:
 
 
 def _constant_text(argument: Expression) -> str:
-    if not isinstance(argument, Constant) or not argument.text.startswith('""'):
+    if not isinstance(argument, ConstantTerm) or not argument.text.startswith('""'):
         raise UnsupportedQueryError("a regular expression that is not a constant")
     return argument.text[2:]
 
 
-def _regex(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+def _regex(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
     text = _text(scope.rows, scope.plain(arguments[0]))
     flags = arguments[2] if len(arguments) > 2 else None
-    pattern = _pattern(scope, arguments[1], flags)
+    pattern = _pattern(arguments[1], flags)
     if flags is None and not _SPECIAL.search(_constant_text(arguments[1])):
         return _boolean(f"contains({text}, {sql_string(_constant_text(arguments[1]))})")
     return _boolean(f"regexp_matches({text}, {pattern})")
 
 
-def _replace(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+def _replace(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
     value = scope.plain(arguments[0])
-    pattern = _pattern(scope, arguments[1], arguments[3] if len(arguments) > 3 else None)
+    pattern = _pattern(arguments[1], arguments[3] if len(arguments) > 3 else None)
     replacement = _constant_text(arguments[2])
-    if re.search(r"\$(?![0-9](?![0-9A-Za-z_]))|\\", replacement) or arguments[1] == Constant('""'):
+    if re.search(r"\$(?![0-9](?![0-9A-Za-z_]))|\\", replacement) or arguments[1] == ConstantTerm('""'):
         raise UnsupportedQueryError("this replacement of a regular expression")
     replacement = re.sub(r"\$([0-9])", r"\\\1", replacement)
     text = _text(scope.rows, value)
     return _like(scope.rows, value, f"regexp_replace({text}, {pattern}, {sql_string(replacement)}, 'g')")
 
 
-def _langmatches(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+def _langmatches(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
     tag, wanted = (_simple(scope.rows, scope.plain(argument)) for argument in arguments)
-    return _boolean(
-        f"if({wanted} = '*', {tag} <> '', lower({tag}) = lower({wanted}) OR starts_with(lower({tag}), lower({wanted}) || '-'))"
-    )
+    starts = f"starts_with(lower({tag}), lower({wanted}) || '-')"
+    return _boolean(f"if({wanted} = '*', {tag} <> '', lower({tag}) = lower({wanted}) OR {starts})")
 
 
 def _encode(text: str) -> str:
@@ -358,7 +364,7 @@ def _encode(text: str) -> str:
 
 
 def _rounding(name: str) -> Function:
-    def function(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+    def function(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
         value = scope.plain(arguments[0])
         if value.kind == "term":
             number = number_of(scope.rows, value)
@@ -384,8 +390,14 @@ def _rounded(name: str, kind: str, x: str) -> str:
     return f"({whole})::DECIMAL(38,18)" if kind == "decimal" else whole
 
 
+def _other_time(parts: PartsOfTerm, kind: str) -> str:
+    """Leave the parts of times that are neither dates nor dateTimes to Oxigraph; NULL for other values."""
+    others = f"{is_time(parts.tag)} AND {parts.tag} NOT IN ('^{XSD}date', '^{XSD}dateTime')"
+    return f"if({others}, {beyond('parts of times', kind)}, NULL)"
+
+
 def _moment_part(name: str) -> Function:
-    def function(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+    def function(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
         value = scope.plain(arguments[0])
         if value.kind in ("date", "dateTime"):
             unit = {"HOURS": "hour", "MINUTES": "minute"}.get(name, name.lower())
@@ -394,13 +406,13 @@ def _moment_part(name: str) -> Function:
         if value.kind != "term":
             return SqlValue("NULL::BIGINT", "integer")
         parts = parts_of(scope.rows, value)
-        other = f"if({is_time(parts.tag)} AND {parts.tag} NOT IN ('^{XSD}date', '^{XSD}dateTime'), {beyond('parts of times', 'BIGINT')}, NULL)"
+        other = _other_time(parts, "BIGINT")
         return SqlValue(f"if({parts.epoch} IS NOT NULL, {part_of_moment(name, parts.text)}, {other})", "integer")
 
     return function
 
 
-def _seconds(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+def _seconds(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
     value = scope.plain(arguments[0])
     if value.kind == "dateTime":
         return SqlValue(f"(microsecond({value.sql})::DECIMAL(38,6) / 1000000)::DECIMAL(38,18)", "decimal")
@@ -408,18 +420,18 @@ def _seconds(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
         return SqlValue("NULL::DECIMAL(38,18)", "decimal")
     parts = parts_of(scope.rows, value)
     found = f"regexp_extract({parts.text}, ':([0-9]{{2}}([.][0-9]+)?)(Z|[-+][0-9:]+)?$', 1)"
-    other = f"if({is_time(parts.tag)} AND {parts.tag} NOT IN ('^{XSD}date', '^{XSD}dateTime'), {beyond('parts of times', 'VARCHAR')}, NULL)"
+    other = _other_time(parts, "VARCHAR")
     return SqlValue(f"TRY_CAST(if({parts.epoch} IS NOT NULL, {found}, {other}) AS DECIMAL(38,18))", "decimal")
 
 
-def _tz(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+def _tz(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
     value = scope.plain(arguments[0])
     if value.kind in ("date", "dateTime"):
         return _string(f"if({value.sql} IS NULL, NULL, '')")
     if value.kind != "term":
         return _string("NULL::VARCHAR")
     parts = parts_of(scope.rows, value)
-    other = f"if({is_time(parts.tag)} AND {parts.tag} NOT IN ('^{XSD}date', '^{XSD}dateTime'), {beyond('parts of times', 'VARCHAR')}, NULL)"
+    other = _other_time(parts, "VARCHAR")
     zone = f"regexp_extract({parts.text}, '(Z|[-+][0-9]{{2}}:[0-9]{{2}})$', 1)"
     return _string(f"if({parts.epoch} IS NOT NULL, {zone}, {other})")
 
@@ -436,7 +448,7 @@ _SQL = {"integer": "BIGINT", "decimal": "DECIMAL(38,18)", "double": "DOUBLE"}
 
 
 def _cast(kind: str) -> Function:
-    def function(scope: Scope, arguments: tuple[Expression, ...]) -> SqlValue:
+    def function(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
         if len(arguments) != 1:
             raise UnsupportedQueryError("a cast of several values")
         value = scope.plain(arguments[0])
@@ -474,7 +486,7 @@ def _cast(kind: str) -> Function:
     return function
 
 
-def _cast_number(kind: str, number: Number) -> str:
+def _cast_number(kind: str, number: NumberParts) -> str:
     """Return a valid number cast to an integer, decimal or double."""
     x = number.double
     if kind == "double":

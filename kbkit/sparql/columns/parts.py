@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from kbkit.sparql.columns.rows import Rows
+from kbkit.sparql.columns.rows import SqlRows
 from kbkit.sparql.columns.terms import (
     NUMBER_CODES,
     NUMBERS,
@@ -31,7 +31,7 @@ from kbkit.sparql.columns.terms import (
 class PartsOfTerm:
     """The parts of a column of internal text, each a column that is computed when it is first used."""
 
-    rows: Rows
+    rows: SqlRows
     term: str
 
     @cached_property
@@ -58,9 +58,8 @@ class PartsOfTerm:
     def string(self) -> str:
         """The text of an xsd:string or a literal with a language, NULL for other terms."""
         t = self.term
-        return self.rows.compute(
-            f"""CASE WHEN starts_with({t}, '""') THEN substr({t}, 3) WHEN starts_with({t}, '"@') THEN {literal_text(t)} END"""
-        )
+        tagged = f"""WHEN starts_with({t}, '"@') THEN {literal_text(t)}"""
+        return self.rows.compute(f"""CASE WHEN starts_with({t}, '""') THEN substr({t}, 3) {tagged} END""")
 
     @cached_property
     def code(self) -> str:
@@ -101,13 +100,13 @@ class PartsOfTerm:
         return f"""CASE {self.term} WHEN '"^{XSD}boolean"true' THEN true WHEN '"^{XSD}boolean"false' THEN false END"""
 
 
-def parts_of(rows: Rows, value: SqlValue) -> PartsOfTerm:
+def parts_of(rows: SqlRows, value: SqlValue) -> PartsOfTerm:
     """Return the parts of a value of kind ``term``."""
     return PartsOfTerm(rows, rows.plain(value).sql)
 
 
 @dataclass(frozen=True)
-class Number(SqlValue):
+class NumberParts(SqlValue):
     """A number whose kind varies by row: the value as internal text, and columns for its parts."""
 
     code: str = "NULL"
@@ -118,11 +117,11 @@ class Number(SqlValue):
     """Whether a value that is not a number is a date, a time or a duration."""
 
     @classmethod
-    def of(cls, rows: Rows, code: str, exact: str, double: str) -> Number:
+    def of(cls, rows: SqlRows, code: str, exact: str, double: str) -> NumberParts:
         """Return the number with the internal text of its parts. Integers beyond 64 bits are errors."""
-        limit = "9223372036854775807"
+        whole = typed(f"{exact}::DECIMAL(38,0)::VARCHAR", "integer")
         text = rows.compute(
-            f"CASE WHEN {code} = 1 AND abs({exact}) <= {limit} THEN {typed(f'{exact}::DECIMAL(38,0)::VARCHAR', 'integer')}"
+            f"CASE WHEN {code} = 1 AND abs({exact}) <= 9223372036854775807 THEN {whole}"
             f" WHEN {code} = 2 AND {exact} IS NOT NULL THEN {typed(decimal_text(exact), 'decimal')}"
             f" WHEN {code} = 4 AND {double} IS NOT NULL THEN {typed(double_text(double), 'double')} END"
         )
@@ -130,21 +129,44 @@ class Number(SqlValue):
         return cls(text, "term", True, valid, exact, rows.compute(f"coalesce({double}, {exact}::DOUBLE)"))
 
 
-def number_of(rows: Rows, value: SqlValue) -> Number:
+def number_of(rows: SqlRows, value: SqlValue) -> NumberParts:
     """Return a value that is not ``id`` or ``node`` as a number."""
-    if isinstance(value, Number):
+    if isinstance(value, NumberParts):
         return value
     if value.kind in NUMBERS:
         sql = rows.plain(value).sql
         exact = promoted(SqlValue(sql, value.kind), "decimal") if value.kind != "double" else "NULL::DECIMAL(38,18)"
         code = f"if({sql} IS NULL, NULL, {NUMBER_CODES[value.kind]})"
         double = promoted(SqlValue(sql, value.kind), "double")
-        return Number(
+        return NumberParts(
             value.sql, value.kind, value.nullable, rows.compute(code), rows.compute(exact), rows.compute(double)
         )
     if value.kind != "term":
-        return Number(value.sql, value.kind, value.nullable, "NULL::INTEGER", "NULL::DECIMAL(38,18)", "NULL::DOUBLE")
+        return NumberParts(
+            value.sql, value.kind, value.nullable, "NULL::INTEGER", "NULL::DECIMAL(38,18)", "NULL::DOUBLE"
+        )
     parts = parts_of(rows, value)
-    return Number(
+    return NumberParts(
         value.sql, "term", value.nullable, parts.code, parts.exact, parts.double, rows.compute(is_time(parts.tag))
+    )
+
+
+def truth(rows: SqlRows, value: SqlValue) -> str:
+    """Return the effective boolean value (SPARQL 1.1, section 17.2.2)."""
+    if value.kind == "boolean":
+        return value.sql
+    if value.kind in ("iri", "node", "date", "dateTime"):
+        return "NULL::BOOLEAN"
+    if value.kind == "string":
+        return f"({value.sql} <> '')"
+    if value.kind in ("integer", "decimal"):
+        return f"({value.sql} <> 0)"
+    value = rows.plain(rows.decoded(value))
+    if value.kind == "double":
+        return f"({value.sql} <> 0 AND NOT isnan({value.sql}))"
+    parts = parts_of(rows, value)
+    boolean = parts.boolean
+    return (
+        f"CASE WHEN {parts.tag} = '' THEN {parts.text} <> '' WHEN {boolean} IS NOT NULL THEN {boolean}"
+        f" WHEN {parts.code} IS NOT NULL THEN {parts.double} <> 0 AND NOT isnan({parts.double}) END"
     )

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from kbkit.sparql.columns.algebra import Path, Term, Triple, Variable
-from kbkit.sparql.columns.rows import Rows, common_kind, join
-from kbkit.sparql.columns.terms import Constant, SqlValue, UnsupportedQueryError
-
-if TYPE_CHECKING:
-    from kbkit.sparql.columns.patterns import PatternCompiler
+from kbkit.sparql.columns.algebra import PathPattern, QueryVariable, Term, TriplePattern
+from kbkit.sparql.columns.compiling import PatternCompiling
+from kbkit.sparql.columns.rows import SqlRows, common_kind, join
+from kbkit.sparql.columns.terms import ConstantTerm, SqlValue, UnsupportedQueryError
 
 
 @dataclass
@@ -19,31 +16,31 @@ class _Seeds:
 
     text: str
     kind: str
-    rows: Rows | None = None
+    rows: SqlRows | None = None
     table: str = ""
 
 
-def is_anchored(path: Path, before: Rows) -> bool:
+def is_anchored(path: PathPattern, before: SqlRows) -> bool:
     """Return whether an end of a path is a constant or a variable that is bound in every row."""
     return any(_is_known(term, before) for term in (path.subject, path.object))
 
 
-def _is_known(term: Term, before: Rows) -> bool:
-    if isinstance(term, Constant):
+def _is_known(term: Term, before: SqlRows) -> bool:
+    if isinstance(term, ConstantTerm):
         return True
     value = before.variables.get(term.name)
     return value is not None and not value.nullable
 
 
-def closure(compiler: PatternCompiler, path: Path, before: Rows) -> Rows:
+def closure(compiler: PatternCompiling, path: PathPattern, before: SqlRows) -> SqlRows:
     """Return the join of rows with the distinct pairs of nodes that a closure joins.
 
     It starts from a constant end if there is one, else from the ends that ``before`` binds, else from all nodes.
     """
-    if compiler.graph.variable is not None:
+    if compiler.graph_variable is not None:
         raise UnsupportedQueryError("a path in GRAPH with a variable")
     ends = (path.subject, path.object)
-    places = [isinstance(term, Constant) for term in ends]
+    places = [isinstance(term, ConstantTerm) for term in ends]
     places = places if any(places) else [_is_known(term, before) for term in ends]
     backward = places == [False, True]
     first, last = reversed(ends) if backward else ends
@@ -55,7 +52,7 @@ def closure(compiler: PatternCompiler, path: Path, before: Rows) -> Rows:
     rows = _pairs(compiler, path, edges, (start.sql, end.sql), seeds)
     for term, name in ((first, "\0first"), (last, "\0last")):
         value = rows.variables.pop(name)
-        if isinstance(term, Constant):
+        if isinstance(term, ConstantTerm):
             sql = compiler.triples.constant(term, seeds.kind)
             rows.where("false" if sql is None else f"{value.sql} = {sql}")
         elif term.name in rows.variables:
@@ -66,7 +63,9 @@ def closure(compiler: PatternCompiler, path: Path, before: Rows) -> Rows:
     return rows if seeds.rows is not None else join(before, rows)
 
 
-def _pairs(compiler: PatternCompiler, path: Path, edges: Rows, ends: tuple[str, str], seeds: _Seeds) -> Rows:
+def _pairs(
+    compiler: PatternCompiling, path: PathPattern, edges: SqlRows, ends: tuple[str, str], seeds: _Seeds
+) -> SqlRows:
     """Return the pairs of a closure, with the rows of its seeds if these are rows."""
     names = compiler.names
     table, steps, a, b, start, end = names.new("w"), names.new("w"), *(names.new() for _ in range(4))
@@ -91,16 +90,16 @@ def _pairs(compiler: PatternCompiler, path: Path, edges: Rows, ends: tuple[str, 
             f" SELECT {a}, {b}{listed} FROM {seeds.table} JOIN {table} ON {a} = {rows.variables.pop(_SEED).sql}"
         )
         variables |= rows.variables
-    return Rows(names, compiler.triples, [f"({text}) {names.new('q')}"], [], variables)
+    return SqlRows(names, compiler.triples, [f"({text}) {names.new('q')}"], [], variables)
 
 
 _SEED = "\0seed"
 
 
 def _seeds(
-    compiler: PatternCompiler, path: Path, first: Term, before: Rows, kind: str, *, backward: bool
+    compiler: PatternCompiling, path: PathPattern, first: Term, before: SqlRows, kind: str, *, backward: bool
 ) -> _Seeds:
-    if isinstance(first, Constant):
+    if isinstance(first, ConstantTerm):
         return _constant_seed(compiler, path, first, kind)
     if _is_known(first, before):
         value = before.variables[first.name]
@@ -117,7 +116,7 @@ def _seeds(
     return _Seeds(nodes.select({"k": nodes.converted(value, wide).sql}, distinct=True), wide)
 
 
-def _constant_seed(compiler: PatternCompiler, path: Path, first: Constant, kind: str) -> _Seeds:
+def _constant_seed(compiler: PatternCompiling, path: PathPattern, first: ConstantTerm, kind: str) -> _Seeds:
     sql = compiler.triples.constant(first, kind)
     if sql is not None:
         return _Seeds(f"SELECT {sql} AS k", kind)
@@ -127,11 +126,11 @@ def _constant_seed(compiler: PatternCompiler, path: Path, first: Constant, kind:
     return _Seeds(f"SELECT {compiler.triples.constant(first, wide)} AS k", wide)
 
 
-def _nodes(compiler: PatternCompiler) -> Rows:
+def _nodes(compiler: PatternCompiling) -> SqlRows:
     """Return all subjects and objects of the graph."""
     found = []
-    for ends in ((Variable("_:k"), Variable("_:o")), (Variable("_:s"), Variable("_:k"))):
-        rows = compiler.triple(Triple(ends[0], Variable("_:p"), ends[1]))
+    for ends in ((QueryVariable("_:k"), QueryVariable("_:o")), (QueryVariable("_:s"), QueryVariable("_:k"))):
+        rows = compiler.triple(TriplePattern(ends[0], QueryVariable("_:p"), ends[1]))
         rows.variables = {"_:k": rows.variables["_:k"]}
         found.append(rows)
     return compiler.union(found)

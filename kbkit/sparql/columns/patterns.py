@@ -3,138 +3,145 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from kbkit.sparql.columns.algebra import (
-    Basic,
-    Call,
-    Closure,
-    Exists,
+    BasicPattern,
+    BindPattern,
+    ExistsCall,
     Expression,
-    Extend,
-    Filter,
-    Graph,
-    Join,
-    LeftJoin,
-    Minus,
-    NegatedSet,
-    Path,
+    FilterPattern,
+    FunctionCall,
+    GraphPattern,
+    JoinPattern,
+    MinusPattern,
+    NegatedPredicates,
+    OptionalPattern,
+    PathClosure,
+    PathPattern,
     Pattern,
-    Select,
+    QueryVariable,
+    SelectPattern,
     Term,
-    Triple,
-    Union,
-    Values,
-    Variable,
+    TriplePattern,
+    UnionPattern,
+    ValuesPattern,
     conjuncts,
     variables,
 )
-from kbkit.sparql.columns.expressions import Scope
+from kbkit.sparql.columns.expressions import ExpressionScope
 from kbkit.sparql.columns.paths import closure, is_anchored
-from kbkit.sparql.columns.rows import Names, Rows, agrees, common_kind, comparable, join, merged
-from kbkit.sparql.columns.sources import DEFAULT, Leaf, Triples
-from kbkit.sparql.columns.terms import Constant, SqlValue, UnsupportedQueryError
+from kbkit.sparql.columns.rows import ColumnNames, SqlRows, agrees, common_kind, comparable, join, merged
+from kbkit.sparql.columns.selects import compile_select
+from kbkit.sparql.columns.sources import DEFAULT, GraphsRead, TripleRows, TripleSource
+from kbkit.sparql.columns.terms import SQL_TYPES, ConstantTerm, SqlValue, UnsupportedQueryError
 
-_TYPES = {"id": "INTEGER", "node": "INTEGER", "integer": "BIGINT", "decimal": "DECIMAL(38,18)", "double": "DOUBLE",
-          "boolean": "BOOLEAN", "date": "DATE", "dateTime": "TIMESTAMP"}  # fmt: skip
+
+@dataclass(frozen=True)
+class QueryDataset:
+    """The IRIs of the graphs that a query reads: as its default graph, and by name (None: those of the KB)."""
+
+    default: tuple[str, ...] | None = None
+    named: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
 class ActiveGraph:
     """The graph that patterns match: the default graph, one with an IRI (``name``), or each (``variable``)."""
 
-    name: str = DEFAULT
-    variable: Variable | None = None
+    name: str = ""
+    variable: QueryVariable | None = None
 
 
 class PatternCompiler:
     """Turns patterns into relations. ``uses`` counts the occurrences of each variable in the query."""
 
-    def __init__(self, triples: Triples, uses: Counter[str]) -> None:
-        self.names = Names()
+    def __init__(self, triples: TripleSource, uses: Counter[str], dataset: QueryDataset = QueryDataset()) -> None:
+        self.names = ColumnNames()
         self.triples = triples
+        self._dataset = dataset
         self._uses = uses
         self.graph = ActiveGraph()
 
-    def rows(self) -> Rows:
+    @property
+    def graph_variable(self) -> QueryVariable | None:
+        """The variable of the GRAPH that patterns are in."""
+        return self.graph.variable
+
+    def rows(self) -> SqlRows:
         """Return one row without bindings."""
-        return Rows(self.names, self.triples)
+        return SqlRows(self.names, self.triples)
 
-    def pattern(self, pattern: Pattern) -> Rows:
+    def pattern(self, pattern: Pattern) -> SqlRows:
         """Return the solutions of a pattern."""
-        if isinstance(pattern, Basic):
-            return self._basic(pattern)
-        if isinstance(pattern, Join):
-            return join(self.pattern(pattern.left), self.pattern(pattern.right))
-        if isinstance(pattern, LeftJoin):
-            return self._left_join(pattern)
-        if isinstance(pattern, Union):
-            return self.union([self.pattern(branch) for branch in pattern.branches])
-        if isinstance(pattern, Minus):
-            return self._minus(self.pattern(pattern.left), self.pattern(pattern.right))
-        if isinstance(pattern, Filter):
-            rows = self.pattern(pattern.pattern)
-            self.filter(rows, pattern.condition)
-            return rows
-        if isinstance(pattern, Extend):
-            return self._extend(pattern)
-        if isinstance(pattern, Values):
-            return self._values(pattern)
-        if isinstance(pattern, Graph):
-            return self._graph(pattern)
-        return self._subquery(pattern)
+        compilers: dict[type[Any], Callable[[Any], SqlRows]] = {
+            BasicPattern: self._basic,
+            JoinPattern: lambda p: join(self.pattern(p.left), self.pattern(p.right)),
+            OptionalPattern: self._left_join,
+            UnionPattern: lambda p: self.union([self.pattern(branch) for branch in p.branches]),
+            MinusPattern: lambda p: self._minus(self.pattern(p.left), self.pattern(p.right)),
+            FilterPattern: self._filtered,
+            BindPattern: self._extend,
+            ValuesPattern: self._values,
+            GraphPattern: self._graph,
+            SelectPattern: self._subquery,
+        }
+        return compilers[type(pattern)](pattern)
 
-    def _subquery(self, select: Select) -> Rows:
-        from kbkit.sparql.columns.selects import compile_select
+    def _filtered(self, pattern: FilterPattern) -> SqlRows:
+        rows = self.pattern(pattern.pattern)
+        self.filter(rows, pattern.condition)
+        return rows
 
+    def _subquery(self, select: SelectPattern) -> SqlRows:
         if self.graph.variable is not None:
             raise UnsupportedQueryError("a subquery in GRAPH with a variable")
         return compile_select(self, select)
 
     # -- triples ------------------------------------------------------------------------------------------------------
 
-    def _basic(self, basic: Basic) -> Rows:
+    def _basic(self, basic: BasicPattern) -> SqlRows:
         rows = self.rows()
         if not basic.parts and self.graph != ActiveGraph():
             return self._graphs()
         paths = []
         for part in basic.parts:
-            if isinstance(part, Path):
+            if isinstance(part, PathPattern):
                 paths.append(part)
             else:
-                rows = join(rows, self.triple(part) if isinstance(part, Triple) else self.pattern(part))
+                rows = join(rows, self.triple(part) if isinstance(part, TriplePattern) else self.pattern(part))
         while paths:  # those that start from few nodes first
             path = next((path for path in paths if is_anchored(path, rows)), paths[0])
             paths.remove(path)
             rows = closure(self, path, rows)
         return rows
 
-    def _graphs(self) -> Rows:
+    def _graphs(self) -> SqlRows:
         """Return the named graphs, for ``GRAPH ?g {}``."""
         if self.graph.variable is None:
             raise UnsupportedQueryError("an empty pattern in GRAPH")
-        found = self.triple(Triple(Variable("_:gs"), Variable("_:gp"), Variable("_:go")))
+        found = self.triple(TriplePattern(QueryVariable("_:gs"), QueryVariable("_:gp"), QueryVariable("_:go")))
         return found.closed([self.graph.variable.name], distinct=True)
 
-    def triple(self, triple: Triple) -> Rows:
+    def triple(self, triple: TriplePattern) -> SqlRows:
         """Return the solutions of a triple pattern."""
-        predicates: Sequence[Constant] | None = None
-        excluded: Sequence[Constant] = ()
+        predicates: Sequence[ConstantTerm] | None = None
+        excluded: Sequence[ConstantTerm] = ()
         verb = triple.predicate
-        if isinstance(verb, Constant):
+        if isinstance(verb, ConstantTerm):
             predicates = [verb]
-        elif isinstance(verb, NegatedSet):
-            excluded, verb = verb.predicates, Variable("_:negated")
-        graph = "*" if self.graph.variable is not None else self.graph.name
-        by_object = isinstance(triple.object, Constant) and isinstance(triple.subject, Variable)
-        leaves = self.triples.leaves(predicates, excluded, graph, by_object=by_object)
+        elif isinstance(verb, NegatedPredicates):
+            excluded, verb = verb.predicates, QueryVariable("_:negated")
+        by_object = isinstance(triple.object, ConstantTerm) and isinstance(triple.subject, QueryVariable)
+        leaves = self.triples.leaves(predicates, excluded, self._graphs_read(), by_object=by_object)
         terms: dict[str, Term] = {"s": triple.subject, "p": verb, "o": triple.object}
         if self.graph.variable is not None:
             terms["g"] = self.graph.variable
         found = [rows for leaf in leaves if (rows := self._leaf(leaf, terms)) is not None]
         if not found:
-            return self._nothing([term for term in terms.values() if isinstance(term, Variable)])
+            return self._nothing([term for term in terms.values() if isinstance(term, QueryVariable)])
         if len(found) == 1:
             return found[0]
         rows = self.union(found)
@@ -143,20 +150,29 @@ class PatternCompiler:
             return rows.closed(distinct=True)  # two relations or attributes may have one IRI
         return rows
 
+    def _graphs_read(self) -> GraphsRead:
+        named = self._dataset.named
+        if self.graph.variable is not None:
+            return GraphsRead(named, by_name=True)
+        if self.graph.name:
+            known = named is None or self.graph.name in named
+            return GraphsRead((self.graph.name,) if known else ())
+        return GraphsRead(self._dataset.default if self._dataset.default is not None else (DEFAULT,))
+
     @staticmethod
-    def _are_types(leaves: Sequence[Leaf]) -> bool:
+    def _are_types(leaves: Sequence[TripleRows]) -> bool:
         return all("o" in leaf.fixed for leaf in leaves)
 
     def _is_used(self, term: Term) -> bool:
-        return isinstance(term, Variable) and self._uses[term.name] != 1
+        return isinstance(term, QueryVariable) and self._uses[term.name] != 1
 
-    def _leaf(self, leaf: Leaf, terms: dict[str, Term]) -> Rows | None:
+    def _leaf(self, leaf: TripleRows, terms: dict[str, Term]) -> SqlRows | None:
         """Return the rows of a leaf that match terms; None if there are none."""
         columns = {part: self.names.new() for part in leaf.kinds}
         text = f"SELECT {', '.join(f'{part} AS {name}' for part, name in columns.items())} FROM ({leaf.text})"
         if not leaf.distinct:
             text = text.replace("SELECT", "SELECT DISTINCT", 1)
-        rows = Rows(self.names, self.triples, [f"({text}) {self.names.new('q')}"])
+        rows = SqlRows(self.names, self.triples, [f"({text}) {self.names.new('q')}"])
         for part, term in terms.items():
             if part in columns:
                 value = SqlValue(columns[part], leaf.kinds[part], nullable=False)
@@ -166,9 +182,9 @@ class PatternCompiler:
                 continue
             if part in leaf.fixed and leaf.fixed[part] == term:
                 continue
-            if part in leaf.fixed and isinstance(term, Constant):
+            if part in leaf.fixed and isinstance(term, ConstantTerm):
                 return None  # another constant
-            if isinstance(term, Constant):
+            if isinstance(term, ConstantTerm):
                 sql = self.triples.constant(term, value.kind)
                 if sql is None:
                     return None
@@ -182,11 +198,11 @@ class PatternCompiler:
                 rows.variables[term.name] = value
         return rows
 
-    def _fixed(self, constant: Constant) -> SqlValue:
+    def _fixed(self, constant: ConstantTerm) -> SqlValue:
         kind, [sql] = self.triples.narrowed([constant])
-        return SqlValue(f"{sql}::{_TYPES[kind]}" if kind in ("id", "node") else sql, kind, nullable=False)
+        return SqlValue(f"{sql}::{SQL_TYPES[kind]}" if kind in ("id", "node") else sql, kind, nullable=False)
 
-    def _nothing(self, variables: Sequence[Variable]) -> Rows:
+    def _nothing(self, variables: Sequence[QueryVariable]) -> SqlRows:
         rows = self.rows()
         rows.where("false")
         rows.variables = {v.name: SqlValue("NULL::VARCHAR", "term") for v in variables if self._is_used(v)}
@@ -194,7 +210,7 @@ class PatternCompiler:
 
     # -- paths --------------------------------------------------------------------------------------------------------
 
-    def step(self, path: Closure) -> tuple[Rows, SqlValue, SqlValue]:
+    def step(self, path: PathClosure) -> tuple[SqlRows, SqlValue, SqlValue]:
         """Return the edges of a path with their two ends, of one representation."""
         rows = self.pattern(path.step)
         start, end = (rows.variables[variable.name] for variable in (path.start, path.end))
@@ -204,16 +220,16 @@ class PatternCompiler:
 
     # -- groups -------------------------------------------------------------------------------------------------------
 
-    def filter(self, rows: Rows, condition: Expression) -> None:
+    def filter(self, rows: SqlRows, condition: Expression) -> None:
         """Keep the rows for which an expression is true."""
-        if isinstance(condition, Call) and condition.name == "&&":
+        if isinstance(condition, FunctionCall) and condition.name == "&&":
             for part in condition.arguments:
                 self.filter(rows, part)
             return
-        sql = Scope(rows, self.exists).condition(condition)
+        sql = ExpressionScope(rows, self.exists).condition(condition)
         rows.where(sql)
 
-    def _left_join(self, pattern: LeftJoin) -> Rows:
+    def _left_join(self, pattern: OptionalPattern) -> SqlRows:
         left, right = self.pattern(pattern.left), self.pattern(pattern.right)
         conditions = conjuncts(pattern.condition)
         own = [c for c in conditions if variables(c) <= right.variables.keys() - left.variables.keys()]
@@ -226,8 +242,8 @@ class PatternCompiler:
             return self._conditional(left, right, others)
         return self._outer(left, right, [agrees(*_values(left, right, name)) for name in pairs])
 
-    def _outer(self, left: Rows, right: Rows, on: Sequence[str]) -> Rows:
-        rows = Rows(self.names, self.triples)
+    def _outer(self, left: SqlRows, right: SqlRows, on: Sequence[str]) -> SqlRows:
+        rows = SqlRows(self.names, self.triples)
         rows.items = [f"{left.items[0]} LEFT JOIN {right.items[0]} ON {' AND '.join(on) or 'true'}"]
         optional = {name: replace(value, nullable=True) for name, value in right.variables.items()}
         rows.variables = {**optional, **left.variables}
@@ -237,19 +253,19 @@ class PatternCompiler:
                 rows.variables[name] = merged(rows, one, other, one)
         return rows
 
-    def _conditional(self, left: Rows, right: Rows, conditions: Sequence[Expression]) -> Rows:
+    def _conditional(self, left: SqlRows, right: SqlRows, conditions: Sequence[Expression]) -> SqlRows:
         """Join with conditions on both sides: the rows that match are found first, by the number of the left row."""
         number = self.names.new("n")
         table = self.names.new("w")
         numbered = f"SELECT *, row_number() OVER () AS {number} FROM {left.items[0]}"
-        base = Rows(self.names, self.triples, [f"(FROM {table}) {self.names.new('q')}"], [], dict(left.variables))
+        base = SqlRows(self.names, self.triples, [f"(FROM {table}) {self.names.new('q')}"], [], dict(left.variables))
         matched = join(base, right)
         for condition in conditions:
             self.filter(matched, condition)
         matched.variables["\0number"] = SqlValue(number, "integer", nullable=False)
         found = matched.closed()
         key = found.variables.pop("\0number").sql
-        whole = Rows(self.names, self.triples)
+        whole = SqlRows(self.names, self.triples)
         text = (
             f"(WITH {table} AS MATERIALIZED ({numbered}) SELECT * FROM {table} LEFT JOIN {found.items[0]}"
             f" ON {number} = {key}) {self.names.new('q')}"
@@ -263,7 +279,7 @@ class PatternCompiler:
                 whole.variables[name] = value
         return whole
 
-    def union(self, branches: Sequence[Rows]) -> Rows:
+    def union(self, branches: Sequence[SqlRows]) -> SqlRows:
         """Return the rows of all branches."""
         names = list(dict.fromkeys(name for rows in branches for name in rows.variables))
         kinds = {
@@ -278,16 +294,16 @@ class PatternCompiler:
                 if name in rows.variables:
                     selected[column] = rows.converted(rows.variables[name], kinds[name]).sql
                 else:
-                    selected[column] = f"NULL::{_TYPES.get(kinds[name], 'VARCHAR')}"
+                    selected[column] = f"NULL::{SQL_TYPES[kinds[name]]}"
             text = rows.select(selected)
             texts.append(text if selected else text.replace("SELECT 1", f"SELECT 1 AS {self.names.new()}", 1))
-        whole = Rows(self.names, self.triples, [f"({' UNION ALL '.join(texts)}) {self.names.new('q')}"])
+        whole = SqlRows(self.names, self.triples, [f"({' UNION ALL '.join(texts)}) {self.names.new('q')}"])
         for name, column in columns.items():
             nullable = any(name not in rows.variables or rows.variables[name].nullable for rows in branches)
             whole.variables[name] = SqlValue(column, kinds[name], nullable)
         return whole
 
-    def _minus(self, left: Rows, right: Rows) -> Rows:
+    def _minus(self, left: SqlRows, right: SqlRows) -> SqlRows:
         pairs = comparable(left, right)
         if not pairs:
             return left
@@ -300,30 +316,29 @@ class PatternCompiler:
         left.where(f"NOT EXISTS (SELECT 1 FROM {right.items[0]} WHERE {' AND '.join(conditions)})")
         return left
 
-    def exists(self, outer: Rows, exists: Exists) -> str:
+    def exists(self, outer: SqlRows, exists: ExistsCall) -> str:
         """Return the condition of EXISTS for the rows of a relation, whose variables its filters may use."""
         pattern, conditions = exists.pattern, list[Expression]()
-        while isinstance(pattern, Filter):
+        while isinstance(pattern, FilterPattern):
             conditions.append(pattern.condition)
             pattern = pattern.pattern
         inner = self.pattern(pattern)
         pairs = comparable(outer, inner)
-        for name, (one, other) in pairs.items():
-            one, other = _values(outer, inner, name)
+        for one, other in [_values(outer, inner, name) for name in pairs]:
             inner.where(agrees(outer.plain(one), inner.plain(other)))
         inner.variables = {**outer.variables, **inner.variables}
         for condition in conditions:
             self.filter(inner, condition)
         return f"{'NOT ' if exists.negated else ''}EXISTS ({inner.select({})})"
 
-    def _extend(self, extend: Extend) -> Rows:
+    def _extend(self, extend: BindPattern) -> SqlRows:
         rows = self.pattern(extend.pattern)
         if extend.variable.name in rows.variables:
             raise UnsupportedQueryError(f"BIND to ?{extend.variable.name}, which is bound already")
-        rows.variables[extend.variable.name] = rows.plain(Scope(rows, self.exists).value(extend.value))
+        rows.variables[extend.variable.name] = rows.plain(ExpressionScope(rows, self.exists).value(extend.value))
         return rows
 
-    def _values(self, values: Values) -> Rows:
+    def _values(self, values: ValuesPattern) -> SqlRows:
         rows = self.rows()
         if not values.rows:
             return self._nothing(values.variables)
@@ -335,9 +350,7 @@ class PatternCompiler:
         cells = [self.triples.narrowed([row[at] for row in values.rows]) for at in range(len(values.variables))]
         columns = [self.names.new() for _ in cells]
         listed = ", ".join(f"({', '.join(row)})" for row in zip(*(texts for _, texts in cells), strict=True))
-        typed = ", ".join(
-            f"{c}::{_TYPES.get(kind, 'VARCHAR')} AS {c}" for c, (kind, _) in zip(columns, cells, strict=True)
-        )
+        typed = ", ".join(f"{c}::{SQL_TYPES[kind]} AS {c}" for c, (kind, _) in zip(columns, cells, strict=True))
         source = f"(VALUES {listed}) {self.names.new('v')}({', '.join(columns)})"
         rows.items = [f"(SELECT {typed} FROM {source}) {self.names.new('q')}"]
         for at, variable in enumerate(values.variables):
@@ -345,9 +358,9 @@ class PatternCompiler:
             rows.variables[variable.name] = SqlValue(columns[at], cells[at][0], nullable)
         return rows
 
-    def _graph(self, pattern: Graph) -> Rows:
+    def _graph(self, pattern: GraphPattern) -> SqlRows:
         outer = self.graph
-        if isinstance(pattern.graph, Constant):
+        if isinstance(pattern.graph, ConstantTerm):
             self.graph = ActiveGraph(pattern.graph.text[1:])
         else:
             self.graph = ActiveGraph(variable=pattern.graph)
@@ -357,5 +370,5 @@ class PatternCompiler:
             self.graph = outer
 
 
-def _values(left: Rows, right: Rows, name: str) -> tuple[SqlValue, SqlValue]:
+def _values(left: SqlRows, right: SqlRows, name: str) -> tuple[SqlValue, SqlValue]:
     return left.variables[name], right.variables[name]

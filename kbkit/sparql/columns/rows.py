@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from kbkit.sparql.columns.terms import SqlValue, as_term
+from kbkit.sparql.columns.terms import ConstantTerm, SqlValue, as_term
 
 _NAME = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|\b([a-z]\d+)\b")
 
@@ -22,8 +22,11 @@ class TermDecoder(Protocol):
     def decoding(self, kind: str) -> tuple[str, str, str]:
         """Return a table, its column of ids, and an expression over it for the term of an id of this kind."""
 
+    def constant(self, term: ConstantTerm, kind: str) -> str | None:
+        """Return a term as an SQL constant of a representation; None if no value there is this term."""
 
-class Names:
+
+class ColumnNames:
     """Names of columns, each used once in a statement."""
 
     def __init__(self) -> None:
@@ -35,13 +38,13 @@ class Names:
 
 
 @dataclass
-class Rows:
+class SqlRows:
     """A relation: ``variables`` maps the names of variables to values, whose columns are those of ``items``.
 
     ``computed`` are columns over the items, by name. NULL is an unbound variable.
     """
 
-    names: Names
+    names: ColumnNames
     decoder: TermDecoder
     items: list[str] = field(default_factory=list)
     conditions: list[str] = field(default_factory=list)
@@ -88,7 +91,7 @@ class Rows:
     # -- terms --------------------------------------------------------------------------------------------------------
 
     def decoded(self, value: SqlValue) -> SqlValue:
-        """Return a value that is neither ``id`` nor ``node``: their IRIs or internal texts are joined."""
+        """Return a value that is neither ``id`` nor ``node``, whose IRIs or internal texts are joined."""
         if value.kind not in ("id", "node"):
             return value
         key = (value.kind, value.sql)
@@ -124,7 +127,7 @@ class Rows:
         listed = ", ".join(sql if sql == name else f"{sql} AS {name}" for name, sql in columns.items())
         return f"SELECT {'DISTINCT ' if distinct else ''}{listed or '1'} FROM {self._source()}{clauses}"
 
-    def closed(self, variables: Iterable[str] | None = None, *, distinct: bool = False, clauses: str = "") -> Rows:
+    def closed(self, variables: Iterable[str] | None = None, *, distinct: bool = False, clauses: str = "") -> SqlRows:
         """Return the relation as a subquery of these variables (default: all), with new columns."""
         chosen = list(self.variables if variables is None else variables)
         values = {name: self.variables[name] for name in chosen if name in self.variables}
@@ -136,7 +139,7 @@ class Rows:
             variable: SqlValue(name, value.kind, value.nullable)
             for variable, (name, value) in zip(values, columns.items(), strict=True)
         }
-        return Rows(self.names, self.decoder, [f"({text}) {self.names.new('q')}"], [], bound)
+        return SqlRows(self.names, self.decoder, [f"({text}) {self.names.new('q')}"], [], bound)
 
 
 def used_names(sql: str) -> Iterator[str]:
@@ -161,11 +164,11 @@ def may_equal(left: str, right: str) -> bool:
     return len(kinds) == 1 or bool(kinds & {"term", "id"})
 
 
-def join(left: Rows, right: Rows) -> Rows:
+def join(left: SqlRows, right: SqlRows) -> SqlRows:
     """Return the join of two relations: all pairs of rows that agree on the variables that both bind."""
     names = left.names
     pairs = {name: _comparable(left, right, name) for name in left.variables if name in right.variables}
-    rows = Rows(names, left.decoder, left.items + right.items, left.conditions + right.conditions)
+    rows = SqlRows(names, left.decoder, left.items + right.items, left.conditions + right.conditions)
     rows.computed = {**left.computed, **right.computed}
     rows._known = {**left._known, **right._known}
     rows._decoded = {**left._decoded, **right._decoded}
@@ -176,7 +179,7 @@ def join(left: Rows, right: Rows) -> Rows:
     return rows
 
 
-def merged(rows: Rows, one: SqlValue, other: SqlValue, first: SqlValue) -> SqlValue:
+def merged(rows: SqlRows, one: SqlValue, other: SqlValue, first: SqlValue) -> SqlValue:
     """Return the value of a variable bound by either of two columns that agree; ``first`` is its value on the left."""
     if not one.nullable:
         return first
@@ -185,7 +188,7 @@ def merged(rows: Rows, one: SqlValue, other: SqlValue, first: SqlValue) -> SqlVa
     return SqlValue(rows.compute(f"coalesce({one.sql}, {other.sql})"), one.kind)
 
 
-def _comparable(left: Rows, right: Rows, name: str) -> tuple[SqlValue, SqlValue]:
+def _comparable(left: SqlRows, right: SqlRows, name: str) -> tuple[SqlValue, SqlValue]:
     """Return the values of a variable on both sides in one representation, as columns."""
     one, other = left.variables[name], right.variables[name]
     if one.kind == other.kind or not may_equal(one.kind, other.kind):
@@ -194,7 +197,7 @@ def _comparable(left: Rows, right: Rows, name: str) -> tuple[SqlValue, SqlValue]
     return left.plain(left.converted(one, kind)), right.plain(right.converted(other, kind))
 
 
-def comparable(left: Rows, right: Rows) -> dict[str, tuple[SqlValue, SqlValue]]:
+def comparable(left: SqlRows, right: SqlRows) -> dict[str, tuple[SqlValue, SqlValue]]:
     """Return the values of each variable of both relations in one representation, and make them theirs."""
     pairs = {name: _comparable(left, right, name) for name in left.variables if name in right.variables}
     for name, (one, other) in pairs.items():

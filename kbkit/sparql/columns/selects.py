@@ -6,20 +6,27 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from kbkit.sparql.columns.aggregates import aggregate
-from kbkit.sparql.columns.algebra import Aggregate, Call, Expression, Select, Variable, variables
+from kbkit.sparql.columns.algebra import (
+    AggregateCall,
+    Expression,
+    FunctionCall,
+    QueryVariable,
+    SelectPattern,
+    variables,
+)
+from kbkit.sparql.columns.compiling import PatternCompiling
 from kbkit.sparql.columns.counting import reduced
-from kbkit.sparql.columns.expressions import Scope
+from kbkit.sparql.columns.expressions import ExpressionScope
 from kbkit.sparql.columns.parts import parts_of
-from kbkit.sparql.columns.patterns import PatternCompiler
-from kbkit.sparql.columns.rows import Rows
+from kbkit.sparql.columns.rows import SqlRows
 from kbkit.sparql.columns.terms import NUMBERS, SqlValue, UnsupportedQueryError, term_rank
 
 
 @dataclass
-class Ordered:
+class OrderedRows:
     """A relation with the keys that order it: (expression over its columns, descending)."""
 
-    rows: Rows
+    rows: SqlRows
     columns: list[str]
     keys: list[tuple[str, bool]] = field(default_factory=list)
 
@@ -31,7 +38,7 @@ class Ordered:
         return text + (f" OFFSET {offset}" if offset else "")
 
 
-def compile_select(compiler: PatternCompiler, select: Select) -> Rows:
+def compile_select(compiler: PatternCompiling, select: SelectPattern) -> SqlRows:
     """Return the solutions of a subquery."""
     ordered = ordered_select(compiler, select)
     if select.limit is None and not select.offset:
@@ -39,10 +46,10 @@ def compile_select(compiler: PatternCompiler, select: Select) -> Rows:
     return ordered.rows.closed(ordered.columns, clauses=ordered.clauses(select.limit, select.offset))
 
 
-def ordered_select(compiler: PatternCompiler, select: Select) -> Ordered:
+def ordered_select(compiler: PatternCompiling, select: SelectPattern) -> OrderedRows:
     """Return the rows of a SELECT before LIMIT, with its columns and keys."""
     rows = reduced(compiler, select) or compiler.pattern(select.pattern)
-    scope = Scope(rows, compiler.exists)
+    scope = ExpressionScope(rows, compiler.exists)
     if select.group is not None:
         scope = _grouped(compiler, select, rows)
         rows = scope.rows
@@ -58,15 +65,15 @@ def ordered_select(compiler: PatternCompiler, select: Select) -> Ordered:
             columns.append(variable.name)
     if select.distinct:
         rows = rows.closed(columns, distinct=True)
-        scope = Scope(rows, compiler.exists, scope.aggregates if not select.order else {})
+        scope = ExpressionScope(rows, compiler.exists, scope.aggregates if not select.order else {})
         outside = {name for key, _ in select.order for name in variables(key)} - set(columns)
         if outside:
             raise UnsupportedQueryError("ORDER BY a variable that DISTINCT drops")
     keys = [key for expression, down in select.order for key in _keys(scope, expression, down)]
-    return Ordered(rows, columns, keys)
+    return OrderedRows(rows, columns, keys)
 
 
-def _keys(scope: Scope, expression: Expression, descending: bool) -> Iterator[tuple[str, bool]]:
+def _keys(scope: ExpressionScope, expression: Expression, descending: bool) -> Iterator[tuple[str, bool]]:
     """Yield the SQL keys of one key: unbound, blank nodes, IRIs, then literals by value."""
     value = scope.plain(expression)
     if value.kind in (*NUMBERS, "boolean", "date", "dateTime", "string", "iri"):
@@ -82,16 +89,16 @@ def _keys(scope: Scope, expression: Expression, descending: bool) -> Iterator[tu
 # -- groups -----------------------------------------------------------------------------------------------------------
 
 
-def _grouped(compiler: PatternCompiler, select: Select, rows: Rows) -> Scope:
+def _grouped(compiler: PatternCompiling, select: SelectPattern, rows: SqlRows) -> ExpressionScope:
     """Return the groups as rows, with the values of all aggregates."""
-    scope = Scope(rows, compiler.exists)
+    scope = ExpressionScope(rows, compiler.exists)
     keys: dict[str, SqlValue] = {}
     assert select.group is not None
     for variable, expression in select.group:
         value = rows.plain(scope.value(expression))
         name = variable.name if variable is not None else f"\0{len(keys)}"
         keys[name] = value
-        if variable is not None and not isinstance(expression, Variable):
+        if variable is not None and not isinstance(expression, QueryVariable):
             rows.variables[name] = value
     used = [e for _, e in select.columns if e is not None] + [*select.having, *(key for key, _ in select.order)]
     needed = dict.fromkeys(found for expression in used for found in _aggregates(expression))
@@ -104,7 +111,7 @@ def _grouped(compiler: PatternCompiler, select: Select, rows: Rows) -> Scope:
         columns = {compiler.names.new(): "count(*)"}
     by = f" GROUP BY {', '.join(value.sql for value in keys.values())}" if keys else ""
     text = rows.select(columns, by)
-    groups = Rows(compiler.names, compiler.triples, [f"({text}) {compiler.names.new('q')}"])
+    groups = SqlRows(compiler.names, compiler.triples, [f"({text}) {compiler.names.new('q')}"])
     for name, value in keys.items():
         if not name.startswith("\0"):
             groups.variables[name] = SqlValue(names[name], value.kind, value.nullable)
@@ -114,13 +121,13 @@ def _grouped(compiler: PatternCompiler, select: Select, rows: Rows) -> Scope:
         new = {variable.name for variable, e in select.columns if e is not None}
         if not variables(expression) <= grouped | new:
             raise UnsupportedQueryError("a variable that is neither grouped nor aggregated")
-    return Scope(groups, compiler.exists, found_values)
+    return ExpressionScope(groups, compiler.exists, found_values)
 
 
-def _aggregates(expression: Expression) -> Iterator[Aggregate]:
-    if isinstance(expression, Aggregate):
+def _aggregates(expression: Expression) -> Iterator[AggregateCall]:
+    if isinstance(expression, AggregateCall):
         yield expression
-    elif isinstance(expression, Call):
+    elif isinstance(expression, FunctionCall):
         for part in expression.arguments:
             yield from _aggregates(part)
 
@@ -128,7 +135,7 @@ def _aggregates(expression: Expression) -> Iterator[Aggregate]:
 # -- the whole query --------------------------------------------------------------------------------------------------
 
 
-def final_text(compiler: PatternCompiler, select: Select) -> tuple[str, list[tuple[str, SqlValue]]]:
+def final_text(compiler: PatternCompiling, select: SelectPattern) -> tuple[str, list[tuple[str, SqlValue]]]:
     """Return the statement of a query, with columns c0, c1, ..., and for each its variable and its value.
 
     Ids become terms after LIMIT, so that only the rows of the result are looked up.
@@ -144,16 +151,10 @@ def final_text(compiler: PatternCompiler, select: Select) -> tuple[str, list[tup
             [*chosen, *(f"\0{n}" for n in range(len(keys)))], clauses=ordered.clauses(select.limit, select.offset)
         )
         keys = [(rows.variables[f"\0{number}"].sql, down) for number, (_, down) in enumerate(keys)]
-    ordered = Ordered(rows, ordered.columns, keys)
+    ordered = OrderedRows(rows, ordered.columns, keys)
     results = []
     for variable, _ in select.columns:
         value = rows.variables.get(variable.name)
         results.append((variable.name, SqlValue("NULL::VARCHAR", "term") if value is None else rows.decoded(value)))
-    columns = {f"c{number}": value.sql for number, (_, value) in enumerate(results)}
-    if rows.computed:
-        rows.nest()
-    listed = ", ".join(f"{sql} AS out{name}" for name, sql in columns.items()) or "1 AS outc0"
-    inner = rows.select({f"out{name}": sql for name, sql in columns.items()}, ordered.clauses())
-    renamed = ", ".join(f"out{name} AS {name}" for name in columns) or "1 AS c0"
-    del listed
-    return f"SELECT {renamed} FROM ({inner})" if not keys else inner.replace("AS outc", "AS c"), results
+    columns = {f"c{number}": value.sql for number, (_, value) in enumerate(results)} or {"c0": "1"}
+    return rows.select(columns, ordered.clauses()), results

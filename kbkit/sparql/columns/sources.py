@@ -13,7 +13,8 @@ from typing import Protocol
 
 from kbkit.schema import Attribute, Relation, Schema, iri_escape, quote
 from kbkit.schema import literal as sql_string
-from kbkit.sparql.columns.terms import XSD, Constant, iri
+from kbkit.sparql.columns.rows import TermDecoder
+from kbkit.sparql.columns.terms import XSD, ConstantTerm, iri
 from kbkit.stores import Stores
 from kbkit.stores.ntriples import KB_KEY, KB_TYPE, RDF, RDFS, SKOS, datatype, node_iri
 
@@ -22,7 +23,18 @@ DEFAULT = ""
 
 
 @dataclass(frozen=True)
-class Leaf:
+class GraphsRead:
+    """The graphs that a pattern reads: IRIs or :data:`DEFAULT`; None: all named graphs.
+
+    With ``by_name``, the name of the graph is a column; else the graphs are merged.
+    """
+
+    names: tuple[str, ...] | None
+    by_name: bool = False
+
+
+@dataclass(frozen=True)
+class TripleRows:
     """Rows with the columns ``s``, ``p``, ``o`` and ``g``, as far as they vary, and their representations.
 
     ``text`` is a SELECT without conditions on constants; ``fixed`` are the parts with one value in all rows.
@@ -30,34 +42,32 @@ class Leaf:
 
     text: str
     kinds: dict[str, str]
-    fixed: dict[str, Constant]
+    fixed: dict[str, ConstantTerm]
     distinct: bool = True
     """Whether no row occurs twice."""
 
 
-class Triples(Protocol):
+class TripleSource(TermDecoder, Protocol):
     """A source of triples."""
 
-    def decoding(self, kind: str) -> tuple[str, str, str]:
-        """Return a table, its column of ids, and an expression over it for the term of an id of this kind."""
-
-    def constant(self, term: Constant, kind: str) -> str | None:
-        """Return a term as an SQL constant of a representation; None if no value there is this term."""
-
-    def narrowed(self, terms: Sequence[Constant | None]) -> tuple[str, list[str]]:
+    def narrowed(self, terms: Sequence[ConstantTerm | None]) -> tuple[str, list[str]]:
         """Return a representation for a column of these terms, and the terms in it."""
 
     def leaves(
-        self, predicates: Sequence[Constant] | None, excluded: Sequence[Constant], graph: str, *, by_object: bool
-    ) -> list[Leaf]:
-        """Return the triples of a graph with one of the predicates (None: all but ``excluded``).
+        self,
+        predicates: Sequence[ConstantTerm] | None,
+        excluded: Sequence[ConstantTerm],
+        graphs: GraphsRead,
+        *,
+        by_object: bool,
+    ) -> list[TripleRows]:
+        """Return the triples of graphs with one of the predicates (None: all but ``excluded``).
 
-        ``graph`` is :data:`DEFAULT`, the IRI of a named graph, or ``*`` for all named graphs. ``by_object`` tells that
-        the object is given and the subject is not.
+        ``by_object`` tells that the object is given and the subject is not.
         """
 
 
-def constant_of(term: Constant, kind: str) -> str | None:
+def constant_of(term: ConstantTerm, kind: str) -> str | None:
     """Return a term as an SQL constant of a representation other than ``id`` and ``node``."""
     if kind == "term":
         return sql_string(term.text)
@@ -71,7 +81,7 @@ def constant_of(term: Constant, kind: str) -> str | None:
 _SQL_TIMES = {"date": "DATE", "dateTime": "TIMESTAMP"}
 
 
-def _is_plain_time(term: Constant, kind: str) -> bool:
+def _is_plain_time(term: ConstantTerm, kind: str) -> bool:
     import re
 
     form = r"[0-9]{4}-[0-9]{2}-[0-9]{2}" + (r"T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?" if kind == "dateTime" else "")
@@ -89,16 +99,18 @@ class TableTriples:
         self._stores = stores
         self._schema: Schema = stores.schema
 
-    def decoding(self, kind: str) -> tuple[str, str, str]:
+    def decoding(self, kind: str) -> tuple[str, str, str]:  # noqa: ARG002
+        """See :class:`TripleSource`."""
         return "kb.nodes", "id", f"{node_iri(self._schema, 'nodes')}[2:-2]"
 
-    def constant(self, term: Constant, kind: str) -> str | None:
+    def constant(self, term: ConstantTerm, kind: str) -> str | None:
+        """See :class:`TripleSource`."""
         if kind != "node":
             return constant_of(term, kind)
         found = self._node(term)
         return None if found is None else str(found)
 
-    def _node(self, term: Constant) -> int | None:
+    def _node(self, term: ConstantTerm) -> int | None:
         """Return the id of the node with an IRI."""
         base = self._schema.base
         space, sign, local = term.text[1 + len(base) :].partition("/")
@@ -110,16 +122,24 @@ class TableTriples:
         found = [node for node in self._stores.nodes.by_key(kind, [key])[0] if node.type == kind]
         return found[0].id if found else None
 
-    def narrowed(self, terms: Sequence[Constant | None]) -> tuple[str, list[str]]:
+    def narrowed(self, terms: Sequence[ConstantTerm | None]) -> tuple[str, list[str]]:
+        """See :class:`TripleSource`."""
         found = [None if term is None else self.constant(term, "node") for term in terms]
         if all(node is not None for node, term in zip(found, terms, strict=True) if term is not None):
             return "node", [node or "NULL" for node in found]
         return narrowest(terms)
 
     def leaves(
-        self, predicates: Sequence[Constant] | None, excluded: Sequence[Constant], graph: str, *, by_object: bool
-    ) -> list[Leaf]:
-        if graph != DEFAULT:
+        self,
+        predicates: Sequence[ConstantTerm] | None,
+        excluded: Sequence[ConstantTerm],
+        graphs: GraphsRead,
+        *,
+        by_object: bool,
+    ) -> list[TripleRows]:
+        """See :class:`TripleSource`."""
+        del by_object  # the tables have one order
+        if graphs.by_name or graphs.names != (DEFAULT,):
             return []
         every = self._stores.shared(_table_leaves)
         wanted = None if predicates is None else set(predicates)
@@ -128,7 +148,7 @@ class TableTriples:
         ]
 
 
-def narrowest(terms: Sequence[Constant | None]) -> tuple[str, list[str]]:
+def narrowest(terms: Sequence[ConstantTerm | None]) -> tuple[str, list[str]]:
     """Return a representation for constants, and the constants in it."""
     kinds = {term.kind for term in terms if term is not None}
     kind = kinds.pop() if len(kinds) == 1 else "term"
@@ -136,12 +156,12 @@ def narrowest(terms: Sequence[Constant | None]) -> tuple[str, list[str]]:
     return kind, [sql or "NULL" for sql in found]
 
 
-def _table_leaves(stores: Stores) -> list[tuple[Constant, Leaf]]:
+def _table_leaves(stores: Stores) -> list[tuple[ConstantTerm, TripleRows]]:
     """Return the triples of the tables by predicate, as :func:`kbkit.stores.ntriples.queries` derives them."""
     return list(_nodes(stores)) + list(_attributes(stores.schema)) + list(_texts(stores)) + list(_edges(stores.schema))
 
 
-def _nodes(stores: Stores) -> Iterator[tuple[Constant, Leaf]]:
+def _nodes(stores: Stores) -> Iterator[tuple[ConstantTerm, TripleRows]]:
     schema = stores.schema
     for predicate, column in ((RDFS + "label", "name"), (KB_KEY, "key")):
         yield _leaf(
@@ -160,15 +180,15 @@ def _nodes(stores: Stores) -> Iterator[tuple[Constant, Leaf]]:
 
 
 def _leaf(
-    predicate: str, text: str, subject: str, value: str | Constant, *, distinct: bool = True
-) -> tuple[Constant, Leaf]:
+    predicate: str, text: str, subject: str, value: str | ConstantTerm, *, distinct: bool = True
+) -> tuple[ConstantTerm, TripleRows]:
     """Return a leaf with one predicate; ``value`` is the representation of the object or its only value."""
-    fixed = {"p": iri(predicate)} | ({"o": value} if isinstance(value, Constant) else {})
+    fixed = {"p": iri(predicate)} | ({"o": value} if isinstance(value, ConstantTerm) else {})
     kinds = {"s": subject} | ({"o": value} if isinstance(value, str) else {})
-    return iri(predicate), Leaf(text, kinds, fixed, distinct)
+    return iri(predicate), TripleRows(text, kinds, fixed, distinct)
 
 
-def _attributes(schema: Schema) -> Iterator[tuple[Constant, Leaf]]:
+def _attributes(schema: Schema) -> Iterator[tuple[ConstantTerm, TripleRows]]:
     for node_type in schema.node_types:
         for attribute in node_type.attributes if node_type.count else ():
             source = f"kb.{quote(node_type.table)}"
@@ -178,7 +198,7 @@ def _attributes(schema: Schema) -> Iterator[tuple[Constant, Leaf]]:
 
 def _attribute(
     schema: Schema, attribute: Attribute, source: str, subject: str, kind: str, where: str
-) -> tuple[Constant, Leaf]:
+) -> tuple[ConstantTerm, TripleRows]:
     predicate = f"{schema.base}attr/{iri_escape(attribute.name)}"
     column, element = quote(attribute.name), attribute.type.removesuffix("[]")
     if attribute.type.endswith("[]"):
@@ -205,7 +225,7 @@ def _literal(column: str, kind: str) -> tuple[str, str]:
     return ("boolean", column) if name == "boolean" else (name, column)
 
 
-def _texts(stores: Stores) -> Iterator[tuple[Constant, Leaf]]:
+def _texts(stores: Stores) -> Iterator[tuple[ConstantTerm, TripleRows]]:
     base = stores.schema.base
     repeated = stores.tables.rows("SELECT coalesce(max(position), 0) > 0 FROM kb.texts")[0][0]
     for field in stores.schema.text_fields:
@@ -214,7 +234,7 @@ def _texts(stores: Stores) -> Iterator[tuple[Constant, Leaf]]:
         yield _leaf(predicate, text, "node", "string", distinct=not repeated)
 
 
-def _edges(schema: Schema) -> Iterator[tuple[Constant, Leaf]]:
+def _edges(schema: Schema) -> Iterator[tuple[ConstantTerm, TripleRows]]:
     for relation in schema.relations:
         edges = f"FROM kb.edges WHERE relation = {sql_string(relation.name)}"
         text = f"SELECT head AS s, tail AS o {edges}"
@@ -223,7 +243,7 @@ def _edges(schema: Schema) -> Iterator[tuple[Constant, Leaf]]:
             yield from _statements(schema, relation, edges)
 
 
-def _statements(schema: Schema, relation: Relation, edges: str) -> Iterator[tuple[Constant, Leaf]]:
+def _statements(schema: Schema, relation: Relation, edges: str) -> Iterator[tuple[ConstantTerm, TripleRows]]:
     """Yield the triples of statements, which are numbered in the order of the table."""
     space = sql_string(f"{schema.base}statement/{iri_escape(relation.name)}/")
     listed = ", ".join(quote(attribute.name) for attribute in relation.attributes)
@@ -245,12 +265,14 @@ class QuadTriples:
 
     def __init__(self, stores: Stores) -> None:
         self._stores = stores
-        self._ids: dict[Constant, int | None] = {}
+        self._ids: dict[ConstantTerm, int | None] = {}
 
-    def decoding(self, kind: str) -> tuple[str, str, str]:
+    def decoding(self, kind: str) -> tuple[str, str, str]:  # noqa: ARG002
+        """See :class:`TripleSource`."""
         return "columns.terms", "id", "term"
 
-    def constant(self, term: Constant, kind: str) -> str | None:
+    def constant(self, term: ConstantTerm, kind: str) -> str | None:
+        """See :class:`TripleSource`."""
         if kind != "id":
             return constant_of(term, kind)
         if term not in self._ids:
@@ -259,17 +281,24 @@ class QuadTriples:
         found_id = self._ids[term]
         return None if found_id is None else str(found_id)
 
-    def narrowed(self, terms: Sequence[Constant | None]) -> tuple[str, list[str]]:
+    def narrowed(self, terms: Sequence[ConstantTerm | None]) -> tuple[str, list[str]]:
+        """See :class:`TripleSource`."""
         found = [None if term is None else self.constant(term, "id") for term in terms]
         if all(ident is not None for ident, term in zip(found, terms, strict=True) if term is not None):
             return "id", [ident or "NULL" for ident in found]
         return narrowest(terms)
 
     def leaves(
-        self, predicates: Sequence[Constant] | None, excluded: Sequence[Constant], graph: str, *, by_object: bool
-    ) -> list[Leaf]:
+        self,
+        predicates: Sequence[ConstantTerm] | None,
+        excluded: Sequence[ConstantTerm],
+        graphs: GraphsRead,
+        *,
+        by_object: bool,
+    ) -> list[TripleRows]:
+        """See :class:`TripleSource`."""
         conditions = []
-        fixed: dict[str, Constant] = {}
+        fixed: dict[str, ConstantTerm] = {}
         kinds = dict.fromkeys("spo", "id")
         if predicates is not None:
             known = [ident for ident in (self.constant(term, "id") for term in predicates) if ident is not None]
@@ -282,19 +311,23 @@ class QuadTriples:
         without = [ident for ident in (self.constant(term, "id") for term in excluded) if ident is not None]
         if without:
             conditions.append(f"p NOT IN ({', '.join(without)})")
-        if graph == "*":
+        names = graphs.names
+        if names is None:
             conditions.append("g <> 0")
-            kinds["g"] = "id"
         else:
-            ident = "0" if graph == DEFAULT else self.constant(iri(graph), "id")
-            if ident is None:
+            idents = ["0" if name == DEFAULT else self.constant(iri(name), "id") for name in names]
+            found = [ident for ident in idents if ident is not None]
+            if not found:
                 return []
-            conditions.append(f"g = {ident}")
+            conditions.append(f"g IN ({', '.join(found)})" if len(found) > 1 else f"g = {found[0]}")
+        if graphs.by_name:
+            kinds["g"] = "id"
+        distinct = graphs.by_name or (names is not None and len(names) == 1)
         table = "quads_by_object" if by_object else "quads"
         text = f"SELECT {', '.join(kinds)} FROM columns.{table} WHERE {' AND '.join(conditions)}"
-        return [Leaf(text, kinds, fixed)]
+        return [TripleRows(text, kinds, fixed, distinct)]
 
 
-def source_of(stores: Stores) -> Triples:
+def source_of(stores: Stores) -> TripleSource:
     """Return the triples of a KB."""
     return QuadTriples(stores) if stores.schema.rdf_source else TableTriples(stores)

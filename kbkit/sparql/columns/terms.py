@@ -21,7 +21,12 @@ XSD = STANDARD_PREFIXES["xsd"]
 NUMBERS = ("integer", "decimal", "double")
 """Representations of numbers, each of which can be promoted to those after it."""
 LITERALS = (*NUMBERS, "boolean", "string", "date", "dateTime")
-_TYPES = {"integer": "BIGINT", "decimal": "DECIMAL(38,18)", "double": "DOUBLE", "boolean": "BOOLEAN"}
+SQL_TYPES = {
+    "id": "INTEGER", "node": "INTEGER", "integer": "BIGINT", "decimal": "DECIMAL(38,18)", "double": "DOUBLE",
+    "boolean": "BOOLEAN", "date": "DATE", "dateTime": "TIMESTAMP", "string": "VARCHAR", "iri": "VARCHAR",
+    "term": "VARCHAR",
+}  # fmt: skip
+"""The SQL type of each representation."""
 
 
 class UnsupportedQueryError(QueryError):
@@ -49,11 +54,11 @@ class SqlValue:
         return _PLAIN.fullmatch(self.sql) is not None
 
 
-_PLAIN = re.compile(r"[a-z]\d+|-?\d+|'(?:[^']|'')*'|true|false|NULL")
+_PLAIN = re.compile(r"[a-z]\d+|'(?:[^']|'')*'(::[A-Z0-9(),]+)?|true|false|NULL")
 
 
 @dataclass(frozen=True)
-class Constant:
+class ConstantTerm:
     """A term of a query, as internal text."""
 
     text: str
@@ -66,43 +71,47 @@ class Constant:
     @property
     def value(self) -> SqlValue:
         """The term in the narrowest representation."""
+        kind, sql = self._narrowest()
+        return SqlValue(sql, kind, nullable=False)
+
+    def _narrowest(self) -> tuple[str, str]:
         if self.text.startswith("<"):
-            return SqlValue(sql_string(self.text[1:]), "iri", nullable=False)
-        tag, _, lexical = self.text[1:].partition('"')
+            return "iri", sql_string(self.text[1:])
+        tag, _, text = self.text[1:].partition('"')
         if self.text.startswith('"') and not tag:
-            return SqlValue(sql_string(lexical), "string", nullable=False)
+            return "string", sql_string(text)
         name = tag[1:].removeprefix(XSD) if tag.startswith("^" + XSD) else ""
-        if name == "integer" and _INTEGER.fullmatch(lexical) and -(2**63) <= int(lexical) < 2**63:
-            return SqlValue(f"{lexical}::BIGINT", "integer", nullable=False)
-        if name == "decimal" and _DECIMAL.fullmatch(lexical):
-            return SqlValue(f"{lexical}::DECIMAL(38,18)", "decimal", nullable=False)
-        if name == "double" and _DOUBLE.fullmatch(lexical):
-            return SqlValue(f"{sql_string(lexical)}::DOUBLE", "double", nullable=False)
-        if name == "boolean" and lexical in ("true", "false"):
-            return SqlValue(lexical, "boolean", nullable=False)
-        return SqlValue(sql_string(self.text), "term", nullable=False)
+        form = _NARROW.get(name)
+        if form is None or not form.fullmatch(text):
+            return "term", sql_string(self.text)
+        if name == "integer" and not -(2**63) <= int(text) < 2**63:
+            return "term", sql_string(self.text)
+        return name, text if name == "boolean" else f"{sql_string(text)}::{SQL_TYPES[name]}"
 
 
-_INTEGER = re.compile("-?[0-9]+")
-_DECIMAL = re.compile(r"-?[0-9]{1,20}(\.[0-9]{1,18})?")
-_DOUBLE = re.compile(r"-?[0-9]+(\.[0-9]+)?|NaN|-?INF")
+_NARROW = {
+    "integer": re.compile("-?[0-9]+"),
+    "decimal": re.compile(r"-?[0-9]{1,20}(\.[0-9]{1,18})?"),
+    "double": re.compile(r"-?[0-9]+(\.[0-9]+)?|NaN|-?INF"),
+    "boolean": re.compile("true|false"),
+}
 
 
-def iri(text: str) -> Constant:
+def iri(text: str) -> ConstantTerm:
     """Return the constant of an IRI."""
-    return Constant("<" + text)
+    return ConstantTerm("<" + text)
 
 
-def literal(text: str, language: str = "", datatype: str = "") -> Constant:
+def literal(text: str, language: str = "", datatype: str = "") -> ConstantTerm:
     """Return the constant of a literal, as Oxigraph stores it."""
     if language:
-        return Constant(f'"@{language.lower()}"{text}')
+        return ConstantTerm(f'"@{language.lower()}"{text}')
     if not datatype or datatype == XSD + "string":
-        return Constant(f'""{text}')
-    return Constant(_canonical(text, datatype))
+        return ConstantTerm(f'""{text}')
+    return ConstantTerm(_canonical(text, datatype))
 
 
-def number(text: str) -> Constant:
+def number(text: str) -> ConstantTerm:
     """Return the constant of a number in SPARQL's syntax."""
     kind = "double" if "e" in text.lower() else "decimal" if "." in text else "integer"
     return literal(text, datatype=XSD + kind)
@@ -189,7 +198,7 @@ def as_term(value: SqlValue) -> SqlValue:
 
 def promoted(value: SqlValue, kind: str) -> str:
     """Return a number in a wider representation."""
-    return value.sql if value.kind == kind else f"({value.sql})::{_TYPES[kind]}"
+    return value.sql if value.kind == kind else f"({value.sql})::{SQL_TYPES[kind]}"
 
 
 # -- parts of internal text -------------------------------------------------------------------------------------------
@@ -263,7 +272,8 @@ def moment_epoch(tag: str, text: str) -> str:
         f" THEN CASE WHEN TRY_CAST({local} AS TIMESTAMP) IS NOT NULL AND regexp_matches({text}, '^[0-9]{{4}}-')"
         f" THEN epoch_us(TRY_CAST({local} AS TIMESTAMP)) - {offset}"
         f" WHEN regexp_matches({text}, '^[0-9]{{4}}-') THEN NULL ELSE {beyond('years beyond four digits')} END"
-        f" WHEN regexp_matches({text}, '[.][0-9]{{7,}}') THEN {beyond('long fractions of seconds')} END"
+        f" WHEN {tag} = '^{XSD}dateTime' AND regexp_matches({text}, '[.][0-9]{{7,}}')"
+        f" THEN {beyond('long fractions of seconds')} END"
     )
 
 
@@ -282,7 +292,8 @@ def part_of_moment(name: str, text: str) -> str:
 def plain_case(s: str) -> str:
     """Return a string whose case mapping is the same in all libraries; others are left to Oxigraph."""
     special = "[ßŉǰΐΰևẖẗẘẙẚẞΣİıǅǈǋǲᾀ-ᾯᾲ-ᾴᾶᾷᾼῂ-ῄῆῇῌῒΐῖῗῢ-ῤῦῧῲ-ῴῶῷῼﬀ-ﬆﬓ-ﬗ]"
-    return f"if(strlen({s}) <> length({s}) AND regexp_matches({s}, '{special}'), {beyond('letters with several cases')}, {s})"
+    unusual = f"strlen({s}) <> length({s}) AND regexp_matches({s}, '{special}')"
+    return f"if({unusual}, {beyond('letters with several cases')}, {s})"
 
 
 def term_rank(value: SqlValue) -> str:

@@ -1,0 +1,39 @@
+"""What the parts of the compiler need of each other: the relations of patterns."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from kbkit.sparql.columns.algebra import ExistsCall, Expression, PathClosure, Pattern, QueryVariable, TriplePattern
+from kbkit.sparql.columns.rows import ColumnNames, SqlRows
+from kbkit.sparql.columns.sources import TripleSource
+from kbkit.sparql.columns.terms import SqlValue
+
+
+class PatternCompiling(Protocol):
+    """The compiler of patterns, :class:`kbkit.sparql.columns.patterns.PatternCompiler`."""
+
+    names: ColumnNames
+    triples: TripleSource
+
+    @property
+    def graph_variable(self) -> QueryVariable | None:
+        """The variable of the GRAPH that patterns are in."""
+
+    def pattern(self, pattern: Pattern) -> SqlRows:
+        """Return the solutions of a pattern."""
+
+    def triple(self, triple: TriplePattern) -> SqlRows:
+        """Return the solutions of a triple pattern."""
+
+    def step(self, path: PathClosure) -> tuple[SqlRows, SqlValue, SqlValue]:
+        """Return the edges of a path with their two ends, of one representation."""
+
+    def union(self, branches: list[SqlRows]) -> SqlRows:
+        """Return the rows of all branches."""
+
+    def filter(self, rows: SqlRows, condition: Expression) -> None:
+        """Keep the rows for which an expression is true."""
+
+    def exists(self, outer: SqlRows, exists: ExistsCall) -> str:
+        """Return the condition of EXISTS for the rows of a relation."""
