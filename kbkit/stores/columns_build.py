@@ -44,8 +44,8 @@ _MACROS = (
     r"""CREATE TEMP MACRO unescape_part(part) AS list_reduce(
       list_distinct(regexp_extract_all(part, '\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8})', 1)),
       lambda done, code: replace(done, '\' || code, chr(('0x' || code[2:])::INTEGER)),
-      replace(replace(replace(replace(replace(replace(replace(
-        part, '\"', '"'), '\n', chr(10)), '\r', chr(13)), '\t', chr(9)), '\b', chr(8)), '\f', chr(12)), '\''', ''''))""",
+      replace(replace(replace(replace(replace(replace(replace(part, '\"', '"'), '\n', chr(10)), '\r', chr(13)),
+        '\t', chr(9)), '\b', chr(8)), '\f', chr(12)), '\''', ''''))""",
     r"""CREATE TEMP MACRO unescape(text) AS CASE WHEN NOT contains(text, '\') THEN text ELSE list_aggregate(
       list_transform(string_split(text, '\\'), lambda part: unescape_part(part)), 'string_agg', '\') END""",
     """CREATE TEMP MACRO tag(term) AS split_part(term, '"', -1)""",
@@ -238,9 +238,9 @@ def _canonicalize(con: duckdb.DuckDBPyConnection) -> None:
             con.sql(f"SELECT '<n:' || number || '> <p:> ' || raw || ' .\n' AS line {part}").to_arrow_table()
         )
         con.register("kbkit_stored", stored)
+        parsed = _PARSE.format(lines="kbkit_stored", graph="''")
         con.execute(
-            f"INSERT INTO canonical SELECT raw, o FROM typed JOIN ({_PARSE.format(lines='kbkit_stored', graph=repr(''))})"
-            " ON number = s[4:-2]::BIGINT WHERE raw <> o"
+            f"INSERT INTO canonical SELECT raw, o FROM typed JOIN ({parsed}) ON number = s[4:-2]::BIGINT WHERE raw <> o"
         )
         con.unregister("kbkit_stored")
     con.execute("DROP TABLE typed")
