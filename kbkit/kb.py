@@ -478,7 +478,11 @@ class KnowledgeBase:
         from kbkit.stores import tables
 
         opened = tables.Tables(
-            self.folder / tables.FILE, files=True, sets=self.workspace.frame, extra_tables=self.schema.extra_tables
+            self.folder / tables.FILE,
+            files=True,
+            sets=self.workspace.frame,
+            extra_tables=self.schema.extra_tables,
+            columns=self.stores.columns_file,
         )
         try:
             return opened.frame(query.text, params, timeout)

@@ -132,7 +132,7 @@ def build(
     store: Annotated[
         str,
         typer.Argument(
-            metavar="STORE", help="Store to rebuild: nodes, adjacency, triples, text, vectors or embeddings."
+            metavar="STORE", help="Store to rebuild: nodes, adjacency, triples, columns, text, vectors or embeddings."
         ),
     ],
     change: RebuildSettings,

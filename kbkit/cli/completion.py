@@ -113,7 +113,7 @@ def _values(*names: str) -> Callable[[str], Iterable[str]]:
 
 
 _SEARCHES = _values("auto", "bm25", "dense", "multivector", "hybrid", "relational", "learned")
-_STORES = ("nodes", "adjacency", "triples", "text", "vectors", "embeddings")
+_STORES = ("nodes", "adjacency", "triples", "columns", "text", "vectors", "embeddings")
 _CANDIDATES: dict[str, Callable[[str], Iterable[str]]] = {
     "kb": _knowledge_bases,
     "false_positives": _knowledge_bases,

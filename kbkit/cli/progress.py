@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 BYTES = "bytes"
 UNITS = {
-    "read": BYTES, "files": BYTES, "checksums": BYTES, "adjacency": "edges", "triples": "triples",
+    "read": BYTES, "files": BYTES, "checksums": BYTES, "adjacency": "edges", "triples": "triples", "columns": "triples",
     "nodes": "nodes", "text": "nodes", "vectors": "nodes", "embeddings": "products",
     "queries": "queries", "questions": "questions",
 }  # fmt: skip

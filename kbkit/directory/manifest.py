@@ -20,8 +20,8 @@ T = TypeVar("T")
 FORMAT = 4
 """Version of the directory format; incremented by every incompatible change."""
 
-STORES = ("tables", "nodes", "adjacency", "triples", "text", "vectors")
-"""The stores that an ingest builds by default."""
+STORES = ("tables", "nodes", "adjacency", "triples", "columns", "text", "vectors")
+"""The stores that an ingest builds by default; ``columns`` only from an RDF source."""
 ALL_STORES = (*STORES, "embeddings")
 
 

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     Connection = duckdb.DuckDBPyConnection
 
-BUILT_FROM_TABLES = ("nodes", "adjacency", "triples", "embeddings", "vectors", "text")
+BUILT_FROM_TABLES = ("nodes", "adjacency", "triples", "columns", "embeddings", "vectors", "text")
 """The stores that are built from the tables: first those that most features need, then the slowest first."""
 
 _LOAD_STEPS = 6
@@ -140,7 +140,9 @@ def ingest(
             stores={"tables": StoreRecord(built.counts, built.seconds)},
         )
         with _keeping_parts(parts):
-            StoreBuilder(folder, manifest, built.quads, embedder, settings, progress).run(stores)
+            # The tables of other sources already hold what the columns would.
+            needed = [name for name in stores if name != "columns" or built.schema.rdf_source]
+            StoreBuilder(folder, manifest, built.quads, embedder, settings, progress).run(needed)
         final = publish(directory, folder, manifest, progress)
         systems.remove_tree(directory.partial)
         return final
@@ -369,6 +371,8 @@ def rebuild(out: Path, store: str, change: RebuildSettings | None = None, listen
     with one_line_errors(), directory.building(f"kbkit build {store}", replace=True) as folder:
         live = directory.generation(directory.current())  # under the lock, so that no other build interferes
         manifest = Manifest.read(live)
+        if store == "columns" and not manifest.schema.rdf_source:
+            raise KbError("Only a KB from an RDF source has the store 'columns'", "SPARQL uses the tables instead")
         check_tree(live)
         check_sizes(live, tables.FILE, manifest.files)
         known = recorded_settings(manifest)

@@ -133,7 +133,7 @@ class IngestSettings:
         Annotated[
             Sequence[str],
             Setting(
-                "Stores to build in addition to tables and nodes (default: adjacency,triples,text,vectors).",
+                "Stores to build in addition to tables and nodes (default: adjacency,triples,columns,text,vectors).",
                 values="NAMES",
                 joined=True,
                 rare=True,

@@ -5,6 +5,7 @@
 ``nodes``      node lookup by key, name and alias       ``nodes/``
 ``adjacency``  NumPy: compressed sparse rows            ``adjacency/``
 ``triples``    Oxigraph: RDF, queried through a worker  ``triples/``
+``columns``    DuckDB: terms and quads of RDF sources   ``columns/``
 ``text``       Tantivy: full text                       ``text/``
 ``vectors``    LanceDB and a memory-mapped matrix       ``vectors/``
 ``embeddings`` graph embeddings, memory-mapped          ``embeddings/``
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from kbkit.directory.workspace import Workspace
     from kbkit.stores import embedders
     from kbkit.stores.adjacency import Adjacency
+    from kbkit.stores.columns import Columns
     from kbkit.stores.embedders import Embedder
     from kbkit.stores.embeddings import Embeddings
     from kbkit.stores.nodes import Nodes
@@ -40,6 +42,9 @@ if TYPE_CHECKING:
     from kbkit.stores.vectors import Vectors
 
 T = TypeVar("T")
+
+_OPENED = ("nodes", "tables", "adjacency", "triples", "columns", "text", "vectors", "embedder", "embeddings")
+"""The properties of :class:`Stores` that keep what they opened."""
 
 
 class Stores:
@@ -96,7 +101,7 @@ class Stores:
 
     def _forget(self) -> None:
         self._open.clear()
-        for name in ("nodes", "tables", "adjacency", "triples", "text", "vectors", "embedder", "embeddings"):
+        for name in _OPENED:
             self.__dict__.pop(name, None)
 
     @property
@@ -123,10 +128,22 @@ class Stores:
         """The DuckDB store."""
         from kbkit.stores import tables
 
-        extra = self.schema.extra_tables
-        return self._opened(
-            tables.FILE, lambda path: tables.Tables(path, sets=self.workspace.frame, extra_tables=extra)
-        )
+        sets, extra = self.workspace.frame, self.schema.extra_tables
+        file = self.columns_file
+        return self._opened(tables.FILE, lambda path: tables.Tables(path, sets=sets, extra_tables=extra, columns=file))
+
+    @property
+    def columns_file(self) -> Path | None:
+        """The file of the columns; None if the KB has none, or a damaged one, which the tables do not need."""
+        from kbkit.stores import columns
+
+        if not self.has("columns"):
+            return None
+        try:
+            check_sizes(self.folder, columns.FILE, self.manifest.files)
+        except KbError:
+            return None
+        return self.folder / columns.FILE
 
     @cached_property
     def nodes(self) -> Nodes:
@@ -152,6 +169,16 @@ class Stores:
 
         self.manifest.store("triples")
         return self._opened(triples.FOLDER, lambda path: triples.TripleStore(path, self.schema.prefixes()))
+
+    @cached_property
+    def columns(self) -> Columns:
+        """The terms and quads of an RDF source, which SQL on the tables sees as ``columns.NAME``."""
+        from kbkit.stores import columns
+
+        self.manifest.store("columns")
+        return self._opened(
+            columns.FILE, lambda path: columns.Columns(path, self.tables.rows, self.tables.columns_error)
+        )
 
     @cached_property
     def text(self) -> Text:

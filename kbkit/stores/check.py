@@ -36,6 +36,7 @@ def check_stores(stores: Stores, progress: Progress | None = None) -> list[tuple
         "nodes": _nodes,
         "adjacency": _adjacency,
         "triples": _triples,
+        "columns": _columns,
         "text": _text,
         "vectors": _vectors,
         "embeddings": _embeddings,
@@ -120,6 +121,15 @@ def _triples(stores: Stores) -> list[str]:
     )["n"]
     problems += _recorded(stores, "triples", {"triples": count})
     return problems + _differences("triples of", {"kb:type": types}, {"kb:type": counts.get("urn:kbkit:type", 0)})
+
+
+def _columns(stores: Stores) -> list[str]:
+    counts = stores.columns.counts()
+    problems = _recorded(stores, "columns", counts)
+    if stores.has("triples"):
+        triples = stores.manifest.stores["triples"].counts.get("triples")
+        problems += _differences("number of", {"quads": triples}, {"quads": counts["quads"]})
+    return problems + stores.columns.problems()
 
 
 def _text(stores: Stores) -> list[str]:

@@ -24,6 +24,7 @@ from kbkit.directory import forks, temporary
 from kbkit.directory.damage import STORE_OF_RECORD, damaged
 from kbkit.errors import Option, QueryError, QueryTimeoutError, suggest
 from kbkit.schema import literal, quote
+from kbkit.stores import columns as column_store
 from kbkit.stores import data_tables
 from kbkit.stores.table_schema import TABLES, selected
 from kbkit.stores.threads import Expired, run, stopped_by_ctrl_c
@@ -57,7 +58,7 @@ class Tables:
     only the KB. Queries that exceed ``memory`` (such as ``1GB``; default: most of the machine's memory) spill to a
     temporary folder. ``sets`` returns the saved sets, which SQL sees as ``answer_sets`` and ``answer_members``.
     ``extra_tables`` are those of the schema, which tell whether there are tables of data: asking DuckDB takes longer
-    than opening the file.
+    than opening the file. ``columns`` is the file of the columns, which SQL sees as ``columns.NAME``.
     """
 
     def __init__(
@@ -68,8 +69,11 @@ class Tables:
         sets: Callable[[], pl.DataFrame] | None = None,
         memory: str = "",
         extra_tables: Sequence[str] = (),
+        columns: Path | None = None,
     ) -> None:
-        self._path, self._files, self._sets = path, files, sets
+        self._path, self._files, self._sets, self._columns = path, files, sets, columns
+        self.columns_error = "" if columns else "it is not attached"
+        """Why SQL does not see the columns, which the tables do not need."""
         self._has_data = "table_columns" in extra_tables
         self._guard = threading.Lock()
         # DuckDB creates the folder when a query spills, and deletes it when the database is closed.
@@ -91,6 +95,11 @@ class Tables:
         except duckdb.Error as error:
             con.close()
             raise damaged(self._path, first_line(error), STORE_OF_RECORD) from error
+        if self._columns is not None:
+            try:
+                column_store.attach(con, self._columns)
+            except duckdb.Error as error:
+                self.columns_error = first_line(error)
         if self._files is not True:
             folders = ", ".join(literal(f"{folder}/") for folder in self._files or ())
             con.execute(f"SET allowed_directories = [{folders}]; SET enable_external_access = false")

@@ -39,7 +39,8 @@ def build(
     """Bulk-load the tables (``batches`` runs SQL over them) and, for an RDF source, its ``quads``.
 
     ``total`` is an estimate for ``progress``. Returns ``{"triples": ..., "written": ...}``: the statements in the store
-    and the statements sent to it, which are equal because they are distinct by construction.
+    and the statements sent to it, which are equal because they are distinct by construction, unless an RDF source has
+    literals that Oxigraph stores in one form.
     """
     import pyoxigraph as ox
 
