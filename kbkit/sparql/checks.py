@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from lark import Token, Tree
 
 from kbkit.errors import plural
 from kbkit.sparql.parse import refuse
 from kbkit.sparql.tree import Node, ParseTree, child, children, nodes, tokens, visible
+
+_SURROGATE = re.compile(r"(?<!\\)(?:\\\\)*\\(?:u|U0000)[dD][89a-fA-F]")
 
 
 def refuse_invalid(tree: ParseTree) -> None:
@@ -15,6 +19,7 @@ def refuse_invalid(tree: ParseTree) -> None:
     refuse_ungrouped(tree)
     refuse_reassigned(tree)
     refuse_shared_blanks(tree)
+    refuse_surrogates(tree)
 
 
 def refuse_uneven_rows(tree: ParseTree) -> None:
@@ -98,3 +103,10 @@ def refuse_shared_blanks(tree: ParseTree) -> None:
                         refuse(word, f"Blank node {word} in two patterns", "Use a variable")
             elif isinstance(part, Tree) and part.data != "filter":  # ends the basic graph pattern
                 patterns += 1
+
+
+def refuse_surrogates(tree: ParseTree) -> None:
+    r"""Raise :class:`QuerySyntaxError` at an escape such as ``\uD800``, which is no character."""
+    for word in tokens(tree):
+        if word.type in ("STRING", "IRIREF") and _SURROGATE.search(word):
+            refuse(word, "Invalid Unicode (unpaired surrogate)")
