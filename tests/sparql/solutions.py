@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -65,10 +66,11 @@ def canonical(found: Answer) -> Answer:
     return replace(found, rows=tuple(tuple(stored(term) for term in row) for row in found.rows))
 
 
-def difference(wanted: Answer, found: Answer, *, inexact: bool = False) -> str:
+def difference(wanted: Answer, found: Answer, *, inexact: bool = False, ties: bool = False) -> str:
     """Return how two answers differ as multisets, empty if they do not.
 
-    The names of blank nodes do not matter. ``inexact`` allows for floating-point sums in another order.
+    The names of blank nodes do not matter. ``inexact`` allows for floating-point sums in another order, ``ties`` for
+    other terms of the same numeric value, such as the minimum of 1 and 1.0.
     """
     if wanted.kind != found.kind:
         return f"the result is {found.kind}, not {wanted.kind}"
@@ -82,7 +84,7 @@ def difference(wanted: Answer, found: Answer, *, inexact: bool = False) -> str:
     if not missing and not more:
         return ""
     left, right = list(missing.elements()), list(more.elements())
-    if inexact and len(left) == len(right) and all(_take(row, right) for row in left) and not right:
+    if inexact and len(left) == len(right) and all(_take(row, right, ties=ties) for row in left) and not right:
         return ""
     if len(mine) == len(rows) and _isomorphic(mine, rows):
         return ""
@@ -91,28 +93,32 @@ def difference(wanted: Answer, found: Answer, *, inexact: bool = False) -> str:
     return "; ".join(parts)
 
 
+def _row(row: Row) -> str:
+    return f"({', '.join('-' if term is None else str(term) for term in row)})"
+
+
 def _shown(rows: Counter[Row]) -> str:
-    first = [f"({', '.join('-' if term is None else str(term) for term in row)})" for row in list(rows.elements())[:4]]
+    first = [_row(row) for row in list(rows.elements())[:4]]
     return " ".join(first) + (f" and {rows.total() - 4} more" if rows.total() > 4 else "")
 
 
-def _take(row: Row, rows: list[Row]) -> bool:
+def _take(row: Row, rows: list[Row], *, ties: bool) -> bool:
     """Remove the first row that is nearly ``row``, and return whether there was one."""
     for at, other in enumerate(rows):
-        if all(nearly(a, b) for a, b in zip(row, other, strict=True)):
+        if all(nearly(a, b, ties=ties) for a, b in zip(row, other, strict=True)):
             del rows[at]
             return True
     return False
 
 
-def nearly(a: Term, b: Term) -> bool:
+def nearly(a: Term, b: Term, *, ties: bool = False) -> bool:
     """Return whether two terms are the same, or floating-point numbers that a rounding error explains."""
     if a == b or not (isinstance(a, ox.Literal) and isinstance(b, ox.Literal)):
         return bool(a == b)
     tolerance = INEXACT.get(a.datatype.value)
-    if a.datatype != b.datatype or tolerance is None:
-        return False
-    return math.isclose(float(a.value), float(b.value), rel_tol=tolerance, abs_tol=tolerance)
+    if a.datatype == b.datatype and tolerance is not None:
+        return math.isclose(float(a.value), float(b.value), rel_tol=tolerance, abs_tol=tolerance)
+    return ties and (value := number(a)) is not None and value == number(b)
 
 
 # -- blank nodes ------------------------------------------------------------------------------------------------------
@@ -198,6 +204,8 @@ def is_less(a: Term, b: Term) -> bool:
 
 def number(term: ox.Literal) -> Decimal | float | None:
     """Return the value of a numeric literal, None if it is invalid or not comparable."""
+    if term.datatype.value not in _NUMERIC:
+        return None
     try:
         if term.datatype.value in INEXACT:
             value = float(term.value)
@@ -207,16 +215,20 @@ def number(term: ox.Literal) -> Decimal | float | None:
         return None
 
 
-def disorder(keys: Sequence[Row], descending: Sequence[bool]) -> str:
-    """Return the first pair of rows that ORDER BY puts the other way round, empty if there is none.
+def is_before(one: Row, other: Row, descending: Sequence[bool]) -> bool:
+    """Return whether ORDER BY puts a row before another, for certain; the rows hold the values of the conditions."""
+    for first, second, down in zip(one, other, descending, strict=True):
+        low, high = (second, first) if down else (first, second)
+        if is_less(low, high):
+            return True
+        if first != second:  # a tie of different terms, or terms that have no order, or the other order
+            return False
+    return False
 
-    ``keys`` are the values of the conditions for each row.
-    """
-    for at, (one, other) in enumerate(zip(keys, keys[1:], strict=False)):
-        for first, second, down in zip(one, other, descending, strict=True):
-            before, after = (second, first) if down else (first, second)
-            if is_less(after, before):
-                return f"row {at + 2} ({second}) comes before row {at + 1} ({first})"
-            if first != second:  # a tie of different terms, or terms that have no order, or the right order
-                break
+
+def disorder(keys: Sequence[Row], descending: Sequence[bool]) -> str:
+    """Return the first neighbours that ORDER BY puts the other way round, empty if there are none."""
+    for at, (one, other) in enumerate(itertools.pairwise(keys)):
+        if is_before(other, one, descending):
+            return f"row {at + 2} {_row(other)} belongs before row {at + 1} {_row(one)}"
     return ""
