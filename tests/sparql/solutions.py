@@ -117,7 +117,8 @@ def nearly(a: Term, b: Term, *, ties: bool = False) -> bool:
         return bool(a == b)
     tolerance = INEXACT.get(a.datatype.value)
     if a.datatype == b.datatype and tolerance is not None:
-        return math.isclose(float(a.value), float(b.value), rel_tol=tolerance, abs_tol=tolerance)
+        one, other = float(a.value), float(b.value)
+        return math.isclose(one, other, rel_tol=tolerance, abs_tol=1e-300) or (math.isnan(one) and math.isnan(other))
     return ties and (value := number(a)) is not None and value == number(b)
 
 
