@@ -112,12 +112,18 @@ def _time(value: datetime.date) -> str:
     return text.rstrip("0") if "." in text else text
 
 
+def _decimal(value: Decimal) -> str:
+    text = f"{value:f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if text == "-0" else text
+
+
 _MAKERS: dict[str, Callable[[Any], Term]] = {
     "integer": ox.Literal,
     "boolean": ox.Literal,
     "double": ox.Literal,
     "string": ox.Literal,
-    "decimal": lambda value: ox.Literal(Decimal(value)),
+    "decimal": lambda value: ox.Literal(_decimal(value), datatype=ox.NamedNode(XSD + "decimal")),
     "iri": ox.NamedNode,
     "term": external,
     "date": lambda value: ox.Literal(value.isoformat(), datatype=ox.NamedNode(XSD + "date")),
@@ -145,8 +151,8 @@ def columns(data: Dataset, text: str) -> Answer:
         rows = tuple(tuple(external(text) for text in row) for row in found)
         return Answer("triples", ("subject", "predicate", "object"), rows)
     makers = [_MAKERS[column.representation] for column in compiled.columns]
-    rows = tuple(
-        tuple(None if value is None else make(value) for make, value in zip(makers, row, strict=True)) for row in found
+    rows = tuple(  # a query without variables still has a column
+        tuple(None if value is None else make(value) for make, value in zip(makers, row, strict=False)) for row in found
     )
     return Answer("select", tuple(column.name for column in compiled.columns), rows)
 
