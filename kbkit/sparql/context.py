@@ -38,6 +38,7 @@ Search: TypeAlias = Callable[[str, int, str, str | None], Sequence[tuple[str, fl
 Walk: TypeAlias = Callable[[Traversal], Sequence[tuple[str, int, str | None]]]
 """``walk(traversal)`` returns (IRI, depth, IRI of the predecessor) of each node reached, the nearest first."""
 
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _IRIS = ("IRIREF", "PNAME_LN", "PNAME_NS")
 _PLAIN_LOCAL = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?")
 
@@ -61,7 +62,10 @@ class QueryPrefixes:
 
     def _reference(self, text: str) -> str:
         iri = unescape(text[1:-1])
-        return urljoin(self.base, iri) if self.base else iri
+        if not self.base or _SCHEME.match(iri):
+            return iri
+        joined = urljoin(self.base, iri)
+        return f"{joined}#" if iri.endswith("#") and not joined.endswith("#") else joined  # an empty fragment is one
 
     def iri(self, node: Node) -> str | None:
         """Return the full IRI of a token, or None if it is not an IRI or its prefix is unknown."""

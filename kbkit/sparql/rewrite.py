@@ -99,8 +99,7 @@ def rewrite(
 def check(text: str, prefixes: Mapping[str, str]) -> None:
     """Raise :class:`QuerySyntaxError` for a query with a syntax error, an invalid column or an undeclared prefix."""
     tree = parse(text)
-    checks.refuse_uneven_rows(tree)
-    checks.refuse_ungrouped(tree)
+    checks.refuse_invalid(tree)
     names = QueryPrefixes(tree, {**STANDARD_PREFIXES, **prefixes})
     declare(tree, Context(names, ("en",), taken=set()), known=True)
 

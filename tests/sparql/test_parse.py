@@ -14,6 +14,7 @@ from kbkit.assets import queries
 from kbkit.errors import QuerySyntaxError
 from kbkit.sparql.parse import parse
 from kbkit.sparql.printing import to_text
+from kbkit.sparql.rewrite import check
 from kbkit.sparql.tree import Node, children, nodes, tokens
 from kbkit.stores.sparql_text import bind
 from tests.places import TESTS
@@ -63,7 +64,7 @@ SELECT $s WHERE {$s a :C}
 SELECT * {?s ?p -1,+2,-3.5e1,.5,1.e3,1.}
 SELECT (1-1 AS ?x) (?x -1/2 AS ?y) (?x-1*2+3 AS ?z) (1+-2 AS ?w) {}
 SELECT (- 5 AS ?x) (-?a AS ?y) (+?a AS ?z) (!!?a AS ?w) {}
-SELECT * {FILTER(?a<?b&&?c>?d)}
+SELECT * {FILTER(?a<?b &&?c>?d)}
 SELECT * {FILTER(?a IN ()) FILTER(?a NOT IN (1,2)) FILTER(?a = 1 || ?b != 2 && ?c <= 3)}
 SELECT (COUNT(*) AS ?x) (COUNT(DISTINCT *) AS ?y) (SUM(AVG(?n)) AS ?z) {?n ?p ?o}
 SELECT (GROUP_CONCAT(DISTINCT ?a; SEPARATOR = ', ') AS ?u) (SAMPLE(?a) AS ?v) {?a ?p ?o}
@@ -380,6 +381,42 @@ def test_syntax_errors(text: str, facts: list[str], wording: Wording) -> None:
     message = str(error.value)
     assert [fact for fact in facts if fact not in message] == []
     wording(message)
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("SELECT * {FILTER(?a<?b&&?c>?d)}", "column 20"),  # the longest token wins: an IRI
+        ("SELECT * { ?a ?b ?c BIND(1 AS ?c) }", "column 31"),
+        ("SELECT * { { ?a ?b ?c } UNION { ?a ?b ?d } BIND(1 AS ?d) }", "column 54"),
+        ("SELECT (1 AS ?x) (2 AS ?x) {}", "column 24"),
+        ("SELECT (1 AS ?x) { { SELECT ?x { ?x ?y ?z } } }", "column 14"),
+        ("SELECT * { ?a ?b ?c } GROUP BY ?a", "column 1"),
+        ("SELECT ?b { _:a ?b ?c OPTIONAL { _:a ?d ?e } }", "column 34"),
+        ("SELECT ?b { _:a ?b ?c OPTIONAL { ?d ?e ?f } _:a ?g ?h }", "column 45"),
+        ("SELECT * { ?a ?b '\\uD800' }", "column 18"),
+    ],
+)
+def test_rules_beside_the_grammar(text: str, where: str, wording: Wording) -> None:
+    with pytest.raises(QuerySyntaxError) as error:
+        check(text, {})
+    assert where in str(error.value)
+    wording(str(error.value))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * { _:a ?b ?c FILTER(?c < ?d) _:a ?e ?f }",  # a filter does not end the pattern
+        "SELECT * { { ?a ?b ?c BIND(1 AS ?d) } UNION { ?a ?b ?d } }",
+        "SELECT * { ?a ?b ?c { SELECT ?a { ?a ?d ?c BIND(1 AS ?e) } } BIND(2 AS ?e) }",
+        "SELECT (?x + 1 AS ?y) { ?x ?z ?w MINUS { ?y ?z ?w } }",
+        "SELECT * { ?a ?b '\\\\uD800' , '\\uE000' }",
+    ],
+)
+def test_rules_beside_the_grammar_allow_the_rest(text: str) -> None:
+    check(text, {})
+    assert oxigraph_takes(text)
 
 
 @pytest.mark.parametrize(("left", "right"), [("(", ")"), ("{", "}"), ("[", "]"), ("!", ""), ("{SELECT*{", "}}")])

@@ -1,0 +1,91 @@
+"""Random SPARQL queries over random graphs: columns return what Oxigraph returns."""
+
+from __future__ import annotations
+
+import functools
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyoxigraph as ox
+
+from kbkit.errors import KbError
+from tests.fuzz import Bench, Broken
+from tests.fuzz.sparql_compare import compare
+from tests.fuzz.sparql_graphs import graph, vocabulary
+from tests.fuzz.sparql_queries import Queries
+from tests.fuzz.sparql_shrink import shrink
+from tests.sparql.engines import Dataset, UnsupportedQueryError, columns, oxigraph
+
+QUERIES = 20
+"""Queries of a case, over one graph."""
+
+outcomes: Counter[str] = Counter()
+"""Queries so far: same, different, unsupported, refused by Oxigraph, without rows."""
+reasons: Counter[str] = Counter()
+"""Why columns did not accept queries."""
+
+
+def problem(data: Dataset, text: str) -> str:
+    """Return what is wrong with columns' answer, empty if nothing is or if they do not support the query."""
+    oracle = functools.partial(oxigraph, data)
+    try:
+        wanted = oracle(text)
+    except (SyntaxError, ValueError, RuntimeError):
+        outcomes["refused by Oxigraph"] += 1
+        return ""
+    if not wanted.rows:
+        outcomes["without rows"] += 1
+    try:
+        found = compare(text, oracle, functools.partial(columns, data))
+    except UnsupportedQueryError as error:
+        outcomes["unsupported"] += 1
+        reasons[error.message.partition(": ")[2].partition(" (line")[0]] += 1
+        return ""
+    except KbError as error:
+        found = f"{type(error).__name__}: {error}"
+    except Exception as error:  # noqa: BLE001 - an error of DuckDB, or of the compiler
+        found = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+    outcomes["different" if found else "same"] += 1
+    return found
+
+
+def case(bench: Bench, seed: int) -> Iterator[Broken]:
+    """Ask ``QUERIES`` queries of one random graph."""
+    rng = random.Random(seed)
+    quads = graph(rng)
+    data = Dataset(quads)
+    queries = Queries(rng, vocabulary(quads))
+    for _ in range(QUERIES):
+        text = queries.query()
+        if problem(data, text):
+            yield smallest(quads, text)
+
+
+def smallest(quads: Sequence[ox.Quad], text: str) -> Broken:
+    """Return a failing case, made small, as data and query."""
+
+    @functools.lru_cache(maxsize=8)
+    def dataset(some: tuple[Any, ...]) -> Dataset:
+        return Dataset(some)
+
+    def fails(some: Sequence[Any], other: str) -> bool:
+        return _kind(problem(dataset(tuple(some)), other)) == kind
+
+    before = outcomes.copy(), reasons.copy()
+    kind = _kind(problem(dataset(tuple(quads)), text))
+    quads, text = shrink(quads, text, fails)
+    found = problem(Dataset(quads), text)
+    outcomes.clear()
+    reasons.clear()
+    outcomes.update(before[0])
+    reasons.update(before[1])
+    wanted = oxigraph(Dataset(quads), text).show()
+    return Broken("\n".join([*(f"{quad} ." for quad in quads), text]), f"{found}\nOxigraph:\n{wanted}")
+
+
+def _kind(found: str) -> str:
+    """Return the kind of a problem, so that a smaller case is not one of another kind."""
+    head = found.partition(": ")[0]
+    return head if head.endswith(("Error", "Exception")) else ("differs" if found else "")
