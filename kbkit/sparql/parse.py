@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import bisect
+import hashlib
+import io
 import itertools
 import re
+import zlib
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import NoReturn
@@ -121,9 +124,16 @@ def expression(text: str) -> Node:
     return condition.children[1]
 
 
+_GRAMMAR = Path(__file__).with_name("grammar.lark")
+_TABLES = Path(__file__).with_name("grammar.tables")
+
+
 @cache
 def _parser() -> lark.Lark:
-    grammar = Path(__file__).with_name("grammar.lark").read_text(encoding="utf-8")
+    return read_tables() or _built(_GRAMMAR.read_text(encoding="utf-8"))
+
+
+def _built(grammar: str) -> lark.Lark:
     return lark.Lark(
         grammar,
         parser="lalr",
@@ -132,6 +142,32 @@ def _parser() -> lark.Lark:
         propagate_positions=True,
         maybe_placeholders=False,
     )
+
+
+def _stamp(grammar: str) -> bytes:
+    """Return what the tables depend on: the grammar and the version of lark."""
+    return f"{lark.__version__} {hashlib.sha256(grammar.encode()).hexdigest()}\n".encode()
+
+
+def read_tables() -> lark.Lark | None:
+    """Return the parser from its tables, which takes a tenth of the time; None if they are not those of the grammar."""
+    grammar = _GRAMMAR.read_text(encoding="utf-8")
+    try:
+        stored = _TABLES.read_bytes()
+    except OSError:
+        return None
+    stamp = _stamp(grammar)
+    if not stored.startswith(stamp):  # another version of lark
+        return None
+    return lark.Lark.load(io.BytesIO(zlib.decompress(stored[len(stamp) :])))
+
+
+def write_tables() -> None:
+    """Write the tables of the grammar, for the installed version of lark."""
+    grammar = _GRAMMAR.read_text(encoding="utf-8")
+    tables = io.BytesIO()
+    _built(grammar).save(tables)
+    _TABLES.write_bytes(_stamp(grammar) + zlib.compress(tables.getvalue(), 9))
 
 
 def error_at(line: int, column: int, message: str, *hints: Part) -> QuerySyntaxError:

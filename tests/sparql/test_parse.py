@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from kbkit.assets import queries
 from kbkit.errors import QuerySyntaxError
+from kbkit.sparql import parse as parse_module
 from kbkit.sparql.parse import parse
 from kbkit.sparql.printing import to_text
 from kbkit.sparql.rewrite import check
@@ -432,3 +433,12 @@ def test_a_query_of_a_megabyte() -> None:
     tree = parse(text)
     assert sum(1 for token in tokens(tree) if token == "wd:Q1234") == 50_000
     assert max(map(len, to_text(tree).splitlines())) < 120
+
+
+def test_tables_of_the_parser_are_those_of_the_grammar() -> None:
+    """After a change of the grammar, and for a new lark: ``python -m tests.generate.grammar --write``."""
+    tables = parse_module.read_tables()
+    assert tables is not None
+    text = "SELECT ?a (COUNT(*) AS ?n) { ?a ?b [ ?c 1.5 ] OPTIONAL { ?a <p>/<q>* 'x'@en } } GROUP BY ?a"
+    assert tables.parse(text) == parse_module.parse(text)
+    assert tables.parse(text) == parse_module._built(parse_module._GRAMMAR.read_text(encoding="utf-8")).parse(text)

@@ -6,7 +6,7 @@ from kbkit.schema import literal as sql_string
 from kbkit.sparql.columns.algebra import AggregateCall
 from kbkit.sparql.columns.counting import WEIGHT
 from kbkit.sparql.columns.expressions import ExpressionScope
-from kbkit.sparql.columns.parts import number_of, parts_of
+from kbkit.sparql.columns.parts import number_of, parts_of, quotient
 from kbkit.sparql.columns.terms import (
     NUMBERS,
     SQL_TYPES,
@@ -59,34 +59,26 @@ def _total(scope: ExpressionScope, call: AggregateCall, value: SqlValue) -> SqlV
     elif kind == "double":
         found = f"({total} / {count})"  # DuckDB's avg rounds in another way
     else:
-        found, kind = _mean(total, count), "decimal"
+        found, kind = quotient(f"({total})::DECIMAL(38,18)", count), "decimal"
     zero = "0" if (call.name, kind) == ("SUM", "integer") else beyond("a sum of nothing", SQL_TYPES[kind])
     return SqlValue(f"CASE WHEN count(*) = 0 THEN {zero} WHEN count(*) = count({x}) THEN {found} END", kind)
 
 
-def _mean(total: str, count: str) -> str:
-    """Return the mean of a whole total, cut after 18 decimals; other totals are left to Oxigraph."""
-    return (
-        f"if({total} = trunc({total}), (({total}::HUGEINT * 1000000000000000000::HUGEINT) // nullif({count}, 0))"
-        f"::DECIMAL(38,0) * 0.000000000000000001::DECIMAL(18,18), {beyond('averages of decimals', 'DECIMAL(38,18)')})"
-    )
-
-
 def _mixed_total(scope: ExpressionScope, call: AggregateCall, value: SqlValue) -> SqlValue:
     """Return the sum or mean of numbers of several kinds, as internal text."""
-    if call.distinct:
-        raise UnsupportedQueryError(f"{call.name}(DISTINCT) of values of unknown kind")
-    number = number_of(scope.rows, value)
-    code, exact, double = f"max({number.code})", f"sum({number.exact})", f"sum({number.double})"
+    number, distinct = number_of(scope.rows, value), _distinct(call)
+    code, exact, double = f"max({number.code})", f"sum({distinct}{number.exact})", f"sum({distinct}{number.double})"
     if call.name == "SUM":
         whole, fixed = f"TRY_CAST({exact} AS BIGINT)::VARCHAR", f"({exact})"
     else:
-        fixed, double = f"({_mean(exact, 'count(*)')})", f"({double} / count(*))"
-        whole = ""
+        count = f"count({distinct}{number.double})"
+        whole, fixed, double = "", f"({quotient(exact, count)})", f"({double} / {count})"
     failed = f"if(bool_or({number.is_time}), {beyond('sums of times', 'VARCHAR')}, NULL)"
+    mixed = f"WHEN min({number.code}) < {code} THEN {beyond('distinct numbers of several kinds', 'VARCHAR')}"
     cases = [
         f"WHEN count(*) > count({number.code}) THEN {failed}",
         "WHEN count(*) = 0 THEN " + typed("'0'", "integer"),
+        *([mixed] if call.distinct else []),
         *([f"WHEN {code} = 1 THEN {typed(whole, 'integer')}"] if whole else []),
         f"WHEN {code} <= 2 THEN {typed(decimal_text(fixed), 'decimal')}",
         f"WHEN bool_or({number.code} = 3) THEN {beyond('sums of floats', 'VARCHAR')}",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -214,3 +216,20 @@ def variables(expression: Expression) -> set[str]:
     if isinstance(expression, FunctionCall):
         return {name for part in expression.arguments for name in variables(part)}
     return {"\0exists"} if isinstance(expression, ExistsCall) else set()
+
+
+def walk_algebra(part: object) -> Iterator[object]:
+    """Yield all parts of a query, pattern or expression."""
+    stack = [part]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, tuple):
+            stack.extend(top)
+        elif dataclasses.is_dataclass(top):
+            yield top
+            stack.extend(getattr(top, one.name) for one in dataclasses.fields(top))
+
+
+def all_variables(part: object) -> set[str]:
+    """Return the names of all variables of a query, pattern or expression."""
+    return {found.name for found in walk_algebra(part) if isinstance(found, QueryVariable)}

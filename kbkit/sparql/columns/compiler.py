@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from kbkit.schema import literal as sql_string
-from kbkit.sparql.columns.algebra import AlgebraQuery, BasicPattern, QueryVariable, TriplePattern
+from kbkit.sparql.columns.algebra import (
+    AggregateCall,
+    AlgebraQuery,
+    BasicPattern,
+    GraphPattern,
+    QueryVariable,
+    TriplePattern,
+    walk_algebra,
+)
 from kbkit.sparql.columns.patterns import PatternCompiler, QueryDataset
 from kbkit.sparql.columns.selects import final_text
 from kbkit.sparql.columns.sources import source_of
-from kbkit.sparql.columns.terms import ConstantTerm, SqlValue, UnsupportedQueryError, as_term
+from kbkit.sparql.columns.terms import ConstantTerm, SqlValue, as_term
 from kbkit.sparql.columns.translate import translate
 from kbkit.sparql.parse import parse
 
@@ -77,15 +85,16 @@ def _constructed(template: Sequence[TriplePattern], sql: str, results: Mapping[s
             elif isinstance(term, QueryVariable) and not term.is_blank:
                 column, value = columns[term.name]
                 parts.append(as_term(replace(value, sql=column)).sql)
-            else:
-                raise UnsupportedQueryError("CONSTRUCT with blank nodes")
+            elif isinstance(term, QueryVariable):  # a blank node for each solution
+                parts.append(f"('_k' || {sql_string(term.name[2:])} || '_' || kbkit_row)")
         subject, predicate, target = parts
         where = "subject[1] IN ('<', '_') AND predicate[1] = '<' AND object IS NOT NULL"
         row = f"SELECT {subject} AS subject, {predicate} AS predicate, {target} AS object FROM kbkit_rows"
         selects.append(f"SELECT * FROM ({row}) WHERE {where}")
     if not selects:
         selects = ["SELECT '' AS subject, '' AS predicate, '' AS object WHERE false"]
-    return f"WITH kbkit_rows AS MATERIALIZED ({sql}) {' UNION '.join(selects)}"
+    numbered = f"SELECT *, row_number() OVER () AS kbkit_row FROM ({sql})"
+    return f"WITH kbkit_rows AS MATERIALIZED ({numbered}) {' UNION '.join(selects)}"
 
 
 def run(stores: Stores, compiled: Compiled, timeout: float | None = None) -> pa.Table:
@@ -94,17 +103,15 @@ def run(stores: Stores, compiled: Compiled, timeout: float | None = None) -> pa.
 
 
 def _uses(query: AlgebraQuery) -> Counter[str]:
-    """Count the occurrences of each variable; ends of closures count as used."""
+    """Count the occurrences of each variable. All count as used where a graph or COUNT(DISTINCT *) needs them."""
     found: Counter[str] = Counter()
-    stack: list[Any] = [query]
-    while stack:
-        part = stack.pop()
+    for part in walk_algebra(query):
         if isinstance(part, QueryVariable):
             found[part.name] += 1
-        elif isinstance(part, tuple):
-            stack.extend(part)
-        elif is_dataclass(part) and not isinstance(part, ConstantTerm):
-            stack.extend(getattr(part, f.name) for f in fields(part))
+        elif isinstance(part, GraphPattern) and isinstance(part.graph, QueryVariable):
+            found[part.graph.name] += 2
+        elif isinstance(part, AggregateCall) and part.argument is None and part.distinct:
+            return Counter()
     return found
 
 

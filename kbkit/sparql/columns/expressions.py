@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from kbkit.sparql.columns import functions
 from kbkit.sparql.columns.algebra import AggregateCall, ExistsCall, Expression, FunctionCall, QueryVariable
-from kbkit.sparql.columns.parts import NumberParts, PartsOfTerm, number_of, parts_of, truth
+from kbkit.sparql.columns.parts import NumberParts, PartsOfTerm, number_of, parts_of, quotient, truth
 from kbkit.sparql.columns.rows import SqlRows, common_kind, may_equal
 from kbkit.sparql.columns.terms import (
     NUMBERS,
@@ -223,9 +223,13 @@ def _codes_compared(one: NumberParts, sign: str, other: NumberParts) -> str:
 
 
 def _moments_compared(a: PartsOfTerm, sign: str, b: PartsOfTerm) -> str:
+    """Compare times; one without a time zone is before or after another one if it is so in every zone."""
+    if sign == "=":
+        return f"({a.zoned} = {b.zoned} AND {a.epoch} = {b.epoch})"
+    margin = "14 * 3600 * 1000000::BIGINT"
     return (
         f"CASE WHEN {a.zoned} = {b.zoned} THEN {a.epoch} {sign} {b.epoch}"
-        f" ELSE {beyond('times with and without a time zone', 'BOOLEAN')} END"
+        f" WHEN abs({a.epoch} - {b.epoch}) > {margin} THEN {a.epoch} {sign} {b.epoch} END"
     )
 
 
@@ -278,11 +282,12 @@ def calculated(rows: SqlRows, left: SqlValue, sign: str, right: SqlValue) -> Sql
     code = rows.compute(
         f"CASE WHEN {one.code} IS NULL OR {other.code} IS NULL THEN"
         f" if({one.is_time} OR {other.is_time}, {beyond('arithmetic with times', 'INTEGER')}, NULL)"
-        f" WHEN greatest({one.code}, {other.code}) = 3 THEN {beyond('arithmetic with floats', 'INTEGER')}"
         f" ELSE greatest({one.code}, {other.code}) END"
     )
     exact = rows.compute(f"CASE WHEN {code} <= 2 THEN {_operation('decimal', sign, one.exact, other.exact)} END")
-    double = rows.compute(f"CASE WHEN {code} = 4 THEN {_operation('double', sign, one.double, other.double)} END")
+    doubles = _operation("double", sign, one.double, other.double)
+    floats = _operation("double", sign, f"{one.double}::FLOAT", f"{other.double}::FLOAT")
+    double = rows.compute(f"CASE {code} WHEN 4 THEN {doubles} WHEN 3 THEN ({floats})::DOUBLE END")
     if sign == "/":
         code = rows.compute(f"if({code} = 1, 2, {code})")
     return NumberParts.of(rows, code, exact, double)
@@ -302,7 +307,7 @@ def _operation(kind: str, sign: str, a: str, b: str) -> str:
         return f"TRY({a} {sign} {b})"
     if sign == "*":
         return _product(a, b)
-    return _quotient(a, b)
+    return quotient(a, b)
 
 
 def _product(a: str, b: str) -> str:
@@ -314,19 +319,6 @@ def _product(a: str, b: str) -> str:
         f" WHEN {a} = trunc({a}) AND {b} = trunc({b}) AND abs({a}::DOUBLE * {b}::DOUBLE) < 1e19"
         f" THEN TRY_CAST({a}::HUGEINT * {b}::HUGEINT AS DECIMAL(38,18))"
         f" WHEN {a} IS NOT NULL AND {b} IS NOT NULL THEN {beyond('products of long decimals', 'DECIMAL(38,18)')} END"
-    )
-
-
-def _quotient(a: str, b: str) -> str:
-    """Divide decimals; the result is cut after 18 decimals, as Oxigraph does."""
-    scale, tiny = "1000000000000000000::HUGEINT", "0.000000000000000001::DECIMAL(18,18)"
-    one, other = (f"({x}::DECIMAL(28,8) * 1000000::DECIMAL(7,0))::HUGEINT" for x in (a, b))
-    return (
-        f"CASE WHEN {b} = 0 THEN NULL WHEN {a} = trunc({a}) AND {b} = trunc({b}) AND abs({a}) < 1e19"
-        f" THEN (({a}::HUGEINT * {scale}) // {b}::HUGEINT)::DECIMAL(38,0) * {tiny}"
-        f" WHEN abs({a}) < 1e13 AND abs({b}) < 1e13 AND round({a}, 6) = {a} AND round({b}, 6) = {b}"
-        f" THEN (({one} * {scale}) // {other})::DECIMAL(38,0) * {tiny}"
-        f" WHEN {a} IS NOT NULL AND {b} IS NOT NULL THEN {beyond('quotients of decimals', 'DECIMAL(38,18)')} END"
     )
 
 

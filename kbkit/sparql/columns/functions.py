@@ -368,10 +368,9 @@ def _rounding(name: str) -> Function:
         value = scope.plain(arguments[0])
         if value.kind == "term":
             number = number_of(scope.rows, value)
-            code = scope.rows.compute(f"if({number.code} = 3, {beyond('floats', 'INTEGER')}, {number.code})")
             exact = scope.rows.compute(_rounded(name, "decimal", number.exact))
-            double = scope.rows.compute(f"if({code} = 4, {_rounded(name, 'double', number.double)}, NULL)")
-            return type(number).of(scope.rows, code, exact, double)
+            double = scope.rows.compute(_rounded(name, "double", number.double))
+            return NumberParts.of(scope.rows, number.code, exact, double)
         if value.kind not in NUMBERS:
             return _NULL
         return SqlValue(_rounded(name, value.kind, value.sql), value.kind)

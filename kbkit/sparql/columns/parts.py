@@ -11,6 +11,7 @@ from kbkit.sparql.columns.terms import (
     NUMBERS,
     XSD,
     SqlValue,
+    beyond,
     decimal_text,
     double_number,
     double_text,
@@ -123,6 +124,7 @@ class NumberParts(SqlValue):
         text = rows.compute(
             f"CASE WHEN {code} = 1 AND abs({exact}) <= 9223372036854775807 THEN {whole}"
             f" WHEN {code} = 2 AND {exact} IS NOT NULL THEN {typed(decimal_text(exact), 'decimal')}"
+            f" WHEN {code} = 3 AND {double} IS NOT NULL THEN {typed(double_text(f'{double}::FLOAT'), 'float')}"
             f" WHEN {code} = 4 AND {double} IS NOT NULL THEN {typed(double_text(double), 'double')} END"
         )
         valid = rows.compute(f"if({text} IS NULL, NULL, {code})")
@@ -169,4 +171,17 @@ def truth(rows: SqlRows, value: SqlValue) -> str:
     return (
         f"CASE WHEN {parts.tag} = '' THEN {parts.text} <> '' WHEN {boolean} IS NOT NULL THEN {boolean}"
         f" WHEN {parts.code} IS NOT NULL THEN {parts.double} <> 0 AND NOT isnan({parts.double}) END"
+    )
+
+
+def quotient(a: str, b: str) -> str:
+    """Divide decimals; the result is cut after 18 decimals, as Oxigraph does."""
+    scale, tiny = "1000000000000000000::HUGEINT", "0.000000000000000001::DECIMAL(18,18)"
+    one, other = (f"({x}::DECIMAL(28,8) * 1000000::DECIMAL(7,0))::HUGEINT" for x in (a, b))
+    return (
+        f"CASE WHEN {b} = 0 THEN NULL WHEN {a} = trunc({a}) AND {b} = trunc({b}) AND abs({a}) < 1e19"
+        f" THEN (({a}::HUGEINT * {scale}) // {b}::HUGEINT)::DECIMAL(38,0) * {tiny}"
+        f" WHEN abs({a}) < 1e13 AND abs({b}) < 1e13 AND round({a}, 6) = {a} AND round({b}, 6) = {b}"
+        f" THEN (({one} * {scale}) // {other})::DECIMAL(38,0) * {tiny}"
+        f" WHEN {a} IS NOT NULL AND {b} IS NOT NULL THEN {beyond('quotients of decimals', 'DECIMAL(38,18)')} END"
     )

@@ -117,13 +117,17 @@ def _seeds(
 
 
 def _constant_seed(compiler: PatternCompiling, path: PathPattern, first: ConstantTerm, kind: str) -> _Seeds:
+    """Return the seed of a constant. A path of length zero needs a triple with it, as in Oxigraph."""
     sql = compiler.triples.constant(first, kind)
-    if sql is not None:
-        return _Seeds(f"SELECT {sql} AS k", kind)
     if not path.closure.zero:
-        return _Seeds("SELECT NULL AS k WHERE false", kind)
-    wide = common_kind((kind, compiler.triples.narrowed([first])[0]))
-    return _Seeds(f"SELECT {compiler.triples.constant(first, wide)} AS k", wide)
+        return _Seeds("SELECT NULL AS k WHERE false" if sql is None else f"SELECT {sql} AS k", kind)
+    if sql is None:
+        kind = common_kind((kind, compiler.triples.narrowed([first])[0]))
+        sql = compiler.triples.constant(first, kind)
+    any_verb, any_node = QueryVariable("_:p"), QueryVariable("_:o")
+    triples = (TriplePattern(first, any_verb, any_node), TriplePattern(any_node, any_verb, first))
+    known = " OR ".join(f"EXISTS ({compiler.triple(triple).select({})})" for triple in triples)
+    return _Seeds(f"SELECT {sql} AS k WHERE {known}", kind)
 
 
 def _nodes(compiler: PatternCompiling) -> SqlRows:

@@ -28,6 +28,7 @@ from kbkit.sparql.columns.algebra import (
     TriplePattern,
     UnionPattern,
     ValuesPattern,
+    all_variables,
     conjuncts,
     variables,
 )
@@ -96,8 +97,13 @@ class PatternCompiler:
         return rows
 
     def _subquery(self, select: SelectPattern) -> SqlRows:
-        if self.graph.variable is not None:
-            raise UnsupportedQueryError("a subquery in GRAPH with a variable")
+        variable = self.graph.variable
+        if variable is not None:  # the rows keep their graph
+            if select.group is not None or select.limit is not None or select.offset:
+                raise UnsupportedQueryError("groups and limits in GRAPH with a variable")
+            if variable.name in all_variables(select):
+                raise UnsupportedQueryError("a subquery that uses the variable of its GRAPH")
+            select = replace(select, columns=(*select.columns, (variable, None)))
         return compile_select(self, select)
 
     # -- triples ------------------------------------------------------------------------------------------------------

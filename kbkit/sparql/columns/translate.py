@@ -107,7 +107,7 @@ class _Translator:
                     columns.append((_variable(part.children[-2]), self.expression(part.children[1])))
                 elif part.type == "VAR":
                     columns.append((_variable(part), None))
-        return self.modified(query, pattern, tuple(columns), distinct="DISTINCT" in words)
+        return self.modified(query, pattern, tuple(columns), distinct="DISTINCT" in words or "REDUCED" in words)
 
     def modified(
         self,
@@ -156,6 +156,12 @@ class _Translator:
 
     def group(self, tree: ParseTree) -> Pattern:
         """Translate ``{ ... }``: parts in order, filters over the whole."""
+        pattern, filters = self._group_and_filters(tree)
+        for condition in filters:
+            pattern = FilterPattern(condition, pattern)
+        return pattern
+
+    def _group_and_filters(self, tree: ParseTree) -> tuple[Pattern, list[Expression]]:
         pattern: Pattern = BasicPattern()
         filters: list[Expression] = []
         for part in tree.children[1:-1]:
@@ -168,24 +174,20 @@ class _Translator:
             elif part.data == "sub_select":
                 pattern = _join(pattern, self.select(part))
             elif part.data == "optional_graph_pattern":
-                pattern = self._optional(pattern, self.group(_group(part)))
+                pattern = self._optional(pattern, _group(part))
             elif part.data == "minus_graph_pattern":
                 pattern = MinusPattern(pattern, self.group(_group(part)))
             elif part.data == "bind":
                 pattern = BindPattern(pattern, _variable(part.children[-2]), self.expression(part.children[2]))
             else:
                 pattern = _join(pattern, self._part(part))
-        for condition in filters:
-            pattern = FilterPattern(condition, pattern)
-        return pattern
+        return pattern, filters
 
-    def _optional(self, left: Pattern, right: Pattern) -> Pattern:
-        conditions: list[Expression] = []
-        while isinstance(right, FilterPattern):
-            conditions.append(right.condition)
-            right = right.pattern
+    def _optional(self, left: Pattern, group: ParseTree) -> Pattern:
+        """Translate OPTIONAL, whose own filters, not those of groups inside, see the variables before it."""
+        right, filters = self._group_and_filters(group)
         condition: Expression | None = None
-        for one in reversed(conditions):
+        for one in filters:
             condition = one if condition is None else FunctionCall("&&", (condition, one))
         return OptionalPattern(left, right, condition)
 
