@@ -1,4 +1,4 @@
-"""A hundred queries in Sparqloscope's categories, drawn from the statistics of a KB: its types, relations, attributes."""
+"""A hundred queries in Sparqloscope's categories, from the statistics of a KB: its types, relations, attributes."""
 
 from __future__ import annotations
 
