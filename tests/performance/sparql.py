@@ -60,7 +60,9 @@ def _measured(scale: float, engine: str, what: str) -> Iterator[Figure]:
         for figure in figures:
             found.append(figure)
             yield figure
-    yield from _summary(found, {q.name for q in asked if q.sql}, LIMIT[what])
+    yield from _summary(
+        [figure for figure in found if figure.what != "load"], {q.name for q in asked if q.sql}, LIMIT[what]
+    )
 
 
 def _columns(kb: Any) -> Run:
