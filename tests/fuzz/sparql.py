@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pyoxigraph as ox
@@ -51,7 +51,7 @@ def problem(data: Dataset, text: str) -> str:
     return found
 
 
-def case(bench: Bench, seed: int) -> Iterator[Broken]:
+def case(bench: Bench | None, seed: int) -> Iterator[Broken]:
     """Ask ``QUERIES`` queries of one random graph."""
     rng = random.Random(seed)
     quads = graph(rng)
@@ -70,18 +70,23 @@ def smallest(quads: Sequence[ox.Quad], text: str) -> Broken:
     def dataset(some: tuple[Any, ...]) -> Dataset:
         return Dataset(some)
 
-    def fails(some: Sequence[Any], other: str) -> bool:
-        return _kind(problem(dataset(tuple(some)), other)) == kind
+    return _smallest(lambda some: dataset(tuple(some)), quads, text)
 
+
+def smallest_query(data: Dataset, text: str) -> Broken:
+    """Return a failing query, made small, on data that stay."""
+    return _smallest(lambda _: data, (), text)
+
+
+def _smallest(dataset: Callable[[Sequence[Any]], Dataset], quads: Sequence[Any], text: str) -> Broken:
     before = outcomes.copy(), reasons.copy()
-    kind = _kind(problem(dataset(tuple(quads)), text))
-    quads, text = shrink(quads, text, fails)
-    found = problem(Dataset(quads), text)
-    outcomes.clear()
-    reasons.clear()
-    outcomes.update(before[0])
-    reasons.update(before[1])
-    wanted = oxigraph(Dataset(quads), text).show()
+    kind = _kind(problem(dataset(quads), text))
+    quads, text = shrink(quads, text, lambda some, other: _kind(problem(dataset(some), other)) == kind)
+    found = problem(dataset(quads), text)
+    for counter, kept in zip((outcomes, reasons), before, strict=True):  # shrinking asks many more queries
+        counter.clear()
+        counter.update(kept)
+    wanted = oxigraph(dataset(quads), text).show()
     return Broken("\n".join([*(f"{quad} ." for quad in quads), text]), f"{found}\nOxigraph:\n{wanted}")
 
 

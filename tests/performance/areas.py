@@ -99,6 +99,17 @@ AREAS: dict[str, tuple[Job, ...]] = {
         *(Job(name, "peer_search:lancedb_hybrid", INDEXED, peak=("peak memory, hybrid", None)) for name in LANCE),
         Job("kbkit", "search:more", TEXTS),
     ),
+    "sparql": (
+        Job("kbkit", "sparql:twenty", ("sparql:prepare",), peak=("peak memory", None)),
+        Job("oxigraph", "sparql:twenty", ("sparql:prepare",)),
+        Job("SQL", "sparql:twenty", ("sparql:prepare",)),
+        Job("maplib", "sparql:twenty", ("sparql:prepare",)),
+    ),
+    "sparql_generated": (
+        Job("kbkit", "sparql:hundred", ("sparql:prepare",), peak=("peak memory", None)),
+        Job("oxigraph", "sparql:hundred", ("sparql:prepare",)),
+        Job("maplib", "sparql:hundred", ("sparql:prepare",)),
+    ),
     "evaluation": (
         Job("kbkit", "evaluation:kbkit", ("evaluation:prepare",), peak=("peak memory", None)),
         Job("torch", "evaluation:torch", ("evaluation:prepare",), ("torch",), peak=("peak memory", None)),
@@ -122,7 +133,7 @@ AREAS: dict[str, tuple[Job, ...]] = {
 
 LONG = (
     "ingest_amazon", "ingest_prime", "known_items", "retrieval", "questions", "embeddings", "benchmarks",
-    "benchmarks_mag",
+    "benchmarks_mag", "sparql_generated",
 )  # fmt: skip
 """Run only when named."""
 

@@ -9,15 +9,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import duckdb
+import pyarrow as pa
 import pyoxigraph as ox
 
 from kbkit.errors import QueryError
 from kbkit.schema import STANDARD_PREFIXES, Schema
-from kbkit.sparql.columns import UnsupportedQueryError, compile_query
+from kbkit.sparql.columns import UnsupportedQueryError, compile_query, run
 from kbkit.sparql.rewrite import rewrite
-from tests.sparql.solutions import XSD, Answer, Row, Term, answer
+from tests.sparql.solutions import XSD, Answer, Term, answer
 
 if TYPE_CHECKING:
+    from kbkit.kb import KnowledgeBase
     from kbkit.stores import Stores
 
 BEYOND = "kbkit:columns"
@@ -30,11 +32,26 @@ class Dataset:
     def __init__(self, quads: Iterable[ox.Quad]) -> None:
         self.store = ox.Store()
         self.store.extend(quads)
+        self.prefixes: Mapping[str, str] = STANDARD_PREFIXES
 
     @cached_property
-    def columns(self) -> ColumnStores:
-        """The quads as columns."""
-        return ColumnStores(self.store)
+    def stores(self) -> Stores:
+        """What the compiler of columns reads."""
+        return cast("Stores", ColumnStores(self.store))
+
+
+class KbDataset(Dataset):
+    """A KB, for the same engines."""
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        self.store = ox.Store.read_only(str(kb.folder / "triples"))
+        self.prefixes = kb.schema.prefixes()
+        self._kb = kb
+
+    @cached_property
+    def stores(self) -> Stores:
+        """The stores of the KB."""
+        return self._kb.stores
 
 
 class ColumnStores:
@@ -49,13 +66,14 @@ class ColumnStores:
         rows = [(q.predicate, q.subject, q.object, q.graph_name) for q in store]
         texts = sorted({internal(term) for row in rows for term in row} | {""})
         ids = {text: number for number, text in enumerate(texts)}
-        self._con.execute("CREATE TABLE columns.terms(id INTEGER, term VARCHAR)")
-        self._con.execute("CREATE TABLE columns.quads(p INTEGER, s INTEGER, o INTEGER, g INTEGER)")
-        self._con.executemany("INSERT INTO columns.terms VALUES (?, ?)", [(ids[text], text) for text in texts])
-        if rows:
-            numbers = [[ids[internal(term)] for term in row] for row in rows]
-            self._con.executemany("INSERT INTO columns.quads VALUES (?, ?, ?, ?)", numbers)
-        self._con.execute("CREATE TABLE columns.quads_by_object AS FROM columns.quads ORDER BY p, o, s")
+        terms = pa.table({"id": pa.array(range(len(texts)), pa.int32()), "term": pa.array(texts, pa.string())})
+        numbers = zip(*([ids[internal(term)] for term in row] for row in rows), strict=True) if rows else [[]] * 4
+        quads = pa.table({name: pa.array(part, pa.int32()) for name, part in zip("psog", numbers, strict=True)})
+        self._con.register("new_terms", terms)
+        self._con.register("new_quads", quads)
+        self._con.execute("CREATE TABLE columns.terms AS FROM new_terms")
+        self._con.execute("CREATE TABLE columns.quads AS FROM new_quads ORDER BY p, s, o, g")
+        self._con.execute("CREATE TABLE columns.quads_by_object AS FROM new_quads ORDER BY p, o, s, g")
         self._con.execute(
             "CREATE TABLE columns.predicates AS SELECT p, g, count(*) AS quads, count(DISTINCT s) AS subjects,"
             " count(DISTINCT o) AS objects FROM columns.quads GROUP BY p, g"
@@ -65,20 +83,18 @@ class ColumnStores:
         """Run SQL and return rows."""
         return self._con.execute(text, dict(params or {})).fetchall()
 
+    def arrow(self, text: str, params: object = None, timeout: float | None = None) -> pa.Table:
+        """Run SQL and return an Arrow table."""
+        try:
+            return self._con.sql(text).to_arrow_table()
+        except duckdb.Error as error:
+            raise QueryError(f"{type(error).__name__}: {error}") from error
+
     def shared(self, compute: Callable[[Any], Any]) -> Any:
         """Return ``compute(self)``, cached."""
         if compute not in self._shared:
             self._shared[compute] = compute(self)
         return self._shared[compute]
-
-    def answer(self, sql: str) -> list[tuple[Any, ...]]:
-        """Run a compiled query."""
-        try:
-            return self._con.execute(sql).fetchall()
-        except duckdb.Error as error:
-            if BEYOND in str(error):
-                raise UnsupportedQueryError(str(error)) from None
-            raise
 
 
 def internal(term: Term) -> str:
@@ -133,7 +149,7 @@ _MAKERS: dict[str, Callable[[Any], Term]] = {
 
 def oxigraph(data: Dataset, text: str) -> Answer:
     """Ask Oxigraph."""
-    return answer(data.store.query(text, prefixes=STANDARD_PREFIXES))
+    return answer(data.store.query(text, prefixes=data.prefixes))
 
 
 def rewritten(data: Dataset, text: str) -> Answer:
@@ -143,18 +159,24 @@ def rewritten(data: Dataset, text: str) -> Answer:
 
 def columns(data: Dataset, text: str) -> Answer:
     """Ask the columns. Raises :class:`UnsupportedQueryError`."""
-    compiled = compile_query(cast("Stores", data.columns), text)
-    found = data.columns.answer(compiled.sql)
+    compiled = compile_query(data.stores, text)
+    try:
+        found = run(data.stores, compiled)
+    except UnsupportedQueryError:
+        raise
+    except QueryError as error:
+        if BEYOND in str(error):
+            raise UnsupportedQueryError(str(error)) from None
+        raise
     if compiled.kind == "ask":
-        return Answer("ask", ("ask",), ((ox.Literal(found[0][0]),),))
-    if compiled.kind == "triples":
-        rows = tuple(tuple(external(text) for text in row) for row in found)
-        return Answer("triples", ("subject", "predicate", "object"), rows)
-    makers = [_MAKERS[column.representation] for column in compiled.columns]
-    rows = tuple(  # a query without variables still has a column
-        tuple(None if value is None else make(value) for make, value in zip(makers, row, strict=False)) for row in found
-    )
-    return Answer("select", tuple(column.name for column in compiled.columns), rows)
+        return Answer("ask", ("ask",), ((ox.Literal(found.column(0)[0].as_py()),),))
+    names = ("subject", "predicate", "object")
+    kinds = [column.representation for column in compiled.columns] if compiled.kind == "select" else ["term"] * 3
+    parts = [_terms(kind, found.column(at)) for at, kind in enumerate(kinds)]
+    rows = tuple(zip(*parts, strict=True)) if parts else ((),) * found.num_rows
+    return Answer(compiled.kind, tuple(c.name for c in compiled.columns) if compiled.kind == "select" else names, rows)
 
 
-__all__ = ["Dataset", "QueryError", "Row", "UnsupportedQueryError", "columns", "oxigraph", "rewritten"]
+def _terms(kind: str, column: Any) -> list[Term]:
+    make = _MAKERS[kind]
+    return [None if value is None else make(value) for value in column.to_pylist()]
