@@ -9,6 +9,9 @@ on a connection of :class:`kbkit.stores.tables.Tables`:
 ``columns.quads(p, s, o, g)`` and ``columns.quads_by_object(p, s, o, g)``
     The statements of the triplestore as ids of terms, each once, sorted by predicate, subject and object, or by
     predicate, object and subject.
+``columns.landmarks(id, term)``
+    Every :data:`LANDMARK`-th term, to find a term without reading all of them: their common beginnings hide from DuckDB
+    which blocks may hold it.
 ``columns.predicates(p, g, quads, subjects, objects)``
     Numbers of statements, distinct subjects and distinct objects, by predicate and graph.
 """
@@ -31,6 +34,9 @@ FILE = f"{FOLDER}/columns.duckdb"
 SCHEMA = "columns"
 """The SQL name before the tables."""
 
+LANDMARK = 2048
+"""Distance of the ids in ``landmarks``."""
+
 TERM_FORMS: Mapping[str, str] = {
     "IRI": "<http://example.org/a",
     "blank node": "_label",
@@ -50,16 +56,25 @@ def attach(con: duckdb.DuckDBPyConnection, path: Path) -> None:
 class Columns:
     """The columns of a generation, read by connections of its tables, to which the file is attached.
 
-    ``run`` runs SQL on one; ``error`` says why the file could not be attached, if so.
+    ``run`` runs SQL with values of its parameters on one; ``error`` says why the file could not be attached, if so.
     """
 
-    def __init__(self, path: Path, run: Callable[[str], list[tuple[Any, ...]]], error: str) -> None:
+    def __init__(
+        self, path: Path, run: Callable[[str, Mapping[str, Any] | None], list[tuple[Any, ...]]], error: str
+    ) -> None:
         if error:
             raise damaged(path, error, FOLDER)
         self._path, self._run = path, run
 
     def close(self) -> None:
         """Do nothing: the connections belong to the tables."""
+
+    def find(self, term: str) -> int | None:
+        """Return the id of a term, by its internal text; None if no statement has it."""
+        [(first,)] = self._rows(f"SELECT max(id) FROM {SCHEMA}.landmarks WHERE term <= $term", {"term": term})
+        ids = f"id BETWEEN {first} AND {first + LANDMARK - 1}"
+        found = self._rows(f"SELECT id FROM {SCHEMA}.terms WHERE {ids} AND term = $term", {"term": term})
+        return found[0][0] if found else None
 
     def counts(self) -> dict[str, int]:
         """Return the numbers of ``quads``, ``terms`` and ``predicates``, by the tables themselves."""
@@ -71,9 +86,9 @@ class Columns:
         """Return what is inconsistent between the tables: ids, order of the terms, copies of the quads, statistics."""
         return [problem for query, problem in _CHECKS if self._rows(query) != [(0,)]]
 
-    def _rows(self, query: str) -> list[tuple[Any, ...]]:
+    def _rows(self, query: str, params: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
         try:
-            return self._run(query)
+            return self._run(query, params)
         except DamagedError as error:  # which names the tables
             raise damaged(self._path, str(error.__cause__), FOLDER) from error
 
@@ -90,6 +105,11 @@ _CHECKS = (
         f" lag(term) OVER () AS before FROM {SCHEMA}.terms)"
         " WHERE id <> position OR before >= term OR (id = 0) <> (term = '')",
         "terms are not in order, or not distinct",
+    ),
+    (
+        f"SELECT count(*) FROM (SELECT id, term FROM {SCHEMA}.terms WHERE id % {LANDMARK} = 0"
+        f" EXCEPT FROM {SCHEMA}.landmarks)",
+        "landmarks are not terms",
     ),
     (
         f"SELECT count(*) FROM ({_SUM} FROM {SCHEMA}.quads EXCEPT {_SUM} FROM {SCHEMA}.quads_by_object)",
