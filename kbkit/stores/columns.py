@@ -1,19 +1,19 @@
-"""The columns: terms and quads of an RDF source as sorted integers in a DuckDB file, for SPARQL that becomes SQL.
+"""The columns: terms and statements of an RDF source as sorted integers in DuckDB, for SPARQL that becomes SQL.
 
-Only KBs with an RDF source have this store; the tables of the others hold everything already. Tables, as SQL names them
-on a connection of :class:`kbkit.stores.tables.Tables`:
+Only KBs with an RDF source have this store; the tables of the others hold everything already. SQL sees these tables:
 
-``columns.terms(id, term)``
-    The distinct terms, sorted, with ids from 0. ``term`` is the internal text of :data:`TERM_FORMS`. Id 0 is the
-    default graph, whose text is empty.
-``columns.quads(p, s, o, g)`` and ``columns.quads_by_object(p, s, o, g)``
-    The statements of the triplestore as ids of terms, each once, sorted by predicate, subject and object, or by
-    predicate, object and subject.
-``columns.landmarks(id, term)``
-    Every :data:`LANDMARK`-th term, to find a term without reading all of them: their common beginnings hide from DuckDB
-    which blocks may hold it.
-``columns.predicates(p, g, quads, subjects, objects)``
-    Numbers of statements, distinct subjects and distinct objects, by predicate and graph.
+* ``columns.terms(id, term)``: the distinct terms, sorted, with ids from 0; id 0 is the default graph, an empty text
+* ``columns.quads(p, s, o, g)``: the statements of the triplestore as ids of terms, sorted by p, s and o
+* ``columns.quads_by_object(p, s, o, g)``: the same, sorted by p, o and s
+* ``columns.predicates(p, g, quads, subjects, objects)``: numbers of statements, distinct subjects and distinct objects
+* ``columns.landmarks(id, term)``: every 2048th term, to find a term without reading all of them
+
+A term is a text without escapes. Two texts are equal exactly if the terms are, because literals have the form in which
+Oxigraph stores them (``01`` of xsd:int is the integer 1):
+
+* ``<http://example.org/a``: an IRI, without the closing bracket
+* ``""text`` and ``"@en"text``: a string, without and with a language, which is in lower case
+* ``"^http://www.w3.org/2001/XMLSchema#integer"5``: a literal of another datatype
 """
 
 from __future__ import annotations
@@ -35,17 +35,7 @@ SCHEMA = "columns"
 """The SQL name before the tables."""
 
 LANDMARK = 2048
-"""Distance of the ids in ``landmarks``."""
-
-TERM_FORMS: Mapping[str, str] = {
-    "IRI": "<http://example.org/a",
-    "blank node": "_label",
-    "string": '""text',
-    "string with a language": '"@en"text',
-    "other literal": '"^http://www.w3.org/2001/XMLSchema#integer"5',
-}
-"""Examples of the internal text of a term, without escapes. Two texts are equal exactly if the terms are, because
-literals have the form in which Oxigraph stores them."""
+"""Distance of the ids in ``landmarks``: the beginnings that terms share hide from DuckDB which blocks may hold one."""
 
 
 def attach(con: duckdb.DuckDBPyConnection, path: Path) -> None:

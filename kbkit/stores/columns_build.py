@@ -48,7 +48,7 @@ _MACROS = (
         '\t', chr(9)), '\b', chr(8)), '\f', chr(12)), '\''', ''''))""",
     r"""CREATE TEMP MACRO unescape(text) AS CASE WHEN NOT contains(text, '\') THEN text ELSE list_aggregate(
       list_transform(string_split(text, '\\'), lambda part: unescape_part(part)), 'string_agg', '\') END""",
-    # Without the closing bracket, or with the tag first: see TERM_FORMS. ``tag`` is what follows the last quote.
+    # Without the closing bracket, or with the tag first. ``tag`` is what follows the last quote.
     """CREATE TEMP MACRO internal(term, tag) AS CASE
       WHEN starts_with(term, '<') THEN left(term, -1)
       WHEN starts_with(term, '_:') THEN '_' || substring(term, 3)
