@@ -1,16 +1,19 @@
-"""The columns: terms and quads of an RDF source as sorted integers in a DuckDB file, for SPARQL that becomes SQL.
+"""The columns: terms and statements of an RDF source as sorted integers in DuckDB, for SPARQL that becomes SQL.
 
-Only KBs with an RDF source have this store; the tables of the others hold everything already. Tables, as SQL names them
-on a connection of :class:`kbkit.stores.tables.Tables`:
+Only KBs with an RDF source have this store; the tables of the others hold everything already. SQL sees these tables:
 
-``columns.terms(id, term)``
-    The distinct terms, sorted, with ids from 0. ``term`` is the internal text of :data:`TERM_FORMS`. Id 0 is the
-    default graph, whose text is empty.
-``columns.quads(p, s, o, g)`` and ``columns.quads_by_object(p, s, o, g)``
-    The statements of the triplestore as ids of terms, each once, sorted by predicate, subject and object, or by
-    predicate, object and subject.
-``columns.predicates(p, g, quads, subjects, objects)``
-    Numbers of statements, distinct subjects and distinct objects, by predicate and graph.
+* ``columns.terms(id, term)``: the distinct terms, sorted, with ids from 0; id 0 is the default graph, an empty text
+* ``columns.quads(p, s, o, g)``: the statements of the triplestore as ids of terms, sorted by p, s and o
+* ``columns.quads_by_object(p, s, o, g)``: the same, sorted by p, o and s
+* ``columns.predicates(p, g, quads, subjects, objects)``: numbers of statements, distinct subjects and distinct objects
+* ``columns.landmarks(id, term)``: every 2048th term, to find a term without reading all of them
+
+A term is a text without escapes. Two texts are equal exactly if the terms are, because literals have the form in which
+Oxigraph stores them (``01`` of xsd:int is the integer 1):
+
+* ``<http://example.org/a``: an IRI, without the closing bracket
+* ``""text`` and ``"@en"text``: a string, without and with a language, which is in lower case
+* ``"^http://www.w3.org/2001/XMLSchema#integer"5``: a literal of another datatype
 """
 
 from __future__ import annotations
@@ -31,15 +34,8 @@ FILE = f"{FOLDER}/columns.duckdb"
 SCHEMA = "columns"
 """The SQL name before the tables."""
 
-TERM_FORMS: Mapping[str, str] = {
-    "IRI": "<http://example.org/a",
-    "blank node": "_label",
-    "string": '""text',
-    "string with a language": '"@en"text',
-    "other literal": '"^http://www.w3.org/2001/XMLSchema#integer"5',
-}
-"""Examples of the internal text of a term, without escapes. Two texts are equal exactly if the terms are, because
-literals have the form in which Oxigraph stores them."""
+LANDMARK = 2048
+"""Distance of the ids in ``landmarks``: the beginnings that terms share hide from DuckDB which blocks may hold one."""
 
 
 def attach(con: duckdb.DuckDBPyConnection, path: Path) -> None:
@@ -50,16 +46,25 @@ def attach(con: duckdb.DuckDBPyConnection, path: Path) -> None:
 class Columns:
     """The columns of a generation, read by connections of its tables, to which the file is attached.
 
-    ``run`` runs SQL on one; ``error`` says why the file could not be attached, if so.
+    ``run`` runs SQL with values of its parameters on one; ``error`` says why the file could not be attached, if so.
     """
 
-    def __init__(self, path: Path, run: Callable[[str], list[tuple[Any, ...]]], error: str) -> None:
+    def __init__(
+        self, path: Path, run: Callable[[str, Mapping[str, Any] | None], list[tuple[Any, ...]]], error: str
+    ) -> None:
         if error:
             raise damaged(path, error, FOLDER)
         self._path, self._run = path, run
 
     def close(self) -> None:
         """Do nothing: the connections belong to the tables."""
+
+    def find(self, term: str) -> int | None:
+        """Return the id of a term, by its internal text; None if no statement has it."""
+        [(first,)] = self._rows(f"SELECT max(id) FROM {SCHEMA}.landmarks WHERE term <= $term", {"term": term})
+        ids = f"id BETWEEN {first} AND {first + LANDMARK - 1}"
+        found = self._rows(f"SELECT id FROM {SCHEMA}.terms WHERE {ids} AND term = $term", {"term": term})
+        return found[0][0] if found else None
 
     def counts(self) -> dict[str, int]:
         """Return the numbers of ``quads``, ``terms`` and ``predicates``, by the tables themselves."""
@@ -71,9 +76,9 @@ class Columns:
         """Return what is inconsistent between the tables: ids, order of the terms, copies of the quads, statistics."""
         return [problem for query, problem in _CHECKS if self._rows(query) != [(0,)]]
 
-    def _rows(self, query: str) -> list[tuple[Any, ...]]:
+    def _rows(self, query: str, params: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
         try:
-            return self._run(query)
+            return self._run(query, params)
         except DamagedError as error:  # which names the tables
             raise damaged(self._path, str(error.__cause__), FOLDER) from error
 
@@ -90,6 +95,11 @@ _CHECKS = (
         f" lag(term) OVER () AS before FROM {SCHEMA}.terms)"
         " WHERE id <> position OR before >= term OR (id = 0) <> (term = '')",
         "terms are not in order, or not distinct",
+    ),
+    (
+        f"SELECT count(*) FROM (SELECT id, term FROM {SCHEMA}.terms WHERE id % {LANDMARK} = 0"
+        f" EXCEPT FROM {SCHEMA}.landmarks)",
+        "landmarks are not terms",
     ),
     (
         f"SELECT count(*) FROM ({_SUM} FROM {SCHEMA}.quads EXCEPT {_SUM} FROM {SCHEMA}.quads_by_object)",

@@ -6,7 +6,6 @@ to Oxigraph's form, once per distinct term.
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +15,7 @@ import duckdb
 from kbkit.directory import systems
 from kbkit.schema import STANDARD_PREFIXES, Schema, literal
 from kbkit.stores import ntriples
-from kbkit.stores.columns import FILE, FOLDER, SCHEMA
+from kbkit.stores.columns import FILE, FOLDER, LANDMARK, SCHEMA
 from kbkit.stores.tables import NO_EXTENSIONS
 
 if TYPE_CHECKING:
@@ -30,12 +29,13 @@ _STEPS = 8
 """Statements of SQL after the quads are read, for the progress."""
 _XSD = STANDARD_PREFIXES["xsd"]
 
-# The object of a line may contain spaces. A graph after it contains no quotation mark, the end of a literal does.
+# A line ends with " .\n". Its object may contain spaces; a graph after it contains no quotation mark, unlike the end of
+# a literal.
 _PARSE = """
 SELECT s, p, if(g = '', rest, left(rest, length(rest) - length(g) - 1)) AS o, if(g = '', {graph}, g) AS g FROM (
   SELECT s, p, rest, if(last = rest OR contains(last, '"'), '', last) AS g FROM (
     SELECT s, p, rest, split_part(rest, ' ', -1) AS last FROM (
-      SELECT s, p, substring(line, length(s) + length(p) + 3, length(line) - length(s) - length(p) - 4) AS rest FROM (
+      SELECT s, p, substring(line, length(s) + length(p) + 3, length(line) - length(s) - length(p) - 5) AS rest FROM (
         SELECT line, split_part(line, ' ', 1) AS s, split_part(line, ' ', 2) AS p FROM {lines}))))
 """
 
@@ -48,15 +48,14 @@ _MACROS = (
         '\t', chr(9)), '\b', chr(8)), '\f', chr(12)), '\''', ''''))""",
     r"""CREATE TEMP MACRO unescape(text) AS CASE WHEN NOT contains(text, '\') THEN text ELSE list_aggregate(
       list_transform(string_split(text, '\\'), lambda part: unescape_part(part)), 'string_agg', '\') END""",
-    """CREATE TEMP MACRO tag(term) AS split_part(term, '"', -1)""",
-    # Without the closing bracket, or with the tag first: see TERM_FORMS.
-    """CREATE TEMP MACRO internal(term) AS CASE
-      WHEN term[1] = '<' THEN unescape(left(term, length(term) - 1))
-      WHEN term[1:2] = '_:' THEN '_' || term[3:]
+    # Without the closing bracket, or with the tag first. ``tag`` is what follows the last quote.
+    """CREATE TEMP MACRO internal(term, tag) AS CASE
+      WHEN starts_with(term, '<') THEN left(term, -1)
+      WHEN starts_with(term, '_:') THEN '_' || substring(term, 3)
       WHEN term = '' THEN ''
-      WHEN term[-1] = '"' THEN '"' || '"' || unescape(term[2:-2])
-      WHEN tag(term)[1] = '@' THEN '"' || lower(tag(term)) || '"' || unescape(term[2:-(length(tag(term)) + 2)])
-      ELSE '"^' || unescape(tag(term)[4:-2]) || '"' || unescape(term[2:-(length(tag(term)) + 2)]) END""",
+      WHEN ends_with(term, '"') THEN '"' || left(term, -1)
+      WHEN starts_with(tag, '@') THEN '"' || lower(tag) || left(term, -length(tag) - 1)
+      ELSE '"^' || substring(tag, 4, length(tag) - 4) || left(term, -length(tag) - 1) END""",
 )
 
 
@@ -166,25 +165,24 @@ def _insert(con: duckdb.DuckDBPyConnection, graph: str, chunks: Iterable[bytes],
 
 
 def _split(chunk: bytes) -> pa.Array:
-    """Return the lines of a chunk that ends with a line break."""
+    """Return the lines of a chunk, each with its line break, without copying them."""
+    import numpy as np
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    ends = pa.array([0, len(chunk) - 1], pa.int64()).buffers()[1]
-    whole = pa.Array.from_buffers(pa.large_string(), 1, [None, ends, pa.py_buffer(chunk)])
-    return pc.split_pattern(whole, "\n").flatten()
+    ends = np.flatnonzero(np.frombuffer(chunk, np.uint8) == ord("\n")) + 1
+    offsets = pa.py_buffer(np.concatenate([[0], ends]).astype(np.int64))
+    return pa.Array.from_buffers(pa.large_string(), len(ends), [None, offsets, pa.py_buffer(chunk)])
 
 
 def _file_lines(path: Path) -> Iterator[bytes]:
-    """Yield the lines of a gzipped file in chunks of whole lines."""
-    with gzip.open(path, "rb") as handle:
-        rest = b""
-        while chunk := handle.read(_CHUNK):
-            lines, end, rest = (rest + chunk).rpartition(b"\n")
-            if end:
-                yield lines + end
-        if rest:
-            yield rest + b"\n"
+    """Yield the source's quads in chunks of whole lines."""
+    rest = b""
+    for chunk in ntriples.read_quads(path, _CHUNK):
+        lines, end, rest = (rest + chunk).rpartition(b"\n")
+        if end:
+            yield lines + end
+    if rest:
+        yield rest + b"\n"
 
 
 def _table_lines(batches: Callable[[str], pa.RecordBatchReader], query: str) -> Iterator[bytes]:
@@ -206,8 +204,8 @@ def _number_terms(con: duckdb.DuckDBPyConnection, steps: _Steps) -> None:
     _canonicalize(con)
     steps.finished()
     con.execute(
-        "CREATE TEMP TABLE texts AS SELECT raw, internal(coalesce(canonical, raw)) AS term"
-        " FROM written LEFT JOIN canonical USING (raw)"
+        "CREATE TEMP TABLE texts AS SELECT raw, unescape(internal(form, split_part(form, '\"', -1))) AS term"
+        " FROM (SELECT raw, coalesce(canonical, raw) AS form FROM written LEFT JOIN canonical USING (raw))"
     )
     con.execute("DROP TABLE written; DROP TABLE canonical")
     steps.finished()
@@ -216,6 +214,9 @@ def _number_terms(con: duckdb.DuckDBPyConnection, steps: _Steps) -> None:
         " FROM (SELECT DISTINCT term FROM texts ORDER BY term)"
     )
     steps.finished()
+    con.execute(
+        f"CREATE TABLE {SCHEMA}.landmarks AS SELECT id, term FROM {SCHEMA}.terms WHERE id % {LANDMARK} = 0 ORDER BY id"
+    )
     con.execute(f"CREATE TEMP TABLE ids AS SELECT raw, id FROM texts JOIN {SCHEMA}.terms USING (term)")
     con.execute("DROP TABLE texts")
     steps.finished()
@@ -264,16 +265,13 @@ def _through_oxigraph(lines: pa.Table) -> pa.Table:
 
 def _write_quads(con: duckdb.DuckDBPyConnection, steps: _Steps) -> None:
     """Write the quads in both orders, and their statistics."""
-    # Tables of their own, because joins with few rows are fast.
-    for name in "pg":
-        con.execute(
-            f"CREATE TEMP TABLE ids_{name} AS SELECT raw, id FROM ids JOIN (SELECT DISTINCT {name} AS raw FROM raw)"
-            " USING (raw)"
-        )
     con.execute(
-        "CREATE TEMP TABLE encoded AS SELECT DISTINCT p.id AS p, s.id AS s, o.id AS o, g.id AS g FROM raw"
-        " JOIN ids s ON s.raw = raw.s JOIN ids o ON o.raw = raw.o"
-        " JOIN ids_p p ON p.raw = raw.p JOIN ids_g g ON g.raw = raw.g"
+        "CREATE TEMP TABLE kinds AS SELECT k.p, k.g, p.id AS p_id, g.id AS g_id FROM (SELECT DISTINCT p, g FROM raw) k"
+        " JOIN ids p ON p.raw = k.p JOIN ids g ON g.raw = k.g"
+    )
+    con.execute(
+        "CREATE TEMP TABLE encoded AS SELECT DISTINCT k.p_id AS p, s.id AS s, o.id AS o, k.g_id AS g FROM raw"
+        " JOIN ids s ON s.raw = raw.s JOIN ids o ON o.raw = raw.o JOIN kinds k ON k.p = raw.p AND k.g = raw.g"
     )
     con.execute("DROP TABLE raw; DROP TABLE ids")
     steps.finished()

@@ -1,4 +1,4 @@
-"""SQL queries that return the tables as N-Triples.
+"""SQL queries that return the tables as N-Triples, and the quads of an RDF source.
 
 Each query has one column ``lines``, whose concatenated values are N-Triples. Data thus goes from DuckDB to Oxigraph
 without a Python loop over rows.
@@ -6,9 +6,13 @@ without a Python loop over rows.
 
 from __future__ import annotations
 
+import gzip
 import re
+import zlib
 from collections.abc import Iterator
+from pathlib import Path
 
+from kbkit.directory.damage import STORE_OF_RECORD, damaged, describe
 from kbkit.schema import KB_NAMESPACE, STANDARD_PREFIXES, Attribute, Relation, Schema, iri_escape, literal, quote
 
 RDF, RDFS, XSD, SKOS = (STANDARD_PREFIXES[name] for name in ("rdf", "rdfs", "xsd", "skos"))
@@ -73,6 +77,19 @@ def table_queries(schema: Schema) -> Iterator[str]:
         yield from _types(node, rdf_type=False)
     yield f"SELECT {node} || ' <{KB_NAME}> ' || {_string('n.name')} || ' .\n' AS lines FROM nodes n"
     yield from _all_attributes(schema, node)
+
+
+def read_quads(path: Path, size: int = 1 << 20) -> Iterator[bytes]:
+    """Yield the source's quads, from a gzipped file of N-Quads, in chunks of ``size`` bytes.
+
+    Raises :class:`DamagedError`.
+    """
+    try:
+        with gzip.open(path, "rb") as handle:
+            while chunk := handle.read(size):
+                yield chunk
+    except (OSError, EOFError, zlib.error) as error:
+        raise damaged(path, describe(error), STORE_OF_RECORD) from error
 
 
 def datatype(kind: str) -> str | None:

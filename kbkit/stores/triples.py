@@ -5,7 +5,6 @@ Oxigraph cannot cancel a query, so SPARQL runs in separate processes (``sparql_p
 
 from __future__ import annotations
 
-import gzip
 import io
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -61,11 +60,10 @@ def build(
         chunks = (_column_bytes(batch.column(0)) for query, _ in group for batch in batches(query))
         store.bulk_load(input=_Stream.buffered(chunks, advance), format=ox.RdfFormat.N_TRIPLES, to_graph=graph)
     if quads is not None:
-        with gzip.open(quads, "rb") as handle:
-            read = iter(lambda: handle.read(1 << 20), b"")
-            kept = LabelIndexWriter(folder).passing(read) if schema.dialect == "wikidata" else read
-            chunks = (memoryview(chunk) for chunk in kept)
-            store.bulk_load(input=_Stream.buffered(chunks, advance), format=ox.RdfFormat.N_QUADS)
+        read = ntriples.read_quads(quads)
+        kept = LabelIndexWriter(folder).passing(read) if schema.dialect == "wikidata" else read
+        chunks = (memoryview(chunk) for chunk in kept)
+        store.bulk_load(input=_Stream.buffered(chunks, advance), format=ox.RdfFormat.N_QUADS)
     store.flush()
     store.optimize()
     return {"triples": len(store), "written": counted[0]}

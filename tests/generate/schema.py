@@ -33,7 +33,7 @@ def render() -> str:
     with tempfile.TemporaryDirectory(prefix="kbkit-") as folder:
         out = Path(folder) / "world.kb"
         with kbkit.ingest("world", out=out, stores=_STORES) as kb:
-            parts = [*_directory(), *_tables(kb), *_nodes(), *_rdf(kb), *_adjacency(kb), *_manifest(), *_recipe()]
+            parts = [*_directory(), *_tables(kb), *_nodes(), *_rdf(kb), *_column_store(), *_adjacency(kb), *_manifest(), *_recipe()]
     return "\n\n".join(parts) + "\n"
 
 
@@ -138,6 +138,13 @@ def _short(iri: str, prefixes: Mapping[str, str]) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
+
+
+def _column_store() -> Iterator[str]:
+    from kbkit.stores import columns
+
+    yield "## Columns of an RDF source"
+    yield from _prose(columns.__doc__)
 
 
 # -- files ------------------------------------------------------------------------------------------------------------

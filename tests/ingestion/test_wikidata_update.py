@@ -23,7 +23,7 @@ from tests.samples.wikidata import make
 from tests.wording import Wording
 
 Entities = dict[str, dict[str, Any]]
-STORES = ("tables", "adjacency", "triples", "text")
+STORES = ("tables", "adjacency", "triples", "columns", "text")
 OPTIONS = {"language": "de,en", "max_types": "20", "external_ids": "yes"}
 BEFORE: Entities = {one["id"]: one for one in json.loads(make.FILE.read_text(encoding="utf-8"))}
 DELETED = ("Q937", "P800", "Q145")

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyoxigraph as ox
 import pytest
 
 import kbkit
+from kbkit.directory.manifest import Manifest
+from kbkit.errors import DamagedError, KbError
+from kbkit.ingestion.build import rebuild
 from kbkit.kb import KnowledgeBase
+from kbkit.stores import columns, columns_build
+from tests.conftest import Run
+from tests.wording import Wording
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 VALUES = {
@@ -113,11 +121,202 @@ def ingested(folder: Path, data: bytes, stores: Sequence[str] = ("triples", "col
     return folder / "a.kb"
 
 
-@pytest.mark.parametrize("table", ["quads", "quads_by_object"])
-def test_hostile_rdf_has_the_quads_of_the_triplestore(tmp_path: Path, table: str) -> None:
-    with kbkit.open(ingested(tmp_path, hostile())) as kb:
-        expected = stored(kb)
+def assert_same(kb: KnowledgeBase) -> Counter[Quad]:
+    """The columns hold the quads of the triplestore, in both orders; returns them."""
+    expected = stored(kb)
+    for table in ("quads", "quads_by_object"):
         found = decoded(kb, table)
         assert found - expected == expected - found == Counter()
-        assert len(expected) > 500
+    return expected
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A KB of :func:`hostile` RDF; read it only."""
+    return ingested(tmp_path_factory.mktemp("columns"), hostile())
+
+
+@pytest.fixture
+def copied(built: Path, tmp_path: Path) -> Path:
+    """The same, for a test that changes it."""
+    return Path(shutil.copytree(built, tmp_path / "copy.kb"))
+
+
+def test_hostile_rdf_has_the_quads_of_the_triplestore(built: Path) -> None:
+    with kbkit.open(built) as kb:
+        expected = assert_same(kb)
+        assert len(expected) > 1500
         assert kb.check() == [(what, "") for what in ("files", "tables", "nodes", "triples", "columns")]
+        graphs = {graph for _, _, _, graph in expected}
+        assert {"", "<http://e.org/a", "<urn:kbkit:tables"} < graphs
+
+
+def test_literals_that_become_equal_are_one_term(built: Path) -> None:
+    """Oxigraph stores 007 of xsd:int as the integer 7; invalid literals stay as written."""
+    with kbkit.open(built) as kb:
+        terms = {term for (term,) in kb.tables.rows("SELECT term FROM columns.terms WHERE term LIKE '\"^%'")}
+        records = kb.manifest.stores
+    assert {f'"^{XSD}integer"7', f'"^{XSD}int"z', f'"^{XSD}double"100', f'"^{XSD}boolean"true'} < terms
+    assert terms.isdisjoint({f'"^{XSD}integer"007', f'"^{XSD}int"007', f'"^{XSD}double"1e2', f'"^{XSD}boolean"1'})
+    assert records["triples"].counts["written"] > records["triples"].counts["triples"]
+
+
+def test_a_term_is_found_by_its_text(built: Path) -> None:
+    with kbkit.open(built) as kb:
+        terms = dict(kb.tables.rows("SELECT term, id FROM columns.terms"))
+        assert terms[""] == 0
+        assert {term: kb.stores.columns.find(term) for term in terms} == terms
+        for missing in ("<http://e.org/missing", '"', "a", "_", "\U0001ffff", '""a\\'):
+            assert kb.stores.columns.find(missing) is None
+
+
+@pytest.mark.parametrize(("chunk", "literals"), [(64, 7), (1, 1_000_000)])
+def test_chunks_of_any_size_give_the_same_columns(
+    copied: Path, monkeypatch: pytest.MonkeyPatch, chunk: int, literals: int
+) -> None:
+    """Lines and terms may span chunks."""
+    monkeypatch.setattr(columns_build, "_CHUNK", chunk)
+    monkeypatch.setattr(columns_build, "_LITERALS", literals)
+    monkeypatch.setattr(columns_build, "LANDMARK", 5)
+    monkeypatch.setattr(columns, "LANDMARK", 5)
+    rebuild(copied, "columns")
+    with kbkit.open(copied) as kb:
+        assert_same(kb)
+        assert kb.stores.columns.find("<http://e.org/all") is not None
+        assert len(kb.tables.rows("FROM columns.landmarks")) > 50
+
+
+def test_columns_do_not_need_the_triplestore(tmp_path: Path, here: Run) -> None:
+    path = ingested(tmp_path, hostile(), ["columns"])
+    with kbkit.open(path) as kb:
+        assert not kb.has("triples")
+        alone = decoded(kb)
+        assert [what for what, _ in kb.check()] == ["files", "tables", "nodes", "columns"]
+    done = here("build", path, "triples")
+    assert done.returncode == 0, done.stderr
+    with kbkit.open(path) as kb:
+        assert alone == stored(kb)
+        assert [problem for _, problem in kb.check()] == [""] * 5
+        assert "columns" in [row["store"] for row in kb.info()["stores"]]
+
+
+def test_statistics_count_values_by_predicate_and_graph(built: Path) -> None:
+    with kbkit.open(built) as kb:
+        found = kb.tables.rows(
+            "SELECT p.term, g.term, quads, subjects, objects FROM columns.predicates x"
+            " JOIN columns.terms p ON p.id = x.p JOIN columns.terms g ON g.id = x.g"
+        )
+        quads = stored(kb)
+    expected = {}
+    for p, g in {(p, g) for _, p, _, g in quads}:
+        here = [(s, o) for s, other, o, graph in quads if (other, graph) == (p, g)]
+        expected[p, g] = (len(here), len({s for s, _ in here}), len({o for _, o in here}))
+    assert {(p, g): tuple(numbers) for p, g, *numbers in found} == expected
+
+
+def test_a_wikidata_kb_has_columns(wikidata_kb: Path) -> None:
+    with kbkit.open(wikidata_kb) as kb:
+        assert len(assert_same(kb)) == kb.manifest.stores["columns"].counts["quads"]
+
+
+def test_other_sources_have_no_columns(tiny_kb: Path, tmp_path: Path, here: Run, wording: Wording) -> None:
+    """Their tables hold everything: what asks for the store succeeds, and rebuilding it says why not."""
+    with kbkit.open(tiny_kb) as kb:
+        assert not kb.has("columns")
+        assert kb.stores.columns_file is None
+    (tmp_path / "nodes.csv").write_text("key,type,name\na,person,Ada\n", encoding="utf-8")
+    (tmp_path / "edges.csv").write_text("head,relation,tail\na,knows,a\n", encoding="utf-8")
+    out = tmp_path / "t.kb"
+    kbkit.ingest("table", tmp_path, out=out, stores=["columns"]).close()
+    with kbkit.open(out) as kb:
+        assert set(kb.manifest.stores) == {"tables", "nodes"}
+    done = here("build", out, "columns")
+    assert done.returncode == 1
+    wording(done.stderr)
+
+
+@pytest.mark.parametrize("store", ["columns", "triples"])
+def test_damaged_quads_are_one_line_and_change_nothing(copied: Path, store: str) -> None:
+    with kbkit.open(copied) as kb:
+        source = kb.folder / "source" / "quads.nq.gz"
+    before = sorted(path.name for path in (copied / "generations").iterdir())
+    data = source.read_bytes()
+    source.write_bytes(data[: len(data) // 2])
+    with pytest.raises(DamagedError, match=r"quads\.nq\.gz is damaged: Compressed file ended"):
+        rebuild(copied, store)
+    assert sorted(path.name for path in (copied / "generations").iterdir()) == before
+
+
+def test_stores_that_disagree_are_not_published(copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        columns_build,
+        "_canonicalize",
+        lambda con: con.execute("CREATE TEMP TABLE canonical(raw VARCHAR, canonical VARCHAR)"),
+    )
+    with pytest.raises(KbError, match="Inconsistent stores: columns has"):
+        rebuild(copied, "columns")
+
+
+def altered(path: Path, statement: str) -> None:
+    """Change the columns of a KB, with a manifest that fits."""
+    with kbkit.open(path) as kb:
+        folder, manifest = kb.folder, kb.manifest
+    file = folder / columns.FILE
+    con = duckdb.connect(str(file))
+    con.execute(statement)
+    con.close()
+    manifest.files[columns.FILE]["bytes"] = file.stat().st_size
+    manifest.write(folder)
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("DELETE FROM quads WHERE rowid = 3", "quads: "),
+        ("UPDATE quads SET o = 1_000_000 WHERE rowid = 3", "not in terms"),
+        ("UPDATE quads SET s = 0 WHERE rowid = 3", "not in terms"),
+        ("UPDATE quads_by_object SET g = 1 WHERE rowid = 3", "quads_by_object differs"),
+        ("UPDATE terms SET term = 'zz' WHERE id = 5", "not in order"),
+        ("UPDATE landmarks SET term = 'zz' WHERE id = 0", "landmarks"),
+        ("UPDATE predicates SET objects = objects + 1", "predicates differ"),
+    ],
+)
+def test_check_finds_what_is_wrong(copied: Path, statement: str, said: str) -> None:
+    altered(copied, statement)
+    with kbkit.open(copied) as kb:
+        problems = dict(kb.check())
+    assert said in problems.pop("columns")
+    assert "columns.duckdb" in problems.pop("files")
+    assert set(problems.values()) == {""}
+
+
+@pytest.mark.parametrize("size", [0, 100, 5000])
+@pytest.mark.parametrize("listed", [True, False])
+def test_tables_work_although_the_columns_are_damaged(copied: Path, size: int, listed: bool) -> None:
+    """The damage is found by its size, or by DuckDB if the manifest lists the size."""
+    with kbkit.open(copied) as kb:
+        folder = kb.folder
+    file = folder / columns.FILE
+    file.write_bytes(file.read_bytes()[:size] + b"x" * (not size))
+    if listed:
+        manifest = Manifest.read(folder)
+        manifest.files[columns.FILE]["bytes"] = file.stat().st_size
+        manifest.write(folder)
+    with kbkit.open(copied) as kb:
+        assert kb.sql("SELECT count(*) AS n FROM nodes")["n"][0] > 100
+        with pytest.raises(DamagedError, match=r"columns\.duckdb is damaged") as caught:
+            kb.stores.columns.counts()
+        assert "build KB columns" in caught.value.hint
+        assert "columns.duckdb is damaged" in dict(kb.check())["columns"]
+    rebuild(copied, "columns")
+    with kbkit.open(copied) as kb:
+        assert [problem for _, problem in kb.check()] == [""] * 5
+
+
+def test_sql_sees_the_columns_and_cannot_write_them(built: Path) -> None:
+    with kbkit.open(built) as kb:
+        assert kb.sql("SELECT term FROM columns.terms WHERE id = 0")["term"].to_list() == [""]
+        for statement in ("DELETE FROM columns.terms", "DROP TABLE columns.terms", "DETACH columns"):
+            with pytest.raises(KbError):
+                kb.sql(statement)
+        assert kb.stores.columns.counts()["terms"] > 100
