@@ -88,6 +88,20 @@ class AskResult:
             doubts += [f"{what} is not read" for what in unread if what]
         return doubts
 
+    @property
+    def refusal(self) -> str:
+        """Why the question is not answered, as a sentence without a full stop; empty if it is."""
+        if self.is_sure:
+            return ""
+        if self.reading is None:
+            return "Not answered: the question names nothing in this KB"
+        doubts = "; ".join(self.doubts) or "no reading is certain enough"
+        return f"Not answered: {doubts} (confidence {self.confidence:.2f})"
+
+    def closest(self, limit: int) -> list[str]:
+        """Return the expressions of the best readings, at most ``limit``."""
+        return [] if self.reading is None else [self.expression, *self.alternatives["expression"].to_list()][:limit]
+
     @cached_property
     def matches(self) -> list[WordMatch]:
         """What each name and word of the question was matched to."""

@@ -576,6 +576,7 @@ def test_every_kind_of_argument_has_candidates(words: Vocabulary, tmp_path: Path
     (tmp_path / "x.kb").mkdir()
     typed = {
         **{Argument.NODE: "Nep", Argument.EXPRESSION: "cou", Argument.STATEMENT: "cou", Argument.TOPIC: "an"},
+        **{Argument.QUESTION: "Is Nep"},
         **{Argument.FILE: f"{tmp_path}/", Argument.KB: f"{tmp_path}/", Argument.TEMPLATE: ""},
     }
     for kind in each(Argument):
