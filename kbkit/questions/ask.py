@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from kbkit.answers.why import Why
 
 MAX_ALTERNATIVES = 5
-SURE = 0.5
-"""Least confidence of answers that can be used as they are."""
 
 
 class AskResult:
@@ -74,7 +72,7 @@ class AskResult:
     @property
     def is_sure(self) -> bool:
         """Whether the answers can be used as they are: the reading is trusted, and more likely right than not."""
-        return self.is_trusted and self.confidence >= SURE
+        return self._read.is_sure
 
     @property
     def doubts(self) -> list[str]:
