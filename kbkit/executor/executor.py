@@ -296,12 +296,14 @@ class Executor:
 
         frame = answers.nodes()
         values = answers.value_table()
+        note = "\n".join(f"warning: {message}" for message in answers.unknown_values())
         if values is not None:
-            return self.keep(Last("answers", answers.expression, frame, answers), answers, values, values)
+            kept = self.keep(Last("answers", answers.expression, frame, answers), answers, values, values)
+            return replace(kept, note=note)
         preview = frame.select(
             pl.int_range(1, pl.len() + 1).alias("n"), "name", pl.format("{}#{}", "type", "key").alias("node")
         )
-        return self.keep(Last("answers", answers.expression, frame, answers), answers, preview)
+        return replace(self.keep(Last("answers", answers.expression, frame, answers), answers, preview), note=note)
 
     def asked(self, text: str, *, searches: bool = False) -> StatementOutcome:
         """Answer a question: the expression it is read as becomes the last result.

@@ -183,7 +183,8 @@ class _Work:
         lines = [f"- {names.titled_node(kind, key, name)}" for _, kind, key, name in shown.iter_rows()]
         more = f"; the first {limit}:" if len(ids) > limit else ":" if lines else ""
         value = [] if found.plan.total is None else [f"value: {found.value}"]
-        text = "\n".join([*value, plural(len(ids), "answer") + more, *lines])
+        warnings = [f"warning: {line(message)}" for message in found.unknown_values()]
+        text = "\n".join([*value, plural(len(ids), "answer") + more, *lines, *warnings])
         data = {"nodes": records(shown), "count": len(ids), "complete": len(ids) <= limit}
         return ToolReply(text, data | ({} if found.plan.total is None else {"value": found.value}))
 
