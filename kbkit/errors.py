@@ -249,8 +249,11 @@ def sentence(text: str) -> str:
     return text if text.endswith((".", "?", "!", ":")) else f"{text}."
 
 
-def suggest(name: str, choices: Iterable[str], limit: int = 5) -> str:
-    """Return a hint with the ``choices`` closest to ``name``, or with all of them if there are few."""
+def suggest(name: str, choices: Iterable[str], limit: int = 5, noun: str = "names") -> str:
+    """Return a hint with the ``choices`` closest to ``name``, or with all of them if there are few.
+
+    ``noun`` says what the choices are.
+    """
     known = sorted(set(choices))
     if not known:
         return "None exist"
@@ -261,7 +264,7 @@ def suggest(name: str, choices: Iterable[str], limit: int = 5) -> str:
     if close:
         return "Did you mean " + " or ".join(map(repr, close)) + "?"
     if len(known) <= 12:
-        return "Valid names: " + ", ".join(known)
+        return f"Valid {noun}: " + ", ".join(known)
     return f"There are {len(known)}, for example " + ", ".join(known[:limit])
 
 

@@ -629,10 +629,11 @@ class KnowledgeBase:
         k: int = 20,
         progress: Callable[[int, int], None] | None = None,
     ) -> pl.DataFrame:
-        """Rank answers to a batch of questions: query, rank, id, key, type, name, score, expression.
+        """Rank answers to a batch of questions: query, rank, id, key, type, name, score, expression, confidence.
 
-        ``questions`` are as for :meth:`search_many`. The answers of a trusted expression come first, and the hits of a
-        hybrid search after them; ``expression`` is null for these. ``progress`` is called with (done, total).
+        ``questions`` are as for :meth:`search_many`. Where :meth:`ask` is sure, its answers come first, with their
+        ``expression``; the hits of a hybrid search follow, with a null ``expression``. ``confidence`` is that of
+        :meth:`ask`, the same in all rows of a question. ``progress`` is called with (done, total).
         """
         from kbkit.measures.files import read_queries
         from kbkit.search.relational import ask_many

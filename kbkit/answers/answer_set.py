@@ -11,6 +11,7 @@ import numpy as np
 
 from kbkit.answers import members, syntax
 from kbkit.answers.algebra import Plan, SavedSet, plan_operators
+from kbkit.answers.attribute_values import unknown_values
 from kbkit.answers.batch import evaluate_batch
 from kbkit.answers.bind import Bindings, bind, bind_column, bind_constants, check_slots
 from kbkit.answers.columns import columns
@@ -242,6 +243,10 @@ class AnswerSet:
             assert self.value_sparql is not None and self.plan.total is not None
             return read_sparql(self._session, self.plan.total, self.value_sparql, self._timeout)
         return value_frame(self.plan, self._session, self._bound, self.ids)
+
+    def unknown_values(self) -> list[str]:
+        """Return a message about each text value in the expression that no node has, with the closest values."""
+        return unknown_values(self.plan, self._session, self._bound)
 
     # -- algebra ------------------------------------------------------------------------------------------------------
 

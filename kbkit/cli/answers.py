@@ -133,6 +133,7 @@ def answers(
             typer.echo(len(answer))
         else:
             _write_answers(answer, shown, format, output, cut(wrap))
+        note(context, [f"warning: {message}" for message in answer.unknown_values()])
 
 
 def _write_answers(answer: AnswerSet, shown: AnswersShown, format: str | None, output: Path | None, cut: str) -> None:

@@ -40,11 +40,6 @@ if TYPE_CHECKING:
     from kbkit.llm.calls import Calls
     from kbkit.questions.ask import AskResult
 
-_CLOSEST = 3
-"""Number of readings that are shown where none is certain enough."""
-MAX_PROOFS = 10
-"""Number of answers that are shown with their proofs."""
-
 MaxActions = Annotated[
     int,
     typer.Option(
@@ -238,6 +233,7 @@ def _write_result(
     """Print the expression, its confidence, and the answers with proofs."""
     from kbkit.cli.answers import print_proofs, print_value
     from kbkit.display.render import clean, print_table, write
+    from kbkit.questions.reply import CLOSEST, MAX_PROOFS
 
     answers = result.answers
     if answers is None:
@@ -255,11 +251,11 @@ def _write_result(
         values = answers.value_table()
         note(context, [result.expression])
         if not result.is_sure:
-            note(context, [f"Not to be trusted: {_doubts(result)}"])
+            note(context, [result.refusal])
         write(answers.nodes() if values is None else values, format, output)
         return
     if not result.is_sure:
-        _write_doubts(context, result, explain, max(alternatives, _CLOSEST))
+        _write_doubts(context, result, explain, max(alternatives, CLOSEST))
         return
     typer.echo(clean(result.expression))
     typer.echo(f"confidence {result.confidence:.2f}\n")
@@ -277,23 +273,17 @@ def _write_result(
         print_table(result.alternatives.head(alternatives), sys.stdout, count=False)
 
 
-def _doubts(result: AskResult) -> str:
-    """Return why the question is not answered."""
-    doubts = "; ".join(result.doubts) or "no reading is certain enough"
-    return f"{doubts} (confidence {result.confidence:.2f})"
-
-
 def _write_doubts(context: typer.Context, result: AskResult, explain: bool, alternatives: int) -> None:
     """Print why the question is not answered, and the closest readings to choose from."""
     from kbkit.display.render import clean, print_table
 
-    typer.echo(f"Not answered: {clean(_doubts(result))}\n")
+    typer.echo(f"{clean(result.refusal)}\n")
     if explain:
         print_table(result.match_table(), sys.stdout, count=False)
         typer.echo("")
     typer.echo("Did you mean")
-    closest = [result.expression, *result.alternatives["expression"].to_list()]
-    for expression in closest[:alternatives]:
+    closest = result.closest(alternatives)
+    for expression in closest:
         typer.echo(f"  {clean(expression)}")
     kb = shlex.quote(str(context.params["kb"]))
     words = ["kbkit", "ask", str(context.params["kb"]), result.question, "--llm", EXAMPLE]

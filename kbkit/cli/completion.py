@@ -138,7 +138,7 @@ _CANDIDATES: dict[str, Callable[[str], Iterable[str]]] = {
     "stores": _values("tables", *_STORES),
     "export format": _values("parquet", "csv", "ntriples", "kgtk", "stark", "pyg"),
     "generate shape": _values("amazon", "mag", "prime"),
-    "shell language": _values("auto", "sql", "sparql", "answers", "search"),
+    "shell language": _values("auto", "sql", "sparql", "answers", "search", "ask"),
     "convert kind": _values("run", "gold"),
     "completion shell": _values(*SHELLS),
 }

@@ -192,15 +192,15 @@ def shell(
         typer.Option("-c", metavar="QUERY", help="Run these statements and exit; repeatable."),
     ] = None,
     language: Annotated[
-        str, typer.Option("--language", metavar="NAME", help="Language: auto, sql, sparql, answers or search.")
+        str, typer.Option("--language", metavar="NAME", help="Language: auto, sql, sparql, answers, search or ask.")
     ] = "auto",
     format: Format = None,
     output: Output = None,
 ) -> None:
     """Open an interactive shell, or run statements.
 
-    It runs SQL, SPARQL, answer expressions and searches, with completion (see kbkit docs shell). Statements are also
-    read from a pipe: echo 'lake{area_km2 > 50000}' | kbkit shell world.kb
+    It runs SQL, SPARQL, answer expressions, searches and questions, with completion (see kbkit docs shell). Statements
+    are also read from a pipe: echo 'lake{area_km2 > 50000}' | kbkit shell world.kb
     """
     from kbkit.display.render import check, check_output
     from kbkit.executor import languages

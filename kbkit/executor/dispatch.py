@@ -27,6 +27,8 @@ def run(executor: Executor, text: str, values: Mapping[str, Any] | None = None, 
     executor.ran = text
     if text.isdecimal() and executor.links:
         return executor.timed(lambda: executor.follow(int(text)))
+    if text.isdecimal() and executor.readings:
+        return executor.timed(lambda: executor.choose(int(text)))
     language = language or executor.language(text)
     if language == languages.COMMAND:
         return executor.timed(lambda: _command(executor, text))

@@ -14,7 +14,7 @@ from kbkit.answers.errors import ExpressionError
 from kbkit.assets.parameters import convert
 from kbkit.display import render
 from kbkit.errors import Command, KbError, QueryError, plural
-from kbkit.executor import languages
+from kbkit.executor import asking, languages
 from kbkit.executor.lexers import masked, parameters
 from kbkit.executor.vocabulary import LAST, Columns
 from kbkit.kb import KnowledgeBase
@@ -32,6 +32,8 @@ _LAST_IN_SQL = re.compile(r"(?<![\w.\"'])_(?![\w\"'])")
 _CYPHER = re.compile(r"(?i)(?:optional\s+)?match\b|(?:merge|create)\s*\(|unwind\b")
 _NEIGHBORS = 20
 """Neighbours of each group that ``more`` shows."""
+_CLOSEST = 3
+"""Readings of a question that is not answered."""
 _NO_RESULT = "There is no last result"
 
 
@@ -151,6 +153,8 @@ class Executor:
     settings: PromptSettings = field(default_factory=PromptSettings)
     last: Last | None = None
     links: Sequence[str | int] = ()
+    readings: Sequence[str] = ()
+    """The closest readings of a question that was not answered, which a number alone runs."""
     visited: list[str | int] = field(default_factory=list)
     history: Callable[[], Sequence[str]] | None = None
     system: Callable[[str], int] | None = None
@@ -178,6 +182,7 @@ class Executor:
         self.close()
         self.kb, self.last, self.links, self.visited, self._announced, self._connection = kb, None, (), [], "", None
         self._rows = self._page = None
+        self.readings = ()
 
     def close(self) -> None:
         """Close the KB."""
@@ -199,7 +204,7 @@ class Executor:
 
     def language(self, statement: str) -> str:
         """Return the language of a statement: ``command``, that of ``.mode``, or the one its syntax suggests."""
-        if languages.is_command(statement, words=self.settings.mode != "search"):
+        if languages.is_command(statement, words=self.settings.mode not in languages.IN_WORDS):
             return languages.COMMAND
         if self.settings.mode != languages.AUTO:
             return self.settings.mode
@@ -248,6 +253,8 @@ class Executor:
                     return StatementOutcome("sparql", results.read())
             kept = self.keep(Last("sparql", text, asked.frame()))
             return replace(kept, note="\n".join(f"warning: {message}" for message in asked.unknown_names()))
+        if language == "ask":
+            return self.asked(text, searches=self.settings.mode == languages.AUTO)
         return self.search(text) if language == "search" else self.answered(self.answer_set(text, values))
 
     def _hints(self, text: str, language: str, error: KbError) -> tuple[str | Command, ...]:
@@ -289,12 +296,39 @@ class Executor:
 
         frame = answers.nodes()
         values = answers.value_table()
+        note = "\n".join(f"warning: {message}" for message in answers.unknown_values())
         if values is not None:
-            return self.keep(Last("answers", answers.expression, frame, answers), answers, values, values)
+            kept = self.keep(Last("answers", answers.expression, frame, answers), answers, values, values)
+            return replace(kept, note=note)
         preview = frame.select(
             pl.int_range(1, pl.len() + 1).alias("n"), "name", pl.format("{}#{}", "type", "key").alias("node")
         )
-        return self.keep(Last("answers", answers.expression, frame, answers), answers, preview)
+        return replace(self.keep(Last("answers", answers.expression, frame, answers), answers, preview), note=note)
+
+    def asked(self, text: str, *, searches: bool = False) -> StatementOutcome:
+        """Answer a question: the expression it is read as becomes the last result.
+
+        If it is not answered, a number chooses one of the closest readings; with ``searches``, which is for words that
+        only have the form of a question, hits of a search come instead, and the readings are in the note.
+        """
+        self.ran = text
+        if searches and (not self.kb.has("adjacency") or self.kb.stores.nodes.by_name(None, [text])[0]):
+            return self.search(text)  # the name of a node
+        result = self.kb.ask(text)
+        if result.is_sure and result.answers is not None:
+            note = f"read as {result.expression} (confidence {result.confidence:.2f})"
+            return replace(self.answered(result.answers), note=note)
+        closest = result.closest(_CLOSEST)
+        if searches:
+            return replace(self.search(text), note=asking.note(result.refusal, closest))
+        self.readings, self.links, self._page = closest, (), None
+        return StatementOutcome("ask", asking.choices(result.refusal, closest))
+
+    def choose(self, number: int) -> StatementOutcome:
+        """Return the answers of one of the closest readings of the last question."""
+        if not 1 <= number <= len(self.readings):
+            raise KbError(f"Invalid reading number {number}", f"Readings are numbered from 1 to {len(self.readings)}")
+        return self.answered(self.answer_set(self.readings[number - 1]))
 
     def search(self, text: str, **options: Any) -> StatementOutcome:
         """Search for words; ``options`` override those of the settings."""
@@ -314,7 +348,7 @@ class Executor:
         self, last: Last, value: Any = None, preview: pl.DataFrame | None = None, frame: pl.DataFrame | None = None
     ) -> StatementOutcome:
         """Make a result the last result and return it as an outcome of the rows ``frame`` (default: the result's)."""
-        self.last, self._page = last, None
+        self.last, self._page, self.readings = last, None, ()
         self.links = self._nodes_of(last.frame)
         frame = last.frame if frame is None else frame
         self._rows = frame if preview is None else preview
@@ -434,7 +468,7 @@ class Executor:
         """Return a node's page; its links can then be opened by number."""
         page = self._page = self.kb.page(node)
         self.visited.append(page.data["id"])
-        self.links = page.links
+        self.links, self.readings = page.links, ()
         return StatementOutcome(languages.COMMAND, page)
 
     def _following(self, shown: Page, count: int) -> StatementOutcome:

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from kbkit.executor.lexers import masked, sql_tokens, unfinished
 
-LANGUAGES = ("sql", "sparql", "answers", "search")
+LANGUAGES = ("sql", "sparql", "answers", "search", "ask")
+IN_WORDS = ("search", "ask")
+"""Languages of plain words, which no syntax ends."""
 AUTO = "auto"
 COMMAND = "command"
 Language = Callable[[str], str]
@@ -60,6 +62,14 @@ _SELECT_WORDS = {"distinct", "as", "where", "limit", "by", "case", "null", "true
 _ARROW = re.compile("->|<-|→|←")
 _SET = re.compile(r"""[(\s]*(?:@[\w`]|(?:[\w/*]+|`[^`]*`)\s*(?::\s*(?:["'<]|all\s*\()|\#\S|\{))""")
 """The start of a set of nodes that is more than a type."""
+_QUESTION = re.compile(
+    r"""\s*(?:
+      [^\s?]+\s[^?]*\?+                                   # two words or more, and a question mark
+    | (?:which|what|who|whose)\s+\w[\w'’-]*\s+\w.*      # three words or more
+    | how\s+many\s+\w.*
+    )\s*\Z""",
+    re.I | re.S | re.X,
+)
 _COMMENTS = re.compile(r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?(?:\*/|\Z)|\#[^\n]*(?:\n|\Z))+", re.S)
 _COMMAND = re.compile(r"\s*(?:\.(?!\d)|\\[A-Za-z?!]|!\s*[\w./~$])")
 _WORD_COMMAND = re.compile(r"\s*(?:exit|quit|help)\s*;?\s*\Z", re.I)
@@ -92,9 +102,10 @@ class Statement:
 def recognize(text: str, types: Collection[str] = ()) -> str:  # noqa: PLR0911
     """Return the language of a statement: one of ``LANGUAGES`` or ``command``; ``types`` are the KB's.
 
-    Plain words are a search, even if they start with a word of SQL (``from France to Spain``, ``select committee
-    members``): the rest has to look like SQL too, or have keywords in capitals (``SELEC name FROM country``), for which
-    the engine reports what is wrong. SELECT is SPARQL if a ``?variable`` or a group ``{`` follows.
+    Plain words are a question if they have its form (``which rivers cross Peru``, ``lakes of Peru?``), else a search,
+    even if they start with a word of SQL (``from France to Spain``, ``select committee members``): the rest has to look
+    like SQL too, or have keywords in capitals (``SELEC name FROM country``): the engine says what is wrong. SELECT is
+    SPARQL if a ``?variable`` or a group ``{`` follows.
     """
     if is_command(text):
         return COMMAND
@@ -108,12 +119,17 @@ def recognize(text: str, types: Collection[str] = ()) -> str:  # noqa: PLR0911
     if total is not None and _is_expression(total[1], types):
         return "answers"
     if _SQL.match(_without_comments(statement[:_HEAD])):
-        return "search" if _is_plain_select(statement, types) else "sql"
+        return _words(statement) if _is_plain_select(statement, types) else "sql"
     if _GROUP.search(masked(statement[:_HEAD], "sparql")):
         return "sparql"
     if _is_expression(masked(statement, "answers", inside="_"), types):
         return "answers"
-    return "sql" if _has_keywords(statement[:_HEAD]) else "search"
+    return "sql" if _has_keywords(statement[:_HEAD]) else _words(statement)
+
+
+def is_question(text: str) -> bool:
+    """Return whether plain words have the form of a question: an interrogative first, or a question mark at the end."""
+    return len(text) < _HEAD and _QUESTION.match(text) is not None
 
 
 def is_command(text: str, *, words: bool = True) -> bool:
@@ -126,6 +142,11 @@ def may_be_words(text: str) -> bool:
     if _SPARQL.match(masked(text, "sparql")) or not _SQL.match(_without_comments(text)):
         return "?" not in text
     return _WORDS_ONLY.fullmatch(text.strip()) is not None
+
+
+def _words(text: str) -> str:
+    """Return the language of plain words."""
+    return "ask" if is_question(text) else "search"
 
 
 def _is_expression(signs: str, types: Collection[str]) -> bool:
@@ -166,9 +187,9 @@ def is_complete(text: str, language: str, *, blank_ends: bool) -> bool:
     """Return whether a statement ends where the text ends.
 
     SQL and SPARQL end with ``;``, and with ``blank_ends`` also with an empty line, but never inside quotes, brackets or
-    braces. Commands and searches end with the line, and so do complete answer expressions.
+    braces. Commands, searches and questions end with the line, and so do complete answer expressions.
     """
-    if language in (COMMAND, "search") or not text.strip():
+    if language in (COMMAND, *IN_WORDS) or not text.strip():
         return True
     signs = masked(text, language)
     if unfinished(text, language) or _has_open_bracket(signs):
@@ -253,7 +274,7 @@ def _is_closed_comment(text: str) -> bool:
 def _language(text: str, mode: str | Language, types: Collection[str]) -> str:
     if not isinstance(mode, str):
         return mode(text)
-    if is_command(text, words=mode != "search"):
+    if is_command(text, words=mode not in IN_WORDS):
         return COMMAND
     return recognize(text, types) if mode == AUTO else mode
 

@@ -81,6 +81,11 @@ class Lookups:
         kind = self._schema.type(type_name)
         known = {a.name.casefold(): a for a in kind.attributes}
         found = known.get(attribute.casefold())
+        if found is None and attribute.casefold() in ("name", "key") and typed:
+            if attribute.casefold() == "key":
+                return [key for _, _, key, _ in self.keys(typed, type_name, limit)]
+            rows = self.names(typed, type_name, limit)
+            return list(dict.fromkeys(name for name, *_ in rows if name.casefold().startswith(typed.casefold())))
         if found is None or kind.members > _SCANNED:
             return []
         item = f"unnest({quote(found.name)})" if found.type.endswith("[]") else quote(found.name)

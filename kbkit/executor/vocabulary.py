@@ -32,6 +32,7 @@ class Argument(StrEnum):
     NODE = "node"
     EXPRESSION = "expression"
     STATEMENT = "statement"
+    QUESTION = "question"
     TYPE_OR_RELATION = "type_or_relation"
     FILE = "file"
     KB = "kb"

@@ -13,6 +13,7 @@ from kbkit.agent.names import line
 from kbkit.agent.results import Outcome, table
 from kbkit.display.render import records
 from kbkit.errors import KbError, plural
+from kbkit.questions.reply import reply
 from kbkit.schema import quote
 
 if TYPE_CHECKING:
@@ -76,6 +77,20 @@ _RECORDS = {"type": "array", "items": {"type": "object"}}
 _COUNT = {"type": "integer", "description": "Number of results found, at most the server's limit."}
 _COMPLETE = {"type": "boolean", "description": "Whether all results are listed."}
 _ROWS_SCHEMA = _object(columns=_WORDS, rows=_RECORDS, count=_COUNT, complete=_COMPLETE)
+_TEXT = {"type": "string"}
+_ASK_SCHEMA = {
+    **_object(
+        answered={"type": "boolean", "description": "Whether the reading is certain enough to be used."},
+        confidence={"type": "number", "description": "Probability that the answers are exactly right, 0 to 1."},
+        expression={**_TEXT, "description": "The answer expression that the question was read as; empty if refused."},
+        value={"description": "The number, text, boolean or list that the question asks for; null for nodes."},
+        answers={**_RECORDS, "description": "type, key and name of nodes with the lines of a proof of each."},
+        count=_COUNT,
+        complete=_COMPLETE,
+        refusal={**_TEXT, "description": "What could not be read; empty if the question is answered."},
+        closest={**_WORDS, "description": "The closest readings as answer expressions, if it is not answered."},
+    )
+}
 _ANSWERS_SCHEMA = _object(nodes=_RECORDS, count=_COUNT, complete=_COMPLETE)
 
 
@@ -108,6 +123,13 @@ def tools(kb: KnowledgeBase, limits: ToolLimits) -> list[McpTool]:
         )
         does = f"{does} Example: {example.answers}"
         found.append(McpTool("answers", does, {"expression": text, **limit}, work.answers, _ANSWERS_SCHEMA))
+        does = (
+            "Answer a question in plain English without a language model. Returns the answers with proofs, the"
+            " expression that was evaluated, and a confidence. If the reading is uncertain, returns no answers, but"
+            " what could not be read and the closest readings, which the tool answers can run."
+        )
+        does = f"{does} Example: {example.ask}"
+        found.append(McpTool("ask", does, {"question": text, **limit}, work.ask, _ASK_SCHEMA))
     return found
 
 
@@ -161,9 +183,32 @@ class _Work:
         lines = [f"- {names.titled_node(kind, key, name)}" for _, kind, key, name in shown.iter_rows()]
         more = f"; the first {limit}:" if len(ids) > limit else ":" if lines else ""
         value = [] if found.plan.total is None else [f"value: {found.value}"]
-        text = "\n".join([*value, plural(len(ids), "answer") + more, *lines])
+        warnings = [f"warning: {line(message)}" for message in found.unknown_values()]
+        text = "\n".join([*value, plural(len(ids), "answer") + more, *lines, *warnings])
         data = {"nodes": records(shown), "count": len(ids), "complete": len(ids) <= limit}
         return ToolReply(text, data | ({} if found.plan.total is None else {"value": found.value}))
+
+    def ask(self, question: str, limit: int = SHOWN) -> ToolReply:
+        found = reply(self._kb.ask(question), limit)
+        names = self._explorer.names
+        answers = [
+            {"type": kind, "key": key, "name": name, "proof": proof} for _, kind, key, name, proof in found.answers
+        ]
+        data = {
+            "answered": found.is_answered, "confidence": round(found.confidence, 3), "expression": found.expression,
+            "value": _plain(found.value), "answers": answers, "count": found.count, "complete": found.count <= limit,
+            "refusal": found.refusal, "closest": found.closest,
+        }  # fmt: skip
+        if not found.is_answered:
+            closest = [f"- {reading}" for reading in found.closest]
+            return ToolReply("\n".join([found.refusal, *(["Closest readings:"] if closest else []), *closest]), data)
+        lines = [f"expression: {found.expression}", f"confidence: {found.confidence:.2f}"]
+        lines += [] if found.value is None else [f"value: {found.value_text}"]
+        more = f"; the first {limit}:" if found.count > limit else ":" if answers else ""
+        lines.append(plural(found.count, "answer" if found.value is None else "node") + more)
+        for _, kind, key, name, proof in found.answers:
+            lines += [f"- {names.titled_node(kind, key, name)}", *(f"  {line(step, _LONGEST_TEXT)}" for step in proof)]
+        return ToolReply("\n".join(lines), data)
 
     def _table(
         self, frame: pl.DataFrame, limit: int, cut: bool, shortened: Callable[[Any], Any] = lambda value: value
@@ -172,6 +217,13 @@ class _Work:
         more = f"; the first {limit}:" if frame.height > limit else ":" if frame.height else ""
         lines = table(frame.head(limit), shortened, max(limit, 1)) if frame.height else []
         return ToolReply("\n".join([count + more, *lines]), _data(frame, limit, cut=cut))
+
+
+def _plain(value: Any) -> Any:
+    """Return the value of an expression as JSON has it: dates as text, rows as lists."""
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value if value is None or isinstance(value, str | int | float) else str(value)
 
 
 def _data(frame: pl.DataFrame, limit: int, *, cut: bool) -> dict[str, Any]:
@@ -257,6 +309,11 @@ class _Examples:
             return _call(expression="*")
         signature = max(self._relation.signatures, key=lambda s: s.edges)
         return _call(expression=f"`{signature.head}` -> [`{self._relation.name}`] -> `{signature.tail}`")
+
+    @property
+    def ask(self) -> str:
+        questions = self._kb.examples(1)["question"].to_list()
+        return _call(question=questions[0] if questions else f"What is {self._node[3]}?")
 
 
 def _call(**arguments: str) -> str:

@@ -48,6 +48,7 @@ class KbMagics(Magics):
         df = %kb SELECT ...           a polars frame; $name is the Python variable of that name
         %kb country:<c> -> river      an answer set; <c> is the Python variable c
         %kb landlocked and high       search results
+        %kb Which countries border Nepal?   the answer set of a question
         %kb .show Nepal               a page; .help lists the commands
         df << SELECT ...              assign the result to df, also after %%kb, where statements can span lines
         """
@@ -170,7 +171,7 @@ def _statements(text: str, executor: Executor) -> Iterator[Statement]:
     for block in re.split(r"\n(?=[ \t]*(?:\n|\.[a-z]))", text):
         rest += block + "\n"
         language = executor.language(rest)
-        if language == "search" or (language == "answers" and _is_expression(rest)):
+        if language in languages.IN_WORDS or (language == "answers" and _is_expression(rest)):
             yield languages.Statement(rest.strip(), language)
         elif language != "sql" or languages.is_complete(rest.rstrip(), language, blank_ends=False):
             yield from languages.split(rest, mode, types)

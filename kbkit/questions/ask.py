@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from kbkit.answers.why import Why
 
 MAX_ALTERNATIVES = 5
-SURE = 0.5
-"""Least confidence of answers that can be used as they are."""
 
 
 class AskResult:
@@ -74,7 +72,7 @@ class AskResult:
     @property
     def is_sure(self) -> bool:
         """Whether the answers can be used as they are: the reading is trusted, and more likely right than not."""
-        return self.is_trusted and self.confidence >= SURE
+        return self._read.is_sure
 
     @property
     def doubts(self) -> list[str]:
@@ -87,6 +85,20 @@ class AskResult:
             unread = dict.fromkeys(self._read.ignored or [self._read.by_clauses.reason])
             doubts += [f"{what} is not read" for what in unread if what]
         return doubts
+
+    @property
+    def refusal(self) -> str:
+        """Why the question is not answered, as a sentence without a full stop; empty if it is."""
+        if self.is_sure:
+            return ""
+        if self.reading is None:
+            return "Not answered: the question names nothing in this KB"
+        doubts = "; ".join(self.doubts) or "no reading is certain enough"
+        return f"Not answered: {doubts} (confidence {self.confidence:.2f})"
+
+    def closest(self, limit: int) -> list[str]:
+        """Return the expressions of the best readings, at most ``limit``."""
+        return [] if self.reading is None else [self.expression, *self.alternatives["expression"].to_list()][:limit]
 
     @cached_property
     def matches(self) -> list[WordMatch]:

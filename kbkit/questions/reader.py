@@ -46,6 +46,8 @@ _MAX_READ = 64
 """Number of questions whose readings are kept."""
 MAX_DOUBTFUL = 0.49
 """Limit on the confidence of a reading that is not trusted."""
+SURE = 0.5
+"""Least confidence of answers that can be used as they are."""
 _BEFORE_CHAIN = 0.8
 """Confidence from which a reading by clauses comes before a chain that ends with an attribute."""
 _COMPARED = 6
@@ -81,6 +83,11 @@ class Read:
     def confidence(self) -> float:
         """The probability that the answers of the best reading are exactly right, from 0 to 1."""
         return self._of_clauses if self.best is self.by_clauses else self._of_chain
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the answers can be used as they are: the reading is trusted, and more likely right than not."""
+        return self.best is not None and self.best.is_trusted and self.confidence >= SURE
 
     @cached_property
     def ignored(self) -> list[str]:

@@ -1,7 +1,7 @@
 """The values of the text attributes of a KB by their words, which questions name: ``customers from Brazil``.
 
-They are read once for each open KB. A column with more than ``MAX_VALUES`` distinct values holds names or texts, which
-the node lookup and the full-text index serve.
+Columns with many distinct values hold names or texts, which the node lookup and the full-text index serve; see
+:class:`kbkit.answers.attribute_values.ColumnValues`.
 """
 
 from __future__ import annotations
@@ -10,13 +10,11 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import NamedTuple
 
+from kbkit.answers.attribute_values import ColumnValues
 from kbkit.questions.lexicon import stem
-from kbkit.schema import quote
 from kbkit.stores import Stores
 from kbkit.stores.folding import words
 
-MAX_VALUES = 20_000
-"""Limit on the distinct values of a column."""
 MAX_COLUMNS = 300
 """Limit on the columns that are read, each in a query of its own."""
 MAX_WORDS = 8
@@ -38,13 +36,14 @@ class AttributeValues:
         self._exact: dict[str, list[AttributeValue]] = {}
         self._stemmed: dict[str, list[AttributeValue]] = {}
         columns = (
-            (number, node_type.table, attribute)
+            (number, node_type, attribute)
             for number, node_type in enumerate(stores.schema.primary_types)
             for attribute in node_type.attributes
             if attribute.type in ("VARCHAR", "VARCHAR[]")
         )
-        for number, table, attribute in islice(columns, MAX_COLUMNS):
-            for text in _distinct(stores, table, attribute.name, attribute.type.endswith("[]")):
+        known = ColumnValues.of(stores)
+        for number, node_type, attribute in islice(columns, MAX_COLUMNS):
+            for text in known.distinct(node_type, attribute):
                 self._add(AttributeValue(number, attribute.name, text))
 
     @staticmethod
@@ -62,11 +61,3 @@ class AttributeValues:
         """Return the values with these words, or else with their stems."""
         found = self._exact.get(" ".join(parts))
         return found if found is not None else self._stemmed.get(" ".join(map(stem, parts)), [])
-
-
-def _distinct(stores: Stores, table: str, attribute: str, is_list: bool) -> list[str]:
-    """Return the distinct values of a text attribute; none if there are more than ``MAX_VALUES``."""
-    column = f"unnest({quote(attribute)})" if is_list else quote(attribute)
-    sql = f"SELECT DISTINCT {column} AS value FROM {quote(table)} LIMIT {MAX_VALUES + 1}"
-    found = stores.tables.lookup(sql)["value"].drop_nulls().to_list()
-    return found if len(found) <= MAX_VALUES else []

@@ -20,8 +20,8 @@ from kbkit.stores import Stores
 from kbkit.stores.arrays import Within, is_within
 from kbkit.stores.text_query import TextQuery
 
-MIN_CONFIDENCE, MIN_CONFIDENCE_IN_DOUBT = 0.5, 0.85
-"""Confidence from which the answers of a reading rank first; the second if its names may be common words, or if a text
+MIN_CONFIDENCE_IN_DOUBT = 0.85
+"""Confidence from which the answers of a reading rank first in a search if its names may be common words, or if a text
 has all words of the query, which may be a list of words.
 """
 
@@ -35,6 +35,15 @@ class RelationalSearch(Search):
 
     read: dict[str, tuple[str, NDArray[np.int32]]] = field(default_factory=dict)
 
+    def trusted(self, text: str) -> Read | None:
+        """Return how a query was read if its answers are to rank first: it may be a list of words, not a question."""
+        read = _read(self, text)
+        best = None if read is None else read.best
+        if read is None or best is None or not read.is_sure or not best.selects or not best.has_answers:
+            return None
+        is_doubtful = not best.has_sure_name or _has_text(self, read)
+        return None if is_doubtful and read.confidence < MIN_CONFIDENCE_IN_DOUBT else read
+
     def rank(self, batch: QueryBatch, settings: SearchSettings) -> list[QueryResult]:
         """Return the hybrid rankings, with answers first."""
         hybrid = replace(settings, mode="hybrid")
@@ -43,7 +52,7 @@ class RelationalSearch(Search):
 
     def _answers_first(self, batch: QueryBatch, settings: SearchSettings, result: QueryResult) -> QueryResult:
         text = batch.queries[0].text
-        read = trusted(self, text)
+        read = self.trusted(text)
         answers = EMPTY.ids
         if read is not None and read.best is not None:
             answers = read.best.answers.ids.astype(np.int64)
@@ -62,7 +71,7 @@ class RelationalSearch(Search):
 
     def explained(self, query: TextQuery, result: QueryResult, frame: pl.DataFrame) -> pl.DataFrame:
         """Add the columns ``linked`` (the names that were found) and ``why`` (with the proofs of answers)."""
-        read = trusted(self, query.text)
+        read = self.trusted(query.text)
         why = self.reasons(query, result, frame)
         names: list[str] = []
         if read is not None and read.best is not None:
@@ -77,6 +86,22 @@ class RelationalSearch(Search):
         )
 
 
+@dataclass(frozen=True)
+class QuestionSearch(RelationalSearch):
+    """A relational search for questions: the answers rank first wherever ``kb.ask`` answers.
+
+    ``confidences`` gets the confidence of each question.
+    """
+
+    confidences: dict[str, float] = field(default_factory=dict)
+
+    def trusted(self, text: str) -> Read | None:
+        """Return how a question was read if it is answered."""
+        read = _read(self, text)
+        self.confidences[text] = 0.0 if read is None else read.confidence
+        return read if read is not None and read.is_sure and read.best is not None and read.best.has_answers else None
+
+
 class AutomaticSearch(RelationalSearch):
     """A hybrid search, and for queries that are read with confidence a relational one."""
 
@@ -86,13 +111,13 @@ class AutomaticSearch(RelationalSearch):
         return [self._answers_first(batch.one(at), settings, result) for at, result in enumerate(results)]
 
     def _answers_first(self, batch: QueryBatch, settings: SearchSettings, result: QueryResult) -> QueryResult:
-        if trusted(self, batch.queries[0].text) is None:
+        if self.trusted(batch.queries[0].text) is None:
             return result
         return super()._answers_first(batch, settings, result)
 
     def explained(self, query: TextQuery, result: QueryResult, frame: pl.DataFrame) -> pl.DataFrame:
         """Add the column ``why``, and ``linked`` if the query is read."""
-        if trusted(self, query.text) is None:
+        if self.trusted(query.text) is None:
             return Search.explained(self, query, result, frame)
         return super().explained(query, result, frame)
 
@@ -101,30 +126,26 @@ def ask_many(
     stores: Stores, questions: Queries, k: int = 20, progress: Callable[[int, int], None] | None = None
 ) -> pl.DataFrame:
     """Rank answers to many questions; see :meth:`kbkit.kb.KnowledgeBase.ask_many`."""
-    search = RelationalSearch.of(Session.of(stores), "relational", k, None, None, None, {"quotes": False})
+    search = QuestionSearch.of(Session.of(stores), "relational", k, None, None, None, {"quotes": False})
     ranked = search.many(questions, progress)
-    found = []
+    found, confidences = [], []
     for name, text in zip(*pairs(questions), strict=True):
+        confidences.append((name, search.confidences.get(text, 0.0)))
         if text in search.read:
             expression, ids = search.read[text]
             found.append(pl.DataFrame({"query": name, "id": ids, "expression": expression}))
     schema = {"query": pl.String, "id": pl.Int32, "expression": pl.String}
     known = pl.concat([pl.DataFrame(schema=schema), *(frame.cast(schema) for frame in found)])  # type: ignore[arg-type]
-    return ranked.join(known, on=["query", "id"], how="left", maintain_order="left")
+    with_answers = ranked.join(known, on=["query", "id"], how="left", maintain_order="left")
+    scored = pl.DataFrame(confidences, schema={"query": pl.String, "confidence": pl.Float64}, orient="row")
+    return with_answers.join(scored.unique("query"), on="query", how="left", maintain_order="left")
 
 
-def trusted(search: Search, text: str) -> Read | None:
-    """Return how a query was read, if its best reading is trusted and has answers."""
+def _read(search: Search, text: str) -> Read | None:
+    """Return how a query was read; None if the KB cannot be asked."""
     if not text.strip() or not search.session.stores.has("adjacency"):
         return None
-    read = QuestionReader.of(search.session.stores).read(text)
-    best = read.best
-    if best is None or not best.is_trusted or not best.has_answers or read.confidence < MIN_CONFIDENCE:
-        return None
-    is_doubtful = not best.has_sure_name or _has_text(search, read)
-    if not best.selects or (is_doubtful and read.confidence < MIN_CONFIDENCE_IN_DOUBT):
-        return None
-    return read
+    return QuestionReader.of(search.session.stores).read(text)
 
 
 def _has_text(search: Search, read: Read) -> bool:

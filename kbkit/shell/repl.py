@@ -49,6 +49,7 @@ _ENDS = {
     "sparql": "; or an empty line runs it",
     "answers": "Enter runs it",
     "search": "Enter searches",
+    "ask": "Enter asks",
     languages.COMMAND: "Enter runs it",
 }
 _OPEN = "incomplete (open quote or bracket?); Alt-Enter runs it, Ctrl-C clears it"
@@ -127,7 +128,7 @@ class _Completer(Completer):
 
 def _is_quiet(document: Document, language: str) -> bool:
     """Return whether no menu should open by itself: in plain words, an empty line or a complete statement."""
-    if language == "search" and re.search(r"\s", document.text.lstrip()):
+    if language in languages.IN_WORDS and re.search(r"\s", document.text.lstrip()):
         return True
     if not document.current_line_before_cursor.strip():
         return True

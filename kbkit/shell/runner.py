@@ -44,10 +44,10 @@ class Runner:
         return languages.is_complete(last, found[-1].language, blank_ends=True)
 
     def statements(self, text: str) -> list[languages.Statement]:
-        """Return the statements of typed or pasted text. Several lines of plain words are one search."""
+        """Return the statements of typed or pasted text. Several lines of plain words are one."""
         found = list(languages.split(text, self.executor.settings.mode, self.executor.types))
-        searches = len(found) > 1 and all(statement.language == "search" for statement in found)
-        return [languages.Statement(text, "search")] if searches else found
+        searches = len(found) > 1 and all(statement.language in languages.IN_WORDS for statement in found)
+        return [languages.Statement(text, self.executor.language(text))] if searches else found
 
     def statement(self, text: str, language: str = "", where: Where | None = None, depth: int = 0) -> int:
         """Run one statement and show its result or error; return its exit code."""

@@ -86,7 +86,7 @@ def test_doubts_are_shown(here: Run, world_kb: Path) -> None:
     assert len(lines) == 6
     rows = here("ask", world_kb, question, "-f", "csv")
     assert rows.stdout.startswith("id,type,key,name\n")
-    assert "Not to be trusted: no meaning found for 'pirates'" in rows.stderr
+    assert "Not answered: no meaning found for 'pirates'" in rows.stderr
     twice = good(here("ask", world_kb, "countries with twice as many lakes as Canada"), None)
     assert "'twice' is not read" in twice.splitlines()[0]
     none = good(here("ask", world_kb, "Which rivers flow through both Nepal and Iceland?")).splitlines()

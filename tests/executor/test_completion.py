@@ -231,6 +231,9 @@ ANSWERS: list[tuple[str, list[str], list[str]]] = [
     ("country{area_km2 > avg(country, area_km2) ¦", ["} ", ", "], ["= "]),
     ("country{area_km2 > avg(country, area_km2), ¦", ["area_km2", "missing("], ["height_m"]),
     ("country{un_status = \"mem¦", ['"member"'], ['"none"']),
+    ("country{un_status = mem¦", ['"member"'], ['"none"']),
+    ("country{name = \"Fra¦", ['"France"'], ['"Germany"']),
+    ("country{key = \"FR¦", ['"FRA"'], ['"DEU"']),
     ("country{un_status in [\"member\", \"¦", ['"none"'], []),
     ("sum(country -> city, po¦", [], ["area_km2"]),
     ("avg(mountain{height_m > 3}, he¦", ["height_m"], ["area_km2"]),
@@ -576,6 +579,7 @@ def test_every_kind_of_argument_has_candidates(words: Vocabulary, tmp_path: Path
     (tmp_path / "x.kb").mkdir()
     typed = {
         **{Argument.NODE: "Nep", Argument.EXPRESSION: "cou", Argument.STATEMENT: "cou", Argument.TOPIC: "an"},
+        **{Argument.QUESTION: "Is Nep"},
         **{Argument.FILE: f"{tmp_path}/", Argument.KB: f"{tmp_path}/", Argument.TEMPLATE: ""},
     }
     for kind in each(Argument):

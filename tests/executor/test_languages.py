@@ -292,8 +292,10 @@ the "Black Sea" coast
 .5 million people
 42
 3.14
-how many km2 > 5?
-what is the capital of France?
+what women
+which way
+how to sail
+when the wind blows
 rivers & lakes
 rivers - lakes
 C++
@@ -316,6 +318,19 @@ river: Nile
 time: 12:30
 C# language
 ;
+"""
+ASK = r"""
+how many km2 > 5?
+what is the capital of France?
+Which countries border Nepal
+who wrote it ?
+HOW MANY lakes are there
+how many lakes
+where is Paris?
+Is the Nile longer than the Amazon?
+mountains in Nepal?
+show me the rivers?
+select the best films?
 """
 COMMANDS = r"""
 exit
@@ -404,7 +419,7 @@ updated maps = better maps
 deleted scenes from Alien
 form of government
 from form to function
-where is Paris?
+where is Paris
 where do rivers > lakes
 unwind after work
 call me maybe
@@ -422,7 +437,7 @@ exit strategy
 help me
 quit smoking
 """
-TABLES = {"sql": SQL, "sparql": SPARQL, "answers": ANSWERS, "search": SEARCH, COMMAND: COMMANDS}
+TABLES = {"sql": SQL, "sparql": SPARQL, "answers": ANSWERS, "search": SEARCH, "ask": ASK, COMMAND: COMMANDS}
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,49 @@ def test_sql_returns_the_result_of_the_kb(shell: Executor, opened: KnowledgeBase
     assert outcome.preview is None
 
 
+def test_a_question_gives_answers_and_its_expression_is_the_last_result(shell: Executor) -> None:
+    outcome = run(shell, "Which countries border France?")
+    assert (outcome.language, names(outcome)) == ("answers", sorted(NEIGHBOURS))
+    assert outcome.note.startswith(f"read as {FRANCE} (confidence 0.")
+    assert "-> [borders] ->" in run(shell, ".why 1").value
+    assert run(shell, "1").value.data["name"] == NEIGHBOURS[0]
+    assert len(run(shell, "_ & country").value) == len(NEIGHBOURS)
+    counted = run(shell, ".ask How many lakes are in Canada?")
+    assert counted.frame is not None
+    assert counted.frame.rows() == [(16,)]
+
+
+def test_a_question_that_is_not_read_is_searched_for_and_says_so(shell: Executor, wording: Wording) -> None:
+    outcome = run(shell, "Which countries like cheese?")
+    assert outcome.language == "search"
+    assert outcome.frame is not None
+    wording(outcome.note, "shell")
+
+
+def test_a_chosen_question_that_is_not_read_offers_its_closest_readings(shell: Executor, wording: Wording) -> None:
+    refused = run(shell, ".ask countries with twice as many lakes as Canada")
+    assert refused.frame is None
+    assert shell.last is None
+    wording(refused.value, "shell")
+    assert len(shell.readings) == 3
+    with pytest.raises(KbError, match="Readings are numbered from 1 to 3"):
+        run(shell, "4")
+    assert run(shell, "3").value.expression == shell.last.answers.expression  # type: ignore[union-attr]
+    assert shell.readings == ()
+    with pytest.raises(KbError, match="No question given"):
+        run(shell, ".ask")
+    shell.settings.mode = "ask"
+    assert names(run(shell, "mountains in Nepal and China"))[-1] == "Mount Everest"
+    assert "names nothing" in run(shell, "xyzzy foo").value
+
+
+def test_the_name_of_a_node_is_no_question(tmp_path: Path) -> None:
+    (tmp_path / "nodes.csv").write_text("key,type,name\na,film,What Dreams May Come\nb,film,Alien\n")
+    (tmp_path / "edges.csv").write_text("head,relation,tail\na,follows,b\n")
+    with kbkit.ingest("table", tmp_path, out=tmp_path / "films.kb") as kb:
+        assert run(Executor(kb), "What Dreams May Come").language == "search"
+
+
 def test_sparql_returns_the_result_of_the_kb(shell: Executor, opened: KnowledgeBase) -> None:
     text = "SELECT ?c { country:FRA rel:borders ?c } ORDER BY ?c"
     outcome = run(shell, f"{text};")

@@ -29,7 +29,7 @@ from tests.wording import Wording
 
 mcp = pytest.importorskip("mcp")
 
-TOOLS = ["schema", "search", "entry", "show", "examples", "sql", "sparql", "answers"]
+TOOLS = ["schema", "search", "entry", "show", "examples", "sql", "sparql", "answers", "ask"]
 Talk = Callable[[Any], Awaitable[None]]
 
 
@@ -166,7 +166,7 @@ def test_results_are_data_too(world: KnowledgeBase) -> None:
 
     async def call(client: Any) -> None:
         outputs = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
-        assert [name for name in outputs if outputs[name]] == ["schema", "sql", "sparql", "answers"]
+        assert [name for name in outputs if outputs[name]] == ["schema", "sql", "sparql", "answers", "ask"]
         data = {
             name: (await client.call_tool(name, arguments)).structured_content
             for name, arguments in {
@@ -174,6 +174,7 @@ def test_results_are_data_too(world: KnowledgeBase) -> None:
                 "sql": {"query": "SELECT name, area_km2 FROM country ORDER BY name", "limit": 1},
                 "sparql": {"query": "SELECT ?x { ?x a type:nothing }"},
                 "answers": {"expression": 'country:"Portugal" -> [borders] -> country'},
+                "ask": {"question": "Which countries border Portugal?"},
                 "search": {"text": "France"},
             }.items()
         }
@@ -182,6 +183,20 @@ def test_results_are_data_too(world: KnowledgeBase) -> None:
         assert (afghanistan["name"], type(afghanistan["area_km2"])) == ("Afghanistan", float)
         assert data["sparql"] == {"columns": ["x"], "rows": [], "count": 0, "complete": True}
         assert [node["name"] for node in data["answers"]["nodes"]] == ["Spain"]
+        confidence = data["ask"].pop("confidence")
+        assert 0.5 <= confidence <= 1
+        assert data["ask"] == {
+            "answered": True,
+            "expression": 'country:"Portugal" -> [borders] -> country',
+            "value": None,
+            "answers": [
+                {"type": "country", "key": "ESP", "name": "Spain", "proof": ["Portugal -> [borders] -> Spain"]}
+            ],
+            "count": 1,
+            "complete": True,
+            "refusal": "",
+            "closest": [],
+        }
         assert data["search"] is None
         [resource] = (await client.list_resources()).resources
         [contents] = (await client.read_resource(resource.uri)).contents
@@ -190,6 +205,24 @@ def test_results_are_data_too(world: KnowledgeBase) -> None:
             await client.read_resource("kbkit://nothing")
 
     talk(server(world, ToolLimits()), call)
+
+
+def test_questions_are_answered_with_proofs_or_refused(world: KnowledgeBase, wording: Wording) -> None:
+    text, failed = called(world, "ask", question="Which countries border Nepal?")
+    assert not failed
+    assert 'expression: country:"Nepal" -> [borders] -> country\n' in text
+    assert text.endswith("\n  Nepal -> [borders] -> India")
+    assert "value: true\n" in called(world, "ask", question="Is the Nile longer than the Amazon?")[0]
+    assert (
+        "\nvalue: 16\n16 nodes; the first 2:"
+        in called(world, "ask", question="How many lakes are in Canada?", limit=2)[0]
+    )
+    for question in ("countries with twice as many lakes as Canada", "Which countries like cheese?", "foo bar?"):
+        text, failed = called(world, "ask", question=question)
+        assert not failed
+        assert text.startswith("Not answered: ")
+        assert "expression: " not in text
+        wording(text)
 
 
 @pytest.mark.core

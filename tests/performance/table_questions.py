@@ -19,9 +19,10 @@ from typing import Any, NamedTuple
 
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
-from kbkit.questions.ask import SURE, AskResult
+from kbkit.questions.ask import AskResult
+from kbkit.questions.reader import SURE
 from kbkit.schema import quote
-from tests.performance import data
+from tests.performance import calibration, data
 from tests.performance.report import Figure
 from tests.performance.small import SHARED
 from tests.performance.timing import times
@@ -39,14 +40,48 @@ class TableQuestion(NamedTuple):
     sql: str | None
 
 
+class Outcome(NamedTuple):
+    """What became of a question: ``sure`` is whether it is answered, ``right`` whether the answers are the gold's."""
+
+    database: str
+    confidence: float
+    sure: bool
+    right: bool
+    refusable: bool
+
+
 def kbkit(scale: float, engine: str) -> Iterator[Figure]:
-    """Spider's questions, and our own about databases that were looked at and that were not."""
+    """Spider's questions, and our own about databases that were looked at and that were not; then the calibration."""
     if not SPIDER.is_dir():
         yield Figure("questions about tables", note="no data")
         return
-    yield _figure("Spider, three databases (tuned on)", spider())
-    yield _figure("own questions, five databases (tuned on)", own(tuned=True))
-    yield _figure("own questions, three other databases", own(tuned=False))
+    sets = {
+        "Spider, three databases (tuned on)": spider(),
+        "own questions, five databases (tuned on)": own(tuned=True),
+        "own questions, three other databases": own(tuned=False),
+    }
+    found: dict[str, list[Outcome]] = {}
+    for what, asked in sets.items():
+        figure, found[what] = _figure(what, asked)
+        yield figure
+    for what, outcomes in found.items():
+        yield from calibrated(what, outcomes, [one.confidence for one in outcomes])
+    every = list(itertools.chain(*found.values()))
+    recalibrated = calibration.left_out(
+        [one.database for one in every], [one.confidence for one in every], [one.right for one in every]
+    )
+    yield from calibrated("all, recalibrated with the database left out", every, recalibrated.tolist())
+
+
+def calibrated(what: str, outcomes: Sequence[Outcome], confidence: Sequence[float]) -> Iterator[Figure]:
+    """Yield the calibration error of a set, and its risk at each threshold."""
+    right, sure = [one.right for one in outcomes], [one.sure for one in outcomes]
+    error = round(calibration.calibration_error(confidence, right), 3)
+    yield Figure(f"{what}: calibration", answers=len(outcomes), extra={"expected calibration error": error})
+    for risk in calibration.risk_coverage(confidence, right, sure):
+        extra = {"coverage": round(risk.coverage, 3)}
+        extra |= {} if risk.error is None else {"wrong": round(risk.error, 3)}
+        yield Figure(f"{what}: confidence >= {risk.threshold}", answers=len(outcomes), extra=extra)
 
 
 def spider() -> list[TableQuestion]:
@@ -62,11 +97,11 @@ def own(*, tuned: bool) -> list[TableQuestion]:
     return [TableQuestion(row["database"], row["question"], row["sql"]) for row in rows if row["tuned"] == tuned]
 
 
-def _figure(what: str, asked: Sequence[TableQuestion]) -> Figure:
+def _figure(what: str, asked: Sequence[TableQuestion]) -> tuple[Figure, list[Outcome]]:
     import kbkit as package
 
     opened = {name: package.open(_kb(name)) for name in {one.database for one in asked}}
-    counts = dict.fromkeys(("right", "wrong", "high", "high and right"), 0)
+    outcomes: list[Outcome] = []
     try:
         for kb in opened.values():
             kb.ask(asked[0].question)
@@ -75,26 +110,25 @@ def _figure(what: str, asked: Sequence[TableQuestion]) -> Figure:
             kb = opened[one.database]
             try:
                 result = kb.ask(one.question)
+                right = one.sql is not None and is_right(kb, result, _gold(one))
+                sure, confidence = result.is_sure, result.confidence
             except KbError:
-                counts["right"] += one.sql is None
-                return
-            right = one.sql is not None and is_right(kb, result, _gold(one))
-            counts["right"] += right if result.is_sure else one.sql is None
-            counts["wrong"] += result.is_sure and not right
-            counts["high"] += result.confidence >= HIGH
-            counts["high and right"] += result.confidence >= HIGH and right
+                sure, confidence, right = False, 0.0, False
+            outcomes.append(Outcome(one.database, confidence, sure, right, one.sql is None))
 
         median, high, _ = times(ask, asked, budget=600)
     finally:
         for kb in opened.values():
             kb.close()
+    outcomes = outcomes[-len(asked) :]
+    certain = [one for one in outcomes if one.confidence >= HIGH]
     shares = {
-        "right": counts["right"] / len(asked),
-        f"wrong at {SURE}": counts["wrong"] / len(asked),
-        f"right at {HIGH}": counts["high and right"] / max(1, counts["high"]),
+        "right": sum(one.right if one.sure else one.refusable for one in outcomes) / len(asked),
+        f"wrong at {SURE}": sum(one.sure and not one.right for one in outcomes) / len(asked),
+        f"right at {HIGH}": sum(one.right for one in certain) / max(1, len(certain)),
     }
     extra = {name: round(share, 3) for name, share in shares.items()}
-    return Figure(what, median, p95=high, answers=len(asked), extra=extra)
+    return Figure(what, median, p95=high, answers=len(asked), extra=extra), outcomes
 
 
 def _kb(name: str) -> Path:

@@ -147,7 +147,7 @@ def ranked(world: KnowledgeBase) -> pl.DataFrame:
 
 
 def test_ask_many_always_ranks(ranked: pl.DataFrame) -> None:
-    assert ranked.columns == ["query", *HITS, "expression"]
+    assert ranked.columns == ["query", *HITS, "expression", "confidence"]
     sizes = ranked.group_by("query", maintain_order=True).agg(pl.len(), pl.col("rank").last())
     assert sizes["query"].to_list() == [*WORLD, "text"]
     assert set(sizes["len"]) == set(sizes["rank"]) == {25}
@@ -155,21 +155,48 @@ def test_ask_many_always_ranks(ranked: pl.DataFrame) -> None:
 
 
 def test_ask_many_has_the_answers_of_ask_first(world: KnowledgeBase, ranked: pl.DataFrame) -> None:
+    """Question by question: the same reading, the same answers, the same confidence."""
     agree = 0
     for name, (question, _) in WORLD.items():
         rows = ranked.filter(query=name)
         result = world.ask(question)
+        assert set(rows["confidence"]) == {result.confidence}, name
         answered = rows.drop_nulls("expression")
         assert answered["rank"].to_list() == list(range(1, answered.height + 1)), name
+        assert answered.is_empty() == (not result.is_sure or len(result) == 0), name
         if answered.is_empty():
             continue
         agree += 1
-        assert result.is_trusted
         assert set(answered["expression"]) == {result.expression}
         assert result.answers is not None
         assert set(answered["id"]) <= set(result.answers.ids.tolist()), name
         assert answered.height == min(25, len(result)), name
     assert agree > 40
+
+
+def test_ask_many_agrees_with_ask_on_the_tiny_graph(tiny_kb: Path) -> None:
+    """Readings that a search leaves to its hits are answers here: they have a list of words, or no sure name."""
+    questions = ["drugs that interact with drugs", "Which drugs are approved?", "approved drugs", "how many diseases"]
+    questions += [
+        "What does a person take?",
+        "genes since 1950",
+        "persons",
+        "insulin",
+        "drugs in Mars",
+        "fluorouracil?",
+    ]
+    with kbkit.open(tiny_kb) as kb:
+        ranked = kb.ask_many(questions, k=30)
+        sure = 0
+        for number, question in enumerate(questions, 1):
+            rows, result = ranked.filter(query=str(number)), kb.ask(question)
+            assert set(rows["confidence"]) == {result.confidence}, question
+            answered = rows.drop_nulls("expression")
+            expected = result.nodes()["id"].to_list() if result.is_sure else []
+            assert sorted(answered["id"]) == expected, question
+            assert set(answered["expression"]) <= {result.expression}
+            sure += bool(expected)
+        assert sure >= 4
 
 
 def test_ask_many_takes_what_search_many_takes(world: KnowledgeBase, tmp_path: Path, wording: Wording) -> None:

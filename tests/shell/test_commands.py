@@ -107,6 +107,7 @@ EVERY = [
         "query",
         "templates",
         "sets",
+        "ask",
         "why",
         "explain",
         "search",

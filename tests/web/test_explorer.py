@@ -94,6 +94,41 @@ def test_home_shows_what_the_kb_holds(client: Any) -> None:
     assert "Read as" in shown(client.get(first.replace("/search?", "/search/reading?")))
 
 
+def test_a_question_is_answered_above_the_hits_with_proofs(client: Any) -> None:
+    answer = client.get("/search/reading", params={"q": "Which countries are in Africa?"})
+    assert re.search(r"Read as .*continent:\"Africa\" -> \[in_continent\] -> country", shown(answer))
+    assert "all 54" in shown(answer)
+    assert re.search(r"\d\d% sure", shown(answer))
+    assert "-> [in_continent] -> Africa" in shown(answer)
+    assert "Did you mean" not in shown(answer)
+    yes = client.get("/search/reading", params={"q": "Is the Nile longer than the Amazon?"})
+    assert re.search(r"^true Read as ", shown(yes))
+
+
+def test_a_question_that_is_not_read_has_links_to_the_closest_readings(client: Any) -> None:
+    for question in ("countries with twice as many lakes as Canada?", "Which countries like cheese?"):
+        answer = client.get("/search/reading", params={"q": question})
+        assert "Not answered: no meaning found for" in shown(answer)
+        assert "sure" not in shown(answer)
+        links = Page(answer.text).links()
+        assert links
+        assert all(client.get(html.unescape(link)).status_code == 200 for link in links)
+    assert "names nothing in this KB" in shown(client.get("/search/reading", params={"q": "xyzzy foo bar?"}))
+
+
+def test_the_query_box_answers_questions(client: Any) -> None:
+    part = {"HX-Request": "true"}
+    asked = {"q": "Which countries border Nepal?", "language": "ask"}
+    answer = client.get("/query/run", params=asked, headers=part)
+    assert "read as country:" in shown(answer)
+    proofs = [html.unescape(found) for found in re.findall(r'hx-get="(/query/why[^"]*)"', answer.text)]
+    assert "Nepal -> [borders] -> China" in shown(client.get(proofs[0]))
+    files = [html.unescape(link) for link in Page(answer.text).links() if link.startswith("/query/file")]
+    assert "China" in client.get(files[0]).text
+    doubtful = client.get("/query/run", params={"q": "Which countries like cheese?"}, headers=part)
+    assert "Did you mean" in shown(doubtful)
+
+
 def test_completion_offers_names_aliases_and_their_pages(client: Any) -> None:
     answer = client.get("/complete", params={"q": "Germ"})
     assert "Germany country" in shown(answer)
@@ -111,7 +146,8 @@ def test_search_shows_hits_with_reasons_types_and_the_reading(client: Any, world
     assert re.search(r"country \d+", shown(client.get("/search/types", params=question)))
     reading = client.get("/search/reading", params=question)
     assert 'continent:"Africa" -> [in_continent] -> country' in shown(reading)
-    assert "all 54" in shown(reading)
+    assert "'landlocked'" in shown(reading)  # what the reading leaves out
+    assert "Did you mean" in shown(reading)
     assert client.get("/search/reading", params={"q": "xyzzy foo bar"}).text.strip() == ""
     rivers = client.get("/search", params={"q": "long river", "type": "river", "mode": "bm25"})
     assert set(re.findall(r'href="/node/([^/"]+)/', rivers.text)) == {"river"}

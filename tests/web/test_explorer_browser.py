@@ -212,6 +212,7 @@ SCREENS = {
     "grades": "/label/1?annotator=ann",
     "home": "/",
     "search": links.page("/search", q="Which countries border Nepal?"),
+    "refused": links.page("/search", q="countries with twice as many lakes as Canada?"),
     "compare": links.page("/search", q="longest river", mode="compare"),
     "node": "/node/country/NPL",
     "graph": links.page("/graph", node="country#NPL"),

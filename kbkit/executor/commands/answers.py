@@ -1,4 +1,4 @@
-"""Dot-commands that explain results and set search options: why, explain, search."""
+"""Dot-commands that answer questions, explain results and set search options: ask, why, explain, search."""
 
 from __future__ import annotations
 
@@ -10,6 +10,19 @@ from kbkit.executor.commands.registry import command, parse_choice, parse_number
 from kbkit.executor.executor import Executor, Last, StatementOutcome
 from kbkit.executor.languages import COMMAND
 from kbkit.executor.vocabulary import Argument
+
+
+@command("QUESTION", Argument.QUESTION)
+def ask(executor: Executor, argument: str) -> StatementOutcome:
+    """Answer a question in plain English.
+
+    The answer expression that it is read as becomes the last result: `.why` shows the proof of an answer. If the
+    reading is not certain, the question is not answered; a number then runs one of the closest readings. A line that
+    has the form of a question needs no `.ask`.
+    """
+    if not argument.strip():
+        raise KbError("No question given", "Example: .ask Which rivers flow through Peru?")
+    return executor.asked(argument.strip())
 
 
 @command("[N] [all]", Argument.NUMBER)
@@ -52,6 +65,8 @@ def explain(executor: Executor, argument: str) -> StatementOutcome:
     """
     text = argument or executor.result().statement
     language = executor.language(text) if argument else executor.result().language
+    if language == "ask":
+        text, language = _expression(executor, text), "answers"
     if language == COMMAND:
         raise KbError(f"{text.split()[0]} is a command, not a statement", "Enter .help for a list of commands")
     text = languages.without_end(text, language)
@@ -68,6 +83,14 @@ def explain(executor: Executor, argument: str) -> StatementOutcome:
     if argument:
         executor.search(text)
     return StatementOutcome(COMMAND, _scores(executor, executor.result()))
+
+
+def _expression(executor: Executor, question: str) -> str:
+    """Return the expression that a question is read as."""
+    result = executor.kb.ask(question)
+    if result.answers is None:
+        raise KbError(result.refusal, "Search for words of the question")
+    return result.expression
 
 
 @command("[OPTIONS] [WORDS]", Argument.STATEMENT)

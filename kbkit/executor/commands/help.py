@@ -19,6 +19,7 @@ SQL       SELECT name FROM country WHERE area_km2 > 1000000;
 SPARQL    SELECT ?c { country:FRA rel:borders ?c };
 answers   country:"France" -> [borders] -> country
 search    landlocked country in the high mountains
+question  Which countries border Nepal?
 command   .show France
 
 The syntax decides the language; .mode fixes it. SQL and SPARQL end with ; or an

@@ -24,7 +24,8 @@ _NARROWEST = 20
 def mode(executor: Executor, argument: str) -> StatementOutcome:
     """Set the language of statements.
 
-    One of sql, sparql, answers, search, or auto, which recognizes the language by its syntax; plain words are a search.
+    One of sql, sparql, answers, search, ask, or auto, which recognizes the language by its syntax; plain words are a
+    search, or a question (ask) if they have the form of one.
     The name of a format sets the output format, as in sqlite3: `.mode csv`.
     """
     if argument.lower() in FORMATS:

@@ -20,6 +20,7 @@ _COMPLETE = {
     "sparql": sparql.complete,
     "answers": answers.complete,
     "search": search.complete,
+    "ask": search.complete,
     "command": commands.complete,
 }
 

@@ -38,14 +38,17 @@ _STATEMENTS = {
     "sql": sql.complete,
     "sparql": sparql.complete,
     "answers": answers.complete,
-    "search": search.complete,
+    **dict.fromkeys(languages.IN_WORDS, search.complete),
 }
 _CHOICES = {
     Argument.SWITCH: ("on", "off"),
     Argument.LANGUAGE: ("auto", *languages.LANGUAGES, *FORMATS),
     Argument.FORMAT: (*FORMATS, "auto"),
 }
-_REST = (Argument.NODE, Argument.EXPRESSION, Argument.STATEMENT, Argument.TYPE_OR_RELATION, Argument.RELATION)
+_REST = (
+    *(Argument.NODE, Argument.EXPRESSION, Argument.STATEMENT, Argument.QUESTION),
+    *(Argument.TYPE_OR_RELATION, Argument.RELATION),
+)
 """Arguments that extend to the end of the line, including spaces."""
 
 
@@ -110,6 +113,9 @@ def _of_kind(kind: Argument, text: str, start: int, at: int, vocabulary: Vocabul
     typed = text[start:at]
     if kind in (Argument.EXPRESSION, Argument.STATEMENT):
         return _statement(kind, text, start, at, vocabulary)
+    if kind is Argument.QUESTION:
+        found = search.complete(text[start:], at - start, vocabulary)
+        return [Candidate(c.text, c.start + start, c.display, c.meta) for c in found]
     if kind in (Argument.FILE, Argument.KB):
         return files(typed, start, kind is Argument.KB)
     if kind is Argument.NODE:

@@ -36,7 +36,14 @@ _LONGEST = 50_000
 _COMPLETED = 12
 _REMEMBERED = 30
 _FILES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet", "json": "application/json"}
-_CHOICES = {"": "Any language", "sql": "SQL", "sparql": "SPARQL", "answers": "Expression", "search": "Search"}
+_CHOICES = {
+    "": "Any language",
+    "sql": "SQL",
+    "sparql": "SPARQL",
+    "answers": "Expression",
+    "search": "Search",
+    "ask": "Question",
+}
 
 
 def routes(site: Site) -> list[Route]:
@@ -153,6 +160,8 @@ class _Query:
         outcome, nodes = self._outcome(text, language, self._site.limits.rows)
         self._remember(outcome.language, text)
         frame, most = outcome.frame, self._site.limits.rows
+        if outcome.language == "answers" and outcome.value is not None:
+            text = outcome.value.expression  # of a question, what it was read as
         rows = None if frame is None else self._rows(frame.head(most), nodes[:most], outcome.language)
         return self._site.page(
             "result.html",

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from starlette.exceptions import HTTPException
 
 from kbkit.errors import KbError, QueryTimeoutError
+from kbkit.executor.languages import is_question
+from kbkit.questions.reply import reply
 from kbkit.search.settings import NEEDS, missing_stores
 from kbkit.web.explore import links
 from kbkit.web.explore.site import said, status_of
@@ -31,9 +33,10 @@ _SCORES = ("bm25", "dense", "multivector", "relational")
 _FACETED = 200
 """Hits that are counted by type."""
 _FACETS_SECONDS = 0.5
-_ANSWERS = 10
+_OTHERS = 3
+"""Other readings of a question that is answered."""
 _DOUBTFUL = 0.3
-"""Confidence below which a reading is not shown."""
+"""Confidence below which nothing is said of words that do not have the form of a question."""
 
 
 def routes(site: Site) -> list[Route]:
@@ -104,21 +107,13 @@ class _Search:
         return result
 
     def reading(self, request: Request) -> Response:
-        """Return how a question was read, with the first answers; nothing if it is not one."""
+        """Return the answer to a question, or the closest readings; nothing if the words are not a question."""
         question = links.text(request, "q")
-        read = self._site.kb.ask(question) if question else None
-        if read is None or not read.matches or read.confidence < _DOUBTFUL:
+        read = self._site.kb.ask(question) if question and self._site.kb.has("adjacency") else None
+        doubtful = read is None or (not read.matches) or read.confidence < _DOUBTFUL
+        if read is None or (doubtful and not is_question(question)):
             return self._site.page("nothing.html", request)
-        nodes = read.nodes()
-        return self._site.page(
-            "reading.html",
-            request,
-            read=read,
-            value=read.value,
-            count=nodes.height,
-            answers=nodes.head(_ANSWERS).select("type", "key", "name").rows(),
-            alternatives=read.alternatives.filter(read.alternatives["answers"] > 0)["expression"].to_list()[:3],
-        )
+        return self._site.page("reading.html", request, reply=reply(read), others=read.closest(_OTHERS + 1)[1:])
 
     def _modes(self) -> dict[str, str]:
         """Return the modes that the KB was built for."""
