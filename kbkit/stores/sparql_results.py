@@ -15,15 +15,17 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
-_INTEGERS = (
+INTEGERS = (
     "integer", "int", "long", "short", "byte", "nonNegativeInteger", "positiveInteger", "unsignedInt", "unsignedLong",
     "unsignedShort", "unsignedByte", "negativeInteger", "nonPositiveInteger",
 )  # fmt: skip
-_FLOATS = ("decimal", "double", "float")
-_DIGITS = "[-+]?[0-9]+"
-_REAL = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?INF|NaN"
-_INTEGER = rf'^{_DIGITS}$|^"{_DIGITS}"\^\^<{_XSD}(?:{"|".join(_INTEGERS)})>$'
-_NUMBER = rf'{_INTEGER}|^(?:{_REAL})$|^"(?:{_REAL})"\^\^<{_XSD}(?:{"|".join(_FLOATS)})>$'
+FLOATS = ("decimal", "double", "float")
+"""The types of XML Schema, by local name, that frames have as integers and as floats."""
+DIGITS = "[-+]?[0-9]+"
+REAL = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?INF|NaN"
+"""What such a value looks like: regular expressions."""
+_INTEGER = rf'^{DIGITS}$|^"{DIGITS}"\^\^<{_XSD}(?:{"|".join(INTEGERS)})>$'
+_NUMBER = rf'{_INTEGER}|^(?:{REAL})$|^"(?:{REAL})"\^\^<{_XSD}(?:{"|".join(FLOATS)})>$'
 _BOOLEAN = "^(?:true|false)$"
 _TERM = r'(?s)^(?:"(.*)"(?:@[^"]*|\^\^<[^>"]*>)?|<(.*)>)$'
 _TRIPLE = r"^(?P<subject>\S+) (?P<predicate>\S+) (?P<object>.+) \.$"
@@ -98,9 +100,9 @@ def typed(column: Column) -> Column:
     """Convert RDF terms in Turtle syntax to numbers, booleans or strings."""
     filled = column.drop_null()
     if _all_match(filled, _INTEGER):
-        return _cast(column, pa.int64())
+        return cast(_lexical(column), pa.int64())
     if _all_match(filled, _NUMBER):
-        return _cast(column, pa.float64())
+        return cast(_lexical(column), pa.float64())
     if _all_match(filled, _BOOLEAN):
         return pc.equal(column, "true")
     return plain(column)
@@ -111,9 +113,8 @@ def _all_match(column: Column, pattern: str) -> bool:
     return bool(len(column)) and all(pc.all(pc.match_substring_regex(part, pattern)).as_py() for part in parts)
 
 
-def _cast(column: Column, kind: pa.DataType) -> Column:
-    """Convert numbers, or return their text if one is beyond 64 bits."""
-    text = _lexical(column)
+def cast(text: Column, kind: pa.DataType) -> Column:
+    """Convert the text of numbers, or return it if one is beyond 64 bits."""
     signed = pc.replace_substring(pc.replace_substring_regex(text, r"^\+", ""), "INF", "inf")
     try:
         return pc.cast(signed, kind)
@@ -146,10 +147,10 @@ def _terms(name: str, column: Column) -> pl.Series:
     text = pl.col("text")
     datatype = text.str.extract(r'(?s)^".*"\^\^<([^>"]*)>$')
     language = text.str.extract(r'(?s)^".*"@([^"]*)$')
-    written = [(_BOOLEAN, "boolean"), (f"^{_DIGITS}$", "integer"), (r"^[-+]?[0-9]*\.[0-9]+$", "decimal")]
+    written = [(_BOOLEAN, "boolean"), (f"^{DIGITS}$", "integer"), (r"^[-+]?[0-9]*\.[0-9]+$", "decimal")]
     short = pl.coalesce(  # in Turtle, such literals need no quotes
         *(pl.when(text.str.contains(form)).then(pl.lit(_XSD + name)) for form, name in written),
-        pl.when(text.str.contains(f"^(?:{_REAL})$")).then(pl.lit(_XSD + "double")),
+        pl.when(text.str.contains(f"^(?:{REAL})$")).then(pl.lit(_XSD + "double")),
     )
     kind = (
         pl.when(text.str.starts_with("<<")).then(pl.lit("triple"))

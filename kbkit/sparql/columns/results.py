@@ -1,0 +1,131 @@
+"""The result of a compiled query: a frame of Python values, a frame of RDF terms, or bytes in a published format.
+
+Frames and formats are those that Oxigraph's results have (:mod:`kbkit.stores.sparql_results`), without a Python loop
+over rows. A result is an Arrow table with a column for each name; of ASK it has one boolean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kbkit.sparql.columns.lexical import BLANK_NODE, IRI, XSD, Coded, Column, coded, whole
+from kbkit.stores.sparql_results import DIGITS, FLOATS, INTEGERS, REAL, TERM, cast
+from kbkit.stores.sparql_results import terms as parsed_terms
+
+_TEXT = pa.large_string()
+
+
+class ResultTerm(Protocol):
+    """A column of a result: its name, and the representation of its terms."""
+
+    @property
+    def name(self) -> str:
+        """The variable."""
+        ...
+
+    @property
+    def representation(self) -> str:
+        """``integer``, ``decimal``, ``double``, ``boolean``, ``string``, ``iri``, ``date``, ``dateTime`` or ``term``:
+        internal text.
+        """
+        ...
+
+
+def values(kind: str, columns: Sequence[ResultTerm], table: pa.Table) -> pl.DataFrame:
+    """Return a result as Python values, typed if all values of a column have one kind; ASK has one column ``ask``."""
+    if kind == "ask":
+        return pl.DataFrame({"ask": [table.column(0)[0].as_py()]})
+    read = _plain if kind == "triples" else _typed
+    return pl.DataFrame([pl.Series(name, read(*column)) for name, column in _named(columns, table)])
+
+
+def terms(kind: str, columns: Sequence[ResultTerm], table: pa.Table) -> pl.DataFrame:
+    """Return a result as RDF terms, structures of the type :data:`kbkit.stores.sparql_results.TERM`."""
+    if kind == "ask":
+        return parsed_terms(kind, b"true" if table.column(0)[0].as_py() else b"false")
+    return pl.DataFrame([_structures(name, coded(*column)) for name, column in _named(columns, table)])
+
+
+def _named(columns: Sequence[ResultTerm], table: pa.Table) -> Iterator[tuple[str, tuple[Column, str]]]:
+    for column, values in zip(columns, table.columns[: len(columns)], strict=True):
+        yield column.name, (values, column.representation)
+
+
+def _typed(column: Column, representation: str) -> Column:
+    """Return a column of numbers or booleans if all terms are, else their text."""
+    if len(column) == column.null_count:
+        return pa.nulls(len(column), _TEXT)
+    if representation in _NATIVE:
+        return whole(pc.cast(column, _NATIVE[representation]))
+    found = coded(column, representation)
+    if representation == "decimal":
+        return cast(found.values, pa.float64())  # Arrow's own conversion is not exact to the last bit
+    return found.values if representation != "term" else _typed_terms(found)
+
+
+def _typed_terms(found: Coded) -> Column:
+    kinds = {_KIND.get(head, "") for head in found.heads}
+    if kinds == {"integer"} and _match(found, DIGITS):
+        return cast(found.values, pa.int64())
+    if kinds <= {"integer", "float"} and _match(found, DIGITS, "integer") and _match(found, REAL, "float"):
+        return cast(found.values, pa.float64())
+    if kinds == {"boolean"} and _match(found, "true|false"):
+        return pc.equal(found.values, "true")
+    return _labelled(found)
+
+
+_NATIVE = {"integer": pa.int64(), "double": pa.float64(), "boolean": pa.bool_()}
+_KIND = {
+    **dict.fromkeys((f"^{XSD}{name}" for name in INTEGERS), "integer"),
+    **dict.fromkeys((f"^{XSD}{name}" for name in FLOATS), "float"),
+    f"^{XSD}boolean": "boolean",
+}
+"""The kinds of literals that a frame has as numbers or booleans, by their heads."""
+
+
+def _match(found: Coded, pattern: str, kind: str = "") -> bool:
+    """Return whether all terms (of a kind) match a pattern."""
+    right = pc.match_substring_regex(found.values, f"^(?:{pattern})$")
+    if kind:
+        right = pc.or_(right, pc.invert(found.holds(lambda head: _KIND.get(head) == kind)))
+    return bool(pc.all(right).as_py())
+
+
+def _plain(column: Column, representation: str) -> Column:
+    return _labelled(coded(column, representation))
+
+
+def _labelled(found: Coded) -> Column:
+    """Return the text of terms, in which a blank node is ``_:label``."""
+    if BLANK_NODE not in found.heads:
+        return found.values
+    signs = found.spread(lambda head: "_:" if head == BLANK_NODE else "")
+    return pc.binary_join_element_wise(signs, found.values, pa.scalar("", _TEXT))
+
+
+def _structures(name: str, found: Coded) -> pl.Series:
+    count = len(found.values)
+    parts = [found.spread(_type), found.values, found.spread(_datatype), found.spread(_language)]
+    known = found.values.is_valid()
+    arrays = [part if isinstance(part, pa.Array) else pa.repeat(part, count) for part in parts]
+    empty = pa.nulls(count, _TEXT)
+    arrays = [pc.if_else(known, part, empty) for part in arrays]
+    names = [field.name for field in TERM.fields]
+    return pl.Series(name, pa.StructArray.from_arrays(arrays, names, mask=pc.invert(known)), dtype=TERM)
+
+
+def _type(head: str) -> str:
+    return {IRI: "uri", BLANK_NODE: "bnode"}.get(head, "literal")
+
+
+def _datatype(head: str) -> str | None:
+    return head[1:] if head.startswith("^") else None
+
+
+def _language(head: str) -> str | None:
+    return head[1:] if head.startswith("@") else None
