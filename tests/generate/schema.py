@@ -33,7 +33,16 @@ def render() -> str:
     with tempfile.TemporaryDirectory(prefix="kbkit-") as folder:
         out = Path(folder) / "world.kb"
         with kbkit.ingest("world", out=out, stores=_STORES) as kb:
-            parts = [*_directory(), *_tables(kb), *_nodes(), *_rdf(kb), *_column_store(), *_adjacency(kb), *_manifest(), *_recipe()]
+            parts = [
+                *_directory(),
+                *_tables(kb),
+                *_nodes(),
+                *_rdf(kb),
+                *_column_store(),
+                *_adjacency(kb),
+                *_manifest(),
+                *_recipe(),
+            ]
     return "\n\n".join(parts) + "\n"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kbkit.schema import literal as sql_string
-from kbkit.sparql.columns.algebra import AggregateCall
+from kbkit.sparql.columns.algebra import AggregateCall, QueryVariable
 from kbkit.sparql.columns.counting import WEIGHT
 from kbkit.sparql.columns.expressions import ExpressionScope
 from kbkit.sparql.columns.parts import number_of, parts_of, quotient
@@ -28,7 +28,10 @@ def aggregate(scope: ExpressionScope, call: AggregateCall) -> SqlValue:
         return _count_of_rows(scope, call)
     value = scope.rows.plain(scope.value(call.argument))
     if call.name == "COUNT":
-        return SqlValue(f"count({_distinct(call)}{value.sql})", "integer", nullable=False)
+        counted = f"count({_distinct(call)}{value.sql})"
+        if isinstance(call.argument, QueryVariable):
+            return SqlValue(counted, "integer", nullable=False)
+        return SqlValue(f"if(count(*) = count({value.sql}), {counted}, NULL)", "integer")
     if call.name == "SAMPLE":
         return SqlValue(f"any_value({value.sql})", value.kind)
     value = scope.rows.plain(scope.rows.decoded(value))
@@ -102,7 +105,7 @@ def _extreme(scope: ExpressionScope, call: AggregateCall, value: SqlValue) -> Sq
         f"WHEN {alike} AND count({parts.epoch}) = count({t}) AND {zones} THEN arg_{name}({t}, {parts.epoch})",
         f"WHEN {alike} AND (min({parts.tag}) = '' OR starts_with(min({parts.tag}), '@'))",
         f"THEN arg_{name}({t}, {parts.text})",
-        f"WHEN count({parts.tag}) = 0 AND min({t}[1]) = '<' THEN {name}({t})",
+        f"WHEN min({t}[1]) = '<' AND max({t}[1]) = '<' THEN {name}({t})",
         f"ELSE {beyond('extremes of several kinds', 'VARCHAR')}",
     ]
     return SqlValue(f"CASE {' '.join(cases)} END", "term")

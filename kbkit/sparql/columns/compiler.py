@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kbkit.schema import literal as sql_string
+from kbkit.sparql.checks import refuse_invalid
 from kbkit.sparql.columns.algebra import (
     AggregateCall,
     AlgebraQuery,
@@ -55,7 +56,9 @@ class Compiled:
 
 def compile_query(stores: Stores, text: str, graphs: Graphs = (None, None)) -> Compiled:
     """Compile a query. Raises :class:`UnsupportedQueryError` for what only Oxigraph answers."""
-    query = translate(parse(text), stores.schema.prefixes())
+    tree = parse(text)
+    refuse_invalid(tree)
+    query = translate(tree, stores.schema.prefixes())
     default, named = graphs if graphs != (None, None) else query.graphs
     dataset = (
         QueryDataset() if default is None and named is None else QueryDataset(tuple(default or ()), tuple(named or ()))

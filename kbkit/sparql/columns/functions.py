@@ -201,7 +201,7 @@ def _text(rows: SqlRows, value: SqlValue) -> str:
 
 def _like(rows: SqlRows, value: SqlValue, text: str) -> SqlValue:
     """Return a string with the language of another one."""
-    if value.kind == "string":
+    if value.kind != "term":
         return _string(text)
     tag = parts_of(rows, value).tag
     return SqlValue(f"'\"' || {tag} || '\"' || ({text})", "term")
@@ -250,8 +250,9 @@ def _beside(before: bool) -> Function:
             else f"substr({text}, strpos({text}, {part}) + length({part}))"
         )
         found = scope.rows.compute(f"if({part} = '', {chr(39) * 2 if before else text}, {cut})")
-        if value.kind == "string":
-            return _string(f"if({part} = '' OR contains({text}, {part}), {found}, if({part} IS NULL, NULL, ''))")
+        if value.kind != "term":
+            missing = f"if({part} IS NULL OR {text} IS NULL, NULL, '')"
+            return _string(f"if({part} = '' OR contains({text}, {part}), {found}, {missing})")
         whole = _like(scope.rows, value, found).sql
         empty = """'""'"""
         return SqlValue(

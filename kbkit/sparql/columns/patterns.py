@@ -145,15 +145,15 @@ class PatternCompiler:
         terms: dict[str, Term] = {"s": triple.subject, "p": verb, "o": triple.object}
         if self.graph.variable is not None:
             terms["g"] = self.graph.variable
-        found = [rows for leaf in leaves if (rows := self._leaf(leaf, terms)) is not None]
+        edges = [leaf for leaf in leaves if leaf.kinds == {"s": "node", "o": "node"}]
+        repeated = predicates is not None and len(edges) > 1  # several relations may have one IRI
+        found = [rows for leaf in leaves if (rows := self._leaf(leaf, terms, every=repeated)) is not None]
         if not found:
             return self._nothing([term for term in terms.values() if isinstance(term, QueryVariable)])
-        if len(found) == 1:
-            return found[0]
-        rows = self.union(found)
-        kinds = {leaf.fixed.get("p") for leaf in leaves}
-        if predicates is not None and len(kinds) == 1 and not self._are_types(leaves):
-            return rows.closed(distinct=True)  # two relations or attributes may have one IRI
+        rows = found[0] if len(found) == 1 else self.union(found)
+        if repeated:
+            rows = rows.closed(distinct=True)
+            rows.variables = {name: v for name, v in rows.variables.items() if self._is_used(QueryVariable(name))}
         return rows
 
     def _graphs_read(self) -> GraphsRead:
@@ -165,15 +165,11 @@ class PatternCompiler:
             return GraphsRead((self.graph.name,) if known else ())
         return GraphsRead(self._dataset.default if self._dataset.default is not None else (DEFAULT,))
 
-    @staticmethod
-    def _are_types(leaves: Sequence[TripleRows]) -> bool:
-        return all("o" in leaf.fixed for leaf in leaves)
-
     def _is_used(self, term: Term) -> bool:
         return isinstance(term, QueryVariable) and self._uses[term.name] != 1
 
-    def _leaf(self, leaf: TripleRows, terms: dict[str, Term]) -> SqlRows | None:
-        """Return the rows of a leaf that match terms; None if there are none."""
+    def _leaf(self, leaf: TripleRows, terms: dict[str, Term], *, every: bool) -> SqlRows | None:
+        """Return the rows of a leaf that match terms; None if there are none. ``every`` binds unused variables too."""
         columns = {part: self.names.new() for part in leaf.kinds}
         text = f"SELECT {', '.join(f'{part} AS {name}' for part, name in columns.items())} FROM ({leaf.text})"
         if not leaf.distinct:
@@ -200,7 +196,7 @@ class PatternCompiler:
                 kind = common_kind((first.kind, value.kind))
                 one, other = (rows.plain(rows.converted(v, kind)) for v in (first, value))
                 rows.where(f"{one.sql} = {other.sql}")
-            elif self._is_used(term):
+            elif every or self._is_used(term):
                 rows.variables[term.name] = value
         return rows
 
@@ -301,8 +297,7 @@ class PatternCompiler:
                     selected[column] = rows.converted(rows.variables[name], kinds[name]).sql
                 else:
                     selected[column] = f"NULL::{SQL_TYPES[kinds[name]]}"
-            text = rows.select(selected)
-            texts.append(text if selected else text.replace("SELECT 1", f"SELECT 1 AS {self.names.new()}", 1))
+            texts.append(rows.select(selected))
         whole = SqlRows(self.names, self.triples, [f"({' UNION ALL '.join(texts)}) {self.names.new('q')}"])
         for name, column in columns.items():
             nullable = any(name not in rows.variables or rows.variables[name].nullable for rows in branches)

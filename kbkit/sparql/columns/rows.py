@@ -125,7 +125,8 @@ class SqlRows:
         if self.computed:
             self.nest()
         listed = ", ".join(sql if sql == name else f"{sql} AS {name}" for name, sql in columns.items())
-        return f"SELECT {'DISTINCT ' if distinct else ''}{listed or '1'} FROM {self._source()}{clauses}"
+        chosen = listed or f"0 AS {self.names.new()}"
+        return f"SELECT {'DISTINCT ' if distinct else ''}{chosen} FROM {self._source()}{clauses}"
 
     def closed(self, variables: Iterable[str] | None = None, *, distinct: bool = False, clauses: str = "") -> SqlRows:
         """Return the relation as a subquery of these variables (default: all), with new columns."""
@@ -133,8 +134,6 @@ class SqlRows:
         values = {name: self.variables[name] for name in chosen if name in self.variables}
         columns = {self.names.new(): value for value in values.values()}
         text = self.select({name: value.sql for name, value in columns.items()}, clauses, distinct=distinct)
-        if not columns:
-            text = text.replace("SELECT 1 ", f"SELECT 1 AS {self.names.new()} ", 1)
         bound = {
             variable: SqlValue(name, value.kind, value.nullable)
             for variable, (name, value) in zip(values, columns.items(), strict=True)
@@ -191,7 +190,8 @@ def merged(rows: SqlRows, one: SqlValue, other: SqlValue, first: SqlValue) -> Sq
 def _comparable(left: SqlRows, right: SqlRows, name: str) -> tuple[SqlValue, SqlValue]:
     """Return the values of a variable on both sides in one representation, as columns."""
     one, other = left.variables[name], right.variables[name]
-    if one.kind == other.kind or not may_equal(one.kind, other.kind):
+    never = not may_equal(one.kind, other.kind) and not one.nullable and not other.nullable
+    if one.kind == other.kind or never:
         return one, other
     kind = common_kind((one.kind, other.kind))
     return left.plain(left.converted(one, kind)), right.plain(right.converted(other, kind))

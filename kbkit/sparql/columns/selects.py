@@ -18,7 +18,7 @@ from kbkit.sparql.columns.compiling import PatternCompiling
 from kbkit.sparql.columns.counting import reduced
 from kbkit.sparql.columns.expressions import ExpressionScope
 from kbkit.sparql.columns.parts import parts_of
-from kbkit.sparql.columns.rows import SqlRows
+from kbkit.sparql.columns.rows import SqlRows, used_names
 from kbkit.sparql.columns.terms import NUMBERS, SqlValue, UnsupportedQueryError, term_rank
 
 
@@ -76,6 +76,8 @@ def ordered_select(compiler: PatternCompiling, select: SelectPattern) -> Ordered
 def _keys(scope: ExpressionScope, expression: Expression, descending: bool) -> Iterator[tuple[str, bool]]:
     """Yield the SQL keys of one key: unbound, blank nodes, IRIs, then literals by value."""
     value = scope.plain(expression)
+    if not list(used_names(value.sql)):  # a constant, which would mean the number of a column
+        return
     if value.kind in (*NUMBERS, "boolean", "date", "dateTime", "string", "iri"):
         yield scope.rows.plain(value).sql, descending
         return
