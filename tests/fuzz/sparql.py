@@ -12,7 +12,7 @@ import pyoxigraph as ox
 
 from kbkit.errors import KbError
 from tests.fuzz import Bench, Broken
-from tests.fuzz.sparql_compare import compare
+from tests.fuzz.sparql_compare import NotComparableError, compare
 from tests.fuzz.sparql_graphs import graph, vocabulary
 from tests.fuzz.sparql_queries import Queries
 from tests.fuzz.sparql_shrink import shrink
@@ -22,7 +22,7 @@ QUERIES = 20
 """Queries of a case, over one graph."""
 
 outcomes: Counter[str] = Counter()
-"""Queries so far: same, different, unsupported, refused by Oxigraph, without rows."""
+"""Queries so far: same, different, unsupported, not comparable, refused by Oxigraph, without rows."""
 reasons: Counter[str] = Counter()
 """Why columns did not accept queries."""
 
@@ -42,6 +42,9 @@ def problem(data: Dataset, text: str) -> str:
     except UnsupportedQueryError as error:
         outcomes["unsupported"] += 1
         reasons[error.message.partition(": ")[2].partition(" (line")[0]] += 1
+        return ""
+    except NotComparableError:
+        outcomes["not comparable"] += 1
         return ""
     except KbError as error:
         found = f"{type(error).__name__}: {error}"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lark import Token, Tree
 
 from kbkit.sparql.parse import parse
 from kbkit.sparql.printing import to_text
-from kbkit.sparql.tree import ParseTree, child, children
+from kbkit.sparql.tree import ParseTree, child, children, nodes
 from tests.sparql.solutions import Answer, Row, difference, disorder, is_before, nearly
 
 Ask = Callable[[str], Answer]
@@ -69,8 +69,18 @@ def _keys(order: ParseTree) -> tuple[tuple[str, bool], ...]:
     return tuple(found)
 
 
+class NotComparableError(Exception):
+    """Oxigraph's answer to a query depends on its plan."""
+
+
 def compare(text: str, oracle: Ask, engine: Ask) -> str:
-    """Return how the engine's answer to a query differs from the oracle's, empty if it does not."""
+    """Return how the engine's answer to a query differs from the oracle's, empty if it does not.
+
+    Raises :class:`NotComparableError` for a query whose multiplicities matter and depend on Oxigraph's plan.
+    """
+    tree = parse(text)
+    if any(True for _ in nodes(tree, "path_alternative", "path_negated_property_set")):
+        return _compare_sets(text, tree, oracle, engine)
     end = slice_of(text)
     wanted, found = oracle(end.whole), engine(text)
     ties = any(word in text.upper() for word in ("MIN(", "MAX("))
@@ -82,6 +92,14 @@ def compare(text: str, oracle: Ask, engine: Ask) -> str:
         return problem
     keys, down = _ordered_by(found, end)
     return disorder(keys, down)
+
+
+def _compare_sets(text: str, tree: ParseTree, oracle: Ask, engine: Ask) -> str:
+    """Compare sets of solutions: with both ends bound, Oxigraph finds ``a|b`` and ``!a`` once, otherwise per triple."""
+    if any(True for _ in nodes(tree, "aggregate", "limit_offset_clauses")):
+        raise NotComparableError
+    wanted, found = (replace(a, rows=tuple(dict.fromkeys(a.rows))) for a in (oracle(text), engine(text)))
+    return difference(wanted, found, inexact=True)
 
 
 def _ordered_by(found: Answer, end: Slice) -> tuple[list[Row], list[bool]]:
