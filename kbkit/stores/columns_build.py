@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _MEMORY = "3000MB"  # larger sources spill to disk
 _CHUNK = 1 << 20
 _BLOCK = 1 << 16
-"""Bytes of a block: with the default, four times as many, small KBs are three times as large, and large ones a tenth."""
+"""Bytes of a block. With the default, four times as many, a small KB takes three times the space."""
 _LITERALS = 500_000
 """Literals that Oxigraph holds in memory at a time."""
 _STEPS = 8
