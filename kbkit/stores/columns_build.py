@@ -79,6 +79,8 @@ def build(
     con = duckdb.connect(config={**NO_EXTENSIONS, "memory_limit": _MEMORY, "temp_directory": str(spill)})
     try:
         con.execute("SET enable_progress_bar = false")
+        # With it, one thread parses, and tables are held in memory until they are complete. ORDER BY is not affected.
+        con.execute("SET preserve_insertion_order = false")
         con.execute(f"ATTACH {literal(str(folder / FILE))} AS {SCHEMA} (BLOCK_SIZE {_BLOCK})")
         steps = _Steps(progress, total)
         _read(con, batches, schema, quads, steps)
@@ -128,7 +130,6 @@ def _read(
 ) -> None:
     """Read all statements into the temporary table ``raw``, as terms in N-Quads syntax; ``g`` may be empty."""
     con.execute("CREATE TEMP TABLE raw(s VARCHAR, p VARCHAR, o VARCHAR, g VARCHAR)")
-    con.execute("SET preserve_insertion_order = false")  # with it, one thread parses
     sources = [("", _table_lines(batches, query)) for query in ntriples.queries(schema)]
     graph = f"<{ntriples.TABLES_GRAPH}>"
     sources += [(graph, _table_lines(batches, query)) for query in ntriples.table_queries(schema)]
@@ -136,7 +137,6 @@ def _read(
         sources.append(("", _file_lines(quads)))
     for name, chunks in sources:
         _insert(con, name, chunks, steps)
-    con.execute("RESET preserve_insertion_order")
 
 
 def _insert(con: duckdb.DuckDBPyConnection, graph: str, chunks: Iterable[bytes], steps: _Steps) -> None:
