@@ -59,7 +59,7 @@ class ColumnStores:
 
     def __init__(self, store: ox.Store) -> None:
         self.schema = Schema("test", "http://example.org/test/", (), (), (), rdf_source=True)
-        self.tables = self
+        self.tables = self.columns = self
         self._shared: dict[Any, Any] = {}
         self._con = duckdb.connect()
         self._con.execute("ATTACH ':memory:' AS columns")
@@ -89,6 +89,11 @@ class ColumnStores:
             return self._con.sql(text).to_arrow_table()
         except duckdb.Error as error:
             raise QueryError(f"{type(error).__name__}: {error}") from error
+
+    def find(self, term: str) -> int | None:
+        """Return the id of a term."""
+        found = self.rows("SELECT id FROM columns.terms WHERE term = $term", {"term": term})
+        return found[0][0] if found else None
 
     def shared(self, compute: Callable[[Any], Any]) -> Any:
         """Return ``compute(self)``, cached."""

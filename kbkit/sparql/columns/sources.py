@@ -276,8 +276,7 @@ class QuadTriples:
         if kind != "id":
             return constant_of(term, kind)
         if term not in self._ids:
-            found = self._stores.tables.rows("SELECT id FROM columns.terms WHERE term = $term", {"term": term.text})
-            self._ids[term] = found[0][0] if found else None
+            self._ids[term] = self._stores.columns.find(term.text)
         found_id = self._ids[term]
         return None if found_id is None else str(found_id)
 
