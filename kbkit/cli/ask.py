@@ -78,7 +78,7 @@ def ask(
         typer.Option(
             "--learn",
             metavar="FILE",
-            help="Learn from questions with answers (JSON lines), then exit.",
+            help="Learn from questions with answers or expressions (JSON lines, CSV), then exit.",
             rich_help_panel=RARE,
         ),
     ] = None,
@@ -216,6 +216,10 @@ def _teach(context: typer.Context, kb: Path, learn: Path | None, synonyms: dict[
                 learned, kept = teaching.learn_from(known.stores, learn, progress)
             held_out = f"{learned.before:.3f} before, {learned.after:.3f} after"
             typer.echo(f"held-out questions with exactly the right answers: {held_out}")
+            topics = counted(learned.topics, "topic")
+            typer.echo(
+                f"95% interval of the latter: {learned.low:.3f} to {learned.high:.3f} ({topics}, none in two folds)"
+            )
             typer.echo(
                 "kept; undo with --forget" if kept else "discarded, because it does not improve the held-out questions"
             )

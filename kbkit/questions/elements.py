@@ -40,6 +40,8 @@ _SAME_CLASS = 0.3
 """Least overlap of the ends of two hops that belong to one class."""
 _INFERRED = 0.75
 """Similarity of a word to an inferred class, relative to that to a relation that leads to it."""
+_OWN_NAME = 0.95
+"""Least similarity of a word to the name of the only type of a KB that it means."""
 _MAX_DENSE = 2_000
 _MAX_STARTS = 4_096
 """Nodes whose hops are kept."""
@@ -93,6 +95,8 @@ class Elements:
         self.type_labels = KindLabels([(t.name,) for t in self.types])
         self.of_one_node = [number for number, t in enumerate(self.types) if t.count == 1]
         """The types of one node each."""
+        self.mutual = _mutual(schema)
+        """Relations that hold in both directions, as their labels say, though each edge is stored in one."""
         self.inverse = self._inverses()
         self._follow, overlap = self._following()
         self._mean_follow = self._follow.nnz / max(1, self.hops)
@@ -137,7 +141,8 @@ class Elements:
         if not self.hops:
             return np.zeros(self.classes)
         found: Floats = _INFERRED * np.where(self._named_by, self.labels.similarity(word), 0).max(1)
-        return found
+        own = self.type_labels.similarity(word).max(initial=0.0)  # the name of the only type is a name of all classes
+        return np.maximum(found, own) if own >= _OWN_NAME else found
 
     def class_of_nodes(self, nodes: tuple[int, ...], node_type: int) -> int:
         """Return the class of a topic: of the hops that start at its nodes."""
@@ -269,6 +274,17 @@ def _hops(schema: Schema) -> list[Element]:
     ]
     most = sorted(joins, key=lambda pair: -pair[0].edges)[:MAX_ELEMENTS]
     return [Element(HOP, j.relation.name, n, j.forward, position[j.source], position[j.target]) for j, n in most]
+
+
+def _mutual(schema: Schema) -> frozenset[str]:
+    """Return the relations between nodes of one type whose label ends with *with*: ``appears with``, ``plays_with``."""
+    return frozenset(
+        relation.name
+        for relation in schema.relations
+        if not relation.symmetric
+        and all(signature.head == signature.tail for signature in relation.signatures)
+        and label_words(relation.label or relation.name)[-1:] == ["with"]
+    )
 
 
 def _attribute_texts(types: Sequence[NodeType]) -> dict[str, list[str]]:

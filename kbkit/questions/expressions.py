@@ -100,7 +100,12 @@ def _followed(elements: Elements, tree: Expression, hop: Element) -> Path:
 
 
 def step(elements: Elements, hop: Element) -> Step:
-    """Return the step of a hop; the direction is written only where the relation could be followed forward."""
+    """Return the step of a hop; the direction is written only where the relation could be followed forward.
+
+    A mutual relation is followed in both directions.
+    """
+    if hop.name in elements.mutual:
+        return Step((Edge(hop.name), Edge(hop.name, inverse=True)))
     schema = elements.session.schema
     source, target = elements.types[hop.source].name, elements.types[hop.target].name
     forward = schema.direction(schema.relation(hop.name), source, target)

@@ -22,8 +22,9 @@ FILE = "questions.json"
 class Learned:
     """Weights learned from examples: of the features, and of (stem, label, place) for the words of questions.
 
-    ``examples`` is the number of pairs, ``before`` and ``after`` are the fractions of held-out questions with the right
-    answers.
+    ``examples`` is the number of pairs, ``topics`` that of the nodes they are about. ``before`` and ``after`` are the
+    fractions of held-out questions with the right answers, the second with the 95% interval from ``low`` to ``high``
+    for as many independent outcomes as there are topics.
     """
 
     weights: dict[str, float]
@@ -31,6 +32,9 @@ class Learned:
     examples: int = 0
     before: float = 0.0
     after: float = 0.0
+    topics: int = 0
+    low: float = 0.0
+    high: float = 1.0
 
 
 @dataclass(frozen=True)

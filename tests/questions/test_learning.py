@@ -8,6 +8,8 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 
 import kbkit
@@ -15,7 +17,7 @@ from kbkit.errors import BadInputError, KbError, UnknownNameError
 from kbkit.ingestion import recipe as recipes
 from kbkit.kb import KnowledgeBase
 from kbkit.questions import teaching
-from kbkit.questions.learn import MIN_EXAMPLES, as_text, f1
+from kbkit.questions.learn import MIN_EXAMPLES, as_text, estimate, f1, interval, split
 from kbkit.questions.taught import FILE, Taught
 from tests.conftest import Run
 from tests.console import good, one_line
@@ -83,6 +85,8 @@ def test_learning_answers_held_out_questions(
     assert kept
     assert learned.examples == 56
     assert learned.after > learned.before
+    assert learned.topics == 28  # each question is in the file twice
+    assert 0.8 < learned.low < learned.after <= learned.high
     assert calls == [(n, 56) for n in range(1, 57)]
     assert (path / "workspace" / FILE).is_file()
     assert Taught.of(kb.stores).learned == learned
@@ -109,6 +113,7 @@ def test_what_does_not_help_is_discarded(kb: KnowledgeBase, path: Path, here: Ru
     done = here("-q", "ask", path, "--learn", write(tmp_path / "pairs.jsonl", wrong))
     assert good(done).splitlines() == [
         "held-out questions with exactly the right answers: 0.000 before, 0.000 after",
+        "95% interval of the latter: 0.000 to 0.278 (10 topics, none in two folds)",
         "discarded, because it does not improve the held-out questions",
     ]
     assert not (path / "workspace" / FILE).exists()
@@ -206,6 +211,64 @@ def test_synonyms_survive_learning_and_another_generation(tmp_path: Path) -> Non
             teaching.add_synonym(kb.stores, "r2", "bought")
     with kbkit.open(out) as kb:
         assert kb.ask("What was bought by Ann?").nodes()["key"].to_list() == ["u"]
+
+
+def test_the_estimate_of_held_out_questions_holds_for_new_ones(kb: KnowledgeBase, tmp_path: Path) -> None:
+    """The interval includes what questions about other persons get, which the weights have not seen."""
+    learned, _ = teaching.learn_from(kb.stores, write(tmp_path / "pairs.jsonl", pairs(kb, 0, 20) * 3))
+    assert learned.topics == 20
+    assert learned.low <= right(kb, pairs(kb, 20, 20)) <= learned.high
+
+
+def test_questions_about_one_topic_are_in_one_fold() -> None:
+    topics = ["a"] * 7 + ["b", "c", "d", "e", "f", "b", "c"]
+    folds = split(topics)
+    assert len({*zip(topics, folds, strict=True)}) == len({*topics})
+    assert max(folds.count(fold) for fold in range(5)) == 7
+    assert {*folds} == {*range(5)}
+
+
+def test_the_penalty_of_a_fold_is_chosen_on_the_others() -> None:
+    assert estimate(np.array([[5, 5], [1, 1]])) == 10
+    # Fold 0: the second row has most elsewhere (8), and 0 there. Folds 1 and 2: the first row (9), and 0 there.
+    assert estimate(np.array([[9, 0, 0], [0, 4, 4]])) == 0
+
+
+def test_the_interval_is_wilsons() -> None:
+    assert interval(0.8, 30) == pytest.approx((0.627, 0.905), abs=0.001)
+    assert interval(1.0, 10) == pytest.approx((0.722, 1.0), abs=0.001)
+
+
+def test_expressions_and_rows_of_sql_teach_the_same(kb: KnowledgeBase, tmp_path: Path) -> None:
+    examples = pairs(kb, 0, 12)
+    expected = teaching.read_pairs(kb.stores, write(tmp_path / "pairs.jsonl", examples))
+    lines = []
+    for number, (question, _) in enumerate(examples):
+        expression = f'person:"Ann{number} Falk" -> [{list(WORDS)[number % 4]}] -> thing'
+        lines.append(json.dumps({"question": question, "expression": expression}))
+    (tmp_path / "expressions.jsonl").write_text("\n".join(lines))
+    assert teaching.read_pairs(kb.stores, tmp_path / "expressions.jsonl") == expected
+    rows = pl.DataFrame([(q, name) for q, names in examples for name in names], ["question", "answer"], orient="row")
+    rows.write_csv(tmp_path / "rows.csv")
+    assert teaching.read_pairs(kb.stores, tmp_path / "rows.csv") == expected
+    (tmp_path / "value.jsonl").write_text('{"question": "How many?", "expression": "count(person)"}')
+    assert teaching.read_pairs(kb.stores, tmp_path / "value.jsonl")[0].answers == {"40"}
+
+
+def test_mistakes_in_expressions_and_rows(kb: KnowledgeBase, tmp_path: Path, wording: Wording) -> None:
+    files = {
+        "a.jsonl": '{"question": "x", "expression": "persn"}',
+        "b.jsonl": '{"question": "x", "expression": "person{name = \\"Nobody\\"}"}',
+        "c.jsonl": '{"question": "x", "expression": "person", "answers": ["a"]}',
+        "d.csv": "question,answers\nx,a\n",
+        "e.csv": "question,answer\nx,a\nx,\n",
+        "f.csv": "",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+        with pytest.raises(BadInputError) as caught:
+            teaching.read_pairs(kb.stores, tmp_path / name)
+        wording(str(caught.value))
 
 
 def test_how_answers_are_compared() -> None:
