@@ -228,8 +228,13 @@ class PatternCompiler:
             for part in condition.arguments:
                 self.filter(rows, part)
             return
-        sql = ExpressionScope(rows, self.exists).condition(condition)
-        rows.where(sql)
+        negated = isinstance(condition, FunctionCall) and condition.name == "!"
+        inner = condition.arguments[0] if negated and isinstance(condition, FunctionCall) else condition
+        if isinstance(inner, ExistsCall):
+            exists = replace(inner, negated=inner.negated != negated)
+            if self._filter_exists(rows, exists):
+                return
+        rows.where(ExpressionScope(rows, self.exists).condition(condition))
 
     def _left_join(self, pattern: OptionalPattern) -> SqlRows:
         left, right = self.pattern(pattern.left), self.pattern(pattern.right)
@@ -314,14 +319,33 @@ class PatternCompiler:
         if all(one.nullable or other.nullable for one, other in values):  # they must share a binding
             both = [f"({one.sql} IS NOT NULL AND {other.sql} IS NOT NULL)" for one, other in values]
             conditions.append(f"({' OR '.join(both)})")
-        left.where(f"NOT EXISTS (SELECT 1 FROM {right.items[0]} WHERE {' AND '.join(conditions)})")
-        return left
+        return self._reduced(left, right, "ANTI", conditions)
+
+    def _reduced(self, left: SqlRows, right: SqlRows, kind: str, conditions: Sequence[str]) -> SqlRows:
+        """Return the rows of a closed relation that have (SEMI) or lack (ANTI) a match in another one."""
+        item = f"{left.items[0]} {kind} JOIN {right.items[0]} ON {' AND '.join(conditions) or 'true'}"
+        return replace(left, items=[item])
+
+    def _filter_exists(self, rows: SqlRows, exists: ExistsCall) -> bool:
+        """Keep the rows for which EXISTS is true by a join, which DuckDB plans better than a correlated subquery.
+
+        Returns False, without a change, if its filters use variables of the rows.
+        """
+        inner = self.pattern(exists.pattern)
+        unbound = {name for part in _filters(exists.pattern) for name in variables(part)} - inner.variables.keys()
+        if unbound & rows.variables.keys() or "\0exists" in unbound:
+            return False
+        pairs = comparable(rows, inner)
+        rows.nest()
+        right = inner.closed(pairs)
+        conditions = [agrees(*_values(rows, right, name)) for name in pairs]
+        rows.items = self._reduced(rows, right, "ANTI" if exists.negated else "SEMI", conditions).items
+        return True
 
     def exists(self, outer: SqlRows, exists: ExistsCall) -> str:
         """Return the condition of EXISTS for the rows of a relation, whose variables its filters may use."""
-        pattern, conditions = exists.pattern, list[Expression]()
+        pattern, conditions = exists.pattern, _filters(exists.pattern)
         while isinstance(pattern, FilterPattern):
-            conditions.append(pattern.condition)
             pattern = pattern.pattern
         inner = self.pattern(pattern)
         pairs = comparable(outer, inner)
@@ -373,3 +397,12 @@ class PatternCompiler:
 
 def _values(left: SqlRows, right: SqlRows, name: str) -> tuple[SqlValue, SqlValue]:
     return left.variables[name], right.variables[name]
+
+
+def _filters(pattern: Pattern) -> list[Expression]:
+    """Return the conditions of the filters around a pattern."""
+    conditions = []
+    while isinstance(pattern, FilterPattern):
+        conditions.append(pattern.condition)
+        pattern = pattern.pattern
+    return conditions
