@@ -209,6 +209,15 @@ def conjuncts(condition: Expression | None) -> list[Expression]:
     return [condition]
 
 
+def filters_around(pattern: Pattern) -> list[Expression]:
+    """Return the conditions of the filters around a pattern."""
+    conditions = []
+    while isinstance(pattern, FilterPattern):
+        conditions.append(pattern.condition)
+        pattern = pattern.pattern
+    return conditions
+
+
 def variables(expression: Expression) -> set[str]:
     """Return the variables of an expression outside aggregates; EXISTS counts as one that no pattern binds."""
     if isinstance(expression, QueryVariable):

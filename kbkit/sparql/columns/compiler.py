@@ -12,13 +12,15 @@ from kbkit.sparql.checks import refuse_invalid
 from kbkit.sparql.columns.algebra import (
     AggregateCall,
     AlgebraQuery,
-    BasicPattern,
     GraphPattern,
+    PathClosure,
     QueryVariable,
+    SelectPattern,
     TriplePattern,
     walk_algebra,
 )
-from kbkit.sparql.columns.patterns import PatternCompiler, QueryDataset
+from kbkit.sparql.columns.compiling import QueryDataset
+from kbkit.sparql.columns.patterns import PatternCompiler
 from kbkit.sparql.columns.selects import final_text
 from kbkit.sparql.columns.sources import source_of
 from kbkit.sparql.columns.terms import ConstantTerm, SqlValue, as_term
@@ -119,10 +121,8 @@ def _uses(query: AlgebraQuery) -> Counter[str]:
 
 
 def _is_lookup(query: AlgebraQuery) -> bool:
-    """Return whether every triple pattern has a constant subject or object, without groups."""
-    pattern = query.select.pattern
-    return (
-        isinstance(pattern, BasicPattern)
-        and query.select.group is None
-        and all(isinstance(part, TriplePattern) and isinstance(part.subject, ConstantTerm) for part in pattern.parts)
-    )
+    """Return whether a query starts from the triples of one subject, without groups and closures."""
+    parts = list(walk_algebra(query))
+    triples = [part for part in parts if isinstance(part, TriplePattern)]
+    heavy = any(isinstance(part, (PathClosure, SelectPattern)) and part is not query.select for part in parts)
+    return not heavy and query.select.group is None and any(isinstance(t.subject, ConstantTerm) for t in triples)

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 from kbkit.sparql.columns.algebra import ExistsCall, Expression, PathClosure, Pattern, QueryVariable, TriplePattern
 from kbkit.sparql.columns.rows import ColumnNames, SqlRows
 from kbkit.sparql.columns.sources import TripleSource
 from kbkit.sparql.columns.terms import SqlValue
+
+
+@dataclass(frozen=True)
+class QueryDataset:
+    """The IRIs of the graphs that a query reads: as its default graph, and by name (None: those of the KB)."""
+
+    default: tuple[str, ...] | None = None
+    named: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class ActiveGraph:
+    """The graph that patterns match: the default graph, one with an IRI (``name``), or each (``variable``)."""
+
+    name: str = ""
+    variable: QueryVariable | None = None
 
 
 class PatternCompiling(Protocol):

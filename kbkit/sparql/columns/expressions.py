@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from kbkit.sparql.columns import functions
 from kbkit.sparql.columns.algebra import AggregateCall, ExistsCall, Expression, FunctionCall, QueryVariable
+from kbkit.sparql.columns.evaluating import UNBOUND, boolean_value
 from kbkit.sparql.columns.parts import NumberParts, PartsOfTerm, number_of, parts_of, quotient, truth
 from kbkit.sparql.columns.rows import SqlRows, common_kind, may_equal
 from kbkit.sparql.columns.terms import (
@@ -20,6 +21,7 @@ from kbkit.sparql.columns.terms import (
     beyond,
     is_literal,
     is_time,
+    number,
     promoted,
 )
 
@@ -88,23 +90,19 @@ class ExpressionScope:
         return "false" if found is None else f"{value.sql} = {found}"
 
 
-UNBOUND = SqlValue("NULL", "term")
+_ZERO = number("0").value
 
 
 # -- logic ------------------------------------------------------------------------------------------------------------
 
 
-def _boolean(sql: str) -> SqlValue:
-    return SqlValue(f"({sql})", "boolean")
-
-
 def _and(scope: ExpressionScope, call: FunctionCall) -> SqlValue:
     left, right = (truth(scope.rows, scope.value(part)) for part in call.arguments)
-    return _boolean(f"{left} {'AND' if call.name == '&&' else 'OR'} {right}")
+    return boolean_value(f"{left} {'AND' if call.name == '&&' else 'OR'} {right}")
 
 
 def _not(scope: ExpressionScope, call: FunctionCall) -> SqlValue:
-    return _boolean(f"NOT {truth(scope.rows, scope.value(call.arguments[0]))}")
+    return boolean_value(f"NOT {truth(scope.rows, scope.value(call.arguments[0]))}")
 
 
 # -- comparisons ------------------------------------------------------------------------------------------------------
@@ -113,30 +111,30 @@ def _not(scope: ExpressionScope, call: FunctionCall) -> SqlValue:
 def _equality(scope: ExpressionScope, call: FunctionCall) -> SqlValue:
     left, right = (scope.value(part) for part in call.arguments)
     found = equal(scope.rows, left, right)
-    return found if call.name == "=" else _boolean(f"NOT {found.sql}")
+    return found if call.name == "=" else boolean_value(f"NOT {found.sql}")
 
 
 def equal(rows: SqlRows, left: SqlValue, right: SqlValue) -> SqlValue:
     """Return whether two values are equal: RDFterm-equal with Oxigraph's answers for unknown datatypes."""
     if left.kind == right.kind == "node":
-        return _boolean(f"{left.sql} = {right.sql}")
+        return boolean_value(f"{left.sql} = {right.sql}")
     left, right = rows.plain(rows.decoded(left)), rows.plain(rows.decoded(right))
     if left.kind in NUMBERS and right.kind in NUMBERS:
-        return _boolean(_numbers_compared(left, "=", right))
+        return boolean_value(_numbers_compared(left, "=", right))
     if left.kind == right.kind and left.kind != "term":
-        return _boolean(f"{left.sql} = {right.sql}")
+        return boolean_value(f"{left.sql} = {right.sql}")
     if "term" not in (left.kind, right.kind):  # of different kinds
-        return _boolean(f"if({left.sql} IS NULL OR {right.sql} IS NULL, NULL, false)")
+        return boolean_value(f"if({left.sql} IS NULL OR {right.sql} IS NULL, NULL, false)")
     if right.kind != "term":
         left, right = right, left
     if left.kind in ("iri", "string"):
         same = f"{rows.plain(rows.converted(left, 'term')).sql} = {right.sql}"
-        return _boolean(f"{same} OR if({parts_of(rows, right).is_known_or_resource}, false, NULL)")
+        return boolean_value(f"{same} OR if({parts_of(rows, right).is_known_or_resource}, false, NULL)")
     one, other = number_of(rows, left), number_of(rows, right)
     a, b = (rows.plain(rows.converted(value, "term")) for value in (left, right))
     pa, pb = parts_of(rows, a), parts_of(rows, b)
     numbers = "coalesce(" + _codes_compared(one, "=", other) + ", false)"
-    return _boolean(
+    return boolean_value(
         f"CASE WHEN {one.code} IS NOT NULL AND {other.code} IS NOT NULL THEN {numbers}"
         f" WHEN {a.sql} = {b.sql} THEN true WHEN {a.sql} IS NULL OR {b.sql} IS NULL THEN NULL"
         f" WHEN NOT {is_literal(a.sql)} OR NOT {is_literal(b.sql)} THEN false"
@@ -158,14 +156,14 @@ def less(rows: SqlRows, left: SqlValue, sign: str, right: SqlValue) -> SqlValue:
     """Return whether one value is before or after another; NULL for values without an order."""
     kinds = {left.kind, right.kind}
     if "term" in kinds:
-        return _boolean(_terms_ordered(rows, left, sign, right))
+        return boolean_value(_terms_ordered(rows, left, sign, right))
     if kinds <= set(NUMBERS):
-        return _boolean(_numbers_compared(left, sign, right))
+        return boolean_value(_numbers_compared(left, sign, right))
     if len(kinds) > 1:
         return SqlValue("NULL::BOOLEAN", "boolean")
     if left.kind in ("iri", "boolean"):
-        return _boolean(f"if({left.sql} = {right.sql}, {_of_same(sign)}, NULL)")
-    return _boolean(f"{left.sql} {sign} {right.sql}")
+        return boolean_value(f"if({left.sql} = {right.sql}, {_of_same(sign)}, NULL)")
+    return boolean_value(f"{left.sql} {sign} {right.sql}")
 
 
 def _of_same(sign: str) -> str:
@@ -237,18 +235,18 @@ def _in(scope: ExpressionScope, call: FunctionCall) -> SqlValue:
     first, *others = call.arguments
     value = scope.value(first)
     if not others:
-        return _boolean(f"if({value.sql} IS NULL, NULL, false)")
+        return boolean_value(f"if({value.sql} IS NULL, NULL, false)")
     found = [equal(scope.rows, value, scope.value(other)).sql for other in others]
-    return _boolean(" OR ".join(found))
+    return boolean_value(" OR ".join(found))
 
 
 def _same(scope: ExpressionScope, call: FunctionCall) -> SqlValue:
     left, right = (scope.value(part) for part in call.arguments)
     if not may_equal(left.kind, right.kind):
-        return _boolean(f"if({left.sql} IS NULL OR {right.sql} IS NULL, NULL, false)")
+        return boolean_value(f"if({left.sql} IS NULL OR {right.sql} IS NULL, NULL, false)")
     kind = common_kind((left.kind, right.kind))
     one, other = (scope.rows.plain(scope.rows.converted(value, kind)) for value in (left, right))
-    return _boolean(f"{one.sql} = {other.sql}")
+    return boolean_value(f"{one.sql} = {other.sql}")
 
 
 # -- arithmetic -------------------------------------------------------------------------------------------------------
@@ -256,13 +254,9 @@ def _same(scope: ExpressionScope, call: FunctionCall) -> SqlValue:
 
 def _arithmetic(scope: ExpressionScope, call: FunctionCall) -> SqlValue:
     if call.name == "plus":
-        return calculated(
-            scope.rows, scope.plain(call.arguments[0]), "+", ConstantTerm('"^' + functions.INTEGER + '"0').value
-        )
+        return calculated(scope.rows, scope.plain(call.arguments[0]), "+", _ZERO)
     if call.name == "negate":
-        return calculated(
-            scope.rows, ConstantTerm('"^' + functions.INTEGER + '"0').value, "-", scope.plain(call.arguments[0])
-        )
+        return calculated(scope.rows, _ZERO, "-", scope.plain(call.arguments[0]))
     left, right = (scope.plain(part) for part in call.arguments)
     return calculated(scope.rows, left, call.name, right)
 

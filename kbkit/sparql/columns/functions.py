@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Protocol
 
 from kbkit.schema import STANDARD_PREFIXES
 from kbkit.schema import literal as sql_string
+from kbkit.sparql.columns import number_functions
 from kbkit.sparql.columns.algebra import Expression, FunctionCall
-from kbkit.sparql.columns.parts import NumberParts, PartsOfTerm, number_of, parts_of, truth
+from kbkit.sparql.columns.evaluating import UNBOUND, Evaluating, Function, boolean_value, simple_text, string_value
+from kbkit.sparql.columns.parts import parts_of, truth
 from kbkit.sparql.columns.rows import SqlRows, common_kind
 from kbkit.sparql.columns.terms import (
     NUMBERS,
@@ -18,31 +19,12 @@ from kbkit.sparql.columns.terms import (
     SqlValue,
     UnsupportedQueryError,
     beyond,
-    is_time,
     lexical,
-    part_of_moment,
     plain_case,
 )
 from kbkit.sparql.columns.terms import literal as literal_constant
 
-INTEGER = XSD + "integer"
-_NULL = SqlValue("NULL", "term")
 _STRINGS = ("string", "term")
-
-
-class Evaluating(Protocol):
-    """Where arguments are evaluated, :class:`kbkit.sparql.columns.expressions.ExpressionScope`."""
-
-    rows: SqlRows
-
-    def value(self, expression: Expression) -> SqlValue:
-        """Return the value of an expression; it may add columns to the relation."""
-
-    def plain(self, expression: Expression) -> SqlValue:
-        """Return the value of an expression as a column that is neither ``id`` nor ``node``."""
-
-
-Function = Callable[[Evaluating, tuple[Expression, ...]], SqlValue]
 
 
 def call(scope: Evaluating, expression: FunctionCall) -> SqlValue:
@@ -53,33 +35,25 @@ def call(scope: Evaluating, expression: FunctionCall) -> SqlValue:
     return function(scope, expression.arguments)
 
 
-def _string(sql: str) -> SqlValue:
-    return SqlValue(sql, "string")
-
-
-def _boolean(sql: str) -> SqlValue:
-    return SqlValue(f"({sql})", "boolean")
-
-
 # -- terms ------------------------------------------------------------------------------------------------------------
 
 
 def _str(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
-    return _string(lexical(scope.plain(arguments[0])))
+    return string_value(lexical(scope.plain(arguments[0])))
 
 
 def _lang(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
     value = scope.plain(arguments[0])
     if value.kind == "term":
         tag = parts_of(scope.rows, value).tag
-        return _string(f"if(starts_with({tag}, '@'), substr({tag}, 2), if({tag} IS NULL, NULL, ''))")
-    return _NULL if value.kind == "iri" else _string(f"if({value.sql} IS NULL, NULL, '')")
+        return string_value(f"if(starts_with({tag}, '@'), substr({tag}, 2), if({tag} IS NULL, NULL, ''))")
+    return UNBOUND if value.kind == "iri" else string_value(f"if({value.sql} IS NULL, NULL, '')")
 
 
 def _datatype(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
     value = scope.plain(arguments[0])
     if value.kind == "iri":
-        return _NULL
+        return UNBOUND
     if value.kind != "term":
         return SqlValue(f"if({value.sql} IS NULL, NULL, '{XSD}{value.kind}')", "iri")
     tag = parts_of(scope.rows, value).tag
@@ -96,7 +70,7 @@ def _iri(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
     if value.kind == "iri":
         return value
     if value.kind not in _STRINGS:
-        return _NULL
+        return UNBOUND
     text = value.sql if value.kind == "string" else parts_of(scope.rows, value).simple
     absolute = f"regexp_full_match({text}, '[A-Za-z][A-Za-z0-9+.-]*:[^<>\"{{}}|\\\\^`\\x00-\\x20]*')"
     made = scope.rows.compute(
@@ -114,9 +88,9 @@ def _is_kind(kind: str) -> Function:
         if value.kind in ("id", "term"):
             value = scope.plain(arguments[0])
             sign = {"iri": "<", "blank": "_", "literal": '"'}[kind]
-            return _boolean(f"starts_with({value.sql}, '{sign}')")
+            return boolean_value(f"starts_with({value.sql}, '{sign}')")
         is_kind = kind == ("iri" if value.kind in ("iri", "node") else "literal")
-        return _boolean(f"if({value.sql} IS NULL, NULL, {is_kind})")
+        return boolean_value(f"if({value.sql} IS NULL, NULL, {is_kind})")
 
     return function
 
@@ -124,12 +98,12 @@ def _is_kind(kind: str) -> Function:
 def _is_numeric(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
     value = scope.plain(arguments[0])
     if value.kind == "term":
-        return _boolean(f"if({value.sql} IS NULL, NULL, {parts_of(scope.rows, value).code} IS NOT NULL)")
-    return _boolean(f"if({value.sql} IS NULL, NULL, {value.kind in NUMBERS})")
+        return boolean_value(f"if({value.sql} IS NULL, NULL, {parts_of(scope.rows, value).code} IS NOT NULL)")
+    return boolean_value(f"if({value.sql} IS NULL, NULL, {value.kind in NUMBERS})")
 
 
 def _strlang(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
-    text, tag = (_simple(scope.rows, scope.plain(part)) for part in arguments)
+    text, tag = (simple_text(scope.rows, scope.plain(part)) for part in arguments)
     valid = f"regexp_full_match({tag}, '[a-zA-Z]{{2,8}}(-[a-zA-Z0-9]{{1,8}})*')"
     return SqlValue(f"if({valid}, '\"@' || lower({tag}) || '\"' || {text}, NULL)", "term")
 
@@ -138,13 +112,13 @@ def _strdt(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
     target = arguments[1]
     if not isinstance(target, ConstantTerm) or not target.text.startswith("<"):
         raise UnsupportedQueryError("STRDT with a computed datatype")
-    text = _simple(scope.rows, scope.plain(arguments[0]))
+    text = simple_text(scope.rows, scope.plain(arguments[0]))
     datatype = target.text[1:]
     if datatype == XSD + "string":
-        return _string(text)
+        return string_value(text)
     first = arguments[0]
-    if isinstance(first, ConstantTerm):
-        return literal_constant(first.value.sql[1:-1].replace("''", "'"), datatype=datatype).value
+    if isinstance(first, ConstantTerm) and first.text.startswith('""'):
+        return literal_constant(first.text[2:], datatype=datatype).value
     if datatype.startswith(XSD):
         raise UnsupportedQueryError("STRDT with a computed text and a datatype of XML Schema")
     return SqlValue(f"""('"^' || {sql_string(datatype)} || '"' || {text})""", "term")
@@ -162,8 +136,8 @@ def _choice(scope: Evaluating, condition: str, one: SqlValue, other: SqlValue) -
 
 
 def _united(rows: SqlRows, one: SqlValue, other: SqlValue) -> tuple[SqlValue, SqlValue, str]:
-    if _NULL.sql in (one.sql, other.sql):
-        return one, other, other.kind if one.sql == _NULL.sql else one.kind
+    if UNBOUND.sql in (one.sql, other.sql):
+        return one, other, other.kind if one.sql == UNBOUND.sql else one.kind
     kind = common_kind((one.kind, other.kind))
     first, second = (rows.plain(rows.converted(value, kind)) for value in (one, other))
     return first, second, kind
@@ -175,7 +149,7 @@ def _if(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
 
 
 def _coalesce(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
-    value = _NULL
+    value = UNBOUND
     for argument in reversed(arguments):
         one, other, kind = _united(scope.rows, scope.value(argument), value)
         value = SqlValue(f"coalesce({one.sql}, {other.sql})", kind, one.nullable and other.nullable)
@@ -183,13 +157,6 @@ def _coalesce(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
 
 
 # -- strings ----------------------------------------------------------------------------------------------------------
-
-
-def _simple(rows: SqlRows, value: SqlValue) -> str:
-    """Return the text of an xsd:string, NULL for other values."""
-    if value.kind == "string":
-        return value.sql
-    return parts_of(rows, value).simple if value.kind == "term" else "NULL::VARCHAR"
 
 
 def _text(rows: SqlRows, value: SqlValue) -> str:
@@ -202,7 +169,7 @@ def _text(rows: SqlRows, value: SqlValue) -> str:
 def _like(rows: SqlRows, value: SqlValue, text: str) -> SqlValue:
     """Return a string with the language of another one."""
     if value.kind != "term":
-        return _string(text)
+        return string_value(text)
     tag = parts_of(rows, value).tag
     return SqlValue(f"'\"' || {tag} || '\"' || ({text})", "term")
 
@@ -219,7 +186,7 @@ def _on_text(sql: Callable[[str], str], kind: str) -> Function:
 
 
 def _hash(name: str) -> Function:
-    return lambda scope, arguments: _string(f"{name}({_simple(scope.rows, scope.plain(arguments[0]))})")
+    return lambda scope, arguments: string_value(f"{name}({simple_text(scope.rows, scope.plain(arguments[0]))})")
 
 
 def _compatible(rows: SqlRows, value: SqlValue, other: SqlValue) -> tuple[str, str]:
@@ -235,7 +202,7 @@ def _compatible(rows: SqlRows, value: SqlValue, other: SqlValue) -> tuple[str, s
 def _test(name: str) -> Function:
     def function(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
         text, part = _compatible(scope.rows, *(scope.plain(argument) for argument in arguments))
-        return _boolean(f"{name}({text}, {part})")
+        return boolean_value(f"{name}({text}, {part})")
 
     return function
 
@@ -249,10 +216,11 @@ def _beside(before: bool) -> Function:
             if before
             else f"substr({text}, strpos({text}, {part}) + length({part}))"
         )
-        found = scope.rows.compute(f"if({part} = '', {chr(39) * 2 if before else text}, {cut})")
+        empty_part = f"if({text} IS NULL, NULL, {chr(39) * 2 if before else text})"
+        found = scope.rows.compute(f"if({part} = '', {empty_part}, {cut})")
         if value.kind != "term":
             missing = f"if({part} IS NULL OR {text} IS NULL, NULL, '')"
-            return _string(f"if({part} = '' OR contains({text}, {part}), {found}, {missing})")
+            return string_value(f"if({part} = '' OR contains({text}, {part}), {found}, {missing})")
         whole = _like(scope.rows, value, found).sql
         empty = """'""'"""
         return SqlValue(
@@ -280,7 +248,7 @@ def _concat(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
     values = [scope.plain(argument) for argument in arguments]
     text = " || ".join(_text(scope.rows, value) for value in values) or "''"
     if all(value.kind == "string" for value in values):
-        return _string(f"({text})")
+        return string_value(f"({text})")
     tags = [
         "''" if value.kind == "string" else parts_of(scope.rows, value).tag
         for value in values
@@ -336,8 +304,8 @@ def _regex(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
     flags = arguments[2] if len(arguments) > 2 else None
     pattern = _pattern(arguments[1], flags)
     if flags is None and not _SPECIAL.search(_constant_text(arguments[1])):
-        return _boolean(f"contains({text}, {sql_string(_constant_text(arguments[1]))})")
-    return _boolean(f"regexp_matches({text}, {pattern})")
+        return boolean_value(f"contains({text}, {sql_string(_constant_text(arguments[1]))})")
+    return boolean_value(f"regexp_matches({text}, {pattern})")
 
 
 def _replace(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
@@ -352,152 +320,13 @@ def _replace(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
 
 
 def _langmatches(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
-    tag, wanted = (_simple(scope.rows, scope.plain(argument)) for argument in arguments)
+    tag, wanted = (simple_text(scope.rows, scope.plain(argument)) for argument in arguments)
     starts = f"starts_with(lower({tag}), lower({wanted}) || '-')"
-    return _boolean(f"if({wanted} = '*', {tag} <> '', lower({tag}) = lower({wanted}) OR {starts})")
+    return boolean_value(f"if({wanted} = '*', {tag} <> '', lower({tag}) = lower({wanted}) OR {starts})")
 
 
 def _encode(text: str) -> str:
     return f"url_encode({text})"
-
-
-# -- numbers and times ------------------------------------------------------------------------------------------------
-
-
-def _rounding(name: str) -> Function:
-    def function(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
-        value = scope.plain(arguments[0])
-        if value.kind == "term":
-            number = number_of(scope.rows, value)
-            exact = scope.rows.compute(_rounded(name, "decimal", number.exact))
-            double = scope.rows.compute(_rounded(name, "double", number.double))
-            return NumberParts.of(scope.rows, number.code, exact, double)
-        if value.kind not in NUMBERS:
-            return _NULL
-        return SqlValue(_rounded(name, value.kind, value.sql), value.kind)
-
-    return function
-
-
-def _rounded(name: str, kind: str, x: str) -> str:
-    if name == "ABS":
-        return f"TRY(abs({x}))"
-    if kind == "integer":
-        return x
-    whole = {"CEIL": f"ceil({x})", "FLOOR": f"floor({x})", "ROUND": f"floor({x} + 0.5)"}[name]
-    if kind == "double" and name == "ROUND":
-        whole = f"if(abs({x}) < 1e15, floor({x} + 0.5), {x})"
-    return f"({whole})::DECIMAL(38,18)" if kind == "decimal" else whole
-
-
-def _other_time(parts: PartsOfTerm, kind: str) -> str:
-    """Leave the parts of times that are neither dates nor dateTimes to Oxigraph; NULL for other values."""
-    others = f"{is_time(parts.tag)} AND {parts.tag} NOT IN ('^{XSD}date', '^{XSD}dateTime')"
-    return f"if({others}, {beyond('parts of times', kind)}, NULL)"
-
-
-def _moment_part(name: str) -> Function:
-    def function(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
-        value = scope.plain(arguments[0])
-        if value.kind in ("date", "dateTime"):
-            unit = {"HOURS": "hour", "MINUTES": "minute"}.get(name, name.lower())
-            known = value.kind == "dateTime" or unit in ("year", "month", "day")
-            return SqlValue(f"{unit}({value.sql})" if known else "NULL::BIGINT", "integer")
-        if value.kind != "term":
-            return SqlValue("NULL::BIGINT", "integer")
-        parts = parts_of(scope.rows, value)
-        other = _other_time(parts, "BIGINT")
-        return SqlValue(f"if({parts.epoch} IS NOT NULL, {part_of_moment(name, parts.text)}, {other})", "integer")
-
-    return function
-
-
-def _seconds(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
-    value = scope.plain(arguments[0])
-    if value.kind == "dateTime":
-        return SqlValue(f"(microsecond({value.sql})::DECIMAL(38,6) / 1000000)::DECIMAL(38,18)", "decimal")
-    if value.kind != "term":
-        return SqlValue("NULL::DECIMAL(38,18)", "decimal")
-    parts = parts_of(scope.rows, value)
-    found = f"regexp_extract({parts.text}, ':([0-9]{{2}}([.][0-9]+)?)(Z|[-+][0-9:]+)?$', 1)"
-    other = _other_time(parts, "VARCHAR")
-    return SqlValue(f"TRY_CAST(if({parts.epoch} IS NOT NULL, {found}, {other}) AS DECIMAL(38,18))", "decimal")
-
-
-def _tz(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
-    value = scope.plain(arguments[0])
-    if value.kind in ("date", "dateTime"):
-        return _string(f"if({value.sql} IS NULL, NULL, '')")
-    if value.kind != "term":
-        return _string("NULL::VARCHAR")
-    parts = parts_of(scope.rows, value)
-    other = _other_time(parts, "VARCHAR")
-    zone = f"regexp_extract({parts.text}, '(Z|[-+][0-9]{{2}}:[0-9]{{2}})$', 1)"
-    return _string(f"if({parts.epoch} IS NOT NULL, {zone}, {other})")
-
-
-# -- casts ------------------------------------------------------------------------------------------------------------
-
-_FORMS = {
-    "integer": "[-+]?[0-9]+",
-    "decimal": r"[-+]?([0-9]+([.][0-9]*)?|[.][0-9]+)",
-    "double": r"[-+]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][-+]?[0-9]+)?|NaN|[-+]?INF",
-    "boolean": "true|false|1|0",
-}
-_SQL = {"integer": "BIGINT", "decimal": "DECIMAL(38,18)", "double": "DOUBLE"}
-
-
-def _cast(kind: str) -> Function:
-    def function(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
-        if len(arguments) != 1:
-            raise UnsupportedQueryError("a cast of several values")
-        value = scope.plain(arguments[0])
-        rows = scope.rows
-        if kind == "string":
-            return _string(lexical(value))
-        if value.kind == kind:
-            return value
-        if value.kind in ("iri", "date", "dateTime"):
-            return _NULL
-        number = number_of(rows, value)
-        text = _simple(rows, value)
-        if value.kind == "term":
-            boolean = parts_of(rows, value).boolean
-        else:
-            boolean = value.sql if value.kind == "boolean" else "NULL::BOOLEAN"
-        is_number = f"{number.code} IS NOT NULL"
-        matching = f"regexp_full_match({text}, '{_FORMS[kind]}')"
-        if kind == "boolean":
-            return _boolean(
-                f"CASE WHEN {is_number} THEN {number.double} <> 0 AND NOT isnan({number.double}) WHEN {matching}"
-                f" THEN {text} IN ('true', '1') ELSE {boolean} END"
-            )
-        sql = _SQL[kind]
-        read = f"TRY_CAST(replace(ltrim({text}, '+'), 'INF', 'Infinity') AS {sql})"
-        if kind == "decimal":
-            read = f"if(length({text}) > 18, {beyond('long decimals', sql)}, {read})"
-        from_number = _cast_number(kind, number)
-        return SqlValue(
-            f"CASE WHEN {is_number} THEN {from_number} WHEN {boolean} IS NOT NULL THEN {boolean}::INTEGER::{sql}"
-            f" WHEN {matching} THEN {read} END",
-            kind,
-        )
-
-    return function
-
-
-def _cast_number(kind: str, number: NumberParts) -> str:
-    """Return a valid number cast to an integer, decimal or double."""
-    x = number.double
-    if kind == "double":
-        return x
-    exact = f"TRY_CAST(trunc({number.exact}) AS BIGINT)" if kind == "integer" else number.exact
-    whole = f"{x} = trunc({x})" if kind == "decimal" else "true"
-    return (
-        f"CASE WHEN {number.code} <= 2 THEN {exact} WHEN isnan({x}) OR isinf({x}) THEN NULL"
-        f" WHEN {whole} AND abs({x}) < 1e15 THEN TRY_CAST(trunc({x}) AS {_SQL[kind]})"
-        f" ELSE {beyond('casts of doubles', _SQL[kind])} END"
-    )
 
 
 _FUNCTIONS: dict[str, Function] = {
@@ -519,7 +348,7 @@ _FUNCTIONS: dict[str, Function] = {
     "STRLEN": _on_text(lambda text: f"length({text})", "integer"),
     "UCASE": _on_text(lambda text: f"upper({plain_case(text)})", "string"),
     "LCASE": _on_text(lambda text: f"lower({plain_case(text)})", "string"),
-    "ENCODE_FOR_URI": lambda scope, arguments: _string(_encode(_text(scope.rows, scope.plain(arguments[0])))),
+    "ENCODE_FOR_URI": lambda scope, arguments: string_value(_encode(_text(scope.rows, scope.plain(arguments[0])))),
     "MD5": _hash("md5"),
     "SHA1": _hash("sha1"),
     "SHA256": _hash("sha256"),
@@ -533,9 +362,5 @@ _FUNCTIONS: dict[str, Function] = {
     "REGEX": _regex,
     "REPLACE": _replace,
     "LANGMATCHES": _langmatches,
-    **{name: _rounding(name) for name in ("ABS", "CEIL", "FLOOR", "ROUND")},
-    **{name: _moment_part(name) for name in ("YEAR", "MONTH", "DAY", "HOURS", "MINUTES")},
-    "SECONDS": _seconds,
-    "TZ": _tz,
-    **{f"<{XSD}{kind}>": _cast(kind) for kind in ("string", "integer", "decimal", "double", "boolean")},
+    **number_functions.FUNCTIONS,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from kbkit.sparql.columns.algebra import (
@@ -30,8 +30,10 @@ from kbkit.sparql.columns.algebra import (
     ValuesPattern,
     all_variables,
     conjuncts,
+    filters_around,
     variables,
 )
+from kbkit.sparql.columns.compiling import ActiveGraph, QueryDataset
 from kbkit.sparql.columns.expressions import ExpressionScope
 from kbkit.sparql.columns.paths import closure, is_anchored
 from kbkit.sparql.columns.rows import ColumnNames, SqlRows, agrees, common_kind, comparable, join, merged
@@ -40,26 +42,10 @@ from kbkit.sparql.columns.sources import DEFAULT, GraphsRead, TripleRows, Triple
 from kbkit.sparql.columns.terms import SQL_TYPES, ConstantTerm, SqlValue, UnsupportedQueryError
 
 
-@dataclass(frozen=True)
-class QueryDataset:
-    """The IRIs of the graphs that a query reads: as its default graph, and by name (None: those of the KB)."""
-
-    default: tuple[str, ...] | None = None
-    named: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True)
-class ActiveGraph:
-    """The graph that patterns match: the default graph, one with an IRI (``name``), or each (``variable``)."""
-
-    name: str = ""
-    variable: QueryVariable | None = None
-
-
 class PatternCompiler:
     """Turns patterns into relations. ``uses`` counts the occurrences of each variable in the query."""
 
-    def __init__(self, triples: TripleSource, uses: Counter[str], dataset: QueryDataset = QueryDataset()) -> None:
+    def __init__(self, triples: TripleSource, uses: Counter[str], dataset: QueryDataset) -> None:
         self.names = ColumnNames()
         self.triples = triples
         self._dataset = dataset
@@ -332,7 +318,7 @@ class PatternCompiler:
         Returns False, without a change, if its filters use variables of the rows.
         """
         inner = self.pattern(exists.pattern)
-        unbound = {name for part in _filters(exists.pattern) for name in variables(part)} - inner.variables.keys()
+        unbound = {name for part in filters_around(exists.pattern) for name in variables(part)} - inner.variables.keys()
         if unbound & rows.variables.keys() or "\0exists" in unbound:
             return False
         pairs = comparable(rows, inner)
@@ -344,11 +330,12 @@ class PatternCompiler:
 
     def exists(self, outer: SqlRows, exists: ExistsCall) -> str:
         """Return the condition of EXISTS for the rows of a relation, whose variables its filters may use."""
-        pattern, conditions = exists.pattern, _filters(exists.pattern)
+        pattern, conditions = exists.pattern, filters_around(exists.pattern)
         while isinstance(pattern, FilterPattern):
             pattern = pattern.pattern
         inner = self.pattern(pattern)
         pairs = comparable(outer, inner)
+        outer.materialize()  # planning a subquery that is correlated with computed columns takes exponential memory
         for one, other in [_values(outer, inner, name) for name in pairs]:
             inner.where(agrees(outer.plain(one), inner.plain(other)))
         inner.variables = {**outer.variables, **inner.variables}
@@ -397,12 +384,3 @@ class PatternCompiler:
 
 def _values(left: SqlRows, right: SqlRows, name: str) -> tuple[SqlValue, SqlValue]:
     return left.variables[name], right.variables[name]
-
-
-def _filters(pattern: Pattern) -> list[Expression]:
-    """Return the conditions of the filters around a pattern."""
-    conditions = []
-    while isinstance(pattern, FilterPattern):
-        conditions.append(pattern.condition)
-        pattern = pattern.pattern
-    return conditions

@@ -81,6 +81,12 @@ class SqlRows:
         self.items = [f"(SELECT *{columns} FROM {self._source()}) {self.names.new('q')}"]
         self.conditions, self.computed = [], {}
 
+    def materialize(self) -> None:
+        """Make the relation so far a single item that is computed once."""
+        self.nest()
+        table = self.names.new("m")
+        self.items = [f"(WITH {table} AS MATERIALIZED (FROM {self.items[0]}) FROM {table}) {self.names.new('q')}"]
+
     def _source(self) -> str:
         items = ", ".join(self.items) or f"(SELECT 0 AS {self.names.new('u')}) {self.names.new('q')}"
         return items + (f" WHERE {' AND '.join(self.conditions)}" if self.conditions else "")

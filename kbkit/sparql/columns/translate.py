@@ -7,17 +7,14 @@ remain as paths.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from lark import Token, Tree
 
-from kbkit.schema import STANDARD_PREFIXES
 from kbkit.sparql.columns.algebra import (
     AggregateCall,
     AlgebraQuery,
     BasicPattern,
     BindPattern,
-    ExistsCall,
     Expression,
     FilterPattern,
     FunctionCall,
@@ -36,11 +33,10 @@ from kbkit.sparql.columns.algebra import (
     UnionPattern,
     ValuesPattern,
 )  # fmt: skip
-from kbkit.sparql.columns.terms import XSD, ConstantTerm, UnsupportedQueryError, iri, literal, number
-from kbkit.sparql.context import QueryPrefixes, string
-from kbkit.sparql.tree import Node, ParseTree, child, children, nodes, projected, tokens
-
-_RDF = STANDARD_PREFIXES["rdf"]
+from kbkit.sparql.columns.terms import ConstantTerm, UnsupportedQueryError, iri
+from kbkit.sparql.columns.translate_expressions import RDF, ExpressionTranslator, group_of, variable_of
+from kbkit.sparql.context import QueryPrefixes
+from kbkit.sparql.tree import Node, ParseTree, child, children, nodes, projected
 
 
 def translate(tree: ParseTree, prefixes: Mapping[str, str]) -> AlgebraQuery:
@@ -66,10 +62,8 @@ def translate(tree: ParseTree, prefixes: Mapping[str, str]) -> AlgebraQuery:
     return AlgebraQuery("triples", select, template, (default, named))
 
 
-@dataclass
-class _Translator:
-    names: QueryPrefixes
-    blank: int = 0
+class _Translator(ExpressionTranslator):
+    """Translates queries, patterns and triples."""
 
     # -- queries ------------------------------------------------------------------------------------------------------
 
@@ -104,9 +98,9 @@ class _Translator:
         else:
             for part in clause.children:
                 if isinstance(part, Tree):
-                    columns.append((_variable(part.children[-2]), self.expression(part.children[1])))
+                    columns.append((variable_of(part.children[-2]), self.expression(part.children[1])))
                 elif part.type == "VAR":
-                    columns.append((_variable(part), None))
+                    columns.append((variable_of(part), None))
         return self.modified(query, pattern, tuple(columns), distinct="DISTINCT" in words or "REDUCED" in words)
 
     def modified(
@@ -143,7 +137,7 @@ class _Translator:
     def _group_key(self, key: ParseTree) -> tuple[QueryVariable | None, Expression]:
         parts = [part for part in key.children if part not in ("(", ")")]
         if len(parts) == 3:  # expression AS ?variable
-            return _variable(parts[2]), self.expression(parts[0])
+            return variable_of(parts[2]), self.expression(parts[0])
         value = self.expression(parts[0])
         return (value if isinstance(value, QueryVariable) else None), value
 
@@ -174,11 +168,11 @@ class _Translator:
             elif part.data == "sub_select":
                 pattern = _join(pattern, self.select(part))
             elif part.data == "optional_graph_pattern":
-                pattern = self._optional(pattern, _group(part))
+                pattern = self._optional(pattern, group_of(part))
             elif part.data == "minus_graph_pattern":
-                pattern = MinusPattern(pattern, self.group(_group(part)))
+                pattern = MinusPattern(pattern, self.group(group_of(part)))
             elif part.data == "bind":
-                pattern = BindPattern(pattern, _variable(part.children[-2]), self.expression(part.children[2]))
+                pattern = BindPattern(pattern, variable_of(part.children[-2]), self.expression(part.children[2]))
             else:
                 pattern = _join(pattern, self._part(part))
         return pattern, filters
@@ -196,7 +190,7 @@ class _Translator:
             branches = tuple(self.group(group) for group in children(part, "group_graph_pattern"))
             return branches[0] if len(branches) == 1 else UnionPattern(branches)
         if part.data == "graph_graph_pattern":
-            return GraphPattern(self.term(part.children[1]), self.group(_group(part)))
+            return GraphPattern(self.term(part.children[1]), self.group(group_of(part)))
         if part.data == "inline_data":
             return self._values(part)
         raise UnsupportedQueryError(part.data.replace("_graph_pattern", "").replace("_", " ").upper())
@@ -261,27 +255,23 @@ class _Translator:
             extra += self._properties(subject, properties)
             return subject
         if isinstance(node, Tree) and node.data.startswith("collection"):
-            rest: Term = iri(_RDF + "nil")
+            rest: Term = iri(RDF + "nil")
             for item in reversed(node.children[1:-1]):
                 cell, inner = self._fresh(), list[TriplePattern | PathPattern | SelectPattern]()
                 value = self._node(item, inner)
                 extra += [
-                    TriplePattern(cell, iri(_RDF + "first"), value),
-                    TriplePattern(cell, iri(_RDF + "rest"), rest),
+                    TriplePattern(cell, iri(RDF + "first"), value),
+                    TriplePattern(cell, iri(RDF + "rest"), rest),
                     *inner,
                 ]
                 rest = cell
             return rest
         return self.term(node)
 
-    def _fresh(self) -> QueryVariable:
-        self.blank += 1
-        return QueryVariable(f"_:{self.blank}")  # labels of the query are `_:b...`
-
     def _path(self, subject: Term, path: Node, target: Term) -> Iterator[TriplePattern | PathPattern | SelectPattern]:
         """Translate a property path (SPARQL 1.1, section 18.2.2.4)."""
         if isinstance(path, Token):
-            yield TriplePattern(subject, _variable(path) if path.type == "VAR" else self._verb(path), target)
+            yield TriplePattern(subject, variable_of(path) if path.type == "VAR" else self._verb(path), target)
             return
         parts = [part for part in path.children if not (isinstance(part, Token) and part in ("(", ")", "|", "/", "^"))]
         if path.data == "path_group":
@@ -322,153 +312,13 @@ class _Translator:
             yield _distinct(UnionPattern(tuple(BasicPattern((triple,)) for triple in triples)), subject, target)
 
     def _verb(self, node: Node) -> ConstantTerm:
-        return iri(_RDF + "type") if node == "a" else self._iri(node)
-
-    # -- terms and expressions ----------------------------------------------------------------------------------------
-
-    def _iri(self, node: Node) -> ConstantTerm:
-        found = self.names.iri(node)
-        if found is None:
-            raise UnsupportedQueryError(f"the term {next(tokens(node))}")
-        return iri(found)
-
-    def term(self, node: Node) -> Term:
-        """Return a variable or constant. Literals are as Oxigraph stores them."""
-        if isinstance(node, Tree):
-            return self._term_of_tree(node)
-        if node.type == "VAR":
-            return _variable(node)
-        if node.type == "BLANK_NODE_LABEL":
-            return QueryVariable("_:b" + str(node)[2:])
-        if node.type in ("NUMBER", "SIGNED_NUMBER"):
-            return number(str(node))
-        return literal(str(node).lower(), datatype=XSD + "boolean") if node.type == "BOOLEAN" else self._iri(node)
-
-    def _term_of_tree(self, node: ParseTree) -> Term:
-        if node.data == "anon":
-            return self._fresh()
-        if node.data == "nil":
-            return iri(_RDF + "nil")
-        if node.data != "rdf_literal":
-            raise UnsupportedQueryError(node.data.replace("_", " "))
-        text = string(_token(node.children[0]))
-        if len(node.children) == 1:
-            return literal(text)
-        if len(node.children) == 3:
-            return literal(text, datatype=self._iri(node.children[2]).text[1:])
-        tag = str(node.children[1])[1:]
-        if "--" in tag:
-            raise UnsupportedQueryError("text directions")
-        return literal(text, language=tag)
-
-    def expression(self, node: Node) -> Expression:
-        """Translate an expression."""
-        if isinstance(node, Token) or node.data in ("rdf_literal", "nil"):
-            return self.term(node)
-        if node.data == "bracketted_expression":
-            return self.expression(node.children[1])
-        rules = {
-            "conditional_or_expression": self._logic,
-            "conditional_and_expression": self._logic,
-            "relational_expression": self._comparison,
-            "additive_expression": self._arithmetic,
-            "multiplicative_expression": self._arithmetic,
-            "signed_multiplicative": self._arithmetic,
-            "unary_expression": self._unary,
-            "aggregate": self._aggregate,
-        }
-        return rules.get(node.data, self._function)(node)
-
-    def _logic(self, node: ParseTree) -> Expression:
-        sign = "||" if node.data == "conditional_or_expression" else "&&"
-        value, *others = [self.expression(part) for part in node.children if part != sign]
-        for other in others:
-            value = FunctionCall(sign, (value, other))
-        return value
-
-    def _unary(self, node: ParseTree) -> Expression:
-        value = self.expression(node.children[-1])
-        for sign in reversed(node.children[:-1]):
-            value = FunctionCall({"!": "!", "-": "negate", "+": "plus"}[str(sign)], (value,))
-        return value
-
-    def _comparison(self, node: ParseTree) -> Expression:
-        left = self.expression(node.children[0])
-        words = [str(part).upper() for part in node.children[1:-1]]
-        if words[-1] != "IN":
-            return FunctionCall(words[0], (left, self.expression(node.children[-1])))
-        listed = node.children[-1]
-        assert isinstance(listed, Tree)
-        found = FunctionCall("IN", (left, *self._arguments(listed)))
-        return FunctionCall("!", (found,)) if words[0] == "NOT" else found
-
-    def _arithmetic(self, node: ParseTree) -> Expression:
-        parts = list(node.children)
-        value = self.expression(parts.pop(0))
-        while parts:
-            part = parts.pop(0)
-            if isinstance(part, Token) and part in ("+", "-", "*", "/"):
-                value = FunctionCall(str(part), (value, self.expression(parts.pop(0))))
-            else:  # `a -1` is a sum
-                value = FunctionCall("+", (value, self.expression(part)))
-        return value
-
-    def _arguments(self, listed: ParseTree) -> tuple[Expression, ...]:
-        parts = [part for part in listed.children if part not in ("(", ")", ",")]
-        if any(isinstance(part, Token) and part.upper() == "DISTINCT" and part.type == "DISTINCT" for part in parts):
-            raise UnsupportedQueryError("DISTINCT in a function call")
-        return tuple(self.expression(part) for part in parts)
-
-    def _aggregate(self, node: ParseTree) -> AggregateCall:
-        name = str(node.children[0]).upper()
-        inner = list(node.children[2:-1])
-        distinct = isinstance(inner[0], Token) and inner[0].type == "DISTINCT"
-        inner = inner[distinct:]
-        argument = None if inner[0] == "*" else self.expression(inner[0])
-        separator = " "
-        if len(inner) > 1:
-            word = inner[-1]
-            assert isinstance(word, Token)
-            separator = string(word)
-        return AggregateCall(name, argument, distinct, separator)
-
-    def _function(self, node: ParseTree) -> Expression:
-        if node.data == "function_call":
-            called, listed = node.children
-            assert isinstance(listed, Tree)
-            return FunctionCall(f"<{self._iri(called).text[1:]}>", self._arguments(listed))
-        if node.data != "built_in_call":
-            raise UnsupportedQueryError(str(node.data).replace("_", " "))
-        first = node.children[0]
-        if isinstance(first, Tree):  # EXISTS
-            return ExistsCall(self.group(_group(first)), negated=first.data == "not_exists_func")
-        name = str(first).upper()
-        if len(node.children) == 2 and isinstance(node.children[1], Tree):
-            return FunctionCall(name, self._arguments(node.children[1]))
-        parts = [part for part in node.children[1:] if part not in ("(", ")", ",")]
-        return FunctionCall(name, tuple(self.expression(part) for part in parts))
+        return iri(RDF + "type") if node == "a" else self._iri(node)
 
 
 def _distinct(pattern: Pattern, subject: Term, target: Term) -> SelectPattern:
     """Return the pairs that a path with alternatives joins, each once, as Oxigraph does."""
     columns = dict.fromkeys(term for term in (subject, target) if isinstance(term, QueryVariable))
     return SelectPattern(pattern, tuple((variable, None) for variable in columns), distinct=True)
-
-
-def _variable(node: Node) -> QueryVariable:
-    assert isinstance(node, Token)
-    return QueryVariable(str(node)[1:])
-
-
-def _token(node: Node) -> Token:
-    assert isinstance(node, Token)
-    return node
-
-
-def _group(part: ParseTree) -> ParseTree:
-    group = part.children[-1]
-    assert isinstance(group, Tree)
-    return group
 
 
 def _join(left: Pattern, right: Pattern) -> Pattern:
