@@ -23,6 +23,7 @@ AREAS: dict[str, int] = {
     "calls": 5,
     "commands": 3,
     "sources": 4,
+    "sparql": 3,
 }
 """The modules of cases, each with the number of cases that ``tests/kb/test_fuzz.py`` runs."""
 TINY = Path(__file__).parents[1] / "tiny"

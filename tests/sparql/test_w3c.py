@@ -45,7 +45,7 @@ UNSUPPORTED = {"sparql10/expr-builtin/case-insensitive-booleans"}
 """Tests that Oxigraph refuses."""
 EVALUATED = 517
 """Evaluation tests with a result of Oxigraph."""
-ACCEPTED = 0.89
+ACCEPTED = 0.93
 """Share of them that columns answer, at least."""
 
 

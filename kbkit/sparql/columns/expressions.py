@@ -233,9 +233,9 @@ def _moments_compared(a: PartsOfTerm, sign: str, b: PartsOfTerm) -> str:
 
 def _in(scope: ExpressionScope, call: FunctionCall) -> SqlValue:
     first, *others = call.arguments
+    if not others:  # Oxigraph: false for some terms, an error for others
+        raise UnsupportedQueryError("IN with an empty list")
     value = scope.value(first)
-    if not others:
-        return boolean_value(f"if({value.sql} IS NULL, NULL, false)")
     found = [equal(scope.rows, value, scope.value(other)).sql for other in others]
     return boolean_value(" OR ".join(found))
 

@@ -112,13 +112,12 @@ def _strdt(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
     target = arguments[1]
     if not isinstance(target, ConstantTerm) or not target.text.startswith("<"):
         raise UnsupportedQueryError("STRDT with a computed datatype")
-    text = simple_text(scope.rows, scope.plain(arguments[0]))
-    datatype = target.text[1:]
+    datatype, first = target.text[1:], arguments[0]
+    if isinstance(first, ConstantTerm):
+        return literal_constant(first.text[2:], datatype=datatype).value if first.text.startswith('""') else UNBOUND
+    text = simple_text(scope.rows, scope.plain(first))
     if datatype == XSD + "string":
         return string_value(text)
-    first = arguments[0]
-    if isinstance(first, ConstantTerm) and first.text.startswith('""'):
-        return literal_constant(first.text[2:], datatype=datatype).value
     if datatype.startswith(XSD):
         raise UnsupportedQueryError("STRDT with a computed text and a datatype of XML Schema")
     return SqlValue(f"""('"^' || {sql_string(datatype)} || '"' || {text})""", "term")
