@@ -53,8 +53,10 @@ def _total(scope: ExpressionScope, call: AggregateCall, value: SqlValue) -> SqlV
     """Return the sum or the mean."""
     if value.kind == "term":
         return _mixed_total(scope, call, value)
-    if value.kind not in NUMBERS:
-        raise UnsupportedQueryError(f"{call.name} of values that are not numbers")
+    if value.kind in ("date", "dateTime"):
+        raise UnsupportedQueryError(f"{call.name} of times")
+    if value.kind not in NUMBERS:  # an error, but for no values at all
+        return SqlValue("if(count(*) = 0, 0::BIGINT, NULL)", "integer")
     x, kind = value.sql, value.kind
     total, count = f"sum({_distinct(call)}{x})", f"count({_distinct(call)}{x})"
     if call.name == "SUM":

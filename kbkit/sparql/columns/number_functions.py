@@ -14,6 +14,7 @@ from kbkit.sparql.columns.terms import (
     is_time,
     lexical,
     part_of_moment,
+    typed,
 )
 
 # -- numbers and times ------------------------------------------------------------------------------------------------
@@ -91,6 +92,35 @@ def _tz(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
     return string_value(f"if({parts.epoch} IS NOT NULL, {zone}, {other})")
 
 
+def _timezone(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
+    value = scope.plain(arguments[0])
+    if value.kind != "term":
+        return UNBOUND
+    parts = parts_of(scope.rows, value)
+    zone = scope.rows.compute(f"regexp_extract({parts.text}, '(Z|[-+][0-9]{{2}}:[0-9]{{2}})$', 1)")
+    hours, minutes = (f"substr({zone}, {at}, 2)::INTEGER" for at in (2, 5))
+    written = (
+        f"if(starts_with({zone}, '-'), '-', '') || 'PT' || if({hours} > 0, {hours} || 'H', '')"
+        f" || if({minutes} > 0, {minutes} || 'M', '')"
+    )
+    duration = f"CASE {zone} WHEN 'Z' THEN 'PT0S' WHEN '' THEN NULL ELSE {written} END"
+    found = f"if({parts.epoch} IS NOT NULL, {duration}, {_other_time(parts, 'VARCHAR')})"
+    return SqlValue(typed(found, "dayTimeDuration"), "term")
+
+
+def _float(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
+    """Cast to xsd:float, which has no representation of its own."""
+    value = scope.plain(arguments[0])
+    double = scope.rows.plain(_cast("double")(scope, arguments)).sql
+    number, text = number_of(scope.rows, value), simple_text(scope.rows, value)
+    single = f"TRY_CAST(replace(ltrim({text}, '+'), 'INF', 'Infinity') AS FLOAT)"
+    x = scope.rows.compute(
+        f"if({number.code} IS NULL AND {double} IS NOT NULL AND {text} IS NOT NULL, {single},"
+        f" TRY_CAST({double} AS FLOAT))::DOUBLE"
+    )
+    return NumberParts.of(scope.rows, f"if({x} IS NULL, NULL, 3)", "NULL::DECIMAL(38,18)", x)
+
+
 # -- casts ------------------------------------------------------------------------------------------------------------
 
 _FORMS = {
@@ -160,5 +190,7 @@ FUNCTIONS: dict[str, Function] = {
     **{name: _moment_part(name) for name in ("YEAR", "MONTH", "DAY", "HOURS", "MINUTES")},
     "SECONDS": _seconds,
     "TZ": _tz,
+    "TIMEZONE": _timezone,
+    f"<{XSD}float>": _float,
     **{f"<{XSD}{kind}>": _cast(kind) for kind in ("string", "integer", "decimal", "double", "boolean")},
 }
