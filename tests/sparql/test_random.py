@@ -15,6 +15,8 @@ from tests.fuzz.sparql_queries import Queries
 from tests.fuzz.sparql_tables import vocabulary
 from tests.sparql.engines import KbDataset
 
+pytestmark = pytest.mark.system
+
 CASES = 250 if thorough() else 5
 """Graphs; each has 20 queries, and so have as many cases of the tiny KB."""
 
