@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from kbkit.search.learned import LearnedRanking
     from kbkit.search.rerank import Reranker
     from kbkit.search.settings import SearchOptions
+    from kbkit.sparql.engines import SparqlEngine
     from kbkit.sparql.rewrite import Rewritten
     from kbkit.sparql.view import View
     from kbkit.stores.adjacency import Adjacency
@@ -363,18 +364,20 @@ class KnowledgeBase:
         *,
         dialect: str | None = None,
         max_rows: int | None = None,
+        engine: SparqlEngine = "auto",
         **params: Any,
     ) -> pl.DataFrame:
         """Run SPARQL with the KB's prefixes; ``$name`` is replaced by the keyword argument ``name``.
 
         A string in ``<`` and ``>`` is an IRI, any other string a literal. ``timeout`` is in seconds (None: no limit).
         ``dialect`` is ``sparql`` or ``wikidata`` (queries of the Wikidata Query Service); default: the KB's dialect.
-        ``max_rows`` limits the result.
+        ``max_rows`` limits the result. ``engine`` is ``columns`` (the query is compiled to SQL), ``oxigraph``, or
+        ``auto``, which chooses by the query (:mod:`kbkit.sparql.engines`); all return the same result.
         Raises :class:`QuerySyntaxError` with line and column, :class:`QueryTimeoutError`, :class:`QueryError`.
         """
         from kbkit.sparql.run import query
 
-        return query(self.stores, text, timeout, dialect, max_rows, params).warned().frame()
+        return query(self.stores, text, timeout, dialect, max_rows, params, engine=engine).warned().frame()
 
     def sparql_terms(
         self,
@@ -383,6 +386,7 @@ class KnowledgeBase:
         *,
         dialect: str | None = None,
         max_rows: int | None = None,
+        engine: SparqlEngine = "auto",
         **params: Any,
     ) -> pl.DataFrame:
         """Run SPARQL as :meth:`sparql` does; each value is an RDF term.
@@ -393,7 +397,7 @@ class KnowledgeBase:
         """
         from kbkit.sparql.run import query
 
-        return query(self.stores, text, timeout, dialect, max_rows, params).warned().terms()
+        return query(self.stores, text, timeout, dialect, max_rows, params, engine=engine).warned().terms()
 
     def sparql_results(
         self,
@@ -403,6 +407,7 @@ class KnowledgeBase:
         *,
         dialect: str | None = None,
         max_rows: int | None = None,
+        engine: SparqlEngine = "auto",
         **params: Any,
     ) -> Results:
         """Run SPARQL as :meth:`sparql` does; the result is bytes in a published format, for other libraries.
@@ -415,7 +420,7 @@ class KnowledgeBase:
         from kbkit.stores.sparql_formats import DEFAULT, only
 
         formats = DEFAULT if format is None else only(format)
-        return query(self.stores, text, timeout, dialect, max_rows, params).warned().results(formats)
+        return query(self.stores, text, timeout, dialect, max_rows, params, engine=engine).warned().results(formats)
 
     def sparql_view(
         self,
@@ -424,6 +429,7 @@ class KnowledgeBase:
         *,
         dialect: str | None = None,
         max_rows: int | None = None,
+        engine: SparqlEngine = "auto",
         **params: Any,
     ) -> View:
         """Run SPARQL as :meth:`sparql` does; ``.write("map.svg")`` draws the result.
@@ -434,7 +440,7 @@ class KnowledgeBase:
         """
         from kbkit.sparql.run import query
 
-        return query(self.stores, text, timeout, dialect, max_rows, params).warned().view()
+        return query(self.stores, text, timeout, dialect, max_rows, params, engine=engine).warned().view()
 
     def rewrite(self, text: str, dialect: str | None = None, max_rows: int | None = None, **params: Any) -> Rewritten:
         """Return the query as the engine receives it (``text``) and notes on the changes; see :meth:`sparql`."""

@@ -38,7 +38,7 @@ _GENERIC: dict[str, tuple[Any, str]] = {
     "Iterable": (Iterable, "a list"),
     "Callable": (Callable, "a function"),
 }
-_ALIASES = {"PathLike": "str | os.PathLike[str]", "Listener": "Callable[...]"}
+_ALIASES = {"PathLike": "str | os.PathLike[str]", "Listener": "Callable[...]", "SparqlEngine": "str"}
 _UNION = re.compile(r"\s*\|\s*(?![^\[]*\])")
 _ITEMS = re.compile(r"(?:Sequence|Iterable)\[(str|int|PathLike)\]")
 

@@ -27,6 +27,15 @@ QueryArgument = Annotated[
 ]
 Text = Annotated[str | None, typer.Option("-c", metavar="QUERY", help="Text of the query.")]
 
+SparqlEngineOption = Annotated[
+    str,
+    typer.Option(
+        "--engine",
+        metavar="NAME",
+        help="Engine: columns (the query is compiled to SQL), oxigraph, or auto, which chooses by the query.",
+    ),
+]
+
 SparqlFormat = Annotated[
     str | None,
     typer.Option(
@@ -83,8 +92,12 @@ def sparql(
     text: Text = None,
     param: Params = None,
     dialect: Dialect = None,
+    engine: SparqlEngineOption = "auto",
     print_: Annotated[
-        bool, typer.Option("--print", help="Print the query as sent to the engine, without running it.")
+        bool, typer.Option("--print", help="Print the query as its engine receives it, without running it.")
+    ] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Run the query and print its plan, with the rows of each step.")
     ] = False,
     limit: Annotated[int | None, typer.Option("--limit", "-n", metavar="N", help="Maximum number of rows.")] = None,
     timeout: Timeout = 60,
@@ -107,6 +120,7 @@ def sparql(
     from kbkit.assets.parameters import convert_all
     from kbkit.display.render import check, check_output, write, write_bytes
     from kbkit.kb import KnowledgeBase
+    from kbkit.sparql.engines import checked
     from kbkit.sparql.run import query as asking
     from kbkit.stores import sparql_formats
 
@@ -119,9 +133,9 @@ def sparql(
         _check_plot(chosen.text, plot, rdf)
     with KnowledgeBase(kb) as opened:
         params = convert_all(opened, chosen, pairs(param, "params"))
-        asked = asking(opened.stores, chosen.text, cancel, dialect, limit, params)
-        if print_:
-            typer.echo(str(asked.rewritten()).rstrip("\n"))
+        asked = asking(opened.stores, chosen.text, cancel, dialect, limit, params, engine=checked(engine))
+        if print_ or explain:
+            typer.echo(asked.printed() if print_ else asked.explained())
             return
         note(context, [f"warning: {message}" for message in asked.unknown_names()])
         if rdf is not None:

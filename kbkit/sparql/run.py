@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+import time
 import warnings
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kbkit.errors import QueryError, UnknownNameWarning
+from kbkit.errors import QueryError, QuerySyntaxError, UnknownNameWarning
 from kbkit.schema import KB_NAMESPACE
+from kbkit.sparql.engines import COLUMNS, Choice, ColumnResults, Serialized, choose, explained, rows
 from kbkit.stores.sparql_formats import PLAIN
-from kbkit.stores.sparql_text import bind, is_update, term
+from kbkit.stores.sparql_text import bind, is_update, read_only, term
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from kbkit.sparql.context import Search, Traversal
+    from kbkit.sparql.engines import Rows, SparqlEngine
     from kbkit.sparql.rewrite import Rewritten
     from kbkit.sparql.view import View
     from kbkit.stores import Stores
@@ -50,10 +53,11 @@ def query(
     limit: int | None = None,
     params: Mapping[str, Any] | None = None,
     graphs: Graphs = (None, None),
+    engine: SparqlEngine = "auto",
 ) -> SparqlQuery:
     """Return a query with the values of its parameters, in which ``SERVICE kb:search`` searches this KB."""
     bound = bind(text, {name: term(value) for name, value in (params or {}).items()})
-    return SparqlQuery(stores, bound, timeout, dialect, limit, graphs, partial(_service, stores))
+    return SparqlQuery(stores, bound, timeout, dialect, limit, graphs, partial(_service, stores), engine)
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,8 @@ class SparqlQuery:
 
     ``dialect`` is the KB's by default, ``limit`` a maximum number of rows, ``timeout`` is in seconds (None: no limit).
     ``graphs`` are the IRIs of the default graphs and of the named graphs that replace the dataset of the query.
-    ``search`` answers ``SERVICE kb:search``.
+    ``search`` answers ``SERVICE kb:search``. ``engine`` is ``columns``, ``oxigraph`` or ``auto``
+    (:mod:`kbkit.sparql.engines`).
     """
 
     stores: Stores
@@ -72,36 +77,47 @@ class SparqlQuery:
     limit: int | None = None
     graphs: Graphs = (None, None)
     search: Search | None = None
+    engine: SparqlEngine = "auto"
 
     def frame(self) -> pl.DataFrame:
         """Run the query; see :meth:`kbkit.kb.KnowledgeBase.sparql`."""
-        from kbkit.stores.sparql_results import values
-
-        kind, body = self._read()
-        return self._first(values(kind, body), kind)
+        found = self._answer()
+        return self._first(found.values(), found.kind)
 
     def terms(self) -> pl.DataFrame:
         """Run the query; see :meth:`kbkit.kb.KnowledgeBase.sparql_terms`."""
-        from kbkit.stores.sparql_results import terms
-
-        kind, body = self._read()
-        return self._first(terms(kind, body), kind)
+        found = self._answer()
+        return self._first(found.terms(), found.kind)
 
     def view(self) -> View:
         """Run the query and return the view that it asks for; see :meth:`kbkit.kb.KnowledgeBase.sparql_view`."""
         from kbkit.sparql.view import wanted
-        from kbkit.stores.sparql_results import terms, values
 
-        chosen, (kind, body) = wanted(self.text), self._read()
-        rows, as_terms = self._first(values(kind, body), kind), self._first(terms(kind, body), kind)
-        return chosen.of(rows, as_terms, edges=kind == "triples")
+        chosen, found = wanted(self.text), self._answer()
+        rows, as_terms = self._first(found.values(), found.kind), self._first(found.terms(), found.kind)
+        return chosen.of(rows, as_terms, edges=found.kind == "triples")
 
     def results(self, formats: Formats) -> Results:
         """Return the serialized result; see :meth:`kbkit.kb.KnowledgeBase.sparql_results`."""
         sent = self._sent(formats)
         if not sent.limited:
             raise QueryError("The number of rows of this query cannot be limited", "Write LIMIT in the query")
-        return self._started(sent, formats)
+        compiled = self._choice(sent).compiled
+        if compiled is None:
+            return self._started(sent, formats)
+        other = partial(self._started, sent, formats) if self._has_other else None
+        return ColumnResults(self.stores, compiled, formats, self.timeout, other)
+
+    def printed(self) -> str:
+        """Return the query as its engine receives it, SQL or SPARQL, after notes on the changes as comments."""
+        compiled, sent = self._choice(self._sent(PLAIN)).compiled, self.rewritten()
+        if compiled is None:
+            return str(sent).rstrip("\n")
+        return "".join(f"-- {' '.join(note.split())}\n" for note in sent.notes) + compiled.sql
+
+    def explained(self) -> str:
+        """Run the query and return its plan, or why Oxigraph answers it, which has no plan to show."""
+        return explained(self.stores, self._choice(self._sent(PLAIN)), self.timeout)
 
     def rewritten(self, *, add_columns: bool = False) -> Rewritten:
         """Return the query as sent to the engine; see :meth:`kbkit.kb.KnowledgeBase.rewrite`.
@@ -153,19 +169,46 @@ class SparqlQuery:
                 rows = rows.select(*first, *(name for name in rows.columns if name not in first))
         return rows if self.limit is None else rows.head(self.limit)
 
-    def _read(self) -> tuple[str, bytes]:
-        with self._started(self._sent(PLAIN), PLAIN) as found:
-            return found.kind, found.read()
+    @property
+    def _has_other(self) -> bool:
+        """Whether Oxigraph may answer the query if the columns do not."""
+        return self.engine != COLUMNS and self.stores.has("triples")
 
-    def _started(self, sent: _Sent, formats: Formats) -> Results:
-        """Return the result of ``sent``; its errors are located in the user's text."""
+    def _choice(self, sent: _Sent) -> Choice:
+        """Choose the engine; errors of syntax are located in the user's text."""
+        try:
+            return choose(self.stores, self.engine, sent.text, self.graphs, shown_labels=bool(sent.columns))
+        except QuerySyntaxError as error:
+            if is_update(self.text):
+                raise read_only() from None
+            _check(self.stores, self.text)
+            raise error if sent.text == self.text else QueryError(REJECTED + error.message) from None
+
+    def _answer(self) -> Rows | Serialized:
+        """Run the query on its engine."""
+        sent, started = self._sent(PLAIN), time.monotonic()
+        compiled = self._choice(sent).compiled
+        if compiled is not None:
+            try:
+                return rows(self.stores, compiled, self.timeout)
+            except QueryError:
+                if not self._has_other:
+                    raise
+        with self._started(sent, PLAIN, time.monotonic() - started if compiled else 0.0) as found:
+            return Serialized(found.kind, found.read())
+
+    def _started(self, sent: _Sent, formats: Formats, spent: float = 0.0) -> Results:
+        """Return Oxigraph's result of ``sent``, for which ``spent`` seconds have passed.
+
+        Its errors are located in the user's text.
+        """
 
         def rejected(message: str) -> None:
             _check(self.stores, self.text)
             if sent.text != self.text:  # the position is that of another text
                 raise QueryError(REJECTED + _POSITION.sub("", message))
 
-        return self.stores.triples.results(sent.text, formats, self.timeout, self.graphs, rejected, sent.columns)
+        return self.stores.triples.results(sent.text, formats, self.timeout, self.graphs, rejected, sent.columns, spent)
 
     def _sent(self, formats: Formats) -> _Sent:
         """Return the query for the engine."""
@@ -176,7 +219,7 @@ class SparqlQuery:
         plain = self._dialect == _STANDARD and "service" not in self.text.lower()
         if plain and self.limit is None and not self._types_apart:  # skips loading the grammar
             return _Sent(self.text, limited=True)
-        sent = self.rewritten(add_columns=formats.solutions == PLAIN.solutions)
+        sent = self.rewritten(add_columns=formats.solutions == PLAIN.solutions and self._has_other)
         limited = self.limit is None or sent.text != self.text or not sent.notes
         return _Sent(sent.text, limited, sent.columns)
 

@@ -13,15 +13,16 @@ import subprocess
 import sys
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from kbkit.directory.damage import damaged
 from kbkit.errors import Command, Option, QueryError, QueryTimeoutError
 from kbkit.stores.sparql_formats import ALL, GRAPH, SOLUTIONS, Format, Formats
-from kbkit.stores.sparql_text import is_update
+from kbkit.stores.sparql_text import is_update, read_only
 from kbkit.stores.threads import Expired, run
 
 MOST = 4
@@ -142,7 +143,7 @@ class WrongFormatError(QueryError):
     """The result has a kind (``select``, ``ask`` or ``triples``) for which no format was given."""
 
 
-class Results:
+class Results(ABC):
     """The serialized result of a query, as chunks of bytes; closing it early cancels the query.
 
     ``kind`` is ``select``, ``ask`` or ``triples``, ``format`` the format of the chunks.
@@ -151,30 +152,7 @@ class Results:
     kind: str
     format: Format
 
-    def __init__(
-        self,
-        pool: Pool,
-        request: Mapping[str, Any],
-        formats: Formats,
-        timeout: float | None,
-        rejected: Callable[[str], None],
-    ) -> None:
-        """Start nothing yet. ``timeout`` limits the seconds spent waiting for the engine (None: no limit); ``rejected``
-        is called with the engine's message when it rejects the query, to raise a better error.
-        """
-        suffixes = {
-            "solutions": formats.solutions.suffix if formats.solutions else "",
-            "graph": formats.graph.suffix if formats.graph else "",
-        }
-        self._text, self._request = str(request["query"]), json.dumps({**request, **suffixes}).encode()
-        self._pool, self._formats, self._rejected = pool, formats, rejected
-        self._timeout, self._left = timeout, timeout
-        self._worker: subprocess.Popen[bytes] | None = None
-        self._guard = threading.Lock()
-        self._closed = False
-        self._first = b""
-
-    def __enter__(self) -> Results:
+    def __enter__(self) -> Self:
         self.start()
         return self
 
@@ -183,11 +161,61 @@ class Results:
     ) -> None:
         self.close()
 
+    @abstractmethod
     def start(self) -> None:
         """Run the query up to its first bytes, after which ``kind`` and ``format`` are known.
 
         Raises :class:`QueryError`, :class:`QueryTimeoutError`, and :class:`WrongFormatError`.
         """
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield the bytes in chunks."""
+        while chunk := self.chunk():
+            yield chunk
+
+    @abstractmethod
+    def chunk(self) -> bytes:
+        """Return the next bytes; none at the end."""
+
+    def read(self) -> bytes:
+        """Return all bytes."""
+        return b"".join(self)
+
+    @abstractmethod
+    def close(self) -> None:
+        """Cancel the query if it still runs. Another thread may call this."""
+
+
+class ProcessResults(Results):
+    """The result of a query that a process runs."""
+
+    def __init__(
+        self,
+        pool: Pool,
+        request: Mapping[str, Any],
+        formats: Formats,
+        timeout: float | None,
+        rejected: Callable[[str], None],
+        spent: float = 0.0,
+    ) -> None:
+        """Start nothing yet. ``timeout`` limits the seconds spent waiting for the engine (None: no limit), of which
+        ``spent`` have passed; ``rejected`` is called with the engine's message when it rejects the query, to raise a
+        better error.
+        """
+        suffixes = {
+            "solutions": formats.solutions.suffix if formats.solutions else "",
+            "graph": formats.graph.suffix if formats.graph else "",
+        }
+        self._text, self._request = str(request["query"]), json.dumps({**request, **suffixes}).encode()
+        self._pool, self._formats, self._rejected = pool, formats, rejected
+        self._timeout, self._left = timeout, timeout if timeout is None else max(1e-3, timeout - spent)
+        self._worker: subprocess.Popen[bytes] | None = None
+        self._guard = threading.Lock()
+        self._closed = False
+        self._first = b""
+
+    def start(self) -> None:
+        """Send the query to a process; see :meth:`Results.start`."""
         with self._guard:
             if self._closed:
                 raise QueryError("The query was cancelled")
@@ -197,11 +225,11 @@ class Results:
         except BaseException:  # Ctrl-C too leaves the process in an unknown state
             self.close()
             raise
-        known = self._formats.graph if self.kind == "triples" else self._formats.solutions
-        if known is None:
+        try:
+            self.format = format_of(self.kind, self._formats)
+        except WrongFormatError:
             self.close()
-            raise _wrong_format(self.kind, self._formats)
-        self.format = known
+            raise
 
     def _begin(self, worker: subprocess.Popen[bytes]) -> _Frames:
         """Send the request; return the frames with the kind of the result and with its first bytes."""
@@ -209,11 +237,6 @@ class Results:
         worker.stdin.write(len(self._request).to_bytes(8, "little") + self._request)
         worker.stdin.flush()
         return [_frame(worker), _frame(worker)]
-
-    def __iter__(self) -> Iterator[bytes]:
-        """Yield the bytes in chunks."""
-        while chunk := self.chunk():
-            yield chunk
 
     def chunk(self) -> bytes:
         """Return the next bytes; none at the end."""
@@ -227,12 +250,8 @@ class Results:
             raise
         return chunk
 
-    def read(self) -> bytes:
-        """Return all bytes."""
-        return b"".join(self)
-
     def close(self) -> None:
-        """Cancel the query if it still runs. Another thread may call this."""
+        """Kill the process if the query still runs."""
         with self._guard:
             self._closed = True
             worker, self._worker = self._worker, None
@@ -254,17 +273,13 @@ class Results:
         try:
             frames = run(lambda: work(worker), worker.kill, self._left)
         except Expired:
-            raise QueryTimeoutError(
-                f"SPARQL query cancelled after {self._timeout:g} s", "Use ", Option("timeout"), " to raise the limit"
-            ) from None
+            raise expired(self._timeout) from None
         except _RejectedError as error:
             self._done()
             if error.damage:
                 raise damaged(self._pool.folder, str(error), self._pool.store) from None
             if is_update(self._text):
-                raise QueryError(
-                    "Updates are not allowed: a KB is read-only", "Change the source and ingest it again"
-                ) from None
+                raise read_only() from None
             self._rejected(str(error))
             raise QueryError(str(error)) from None
         except (EOFError, OSError, ValueError) as error:
@@ -293,6 +308,21 @@ def _frame(worker: subprocess.Popen[bytes]) -> tuple[str, bytes]:
     if tag in ("error", "damaged"):
         raise _RejectedError(" ".join(body.decode().split()), damage=tag == "damaged")
     return tag, body
+
+
+def expired(timeout: float | None) -> QueryTimeoutError:
+    """Return the error of a query that was cancelled after ``timeout`` seconds."""
+    return QueryTimeoutError(
+        f"SPARQL query cancelled after {timeout:g} s", "Use ", Option("timeout"), " to raise the limit"
+    )
+
+
+def format_of(kind: str, formats: Formats) -> Format:
+    """Return the format of a result of a kind. Raises :class:`WrongFormatError` if there is none."""
+    known = formats.graph if kind == "triples" else formats.solutions
+    if known is None:
+        raise _wrong_format(kind, formats)
+    return known
 
 
 def _wrong_format(kind: str, formats: Formats) -> WrongFormatError:

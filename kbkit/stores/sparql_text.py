@@ -101,6 +101,11 @@ def is_update(text: str) -> bool:
     return bool(_UPDATE.search(code)) and not _QUERY.search(code)
 
 
+def read_only() -> QueryError:
+    """Return the error of an update."""
+    return QueryError("Updates are not allowed: a KB is read-only", "Change the source and ingest it again")
+
+
 def bind(text: str, terms: Mapping[str, str]) -> str:
     """Replace each parameter ``$name`` outside strings, comments and IRIs by its RDF term in SPARQL syntax.
 

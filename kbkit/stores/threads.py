@@ -24,7 +24,7 @@ T = TypeVar("T")
 _STEP = 0.1
 
 
-_CANCEL: ContextVar[threading.Event | None] = ContextVar("cancel", default=None)
+_CANCEL: ContextVar[tuple[threading.Event, ...]] = ContextVar("cancel", default=())
 
 
 class Cancelled(Exception):  # noqa: N818 - callers turn it into a KbError
@@ -34,7 +34,7 @@ class Cancelled(Exception):  # noqa: N818 - callers turn it into a KbError
 @contextlib.contextmanager
 def cancellable(cancel: threading.Event) -> Iterator[None]:
     """Within ``with``, let calls of :func:`run` in this thread end with :class:`Cancelled` once ``cancel`` is set."""
-    token = _CANCEL.set(cancel)
+    token = _CANCEL.set((*_CANCEL.get(), cancel))
     try:
         yield
     finally:
@@ -72,7 +72,7 @@ def run(work: Callable[[], T], stop: Callable[[], None] | None, seconds: float |
         while not done.wait(_STEP if limit is None else max(0.0, min(_STEP, limit - time.monotonic()))):
             if limit is not None and time.monotonic() >= limit:
                 raise Expired
-            if wanted is not None and wanted.is_set():
+            if any(event.is_set() for event in wanted):
                 raise Cancelled
     except BaseException:
         cancelled.set()  # Ctrl-C may arrive while the thread starts

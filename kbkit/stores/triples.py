@@ -15,7 +15,7 @@ from kbkit.directory.damage import damaged
 from kbkit.schema import Schema
 from kbkit.stores import ntriples
 from kbkit.stores.sparql_formats import PLAIN, Formats
-from kbkit.stores.sparql_process import Graphs, Pool, ResultColumn, Results, request
+from kbkit.stores.sparql_process import Graphs, Pool, ProcessResults, ResultColumn, Results, request
 from kbkit.stores.sparql_text import bind, refuse_service
 
 if TYPE_CHECKING:
@@ -146,11 +146,12 @@ class TripleStore:
         graphs: Graphs = (None, None),
         rejected: Callable[[str], None] = lambda _: None,
         columns: Sequence[ResultColumn] = (),
+        spent: float = 0.0,
     ) -> Results:
         """Return the serialized result of a query, which runs when the result is started (``with``).
 
         ``rejected`` is called with the engine's message when it rejects the query, to raise a better error. ``columns``
-        are those of a result in TSV (default: the query's).
+        are those of a result in TSV (default: the query's). Of the ``timeout``, ``spent`` seconds have passed.
         """
         sent = request(refuse_service(text), self._prefixes, graphs, columns)
-        return Results(self.pool, sent, formats, timeout, rejected)
+        return ProcessResults(self.pool, sent, formats, timeout, rejected, spent)

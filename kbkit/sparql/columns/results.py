@@ -7,7 +7,7 @@ over rows. A result is an Arrow table with a column for each name; of ASK it has
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pyarrow as pa
@@ -17,23 +17,10 @@ from kbkit.sparql.columns.lexical import BLANK_NODE, IRI, XSD, Coded, Column, co
 from kbkit.stores.sparql_results import DIGITS, FLOATS, INTEGERS, REAL, TERM, cast
 from kbkit.stores.sparql_results import terms as parsed_terms
 
+if TYPE_CHECKING:
+    from kbkit.sparql.columns.compiler import ResultTerm
+
 _TEXT = pa.large_string()
-
-
-class ResultTerm(Protocol):
-    """A column of a result: its name, and the representation of its terms."""
-
-    @property
-    def name(self) -> str:
-        """The variable."""
-        ...
-
-    @property
-    def representation(self) -> str:
-        """``integer``, ``decimal``, ``double``, ``boolean``, ``string``, ``iri``, ``date``, ``dateTime`` or ``term``:
-        internal text.
-        """
-        ...
 
 
 def values(kind: str, columns: Sequence[ResultTerm], table: pa.Table) -> pl.DataFrame:

@@ -11,14 +11,16 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kbkit.sparql.columns.lexical import BLANK_NODE, IRI, XSD, Coded, Column, coded
-from kbkit.sparql.columns.results import ResultTerm
-from kbkit.stores.sparql_formats import Format
+
+if TYPE_CHECKING:
+    from kbkit.sparql.columns.compiler import ResultTerm
+    from kbkit.stores.sparql_formats import Format
 
 _ROWS = 1 << 14
 """Rows of a chunk."""

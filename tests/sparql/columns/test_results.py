@@ -6,7 +6,7 @@ import datetime
 import json
 import math
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,6 +16,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from kbkit.sparql.columns import ResultTerm
 from kbkit.sparql.columns.results import terms, values
 from kbkit.sparql.columns.writing import chunks
 from kbkit.stores import sparql_formats, sparql_results
@@ -25,11 +26,6 @@ XSD = "http://www.w3.org/2001/XMLSchema#"
 SOLUTIONS = [known for known in sparql_formats.ALL if known.holds == sparql_formats.SOLUTIONS]
 GRAPHS = [known for known in sparql_formats.ALL if known.holds == sparql_formats.GRAPH]
 NODE = ox.NamedNode("urn:p")
-
-
-class Column(NamedTuple):
-    name: str
-    representation: str
 
 
 def typed(name: str) -> ox.NamedNode:
@@ -50,7 +46,7 @@ def internal(term: Any) -> str | None:
     return f'"{tag}"{term.value}'
 
 
-def written(kind: str, columns: list[Column], table: pa.Table, form: sparql_formats.Format) -> bytes:
+def written(kind: str, columns: list[ResultTerm], table: pa.Table, form: sparql_formats.Format) -> bytes:
     return b"".join(chunks(kind, columns, table, form, {}))
 
 
@@ -72,7 +68,7 @@ class Both:
                     self.store.add(ox.Quad(node, ox.NamedNode(f"urn:{name}"), value))
         self.query = "SELECT ?x ?y { ?s <urn:n> ?n OPTIONAL { ?s <urn:x> ?x } OPTIONAL { ?s <urn:y> ?y } } ORDER BY ?n"
         found = [(row["x"], row["y"]) for row in self.store.query(self.query)]
-        self.columns = [Column("x", "term"), Column("y", "term")]
+        self.columns = [ResultTerm("x", "term"), ResultTerm("y", "term")]
         self.table = pa.table({f"c{at}": pa.array([internal(row[at]) for row in found], pa.string()) for at in (0, 1)})
 
     def engine(self, form: sparql_formats.Format) -> bytes:
@@ -189,7 +185,7 @@ def test_ask(answer: bool) -> None:
 def assert_typed(representation: str, array: pa.Array, literals: list[Any]) -> None:
     """Assert that a typed column gives what the engine gives for these terms, and frames of the types that it has."""
     both = Both([(literal, None) for literal in literals])
-    columns = [Column("x", representation), Column("y", "string")]
+    columns = [ResultTerm("x", representation), ResultTerm("y", "string")]
     table = pa.table({"c0": array, "c1": pa.nulls(len(array), pa.string())})
     for form in SOLUTIONS:
         assert comparable(written("select", columns, table, form)) == comparable(both.engine(form))
@@ -243,7 +239,7 @@ def test_a_comma_in_an_iri_is_quoted_in_csv() -> None:
     """Oxigraph does not, so that readers find another column."""
     table = pa.table({"c0": ["http://a/b,c"]})
     form = sparql_formats.named("sparql-csv")
-    assert written("select", [Column("x", "iri")], table, form) == b'x\r\n"http://a/b,c"\r\n'
+    assert written("select", [ResultTerm("x", "iri")], table, form) == b'x\r\n"http://a/b,c"\r\n'
 
 
 @given(either(IRIS))
@@ -268,14 +264,14 @@ def test_times_beyond_four_digits() -> None:
     texts = ["-0043-03-15", "0000-01-01", "12345-01-01", "40000-02-03", "-40000-02-03"]
     days = np.array(texts, "datetime64[D]").astype("int32")
     column = pa.array([*days, 2**31 - 1, -(2**31) + 1], pa.int32()).cast(pa.date32())
-    assert values("select", [Column("x", "date")], pa.table({"c": column}))["x"].to_list() == [
+    assert values("select", [ResultTerm("x", "date")], pa.table({"c": column}))["x"].to_list() == [
         *texts,
         "infinity",
         "-infinity",
     ]
     seconds = np.array([f"{text}T01:02:03.5" for text in texts], "datetime64[us]").astype("int64")
     column = pa.array([*seconds, 2**63 - 1, -(2**63) + 1], pa.int64()).cast(pa.timestamp("us"))
-    assert values("select", [Column("x", "dateTime")], pa.table({"c": column}))["x"].to_list() == [
+    assert values("select", [ResultTerm("x", "dateTime")], pa.table({"c": column}))["x"].to_list() == [
         *(f"{text}T01:02:03.5" for text in texts),
         "infinity",
         "-infinity",
@@ -293,7 +289,7 @@ def test_triples(given_: list[tuple[Any, Any, Any]]) -> None:
     store.extend(ox.Quad(*triple) for triple in given_)
     query = "CONSTRUCT WHERE { ?s ?p ?o }"
     found = list(store.query(query))
-    columns = [Column("subject", "term"), Column("predicate", "iri"), Column("object", "term")]
+    columns = [ResultTerm("subject", "term"), ResultTerm("predicate", "iri"), ResultTerm("object", "term")]
     parts = zip(*((internal(t.subject), t.predicate.value, internal(t.object)) for t in found), strict=True)
     arrays = [pa.array(part, pa.string()) for part in parts] or [pa.array([], pa.string())] * 3
     table = pa.table(arrays, names=[c.name for c in columns])
@@ -307,7 +303,7 @@ def test_triples(given_: list[tuple[Any, Any, Any]]) -> None:
 @pytest.mark.parametrize("form", GRAPHS, ids=lambda form: form.name)
 def test_formats_of_graphs(form: sparql_formats.Format) -> None:
     objects = [ox.Literal("a\n\"'é", language="en"), ox.Literal(5), ox.BlankNode("b1"), NODE]
-    columns = [Column("subject", "iri"), Column("predicate", "iri"), Column("object", "term")]
+    columns = [ResultTerm("subject", "iri"), ResultTerm("predicate", "iri"), ResultTerm("object", "term")]
     table = pa.table({"s": ["urn:s"] * 4, "p": ["urn:p"] * 4, "o": [internal(o) for o in objects]})
     body = b"".join(chunks("triples", columns, table, form, {"u": "urn:"}))
     known = ox.RdfFormat.from_extension(form.suffix[1:])
@@ -318,6 +314,6 @@ def test_formats_of_graphs(form: sparql_formats.Format) -> None:
 def test_json_is_valid_for_other_readers() -> None:
     text = "".join(map(chr, range(0x20))) + '"\\\u2028é🤧'
     table = pa.table({"c0": [text]})
-    body = written("select", [Column("é", "string")], table, sparql_formats.named("sparql-json"))
+    body = written("select", [ResultTerm("é", "string")], table, sparql_formats.named("sparql-json"))
     [row] = json.loads(body)["results"]["bindings"]
     assert row["é"] == {"type": "literal", "value": text}
