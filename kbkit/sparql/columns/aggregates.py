@@ -7,6 +7,7 @@ from kbkit.sparql.columns.algebra import AggregateCall, QueryVariable
 from kbkit.sparql.columns.counting import WEIGHT
 from kbkit.sparql.columns.expressions import ExpressionScope
 from kbkit.sparql.columns.parts import number_of, parts_of, quotient
+from kbkit.sparql.columns.rows import ColumnNames
 from kbkit.sparql.columns.terms import (
     NUMBERS,
     SQL_TYPES,
@@ -19,108 +20,125 @@ from kbkit.sparql.columns.terms import (
 )
 
 
-def aggregate(scope: ExpressionScope, call: AggregateCall) -> SqlValue:
-    """Return the SQL aggregate of the rows of a group."""
+class GroupColumns:
+    """The SQL aggregates of a query by name: what is computed from them refers to the names, each computed once."""
+
+    def __init__(self, names: ColumnNames) -> None:
+        self._names = names
+        self.columns: dict[str, str] = {}
+
+    def __call__(self, sql: str) -> str:
+        """Return the name of an SQL aggregate."""
+        known = {text: name for name, text in self.columns.items()}
+        name = known.get(sql) or self._names.new("a")
+        self.columns[name] = sql
+        return name
+
+
+def aggregate(scope: ExpressionScope, call: AggregateCall, column: GroupColumns) -> SqlValue:
+    """Return the aggregate of the rows of a group, in terms of the columns of groups."""
     weight = scope.rows.variables.get(WEIGHT)
     if weight is not None:  # which only counts have
-        return SqlValue(f"TRY_CAST(coalesce(sum({weight.sql}), 0) AS BIGINT)", "integer", nullable=False)
+        return SqlValue(f"TRY_CAST(coalesce({column(f'sum({weight.sql})')}, 0) AS BIGINT)", "integer", nullable=False)
     if call.argument is None:
-        return _count_of_rows(scope, call)
+        listed = ", ".join(value.sql for value in scope.rows.variables.values())
+        counted = f"count(DISTINCT ({listed}))" if call.distinct else "count(*)"
+        return SqlValue(column(counted), "integer", nullable=False)
     value = scope.rows.plain(scope.value(call.argument))
     if call.name == "COUNT":
-        counted = f"count({_distinct(call)}{value.sql})"
+        counted = column(f"count({_distinct(call)}{value.sql})")
         if isinstance(call.argument, QueryVariable):
             return SqlValue(counted, "integer", nullable=False)
-        return SqlValue(f"if(count(*) = count({value.sql}), {counted}, NULL)", "integer")
+        return SqlValue(f"if({column('count(*)')} = {column(f'count({value.sql})')}, {counted}, NULL)", "integer")
     if call.name == "SAMPLE":
-        return SqlValue(f"any_value({value.sql})", value.kind)
+        return SqlValue(column(f"any_value({value.sql})"), value.kind)
     value = scope.rows.plain(scope.rows.decoded(value))
     aggregates = {"GROUP_CONCAT": _concatenated, "MIN": _extreme, "MAX": _extreme, "SUM": _total, "AVG": _total}
-    return aggregates[call.name](scope, call, value)
+    return aggregates[call.name](scope, call, value, column)
 
 
 def _distinct(call: AggregateCall) -> str:
     return "DISTINCT " if call.distinct else ""
 
 
-def _count_of_rows(scope: ExpressionScope, call: AggregateCall) -> SqlValue:
-    columns = ", ".join(value.sql for value in scope.rows.variables.values())
-    counted = f"DISTINCT ({columns})" if call.distinct else "*"
-    return SqlValue(f"count({counted})", "integer", nullable=False)
-
-
-def _total(scope: ExpressionScope, call: AggregateCall, value: SqlValue) -> SqlValue:
+def _total(scope: ExpressionScope, call: AggregateCall, value: SqlValue, column: GroupColumns) -> SqlValue:
     """Return the sum or the mean."""
     if value.kind == "term":
-        return _mixed_total(scope, call, value)
+        return _mixed_total(scope, call, value, column)
     if value.kind in ("date", "dateTime"):
         raise UnsupportedQueryError(f"{call.name} of times")
+    rows = column("count(*)")
     if value.kind not in NUMBERS:  # an error, but for no values at all
-        return SqlValue("if(count(*) = 0, 0::BIGINT, NULL)", "integer")
+        return SqlValue(f"if({rows} = 0, 0::BIGINT, NULL)", "integer")
     x, kind = value.sql, value.kind
-    total, count = f"sum({_distinct(call)}{x})", f"count({_distinct(call)}{x})"
+    total = column(f"sum({_distinct(call)}{x})")
     if call.name == "SUM":
         found = total if kind == "double" else f"TRY_CAST({total} AS {SQL_TYPES[kind]})"
     elif kind == "double":
-        found = f"({total} / {count})"  # DuckDB's avg rounds in another way
+        found = f"({total} / {column(f'count({_distinct(call)}{x})')})"  # DuckDB's avg rounds in another way
     else:
-        found, kind = quotient(f"({total})::DECIMAL(38,18)", count), "decimal"
+        exact = column(f"sum({_distinct(call)}{x})::DECIMAL(38,18)")
+        found, kind = quotient(exact, column(f"count({_distinct(call)}{x})")), "decimal"
     zero = "0" if (call.name, kind) == ("SUM", "integer") else beyond("a sum of nothing", SQL_TYPES[kind])
-    return SqlValue(f"CASE WHEN count(*) = 0 THEN {zero} WHEN count(*) = count({x}) THEN {found} END", kind)
+    complete = f"{rows} = {column(f'count({x})')}"
+    return SqlValue(f"CASE WHEN {rows} = 0 THEN {zero} WHEN {complete} THEN {found} END", kind)
 
 
-def _mixed_total(scope: ExpressionScope, call: AggregateCall, value: SqlValue) -> SqlValue:
+def _mixed_total(scope: ExpressionScope, call: AggregateCall, value: SqlValue, column: GroupColumns) -> SqlValue:
     """Return the sum or mean of numbers of several kinds, as internal text."""
     number, distinct = number_of(scope.rows, value), _distinct(call)
-    code, exact, double = f"max({number.code})", f"sum({distinct}{number.exact})", f"sum({distinct}{number.double})"
-    if call.name == "SUM":
-        whole, fixed = f"TRY_CAST({exact} AS BIGINT)::VARCHAR", f"({exact})"
-    else:
-        count = f"count({distinct}{number.double})"
+    rows, code = column("count(*)"), column(f"max({number.code})")
+    exact, double = column(f"sum({distinct}{number.exact})"), column(f"sum({distinct}{number.double})")
+    whole, fixed = f"TRY_CAST({exact} AS BIGINT)::VARCHAR", exact
+    if call.name == "AVG":
+        count = column(f"count({distinct}{number.double})")
         whole, fixed, double = "", f"({quotient(exact, count)})", f"({double} / {count})"
-    failed = f"if(bool_or({number.is_time}), {beyond('sums of times', 'VARCHAR')}, NULL)"
-    mixed = f"WHEN min({number.code}) < {code} THEN {beyond('distinct numbers of several kinds', 'VARCHAR')}"
+    failed = f"if({column(f'bool_or({number.is_time})')}, {beyond('sums of times', 'VARCHAR')}, NULL)"
+    mixed = f"WHEN {column(f'min({number.code})')} < {code} THEN"
     cases = [
-        f"WHEN count(*) > count({number.code}) THEN {failed}",
-        "WHEN count(*) = 0 THEN " + typed("'0'", "integer"),
-        *([mixed] if call.distinct else []),
+        f"WHEN {rows} > {column(f'count({number.code})')} THEN {failed}",
+        f"WHEN {rows} = 0 THEN " + typed("'0'", "integer"),
+        *([f"{mixed} {beyond('distinct numbers of several kinds', 'VARCHAR')}"] if call.distinct else []),
         *([f"WHEN {code} = 1 THEN {typed(whole, 'integer')}"] if whole else []),
         f"WHEN {code} <= 2 THEN {typed(decimal_text(fixed), 'decimal')}",
-        f"WHEN bool_or({number.code} = 3) THEN {beyond('sums of floats', 'VARCHAR')}",
+        f"WHEN {column(f'bool_or({number.code} = 3)')} THEN {beyond('sums of floats', 'VARCHAR')}",
         f"ELSE {typed(double_text(double), 'double')}",
     ]
     return SqlValue(f"CASE {' '.join(cases)} END", "term")
 
 
-def _extreme(scope: ExpressionScope, call: AggregateCall, value: SqlValue) -> SqlValue:
+def _extreme(scope: ExpressionScope, call: AggregateCall, value: SqlValue, column: GroupColumns) -> SqlValue:
     """Return the least or greatest value, by the order of numbers, times, texts or IRIs."""
     name = call.name.lower()
     if value.kind != "term":
-        return SqlValue(f"{name}({value.sql})", value.kind)
+        return SqlValue(column(f"{name}({value.sql})"), value.kind)
     parts, t = parts_of(scope.rows, value), value.sql
-    alike = f"min({parts.tag}) = max({parts.tag}) AND count({parts.tag}) = count({t})"
-    zones = f"min({parts.zoned}::INTEGER) = max({parts.zoned}::INTEGER)"
+    least, count = column(f"min({parts.tag})"), column(f"count({t})")
+    alike = f"{least} = {column(f'max({parts.tag})')} AND {column(f'count({parts.tag})')} = {count}"
+    zones = f"{column(f'min({parts.zoned}::INTEGER)')} = {column(f'max({parts.zoned}::INTEGER)')}"
+    iris = f"{column(f'min({t}[1])')} = '<' AND {column(f'max({t}[1])')} = '<'"
+    numbers = f"{column(f'count({parts.double})')} = {count} AND NOT {column(f'bool_or(isnan({parts.double}))')}"
     cases = [
-        f"WHEN count({t}) = 0 THEN NULL",
-        f"WHEN count({parts.double}) = count({t}) AND NOT bool_or(isnan({parts.double}))",
-        f"THEN arg_{name}({t}, {parts.double})",
-        f"WHEN {alike} AND count({parts.epoch}) = count({t}) AND {zones} THEN arg_{name}({t}, {parts.epoch})",
-        f"WHEN {alike} AND (min({parts.tag}) = '' OR starts_with(min({parts.tag}), '@'))",
-        f"THEN arg_{name}({t}, {parts.text})",
-        f"WHEN min({t}[1]) = '<' AND max({t}[1]) = '<' THEN {name}({t})",
+        f"WHEN {count} = 0 THEN NULL",
+        f"WHEN {numbers} THEN {column(f'arg_{name}({t}, {parts.double})')}",
+        f"WHEN {alike} AND {column(f'count({parts.epoch})')} = {count} AND {zones}",
+        f"THEN {column(f'arg_{name}({t}, {parts.epoch})')}",
+        f"WHEN {alike} AND ({least} = '' OR starts_with({least}, '@')) THEN {column(f'arg_{name}({t}, {parts.text})')}",
+        f"WHEN {iris} THEN {column(f'{name}({t})')}",
         f"ELSE {beyond('extremes of several kinds', 'VARCHAR')}",
     ]
     return SqlValue(f"CASE {' '.join(cases)} END", "term")
 
 
-def _concatenated(scope: ExpressionScope, call: AggregateCall, value: SqlValue) -> SqlValue:
+def _concatenated(scope: ExpressionScope, call: AggregateCall, value: SqlValue, column: GroupColumns) -> SqlValue:
     """Return the texts joined; they keep their language if all have the same."""
     is_term = value.kind == "term"
     text = value.sql if value.kind == "string" else parts_of(scope.rows, value).string if is_term else "NULL::VARCHAR"
-    joined = f"coalesce(string_agg({_distinct(call)}{text}, {sql_string(call.separator)}), '')"
-    complete = f"count(*) = count({text})"
+    joined = column(f"coalesce(string_agg({_distinct(call)}{text}, {sql_string(call.separator)}), '')")
+    complete = f"{column('count(*)')} = {column(f'count({text})')}"
     if not is_term:
         return SqlValue(f"CASE WHEN {complete} THEN {joined} END", "string")
     tag = parts_of(scope.rows, value).tag
-    whole = f"'\"' || if(min({tag}) = max({tag}), min({tag}), '') || '\"' || ({joined})"
+    least, most = column(f"min({tag})"), column(f"max({tag})")
+    whole = f"'\"' || if({least} = {most}, {least}, '') || '\"' || {joined}"
     return SqlValue(f"CASE WHEN {complete} THEN {whole} END", "term")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from kbkit.sparql.columns.aggregates import aggregate
+from kbkit.sparql.columns.aggregates import GroupColumns, aggregate
 from kbkit.sparql.columns.algebra import (
     AggregateCall,
     Expression,
@@ -104,26 +104,23 @@ def _grouped(compiler: PatternCompiling, select: SelectPattern, rows: SqlRows) -
             rows.variables[name] = value
     used = [e for _, e in select.columns if e is not None] + [*select.having, *(key for key, _ in select.order)]
     needed = dict.fromkeys(found for expression in used for found in _aggregates(expression))
-    values = {found: aggregate(scope, found) for found in needed}
+    aggregated = GroupColumns(compiler.names)
+    values = {found: aggregate(scope, found, aggregated) for found in needed}
     names = {name: compiler.names.new() for name in keys}
     columns = {names[name]: value.sql for name, value in keys.items()}
-    results = {found: compiler.names.new("a") for found in needed}
-    columns |= {results[found]: value.sql for found, value in values.items()}
-    if not columns:
-        columns = {compiler.names.new(): "count(*)"}
+    columns |= aggregated.columns or {compiler.names.new(): "count(*)"}
     by = f" GROUP BY {', '.join(value.sql for value in keys.values())}" if keys else ""
     text = rows.select(columns, by)
     groups = SqlRows(compiler.names, compiler.triples, [f"({text}) {compiler.names.new('q')}"])
     for name, value in keys.items():
         if not name.startswith("\0"):
             groups.variables[name] = SqlValue(names[name], value.kind, value.nullable)
-    found_values = {found: replace(values[found], sql=results[found]) for found in needed}
     grouped = set(groups.variables)
     for expression in [*used, *(variable for variable, e in select.columns if e is None)]:
         new = {variable.name for variable, e in select.columns if e is not None}
         if not variables(expression) <= grouped | new:
             raise UnsupportedQueryError("a variable that is neither grouped nor aggregated")
-    return ExpressionScope(groups, compiler.exists, found_values)
+    return ExpressionScope(groups, compiler.exists, {found: groups.plain(value) for found, value in values.items()})
 
 
 def _aggregates(expression: Expression) -> Iterator[AggregateCall]:
