@@ -31,6 +31,7 @@ SparqlEngineOption = Annotated[
     str,
     typer.Option(
         "--engine",
+        "-e",
         metavar="NAME",
         help="Engine: columns (the query is compiled to SQL), oxigraph, or auto, which chooses by the query.",
     ),

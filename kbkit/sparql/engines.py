@@ -35,11 +35,11 @@ AUTO, COLUMNS, OXIGRAPH = ENGINES
 _BEYOND = re.compile(r"kbkit:columns (.*)", re.DOTALL)
 """The error of a value that SQL does not compute as SPARQL does."""
 _MOST_ROWS = 1_000_000
-"""Rows of a streamed result above which Oxigraph streams it: the columns hold a result in memory."""
+"""CompiledRows of a streamed result above which Oxigraph streams it: the columns hold a result in memory."""
 
 
 @dataclass(frozen=True)
-class Choice:
+class EngineChoice:
     """The engine that answers a query: the columns, with the ``compiled`` query, or Oxigraph, for a ``reason``."""
 
     compiled: Compiled | None
@@ -53,7 +53,7 @@ def checked(name: str) -> SparqlEngine:
     return cast("SparqlEngine", name)
 
 
-def choose(stores: Stores, engine: str, text: str, graphs: Graphs, *, shown_labels: bool = False) -> Choice:
+def choose(stores: Stores, engine: str, text: str, graphs: Graphs, *, shown_labels: bool = False) -> EngineChoice:
     """Choose the engine for a rewritten query.
 
     In ``auto``, Oxigraph answers lookups, which it does at once, queries that the columns do not support, and those
@@ -64,25 +64,29 @@ def choose(stores: Stores, engine: str, text: str, graphs: Graphs, *, shown_labe
     if checked(engine) == COLUMNS:
         if is_missing:
             stores.manifest.store(COLUMNS)  # raises the error
-        return Choice(_compiled(stores, text, graphs, "Use ", Option("engine"), f" {OXIGRAPH}"))
+        return EngineChoice(_compiled(stores, text, graphs, "Use ", Option("engine"), f" {OXIGRAPH}"))
     if engine == OXIGRAPH:
-        return Choice(None, "It was chosen")
+        return EngineChoice(None, "It was chosen")
     if is_missing:
-        return Choice(None, f"This KB has no store {COLUMNS!r}")
+        return EngineChoice(None, f"This KB has no store {COLUMNS!r}")
     if not stores.has("triples"):
-        return Choice(_compiled(stores, text, graphs, "Run ", Command("build KB triples"), " to add Oxigraph's store"))
+        return EngineChoice(
+            _compiled(stores, text, graphs, "Run ", Command("build KB triples"), " to add Oxigraph's store")
+        )
     return (
-        Choice(None, "Its process adds the labels that are only shown") if shown_labels else _best(stores, text, graphs)
+        EngineChoice(None, "Its process adds the labels that are only shown")
+        if shown_labels
+        else _best(stores, text, graphs)
     )
 
 
-def _best(stores: Stores, text: str, graphs: Graphs) -> Choice:
+def _best(stores: Stores, text: str, graphs: Graphs) -> EngineChoice:
     """Choose the engine by what the query asks for."""
     try:
         compiled = _compiled(stores, text, graphs)
     except QueryError as error:  # Oxigraph knows more syntax, and reports the errors of the rest
-        return Choice(None, error.message)
-    return Choice(None, "The query is a lookup") if compiled.is_lookup else Choice(compiled)
+        return EngineChoice(None, error.message)
+    return EngineChoice(None, "The query is a lookup") if compiled.is_lookup else EngineChoice(compiled)
 
 
 def _compiled(stores: Stores, text: str, graphs: Graphs, *hint: Part) -> Compiled:
@@ -95,7 +99,7 @@ def _compiled(stores: Stores, text: str, graphs: Graphs, *hint: Part) -> Compile
 
 
 @dataclass(frozen=True)
-class Rows:
+class CompiledRows:
     """The result of a compiled query."""
 
     compiled: Compiled
@@ -139,12 +143,12 @@ class Serialized:
         return sparql_results.terms(self.kind, self.body)
 
 
-def rows(stores: Stores, compiled: Compiled, timeout: float | None) -> Rows:
+def rows(stores: Stores, compiled: Compiled, timeout: float | None) -> CompiledRows:
     """Run a compiled query. Raises :class:`QueryError` and :class:`QueryTimeoutError`."""
     from kbkit.sparql.columns import UnsupportedQueryError, run
 
     try:
-        return Rows(compiled, run(stores, compiled, timeout))
+        return CompiledRows(compiled, run(stores, compiled, timeout))
     except QueryTimeoutError:
         raise expired(timeout) from None
     except QueryError as error:
@@ -200,7 +204,7 @@ class ColumnResults(Results):
         instead.start()
         self.kind, self.format = instead.kind, instead.format
 
-    def _rows(self) -> Rows | None:
+    def _rows(self) -> CompiledRows | None:
         """Return the result; None if it is too large for this process and Oxigraph can stream it."""
         if self._other is None or self.kind == "ask":
             return rows(self._stores, self._compiled, self._timeout)
@@ -212,7 +216,7 @@ class ColumnResults(Results):
         )
         return None if found.table.num_rows == most else found
 
-    def _written(self, found: Rows) -> Iterator[bytes]:
+    def _written(self, found: CompiledRows) -> Iterator[bytes]:
         from kbkit.sparql.columns.writing import chunks
 
         prefixes = self._stores.schema.prefixes()
@@ -238,7 +242,7 @@ class ColumnResults(Results):
             instead.close()
 
 
-def explained(stores: Stores, choice: Choice, timeout: float | None) -> str:
+def explained(stores: Stores, choice: EngineChoice, timeout: float | None) -> str:
     """Return how a query is run: the plan of DuckDB with the rows of each step, for which the query is run; or why
     Oxigraph answers it, which has no plan to show.
     """

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kbkit.errors import QueryError, QuerySyntaxError, UnknownNameWarning
 from kbkit.schema import KB_NAMESPACE
-from kbkit.sparql.engines import COLUMNS, Choice, ColumnResults, Serialized, choose, explained, rows
+from kbkit.sparql.engines import COLUMNS, ColumnResults, EngineChoice, Serialized, choose, explained, rows
 from kbkit.stores.sparql_formats import PLAIN
 from kbkit.stores.sparql_text import bind, is_update, read_only, term
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from kbkit.sparql.context import Search, Traversal
-    from kbkit.sparql.engines import Rows, SparqlEngine
+    from kbkit.sparql.engines import CompiledRows, SparqlEngine
     from kbkit.sparql.rewrite import Rewritten
     from kbkit.sparql.view import View
     from kbkit.stores import Stores
@@ -174,7 +174,7 @@ class SparqlQuery:
         """Whether Oxigraph may answer the query if the columns do not."""
         return self.engine != COLUMNS and self.stores.has("triples")
 
-    def _choice(self, sent: _Sent) -> Choice:
+    def _choice(self, sent: _Sent) -> EngineChoice:
         """Choose the engine; errors of syntax are located in the user's text."""
         try:
             return choose(self.stores, self.engine, sent.text, self.graphs, shown_labels=bool(sent.columns))
@@ -184,7 +184,7 @@ class SparqlQuery:
             _check(self.stores, self.text)
             raise error if sent.text == self.text else QueryError(REJECTED + error.message) from None
 
-    def _answer(self) -> Rows | Serialized:
+    def _answer(self) -> CompiledRows | Serialized:
         """Run the query on its engine."""
         sent, started = self._sent(PLAIN), time.monotonic()
         compiled = self._choice(sent).compiled

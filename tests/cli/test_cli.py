@@ -46,6 +46,7 @@ METAVARS = set(_METAVARS.split())
 """Metavars say which value is expected, never its Python type (TEXT is prepended text)."""
 
 SEVERAL_WORDINGS = {
+    "--engine": "the engine of answers, or of SPARQL",
     "--max-answers": "with or without a default",
     "--limit": "Number of ... or Maximum number of ..., of the command's results",
     "-k": "results, or the cutoffs of measure",

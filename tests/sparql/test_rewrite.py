@@ -994,13 +994,12 @@ def test_published_queries_are_rewritten(name: str, count: int, shared_data: Pat
 
 def test_the_command_prints_the_rewritten_query(world_kb: Path, here: Run, wording: Wording) -> None:
     text = f"SELECT ?x ?xLabel {{ ?x wdt:P31 ?y . hint:Query hint:a 1 . {EN} }}"
-    done = here("sparql", world_kb, "--dialect", "wikidata", "--print", "--limit", 5, "-c", text)
+    sparql = ("sparql", world_kb, "--engine", "oxigraph", "--print")
+    done = here(*sparql, "--dialect", "wikidata", "--limit", 5, "-c", text)
     assert done.returncode == 0
     wording("\n".join(done.stdout.splitlines()[:4]), "cli")
     assert done.stdout.endswith("}\nLIMIT 5\n")
-    assert (
-        here("sparql", world_kb, "--print", "-c", "SELECT  * {?x ?y $z}", "-p", "z=1").stdout == "SELECT  * {?x ?y 1}\n"
-    )
+    assert here(*sparql, "-c", "SELECT  * {?x ?y $z}", "-p", "z=1").stdout == "SELECT  * {?x ?y 1}\n"
 
 
 def test_the_command_limits_rows_and_searches(world_kb: Path, here: Run) -> None:

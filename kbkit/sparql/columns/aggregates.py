@@ -19,6 +19,9 @@ from kbkit.sparql.columns.terms import (
     typed,
 )
 
+POSITION = "\0position"
+"""How the hidden variables start that number the rows of ordered subqueries."""
+
 
 class GroupColumns:
     """The SQL aggregates of a query by name: what is computed from them refers to the names, each computed once."""
@@ -41,7 +44,7 @@ def aggregate(scope: ExpressionScope, call: AggregateCall, column: GroupColumns)
     if weight is not None:  # which only counts have
         return SqlValue(f"TRY_CAST(coalesce({column(f'sum({weight.sql})')}, 0) AS BIGINT)", "integer", nullable=False)
     if call.argument is None:
-        listed = ", ".join(value.sql for value in scope.rows.variables.values())
+        listed = ", ".join(v.sql for name, v in scope.rows.variables.items() if not name.startswith(POSITION))
         counted = f"count(DISTINCT ({listed}))" if call.distinct else "count(*)"
         return SqlValue(column(counted), "integer", nullable=False)
     value = scope.rows.plain(scope.value(call.argument))
@@ -134,7 +137,9 @@ def _concatenated(scope: ExpressionScope, call: AggregateCall, value: SqlValue, 
     """Return the texts joined; they keep their language if all have the same."""
     is_term = value.kind == "term"
     text = value.sql if value.kind == "string" else parts_of(scope.rows, value).string if is_term else "NULL::VARCHAR"
-    joined = column(f"coalesce(string_agg({_distinct(call)}{text}, {sql_string(call.separator)}), '')")
+    positions = [v.sql for name, v in scope.rows.variables.items() if name.startswith(POSITION)]
+    order = f" ORDER BY {', '.join(positions)}" if positions and not call.distinct else ""
+    joined = column(f"coalesce(string_agg({_distinct(call)}{text}, {sql_string(call.separator)}{order}), '')")
     complete = f"{column('count(*)')} = {column(f'count({text})')}"
     if not is_term:
         return SqlValue(f"CASE WHEN {complete} THEN {joined} END", "string")

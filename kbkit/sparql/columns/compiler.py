@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +24,7 @@ from kbkit.sparql.columns.compiling import QueryDataset
 from kbkit.sparql.columns.patterns import PatternCompiler
 from kbkit.sparql.columns.selects import final_text
 from kbkit.sparql.columns.sources import source_of
-from kbkit.sparql.columns.terms import ConstantTerm, SqlValue, as_term
+from kbkit.sparql.columns.terms import ConstantTerm, SqlValue, UnsupportedQueryError, as_term
 from kbkit.sparql.columns.translate import translate
 from kbkit.sparql.parse import parse
 
@@ -58,6 +59,18 @@ class Compiled:
 
 def compile_query(stores: Stores, text: str, graphs: Graphs = (None, None)) -> Compiled:
     """Compile a query. Raises :class:`UnsupportedQueryError` for what only Oxigraph answers."""
+    if any(not _IRI.fullmatch(name) for names in graphs for name in names or ()):
+        raise UnsupportedQueryError("this IRI of a graph")
+    try:
+        return _compiled(stores, text, graphs)
+    except RecursionError:
+        raise UnsupportedQueryError("expressions of this depth") from None
+
+
+_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^<>\"{}|^`\\\x00-\x20]*")
+
+
+def _compiled(stores: Stores, text: str, graphs: Graphs) -> Compiled:
     tree = parse(text)
     refuse_invalid(tree)
     query = translate(tree, stores.schema.prefixes())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from kbkit.sparql.columns.aggregates import GroupColumns, aggregate
+from kbkit.sparql.columns.aggregates import POSITION, GroupColumns, aggregate
 from kbkit.sparql.columns.algebra import (
     AggregateCall,
     Expression,
@@ -41,9 +41,14 @@ class OrderedRows:
 def compile_select(compiler: PatternCompiling, select: SelectPattern) -> SqlRows:
     """Return the solutions of a subquery."""
     ordered = ordered_select(compiler, select)
+    rows, columns = ordered.rows, list(ordered.columns)
+    if ordered.keys:  # for GROUP_CONCAT, which people expect to keep the order
+        name = POSITION + compiler.names.new()
+        rows.variables[name] = SqlValue(rows.compute(f"row_number() OVER ({ordered.clauses()})"), "integer")
+        columns.append(name)
     if select.limit is None and not select.offset:
-        return ordered.rows.closed(ordered.columns)
-    return ordered.rows.closed(ordered.columns, clauses=ordered.clauses(select.limit, select.offset))
+        return rows.closed(columns)
+    return rows.closed(columns, clauses=ordered.clauses(select.limit, select.offset))
 
 
 def ordered_select(compiler: PatternCompiling, select: SelectPattern) -> OrderedRows:
