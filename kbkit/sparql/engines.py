@@ -35,7 +35,7 @@ AUTO, COLUMNS, OXIGRAPH = ENGINES
 _BEYOND = re.compile(r"kbkit:columns (.*)", re.DOTALL)
 """The error of a value that SQL does not compute as SPARQL does."""
 _MOST_ROWS = 1_000_000
-"""CompiledRows of a streamed result above which Oxigraph streams it: the columns hold a result in memory."""
+"""Rows of a streamed result above which Oxigraph streams it: the columns hold a result in memory."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,8 @@ def choose(stores: Stores, engine: str, text: str, graphs: Graphs, *, shown_labe
     if is_missing:
         return EngineChoice(None, f"This KB has no store {COLUMNS!r}")
     if not stores.has("triples"):
-        return EngineChoice(
-            _compiled(stores, text, graphs, "Run ", Command("build KB triples"), " to add Oxigraph's store")
-        )
+        hint = ("Run ", Command("build KB triples"), " to add it")
+        return EngineChoice(_compiled(stores, text, graphs, *hint, more=", and this KB has no store 'triples'"))
     return (
         EngineChoice(None, "Its process adds the labels that are only shown")
         if shown_labels
@@ -89,13 +88,13 @@ def _best(stores: Stores, text: str, graphs: Graphs) -> EngineChoice:
     return EngineChoice(None, "The query is a lookup") if compiled.is_lookup else EngineChoice(compiled)
 
 
-def _compiled(stores: Stores, text: str, graphs: Graphs, *hint: Part) -> Compiled:
+def _compiled(stores: Stores, text: str, graphs: Graphs, *hint: Part, more: str = "") -> Compiled:
     from kbkit.sparql.columns import UnsupportedQueryError, compile_query  # loads the grammar
 
     try:
         return compile_query(stores, text, graphs)
     except UnsupportedQueryError as error:
-        raise QueryError(error.message, *hint) from None
+        raise QueryError(error.message + more, *hint) from None
 
 
 @dataclass(frozen=True)

@@ -178,9 +178,9 @@ def test_a_query_that_kills_its_process_is_one_error(kb: KnowledgeBase) -> None:
 @pytest.mark.core
 def test_the_worker_is_warm_and_closed_with_the_kb(tiny_kb: Path) -> None:
     with kbkit.open(tiny_kb) as kb:
-        kb.sparql("ASK {}")
+        kb.sparql("ASK {}", engine="oxigraph")
         first = worker(kb)
-        kb.sparql("SELECT * { ?s ?p ?o } LIMIT 1")
+        kb.sparql("SELECT * { ?s ?p ?o } LIMIT 1", engine="oxigraph")
         with pytest.raises(QueryError):
             kb.sparql("SELECT")
         assert worker(kb) == first
@@ -190,7 +190,7 @@ def test_the_worker_is_warm_and_closed_with_the_kb(tiny_kb: Path) -> None:
 
 @linux
 def test_the_worker_is_a_program_of_its_own(kb: KnowledgeBase) -> None:
-    kb.sparql("ASK {}")
+    kb.sparql("ASK {}", engine="oxigraph")
     command = Path(f"/proc/{worker(kb)}/cmdline").read_bytes().split(b"\0")
     assert any(b"sparql_worker" in word for word in command)
     assert Path(f"/proc/{worker(kb)}/stat").read_text().rsplit(")", 1)[1].split()[1] == str(os.getpid())
@@ -199,13 +199,13 @@ def test_the_worker_is_a_program_of_its_own(kb: KnowledgeBase) -> None:
 @pytest.mark.parametrize("text", [STREAMING, SEARCHING])
 def test_timeout_kills_the_worker_and_the_next_query_has_a_new_one(tiny_kb: Path, text: str) -> None:
     with kbkit.open(tiny_kb) as kb:
-        kb.sparql("ASK {}")
+        kb.sparql("ASK {}", engine="oxigraph")
         first = worker(kb)
         started = time.monotonic()
         with pytest.raises(QueryTimeoutError, match=r"0\.3 s.*timeout"):
-            kb.sparql(text, timeout=0.3)
+            kb.sparql(text, timeout=0.3, engine="oxigraph")
         assert time.monotonic() - started < 20
-        assert kb.sparql("ASK {}", timeout=60)["ask"].to_list() == [True]
+        assert kb.sparql("ASK {}", timeout=60, engine="oxigraph")["ask"].to_list() == [True]
         assert worker(kb) != first
         assert not Path(f"/proc/{first}").exists()
 
@@ -219,11 +219,11 @@ def test_timeout_of_the_command(run, tiny_kb: Path, wording: Wording) -> None:
 
 
 def test_a_worker_that_was_killed_is_replaced(kb: KnowledgeBase) -> None:
-    kb.sparql("ASK {}")
+    kb.sparql("ASK {}", engine="oxigraph")
     [process] = kb.triples.pool.processes
     process.kill()
     process.wait()
-    assert kb.sparql("ASK {}")["ask"].to_list() == [True]
+    assert kb.sparql("ASK {}", engine="oxigraph")["ask"].to_list() == [True]
     assert worker(kb) != process.pid
 
 
@@ -231,8 +231,8 @@ ORPHAN = """
 import sys, threading, time
 import kbkit
 kb = kbkit.open(sys.argv[1])
-kb.sparql("ASK {}")
-threading.Thread(target=lambda: kb.sparql(sys.argv[2], timeout=None), daemon=True).start()
+kb.sparql("ASK {}", engine="oxigraph")
+threading.Thread(target=lambda: kb.sparql(sys.argv[2], timeout=None, engine="oxigraph"), daemon=True).start()
 print(kb.triples.pool.processes[0].pid, flush=True)
 threading.Event().wait()
 """
@@ -266,13 +266,13 @@ def test_the_worker_dies_with_its_parent_in_the_middle_of_a_query(tiny_kb: Path,
 @linux
 def test_two_kbs_have_two_workers(tiny_kb: Path) -> None:
     with kbkit.open(tiny_kb) as one, kbkit.open(tiny_kb) as other:
-        one.sparql("ASK {}")
-        other.sparql("ASK {}")
+        one.sparql("ASK {}", engine="oxigraph")
+        other.sparql("ASK {}", engine="oxigraph")
         assert worker(one) != worker(other)
         [process] = other.triples.pool.processes
         other.close()
         assert process.poll() is not None
-        assert one.sparql("ASK {}")["ask"].to_list() == [True]
+        assert one.sparql("ASK {}", engine="oxigraph")["ask"].to_list() == [True]
 
 
 def test_threads_share_a_worker(kb: KnowledgeBase) -> None:

@@ -1,4 +1,4 @@
-"""The engines of SPARQL give the same results, and what the columns do not answer goes to Oxigraph as a whole."""
+"""Results of columns in published formats: the bytes of Oxigraph, its result if columns fail, limits, cancellation."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-import kbkit
-from kbkit.errors import KbError, QueryError, QueryTimeoutError, UnknownNameError
+from kbkit.errors import QueryError, QueryTimeoutError
 from kbkit.kb import KnowledgeBase
 from kbkit.sparql import columns, engines
 from kbkit.sparql.run import query
@@ -42,17 +41,10 @@ def test_engines_agree(world: KnowledgeBase, text: str) -> None:
     assert world.sparql_view(text, engine="columns").rows.equals(world.sparql(text, engine="oxigraph"))
 
 
-def test_a_limit_applies_to_both(world: KnowledgeBase) -> None:
-    for engine in ("oxigraph", "columns"):
-        assert world.sparql(NAMES, engine=engine, max_rows=3).height == 3
-
-
 def test_what_columns_lack_goes_to_oxigraph(world: KnowledgeBase) -> None:
     assert world.sparql(UNSUPPORTED).equals(world.sparql(UNSUPPORTED, engine="oxigraph"))
     with pytest.raises(QueryError, match="Not supported on columns"):
         world.sparql(UNSUPPORTED, engine="columns")
-    with pytest.raises(UnknownNameError):
-        world.sparql(NAMES, engine="sqlite")  # type: ignore[arg-type]
     with pytest.raises(QueryError, match="Updates are not allowed"):
         world.sparql("DELETE WHERE { ?x ?y ?z }", engine="columns")
 
@@ -116,26 +108,8 @@ def test_a_format_that_cannot_hold_the_result(world: KnowledgeBase) -> None:
         pass
 
 
-def test_a_kb_without_oxigraph_answers_on_columns(tmp_path: Path, tiny: Path) -> None:
-    files = {"nodes": tiny / "nodes.csv", "edges": tiny / "edges.csv", "texts": tiny / "texts.csv"}
-    stores = ["tables", "nodes"]
-    with kbkit.ingest("table", out=tmp_path / "t.kb", files=files, name="table", stores=stores) as kb:
-        assert not kb.has("triples")
-        [count] = kb.sparql("SELECT (COUNT(*) AS ?n) { ?x rdfs:label ?y }")["n"]
-        assert count == kb.schema.nodes
-        with pytest.raises(KbError, match="Not supported on columns"):
-            kb.sparql(UNSUPPORTED)
-
-
 @pytest.mark.core
-def test_the_command(here, world_kb: Path, wording: Any) -> None:
-    rows = [good(here("sparql", world_kb, COUNTS, "--engine", name, "-f", "csv")) for name in engines.ENGINES]
-    assert rows[0] == rows[1] == rows[2]
-    assert good(here("sparql", world_kb, COUNTS, "--print")).startswith(("SELECT", "WITH"))
-    assert good(here("sparql", world_kb, COUNTS, "--print", "--engine", "oxigraph")) == COUNTS + "\n"
-    plan = good(here("sparql", world_kb, COUNTS, "--explain"))
-    assert "Total Time" in plan
-    assert "rows" in plan
+def test_the_words_of_the_command(here, world_kb: Path, wording: Any) -> None:
     wording(good(here("sparql", world_kb, COUNTS, "--explain", "--engine", "oxigraph")), "cli")
     wording(one_line(here("sparql", world_kb, COUNTS, "--engine", "sqlite")), "cli")
     wording(one_line(here("sparql", world_kb, UNSUPPORTED, "--engine", "columns")), "cli")
