@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -39,6 +41,9 @@ class PatternCompiling(Protocol):
 
     def pattern(self, pattern: Pattern) -> SqlRows:
         """Return the solutions of a pattern."""
+
+    def expecting(self, parts: Sequence[object]) -> AbstractContextManager[None]:
+        """Leave out what cannot match, for variables of these triple patterns, which are joined."""
 
     def triple(self, triple: TriplePattern) -> SqlRows:
         """Return the solutions of a triple pattern."""

@@ -48,7 +48,8 @@ def reduced(compiler: PatternCompiling, select: SelectPattern) -> SqlRows | None
     weighted = select.group is not None and not all(found.distinct for found in _aggregates(select))
     parts = []
     for pattern in patterns:
-        rows = compiler.triple(pattern)
+        with compiler.expecting(patterns):
+            rows = compiler.triple(pattern)
         parts.append(_Part(rows, {term.name for term in _terms(pattern)} & rows.variables.keys()))
     for condition in conditions:
         used = variables(condition)

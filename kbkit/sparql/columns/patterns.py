@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -51,6 +52,7 @@ class PatternCompiler:
         self._dataset = dataset
         self._uses = uses
         self.graph = ActiveGraph()
+        self._kinds: dict[str, set[str]] = {}
 
     @property
     def graph_variable(self) -> QueryVariable | None:
@@ -98,12 +100,13 @@ class PatternCompiler:
         rows = self.rows()
         if not basic.parts and self.graph != ActiveGraph():
             return self._graphs()
-        paths = []
+        paths = [part for part in basic.parts if isinstance(part, PathPattern)]
         for part in basic.parts:
-            if isinstance(part, PathPattern):
-                paths.append(part)
-            else:
-                rows = join(rows, self.triple(part) if isinstance(part, TriplePattern) else self.pattern(part))
+            if isinstance(part, TriplePattern):
+                with self.expecting(basic.parts):
+                    rows = join(rows, self.triple(part))
+            elif not isinstance(part, PathPattern):
+                rows = join(rows, self.pattern(part))
         while paths:  # those that start from few nodes first
             path = next((path for path in paths if is_anchored(path, rows)), paths[0])
             paths.remove(path)
@@ -117,8 +120,51 @@ class PatternCompiler:
         found = self.triple(TriplePattern(QueryVariable("_:gs"), QueryVariable("_:gp"), QueryVariable("_:go")))
         return found.closed([self.graph.variable.name], distinct=True)
 
+    @contextmanager
+    def expecting(self, parts: Sequence[object]) -> Iterator[None]:
+        """Leave out what cannot match, for variables of these triple patterns, which are joined.
+
+        Where a type has nodes and statements of edges, only the nodes have attributes of nodes.
+        """
+        found: dict[str, set[str]] = {}
+        for part in parts:
+            if isinstance(part, TriplePattern):
+                for name, kinds in self._kinds_of(part).items():
+                    found[name] = found.get(name, kinds) & kinds
+        outer, self._kinds = self._kinds, found
+        try:
+            yield
+        finally:
+            self._kinds = outer
+
+    def _kinds_of(self, triple: TriplePattern) -> dict[str, set[str]]:
+        """Return the representations of the variables of a triple pattern, unless internal text is among them."""
+        terms, leaves = self._terms_and_leaves(triple)
+        kinds: dict[str, set[str]] = {}
+        for leaf in leaves:
+            for part, term in terms.items():
+                if isinstance(term, QueryVariable) and (part in leaf.kinds or part in leaf.fixed):
+                    kind = leaf.kinds.get(part) or self._fixed(leaf.fixed[part]).kind
+                    kinds.setdefault(term.name, set()).add(kind)
+        return {name: found for name, found in kinds.items() if "term" not in found}
+
     def triple(self, triple: TriplePattern) -> SqlRows:
         """Return the solutions of a triple pattern."""
+        terms, leaves = self._terms_and_leaves(triple)
+        predicates = triple.predicate
+        edges = [leaf for leaf in leaves if leaf.kinds == {"s": "node", "o": "node"}]
+        repeated = isinstance(predicates, ConstantTerm) and len(edges) > 1  # several relations may have one IRI
+        found = [rows for leaf in leaves if (rows := self._leaf(leaf, terms, every=repeated)) is not None]
+        if not found:
+            return self._nothing([term for term in terms.values() if isinstance(term, QueryVariable)])
+        rows = found[0] if len(found) == 1 else self.union(found)
+        if repeated:
+            rows = rows.closed(distinct=True)
+            rows.variables = {name: v for name, v in rows.variables.items() if self._is_used(QueryVariable(name))}
+        return rows
+
+    def _terms_and_leaves(self, triple: TriplePattern) -> tuple[dict[str, Term], list[TripleRows]]:
+        """Return the terms of a triple pattern by column, and the rows that it may match."""
         predicates: Sequence[ConstantTerm] | None = None
         excluded: Sequence[ConstantTerm] = ()
         verb = triple.predicate
@@ -131,16 +177,7 @@ class PatternCompiler:
         terms: dict[str, Term] = {"s": triple.subject, "p": verb, "o": triple.object}
         if self.graph.variable is not None:
             terms["g"] = self.graph.variable
-        edges = [leaf for leaf in leaves if leaf.kinds == {"s": "node", "o": "node"}]
-        repeated = predicates is not None and len(edges) > 1  # several relations may have one IRI
-        found = [rows for leaf in leaves if (rows := self._leaf(leaf, terms, every=repeated)) is not None]
-        if not found:
-            return self._nothing([term for term in terms.values() if isinstance(term, QueryVariable)])
-        rows = found[0] if len(found) == 1 else self.union(found)
-        if repeated:
-            rows = rows.closed(distinct=True)
-            rows.variables = {name: v for name, v in rows.variables.items() if self._is_used(QueryVariable(name))}
-        return rows
+        return terms, leaves
 
     def _graphs_read(self) -> GraphsRead:
         named = self._dataset.named
@@ -170,6 +207,11 @@ class PatternCompiler:
                 continue
             if part in leaf.fixed and leaf.fixed[part] == term:
                 continue
+            if isinstance(term, QueryVariable) and value.kind not in {
+                "term",
+                *self._kinds.get(term.name, [value.kind]),
+            }:
+                return None  # another pattern does not match it
             if part in leaf.fixed and isinstance(term, ConstantTerm):
                 return None  # another constant
             if isinstance(term, ConstantTerm):
