@@ -93,9 +93,9 @@ _TRIPLE = tuple(ResultTerm(name, "term") for name in ("subject", "predicate", "o
 
 def _constructed(template: Sequence[TriplePattern], sql: str, results: Mapping[str, SqlValue]) -> str:
     """Return the distinct triples that a template makes of solutions; those that RDF does not allow are left out."""
-    columns = {name: (f"c{number}", value) for number, (name, value) in enumerate(results.items())}
+    columns = {name: (f"c{at}", value) for at, (name, value) in enumerate(results.items())}
     selects = []
-    for triple in template:
+    for number, triple in enumerate(template):
         parts = []
         for term in (triple.subject, triple.predicate, triple.object):
             if isinstance(term, ConstantTerm):
@@ -107,12 +107,16 @@ def _constructed(template: Sequence[TriplePattern], sql: str, results: Mapping[s
                 parts.append(f"('_k' || {sql_string(term.name[2:])} || '_' || kbkit_row)")
         subject, predicate, target = parts
         where = "subject[1] IN ('<', '_') AND predicate[1] = '<' AND object IS NOT NULL"
-        row = f"SELECT {subject} AS subject, {predicate} AS predicate, {target} AS object FROM kbkit_rows"
+        place = f"kbkit_row, {number} AS kbkit_part"
+        row = f"SELECT {subject} AS subject, {predicate} AS predicate, {target} AS object, {place} FROM kbkit_rows"
         selects.append(f"SELECT * FROM ({row}) WHERE {where}")
     if not selects:
-        selects = ["SELECT '' AS subject, '' AS predicate, '' AS object WHERE false"]
+        selects = ["SELECT '' AS subject, '' AS predicate, '' AS object, 0 AS kbkit_row, 0 AS kbkit_part WHERE false"]
     numbered = f"SELECT *, row_number() OVER () AS kbkit_row FROM ({sql})"
-    return f"WITH kbkit_rows AS MATERIALIZED ({numbered}) {' UNION '.join(selects)}"
+    return (
+        f"WITH kbkit_rows AS MATERIALIZED ({numbered}) SELECT subject, predicate, object FROM"
+        f" ({' UNION ALL '.join(selects)}) GROUP BY subject, predicate, object ORDER BY min(kbkit_row), min(kbkit_part)"
+    )
 
 
 def run(stores: Stores, compiled: Compiled, timeout: float | None = None) -> pa.Table:
