@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,14 +16,12 @@ from kbkit.sparql.columns.algebra import (
     GraphPattern,
     JoinPattern,
     MinusPattern,
-    NegatedPredicates,
     OptionalPattern,
     PathClosure,
     PathPattern,
     Pattern,
     QueryVariable,
     SelectPattern,
-    Term,
     TriplePattern,
     UnionPattern,
     ValuesPattern,
@@ -34,34 +30,17 @@ from kbkit.sparql.columns.algebra import (
     filters_around,
     variables,
 )
-from kbkit.sparql.columns.compiling import ActiveGraph, QueryDataset
+from kbkit.sparql.columns.compiling import ActiveGraph
 from kbkit.sparql.columns.expressions import ExpressionScope
 from kbkit.sparql.columns.paths import closure, is_anchored
-from kbkit.sparql.columns.rows import ColumnNames, SqlRows, agrees, common_kind, comparable, join, merged
+from kbkit.sparql.columns.rows import SqlRows, agrees, common_kind, comparable, join, merged
 from kbkit.sparql.columns.selects import compile_select
-from kbkit.sparql.columns.sources import DEFAULT, GraphsRead, TripleRows, TripleSource
 from kbkit.sparql.columns.terms import SQL_TYPES, ConstantTerm, SqlValue, UnsupportedQueryError
+from kbkit.sparql.columns.triple_patterns import TriplePatternCompiler
 
 
-class PatternCompiler:
-    """Turns patterns into relations. ``uses`` counts the occurrences of each variable in the query."""
-
-    def __init__(self, triples: TripleSource, uses: Counter[str], dataset: QueryDataset) -> None:
-        self.names = ColumnNames()
-        self.triples = triples
-        self._dataset = dataset
-        self._uses = uses
-        self.graph = ActiveGraph()
-        self._kinds: dict[str, set[str]] = {}
-
-    @property
-    def graph_variable(self) -> QueryVariable | None:
-        """The variable of the GRAPH that patterns are in."""
-        return self.graph.variable
-
-    def rows(self) -> SqlRows:
-        """Return one row without bindings."""
-        return SqlRows(self.names, self.triples)
+class PatternCompiler(TriplePatternCompiler):
+    """Turns patterns into relations."""
 
     def pattern(self, pattern: Pattern) -> SqlRows:
         """Return the solutions of a pattern."""
@@ -119,124 +98,6 @@ class PatternCompiler:
             raise UnsupportedQueryError("an empty pattern in GRAPH")
         found = self.triple(TriplePattern(QueryVariable("_:gs"), QueryVariable("_:gp"), QueryVariable("_:go")))
         return found.closed([self.graph.variable.name], distinct=True)
-
-    @contextmanager
-    def expecting(self, parts: Sequence[object]) -> Iterator[None]:
-        """Leave out what cannot match, for variables of these triple patterns, which are joined.
-
-        Where a type has nodes and statements of edges, only the nodes have attributes of nodes.
-        """
-        found: dict[str, set[str]] = {}
-        for part in parts:
-            if isinstance(part, TriplePattern):
-                for name, kinds in self._kinds_of(part).items():
-                    found[name] = found.get(name, kinds) & kinds
-        outer, self._kinds = self._kinds, found
-        try:
-            yield
-        finally:
-            self._kinds = outer
-
-    def _kinds_of(self, triple: TriplePattern) -> dict[str, set[str]]:
-        """Return the representations of the variables of a triple pattern, unless internal text is among them."""
-        terms, leaves = self._terms_and_leaves(triple)
-        kinds: dict[str, set[str]] = {}
-        for leaf in leaves:
-            for part, term in terms.items():
-                if isinstance(term, QueryVariable) and (part in leaf.kinds or part in leaf.fixed):
-                    kind = leaf.kinds.get(part) or self._fixed(leaf.fixed[part]).kind
-                    kinds.setdefault(term.name, set()).add(kind)
-        return {name: found for name, found in kinds.items() if "term" not in found}
-
-    def triple(self, triple: TriplePattern) -> SqlRows:
-        """Return the solutions of a triple pattern."""
-        terms, leaves = self._terms_and_leaves(triple)
-        predicates = triple.predicate
-        edges = [leaf for leaf in leaves if leaf.kinds == {"s": "node", "o": "node"}]
-        repeated = isinstance(predicates, ConstantTerm) and len(edges) > 1  # several relations may have one IRI
-        found = [rows for leaf in leaves if (rows := self._leaf(leaf, terms, every=repeated)) is not None]
-        if not found:
-            return self._nothing([term for term in terms.values() if isinstance(term, QueryVariable)])
-        rows = found[0] if len(found) == 1 else self.union(found)
-        if repeated:
-            rows = rows.closed(distinct=True)
-            rows.variables = {name: v for name, v in rows.variables.items() if self._is_used(QueryVariable(name))}
-        return rows
-
-    def _terms_and_leaves(self, triple: TriplePattern) -> tuple[dict[str, Term], list[TripleRows]]:
-        """Return the terms of a triple pattern by column, and the rows that it may match."""
-        predicates: Sequence[ConstantTerm] | None = None
-        excluded: Sequence[ConstantTerm] = ()
-        verb = triple.predicate
-        if isinstance(verb, ConstantTerm):
-            predicates = [verb]
-        elif isinstance(verb, NegatedPredicates):
-            excluded, verb = verb.predicates, QueryVariable("_:negated")
-        by_object = isinstance(triple.object, ConstantTerm) and isinstance(triple.subject, QueryVariable)
-        leaves = self.triples.leaves(predicates, excluded, self._graphs_read(), by_object=by_object)
-        terms: dict[str, Term] = {"s": triple.subject, "p": verb, "o": triple.object}
-        if self.graph.variable is not None:
-            terms["g"] = self.graph.variable
-        return terms, leaves
-
-    def _graphs_read(self) -> GraphsRead:
-        named = self._dataset.named
-        if self.graph.variable is not None:
-            return GraphsRead(named, by_name=True)
-        if self.graph.name:
-            known = named is None or self.graph.name in named
-            return GraphsRead((self.graph.name,) if known else ())
-        return GraphsRead(self._dataset.default if self._dataset.default is not None else (DEFAULT,))
-
-    def _is_used(self, term: Term) -> bool:
-        return isinstance(term, QueryVariable) and self._uses[term.name] != 1
-
-    def _leaf(self, leaf: TripleRows, terms: dict[str, Term], *, every: bool) -> SqlRows | None:
-        """Return the rows of a leaf that match terms; None if there are none. ``every`` binds unused variables too."""
-        columns = {part: self.names.new() for part in leaf.kinds}
-        text = f"SELECT {', '.join(f'{part} AS {name}' for part, name in columns.items())} FROM ({leaf.text})"
-        if not leaf.distinct:
-            text = text.replace("SELECT", "SELECT DISTINCT", 1)
-        rows = SqlRows(self.names, self.triples, [f"({text}) {self.names.new('q')}"])
-        for part, term in terms.items():
-            if part in columns:
-                value = SqlValue(columns[part], leaf.kinds[part], nullable=False)
-            elif part in leaf.fixed:
-                value = self._fixed(leaf.fixed[part])
-            else:
-                continue
-            if part in leaf.fixed and leaf.fixed[part] == term:
-                continue
-            if isinstance(term, QueryVariable) and value.kind not in {
-                "term",
-                *self._kinds.get(term.name, [value.kind]),
-            }:
-                return None  # another pattern does not match it
-            if part in leaf.fixed and isinstance(term, ConstantTerm):
-                return None  # another constant
-            if isinstance(term, ConstantTerm):
-                sql = self.triples.constant(term, value.kind)
-                if sql is None:
-                    return None
-                rows.where(f"{value.sql} = {sql}")
-            elif term.name in rows.variables:
-                first = rows.variables[term.name]
-                kind = common_kind((first.kind, value.kind))
-                one, other = (rows.plain(rows.converted(v, kind)) for v in (first, value))
-                rows.where(f"{one.sql} = {other.sql}")
-            elif every or self._is_used(term):
-                rows.variables[term.name] = value
-        return rows
-
-    def _fixed(self, constant: ConstantTerm) -> SqlValue:
-        kind, [sql] = self.triples.narrowed([constant])
-        return SqlValue(f"{sql}::{SQL_TYPES[kind]}" if kind in ("id", "node") else sql, kind, nullable=False)
-
-    def _nothing(self, variables: Sequence[QueryVariable]) -> SqlRows:
-        rows = self.rows()
-        rows.where("false")
-        rows.variables = {v.name: SqlValue("NULL::VARCHAR", "term") for v in variables if self._is_used(v)}
-        return rows
 
     # -- paths --------------------------------------------------------------------------------------------------------
 
@@ -312,29 +173,6 @@ class PatternCompiler:
                 whole.variables[name] = merged(whole, value, whole.variables[name], value)
             else:
                 whole.variables[name] = value
-        return whole
-
-    def union(self, branches: Sequence[SqlRows]) -> SqlRows:
-        """Return the rows of all branches."""
-        names = list(dict.fromkeys(name for rows in branches for name in rows.variables))
-        kinds = {
-            name: common_kind(rows.variables[name].kind for rows in branches if name in rows.variables)
-            for name in names
-        }
-        columns = {name: self.names.new() for name in names}
-        texts = []
-        for rows in branches:
-            selected = {}
-            for name, column in columns.items():
-                if name in rows.variables:
-                    selected[column] = rows.converted(rows.variables[name], kinds[name]).sql
-                else:
-                    selected[column] = f"NULL::{SQL_TYPES[kinds[name]]}"
-            texts.append(rows.select(selected))
-        whole = SqlRows(self.names, self.triples, [f"({' UNION ALL '.join(texts)}) {self.names.new('q')}"])
-        for name, column in columns.items():
-            nullable = any(name not in rows.variables or rows.variables[name].nullable for rows in branches)
-            whole.variables[name] = SqlValue(column, kinds[name], nullable)
         return whole
 
     def _minus(self, left: SqlRows, right: SqlRows) -> SqlRows:
