@@ -175,6 +175,11 @@ class SelectPattern:
     limit: int | None = None
     offset: int = 0
 
+    @property
+    def expressions(self) -> list[Expression]:
+        """The expressions of its columns, of HAVING and of ORDER BY."""
+        return [e for _, e in self.columns if e is not None] + [*self.having, *(key for key, _ in self.order)]
+
 
 Pattern: TypeAlias = (
     BasicPattern
@@ -225,6 +230,15 @@ def variables(expression: Expression) -> set[str]:
     if isinstance(expression, FunctionCall):
         return {name for part in expression.arguments for name in variables(part)}
     return {"\0exists"} if isinstance(expression, ExistsCall) else set()
+
+
+def aggregate_calls(*expressions: Expression) -> Iterator[AggregateCall]:
+    """Yield the aggregates in expressions."""
+    for expression in expressions:
+        if isinstance(expression, AggregateCall):
+            yield expression
+        elif isinstance(expression, FunctionCall):
+            yield from aggregate_calls(*expression.arguments)
 
 
 def walk_algebra(part: object) -> Iterator[object]:

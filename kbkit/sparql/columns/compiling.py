@@ -42,7 +42,7 @@ class PatternCompiling(Protocol):
     def pattern(self, pattern: Pattern) -> SqlRows:
         """Return the solutions of a pattern."""
 
-    def expecting(self, parts: Sequence[object]) -> AbstractContextManager[None]:
+    def expecting(self, triples: Sequence[TriplePattern]) -> AbstractContextManager[None]:
         """Leave out what cannot match, for variables of these triple patterns, which are joined."""
 
     def triple(self, triple: TriplePattern) -> SqlRows:

@@ -10,15 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kbkit.sparql.columns.algebra import (
-    AggregateCall,
     BasicPattern,
     Expression,
     FilterPattern,
-    FunctionCall,
     Pattern,
     QueryVariable,
     SelectPattern,
     TriplePattern,
+    aggregate_calls,
     conjuncts,
     variables,
 )
@@ -39,18 +38,18 @@ class _Part:
 def reduced(compiler: PatternCompiling, select: SelectPattern) -> SqlRows | None:
     """Return the solutions of a pattern as far as a SELECT needs them; None if nothing can be saved.
 
-    SqlRows that agree on the needed variables are one, with a :data:`WEIGHT` if their number is needed.
+    Rows that agree on the needed variables are one, with a :data:`WEIGHT` if their number is needed.
     """
     kept = _needed(select)
     patterns, conditions = _triples(select.pattern)
     if kept is None or len(patterns) < 2:
         return None
-    weighted = select.group is not None and not all(found.distinct for found in _aggregates(select))
+    weighted = select.group is not None and not all(found.distinct for found in aggregate_calls(*select.expressions))
     parts = []
-    for pattern in patterns:
-        with compiler.expecting(patterns):
+    with compiler.expecting(patterns):
+        for pattern in patterns:
             rows = compiler.triple(pattern)
-        parts.append(_Part(rows, {term.name for term in _terms(pattern)} & rows.variables.keys()))
+            parts.append(_Part(rows, {term.name for term in _terms(pattern)} & rows.variables.keys()))
     for condition in conditions:
         used = variables(condition)
         place = next((part for part in parts if used and used <= part.names), None)
@@ -110,7 +109,7 @@ def _needed(select: SelectPattern) -> set[str] | None:
         return {variable.name for variable, _ in select.columns} | {
             n for key, _ in select.order for n in variables(key)
         }
-    found = list(_aggregates(select))
+    found = list(aggregate_calls(*select.expressions))
     keys = [expression for _, expression in select.group]
     if not all(isinstance(key, QueryVariable) for key in keys) or not found:
         return None
@@ -120,17 +119,6 @@ def _needed(select: SelectPattern) -> set[str] | None:
         return None
     counted = {f.argument.name for f in found if f.distinct and isinstance(f.argument, QueryVariable)}
     return {name for key in keys for name in variables(key)} | counted
-
-
-def _aggregates(select: SelectPattern) -> Iterator[AggregateCall]:
-    used = [e for _, e in select.columns if e is not None] + [*select.having, *(key for key, _ in select.order)]
-    stack: list[Expression] = list(used)
-    while stack:
-        part = stack.pop()
-        if isinstance(part, AggregateCall):
-            yield part
-        elif isinstance(part, FunctionCall):
-            stack.extend(part.arguments)
 
 
 def _triples(pattern: Pattern) -> tuple[list[TriplePattern], list[Expression]]:

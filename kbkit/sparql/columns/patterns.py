@@ -80,11 +80,12 @@ class PatternCompiler(TriplePatternCompiler):
         if not basic.parts and self.graph != ActiveGraph():
             return self._graphs()
         paths = [part for part in basic.parts if isinstance(part, PathPattern)]
+        triples = [part for part in basic.parts if isinstance(part, TriplePattern)]
+        with self.expecting(triples):
+            for triple in triples:
+                rows = join(rows, self.triple(triple))
         for part in basic.parts:
-            if isinstance(part, TriplePattern):
-                with self.expecting(basic.parts):
-                    rows = join(rows, self.triple(part))
-            elif not isinstance(part, PathPattern):
+            if isinstance(part, SelectPattern):  # the alternatives of a path
                 rows = join(rows, self.pattern(part))
         while paths:  # those that start from few nodes first
             path = next((path for path in paths if is_anchored(path, rows)), paths[0])
@@ -195,11 +196,10 @@ class PatternCompiler(TriplePatternCompiler):
     def _filter_exists(self, rows: SqlRows, exists: ExistsCall) -> bool:
         """Keep the rows for which EXISTS is true by a join, which DuckDB plans better than a correlated subquery.
 
-        Returns False, without a change, if its filters use variables of the rows.
+        Returns False, without a change, if it uses variables of the rows that its pattern does not bind.
         """
         inner = self.pattern(exists.pattern)
-        unbound = {name for part in filters_around(exists.pattern) for name in variables(part)} - inner.variables.keys()
-        if unbound & rows.variables.keys() or "\0exists" in unbound:
+        if all_variables(exists.pattern) & rows.variables.keys() - inner.variables.keys():
             return False
         pairs = comparable(rows, inner)
         rows.nest()
@@ -214,6 +214,8 @@ class PatternCompiler(TriplePatternCompiler):
         while isinstance(pattern, FilterPattern):
             pattern = pattern.pattern
         inner = self.pattern(pattern)
+        if all_variables(pattern) & outer.variables.keys() - inner.variables.keys():
+            raise UnsupportedQueryError("variables from outside EXISTS deep inside it")
         pairs = comparable(outer, inner)
         outer.materialize()  # planning a subquery that is correlated with computed columns takes exponential memory
         for one, other in [_values(outer, inner, name) for name in pairs]:

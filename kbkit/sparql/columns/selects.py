@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 
 from kbkit.sparql.columns.aggregates import POSITION, GroupColumns, aggregate
 from kbkit.sparql.columns.algebra import (
-    AggregateCall,
     Expression,
-    FunctionCall,
     QueryVariable,
     SelectPattern,
+    aggregate_calls,
     variables,
 )
 from kbkit.sparql.columns.compiling import PatternCompiling
@@ -70,7 +69,7 @@ def ordered_select(compiler: PatternCompiling, select: SelectPattern) -> Ordered
             columns.append(variable.name)
     if select.distinct:
         rows = rows.closed(columns, distinct=True)
-        scope = ExpressionScope(rows, compiler.exists, scope.aggregates if not select.order else {})
+        scope = ExpressionScope(rows, compiler.exists)
         outside = {name for key, _ in select.order for name in variables(key)} - set(columns)
         if outside:
             raise UnsupportedQueryError("ORDER BY a variable that DISTINCT drops")
@@ -107,8 +106,7 @@ def _grouped(compiler: PatternCompiling, select: SelectPattern, rows: SqlRows) -
         keys[name] = value
         if variable is not None and not isinstance(expression, QueryVariable):
             rows.variables[name] = value
-    used = [e for _, e in select.columns if e is not None] + [*select.having, *(key for key, _ in select.order)]
-    needed = dict.fromkeys(found for expression in used for found in _aggregates(expression))
+    needed = dict.fromkeys(aggregate_calls(*select.expressions))
     aggregated = GroupColumns(compiler.names)
     values = {found: aggregate(scope, found, aggregated) for found in needed}
     names = {name: compiler.names.new() for name in keys}
@@ -121,19 +119,11 @@ def _grouped(compiler: PatternCompiling, select: SelectPattern, rows: SqlRows) -
         if not name.startswith("\0"):
             groups.variables[name] = SqlValue(names[name], value.kind, value.nullable)
     grouped = set(groups.variables)
-    for expression in [*used, *(variable for variable, e in select.columns if e is None)]:
+    for expression in [*select.expressions, *(variable for variable, e in select.columns if e is None)]:
         new = {variable.name for variable, e in select.columns if e is not None}
         if not variables(expression) <= grouped | new:
             raise UnsupportedQueryError("a variable that is neither grouped nor aggregated")
     return ExpressionScope(groups, compiler.exists, {found: groups.plain(value) for found, value in values.items()})
-
-
-def _aggregates(expression: Expression) -> Iterator[AggregateCall]:
-    if isinstance(expression, AggregateCall):
-        yield expression
-    elif isinstance(expression, FunctionCall):
-        for part in expression.arguments:
-            yield from _aggregates(part)
 
 
 # -- the whole query --------------------------------------------------------------------------------------------------

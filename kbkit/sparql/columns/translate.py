@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from lark import Token, Tree
 
 from kbkit.sparql.columns.algebra import (
-    AggregateCall,
     AlgebraQuery,
     BasicPattern,
     BindPattern,
@@ -32,6 +31,7 @@ from kbkit.sparql.columns.algebra import (
     TriplePattern,
     UnionPattern,
     ValuesPattern,
+    aggregate_calls,
 )  # fmt: skip
 from kbkit.sparql.columns.terms import ConstantTerm, UnsupportedQueryError, iri
 from kbkit.sparql.columns.translate_expressions import RDF, ExpressionTranslator, group_of, variable_of
@@ -118,7 +118,7 @@ class _Translator(ExpressionTranslator):
         group: tuple[tuple[QueryVariable | None, Expression], ...] | None = None
         if group_clause is not None:
             group = tuple(self._group_key(key) for key in children(group_clause, "group_condition"))
-        elif any(_aggregates(e) for _, e in columns if e is not None) or any(map(_aggregates, conditions)):
+        elif any(aggregate_calls(*(e for _, e in columns if e is not None), *conditions)):
             group = ()
         order_clause = child(modifier, "order_clause")
         keys = children(order_clause, "order_condition") if order_clause is not None else []
@@ -330,9 +330,3 @@ def _join(left: Pattern, right: Pattern) -> Pattern:
     if isinstance(left, BasicPattern) and isinstance(right, BasicPattern):
         return BasicPattern(left.parts + right.parts)
     return JoinPattern(left, right)
-
-
-def _aggregates(value: Expression) -> bool:
-    if isinstance(value, FunctionCall):
-        return any(_aggregates(part) for part in value.arguments)
-    return isinstance(value, AggregateCall)

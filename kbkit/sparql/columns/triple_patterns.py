@@ -34,16 +34,15 @@ class TriplePatternCompiler:
         return SqlRows(self.names, self.triples)
 
     @contextmanager
-    def expecting(self, parts: Sequence[object]) -> Iterator[None]:
+    def expecting(self, triples: Sequence[TriplePattern]) -> Iterator[None]:
         """Leave out what cannot match, for variables of these triple patterns, which are joined.
 
         Where a type has nodes and statements of edges, only the nodes have attributes of nodes.
         """
         found: dict[str, set[str]] = {}
-        for part in parts:
-            if isinstance(part, TriplePattern):
-                for name, kinds in self._kinds_of(part).items():
-                    found[name] = found.get(name, kinds) & kinds
+        for triple in triples:
+            for name, kinds in self._kinds_of(triple).items():
+                found[name] = found.get(name, kinds) & kinds
         outer, self._kinds = self._kinds, found
         try:
             yield
@@ -64,9 +63,8 @@ class TriplePatternCompiler:
     def triple(self, triple: TriplePattern) -> SqlRows:
         """Return the solutions of a triple pattern."""
         terms, leaves = self._terms_and_leaves(triple)
-        predicates = triple.predicate
         edges = [leaf for leaf in leaves if leaf.kinds == {"s": "node", "o": "node"}]
-        repeated = isinstance(predicates, ConstantTerm) and len(edges) > 1  # several relations may have one IRI
+        repeated = isinstance(triple.predicate, ConstantTerm) and len(edges) > 1  # several relations may have one IRI
         found = [rows for leaf in leaves if (rows := self._leaf(leaf, terms, every=repeated)) is not None]
         if not found:
             return self._nothing([term for term in terms.values() if isinstance(term, QueryVariable)])
@@ -107,9 +105,8 @@ class TriplePatternCompiler:
     def _leaf(self, leaf: TripleRows, terms: dict[str, Term], *, every: bool) -> SqlRows | None:
         """Return the rows of a leaf that match terms; None if there are none. ``every`` binds unused variables too."""
         columns = {part: self.names.new() for part in leaf.kinds}
-        text = f"SELECT {', '.join(f'{part} AS {name}' for part, name in columns.items())} FROM ({leaf.text})"
-        if not leaf.distinct:
-            text = text.replace("SELECT", "SELECT DISTINCT", 1)
+        listed = ", ".join(f"{part} AS {name}" for part, name in columns.items())
+        text = f"SELECT {'' if leaf.distinct else 'DISTINCT '}{listed} FROM ({leaf.text})"
         rows = SqlRows(self.names, self.triples, [f"({text}) {self.names.new('q')}"])
         for part, term in terms.items():
             if part in columns:
@@ -120,11 +117,8 @@ class TriplePatternCompiler:
                 continue
             if part in leaf.fixed and leaf.fixed[part] == term:
                 continue
-            if isinstance(term, QueryVariable) and value.kind not in {
-                "term",
-                *self._kinds.get(term.name, [value.kind]),
-            }:
-                return None  # another pattern does not match it
+            if isinstance(term, QueryVariable) and not self._is_expected(term, value.kind):
+                return None
             if part in leaf.fixed and isinstance(term, ConstantTerm):
                 return None  # another constant
             if isinstance(term, ConstantTerm):
@@ -140,6 +134,10 @@ class TriplePatternCompiler:
             elif every or self._is_used(term):
                 rows.variables[term.name] = value
         return rows
+
+    def _is_expected(self, variable: QueryVariable, kind: str) -> bool:
+        """Return whether the triple patterns around match a representation; internal text may be anything."""
+        return kind == "term" or kind in self._kinds.get(variable.name, (kind,))
 
     def _fixed(self, constant: ConstantTerm) -> SqlValue:
         kind, [sql] = self.triples.narrowed([constant])

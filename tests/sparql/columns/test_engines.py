@@ -45,6 +45,19 @@ def test_what_columns_lack_runs_on_oxigraph(world: KnowledgeBase, text: str) -> 
         assert found.read() == other.read()
 
 
+def test_exists_sees_variables_from_outside(world: KnowledgeBase) -> None:
+    """In its own filters; deep inside it, where SPARQL substitutes them too, columns leave the query to Oxigraph."""
+    country = "SELECT ?n { ?c a type:country ; rdfs:label ?n FILTER EXISTS { ?c rel:borders ?x"
+    plain = f"{country} . ?x rdfs:label ?l FILTER(?l > ?n) }} }}"
+    found = world.sparql(plain, engine="columns")
+    assert 50 < found.height < 197
+    assert sorted(found["n"]) == sorted(world.sparql(plain, engine="oxigraph")["n"])
+    deep = f"{country} OPTIONAL {{ ?x rdfs:label ?l FILTER(?l > ?n) }} FILTER(BOUND(?l)) }} }}"
+    with pytest.raises(QueryError, match="deep inside"):
+        world.sparql(deep, engine="columns")
+    assert sorted(world.sparql(deep)["n"]) == sorted(found["n"])
+
+
 def test_lookups_go_to_oxigraph(world: KnowledgeBase) -> None:
     lookup = "SELECT ?n { country:NPL rel:borders/rdfs:label ?n }"
     assert "lookup" in query(world.stores, lookup).explained()
