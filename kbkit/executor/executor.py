@@ -32,8 +32,6 @@ _LAST_IN_SQL = re.compile(r"(?<![\w.\"'])_(?![\w\"'])")
 _CYPHER = re.compile(r"(?i)(?:optional\s+)?match\b|(?:merge|create)\s*\(|unwind\b")
 _NEIGHBORS = 20
 """Neighbours of each group that ``more`` shows."""
-_CLOSEST = 3
-"""Readings of a question that is not answered."""
 _NO_RESULT = "There is no last result"
 
 
@@ -314,11 +312,13 @@ class Executor:
         self.ran = text
         if searches and (not self.kb.has("adjacency") or self.kb.stores.nodes.by_name(None, [text])[0]):
             return self.search(text)  # the name of a node
+        from kbkit.questions.reply import CLOSEST  # with the stack of questions, which other languages do not need
+
         result = self.kb.ask(text)
         if result.is_sure and result.answers is not None:
             note = f"read as {result.expression} (confidence {result.confidence:.2f})"
             return replace(self.answered(result.answers), note=note)
-        closest = result.closest(_CLOSEST)
+        closest = result.closest(CLOSEST)
         if searches:
             return replace(self.search(text), note=asking.note(result.refusal, closest))
         self.readings, self.links, self._page = closest, (), None

@@ -7,7 +7,6 @@ before the first byte of a result is given out.
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -32,8 +31,6 @@ SparqlEngine = Literal["auto", "columns", "oxigraph"]
 """``auto`` chooses by the query."""
 ENGINES: tuple[str, ...] = get_args(SparqlEngine)
 AUTO, COLUMNS, OXIGRAPH = ENGINES
-_BEYOND = re.compile(r"kbkit:columns (.*)", re.DOTALL)
-"""The error of a value that SQL does not compute as SPARQL does."""
 _MOST_ROWS = 1_000_000
 """Rows of a streamed result above which Oxigraph streams it: the columns hold a result in memory."""
 
@@ -144,15 +141,15 @@ class Serialized:
 
 def rows(stores: Stores, compiled: Compiled, timeout: float | None) -> CompiledRows:
     """Run a compiled query. Raises :class:`QueryError` and :class:`QueryTimeoutError`."""
-    from kbkit.sparql.columns import UnsupportedQueryError, run
+    from kbkit.sparql.columns import BEYOND, UnsupportedQueryError, run
 
     try:
         return CompiledRows(compiled, run(stores, compiled, timeout))
     except QueryTimeoutError:
         raise expired(timeout) from None
     except QueryError as error:
-        found = _BEYOND.search(error.message)
-        raise UnsupportedQueryError(found[1]) if found else error from None
+        _, is_beyond, what = error.message.partition(f"{BEYOND} ")
+        raise UnsupportedQueryError(what) if is_beyond else error from None
 
 
 class ColumnResults(Results):

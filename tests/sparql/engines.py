@@ -14,16 +14,13 @@ import pyoxigraph as ox
 
 from kbkit.errors import QueryError
 from kbkit.schema import STANDARD_PREFIXES, Schema
-from kbkit.sparql.columns import UnsupportedQueryError, compile_query, run
+from kbkit.sparql.columns import BEYOND, UnsupportedQueryError, compile_query, run
 from kbkit.sparql.rewrite import rewrite
 from tests.sparql.solutions import XSD, Answer, Term, answer
 
 if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase
     from kbkit.stores import Stores
-
-BEYOND = "kbkit:columns"
-"""Marks errors of SQL at values that only Oxigraph computes exactly."""
 
 
 class Dataset:

@@ -8,6 +8,6 @@ turn that into relations (``rows``); ``expressions`` and ``functions`` make SQL 
 """
 
 from kbkit.sparql.columns.compiler import Compiled, ResultTerm, compile_query, run
-from kbkit.sparql.columns.terms import UnsupportedQueryError
+from kbkit.sparql.columns.terms import BEYOND, UnsupportedQueryError
 
-__all__ = ["Compiled", "ResultTerm", "UnsupportedQueryError", "compile_query", "run"]
+__all__ = ["BEYOND", "Compiled", "ResultTerm", "UnsupportedQueryError", "compile_query", "run"]

@@ -138,8 +138,13 @@ def _uses(query: AlgebraQuery) -> Counter[str]:
 
 
 def _is_lookup(query: AlgebraQuery) -> bool:
-    """Return whether a query starts from the triples of one subject, without groups and closures."""
+    """Return whether a query starts from a given subject, or from any statement of a given object, without groups."""
     parts = list(walk_algebra(query))
     triples = [part for part in parts if isinstance(part, TriplePattern)]
     heavy = any(isinstance(part, (PathClosure, SelectPattern)) and part is not query.select for part in parts)
-    return not heavy and query.select.group is None and any(isinstance(t.subject, ConstantTerm) for t in triples)
+    given = any(
+        isinstance(t.subject, ConstantTerm)
+        or (isinstance(t.object, ConstantTerm) and isinstance(t.predicate, QueryVariable))
+        for t in triples
+    )
+    return given and not heavy and query.select.group is None

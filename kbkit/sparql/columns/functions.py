@@ -324,10 +324,6 @@ def _langmatches(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlVal
     return boolean_value(f"if({wanted} = '*', {tag} <> '', lower({tag}) = lower({wanted}) OR {starts})")
 
 
-def _encode(text: str) -> str:
-    return f"url_encode({text})"
-
-
 _FUNCTIONS: dict[str, Function] = {
     "STR": _str,
     "LANG": _lang,
@@ -347,7 +343,9 @@ _FUNCTIONS: dict[str, Function] = {
     "STRLEN": _on_text(lambda text: f"length({text})", "integer"),
     "UCASE": _on_text(lambda text: f"upper({plain_case(text)})", "string"),
     "LCASE": _on_text(lambda text: f"lower({plain_case(text)})", "string"),
-    "ENCODE_FOR_URI": lambda scope, arguments: string_value(_encode(_text(scope.rows, scope.plain(arguments[0])))),
+    "ENCODE_FOR_URI": lambda scope, arguments: string_value(
+        f"url_encode({_text(scope.rows, scope.plain(arguments[0]))})"
+    ),
     "MD5": _hash("md5"),
     "SHA1": _hash("sha1"),
     "SHA256": _hash("sha256"),

@@ -7,6 +7,7 @@ from kbkit.sparql.columns.evaluating import UNBOUND, Evaluating, Function, boole
 from kbkit.sparql.columns.parts import NumberParts, PartsOfTerm, number_of, parts_of
 from kbkit.sparql.columns.terms import (
     NUMBERS,
+    SQL_TYPES,
     XSD,
     SqlValue,
     UnsupportedQueryError,
@@ -15,6 +16,7 @@ from kbkit.sparql.columns.terms import (
     lexical,
     part_of_moment,
     typed,
+    zone_of,
 )
 
 # -- numbers and times ------------------------------------------------------------------------------------------------
@@ -88,7 +90,7 @@ def _tz(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
         return string_value("NULL::VARCHAR")
     parts = parts_of(scope.rows, value)
     other = _other_time(parts, "VARCHAR")
-    zone = f"regexp_extract({parts.text}, '(Z|[-+][0-9]{{2}}:[0-9]{{2}})$', 1)"
+    zone = zone_of(parts.text)
     return string_value(f"if({parts.epoch} IS NOT NULL, {zone}, {other})")
 
 
@@ -97,7 +99,7 @@ def _timezone(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
     if value.kind != "term":
         return UNBOUND
     parts = parts_of(scope.rows, value)
-    zone = scope.rows.compute(f"regexp_extract({parts.text}, '(Z|[-+][0-9]{{2}}:[0-9]{{2}})$', 1)")
+    zone = scope.rows.compute(zone_of(parts.text))
     hours, minutes = (f"substr({zone}, {at}, 2)::INTEGER" for at in (2, 5))
     written = (
         f"if(starts_with({zone}, '-'), '-', '') || 'PT' || if({hours} > 0, {hours} || 'H', '')"
@@ -129,7 +131,6 @@ _FORMS = {
     "double": r"[-+]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][-+]?[0-9]+)?|NaN|[-+]?INF",
     "boolean": "true|false|1|0",
 }
-_SQL = {"integer": "BIGINT", "decimal": "DECIMAL(38,18)", "double": "DOUBLE"}
 
 
 def _cast(kind: str) -> Function:
@@ -157,7 +158,7 @@ def _cast(kind: str) -> Function:
                 f"CASE WHEN {is_number} THEN {number.double} <> 0 AND NOT isnan({number.double}) WHEN {matching}"
                 f" THEN {text} IN ('true', '1') ELSE {boolean} END"
             )
-        sql = _SQL[kind]
+        sql = SQL_TYPES[kind]
         read = f"TRY_CAST(replace(ltrim({text}, '+'), 'INF', 'Infinity') AS {sql})"
         if kind == "decimal":
             read = f"if(length({text}) > 18, {beyond('long decimals', sql)}, {read})"
@@ -180,8 +181,8 @@ def _cast_number(kind: str, number: NumberParts) -> str:
     whole = f"{x} = trunc({x})" if kind == "decimal" else "true"
     return (
         f"CASE WHEN {number.code} <= 2 THEN {exact} WHEN isnan({x}) OR isinf({x}) THEN NULL"
-        f" WHEN {whole} AND abs({x}) < 1e15 THEN TRY_CAST(trunc({x}) AS {_SQL[kind]})"
-        f" ELSE {beyond('casts of doubles', _SQL[kind])} END"
+        f" WHEN {whole} AND abs({x}) < 1e15 THEN TRY_CAST(trunc({x}) AS {SQL_TYPES[kind]})"
+        f" ELSE {beyond('casts of doubles', SQL_TYPES[kind])} END"
     )
 
 

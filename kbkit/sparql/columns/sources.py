@@ -6,6 +6,7 @@ A KB from tables has no store of columns: ``rel:`` reads the edges, ``attr:`` th
 
 from __future__ import annotations
 
+import re
 import urllib.parse
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import Protocol
 from kbkit.schema import Attribute, Relation, Schema, iri_escape, quote
 from kbkit.schema import literal as sql_string
 from kbkit.sparql.columns.rows import TermDecoder
-from kbkit.sparql.columns.terms import XSD, ConstantTerm, iri
+from kbkit.sparql.columns.terms import SQL_TYPES, XSD, ConstantTerm, iri
 from kbkit.stores import Stores
 from kbkit.stores.ntriples import KB_KEY, KB_TYPE, RDF, RDFS, SKOS, datatype, node_iri
 
@@ -71,22 +72,18 @@ def constant_of(term: ConstantTerm, kind: str) -> str | None:
     """Return a term as an SQL constant of a representation other than ``id`` and ``node``."""
     if kind == "term":
         return sql_string(term.text)
+    if kind in _TIMES:
+        text = term.text.removeprefix(f'"^{XSD}{kind}"')
+        return f"{sql_string(text)}::{SQL_TYPES[kind]}" if _TIMES[kind].fullmatch(text) else None
     value = term.value
-    if kind in ("date", "dateTime"):
-        start = f'"^{XSD}{kind}"'
-        return f"{sql_string(term.text[len(start) :])}::{_SQL_TIMES[kind]}" if _is_plain_time(term, kind) else None
     return value.sql if value.kind == kind else None
 
 
-_SQL_TIMES = {"date": "DATE", "dateTime": "TIMESTAMP"}
-
-
-def _is_plain_time(term: ConstantTerm, kind: str) -> bool:
-    import re
-
-    form = r"[0-9]{4}-[0-9]{2}-[0-9]{2}" + (r"T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?" if kind == "dateTime" else "")
-    start = f'"^{XSD}{kind}"'
-    return term.text.startswith(start) and re.fullmatch(form, term.text[len(start) :]) is not None
+_TIMES = {
+    "date": re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}"),
+    "dateTime": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?"),
+}
+"""The forms of dates and times of the tables."""
 
 
 # -- tables -----------------------------------------------------------------------------------------------------------

@@ -261,7 +261,7 @@ def is_time(tag: str) -> str:
 def moment_epoch(tag: str, text: str) -> str:
     """Return the microseconds since 1970 of a valid date or dateTime; NULL for other literals."""
     local = f"regexp_replace({text}, '{_ZONE}$', '')"
-    zone = f"regexp_extract({text}, '{_ZONE}$', 1)"
+    zone = zone_of(text)
     offset = (
         f"CASE WHEN {zone} IN ('', 'Z') THEN 0 ELSE if(starts_with({zone}, '-'), -1, 1)"
         f" * (substr({zone}, 2, 2)::BIGINT * 3600 + substr({zone}, 5, 2)::BIGINT * 60) * 1000000 END"
@@ -275,6 +275,11 @@ def moment_epoch(tag: str, text: str) -> str:
         f" WHEN {tag} = '^{XSD}dateTime' AND regexp_matches({text}, '[.][0-9]{{7,}}')"
         f" THEN {beyond('long fractions of seconds')} END"
     )
+
+
+def zone_of(text: str) -> str:
+    """Return the time zone of the lexical form of a date or dateTime, empty without one."""
+    return f"regexp_extract({text}, '{_ZONE}$', 1)"
 
 
 def has_zone(text: str) -> str:

@@ -36,7 +36,7 @@ _FACETS_SECONDS = 0.5
 _OTHERS = 3
 """Other readings of a question that is answered."""
 _DOUBTFUL = 0.3
-"""Confidence below which nothing is said of words that do not have the form of a question."""
+"""Minimum confidence to show readings of words that do not have the form of a question."""
 
 
 def routes(site: Site) -> list[Route]:
