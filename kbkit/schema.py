@@ -165,7 +165,7 @@ class Relation:
 
     ``table`` is the name in SQL; a ``symmetric`` relation is stored in both directions; ``words`` are further words for
     it in questions. ``phrases`` are (subject, verb phrase): the subject is a type, or ``head`` or ``tail`` for nodes of
-    any type at that end.
+    any type at that end; further phrases of a subject say the same in other words.
     """
 
     name: str
@@ -187,8 +187,15 @@ class Relation:
 
     def phrase(self, subject: str, *, of_head: bool) -> str:
         """Return the given verb phrase whose subject is of a type and at an end of the relation, or ""."""
-        given = dict(self.phrases)
-        return given.get(subject) or given.get("head" if of_head else "tail", "")
+        return next(iter(self.phrases_of(subject, of_head=of_head)), "")
+
+    def phrases_of(self, subject: str, *, of_head: bool) -> list[str]:
+        """Return all given verb phrases whose subject is of a type and at an end of the relation."""
+        own, end = (
+            [text for name, text in self.phrases if name == wanted]
+            for wanted in (subject, "head" if of_head else "tail")
+        )
+        return own or end
 
     @property
     def shown_label(self) -> str:

@@ -43,6 +43,10 @@ class Matcher:
         self.weight = lru_cache(None)(self._weight)
         self._words = lru_cache(100_000)(lambda text: tuple(self._text.words(text)))
 
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vectors of texts by the default model, of length 1."""
+        return self._embedder.embed(texts)
+
     def words(self, text: str) -> tuple[str, ...]:
         """Return the distinct words of a text, stemmed, without stop words."""
         return self._words(text)

@@ -5,10 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from kbkit.english.words import is_person, listed, plural
 
+if TYPE_CHECKING:
+    import numpy as np
+
 _SLOT = re.compile("<([^<>]+)>")
+_WITH = "with "
 
 
 @dataclass(frozen=True)
@@ -16,13 +21,15 @@ class Clause:
     """What a noun phrase says of its noun, for one thing and for several.
 
     ``reduced`` is a form without *that* (``directed by Ang Lee``), or "". ``is_subject``: the noun is the subject of
-    the clause; otherwise its object (``that Ang Lee acted in``).
+    the clause; otherwise its object (``that Ang Lee acted in``). ``others`` say the same in other words:
+    ``that Ang Lee directed`` for ``that was directed by Ang Lee``.
     """
 
     singular: str
     plural: str
     reduced: str = ""
     is_subject: bool = True
+    others: tuple[Clause, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -47,6 +54,8 @@ class NounPhrase:
         """
         reduce = reduce and not modifiers and not whose  # these would seem to belong to the last name
         short = [clause.reduced for clause in self.clauses if reduce and clause.reduced]
+        having = [text.removeprefix(_WITH) for text in short if text.startswith(_WITH)]
+        short = [text for text in short if not text.startswith(_WITH)]
         full = [clause for clause in self.clauses if not (reduce and clause.reduced)]
         who = "who" if is_person(self.noun) else "that"
         texts = [clause.plural if is_plural else clause.singular for clause in full]
@@ -57,6 +66,7 @@ class NounPhrase:
             parts = [f"{pronoun} {text}" for pronoun, text in zip(pronouns, texts, strict=True)]
         parts += [f"whose {clause}" for clause in whose]
         noun = [self.head(is_plural=is_plural), *modifiers, " and ".join(short)]
+        noun += [_WITH + " and ".join(having)] if having else []
         return " ".join(filter(None, (*noun, listed(parts))))
 
     def filled(self, names: Mapping[str, str]) -> NounPhrase:
@@ -65,8 +75,18 @@ class NounPhrase:
         def fill(text: str) -> str:
             return _SLOT.sub(lambda found: names.get(found[1], found[0]), text)
 
-        clauses = (Clause(fill(c.singular), fill(c.plural), fill(c.reduced), c.is_subject) for c in self.clauses)
-        return replace(self, clauses=tuple(clauses))
+        def filled(clause: Clause) -> Clause:
+            others = tuple(map(filled, clause.others))
+            one, several, reduced = fill(clause.singular), fill(clause.plural), fill(clause.reduced)
+            return Clause(one, several, reduced, clause.is_subject, others)
+
+        return replace(self, clauses=tuple(map(filled, self.clauses)))
+
+    def varied(self, rng: np.random.Generator) -> NounPhrase:
+        """Return the phrase with its clauses in a random order, each as it is or in other words."""
+        clauses = [self.clauses[at] for at in rng.permutation(len(self.clauses)).tolist()]
+        ways = [(clause, *clause.others) for clause in clauses]
+        return replace(self, clauses=tuple(way[int(rng.integers(len(way)))] for way in ways))
 
     def head(self, *, is_plural: bool) -> str:
         """Return the noun alone: *other movies*."""

@@ -10,7 +10,7 @@ from functools import lru_cache
 from kbkit.english.categories import NAME
 from kbkit.english.question_words import FUNCTION_WORDS
 from kbkit.english.verbs import has_bare_object, verb_phrase
-from kbkit.english.words import PREPOSITIONS, plural, spoken
+from kbkit.english.words import PREPOSITIONS, is_plural, plural, spoken
 
 _MACHINE_ID = re.compile(
     r"/?[a-z]/[0-9a-z_]+|[A-Za-z]{1,8}[_:]\d+|[A-Za-z]{1,8}-?\d{3,}|\d{5,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
@@ -53,6 +53,7 @@ NUMBER = "a number only"
 REPEATED = "a repeated word"
 AGREEMENT = "a verb that does not agree"
 NO_HEAD = "no head noun"
+LISTED = "a list of words"
 BARE_OBJECT = "a noun after its verb, where a name would follow"
 REASONS = (MACHINE_ID, SYMBOLS, PLACEHOLDER, STOP_WORDS, NUMBER, REPEATED, AGREEMENT, NO_HEAD)
 """What a phrase can have that an editor would strike."""
@@ -73,7 +74,9 @@ def label_problem(label: str) -> str:
 
 def relation_problem(label: str) -> str:
     """Return why a label of a relation cannot be worded as a verb phrase, or ""."""
-    return label_problem(label) or (BARE_OBJECT if has_bare_object(label) else "")
+    problem = label_problem(label) or (BARE_OBJECT if has_bare_object(label) else "")
+    is_listed = "," in label and is_plural(spoken(label).partition(" ")[0])  # languages spoken, written or signed
+    return problem or (LISTED if is_listed else "")
 
 
 def name_problem(name: str, key: str) -> str:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from kbkit.english.noun_phrases import Clause
 from kbkit.english.readable import relation_problem
 from kbkit.english.types import type_noun
 from kbkit.english.verbs import VerbPhrase, has_bare_object, of_noun, verb_phrase
-from kbkit.english.words import plural, spoken
+from kbkit.english.words import PREPOSITIONS, plural, spoken, with_article
 from kbkit.schema import Relation, Schema
 
 REMEDY = 'Give them phrases in the recipe, such as phrases = { head = "cites", tail = "is cited by" }'
 """What to do about relations that cannot be worded."""
 _LISTED = 5
+_PASSIVE = re.compile(r"(?:is|was) \w+ by")
 
 
 @dataclass(frozen=True)
@@ -32,11 +34,14 @@ class Link:
 
     @cached_property
     def label(self) -> str:
-        """The words of the relation, without the noun of its tail: *directed* for ``directed_movie``."""
+        """The words of the relation, without the noun of its tail: *directed* for ``directed_movie``, or ``caused by``
+        for ``caused_by_ship``.
+        """
         label = self.relation.label or self.relation.name
         tail = self.other if self.of_head else self.subject
-        if tail and has_bare_object(label):
-            words, noun = spoken(label), type_noun(tail)
+        words = spoken(label)
+        if tail and (has_bare_object(label) or words.split()[1:-1][-1:] in ([word] for word in PREPOSITIONS)):
+            noun = type_noun(tail)
             for end in (noun, plural(noun)):
                 if words.endswith(f" {end}"):
                     return words.removesuffix(f" {end}")
@@ -76,9 +81,17 @@ class Link:
         """
         verb = self.verb
         if verb is not None:
-            if verb.takes_name and not is_named:
+            repeats = (
+                verb.singular == f"is {with_article(type_noun(self.subject))} of"
+            )  # a country that is a country of
+            if not is_named and (verb.takes_name or repeats):
                 return None
-            return _of_subject(verb, thing, is_named=is_named, is_negated=is_negated)
+            clause = _of_subject(verb, thing, is_named=is_named, is_negated=is_negated)
+            if not is_named or is_negated:
+                return clause
+            further = self.relation.phrases_of(self.subject, of_head=self.of_head)[1:]
+            others = [_of_subject(VerbPhrase(text), thing, is_named=True, is_negated=False) for text in further]
+            return replace(clause, others=(*others, *_active(verb, thing)))
         active = None if self.problem else verb_phrase(self.label)
         if active is None or not is_named or "{}" in active.singular or of_noun(self.label):
             return None
@@ -95,6 +108,12 @@ def _of_subject(verb: VerbPhrase, thing: str, *, is_named: bool, is_negated: boo
     if not is_named and verb.singular.startswith("is the "):  # cities that are each the capital of a country
         several = verb.singular.replace("is the", "are each the", 1)
     return Clause(_with(verb.singular, thing), _with(several, thing), reduced)
+
+
+def _active(verb: VerbPhrase, thing: str) -> tuple[Clause, ...]:
+    """Return *that Ang Lee directed* for *was directed by*, if there is such a clause."""
+    by = verb.inverse() if _PASSIVE.fullmatch(verb.singular) else None
+    return (Clause(f"{thing} {by.singular}", f"{thing} {by.singular}", is_subject=False),) if by else ()
 
 
 def _with(verb: str, thing: str) -> str:

@@ -47,8 +47,8 @@ def who_or_that(node_type: str) -> str:
 
 
 def text_noun(node_type: str, fields: Sequence[str]) -> str:
-    """Return what to call the texts of a type: the name of its field or of its two fields, or *text*."""
+    """Return what to call the texts of a type: the name of its field or of its two fields, or *description*."""
     names = [spoken(field) for field in fields]
     if names == ["name"]:
         return "title" if type_noun(node_type) in WORKS else "name"
-    return " or ".join(names) if 1 <= len(names) <= 2 else "text"
+    return " or ".join(names) if 1 <= len(names) <= 2 and names != ["text"] else "description"

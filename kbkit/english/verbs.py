@@ -46,7 +46,7 @@ _ACTS = frozenset(
         "translate", "write",
     )
 )  # fmt: skip
-_WITH_NOUN = re.compile(rf"(?:ha[sd]|comes in|is (?:{'|'.join(sorted(PREPOSITIONS))})) the .+")
+_WITH_NOUN = re.compile(rf"(?:ha[sd]|comes in|is (?:\w+ )?(?:{'|'.join(sorted(PREPOSITIONS))})) the .+")
 _NOT_BARE = frozenset(("a", "an", "the", "as", "so", "no", "not", "been", "many", "some", "any", "its", "their"))
 _PREDICATE_NOUN = re.compile(rf"(?:an?|the) (.+?)((?: (?:{'|'.join(sorted(PREPOSITIONS))})\b.*)?)")
 _MEMBER = re.compile(r"(?:member|part|instance|kind) of ")  # which end is the member is not clear
@@ -102,6 +102,8 @@ class VerbPhrase:
         first, _, rest = self.singular.partition(" ")
         if self.singular in ("lies in", "is located in"):
             return "in"
+        if self.singular.startswith("has {} as "):
+            return f"with {self.singular.removeprefix('has ')}"
         noun = re.match(r"(?:an?|the|part|not)\b", rest)
         return rest if first in ("is", "was") and rest and not noun else ""
 

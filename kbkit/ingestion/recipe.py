@@ -82,7 +82,8 @@ class RelationSpec:
 
 
 def _relation(spec: dict[str, Any]) -> RelationSpec:
-    phrases = tuple(spec.get("phrases", {}).items())
+    given = spec.get("phrases", {}).items()
+    phrases = tuple((subject, one) for subject, text in given for one in ([text] if isinstance(text, str) else text))
     return RelationSpec(**{**spec, "words": tuple(spec.get("words", ())), "phrases": phrases})
 
 

@@ -143,7 +143,7 @@ def phrase(kb: KnowledgeBase, expression: str) -> NounPhrase | None:
         ("country:<c> -> city", "cities that are capitals of <c>"),
         ("river:<r> -> country -> city",
          "cities that are each the capital of a country that <r> flows through or along"),
-        ("country:<c> -> organisation", "organisations that have <c> as a member"),
+        ("country:<c> -> organisation", "organisations with <c> as a member"),
         ("country:<c> -> currency", "currencies used in <c>"),
         ("mountain:<m> -> country -> mountain - mountain:<m>", "other mountains in the same country as <m>"),
         ("river:<r> -> country -> lake", "lakes in a country that <r> flows through or along"),

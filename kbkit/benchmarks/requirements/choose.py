@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from kbkit.answers.syntax import Nodes
 from kbkit.benchmarks.documents import Document, Span
-from kbkit.benchmarks.evidence import Matcher, folded
-from kbkit.benchmarks.requirements.conditions import Conditions, WordedCondition
+from kbkit.benchmarks.evidence import Matcher, contains, folded
+from kbkit.benchmarks.requirements.condition_words import WordedCondition
+from kbkit.benchmarks.requirements.conditions import Conditions
 from kbkit.benchmarks.requirements.phrases import Mentions, Phrase, avoided, telling_phrases
 from kbkit.benchmarks.requirements.textual import TextProperty
 from kbkit.kb import KnowledgeBase
@@ -27,6 +28,10 @@ _GOLDS = 6
 """Candidates that are tried as the gold answer until about as many as wanted meet the requirements."""
 _PHRASE_FIRST = 0.75
 """Probability that a phrase is preferred to a condition."""
+_PAIRED = 0.6
+"""Probability that two requirements are chosen together."""
+_RAREST = 4
+"""Equally good choices that are drawn from, those of the rarest terms."""
 _TOLERANCE = 0.4
 """How much farther from the wanted number of answers, relative to it, a phrase may be than a condition."""
 
@@ -43,13 +48,20 @@ class _Option:
     def is_phrase(self) -> bool:
         return isinstance(self.requirement, Phrase)
 
-    def property(self) -> TextProperty:
+    @property
+    def score(self) -> float:
+        return self.requirement.score if isinstance(self.requirement, Phrase) else 0.0
+
+    def property(self, rng: np.random.Generator) -> TextProperty:
+        """Return the requirement, a condition in one of its wordings."""
         found = self.requirement
         if isinstance(found, Phrase):
             span = found.span
-            return TextProperty(span.text, span.field, span.start, span.end, found.sentence, repeats=found.repeats)
-        forms = {"one": found.predicates[0], "whose": found.whose, "modifier": found.modifier}
-        return TextProperty(found.predicates[1], found.attribute, 0, 0, "", found.test, forms)
+            said = {"said": found.said}
+            return TextProperty(span.text, span.field, span.start, span.end, found.sentence, "", said, found.repeats)
+        words = found.wordings[int(rng.integers(len(found.wordings)))]
+        forms = {"one": words.one, "whose": words.whose, "modifier": words.modifier}
+        return TextProperty(words.several, found.attribute, 0, 0, "", found.test, forms)
 
 
 def fits(candidates: int, wanted: int) -> bool:
@@ -83,19 +95,21 @@ class Chooser:
         rng: np.random.Generator,
         *,
         alone: bool = False,
+        relations: Collection[str] = (),
     ) -> tuple[int, list[TextProperty]]:
         """Return a gold answer and 1 to ``limit`` requirements that about ``wanted`` candidates meet, it among them.
 
         Without a phrase or a condition that leaves out a candidate there are no requirements. With ``alone`` there are
         none either if the number of candidates is closer to the wanted one. ``hidden`` are names that no phrase may
-        contain.
+        contain; nor does a phrase repeat the name of a node that one of ``relations``, those of the grounding, joins to
+        the gold answer.
         """
         with_text = [row for row, node in enumerate(candidates) if self._documents[node].passages]
         rows = with_text or list(range(len(candidates)))
-        pair = limit > 1 and bool(rng.random() < 0.5)
+        pair = limit > 1 and bool(rng.random() < _PAIRED)
         gold, options, chosen, least = rows[0], [], [], np.inf
         for row in rng.permutation(rows)[:_GOLDS].tolist():
-            found = [o for o in self._options(candidates, row, hidden, role, wanted) if not o.mask.all()]
+            found = [o for o in self._options(candidates, row, hidden, role, wanted, relations) if not o.mask.all()]
             best = self._best(found, wanted, rng, pair=pair) if found else []
             cost = _cost(best, wanted) if best else np.inf
             if cost < least:
@@ -106,7 +120,7 @@ class Chooser:
             return candidates[gold], []
         for _ in range(int(rng.integers(limit)) - len(chosen) + 1 if chosen else 0):
             chosen = [*chosen, *self._further(options, chosen, wanted)]
-        return candidates[gold], [option.property() for option in chosen]
+        return candidates[gold], [option.property(rng) for option in chosen]
 
     def masks(self, candidates: Sequence[int], properties: Iterable[TextProperty]) -> list[Mask]:
         """Return for each property which candidates have it."""
@@ -146,10 +160,16 @@ class Chooser:
         return tuple(found)
 
     def _options(
-        self, candidates: Sequence[int], gold: int, hidden: Sequence[str], role: Role, wanted: int
+        self,
+        candidates: Sequence[int],
+        gold: int,
+        hidden: Sequence[str],
+        role: Role,
+        wanted: int,
+        relations: Collection[str],
     ) -> list[_Option]:
         document = self._documents[candidates[gold]]
-        options = [] if self._kind == CONDITION else self._phrases(candidates, document, hidden, role)
+        options = [] if self._kind == CONDITION else self._phrases(candidates, document, hidden, role, relations)
         if self._kind == PHRASE:
             return options
         if document.type not in self._conditions:
@@ -161,17 +181,27 @@ class Chooser:
         return options
 
     def _phrases(
-        self, candidates: Sequence[int], document: Document, hidden: Sequence[str], role: Role
+        self,
+        candidates: Sequence[int],
+        document: Document,
+        hidden: Sequence[str],
+        role: Role,
+        relations: Collection[str],
     ) -> list[_Option]:
         avoid = self._avoid(document.type) | avoided(self.mentions, document.names)
         if any(passage.field == "name" for passage in document.passages):
             avoid = self._avoid(document.type)
-        neighbors = folded(self._neighbors(document.id))
+        every = [relation.name for relation in self._kb.schema.relations]
+        neighbors, stated = (folded(self._neighbors(document.id, names)) for names in (every, relations))
         phrases = telling_phrases(document, role, self.mentions, self._matcher, avoid, hidden, neighbors)
-        return [
-            _Option(phrase, self.mentions.mask(phrase.stems, candidates), frozenset(phrase.stems))
-            for phrase in phrases[:_MAX_PHRASES]
-        ]
+        options = []
+        for phrase in phrases[:_MAX_PHRASES]:
+            if contains(phrase.span.text, stated):
+                continue
+            mask = self.mentions.mask(phrase.stems, candidates)
+            if mask.all() or not (self.mentions.uncertain(phrase.span.text, candidates) & ~mask).any():
+                options.append(_Option(phrase, mask, frozenset(phrase.stems)))
+        return options
 
     def _avoid(self, node_type: str) -> frozenset[str]:
         """Return the stems of a type and of the relations that join it."""
@@ -185,12 +215,12 @@ class Chooser:
             self._avoided[node_type] = avoided(self.mentions, [node_type, *labels])
         return self._avoided[node_type]
 
-    def _neighbors(self, node: int) -> list[str]:
-        """Return the names of the neighbours of a node."""
+    def _neighbors(self, node: int, relations: Iterable[str]) -> list[str]:
+        """Return the names of the neighbours of a node by some relations."""
         masks: list[np.ndarray[tuple[int], np.dtype[np.int32]]] = []
-        for relation in self._kb.schema.relations:
+        for name in relations:
             for forward in (True, False):
-                masks.append(self._kb.session.move(relation.name, forward).neighbors(node)[:_MAX_NEIGHBORS])
+                masks.append(self._kb.session.move(name, forward).neighbors(node)[:_MAX_NEIGHBORS])
         ids = np.unique(np.concatenate(masks))[:_MAX_NEIGHBORS] if masks else np.empty(0, np.int32)
         return [name for name in self._kb.stores.nodes.frame(ids)["name"].to_list() if name]
 
@@ -198,15 +228,16 @@ class Chooser:
     def _best(options: Sequence[_Option], wanted: int, rng: np.random.Generator, *, pair: bool) -> list[_Option]:
         """Return the option, or with ``pair`` the two options, that as many candidates meet as wanted.
 
-        Both of a pair leave out candidates that the other accepts. Among equally good ones the choice is random, with
-        a preference for phrases.
+        Two conditions of a pair each leave out candidates that the other accepts; a term may be there to say more.
+        Among equally good ones the choice is random among the rarest terms, with a preference for terms.
         """
         masks = np.array([option.mask for option in options], np.int32)
         common = masks @ masks.T
         sizes = np.diagonal(common)
         cost = np.full(common.shape, np.inf)
         if pair:
-            useful = (common < sizes[:, None]) & (common < sizes[None, :])
+            is_term = np.array([option.is_phrase for option in options])
+            useful = (common < sizes[:, None]) & (common < sizes[None, :]) | (is_term[:, None] & is_term[None, :])
             apart = np.array([[a.words.isdisjoint(b.words) for b in options] for a in options])
             cost = np.where(useful & apart, np.abs(common - wanted) / wanted, np.inf)
             cost[np.tril_indices(len(options))] = np.inf
@@ -219,7 +250,9 @@ class Chooser:
             if with_phrase.min() <= best + _TOLERANCE:
                 cost, best = with_phrase, with_phrase.min()
         first, second = np.nonzero(cost <= best + 1e-9)
-        at = int(rng.integers(len(first)))
+        scores = np.array([option.score for option in options])
+        rarest = np.argsort(-(scores[first] + scores[second]), kind="stable")[:_RAREST]
+        at = int(rarest[int(rng.integers(len(rarest)))])
         return [options[position] for position in dict.fromkeys((int(first[at]), int(second[at])))]
 
     @staticmethod

@@ -1,18 +1,17 @@
-"""Conditions on attributes of answers (*a height of at least 5,000 m*): which fit a node, and their wording."""
+"""Conditions on attributes of answers: which fit a node and about as many others as wanted."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from kbkit import english
-from kbkit.answers import syntax
+from kbkit.benchmarks.requirements.condition_words import WordedCondition, between, equal
 from kbkit.english.askable import is_technical
 from kbkit.english.attributes import attribute_words
 from kbkit.english.readable import label_problem
@@ -27,22 +26,6 @@ _RANKS = (1.0, 1.5, 2.0, 3.0)
 """Ranks at which a threshold is tried, relative to the wanted number of answers."""
 _MAX_VALUES, _MAX_LENGTH = 50, 30
 """Distinct values of a text attribute, and characters of a value."""
-
-
-@dataclass(frozen=True)
-class WordedCondition:
-    """A test of an attribute, worded in three ways.
-
-    ``test`` is a condition of the answer algebra (``height_m >= 5000``). ``predicates`` are for one and for several
-    things (``has a height of at least 5,000 m``); ``whose`` or ``modifier`` follow a noun (``kind is 'gulf'``; ``with a
-    height of at least 5,000 m``).
-    """
-
-    attribute: str
-    test: str
-    predicates: tuple[str, str]
-    whose: str = ""
-    modifier: str = ""
 
 
 class Conditions:
@@ -92,13 +75,19 @@ class Conditions:
             for low, high in _intervals(column, gold, wanted, are_years=_are_years(attribute, column)):
                 mask = (column >= low) & (column <= high)
                 if mask[gold]:
-                    conditions.append((_between(attribute, low, high, are_years=_are_years(attribute, column)), mask))
+                    conditions.append((between(attribute, low, high, are_years=_are_years(attribute, column)), mask))
         for attribute in self._texts:
             value = values[attribute.name][gold]
-            if value:
+            if value and not _repeats(attribute, value):
                 mask = (values[attribute.name] == value).fill_null(value=False).to_numpy()
-                conditions.append((_equal(attribute, value), mask))
+                conditions.append((equal(attribute, value), mask))
         return conditions
+
+
+def _repeats(attribute: Attribute, value: str) -> bool:
+    """Return whether a value says no more than its attribute, such as the color *Color*."""
+    words = attribute_words(attribute).noun.casefold().split()
+    return value.casefold() in (" ".join(words), words[-1])
 
 
 def _are_years(attribute: Attribute, column: NDArray[np.float64]) -> bool:
@@ -120,9 +109,9 @@ def _intervals(column: NDArray[np.float64], gold: int, wanted: int, *, are_years
             break
         low, high = ascending[-rank], ascending[rank - 1]
         if value >= low:
-            ranges.append((_round_between(known[known < low], low), math.inf))
+            ranges.append((_round_between(known[known < low], low, are_years=are_years), math.inf))
         if value <= high:
-            ranges.append((-math.inf, -_round_between(-known[known > high][::-1], -high)))
+            ranges.append((-math.inf, -_round_between(-known[known > high][::-1], -high, are_years=are_years)))
         if are_years and wanted > 1:
             first = int(np.searchsorted(ascending, value))
             start = max(0, min(first - rank // 2, len(ascending) - rank))
@@ -130,76 +119,18 @@ def _intervals(column: NDArray[np.float64], gold: int, wanted: int, *, are_years
     return list(dict.fromkeys((low, high) for low, high in ranges if low < high))
 
 
-def _round_between(below: NDArray[np.float64], bound: float) -> float:
-    """Return the roundest number above all of ``below`` and at most ``bound``."""
+def _round_between(below: NDArray[np.float64], bound: float, *, are_years: bool) -> float:
+    """Return the roundest number above all of ``below`` and at most ``bound``; no finer than people say, but of years.
+
+    The steps are 10, 5, 1 and 0.5 for numbers from 10 to 100, and in proportion; below 10 none is finer than 0.1.
+    """
+    if not bound or are_years:
+        return float(bound)
     floor = float(below[-1]) if len(below) else -math.inf
-    if not bound:
-        return 0.0
-    for digits in range(1, 8):
-        step = 10.0 ** (math.floor(math.log10(abs(bound))) - digits + 1)
+    rounded = bound
+    for share in (1.0, 0.5, 0.1, *((0.05,) if abs(bound) >= 10 else ())):
+        step = 10.0 ** math.floor(math.log10(abs(bound))) * share
         rounded = math.floor(bound / step) * step
         if rounded > floor:
-            return float(round(rounded, 10))
-    return float(bound)
-
-
-def _number(value: float, *, is_year: bool = False) -> str:
-    if value == int(value):
-        return str(int(value)) if is_year else f"{int(value):,}"
-    return f"{value:,.10g}"
-
-
-def _literal(value: float) -> str:
-    return str(int(value)) if value == int(value) else repr(value)
-
-
-def _between(attribute: Attribute, low: float, high: float, *, are_years: bool) -> WordedCondition:
-    name = syntax.identifier(attribute.name)
-    bounds = [(">=", low)] if math.isfinite(low) else []
-    bounds += [("<=", high)] if math.isfinite(high) else []
-    tests = [f"{name} {op} {_literal(bound)}" for op, bound in bounds]
-    first, last = (_number(bound, is_year=True) if math.isfinite(bound) else "" for bound in (low, high))
-    noun, unit = _noun_and_unit(attribute)
-    if are_years:
-        either = f"{first} or {last}" if high == low + 1 else ""
-        when = either or (
-            f"{first} or later" if not last else f"{last} or earlier" if not first else f"the years {first} to {last}"
-        )
-        if english.is_participle(noun):
-            during = f"{noun} between {first} and {last}" if first and last and not either else f"{noun} in {when}"
-            return WordedCondition(
-                attribute.name, ", ".join(tests), (f"was {during}", f"were {during}"), modifier=during
-            )
-        if noun == "year":
-            return WordedCondition(
-                attribute.name, ", ".join(tests), (f"dates from {when}", f"date from {when}"), modifier=f"from {when}"
-            )
-        bound = f"{first} or later" if not last else f"{last} or earlier" if not first else f"from {first} to {last}"
-    else:
-        values = [_number(value) for value in (low, high) if math.isfinite(value)]
-        bound = f"at {'least' if math.isfinite(low) else 'most'} {' '.join(filter(None, (values[0], unit)))}"
-    are_many = english.is_plural(noun) and not unit  # at least 2,000 votes
-    amount = f"{bound} {noun}" if are_many else english.with_article(f"{noun} of {bound}")
-    return WordedCondition(
-        attribute.name,
-        ", ".join(tests),
-        (f"has {amount}", f"have {amount}"),
-        modifier=f"with {amount}",
-    )
-
-
-def _equal(attribute: Attribute, value: str) -> WordedCondition:
-    noun, _ = _noun_and_unit(attribute)
-    test, text = str(syntax.Condition(attribute.name, "=", (value,))), english.quoted(value)
-    return WordedCondition(
-        attribute.name,
-        test,
-        (f"has {text} as its {noun}", f"have {text} as their {noun}"),
-        whose=f"{noun} is {text}",
-    )
-
-
-def _noun_and_unit(attribute: Attribute) -> tuple[str, str]:
-    """Return an attribute as a noun, and its unit; of an attribute that counts, what it counts."""
-    words = attribute_words(attribute)
-    return words.counts or words.noun, words.unit.symbol if words.unit else ""
+            break
+    return float(round(rounded, 10))

@@ -19,9 +19,11 @@ from kbkit.answers.templates import Template
 from kbkit.answers.wording import noun_phrase
 from kbkit.benchmarks.documents import types_with_text
 from kbkit.benchmarks.pipeline import Row, Stage
+from kbkit.benchmarks.requirements.plausible import implausible
 from kbkit.english.noun_phrases import NounPhrase, given
 from kbkit.english.readable import name_problem
 from kbkit.english.relations import REMEDY, unworded
+from kbkit.english.words import YEARS
 from kbkit.errors import Command, KbError, Option
 from kbkit.kb import KnowledgeBase
 
@@ -111,7 +113,10 @@ def _catalogue(kb: KnowledgeBase, group: list[Template], name: str) -> list[Temp
 
 
 def suggested(kb: KnowledgeBase, seed: int) -> list[Template]:
-    """Return templates from the schema that read well, alternating between types of answers; with texts, if any has."""
+    """Return templates from the schema that read well, alternating between types of answers; with texts, if any has.
+
+    Templates that no reader would ask are left out if there are others (:mod:`plausible`).
+    """
     frame = kb.suggest_templates(_CONSIDERED, seed)
     if with_text := types_with_text(kb):
         frame = frame.filter(pl.col("answer").is_in(sorted(with_text)))
@@ -127,6 +132,8 @@ def suggested(kb: KnowledgeBase, seed: int) -> list[Template]:
             message = f"No template can be worded: the label of relation {name} has {problem}"
             raise KbError(message, f"{REMEDY}, or use ", *hint[1:])
         raise KbError("The schema suggests no template whose answers have texts", *hint)
+    asked = pl.Series([not implausible(kb, expression) for expression in frame["expression"]], dtype=pl.Boolean)
+    frame = frame.filter(asked) if asked.any() else frame
     turn = pl.int_range(pl.len()).over("answer")
     rows = frame.with_columns(turn.alias("turn")).sort("turn", maintain_order=True).head(_SUGGESTED)
     found = []
@@ -155,16 +162,20 @@ def draw(
     seed: int,
     bounds: tuple[int, int],
     weight: str = "uniform",
+    fewest: int | None = None,
 ) -> list[Grounding]:
     """Return a grounding for each of the ``wanted`` numbers of answers, as far as there are enough, in random order.
 
     Groundings are shared equally between the templates as far as possible. ``bounds`` are the minimum and maximum
-    number of candidates; where many answers are wanted, at least twice as many candidates are drawn if possible.
+    number of candidates; where many answers are wanted, at least twice as many candidates are drawn if possible. If too
+    few groundings have the minimum, those with ``fewest`` candidates or more make up for them (None: none do).
     """
     found: dict[str, Grounding] = {}
     left = np.sort(wanted)[::-1]
     tiers = [tier for tier in _TIERS if bounds[0] < tier <= bounds[1]]
-    for tier in [*tiers, bounds[0]]:
+    for tier in [*tiers, *sorted({bounds[0], min(fewest or bounds[0], bounds[0])}, reverse=True)]:
+        if not len(left):
+            break
         count = int((2 * left >= tier).sum()) if tier > bounds[0] else len(left)
         if not count:
             continue
@@ -186,7 +197,7 @@ def draw(
 
 
 def unambiguous(kb: KnowledgeBase, drawn: Sequence[Grounding]) -> list[Grounding]:
-    """Return the groundings whose names are different, each readable and of one node of its type."""
+    """Return the groundings whose names are different, each readable, of one node of its type and no row number."""
     names: dict[str, set[str]] = {}
     for one in drawn:
         for entity in one.slots.values():
@@ -197,9 +208,12 @@ def unambiguous(kb: KnowledgeBase, drawn: Sequence[Grounding]) -> list[Grounding
         ids = kb.stores.nodes.unique_ids_by_name(kind or None, ordered)
         clear |= {(kind, name) for name, node in zip(ordered, ids.tolist(), strict=True) if node >= 0}
 
+    def is_number(entity: NamedEntity) -> bool:
+        return entity.name.isdigit() and not YEARS[0] <= int(entity.name) <= YEARS[1]
+
     def is_clear(slots: Collection[NamedEntity]) -> bool:
         are_different = len({entity.name.casefold() for entity in slots}) == len(slots)
-        are_readable = not any(name_problem(entity.name, entity.key) for entity in slots)
+        are_readable = not any(name_problem(entity.name, entity.key) or is_number(entity) for entity in slots)
         return are_different and are_readable and all((entity.type, entity.name) in clear for entity in slots)
 
     return [one for one in drawn if is_clear(one.slots.values())]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
@@ -14,8 +14,12 @@ from kbkit.benchmarks.requirements.textual import TextProperty
 from kbkit.english.frames import frame_file
 from kbkit.english.noun_phrases import NounPhrase
 
-_VERBS = (("mentions", "mention"), ("contains the phrase", "contain the phrase"), ("has the words", "have the words"))
+_VERBS = (("mentions", "mention"), ("refers to", "refer to"), ("talks about", "talk about"))
+_STORY_VERBS = (("involves", "involve"), ("features", "feature"), ("has", "have"))
+_STORIES = frozenset(("plot", "story", "storyline", "synopsis"))
 _WITH, _COUNT = "with ", "with at "
+_WITHIN = 0.4
+"""Probability that a text is in a modifier: *with a mention of a delta in the description*."""
 _ONE = 0.5
 """Probability that a query with one answer asks in the singular."""
 _ROLE = 0.2
@@ -52,20 +56,23 @@ class Requirements:
 
 
 def requirements(properties: Iterable[TextProperty], noun: str, rng: np.random.Generator) -> Requirements:
-    """Return requirements in words; ``noun`` is what the texts are called. Phrases are quoted as the text has them."""
+    """Return requirements in words; ``noun`` is what the texts are called."""
     one, several, whose_one, whose, modifiers = [], [], [], [], []
-    phrases = [english.quoted(p.text) for p in properties if not p.condition]
-    if phrases:
+    terms = [p.forms.get("said") or english.quoted(p.text) for p in properties if not p.condition]
+    if terms:
+        listed = " and ".join(terms)
         is_many = english.is_plural(noun)
-        singular, plural = ("include", "include") if is_many else _VERBS[int(rng.integers(len(_VERBS)))]
-        listed = " and ".join(phrases)
-        if len(phrases) > 1:
-            singular, plural = (verb.replace("the phrase", "the phrases") for verb in (singular, plural))
+        verbs = _STORY_VERBS if noun in _STORIES else _VERBS
+        singular, plural = ("include", "include") if is_many else verbs[int(rng.integers(len(verbs)))]
         which = f"{noun if is_many else english.with_article(noun)} that {plural if is_many else singular} {listed}"
         one.append(f"has {which}")
         several.append(f"have {which}")
-        whose_one.append(f"{noun} {plural if is_many else singular} {listed}")
-        whose.append(f"{noun if is_many else english.plural(noun)} {plural} {listed}")
+        if not is_many and rng.random() < _WITHIN:
+            is_story = noun in _STORIES
+            modifiers.append(f"{_WITH}{listed if is_story else f'a mention of {listed}'} in the {noun}")
+        else:
+            whose_one.append(f"{noun} {plural if is_many else singular} {listed}")
+            whose.append(f"{noun if is_many else english.plural(noun)} {plural} {listed}")
     for p in properties:
         if p.condition:
             one.append(p.forms["one"])
@@ -79,7 +86,16 @@ def requirements(properties: Iterable[TextProperty], noun: str, rng: np.random.G
     )
     others = [text for text in modifiers if not text.startswith(_WITH)]
     joined = [_WITH + " and ".join(text.removeprefix(_WITH) for text in amounts)] if amounts else []
-    return Requirements(" and ".join(one), " and ".join(several), tuple(whose_one), tuple(whose), (*others, *joined))
+    return Requirements(_predicate(one), _predicate(several), tuple(whose_one), tuple(whose), (*others, *joined))
+
+
+def _predicate(parts: Sequence[str]) -> str:
+    """Return predicates as one, the shortest first: *have an area of 5 km² or less and a description that ...*."""
+    ordered = sorted(parts, key=len)
+    verbs = {part.partition(" ")[0] for part in ordered}
+    if len(ordered) > 1 and len(verbs) == 1 and verbs <= {"has", "have"}:
+        ordered = [ordered[0], *(part.partition(" ")[2] for part in ordered[1:])]
+    return english.listed(ordered)
 
 
 def sentences(
@@ -87,6 +103,7 @@ def sentences(
 ) -> tuple[str, str]:
     """Return a plain query and a varied one."""
     known = frames()
+    phrase = phrase.varied(rng)
     reduce = bool(rng.integers(2))
     singular = phrase.text(is_plural=False, reduce=reduce)
     plural = phrase.text(is_plural=True, reduce=reduce)
@@ -106,6 +123,7 @@ def sentences(
         extra = required.modifiers
         values["things"] = phrase.text(is_plural=True, reduce=reduce, modifiers=extra, whose=required.whose)
         values["thing"] = phrase.text(is_plural=False, reduce=reduce, modifiers=extra, whose=required.whose_one)
+        values["Things"] = values["things"][:1].upper() + values["things"][1:]
         values["a_thing"] = english.with_article(values["thing"]).replace("an other ", "another ", 1)
     of_role = known.roles.get(role, {}) if rng.random() < _ROLE else {}
     is_one = answers == 1 and not phrase.is_other and rng.random() < _ONE

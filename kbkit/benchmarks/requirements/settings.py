@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 NAME_TEXT = "name"
 """The value of ``text`` for KBs whose nodes have no text but their name."""
+MIN_CANDIDATES, FEWEST_CANDIDATES = 5, 2
+"""Nodes that match the relations at least: from few candidates a requirement on texts chooses nearly nothing."""
 _CANDIDATES = 50
 _CANDIDATES_PER_ANSWER = 3
 
@@ -59,15 +61,18 @@ class RequirementSettings:
         ]
         | None
     ) = None
-    min_candidates: Annotated[
-        int,
-        Setting(
-            "Minimum number of nodes that match the relations.",
-            least=1,
-            noun="minimum number of candidates",
-            rare=True,
-        ),
-    ] = 2
+    min_candidates: (
+        Annotated[
+            int,
+            Setting(
+                "Minimum number of nodes that match the relations (default: 5, or 2 where too few have as many).",
+                least=1,
+                noun="minimum number of candidates",
+                rare=True,
+            ),
+        ]
+        | None
+    ) = None
     max_answers: (
         Annotated[
             int,
@@ -139,8 +144,10 @@ class RequirementSettings:
         if (self.several is None) != (self.mean_answers is None):
             both = ("Use ", Option("several"), " and ", Option("mean_answers"), " together")
             raise KbError("Incomplete target", *both)
-        if self.max_candidates is not None and self.max_candidates < self.min_candidates:
-            message = f"Invalid number of candidates: {self.min_candidates} to {self.max_candidates}"
+        if self.max_candidates is not None and self.max_candidates < (self.min_candidates or FEWEST_CANDIDATES):
+            message = (
+                f"Invalid number of candidates: {self.min_candidates or FEWEST_CANDIDATES} to {self.max_candidates}"
+            )
             raise KbError(message, "Use a maximum that is not below the minimum")
         if self.text not in ("", NAME_TEXT):
             raise UnknownNameError("text", self.text, (NAME_TEXT,))
@@ -171,7 +178,9 @@ def complete_settings(settings: RequirementSettings, chosen: Sequence[Template])
     named = catalogues.pop() if len(catalogues) == 1 else ""
     target = settings.target or target_of(named if named in published_targets() else "mag")
     most = settings.max_answers or target.max_answers
-    candidates = settings.max_candidates or max(_CANDIDATES, _CANDIDATES_PER_ANSWER * most, settings.min_candidates)
+    candidates = settings.max_candidates or max(
+        _CANDIDATES, _CANDIDATES_PER_ANSWER * most, settings.min_candidates or 0
+    )
     return replace(
         settings,
         like=None,

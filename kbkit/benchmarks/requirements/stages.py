@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from kbkit.answers import syntax
 from kbkit.answers.templates import Template
 from kbkit.benchmarks.documents import Document, TextPassage, read_documents, types_with_text
 from kbkit.benchmarks.evidence import Matcher, leaks
@@ -20,7 +21,12 @@ from kbkit.benchmarks.requirements.answer_counts import Target, select
 from kbkit.benchmarks.requirements.choose import Chooser, fits
 from kbkit.benchmarks.requirements.fuse import FUSED, FusedQuery, count_words
 from kbkit.benchmarks.requirements.relational import RELATIONAL, Grounding, NamedEntity
-from kbkit.benchmarks.requirements.settings import NAME_TEXT, RequirementSettings
+from kbkit.benchmarks.requirements.settings import (
+    FEWEST_CANDIDATES,
+    MIN_CANDIDATES,
+    NAME_TEXT,
+    RequirementSettings,
+)
 from kbkit.benchmarks.requirements.textual import READER, TEXTUAL, Requirement, TextProperty
 from kbkit.benchmarks.requirements.verify import VERIFIED, Check, Proof, SpanJudgement, Verified, VerifiedAnswer
 from kbkit.english.names import written_name
@@ -137,12 +143,16 @@ class StagesRun:
         """Run all stages."""
         kb, settings = self.kb, self.settings
         count = int(settings.count * (_SPARE_WITH_MODEL if self.calls else _SPARE)) + 5
-        bounds = (settings.min_candidates, self.max_candidates)
+        least = settings.min_candidates
+        bounds = (least or min(MIN_CANDIDATES, self.max_candidates), self.max_candidates)
+        fewest = least or FEWEST_CANDIDATES
         batch = _BATCH_WITH_MODEL if self.calls else _BATCH
         wanted = self.target.counts(count, self.max_answers)
         drawn = pipeline.rows(
             RELATIONAL,
-            lambda: relational.draw(kb, list(self.templates.values()), wanted, settings.seed, bounds, settings.weight),
+            lambda: relational.draw(
+                kb, list(self.templates.values()), wanted, settings.seed, bounds, settings.weight, fewest
+            ),
         )
         queries = [Item(row) for row in drawn]
         pipeline.advance(TEXTUAL, queries, self.textual, batch)
@@ -187,7 +197,9 @@ class StagesRun:
                 hidden += [slot.name for slot in query[Grounding].slots.values()]
                 limit = self.settings.max_properties
                 wanted, alone = query[Grounding].wanted, self.settings.relations_only is None
-                gold, properties = chooser.choose(nodes, hidden, role, wanted, limit, rng, alone=alone)
+                gold, properties = chooser.choose(
+                    nodes, hidden, role, wanted, limit, rng, alone=alone, relations=self._relations(query)
+                )
                 # Types without texts and attributes are asked for by relations alone, as phenotypes in the paper.
                 has_any = node_type in self.types_with_text or bool(self.settings.text)
                 if not properties and has_any and not (alone and fits(len(nodes), wanted)):
@@ -247,6 +259,12 @@ class StagesRun:
             wordings |= dict(zip(at, found, strict=True))
         ordered = [wordings[position] for position in range(len(queries))]
         return fuse.rephrased(calls, queries, ordered, types, roles)
+
+    def _relations(self, query: Item) -> set[str]:
+        """Return the relations of a query's template."""
+        tree = self.templates[query[Grounding].template].tree()
+        steps = (part for part in syntax.subtrees(tree) if isinstance(part, syntax.Step))
+        return {edge.relation for step in steps for edge in step.edges}
 
     def _worded(self, query: Item) -> FusedQuery:
         """Word a query without a model: in a frame, or after the question of a template that cannot be worded."""

@@ -1,0 +1,115 @@
+"""Conditions on attributes in words: *a height of at least 5,000 m*, *a height of 5,000 m or more*."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kbkit import english
+from kbkit.answers import syntax
+from kbkit.english.attributes import attribute_words
+from kbkit.schema import Attribute
+
+_AMOUNT = {
+    True: ("at least {}", "{} or more", "no less than {}"),
+    False: ("at most {}", "{} or less", "no more than {}", "up to {}"),
+}
+"""Lower and upper bounds of an amount."""
+_COUNT = {True: ("at least {}", "{} or more", "no fewer than {}"), False: ("at most {}", "{} or fewer", "up to {}")}
+"""The same of things that are counted."""
+
+
+class ConditionWords(NamedTuple):
+    """A condition in words, as a predicate of one and of several things (``has a height of at least 5,000 m``).
+
+    ``whose`` or ``modifier`` follow a noun (``kind is 'gulf'``; ``with a height of at least 5,000 m``).
+    """
+
+    one: str
+    several: str
+    whose: str = ""
+    modifier: str = ""
+
+
+@dataclass(frozen=True)
+class WordedCondition:
+    """A test of an ``attribute``, a condition of the answer algebra (``height_m >= 5000``), in several ``wordings``."""
+
+    attribute: str
+    test: str
+    wordings: tuple[ConditionWords, ...]
+
+
+def between(attribute: Attribute, low: float, high: float, *, are_years: bool) -> WordedCondition:
+    """Return the condition that an attribute is from ``low`` to ``high``, one of which may be infinite."""
+    name = syntax.identifier(attribute.name)
+    bounds = [(">=", low)] if math.isfinite(low) else []
+    bounds += [("<=", high)] if math.isfinite(high) else []
+    test = ", ".join(f"{name} {op} {_literal(bound)}" for op, bound in bounds)
+    if are_years:
+        return WordedCondition(attribute.name, test, _years(attribute, low, high))
+    noun, unit = _noun_and_unit(attribute)
+    is_least = math.isfinite(low)
+    number = _number(low if is_least else high)
+    if english.is_plural(noun) and not unit:  # at least 2,000 votes
+        amounts = [f"{bound.format(number)} {noun}" for bound in _COUNT[is_least]]
+    else:
+        value = " ".join(filter(None, (number, unit)))
+        amounts = [english.with_article(f"{noun} of {bound.format(value)}") for bound in _AMOUNT[is_least]]
+    return WordedCondition(attribute.name, test, tuple(_having(amount) for amount in amounts))
+
+
+def _having(amount: str) -> ConditionWords:
+    return ConditionWords(f"has {amount}", f"have {amount}", modifier=f"with {amount}")
+
+
+def _years(attribute: Attribute, low: float, high: float) -> tuple[ConditionWords, ...]:
+    first, last = (f"{bound:.0f}" if math.isfinite(bound) else "" for bound in (low, high))
+    noun, _ = _noun_and_unit(attribute)
+    is_participle = english.is_participle(noun)
+    if not last:
+        spans = [f"{first} or later", f"{first} onwards"]
+    elif not first:
+        spans = [f"{last} or earlier"]
+    elif high == low + 1:
+        spans = [f"{first} or {last}"]
+    else:
+        spans = (
+            [f"between {first} and {last}"] if is_participle else [f"{first} to {last}", f"the years {first} to {last}"]
+        )
+    if is_participle:
+        before = {"between": "", "onwards": "from "}
+        during = [
+            f"{noun} {before.get(span.partition(' ')[0], before.get(span.rpartition(' ')[2], 'in '))}{span}"
+            for span in spans
+        ]
+        return tuple(ConditionWords(f"was {when}", f"were {when}", modifier=when) for when in during)
+    if noun == "year":
+        return tuple(ConditionWords(f"dates from {s}", f"date from {s}", modifier=f"from {s}") for s in spans)
+    return tuple(_having(english.with_article(f"{noun} of {span}")) for span in spans)
+
+
+def equal(attribute: Attribute, value: str) -> WordedCondition:
+    """Return the condition that a text attribute has a value."""
+    noun, _ = _noun_and_unit(attribute)
+    test, text = str(syntax.Condition(attribute.name, "=", (value,))), english.quoted(value)
+    words = ConditionWords(f"has {text} as its {noun}", f"have {text} as their {noun}", whose=f"{noun} is {text}")
+    return WordedCondition(attribute.name, test, (words,))
+
+
+def _number(value: float) -> str:
+    for word, size in (("billion", 1e9), ("million", 1e6)):
+        if abs(value) >= size and round(value / size, 2) == value / size:
+            return f"{value / size:.10g} {word}"
+    return f"{int(value):,}" if value == int(value) else f"{value:,.10g}"
+
+
+def _literal(value: float) -> str:
+    return str(int(value)) if value == int(value) else repr(value)
+
+
+def _noun_and_unit(attribute: Attribute) -> tuple[str, str]:
+    """Return an attribute as a noun, and its unit; of an attribute that counts, what it counts."""
+    words = attribute_words(attribute)
+    return words.counts or words.noun, words.unit.symbol if words.unit else ""

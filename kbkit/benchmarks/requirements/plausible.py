@@ -1,0 +1,57 @@
+"""Which templates a person would ask: no structure of the KB, and no chain to what only describes its middle.
+
+The rules were set by reading drafts for an atlas, films, papers and foreign databases. They hold for suggested
+templates only: a user who names a template wants it.
+"""
+
+from __future__ import annotations
+
+from kbkit.answers import syntax
+from kbkit.answers.algebra import Hop, Operator
+from kbkit.answers.parse import parse
+from kbkit.english.askable import unfit
+from kbkit.english.types import THING, type_noun
+from kbkit.english.words import spoken
+from kbkit.kb import KnowledgeBase
+
+
+def implausible(kb: KnowledgeBase, expression: str) -> str:
+    """Return why a reader would not ask for the answers of an expression, or ""."""
+    tree = parse(expression)
+    relations = {
+        edge.relation for part in syntax.subtrees(tree) if isinstance(part, syntax.Step) for edge in part.edges
+    }
+    for name in sorted(relations):
+        relation = kb.schema.relation(name)
+        if why := unfit(spoken(relation.label or relation.name), "entity"):
+            return f"relation {name} is {why}"
+    root = kb.session.resolved(tree, expression).root
+    if root.type and type_noun(root.type) == THING:
+        return f"{root.type} says nothing of its nodes"
+    middle = _middle(root)
+    if middle and root.type and describes(kb, root.type, middle):
+        return f"{root.type} only describes {middle}"
+    return ""
+
+
+def _middle(root: Operator) -> str:
+    """Return the type of the nodes that a chain passes without a name, or ""."""
+    chain = root.left if hasattr(root, "left") else root
+    return chain.source.type or "" if isinstance(chain, Hop) and isinstance(chain.source, Hop) else ""
+
+
+def describes(kb: KnowledgeBase, node_type: str, other: str) -> bool:
+    """Return whether a type is a kind of value of another one, as currencies and languages are of countries.
+
+    Its nodes are joined with nodes of the other type alone, and there are fewer of them. *Currencies that are used in a
+    country that the Nile flows through* asks for a value of things that the query does not name.
+    """
+    if node_type == other:
+        return False
+    joined = {
+        signature.tail if signature.head == node_type else signature.head
+        for relation in kb.schema.relations
+        for signature in relation.signatures
+        if node_type in (signature.head, signature.tail)
+    }
+    return joined <= {other, node_type} and len(kb.session.members(node_type)) < len(kb.session.members(other))
