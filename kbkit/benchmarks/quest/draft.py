@@ -42,6 +42,7 @@ class CategoryRow(Row):
     name: str
     size: int
     cues: str
+    kind: str
 
 
 @dataclass(frozen=True)

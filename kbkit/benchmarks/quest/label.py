@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kbkit.benchmarks.documents import Document
 from kbkit.benchmarks.pipeline import Row, Stage
+from kbkit.benchmarks.quest import fact_sentences
 from kbkit.benchmarks.quest.settings import EVIDENCE
 from kbkit.benchmarks.quest.shown import CategoryCondition, Reader
 
@@ -43,11 +44,15 @@ class QueryAnswer:
 
 @dataclass(frozen=True)
 class LabelledAnswer(QueryAnswer):
-    """An answer with its label; ``why`` is the reason for removing it."""
+    """An answer with its label; ``why`` is the reason for removing it.
+
+    ``facts`` are the phrases whose attribution is a sentence made of the KB's facts, not of a text.
+    """
 
     rating: int | None = None
     evidence: str = ""
     attributions: dict[str, str] = field(default_factory=dict)
+    facts: tuple[str, ...] = ()
     lost: int = 0
     problem: str = ""
     why: str = ""
@@ -106,13 +111,14 @@ class Labelling(NamedTuple):
 class RelevanceLabel(NamedTuple):
     """A label: ``rating`` 0 to 3, ``evidence``, and ``attributions`` from phrases of the query to spans.
 
-    Spans of excluded phrases speak against the answer. ``lost`` counts a model's quotes that are not in the document.
-    ``problem``: why there is no label.
+    Spans of excluded phrases speak against the answer. ``facts`` are the phrases whose span is a generated fact.
+    ``lost`` counts a model's quotes that are not in the document. ``problem``: why there is no label.
     """
 
     rating: int
     evidence: str
     attributions: dict[str, str]
+    facts: tuple[str, ...] = ()
     lost: int = 0
     problem: str = ""
 
@@ -128,14 +134,16 @@ def by_matching(reader: Reader, answers: Sequence[Labelling], *, strict: bool = 
 
 def _matched(one: Labelling, reader: Reader, *, strict: bool) -> RelevanceLabel:
     marks, excluded = (
-        {c.phrase: span.text for c in conditions if (span := reader.shown(c, one.document)) is not None}
+        {c.phrase: span for c in conditions if (span := reader.shown(c, one.document)) is not None}
         for conditions in (one.positive, one.negative)
     )
     evidence = EVIDENCE[bool(marks) + (len(marks) == len(one.positive))]
     rating = 3 if evidence == "complete" and not excluded else RELEVANT
     if excluded and strict:
         rating = 1
-    return RelevanceLabel(rating, evidence, {**marks, **excluded})
+    spans = {**marks, **excluded}
+    facts = tuple(phrase for phrase, span in spans.items() if span.field == fact_sentences.FIELD)
+    return RelevanceLabel(rating, evidence, {phrase: span.text for phrase, span in spans.items()}, facts)
 
 
 def by_model(calls: Calls, answers: Sequence[Labelling]) -> list[RelevanceLabel]:
@@ -158,7 +166,9 @@ def _judged(one: Labelling, answer: ModelAnswer) -> RelevanceLabel:
         return RelevanceLabel(0, "none", {}, problem=answer.problem)
     value: Mapping[str, Any] = answer.value
     phrases = {condition.phrase for condition in (*one.positive, *one.negative)}
-    texts = (one.document.name, *(passage.text for passage in one.document.passages))
+    passages = one.document.passages
+    said = (one.document.name, *(passage.text for passage in passages if passage.field != fact_sentences.FIELD))
+    texts = (*said, *(passage.text for passage in passages if passage.field == fact_sentences.FIELD))
     marks = {}
     lost = 0
     for mark in value["attributions"]:
@@ -167,4 +177,5 @@ def _judged(one: Labelling, answer: ModelAnswer) -> RelevanceLabel:
             marks[str(mark["phrase"])] = quote
         else:
             lost += 1
-    return RelevanceLabel(int(value["rating"]), str(value["evidence"]), marks, lost)
+    facts = tuple(phrase for phrase, quote in marks.items() if not any(quote in text for text in said))
+    return RelevanceLabel(int(value["rating"]), str(value["evidence"]), marks, facts, lost)

@@ -52,6 +52,7 @@ def _record(name: str, split: str, item: Item) -> dict[str, Any]:
             {"phrase": phrase, "expression": part} for phrase, part in zip(query.phrases, query.parts, strict=True)
         ],
         "answer_nodes": [{"type": answer.type, "key": answer.key} for answer in answers],
+        "fact_evidence": {answer.title: list(answer.facts) for answer in rated if answer.facts},
         "metadata": {
             "template": query.template,
             "domain": query.domain,
@@ -82,6 +83,8 @@ def report(
 ) -> dict[str, Any]:
     """Return counts for the report on the records ``made`` of a dataset, of the queries ``seen``."""
     counts = Counter((r["metadata"]["domain"], r["metadata"]["template"]) for r in made)
+    spans = sum(len(marks) for r in made for row in r["metadata"]["attributions"].values() for marks in row)
+    facts = sum(len(phrases) for record in made for phrases in record["fact_evidence"].values())
     ratings = [e for r in made for row in r["metadata"]["evidence_ratings"].values() for e in row]
     labels = [row for item in seen if (row := item.get(QueryLabels)) is not None]
     removed = Counter(answer.why for row in labels for answer in row.removed)
@@ -94,6 +97,7 @@ def report(
         "answers": sum(len(record["docs"]) for record in made),
         "answers removed": dict(removed.most_common()),
         "evidence": {name: ratings.count(name) for name in reversed(EVIDENCE)} if ratings else {},
+        "evidence spans": {"of texts": spans - facts, "of facts": facts},
         "quotes that are not in the document": sum(
             answer.lost for row in labels for answer in (*row.labelled, *row.removed)
         ),

@@ -18,6 +18,7 @@ from kbkit.benchmarks.quest.grammar import Shape
 
 _CANDIDATES = 5_000
 """Minimum number of expressions of a shape to choose from."""
+_UNION_TRIES = 4
 _SLACK = 1.25
 """Number of possible queries required per requested query, because later stages drop some."""
 _USES = (3, 6, 12, 1_000_000)
@@ -101,7 +102,7 @@ class Candidates(NamedTuple):
 
 def candidates(categories: Categories, shape: Shape, request: SampleRequest) -> Candidates:
     """Return expressions of a shape that meet the request, in random order, category families equally likely."""
-    limited = replace(request, count=_limit(request), weight="popular")
+    limited = replace(request, count=_limit(shape, request), weight="popular")
     sets = categories.sets
     if _ops(shape) <= {"|"}:  # a union is no smaller than its parts
         sets = sets.take(np.flatnonzero(sets.answers <= request.max_answers))
@@ -110,6 +111,8 @@ def candidates(categories: Categories, shape: Shape, request: SampleRequest) -> 
     rows = drawn.values[:, order]
     same = np.sort(categories.same[rows], axis=1)
     rows = rows[(same[:, 1:] != same[:, :-1]).all(axis=1)]
+    if _ops(shape) <= {"|"}:
+        rows = _of_one_kind(categories, rows)
     matrix: Any = categories.sets.matrix
     letters = {letter: matrix[rows[:, i]] for i, letter in enumerate(shape.letters)}
     total = _sets(shape.tree, letters)
@@ -120,9 +123,16 @@ def candidates(categories: Categories, shape: Shape, request: SampleRequest) -> 
     return Candidates(rows[keep], total[np.flatnonzero(keep)], len(drawn.values) >= limited.count)
 
 
-def _limit(request: SampleRequest) -> int:
-    """Return the number of expressions to try for a request."""
-    return max(_CANDIDATES, request.count)
+def _of_one_kind(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the rows whose categories are of one kind, *made in France or in Italy*; all if none are."""
+    kinds = np.unique([item.kind for item in categories.items], return_inverse=True)[1]
+    kept = rows[(kinds[rows] == kinds[rows[:, :1]]).all(axis=1)]
+    return kept if len(kept) else rows
+
+
+def _limit(shape: Shape, request: SampleRequest) -> int:
+    """Return the number of expressions to try for a request; more for unions, most of which are not of one kind."""
+    return max(_CANDIDATES, request.count) * (_UNION_TRIES if _ops(shape) <= {"|"} else 1)
 
 
 def _sets(tree: syntax.Expression, letters: dict[str, Any]) -> Any:
@@ -197,7 +207,7 @@ def binding(categories: Categories, shape: Shape, request: SampleRequest) -> str
     assert bounds is not None
     within = candidates(categories, shape, request)
     if within.more:
-        return f"of {_limit(request):,} expressions, the maximum that is tried"
+        return f"of {_limit(shape, request):,} expressions, the maximum that is tried"
     trials: list[tuple[str, SampleRequest]] = [
         (f"{name}={getattr(bounds, name):.4g}", replace(request, constraints=replace(bounds, **{name: unbounded})))
         for name, unbounded in _UNBOUNDED.items()

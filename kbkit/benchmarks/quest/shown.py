@@ -47,7 +47,7 @@ class Reader:
         self._content = functools.lru_cache(20_000)(lambda words: frozenset(text.words(words)))
 
     def shown(self, condition: CategoryCondition, document: Document) -> Span | None:
-        """Return the first sentence that shows a condition, facts first; None if there is none."""
+        """Return the first sentence that shows a condition, texts before facts; None if there is none."""
         if document.id not in self._spans:
             self._spans[document.id] = list(spans(document))
         own = self._spans[document.id]
@@ -62,7 +62,8 @@ class Reader:
         if fact and span.field == fact_sentences.FIELD and _is_like(sentence, fact):
             return True
         own = self._content(condition.name)
-        if (self._content(cues) - own) & self._content(sentence):
+        # The name of a field tells too: keywords.
+        if (self._content(cues) - own) & self._content(f"{sentence} {span.field.partition('#')[0]}"):
             return True
         heads = (type_noun(node_type), type_plural(node_type))
         words = self._stems(sentence)
@@ -87,15 +88,12 @@ def share(reader: Reader, kb: KnowledgeBase, found: Categories, without: Collect
 
 
 def spans(document: Document) -> Iterator[Span]:
-    """Yield each fact of a document, its name, and the sentences of its texts."""
-    texts = []
-    for passage in document.passages:
-        if passage.field == fact_sentences.FIELD:
-            yield Span(passage.field, 0, len(passage.text), passage.text)
-        else:
-            texts.append(passage)
+    """Yield the name of a document, the sentences of its texts, and its facts."""
+    facts = [passage for passage in document.passages if passage.field == fact_sentences.FIELD]
+    texts = tuple(passage for passage in document.passages if passage.field != fact_sentences.FIELD)
     yield Span(NAME, 0, len(document.name), document.name)
-    yield from replace(document, passages=tuple(texts)).sentences
+    yield from replace(document, passages=texts).sentences
+    yield from (Span(fact.field, 0, len(fact.text), fact.text) for fact in facts)
 
 
 def _is_like(sentence: str, fact: str) -> bool:

@@ -261,7 +261,10 @@ def _label_lines(report: Mapping[str, Any]) -> Iterable[str]:
         yield f"documents with attributes and relations as sentences: {', '.join(with_facts)}"
     if report["evidence"]:
         counts = report["evidence"]
-        yield "evidence of the answers: " + ", ".join(f"{n:,} {name}" for name, n in counts.items())
+        spans = ", ".join(f"{n:,} {name}" for name, n in report["evidence spans"].items())
+        yield (
+            "evidence of the answers: " + ", ".join(f"{n:,} {name}" for name, n in counts.items()) + f"; spans: {spans}"
+        )
         share = counts["none"] / sum(counts.values())
         if share > expected:
             yield f"answers without evidence in their documents: {share:.0%}; in the paper about {expected:.0%}"

@@ -266,8 +266,32 @@ def test_the_limit_of_the_sampler_is_reported(world: KnowledgeBase) -> None:
     first, second = (sample.candidates(found, shape, replace(asked, count=count)) for count in (1, 8_000))
     assert first.more
     assert second.more
-    assert len(first.rows) <= 5_000 < len(second.rows)
-    assert sample.binding(found, shape, asked) == "of 5,000 expressions, the maximum that is tried"
+    assert 0 < len(first.rows) < len(second.rows)
+    assert sample.binding(found, shape, asked) == "of 20,000 expressions, the maximum that is tried"
+
+
+def test_parts_of_a_union_are_of_one_kind(world: KnowledgeBase) -> None:
+    found, shape = build(world, "country"), grammar().shape("_ or _")
+    rows = sample.candidates(found, shape, SampleRequest(1, 1, 2, 20, constraints=Constraints())).rows
+    kinds = [{found.items[number].kind for number in row} for row in rows.tolist()]
+    assert len(kinds) > 100
+    assert all(len(kind) == 1 for kind in kinds)
+    assert len({next(iter(kind)) for kind in kinds}) > 3
+
+
+def test_evidence_of_texts_and_of_facts_is_counted_apart(made: Path) -> None:
+    records = [json.loads(line) for line in (made / "queries.jsonl").read_text().splitlines()]
+    texts = {row["title"]: row["text"].split("\n")[0] for row in map(json.loads, open(made / "documents.jsonl"))}
+    spans = {"of texts": 0, "of facts": 0}
+    for record in records:
+        for title, [marks] in record["metadata"]["attributions"].items():
+            for phrase, quote in marks.items():
+                is_fact = phrase in record["fact_evidence"].get(title, ())
+                spans["of facts" if is_fact else "of texts"] += 1
+                assert is_fact or quote in (title, *[texts[title]]) or quote in texts[title]
+    report = json.loads((made / "dataset.json").read_text())["report"]
+    assert report["evidence spans"] == spans
+    assert spans["of texts"] and spans["of facts"]
 
 
 # -- the folder -------------------------------------------------------------------------------------------------------
