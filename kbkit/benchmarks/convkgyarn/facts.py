@@ -15,6 +15,7 @@ from kbkit.benchmarks.convkgyarn import values
 from kbkit.benchmarks.convkgyarn.answer_sql import NODE, UNITS, columns, is_unnamed
 from kbkit.benchmarks.convkgyarn.predicates import Predicate, Qualifier
 from kbkit.benchmarks.convkgyarn.values import Source
+from kbkit.benchmarks.left_out import LeftOutWords
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import literal, quote
 
@@ -38,9 +39,12 @@ class Asked:
 
 
 class Facts:
-    """Reads facts from a KB."""
+    """Reads facts from a KB; those whose answers or objects have one of ``words`` are left out."""
 
-    def __init__(self, kb: KnowledgeBase, asked: Sequence[Asked], max_answers: int) -> None:
+    def __init__(
+        self, kb: KnowledgeBase, asked: Sequence[Asked], max_answers: int, words: LeftOutWords | None = None
+    ) -> None:
+        self._words = words or LeftOutWords()
         self._kb, self._asked, self._limit = kb, asked, max_answers
         self._wikidata = values.is_wikidata(kb)
         self._loaded: dict[str, pl.DataFrame] = {}
@@ -61,7 +65,12 @@ class Facts:
             return pl.DataFrame(schema=COLUMNS)
         order = entities.select("type", "key").unique(maintain_order=True).with_row_index("row")
         frame = pl.concat(parts).join(order, on=["type", "key"], maintain_order="left")
-        return frame.sort("row", maintain_order=True).select(list(COLUMNS))
+        return self._clean(frame.sort("row", maintain_order=True).select(list(COLUMNS)))
+
+    def _clean(self, facts: pl.DataFrame) -> pl.DataFrame:
+        """Leave out facts that have a listed word."""
+        texts = facts.select(pl.concat_list(pl.col("answers").list.eval(pl.element().struct.field("text")), "given"))
+        return facts.filter(~self._words.mask(texts.to_series().list.join("\n")))
 
     def _alike(self) -> list[list[Asked]]:
         """Return what is asked for, of several types at once if these differ in nothing else."""

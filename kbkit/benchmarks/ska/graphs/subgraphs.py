@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from kbkit.answers.sql_parts import identifier
+from kbkit.benchmarks.predicates import technical
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, NodeType, literal
 from kbkit.stores.adjacency import Csr, Ids
@@ -34,6 +35,7 @@ class Subgraphs:
         self._known = pl.DataFrame(schema=VALUES)
         self._is_read = np.zeros(kb.schema.nodes, bool)
         self.two_way = two_way(kb)
+        self._relations = [relation for relation in kb.schema.relations if not technical(relation)]
 
     def once(self, triples: pl.DataFrame) -> pl.DataFrame:
         """Return triples without duplicates; those of two-way relations have the lower id first."""
@@ -64,7 +66,7 @@ class Subgraphs:
         """Return the triples of nodes: at most so many of each node in each relation and direction."""
         present = {self._types[at].name for at in self._type_numbers(nodes)}
         triples = [pl.DataFrame(schema=TRIPLES)]
-        for relation in self._kb.schema.relations:
+        for relation in self._relations:
             for forward in (True, False):
                 if (not forward and relation.name in self.two_way) or present.isdisjoint(
                     s.head if forward else s.tail for s in relation.signatures
@@ -100,9 +102,11 @@ class Subgraphs:
         return [self._read_type(kind, members) for kind, members in kinds if kind.attributes]
 
     def _read_type(self, kind: NodeType, nodes: Ids) -> pl.DataFrame:
+        shown = [a for a in kind.attributes if not technical(a)][:_MAX_ATTRIBUTES]
+        if not shown:
+            return pl.DataFrame(schema=VALUES)
         parts = " UNION ALL ".join(
-            f"SELECT id, {literal(a.name)} AS attribute, {_text(a)} AS value FROM kbkit_rows"
-            for a in kind.attributes[:_MAX_ATTRIBUTES]
+            f"SELECT id, {literal(a.name)} AS attribute, {_text(a)} AS value FROM kbkit_rows" for a in shown
         )
         sql = f"""
             WITH kbkit_rows AS (SELECT * FROM {identifier(kind.table)} WHERE id IN (SELECT node FROM kbkit_wanted))

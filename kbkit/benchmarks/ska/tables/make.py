@@ -15,8 +15,9 @@ import numpy as np
 import polars as pl
 
 from kbkit.benchmarks.evidence import Matcher, leaks
+from kbkit.benchmarks.left_out import REASON, LeftOutWords
 from kbkit.benchmarks.pipeline import Progress
-from kbkit.benchmarks.ska.instances import ROW, Instance, KnowledgeUnit, Provenance
+from kbkit.benchmarks.ska.instances import ROW, Instance, KnowledgeUnit, Provenance, without_words
 from kbkit.benchmarks.ska.solve import Solver
 from kbkit.benchmarks.ska.statements import check_instance
 from kbkit.benchmarks.ska.tables import sources, wording
@@ -99,15 +100,17 @@ def make(
     noise_passages: int = NOISE_PASSAGES,
     reasons: Counter[str] | None = None,
     progress: Progress = lambda *_: None,
+    words: LeftOutWords | None = None,
 ) -> list[Instance]:
     """Return up to ``count`` instances over the tables of a KB; the same seed gives the same bytes.
 
-    ``text`` makes instances of the form *table+text*. ``reasons`` counts why tables and drafts were left out.
+    ``text`` makes instances of the form *table+text*. ``reasons`` counts why tables and drafts were left out. No
+    text has one of ``words``.
     """
     reasons = Counter() if reasons is None else reasons
     tables = list(sources.tables(kb, reasons))
     matcher = Matcher(kb) if text else None
-    made = from_tables(tables, count, seed, matcher, kb.schema.name, noise_rows, noise_passages, reasons)
+    made = from_tables(tables, count, seed, matcher, kb.schema.name, noise_rows, noise_passages, reasons, words)
     result = []
     for instance in made:
         result.append(instance)
@@ -124,11 +127,12 @@ def from_tables(
     noise_rows: int = NOISE_ROWS,
     noise_passages: int = NOISE_PASSAGES,
     reasons: Counter[str] | None = None,
+    words: LeftOutWords | None = None,
 ) -> Iterator[Instance]:
     """Yield instances over tables in turn; with a ``matcher`` of the form *table+text*, else of the form *table*."""
     reasons = Counter() if reasons is None else reasons
     makers = [
-        _Maker(table, seed, matcher, source, (noise_rows, noise_passages), _names_of(tables), reasons)
+        _Maker(table, seed, matcher, source, (noise_rows, noise_passages), _names_of(tables), reasons, words)
         for table in tables
         if matcher is None or table.passages
     ]
@@ -168,9 +172,11 @@ class _Maker:
         noise: tuple[int, int],
         names: dict[str, list[str]],
         reasons: Counter[str],
+        words: LeftOutWords | None = None,
     ) -> None:
         self._table, self._seed, self._source, self._names, self._reasons = table, seed, source, names, reasons
         self._noise_rows, self._noise_passages = noise
+        self._words = words or LeftOutWords()
         self._form = "table+text" if matcher else "table"
         self._rng = np.random.default_rng((seed, *table.id.encode()))
         drafter = Drafter(table)
@@ -245,8 +251,11 @@ class _Maker:
             return None, "no answer"
         if leaks(draft.question, answers):
             return None, "the question names its answer"
-        failed = check_instance(instance, solver)
-        return (None, failed[0]) if failed else (instance, "")
+        kept = without_words(instance, self._words)
+        if kept is None:
+            return None, REASON
+        failed = check_instance(kept, solver)
+        return (None, failed[0]) if failed else (kept, "")
 
     def _row(self, row: int, letter: str, number: int) -> KnowledgeUnit:
         position = self.extended.position[row]
