@@ -59,6 +59,7 @@ class Provenance:
     published ``trace``, ``cells`` that match, the shortest ``paths`` from topics to answers, a ``model``, or
     ``people``. ``sql`` is the question as a query over the units (empty if there is none). ``topics`` are the nodes
     (``type#key``) or cells that the question names. ``aliases`` are other names of answers, by answer.
+    With texts, ``phrases`` are what the passages must mention, and ``asked`` is the type of the answers in a graph.
     """
 
     dataset: str
@@ -70,6 +71,8 @@ class Provenance:
     sql: str = ""
     topics: list[str] = field(default_factory=list)
     aliases: dict[str, list[str]] = field(default_factory=dict)
+    phrases: list[str] = field(default_factory=list)
+    asked: str = ""
 
 
 @dataclass(frozen=True)

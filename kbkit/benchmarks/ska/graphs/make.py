@@ -9,7 +9,7 @@ its units (:mod:`kbkit.benchmarks.ska.statements`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -83,10 +83,14 @@ def make(
     drawn = _drawn(kb, settings)
     drafts = Drafts(kb, text=settings.text)
     known: list[GraphDraft] = []
+    meanings: set[Hashable] = set()
     for number, question in enumerate(drawn):
         progress(f"positive units of {form}", number, len(drawn))
         draft, reason = drafts.draft(question, settings.max_positive)
-        if draft is not None:
+        if draft is not None and draft.meaning in meanings:
+            reasons["another question has its meaning"] += 1
+        elif draft is not None:
+            meanings.add(draft.meaning)
             known.append(draft)
         else:
             reasons[reason] += 1
@@ -155,6 +159,8 @@ def _instance(
             expression=draft.question.expression,
             sql=draft.sql,
             topics=draft.topics,
+            phrases=list(draft.question.phrases),
+            asked=draft.plan.root.type or "",
         ),
     )
     instance = without_words(made, settings.words)

@@ -31,6 +31,7 @@ from kbkit.benchmarks.requirements.relational import Grounding
 from kbkit.benchmarks.requirements.settings import RequirementSettings, complete_settings
 from kbkit.benchmarks.requirements.stages import StagesRun
 from kbkit.benchmarks.requirements.textual import READER, Requirement, role_for
+from kbkit.benchmarks.ska.graphs.decoys import ContestedChooser
 from kbkit.benchmarks.ska.graphs.subgraphs import two_way
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
@@ -222,7 +223,7 @@ def _expression(item: Item) -> str:
 def _required(run: StagesRun, items: Sequence[Item], kind: str, limit: int) -> list[Requirement]:
     """Return 1 to ``limit`` requirements of a kind for each grounding; a row without any is dropped."""
     documents = run.documents(node for item in items for node in item[Grounding].candidates)
-    chooser = Chooser(run.kb, run.matcher, documents, kind)
+    chooser = (ContestedChooser if kind == PHRASE else Chooser)(run.kb, run.matcher, documents, kind)
     rows = []
     for item in items:
         rng, nodes, wanted = run.rng(2, item), item[Grounding].candidates, item[Grounding].wanted
