@@ -1,8 +1,8 @@
 """Words that no dataset publishes: a list of slurs, which users can replace, for the makers of all benchmarks.
 
 A list is a text file with one word or phrase a line, in any case. A word also stands for its plural in *-s*. A line
-with ``!`` before a phrase is an exception: *!Van Dyke* keeps the name although *dyke* is listed. Lines with ``#`` are
-comments. Words are compared as wholes, so that *Scunthorpe* and *Montenegro* contain nothing.
+with ``!`` before a phrase is an exception: *!Squaw Valley* keeps the name although *squaw* is listed. Lines with ``#``
+are comments. Words are compared as wholes, so that *Scunthorpe* and *Montenegro* contain nothing.
 """
 
 from __future__ import annotations

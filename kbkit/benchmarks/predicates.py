@@ -6,18 +6,20 @@ the notes of its editors are left out, such as Wikidata's property examples.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from kbkit.answers.algebra import Filter, Hop, Operator, operators
 from kbkit.answers.parse import parse
 from kbkit.answers.syntax import Expression
 from kbkit.answers.templates import Template
-from kbkit.english.askable import is_technical, unfit_as_condition
+from kbkit.english.askable import MONEY, is_technical, lacks_currency, unfit_as_condition
 from kbkit.english.attributes import attribute_words
 from kbkit.english.words import spoken
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, NodeType, Relation, Schema
 
+_NUMERIC = re.compile(r"U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DOUBLE|FLOAT|REAL|DECIMAL.*")
 OWN_TYPES = frozenset(("property", "lexeme", "form", "sense", "unit_of_measurement"))
 """Types of Wikidata's own parts."""
 
@@ -43,7 +45,10 @@ def unfit_relation(relation: Relation) -> str:
 
 def unfit_attribute(attribute: Attribute) -> str:
     """Return why no question mentions an attribute, or ""."""
-    return unfit_as_condition(_words(attribute), "text")
+    noun, unit, _ = attribute_words(attribute)
+    if _NUMERIC.fullmatch(attribute.type) and lacks_currency(noun, unit.words if unit else ""):
+        return MONEY
+    return unfit_as_condition(noun, "text")
 
 
 def unfit_expression(kb: KnowledgeBase, expression: str | Expression) -> str:

@@ -12,6 +12,7 @@ MAINTENANCE = "maintenance of the KB"
 STRUCTURE = "structure of the KB"
 GROUP = "a group of the KB"
 MEDIA = "media or position"
+MONEY = "an amount of money without its currency"
 A_NAME = "a name"
 IDENTIFIER = "an identifier"
 _IDENTIFIERS = re.compile(
@@ -32,6 +33,12 @@ _MAINTENANCE = re.compile(
 )
 _STRUCTURE = re.compile(r"(?i)(?:instance|subclass|different|type|kind|class|opposite) (?:of|from)|is ?a")
 _GROUPS = re.compile(r"(?i)(?:sex or )?gender|sex|(?:.* )?category")
+_MONEY = re.compile(
+    r"(?i)(?:.*\b)?(?:budget|gross|(?:gross )?revenues?|costs?|prices?|salary|salaries|income|wages?|sales"
+    r"|earnings|turnover|profits?|box office|gdp|debt|fees?|fare|amount paid|prize money"
+    r"|market value|net worth|payments?)"
+)
+_CURRENCIES = re.compile(r"(?i).*\b(?:dollars?|euros?|pounds?|yen|francs?|usd|eur|gbp|us\$)\b.*|[$€£¥].*")
 _TEXTS = ("text", "number")
 
 
@@ -62,6 +69,11 @@ def unfit_as_condition(label: str, kind: str) -> str:
         return A_NAME
     identifiers = _IDENTIFIERS.search(label) if kind in _TEXTS else _LINKS.fullmatch(label)
     return IDENTIFIER if identifiers else ""
+
+
+def lacks_currency(label: str, unit: str = "") -> bool:
+    """Return whether numbers with a label are amounts of money whose currency nothing says."""
+    return bool(_MONEY.fullmatch(label)) and not _CURRENCIES.fullmatch(f"{label} {unit}".strip())
 
 
 def is_technical(label: str, kind: str = "text") -> bool:

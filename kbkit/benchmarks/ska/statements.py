@@ -58,15 +58,15 @@ def readable_from_one(instance: Instance, solver: Solver) -> str:
     with a table, no passage with a phrase has an answer. The structured units alone must leave a choice too: without
     the phrases, the query has other answers, or no row has a phrase. Instances without phrases are not checked.
     """
-    phrases = [_padded(phrase) for phrase in instance.provenance.phrases]
+    phrases = [padded(phrase) for phrase in instance.provenance.phrases]
     if not phrases:
         return ""
     passages = [unit for unit in instance.units if unit.kind == PASSAGE]
     if instance.header:
         texts = [" ".join(unit.content) for unit in passages]
-        if any(leaks(text, instance.answers) for text in texts if any(phrase in _padded(text) for phrase in phrases)):
+        if any(leaks(text, instance.answers) for text in texts if any(phrase in padded(text) for phrase in phrases)):
             return "the rows are not needed by a reader: a passage with a phrase has an answer"
-        cells = (_padded(cell) for unit in instance.units if unit.kind == ROW for cell in unit.content)
+        cells = (padded(cell) for unit in instance.units if unit.kind == ROW for cell in unit.content)
         return (
             "a row has a phrase, which is for the passages" if any(p in cell for cell in cells for p in phrases) else ""
         )
@@ -74,7 +74,7 @@ def readable_from_one(instance: Instance, solver: Solver) -> str:
     texts_of: dict[str, list[str]] = {}
     for unit in passages:
         if unit.source[0].partition("#")[0] == (instance.provenance.asked or unit.source[0].partition("#")[0]):
-            texts_of.setdefault(unit.source[0], []).append(_padded(unit.content[1]))
+            texts_of.setdefault(unit.source[0], []).append(padded(unit.content[1]))
     fitting = [node for node, texts in texts_of.items() if all(any(p in text for text in texts) for p in phrases)]
     if len(fitting) <= len(answers):
         return "the structured units are not needed by a reader: no other text has the phrases"
@@ -90,7 +90,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 @lru_cache(100_000)
-def _padded(text: str) -> str:
+def padded(text: str) -> str:
     """Return the words of a text in lower case, each between spaces."""
     return f" {' '.join(_WORD.findall(text.lower()))} "
 

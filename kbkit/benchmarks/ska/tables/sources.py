@@ -18,8 +18,10 @@ from kbkit.english.words import YEARS
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, Join, NodeType, quote
 
-SAMPLE = 1_500
+MOST_ROWS = 20_000
 """Rows of a node type; of larger types a sample is taken."""
+_SAMPLE = 1_500
+"""Rows of a sample."""
 _COVERED, _SINGLE, _FEW = 0.5, 0.75, 0.97
 """A relation is a column if that many nodes have a value, that many of these one, and that many of these at most 3."""
 _MAX_VALUES = 3
@@ -54,14 +56,16 @@ def tables(kb: KnowledgeBase, reasons: Counter[str] | None = None) -> Iterator[T
             yield table
 
 
-def of_type(kb: KnowledgeBase, node_type: NodeType, sample: int = SAMPLE) -> TableData:
+def of_type(kb: KnowledgeBase, node_type: NodeType, most: int = MOST_ROWS) -> TableData:
     """Return a node type as a table: name, attributes, and relations with mostly one value per node.
 
-    A type with few columns also has those of a node that each row names: *Continent of the country*.
+    A type with few columns also has those of a node that each row names: *Continent of the country*. Of a type with
+    more than ``most`` nodes, the table is a part.
     """
     every = np.arange(node_type.first, node_type.last + 1)
-    if len(every) > sample:
-        every = np.sort(np.random.default_rng(0).choice(every, sample, replace=False))
+    is_part = len(every) > most
+    if is_part:
+        every = np.sort(np.random.default_rng(0).choice(every, min(most, _SAMPLE), replace=False))
     ids: list[int] = every.tolist()
     wanted = _ids(ids)
     own = [a for a in node_type.attributes if not technical(a)]
@@ -97,6 +101,7 @@ def of_type(kb: KnowledgeBase, node_type: NodeType, sample: int = SAMPLE) -> Tab
         text_noun(node_type.name, [name for (name,) in fields]),
         node_type.name,
         node_type.article,
+        is_part,
     )
 
 
