@@ -31,8 +31,10 @@ _MAINTENANCE = re.compile(
     r"|category (?:for|of|associated|combines) .*|(?:retrieved|stated in|(?:has )?list of).*"
     r"|last (?:update|modified|edited).*|permanent duplicated.*|(?:said to be the )?same as|archives at|reference url"
 )
-_STRUCTURE = re.compile(r"(?i)(?:instance|subclass|different|type|kind|class|opposite) (?:of|from)|is ?a")
-_GROUPS = re.compile(r"(?i)(?:sex or )?gender|sex|(?:.* )?category")
+_STRUCTURE = re.compile(
+    r"(?i)(?:instance|subclass|different|type|kind|class|opposite) (?:of|from)|is ?a|(?:sex or )?gender|sex"
+)
+_GROUPS = re.compile(r"(?i)(?:.* )?category")
 _MONEY = re.compile(
     r"(?i)(?:.*\b)?(?:budget|gross|(?:gross )?revenues?|costs?|prices?|salary|salaries|income|wages?|sales"
     r"|earnings|turnover|profits?|box office|gdp|debt|fees?|fare|amount paid|prize money"
@@ -51,7 +53,10 @@ def unfit(label: str, kind: str) -> str:
 
     ``label`` is its words, ``kind`` that of its values: ``text``, ``number``, ``date`` or ``entity``.
     """
-    return unfit_as_condition(label, kind) or (GROUP if _GROUPS.fullmatch(label) else "")
+    reason = unfit_as_condition(label, kind)
+    if reason == A_NAME and label == "birth name":
+        return ""
+    return reason or (GROUP if _GROUPS.fullmatch(label) else "")
 
 
 def unfit_as_condition(label: str, kind: str) -> str:
@@ -65,7 +70,7 @@ def unfit_as_condition(label: str, kind: str) -> str:
         return STRUCTURE
     if _MEDIA.search(label):
         return MEDIA
-    if _NAMES.fullmatch(label) and label != "birth name":
+    if _NAMES.fullmatch(label):
         return A_NAME
     identifiers = _IDENTIFIERS.search(label) if kind in _TEXTS else _LINKS.fullmatch(label)
     return IDENTIFIER if identifiers else ""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from kbkit.english.frames import frame_file
 from kbkit.english.noun_phrases import Clause
 from kbkit.english.readable import relation_problem
 from kbkit.english.types import type_noun
@@ -44,8 +45,9 @@ class Link:
 
     @property
     def given(self) -> str:
-        """The phrase of the recipe, or ""."""
-        return self.relation.phrase(self.subject, of_head=self.of_head)
+        """The phrase of the recipe, or that of a common label that is a noun, or ""."""
+        own = self.relation.phrase(self.subject, of_head=self.of_head)
+        return own or known_phrase(self.relation.label or self.relation.name, of_head=self.of_head)
 
     @property
     def problem(self) -> str:
@@ -99,6 +101,11 @@ def _of_subject(verb: VerbPhrase, thing: str, *, is_named: bool, is_negated: boo
 
 def _with(verb: str, thing: str) -> str:
     return verb.replace("{}", thing) if "{}" in verb else f"{verb} {thing}"
+
+
+def known_phrase(label: str, *, of_head: bool) -> str:
+    """Return the verb phrase of a common label that is a noun, such as *country of citizenship*; "" for others."""
+    return str(frame_file("relations")["phrases"].get(spoken(label), ("", ""))[0 if of_head else 1])
 
 
 def unworded(schema: Schema) -> dict[str, str]:

@@ -210,7 +210,9 @@ _PLAIN = ("relations", "exclusions")
 
 def _question(item: Item, kind: str) -> GraphQuestion:
     phrases = tuple(one.text for one in item[Requirement].properties if not one.condition)
-    return GraphQuestion(f"{kind}/{item.id}", "expressions", item[FusedQuery].query, _expression(item), phrases)
+    text = item[FusedQuery].query
+    text = text[:-1] if text.endswith("..") else text  # Washington, D.C.
+    return GraphQuestion(f"{kind}/{item.id}", "expressions", text, _expression(item), phrases)
 
 
 def _expression(item: Item) -> str:

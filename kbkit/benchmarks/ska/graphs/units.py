@@ -109,6 +109,8 @@ class Drafts:
         bound = bind(answers.plan, self._kb.session, {})
         entries = [nodes for nodes in bound.values() if not isinstance(nodes, Constant)]
         named = {node.id: node.reference for nodes in entries for node in nodes}
+        if self._unnamed([*named, *ids.tolist()]):
+            return None, "a node has no name but a number"
         others = np.empty(0, np.int32)
         if self._text:
             others = decoys(self._kb, question.phrases, answers.plan.root.type, ids.tolist())
@@ -138,6 +140,11 @@ class Drafts:
             return "its answers are not those of its expression"
         names = [row.name or row.key for row in rows]
         return "the question names its answer" if leaks(question.text, names) else ""
+
+    def _unnamed(self, nodes: Sequence[int]) -> bool:
+        """Return whether a node has a number for its name, as a key of a table: no reader knows what *277* is."""
+        rows = self._kb.stores.nodes.rows(list(nodes)).values()
+        return any(not any(map(str.isalpha, row.name or row.key)) and "year" not in row.type for row in rows)
 
     def _positive(self, found: AnswerSet, ids: Ids) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the triples and values of all derivations of the answers and of the excluded candidates."""
