@@ -1,7 +1,8 @@
 """Suggest templates for a schema: one- and two-hop metapaths and pairs of hops with a common target.
 
 They are ranked by the number of groundings with a useful number of answers, estimated from a random sample of start
-nodes. Questions are drafts in English, from the labels of relations.
+nodes. Relations that only editors or programs use (:mod:`kbkit.english.askable`) are left out. Questions are drafts in
+English, from the labels of relations.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from kbkit.answers.session import Session
 from kbkit.answers.syntax import Edge, Expression, Nodes, Path, Slot, Step
 from kbkit.answers.wording import noun_phrase
 from kbkit.assets.arguments import check_range
+from kbkit.english.askable import is_technical
 from kbkit.english.types import type_plural
 from kbkit.english.words import spoken
 from kbkit.schema import Join
@@ -66,6 +68,8 @@ def _distinct_ids() -> pl.Expr:
 def _hops(session: Session) -> Iterator[Join]:
     """Yield the joins that differ in meaning: those of symmetric relations once."""
     for relation in session.schema.relations:
+        if is_technical(spoken(relation.label or relation.name), "entity"):
+            continue
         pairs = {(s.head, s.tail) for s in relation.signatures}
         joins, count = relation.joins(), len(relation.signatures)
         for forward, backward in zip(joins[:count], joins[count:], strict=True):

@@ -1,14 +1,18 @@
-"""Which predicates are fit to be asked about: one filter for all makers of questions.
+"""Which predicates are fit to be asked about, by their words: one filter for all makers of questions.
 
-Questions do not ask for identifiers in other databases, pictures, positions on a map, or the structure of the KB.
+Questions do not ask for identifiers in other databases, pictures, positions on a map, the structure of the KB, or what
+its editors note for each other. :mod:`kbkit.benchmarks.predicates` applies this to the predicates of a schema.
 """
 
 from __future__ import annotations
 
 import re
 
+MAINTENANCE = "maintenance of the KB"
 STRUCTURE = "structure of the KB"
+GROUP = "a group of the KB"
 MEDIA = "media or position"
+MONEY = "an amount of money without its currency"
 A_NAME = "a name"
 IDENTIFIER = "an identifier"
 _IDENTIFIERS = re.compile(
@@ -20,12 +24,28 @@ _MEDIA = re.compile(
     r"|lon|file ?name|file|pronunciation|signature|motif|thumbnail)\b"
 )
 _NAMES = re.compile(r"(?i)(?:.* )?(?:name|title|label|alias|pseudonym|demonym|abbreviation|name in native language)")
-_STRUCTURE = re.compile(
-    r"(?i)(?:instance|subclass|subproperty|different|type|kind|class|example|opposite) (?:of|from)|inverse property"
-    r"|related property|wikidata .*|described (?:by|at).*|topic.*category|equivalent .*|.*\bitem\b.*|sourcing .*"
-    r"|external .*|commons .*|is ?a|sex or gender|gender|sex|(?:.* )?category|property .*|.* property|properties .*"
+_MAINTENANCE = re.compile(
+    r"(?i)(?:.* )?example|inverse (?:property|label item)|subproperty of|related property|wikidata .*|.*\bwikidata\b.*"
+    r"|described (?:by|at).*|topic.*(?:category|template)|equivalent .*|.*\bitem\b.*|sourcing .*|external .*|commons .*"
+    r"|.*\bwikimedia\b.*|.*\bwikiproject\b.*|property .*|.* property|properties .*|.*\bconstraints?\b.*"
+    r"|category (?:for|of|associated|combines) .*|(?:retrieved|stated in|(?:has )?list of).*"
+    r"|last (?:update|modified|edited).*|permanent duplicated.*|(?:said to be the )?same as|archives at|reference url"
 )
+_STRUCTURE = re.compile(
+    r"(?i)(?:instance|subclass|different|type|kind|class|opposite) (?:of|from)|is ?a|(?:sex or )?gender|sex"
+)
+_GROUPS = re.compile(r"(?i)(?:.* )?category")
+_MONEY = re.compile(
+    r"(?i)(?:.*\b)?(?:budget|gross|(?:gross )?revenues?|costs?|prices?|salary|salaries|income|wages?|sales"
+    r"|earnings|turnover|profits?|box office|gdp|debt|fees?|fare|amount paid|prize money"
+    r"|market value|net worth|payments?)"
+)
+_CURRENCIES = re.compile(r"(?i).*\b(?:dollars?|euros?|pounds?|yen|francs?|usd|eur|gbp|us\$)\b.*|[$€£¥].*")
 _TEXTS = ("text", "number")
+
+
+_LINKS = re.compile(r"(?i)(?:ids?|idx|identifier|key|index|url|uri|iri|link|ref|reference)s?")
+"""Words that say nothing of an entity that they lead to."""
 
 
 def unfit(label: str, kind: str) -> str:
@@ -33,15 +53,37 @@ def unfit(label: str, kind: str) -> str:
 
     ``label`` is its words, ``kind`` that of its values: ``text``, ``number``, ``date`` or ``entity``.
     """
+    reason = unfit_as_condition(label, kind)
+    if reason == A_NAME and label == "birth name":
+        return ""
+    return reason or (GROUP if _GROUPS.fullmatch(label) else "")
+
+
+def unfit_as_condition(label: str, kind: str) -> str:
+    """Return why no question uses a predicate to say which things it is about, or ""; groups may be used.
+
+    See :func:`unfit` for the arguments.
+    """
+    if _MAINTENANCE.fullmatch(label):
+        return MAINTENANCE
     if _STRUCTURE.fullmatch(label):
         return STRUCTURE
     if _MEDIA.search(label):
         return MEDIA
-    if _NAMES.fullmatch(label) and label != "birth name":
+    if _NAMES.fullmatch(label):
         return A_NAME
-    return IDENTIFIER if kind in _TEXTS and _IDENTIFIERS.search(label) else ""
+    identifiers = _IDENTIFIERS.search(label) if kind in _TEXTS else _LINKS.fullmatch(label)
+    return IDENTIFIER if identifiers else ""
+
+
+def lacks_currency(label: str, unit: str = "") -> bool:
+    """Return whether numbers with a label are amounts of money whose currency nothing says."""
+    return bool(_MONEY.fullmatch(label)) and not _CURRENCIES.fullmatch(f"{label} {unit}".strip())
 
 
 def is_technical(label: str, kind: str = "text") -> bool:
-    """Return whether a predicate is an identifier, a file or a position, which no sentence should mention."""
-    return unfit(label, kind) in (MEDIA, IDENTIFIER)
+    """Return whether a predicate is an identifier, a file, a position or a note of editors.
+
+    No sentence should mention those.
+    """
+    return unfit(label, kind) in (MAINTENANCE, MEDIA, IDENTIFIER)

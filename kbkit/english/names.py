@@ -9,6 +9,8 @@ from kbkit.english.words import is_person, quoted
 
 _ALWAYS = {"currency", "ocean", "river", "sea", "strait"}
 """Types all of whose names have the article. Lakes have none, mountains rarely."""
+_INITIALS = 3
+"""Letters of a country's name up to which they are initials."""
 _NUMBER = re.compile(r"[\d.,]*\d")
 _PLACES = {"area", "continent", "country", "county", "island", "lake", "location", "place", "region", "state"}
 _BODIES = {"agency", "association", "company", "institution", "organisation", "organization", "party", "university"}
@@ -66,6 +68,8 @@ def written_name(name: str, node_type: str, article: str = "") -> str:
     """
     if _NUMBER.fullmatch(name):
         return name
+    if name.islower() and type_noun(node_type).casefold() in _PLACES:  # a source without capitals
+        name = name.upper() if len(name) <= _INITIALS else name.title()
     if type_noun(node_type) in WORKS or name[:1].islower() or name[:1].isdigit():
         return quoted(name)
     return named(name, node_type, article)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from kbkit.english.frames import frame_file
 from kbkit.english.noun_phrases import Clause
 from kbkit.english.readable import relation_problem
 from kbkit.english.types import type_noun
@@ -49,8 +50,9 @@ class Link:
 
     @property
     def given(self) -> str:
-        """The phrase of the recipe, or ""."""
-        return self.relation.phrase(self.subject, of_head=self.of_head)
+        """The phrase of the recipe, or that of a common label that is a noun, or ""."""
+        own = self.relation.phrase(self.subject, of_head=self.of_head)
+        return own or known_phrase(self.relation.label or self.relation.name, of_head=self.of_head)
 
     @property
     def problem(self) -> str:
@@ -118,6 +120,11 @@ def _active(verb: VerbPhrase, thing: str) -> tuple[Clause, ...]:
 
 def _with(verb: str, thing: str) -> str:
     return verb.replace("{}", thing) if "{}" in verb else f"{verb} {thing}"
+
+
+def known_phrase(label: str, *, of_head: bool) -> str:
+    """Return the verb phrase of a common label that is a noun, such as *country of citizenship*; "" for others."""
+    return str(frame_file("relations")["phrases"].get(spoken(label), ("", ""))[0 if of_head else 1])
 
 
 def unworded(schema: Schema) -> dict[str, str]:

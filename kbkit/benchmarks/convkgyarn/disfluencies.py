@@ -155,4 +155,7 @@ def _inner(words: Sequence[str], rng: random.Random) -> int:
 
 
 def _lowered(word: str) -> str:
-    return word if word.startswith(("I", "[")) and word[:2] not in ("In", "Is") else word[0].lower() + word[1:]
+    if word.startswith(("I", "[")) and word[:2] not in ("In", "Is"):
+        return word
+    is_acronym = len(word.strip(",.?")) > 1 and word.isupper()  # OK, and
+    return word if is_acronym else word[0].lower() + word[1:]

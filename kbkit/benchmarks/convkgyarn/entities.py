@@ -85,7 +85,7 @@ def _candidates(kb: KnowledgeBase, asked: Sequence[Asked], minimum: int) -> pl.D
                GROUP BY p.node, p.type HAVING count(*) >= {minimum}),
     alone AS (SELECT min(id) AS node FROM nodes GROUP BY type, lower(name) HAVING count(*) = 1)
     SELECT e.node, e.type FROM enough e JOIN alone USING (node) JOIN nodes n ON n.id = e.node
-    WHERE trim(n.name) <> '' AND NOT regexp_full_match(n.name, '{_UNNAMED}') ORDER BY e.type, e.node
+    WHERE regexp_matches(n.name, '\\pL') AND NOT regexp_full_match(n.name, '{_UNNAMED}') ORDER BY e.type, e.node
     """
     return kb.tables.lookup(sql, frames=frames)
 

@@ -15,6 +15,8 @@ from kbkit.benchmarks.convkgyarn import values
 from kbkit.benchmarks.convkgyarn.answer_sql import NODE, UNITS, columns, is_unnamed
 from kbkit.benchmarks.convkgyarn.predicates import Predicate, Qualifier
 from kbkit.benchmarks.convkgyarn.values import Source
+from kbkit.benchmarks.left_out import LeftOutWords
+from kbkit.english.stems import shares_stem
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import literal, quote
 
@@ -38,9 +40,12 @@ class Asked:
 
 
 class Facts:
-    """Reads facts from a KB."""
+    """Reads facts from a KB; those whose answers or objects have one of ``words`` are left out."""
 
-    def __init__(self, kb: KnowledgeBase, asked: Sequence[Asked], max_answers: int) -> None:
+    def __init__(
+        self, kb: KnowledgeBase, asked: Sequence[Asked], max_answers: int, words: LeftOutWords | None = None
+    ) -> None:
+        self._words = words or LeftOutWords()
         self._kb, self._asked, self._limit = kb, asked, max_answers
         self._wikidata = values.is_wikidata(kb)
         self._loaded: dict[str, pl.DataFrame] = {}
@@ -61,7 +66,33 @@ class Facts:
             return pl.DataFrame(schema=COLUMNS)
         order = entities.select("type", "key").unique(maintain_order=True).with_row_index("row")
         frame = pl.concat(parts).join(order, on=["type", "key"], maintain_order="left")
-        return frame.sort("row", maintain_order=True).select(list(COLUMNS))
+        return self._clean(frame.sort("row", maintain_order=True).select(list(COLUMNS)), entities)
+
+    def _clean(self, facts: pl.DataFrame, entities: pl.DataFrame) -> pl.DataFrame:
+        """Leave out facts that have a listed word, that their question gives away, or that others say.
+
+        An answer that shares a stem with the question is given away: the country of the *Moldovan leu*. Facts of an
+        entity with the same answers are one in meaning to a reader, so the first one is kept, plain facts before those
+        with a qualifier.
+        """
+        texts = pl.col("answers").list.eval(pl.element().struct.field("text"))
+        facts = facts.filter(
+            ~self._words.mask(facts.select(pl.concat_list(texts, "given")).to_series().list.join("\n"))
+        )
+        named = entities.select("type", "key", said=pl.concat_list("name", "aliases")).unique(["type", "key"])
+        said = facts.join(named, on=["type", "key"], how="left", maintain_order="left").select(
+            "kind", answers=texts, said=pl.concat_list("said", "given")
+        )
+        tells = [
+            kind in ("entity", "text") and any(shares_stem(answer, names) for answer in answers)
+            for kind, answers, names in said.iter_rows()
+        ]
+        facts = facts.filter(~pl.Series(tells, dtype=pl.Boolean)).with_columns(
+            said=texts.list.sort().list.join("\n"), order=pl.int_range(pl.len())
+        )
+        facts = facts.sort(pl.col("asks") != "", maintain_order=True)
+        facts = facts.unique(["type", "key", "said"], keep="first", maintain_order=True)
+        return facts.sort("order").select(list(COLUMNS))
 
     def _alike(self) -> list[list[Asked]]:
         """Return what is asked for, of several types at once if these differ in nothing else."""

@@ -26,7 +26,9 @@ from kbkit.benchmarks.convkgyarn.tables import FrameTable
 from kbkit.benchmarks.convkgyarn.templates import TEMPLATES, ConvTemplate
 from kbkit.benchmarks.convkgyarn.wording import PredicateWording
 from kbkit.benchmarks.dataset import ABOUT
+from kbkit.benchmarks.left_out import LeftOutWords, left_out_words
 from kbkit.benchmarks.pipeline import Output, Pipeline, Progress, generation, models, origin
+from kbkit.benchmarks.predicates import unfit_type
 from kbkit.directory.files import write_files
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
@@ -38,8 +40,6 @@ Way = tuple[Asked, PredicateWording | None]
 PROMPTS = (select.PROMPT, *written.PROMPTS)
 _ENTITIES = 20_000
 """Entities whose facts are read at once."""
-_NOT_ASKED = frozenset((UNTYPED, "property", "lexeme", "form", "sense", "unit_of_measurement"))
-"""Types without conversations unless they are named: untyped nodes, and Wikidata's own parts."""
 
 
 def make(
@@ -84,7 +84,18 @@ class _Run:
 
     def about(self) -> dict[str, Any]:
         """Return everything that the rows depend on."""
-        return {**origin(self.kb), **self.settings.about(), **(models(self.calls, PROMPTS) if self.calls else {})}
+        words = {"leave_out": self.words.about}
+        return {
+            **origin(self.kb),
+            **self.settings.about(),
+            **words,
+            **(models(self.calls, PROMPTS) if self.calls else {}),
+        }
+
+    @cached_property
+    def words(self) -> LeftOutWords:
+        """The words that no text may contain."""
+        return left_out_words(self.settings.leave_out)
 
     @cached_property
     def people(self) -> frozenset[str]:
@@ -96,8 +107,9 @@ class _Run:
         """The types whose entities have conversations."""
         if self.settings.types:
             return tuple(dict.fromkeys((*self.settings.types, *self.settings.related)))
-        known = [t.name for t in self.kb.schema.node_types if t.members]
-        return tuple(name for name in known if name not in _NOT_ASKED) or tuple(known)
+        known = [t for t in self.kb.schema.node_types if t.members]
+        fit = [t.name for t in known if t.name != UNTYPED and not unfit_type(t)]
+        return tuple(fit or (t.name for t in known))
 
     # -- stages 1 and 2 -----------------------------------------------------------------------------------------------
 
@@ -162,16 +174,26 @@ class _Run:
             if self.settings.related:
                 more = entities.related(self.kb, drawn, self.people, self.settings)
                 drawn = pl.concat([drawn, more.select(drawn.columns)])
+            drawn = self._named(drawn)
             table.write([drawn])
         found = pl.concat(list(table.read()))
         pipeline.progress(table.label, 1, 1)
         return found
 
+    def _named(self, drawn: pl.DataFrame) -> pl.DataFrame:
+        """Leave out entities whose name, and aliases that have a listed word."""
+        drawn = drawn.filter(~self.words.mask(drawn["name"]))
+        listed = drawn["aliases"].explode().unique()
+        listed = listed.filter(self.words.mask(listed))
+        return drawn.with_columns(
+            pl.col("aliases").list.eval(pl.element().filter(~pl.element().is_in(listed.implode())))
+        )
+
     def facts(self, pipeline: Pipeline, asked: Sequence[Way], chosen: pl.DataFrame) -> FrameTable:
         """Make the table of facts, by entity in the order of ``chosen``."""
         table = FrameTable(pipeline, "4_facts", facts.COLUMNS)
         if not table.path.exists():
-            reader = Facts(self.kb, [one for one, _ in asked], self.settings.max_answers)
+            reader = Facts(self.kb, [one for one, _ in asked], self.settings.max_answers, self.words)
             distinct = chosen.unique(["type", "id"], maintain_order=True)
             ids = self.kb.tables.lookup(
                 "SELECT n.id AS node, concat(n.type::VARCHAR, '#', n.key) AS id FROM nodes n WHERE"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 import polars as pl
 
 from kbkit.english.names import spoken_name
+from kbkit.english.stems import shares_stem
 from kbkit.english.types import type_noun
 from kbkit.schema import Schema
 
@@ -31,9 +33,11 @@ def called(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
     """Add to entities (type, name, aliases) how they are called.
 
     Columns: voice, text, is_long (no possessive), is_single (one word identifies the entity, so that it must not have
-    a typo); and the same with the prefix ``alias_`` for its first alias, null without one.
+    a typo); and the same with the prefix ``alias_`` for its alias (:func:`current_alias`), null without one.
     """
-    distinct = frame.select("type", "name", alias=pl.col("aliases").list.first()).unique(maintain_order=True)
+    aliases = [current_alias(name, found) for name, found in frame.select("name", "aliases").iter_rows()]
+    frame = frame.with_columns(alias=pl.Series(aliases, dtype=pl.String))
+    distinct = frame.select("type", "name", "alias").unique(maintain_order=True)
     rows = [
         (kind, name, alias, *_forms(kind, name, schema), *(_forms(kind, alias, schema) if alias else _NO_ALIAS))
         for kind, name, alias in distinct.iter_rows()
@@ -41,11 +45,18 @@ def called(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
     names = ["type", "name", "alias", *_COLUMNS, *(f"alias_{column}" for column in _COLUMNS)]
     types = {name: pl.Boolean if "is_" in name else pl.String for name in names}
     known = pl.DataFrame(rows, schema=types, orient="row")
-    return (
-        frame.with_columns(alias=pl.col("aliases").list.first())
-        .join(known, on=["type", "name", "alias"], how="left", nulls_equal=True, maintain_order="left")
-        .drop("alias")
+    return frame.join(known, on=["type", "name", "alias"], how="left", nulls_equal=True, maintain_order="left").drop(
+        "alias"
     )
+
+
+def current_alias(name: str, aliases: Iterable[str]) -> str | None:
+    """Return the first alias with a stem of the name, in its letters; None if there is none.
+
+    Other aliases may be names of another time (*Swaziland*), nicknames or foreign, and nothing says when they hold.
+    """
+    fit = (alias for alias in aliases if alias.isascii() or not name.isascii())
+    return next((alias for alias in fit if shares_stem(alias, [name])), None)
 
 
 def _forms(kind: str, name: str, schema: Schema) -> tuple[str, str, bool, bool]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from kbkit.assets.operations import Seed, Setting, check_settings
+from kbkit.benchmarks.left_out import LeaveOut, left_out_words
 from kbkit.errors import BadInputError, KbError
 
 CONFIGURATIONS = {
@@ -32,6 +33,7 @@ class ConvSettings:
     * ``related``: types whose popular entities get a related entity; ``min_degree``: edges of a popular entity
     * ``max_answers``: facts with more answers are skipped
     * ``min_coverage``: fraction of a type's entities that must have a predicate
+    * ``leave_out``: list of words (:mod:`kbkit.benchmarks.left_out`) that no text may contain
     """
 
     count: Annotated[int, Setting("Number of conversations in each configuration.", least=1)] = 100
@@ -58,9 +60,11 @@ class ConvSettings:
         float,
         Setting("Minimum fraction of a type that has a predicate.", values="FRACTION", least=0, most=1, rare=True),
     ] = 0.02
+    leave_out: LeaveOut = ""
 
     def __post_init__(self) -> None:
         check_settings(self)
+        left_out_words(self.leave_out)
         if self.turns < self.min_turns:
             raise BadInputError(f"Invalid turns: {self.turns}", f"Use {self.min_turns} or more")
         if not self.configurations or len(set(self.configurations)) < len(self.configurations):

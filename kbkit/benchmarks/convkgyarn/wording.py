@@ -15,7 +15,16 @@ from kbkit.english.readable import label_problem
 from kbkit.english.relations import Link
 from kbkit.english.types import THING, type_noun
 from kbkit.english.verbs import VerbPhrase, of_noun, verb_phrase
-from kbkit.english.words import PREPOSITIONS, inflections, is_participle, is_plural, plural, spoken, with_article
+from kbkit.english.words import (
+    PREPOSITIONS,
+    inflections,
+    is_participle,
+    is_plural,
+    lemmas_of,
+    plural,
+    spoken,
+    with_article,
+)
 from kbkit.schema import Schema
 
 _START = re.compile(r"(?i)start time|since|from|joined|begin.*|start.*")
@@ -178,6 +187,12 @@ def _be(*, several: bool, plural_noun: bool = False, person: bool = False) -> st
 def _is_noun(noun: str) -> bool:
     """Return whether a label reads as a noun: no preposition at its end, no verb at its start."""
     words = noun.split(" ")
+    kinds = lemmas_of(words[-1])
+    is_word = (
+        "NOUN" in kinds or "ADJ" in kinds or is_participle(words[-1]) or (words[-1].isupper() and len(words[-1]) > 1)
+    )
+    if not is_word and (kinds or not is_plural(words[-1])) and " of " not in noun:
+        return False  # a verb, or an abbreviation that nobody says
     return words[-1] not in PREPOSITIONS and words[0] not in ("is", "has", "was", "are", "does", "did", *PREPOSITIONS)
 
 

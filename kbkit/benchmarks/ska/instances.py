@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kbkit.benchmarks.dataset import json_lines
+from kbkit.benchmarks.left_out import LeftOutWords
 from kbkit.benchmarks.ska.settings import FORMS
 from kbkit.directory.files import parse_json, write_files
 from kbkit.directory.typed_json import from_json, to_json
@@ -58,6 +59,7 @@ class Provenance:
     published ``trace``, ``cells`` that match, the shortest ``paths`` from topics to answers, a ``model``, or
     ``people``. ``sql`` is the question as a query over the units (empty if there is none). ``topics`` are the nodes
     (``type#key``) or cells that the question names. ``aliases`` are other names of answers, by answer.
+    With texts, ``phrases`` are what the passages must mention, and ``asked`` is the type of the answers in a graph.
     """
 
     dataset: str
@@ -69,6 +71,8 @@ class Provenance:
     sql: str = ""
     topics: list[str] = field(default_factory=list)
     aliases: dict[str, list[str]] = field(default_factory=dict)
+    phrases: list[str] = field(default_factory=list)
+    asked: str = ""
 
 
 @dataclass(frozen=True)
@@ -109,6 +113,15 @@ class Instance:
 def numbered(units: Sequence[KnowledgeUnit], letter: str) -> list[KnowledgeUnit]:
     """Return units with the ids ``letter`` and a number from 0."""
     return [replace(unit, id=f"{letter}{number}") for number, unit in enumerate(units)]
+
+
+def without_words(instance: Instance, words: LeftOutWords) -> Instance | None:
+    """Return an instance without the noise that has listed words; None if it needs a text with such a word."""
+    needed = [text for unit in instance.positive for text in unit.content]
+    if words.any((instance.question, *instance.answers, instance.title, *instance.header, *needed)):
+        return None
+    noise = [unit for unit in instance.noise if not words.any(unit.content)]
+    return instance if len(noise) == len(instance.noise) else replace(instance, noise=numbered(noise, "n"))
 
 
 # -- files ------------------------------------------------------------------------------------------------------------

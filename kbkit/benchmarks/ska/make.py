@@ -10,14 +10,16 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from kbkit.benchmarks.dataset import ABOUT, QUERIES
+from kbkit.benchmarks.left_out import REASON, LeftOutWords, left_out_words
 from kbkit.benchmarks.pipeline import Output, Pipeline, Progress, Row, Stage, generation, models, origin, remove
 from kbkit.benchmarks.ska import instances
 from kbkit.benchmarks.ska.graphs import make as graph_maker
-from kbkit.benchmarks.ska.instances import Instance
+from kbkit.benchmarks.ska.instances import Instance, without_words
 from kbkit.benchmarks.ska.published import make as published
 from kbkit.benchmarks.ska.published import positive
 from kbkit.benchmarks.ska.published.make import PublishedSettings
@@ -117,8 +119,14 @@ class _Run:
             "tokens": s.tokens,
             "questions": [{"name": path.name, **fingerprint(_file_of(path))} for path in s.questions],
             "model_rows": s.model_rows if self.calls else 0,
+            "leave_out": self.words.about,
             **models(self.calls, PROMPTS),
         }
+
+    @cached_property
+    def words(self) -> LeftOutWords:
+        """The words that no text may contain."""
+        return left_out_words(self.settings.leave_out)
 
     def rows(self, form: str) -> list[Made]:
         """Return the rows of a form: its instances, and the reasons for which questions were left out."""
@@ -159,6 +167,7 @@ class _Run:
                 files=datasets,
                 progress=self.progress,
                 left_out=reasons,
+                words=self.words,
             )
         if datasets:
             return []  # their questions are about the graph
@@ -171,6 +180,7 @@ class _Run:
             noise_passages=units(table_maker.NOISE_PASSAGES),
             reasons=reasons,
             progress=self.progress,
+            words=self.words,
         )
 
     def _published(self, kb: KnowledgeBase, form: str, wanted: int, reasons: Counter[str]) -> list[Instance]:
@@ -208,7 +218,9 @@ class _Run:
                 reasons["the positive units do not derive all answers, according to the model"] += (
                     rounds[-1].none + rounds[-1].some + rounds[-1].invalid
                 )
-            self._of_kb[kb.directory.path] = found, +reasons
+            kept = [one for one in (without_words(one, self.words) for one in found) if one is not None]
+            reasons[REASON] += len(found) - len(kept)
+            self._of_kb[kb.directory.path] = kept, +reasons
         return self._of_kb[kb.directory.path]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from kbkit.assets.operations import Seed, Setting, check_settings
+from kbkit.benchmarks.left_out import LeaveOut, left_out_words
 from kbkit.errors import BadInputError
 
 FORMS = ("kg", "table", "kg+text", "table+text")
@@ -33,7 +34,7 @@ class SkaSettings:
     ``count`` is the number of instances of each of the ``forms`` (empty: all that the KBs allow), ``tokens`` what the
     noise of an instance should fill. ``questions`` are files of published questions, or folders of ``stark make`` and
     ``quest make``, used instead of new questions. With models, ``model_rows`` of the synthesized rows of each table are
-    theirs.
+    theirs. ``leave_out`` names a list of words (:mod:`kbkit.benchmarks.left_out`).
     """
 
     count: Annotated[int, Setting("Number of instances of each form.", least=1, noun="number of instances")] = 50
@@ -49,9 +50,11 @@ class SkaSettings:
     model_rows: Annotated[
         int, Setting("Synthesized rows per table that models write.", least=0, noun="number of rows", rare=True)
     ] = 40
+    leave_out: LeaveOut = ""
 
     def __post_init__(self) -> None:
         check_settings(self)
+        left_out_words(self.leave_out)
         for path in self.questions:
             if not path.exists():
                 raise BadInputError(f"{path} does not exist")

@@ -1,14 +1,19 @@
 """The statements that hold for every instance with a query, executed on its units alone (section 3.2 of the paper).
 
 The positive units give exactly the answers; so they do with all noise added; the noise alone gives none of them; and
-in the forms with text neither the passages nor the structured units give the answers without the other.
+in the forms with text neither the passages nor the structured units give the answers without the other. A reader of
+one kind of unit alone, who knows the words of the question, does not have them either: see :func:`readable_from_one`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
 
-from kbkit.benchmarks.ska.instances import Instance, KnowledgeUnit
+from kbkit.benchmarks.evidence import leaks
+from kbkit.benchmarks.ska.instances import PASSAGE, ROW, Instance, KnowledgeUnit
 from kbkit.benchmarks.ska.solve import Solver
 from kbkit.errors import QueryError
 
@@ -43,6 +48,51 @@ def _messages(instance: Instance, solver: Solver) -> Iterator[str]:
         kept = [unit for unit in instance.units if unit.is_structured == is_structured]
         if solver.answers(instance, kept) == expected:
             yield f"the {missing} are not needed"
+    yield readable_from_one(instance, solver)
+
+
+def readable_from_one(instance: Instance, solver: Solver) -> str:
+    """Return which units a reader does not need in a form with text, or "" if both kinds are needed.
+
+    The passages alone must leave a choice: in a graph, other nodes of the answers' type have passages with all phrases;
+    with a table, no passage with a phrase has an answer. The structured units alone must leave a choice too: without
+    the phrases, the query has other answers, or no row has a phrase. Instances without phrases are not checked.
+    """
+    phrases = [padded(phrase) for phrase in instance.provenance.phrases]
+    if not phrases:
+        return ""
+    passages = [unit for unit in instance.units if unit.kind == PASSAGE]
+    if instance.header:
+        texts = [" ".join(unit.content) for unit in passages]
+        if any(leaks(text, instance.answers) for text in texts if any(phrase in padded(text) for phrase in phrases)):
+            return "the rows are not needed by a reader: a passage with a phrase has an answer"
+        cells = (padded(cell) for unit in instance.units if unit.kind == ROW for cell in unit.content)
+        return (
+            "a row has a phrase, which is for the passages" if any(p in cell for cell in cells for p in phrases) else ""
+        )
+    answers = set(instance.answers)
+    texts_of: dict[str, list[str]] = {}
+    for unit in passages:
+        if unit.source[0].partition("#")[0] == (instance.provenance.asked or unit.source[0].partition("#")[0]):
+            texts_of.setdefault(unit.source[0], []).append(padded(unit.content[1]))
+    fitting = [node for node, texts in texts_of.items() if all(any(p in text for text in texts) for p in phrases)]
+    if len(fitting) <= len(answers):
+        return "the structured units are not needed by a reader: no other text has the phrases"
+    query = _OF_TEXT.sub("", instance.provenance.sql)
+    relaxed = replace(instance, provenance=replace(instance.provenance, sql=query))
+    kept = [unit for unit in instance.units if unit.is_structured]
+    return "" if solver.answers(relaxed, kept) - answers else "the passages are not needed by a reader"
+
+
+_OF_TEXT = re.compile(r"\n  AND id IN \(SELECT id FROM mention_\d+\)")
+"""The conditions on passages in the queries of :mod:`kbkit.benchmarks.ska.graphs.triples_sql`."""
+_WORD = re.compile(r"[^\W_]+")
+
+
+@lru_cache(100_000)
+def padded(text: str) -> str:
+    """Return the words of a text in lower case, each between spaces."""
+    return f" {' '.join(_WORD.findall(text.lower()))} "
 
 
 def _compared(units: str, found: set[str], expected: Collection[str]) -> str:

@@ -184,7 +184,7 @@ def test_a_type_with_few_columns_has_those_of_what_it_names(world: KnowledgeBase
 
 def test_a_large_type_is_sampled(world: KnowledgeBase) -> None:
     country = world.schema.type("country")
-    one, two = (tables.of_type(world, country, sample=20) for _ in range(2))
+    one, two = (tables.of_type(world, country, most=20) for _ in range(2))
     assert one == two
     assert len(one.rows) == 20
 

@@ -9,17 +9,18 @@ its units (:mod:`kbkit.benchmarks.ska.statements`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from kbkit.benchmarks.left_out import REASON, LeftOutWords
 from kbkit.benchmarks.pipeline import Progress
 from kbkit.benchmarks.ska.graphs import questions
 from kbkit.benchmarks.ska.graphs.questions import GraphQuestion
 from kbkit.benchmarks.ska.graphs.units import Drafts, GraphDraft
-from kbkit.benchmarks.ska.instances import TRIPLE, Instance, Provenance, numbered
+from kbkit.benchmarks.ska.instances import TRIPLE, Instance, Provenance, numbered, without_words
 from kbkit.benchmarks.ska.solve import Solver
 from kbkit.benchmarks.ska.statements import check_instance
 from kbkit.english.relations import unworded
@@ -47,6 +48,7 @@ class _Settings:
     noise_units: int
     max_positive: int
     files: tuple[Path, ...]
+    words: LeftOutWords
 
 
 def make(
@@ -60,17 +62,18 @@ def make(
     files: Sequence[Path] = (),
     progress: Progress = lambda *_: None,
     left_out: Counter[str] | None = None,
+    words: LeftOutWords | None = None,
 ) -> list[Instance]:
     """Return up to ``count`` instances of the form kg, or with ``text`` kg+text; equal arguments give equal instances.
 
     ``noise_units`` is the greatest size of the noise (with texts at least 400), ``max_positive`` that of the positive
     units. ``files`` are datasets of ``stark make`` and ``quest make`` whose questions are used instead of new ones.
-    ``left_out`` counts the reasons for which questions were left out. Raises :class:`KbError` if the KB has no texts
-    for kg+text, if no template fits, or if no instance is left.
+    ``left_out`` counts the reasons for which questions were left out. No text has one of ``words``. Raises
+    :class:`KbError` if the KB has no texts for kg+text, if no template fits, or if no instance is left.
     """
     if text:
         noise_units = max(noise_units, _MIN_UNITS)
-    settings = _Settings(count, seed, text, noise_units, max_positive, tuple(files))
+    settings = _Settings(count, seed, text, noise_units, max_positive, tuple(files), words or LeftOutWords())
     reasons: Counter[str] = Counter() if left_out is None else left_out
     form = "kg+text" if settings.text else "kg"
     if settings.text and not any(field.texts for field in kb.schema.text_fields):
@@ -80,10 +83,14 @@ def make(
     drawn = _drawn(kb, settings)
     drafts = Drafts(kb, text=settings.text)
     known: list[GraphDraft] = []
+    meanings: set[Hashable] = set()
     for number, question in enumerate(drawn):
         progress(f"positive units of {form}", number, len(drawn))
         draft, reason = drafts.draft(question, settings.max_positive)
-        if draft is not None:
+        if draft is not None and draft.meaning in meanings:
+            reasons["another question has its meaning"] += 1
+        elif draft is not None:
+            meanings.add(draft.meaning)
             known.append(draft)
         else:
             reasons[reason] += 1
@@ -137,7 +144,7 @@ def _instance(
     if settings.text and sum(unit.kind == TRIPLE for unit in (*positive, *noise)) < _MIN_TRIPLES:
         return None, f"the subgraph has fewer than {_MIN_TRIPLES} triples"
     order = rng.permutation(len(positive)).tolist()
-    instance = Instance(
+    made = Instance(
         "",
         "kg+text" if settings.text else "kg",
         draft.question.text,
@@ -152,7 +159,12 @@ def _instance(
             expression=draft.question.expression,
             sql=draft.sql,
             topics=draft.topics,
+            phrases=list(draft.question.phrases),
+            asked=draft.plan.root.type or "",
         ),
     )
+    instance = without_words(made, settings.words)
+    if instance is None:
+        return None, REASON
     failed = check_instance(instance, solver)
     return (instance, "") if not failed else (None, failed[0])

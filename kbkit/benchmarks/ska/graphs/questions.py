@@ -22,6 +22,7 @@ from kbkit.answers.wording import noun_phrase
 from kbkit.benchmarks.dataset import QUERIES
 from kbkit.benchmarks.evidence import Matcher
 from kbkit.benchmarks.pipeline import Item
+from kbkit.benchmarks.predicates import fit_templates, unfit_expression, unfit_predicates
 from kbkit.benchmarks.requirements import relational
 from kbkit.benchmarks.requirements.answer_counts import Target
 from kbkit.benchmarks.requirements.choose import CONDITION, PHRASE, Chooser
@@ -30,6 +31,7 @@ from kbkit.benchmarks.requirements.relational import Grounding
 from kbkit.benchmarks.requirements.settings import RequirementSettings, complete_settings
 from kbkit.benchmarks.requirements.stages import StagesRun
 from kbkit.benchmarks.requirements.textual import READER, Requirement, role_for
+from kbkit.benchmarks.ska.graphs.decoys import ContestedChooser
 from kbkit.benchmarks.ska.graphs.subgraphs import two_way
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
@@ -74,7 +76,7 @@ class GraphQuestion:
 
 def draw(kb: KnowledgeBase, count: int, seed: int, *, text: bool) -> list[GraphQuestion]:
     """Return about ``count`` questions, with phrases if ``text``; raise :class:`KbError` if no template fits."""
-    templates = relational.templates(kb, (), seed)
+    templates = fit_templates(kb, relational.templates(kb, (), seed))
     target = _ANSWERS[text]
     settings = RequirementSettings(
         count, seed, relations_only=0.0 if text else 1.0, several=target.several, mean_answers=target.mean
@@ -129,6 +131,7 @@ def _exclusions(kb: KnowledgeBase, seed: int) -> list[tuple[Template, Template]]
     """
     frame = kb.suggest_templates(_CONSIDERED, seed)
     unclear = two_way(kb) - {relation.name for relation in kb.schema.relations if relation.symmetric}
+    unclear |= unfit_predicates(kb.schema).keys()
     found: list[tuple[bool, Template, Template]] = []
     for name, expression, answer in frame.select("template", "expression", "answer").iter_rows():
         sides = _sides(parse(expression))
@@ -196,6 +199,7 @@ def _worded(run: StagesRun, rows: Sequence[Grounding], kind: str) -> list[GraphQ
     for item, requirement in zip(items, required, strict=True):
         item.add(requirement)
     kept = [item for item in items if not item.dropped and (item[Requirement].properties or kind in _PLAIN)]
+    kept = [item for item in kept if not unfit_expression(run.kb, _expression(item))]
     for item, wording in zip(kept, run.fused(kept), strict=True):
         item.add(wording)
     return [_question(item, kind) for item in kept if not item.dropped]
@@ -205,19 +209,23 @@ _PLAIN = ("relations", "exclusions")
 
 
 def _question(item: Item, kind: str) -> GraphQuestion:
-    properties = item[Requirement].properties
-    tests = [one.condition for one in properties if one.condition]
+    phrases = tuple(one.text for one in item[Requirement].properties if not one.condition)
+    text = item[FusedQuery].query
+    text = text[:-1] if text.endswith("..") else text  # Washington, D.C.
+    return GraphQuestion(f"{kind}/{item.id}", "expressions", text, _expression(item), phrases)
+
+
+def _expression(item: Item) -> str:
+    """Return the expression of a grounding with the conditions of its requirement."""
+    tests = [one.condition for one in item[Requirement].properties if one.condition]
     expression = item[Grounding].expression
-    if tests:
-        expression = f"({expression}){{{', '.join(tests)}}}"
-    phrases = tuple(one.text for one in properties if not one.condition)
-    return GraphQuestion(f"{kind}/{item.id}", "expressions", item[FusedQuery].query, expression, phrases)
+    return f"({expression}){{{', '.join(tests)}}}" if tests else expression
 
 
 def _required(run: StagesRun, items: Sequence[Item], kind: str, limit: int) -> list[Requirement]:
     """Return 1 to ``limit`` requirements of a kind for each grounding; a row without any is dropped."""
     documents = run.documents(node for item in items for node in item[Grounding].candidates)
-    chooser = Chooser(run.kb, run.matcher, documents, kind)
+    chooser = (ContestedChooser if kind == PHRASE else Chooser)(run.kb, run.matcher, documents, kind)
     rows = []
     for item in items:
         rng, nodes, wanted = run.rng(2, item), item[Grounding].candidates, item[Grounding].wanted

@@ -6,12 +6,15 @@ node does not crowd out those of the others; which part depends on the generator
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
 
 from kbkit.answers.sql_parts import identifier
+from kbkit.benchmarks.predicates import technical
 from kbkit.kb import KnowledgeBase
-from kbkit.schema import Attribute, NodeType, literal
+from kbkit.schema import Attribute, NodeType, Relation, literal
 from kbkit.stores.adjacency import Csr, Ids
 from kbkit.stores.arrays import distinct, expand_ranges, is_in
 
@@ -34,6 +37,7 @@ class Subgraphs:
         self._known = pl.DataFrame(schema=VALUES)
         self._is_read = np.zeros(kb.schema.nodes, bool)
         self.two_way = two_way(kb)
+        self._relations = [relation for relation in kb.schema.relations if not technical(relation)]
 
     def once(self, triples: pl.DataFrame) -> pl.DataFrame:
         """Return triples without duplicates; those of two-way relations have the lower id first."""
@@ -64,7 +68,7 @@ class Subgraphs:
         """Return the triples of nodes: at most so many of each node in each relation and direction."""
         present = {self._types[at].name for at in self._type_numbers(nodes)}
         triples = [pl.DataFrame(schema=TRIPLES)]
-        for relation in self._kb.schema.relations:
+        for relation in self._relations:
             for forward in (True, False):
                 if (not forward and relation.name in self.two_way) or present.isdisjoint(
                     s.head if forward else s.tail for s in relation.signatures
@@ -80,6 +84,39 @@ class Subgraphs:
         """Return the positions of the primary types of nodes."""
         numbers = np.searchsorted(self._firsts, nodes, side="right") - 1
         return [int(number) for number in np.unique(numbers)]
+
+    def with_attributes(self, triples: pl.DataFrame) -> pl.DataFrame:
+        """Return triples with a column ``attributes``: ``{since: 1945}``, or "" for an edge without attributes.
+
+        Parallel edges that differ in their attributes give a row each. Identifiers and lists are left
+        out.
+        """
+        parts = []
+        triples = triples.with_row_index("place")
+        for (name,), group in triples.group_by("relation", maintain_order=True):
+            relation = self._kb.schema.relation(str(name))
+            shown = [one for one in relation.attributes if not technical(one) and not one.type.endswith("[]")]
+            parts.append(
+                self._attributes(relation, shown, group) if shown else group.with_columns(attributes=pl.lit(""))
+            )
+        if not parts:
+            return triples.with_columns(attributes=pl.lit("")).drop("place")
+        return pl.concat(parts).sort("place", maintain_order=True).drop("place")
+
+    def _attributes(self, relation: Relation, shown: Sequence[Attribute], triples: pl.DataFrame) -> pl.DataFrame:
+        fields = ", ".join(
+            f"{literal(_words(one) + ': ')} || {_plain(as_text(identifier(one.name), one.type))}" for one in shown
+        )
+        sql = f"""
+            SELECT DISTINCT head, tail,
+                   array_to_string(list_filter([{fields}], lambda x: x IS NOT NULL), ', ') AS attributes
+            FROM {identifier(relation.table)} SEMI JOIN kbkit_wanted USING (head, tail) ORDER BY ALL"""
+        found = self._kb.tables.lookup(sql, frames={"kbkit_wanted": triples.select("head", "tail")})
+        found = found.cast({"head": pl.Int32, "tail": pl.Int32})
+        joined = triples.join(found, on=["head", "tail"], how="left", maintain_order="left_right")
+        text = pl.col("attributes").fill_null("")
+        shown_text = pl.concat_str(pl.lit(" {"), text, pl.lit("}"))
+        return joined.with_columns(attributes=pl.when(text == "").then(text).otherwise(shown_text))
 
     # -- values and texts ---------------------------------------------------------------------------------------------
 
@@ -100,24 +137,17 @@ class Subgraphs:
         return [self._read_type(kind, members) for kind, members in kinds if kind.attributes]
 
     def _read_type(self, kind: NodeType, nodes: Ids) -> pl.DataFrame:
+        shown = [a for a in kind.attributes if not technical(a)][:_MAX_ATTRIBUTES]
+        if not shown:
+            return pl.DataFrame(schema=VALUES)
         parts = " UNION ALL ".join(
-            f"SELECT id, {literal(a.name)} AS attribute, {_text(a)} AS value FROM kbkit_rows"
-            for a in kind.attributes[:_MAX_ATTRIBUTES]
+            f"SELECT id, {literal(a.name)} AS attribute, {_text(a)} AS value FROM kbkit_rows" for a in shown
         )
         sql = f"""
             WITH kbkit_rows AS (SELECT * FROM {identifier(kind.table)} WHERE id IN (SELECT node FROM kbkit_wanted))
             SELECT DISTINCT id AS node, attribute, value FROM ({parts}) WHERE trim(value) <> '' ORDER BY ALL"""
         rows = self._kb.tables.lookup(sql, frames={"kbkit_wanted": pl.DataFrame({"node": nodes})})
         return rows.cast(VALUES)  # type: ignore[arg-type]
-
-    def passages(self, nodes: Ids) -> pl.DataFrame:
-        """Return the texts of nodes (node, field, position, text), in the order of ``nodes``."""
-        wanted = pl.DataFrame({"node": nodes}).with_row_index("place")
-        sql = """
-            SELECT w.node, t.field::VARCHAR AS field, t.position, t.text
-            FROM texts t JOIN kbkit_wanted w ON w.node = t.id
-            WHERE t.id IN (SELECT node FROM kbkit_wanted) ORDER BY w.place, 2, 3"""
-        return self._kb.tables.lookup(sql, frames={"kbkit_wanted": wanted})
 
 
 def two_way(kb: KnowledgeBase) -> frozenset[str]:
@@ -135,6 +165,16 @@ def as_text(value: str, sql_type: str) -> str:
     """Return the SQL of a value as units show it: numbers without a fraction of 0."""
     text = f"({value})::VARCHAR"
     return f"regexp_replace({text}, '\\.0$', '')" if sql_type in ("DOUBLE", "FLOAT") else text
+
+
+def _words(attribute: Attribute) -> str:
+    """Return the name of an attribute of edges as triples show it: with spaces, and its unit as in the name."""
+    return (attribute.label or attribute.name).replace("_", " ")
+
+
+def _plain(value: str) -> str:
+    """Return the SQL of a text within braces: as JSON if it has marks that would end it."""
+    return f"CASE WHEN regexp_matches({value}, '[,:{{}}\"]') THEN to_json({value})::VARCHAR ELSE {value} END"
 
 
 def _text(attribute: Attribute) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,9 +15,10 @@ from kbkit.answers.bind import Bindings, Constant, bind
 from kbkit.answers.derivations import derivations
 from kbkit.answers.evaluate import evaluate
 from kbkit.benchmarks.evidence import leaks
+from kbkit.benchmarks.ska.graphs.decoys import BY_TEXT, PASSAGES, WORD, decoys, mentions, passages_of, told
 from kbkit.benchmarks.ska.graphs.questions import GraphQuestion
 from kbkit.benchmarks.ska.graphs.subgraphs import TRIPLES, VALUES, Subgraphs
-from kbkit.benchmarks.ska.graphs.triples_sql import SEPARATOR, triples_sql, unsupported
+from kbkit.benchmarks.ska.graphs.triples_sql import triples_sql, unsupported
 from kbkit.benchmarks.ska.instances import PASSAGE, TRIPLE, KnowledgeUnit
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
@@ -29,11 +30,9 @@ _HOPS_OF_NAMED, _HOPS_OF_ANSWERS = 4, 2
 """Greatest distance of noise from the named nodes, and with texts from the answers (section 3.2.1 of the paper)."""
 _VALUE_SHARE, _PASSAGE_SHARE = 0.25, 0.2
 """Shares of the noise that are values of attributes and, with texts, passages."""
-_WORD = re.compile(r"[^\W_]+")
+_DECOY_TRIPLES = 80
 _CODE = re.compile(r"[A-Z]\d+")
 """Names of relations without meaning (``P31``), for which the label is shown."""
-
-PASSAGES = {"node": pl.Int32, "field": pl.String, "position": pl.Int64, "text": pl.String}
 
 
 @dataclass(frozen=True)
@@ -50,11 +49,21 @@ class GraphDraft:
     passages: pl.DataFrame
     named: tuple[int, ...]
     topics: list[str]
+    decoys: Ids
 
     @property
     def size(self) -> int:
         """The number of positive units."""
         return self.triples.height + self.values.height + self.passages.height
+
+    @property
+    def meaning(self) -> Hashable:
+        """What the question asks, whatever the order of its parts: *both A and B* is *both B and A*."""
+        parts = operators(self.plan.root)
+        moves = sorted((m.relation, m.forward) for part in parts if isinstance(part, Hop) for m in part.moves)
+        phrases = sorted(phrase.casefold() for phrase in self.question.phrases)
+        conditions = sorted({tuple(row) for row in self.values.select("attribute").iter_rows()})
+        return tuple(sorted(self.named)), tuple(moves), tuple(phrases), tuple(conditions), tuple(self.answers.tolist())
 
     @property
     def nodes(self) -> list[int]:
@@ -89,7 +98,7 @@ class Drafts:
         if self._text != bool(question.phrases):
             problem = "it needs no text" if self._text else "it needs texts"
         passages = pl.DataFrame(schema=PASSAGES)
-        phrases = [_WORD.findall(phrase) for phrase in question.phrases]
+        phrases = [WORD.findall(phrase) for phrase in question.phrases]
         if phrases and not problem:
             candidates = len(ids)
             ids, passages = self._mentioning(ids, phrases)
@@ -100,10 +109,25 @@ class Drafts:
         bound = bind(answers.plan, self._kb.session, {})
         entries = [nodes for nodes in bound.values() if not isinstance(nodes, Constant)]
         named = {node.id: node.reference for nodes in entries for node in nodes}
+        if self._unnamed([*named, *ids.tolist()]):
+            return None, "a node has no name but a number"
+        others = np.empty(0, np.int32)
+        if self._text:
+            others = decoys(self._kb, question.phrases, answers.plan.root.type, ids.tolist())
+            if not len(others) or self._tells(ids, others, list(named)):
+                return None, BY_TEXT
         sql = triples_sql(answers.plan, bound, self._graph.two_way, phrases)
         topics = list(named.values())
-        draft = GraphDraft(question, answers.plan, bound, ids, sql, triples, values, passages, tuple(named), topics)
+        draft = GraphDraft(
+            question, answers.plan, bound, ids, sql, triples, values, passages, tuple(named), topics, others
+        )
         return (draft, "") if draft.size <= most else (None, f"more than {most} positive units")
+
+    def _tells(self, answers: Ids, others: Ids, named: Sequence[int]) -> bool:
+        """Return whether the texts of answers, but of no decoy, name what the question names."""
+        rows = self._kb.stores.nodes.rows(list(named)).values()
+        passages = passages_of(self._kb, np.concatenate((answers, others)))
+        return told(passages, [row.name or row.key for row in rows], answers.tolist())
 
     def _problem(self, question: GraphQuestion, ids: Ids, most: int) -> str:
         """Return what is wrong with the answers of a question, or ""."""
@@ -117,6 +141,11 @@ class Drafts:
         names = [row.name or row.key for row in rows]
         return "the question names its answer" if leaks(question.text, names) else ""
 
+    def _unnamed(self, nodes: Sequence[int]) -> bool:
+        """Return whether a node has a number for its name, as a key of a table: no reader knows what *277* is."""
+        rows = self._kb.stores.nodes.rows(list(nodes)).values()
+        return any(not any(map(str.isalpha, row.name or row.key)) and "year" not in row.type for row in rows)
+
     def _positive(self, found: AnswerSet, ids: Ids) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the triples and values of all derivations of the answers and of the excluded candidates."""
         parts = (found.derivations(ids.tolist()), found.exclusions())
@@ -128,8 +157,8 @@ class Drafts:
 
     def _mentioning(self, ids: Ids, phrases: Sequence[Sequence[str]]) -> tuple[Ids, pl.DataFrame]:
         """Return the nodes whose texts mention all phrases, and their passages that mention any."""
-        passages = self._graph.passages(ids).cast(PASSAGES)  # type: ignore[arg-type]
-        masks = [passages.select(_mentions("text", words)).to_series() for words in phrases]
+        passages = passages_of(self._kb, ids)
+        masks = [passages.select(mentions("text", words)).to_series() for words in phrases]
         nodes = set(ids.tolist()).intersection(*(passages.filter(mask)["node"].to_list() for mask in masks))
         shown = pl.Series(np.logical_or.reduce([mask.to_numpy() for mask in masks]))
         kept = passages.filter(shown & pl.Series(passages["node"].is_in(sorted(nodes))))
@@ -142,17 +171,20 @@ class Drafts:
     ) -> tuple[list[KnowledgeUnit], list[KnowledgeUnit], list[str]] | str:
         """Return the positive units, the noise in random order and the names of the answers, or why there are none."""
         near = self._near(draft, rng)
-        triples = pl.concat([near, *self._around(draft, near, noise_units, rng)]).unique(maintain_order=True)
+        parts = [near, *self._around(draft, near, noise_units, rng)]
+        if len(draft.decoys):
+            parts.insert(1, self._graph.around(draft.decoys, 1, _DECOY_TRIPLES, rng)[:_DECOY_TRIPLES])
+        triples = pl.concat(parts).unique(maintain_order=True)
         triples = triples.join(draft.triples, on=list(TRIPLES), how="anti", maintain_order="left")
         # A triple between the same nodes in the other direction may have the same meaning: hypernym and hyponym.
         turned = draft.triples.select(head="tail", tail="head")
         triples = triples.join(turned, on=["head", "tail"], how="anti", maintain_order="left")
-        nodes = np.array(list(dict.fromkeys((*draft.nodes, *_ends(near), *_ends(triples[:noise_units])))), np.int32)
+        near_nodes = (*draft.nodes, *draft.decoys.tolist(), *_ends(near))
+        nodes = np.array(list(dict.fromkeys((*near_nodes, *_ends(triples[:noise_units])))), np.int32)
         values = self._graph.values(nodes).join(draft.values, on=list(VALUES), how="anti", maintain_order="left")
         passages = pl.DataFrame(schema=PASSAGES)
         if self._text:
-            passages = self._graph.passages(nodes).cast(PASSAGES)  # type: ignore[arg-type]
-            passages = passages.join(
+            passages = passages_of(self._kb, nodes).join(
                 draft.passages, on=["node", "field", "position"], how="anti", maintain_order="left"
             )
             passages = passages[: int(_PASSAGE_SHARE * noise_units)]
@@ -174,9 +206,13 @@ class Drafts:
     def _around(
         self, draft: GraphDraft, near: pl.DataFrame, count: int, rng: np.random.Generator
     ) -> list[pl.DataFrame]:
-        """Return the subgraph: with texts of the answers, else of the named nodes, that near all others first."""
+        """Return the subgraph: with texts of the answers first, else of the named nodes, that near all others first."""
         if self._text:
-            return [self._graph.around(draft.answers, _HOPS_OF_ANSWERS, count, rng)]
+            own = self._graph.around(draft.answers, _HOPS_OF_ANSWERS, count, rng)
+            if own.height >= count:
+                return [own]
+            others = np.array(sorted({*draft.decoys.tolist(), *draft.named, *_ends(near)}), np.int32)
+            return [own, self._graph.around(others, _HOPS_OF_ANSWERS, count - own.height, rng)]
         depth = _depth(draft.plan.root)
         start = np.array(sorted({*draft.nodes, *_ends(near)}), np.int32)
         first = self._graph.around(start, max(1, _HOPS_OF_NAMED - depth), count, rng)
@@ -201,10 +237,10 @@ class Drafts:
         self, draft: GraphDraft, triples: pl.DataFrame, values: pl.DataFrame, names: pl.DataFrame
     ) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Leave out the noise that repeats the texts: triples with a phrase of the question."""
-        phrases = [_WORD.findall(phrase) for phrase in draft.question.phrases]
-        mentioned = names.filter(pl.any_horizontal(_mentions("name", words) for words in phrases))["id"].implode()
+        phrases = [WORD.findall(phrase) for phrase in draft.question.phrases]
+        mentioned = names.filter(pl.any_horizontal(mentions("name", words) for words in phrases))["id"].implode()
         kept = triples.filter(~(pl.col("head").is_in(mentioned) | pl.col("tail").is_in(mentioned)))
-        return kept, values.filter(~pl.any_horizontal(_mentions("value", words) for words in phrases))
+        return kept, values.filter(~pl.any_horizontal(mentions("value", words) for words in phrases))
 
     # -- names --------------------------------------------------------------------------------------------------------
 
@@ -245,10 +281,11 @@ class Drafts:
         edges = triples.join(nodes, left_on="head", right_on="id", maintain_order="left").join(
             tails, left_on="tail", right_on="id", maintain_order="left"
         )
-        columns = ("shown", "relation", "tail_shown", "reference", "tail_reference")
+        edges = self._graph.with_attributes(edges)
+        columns = ("shown", "relation", "attributes", "tail_shown", "reference", "tail_reference")
         found = [
-            KnowledgeUnit("", TRIPLE, [head, self._labels[relation], tail], [source, relation, target])
-            for head, relation, tail, source, target in edges.select(columns).iter_rows()
+            KnowledgeUnit("", TRIPLE, [head, self._labels[relation] + more, tail], [source, relation, target])
+            for head, relation, more, tail, source, target in edges.select(columns).iter_rows()
         ]
         facts = values.join(nodes, left_on="node", right_on="id", maintain_order="left")
         found += [
@@ -266,12 +303,6 @@ class Drafts:
 def _depth(operator: Operator) -> int:
     """Return the number of steps on the longest path of an operator."""
     return isinstance(operator, Hop) + max(map(_depth, inputs(operator)), default=0)
-
-
-def _mentions(column: str, words: Sequence[str]) -> pl.Expr:
-    """Return whether the texts of a column have some words in this order; as the queries of instances have it."""
-    text = pl.concat_str(pl.lit(" "), pl.col(column).str.to_lowercase().str.replace_all(SEPARATOR, " "), pl.lit(" "))
-    return text.str.contains(f" {' '.join(words).lower()} ", literal=True)
 
 
 def _ends(triples: pl.DataFrame) -> list[int]:

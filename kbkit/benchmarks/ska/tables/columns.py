@@ -14,6 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+import numpy as np
+from numpy.typing import NDArray
+
 from kbkit import english
 from kbkit.english.attributes import EXPANDED, UNITS
 from kbkit.english.words import YEARS
@@ -52,7 +55,7 @@ _WORDS = {
     "lost": "losses", "drawn": "draws", "draw": "draws", "tied": "ties", "played": "games played", "gf": "goals scored",
     "ga": "goals conceded", "goals for": "goals scored", "goals against": "goals conceded", "apps": "appearances",
     "apps.": "appearances", "pop": "population", "pop.": "population", "att.": "attendance", **EXPANDED,
-    "avg.": "average", "gross": "gross revenue", "est.": "estimated",
+    "avg.": "average", "gross": "gross revenue", "est.": "estimated", "inception": "date of foundation",
     "goal difference": "goal difference", "r": "", "h": "", "date of birth": "date of birth",
 }  # fmt: skip
 _AMOUNTS = frozenset(
@@ -78,6 +81,8 @@ _NOT_NAMED = frozenset(
 """Columns whose values a row has, but that do not name what it is about, even if they differ in all rows."""
 _MAX_TEXT = 60
 """Characters of a value that may be a name."""
+_LONG_NAMES = 0.01
+"""Fraction of the names of rows that may be longer."""
 _MEAN_WORDS = 7
 _REPEATED = 0.7
 """Distinct values of a category, relative to all that are not empty."""
@@ -118,6 +123,17 @@ class WebColumn:
     def numbers(self) -> tuple[float | None, ...]:
         """The numbers in the cells."""
         return tuple(number_in(cell) for cell in self.cells)
+
+    @cached_property
+    def array(self) -> NDArray[np.object_]:
+        """The cells as an array."""
+        return np.array(self.cells, object)
+
+    @cached_property
+    def amounts(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The numbers in the cells, NaN where there is none, and the distinct ones in order."""
+        numbers = np.array([np.nan if v is None else v for v in self.numbers])
+        return numbers, np.unique(numbers[np.isfinite(numbers)])
 
     @cached_property
     def counts(self) -> Counter[str]:
@@ -212,7 +228,7 @@ def _kind_of_names(cells: Sequence[str], known: Sequence[str], *, is_identifier:
     worded = sum(bool(_WORDED.match(cell.lstrip("\"'“‘(@ "))) for cell in known)
     if is_identifier or worded < 0.8 * len(known):
         return CATEGORY if distinct <= 0.3 * len(known) and not is_identifier else CODE
-    if distinct == len(cells) and max(map(len, known)) <= _MAX_TEXT:
+    if distinct == len(cells) and sum(len(cell) > _MAX_TEXT for cell in known) <= _LONG_NAMES * len(known):
         return KEY
     return CATEGORY if distinct <= _REPEATED * len(known) else NAME
 

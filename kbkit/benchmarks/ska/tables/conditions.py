@@ -11,8 +11,23 @@ from kbkit import english
 from kbkit.benchmarks.ska.tables import wording
 from kbkit.benchmarks.ska.tables.columns import CATEGORY, NAME, NUMBER, YEAR, WebColumn
 from kbkit.benchmarks.ska.tables.wording import RowCondition
+from kbkit.english.types import WORKS
 
+Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 _MAX_VALUE = 50
+PLACES = frozenset(("country", "continent", "region", "state", "province", "county", "city", "district", "range"))
+"""Columns whose value says where a row is."""
+_CONTAINED = frozenset(("city", "district"))
+SITES = frozenset(
+    (
+        "airport", "bridge", "building", "castle", "church", "city", "college", "company", "country", "district",
+        "glacier", "hospital", "hotel", "island", "lake", "mine", "monument", "mountain", "municipality", "museum",
+        "national park", "park", "peak", "place", "port", "region", "reservoir", "river", "school", "settlement",
+        "site", "stadium", "state", "station", "temple", "theatre", "town", "university", "village", "volcano",
+        "waterfall",
+    )
+)  # fmt: skip
+"""Rows that are somewhere: *the city in France*."""
 
 
 def literal(text: str) -> str:
@@ -26,7 +41,7 @@ def equal(column: WebColumn, row: int, noun: str) -> RowCondition | None:
     is_bad = cell.strip().casefold() in wording.EMPTY or len(cell) > _MAX_VALUE or "\n" in cell or ", " in cell
     if is_bad or not column.noun or column.kind not in (CATEGORY, NAME, YEAR) or " of the " in column.noun:
         return None
-    mask = np.array([other == cell for other in column.cells])
+    mask = column.array == cell
     sql = f"{column.sql} = {literal(cell)}"
     shown = wording.value(cell)
     if column.by:
@@ -35,10 +50,16 @@ def equal(column: WebColumn, row: int, noun: str) -> RowCondition | None:
     if column.kind == YEAR:
         when = _year(column, cell)
         return RowCondition(column, sql, mask, *when, values=(cell,)) if when else None
-    if not wording.can_ask(column):
-        return None
-    is_many = column.is_plural
-    whose = f"{column.noun} {'are' if is_many else 'is'} {shown}"
+    return _related(column, noun, cell, mask) if wording.can_ask(column) else None
+
+
+def _related(column: WebColumn, noun: str, cell: str, mask: Mask) -> RowCondition:
+    """Return the condition that a column has a value, worded as a place, or as what a row has."""
+    sql, shown = f"{column.sql} = {literal(cell)}", wording.value(cell)
+    if within := _placed(column, noun, cell):
+        return RowCondition(column, sql, mask, f"is {within}", f"are {within}", within, values=(cell,))
+    shown = english.named(shown, column.noun) if column.noun in ("country", "currency") else shown
+    whose = f"{column.noun} {'are' if column.is_plural else 'is'} {shown}"
     if english.is_person(noun):  # its or his
         return RowCondition(column, sql, mask, whose=whose, values=(cell,))
     return RowCondition(
@@ -51,6 +72,14 @@ def equal(column: WebColumn, row: int, noun: str) -> RowCondition | None:
         whose,
         (cell,),
     )
+
+
+def _placed(column: WebColumn, noun: str, cell: str) -> str:
+    """Return where a row is, or where a work comes from: *in the Netherlands*, *from the USA*; "" if neither."""
+    last = column.noun.rpartition(" ")[2]
+    if noun in SITES and last in PLACES and column.noun not in _CONTAINED:
+        return f"in {english.named(cell, last)}"
+    return f"from {english.named(cell, last)}" if noun in WORKS and column.noun == "country" else ""
 
 
 def _year(column: WebColumn, when: str) -> tuple[str, str, str] | None:
@@ -68,14 +97,13 @@ def amounts(column: WebColumn, row: int) -> Iterator[RowCondition]:
     value = column.numbers[row]
     if value is None or not column.is_numeric or not column.noun or " of the " in column.noun:
         return
-    numbers = np.array([np.nan if v is None else v for v in column.numbers])
-    known = np.sort(np.unique(numbers[np.isfinite(numbers)]))
+    numbers, known = column.amounts
     for is_least in (True, False):
         side = known[known < value] if is_least else known[known > value]
         if not len(side):
             continue
         other = float(side[-1] if is_least else side[0])
-        bound = _round_bound(value, other)
+        bound = _round_bound(value, other, column.decimals)
         mask = numbers >= bound if is_least else numbers <= bound
         sql = f"{column.number_sql} {'>=' if is_least else '<='} {bound:.10g}"
         words = _amount(column, bound, is_least=is_least)
@@ -83,11 +111,13 @@ def amounts(column: WebColumn, row: int) -> Iterator[RowCondition]:
             yield RowCondition(column, sql, mask & np.isfinite(numbers), *words)
 
 
-def _round_bound(value: float, other: float) -> float:
-    """Return the roundest number between a value and another one, which is excluded."""
+def _round_bound(value: float, other: float, decimals: int) -> float:
+    """Return the roundest number between a value and another one, which is excluded, with that many decimals."""
     low, high = sorted((value, other))
     for exponent in range(math.floor(math.log10(max(abs(low), abs(high), 1))) + 1, -4, -1):
         for step in (10.0**exponent, 5 * 10.0 ** (exponent - 1)):
+            if step < 0.999 * 10.0**-decimals:
+                return value
             bound = math.floor(value / step) * step if value > other else math.ceil(value / step) * step
             if (value >= bound > other) or (value <= bound < other):
                 return round(bound, 6)

@@ -36,7 +36,8 @@ class Linked(NamedTuple):
 class TableData:
     """A table of text: ``rows`` have as many cells as the header; ``places`` are their positions in the source.
 
-    ``noun`` is what a row is about (``movie``; "" if unknown), ``text_noun`` what its passages are called.
+    ``noun`` is what a row is about (``movie``; "" if unknown), ``text_noun`` what its passages are called. ``is_part``:
+    the source has further rows, so that no question may rely on all rows that meet a condition.
     """
 
     id: str
@@ -49,6 +50,7 @@ class TableData:
     text_noun: str = "text"
     node_type: str = ""
     article: str = ""
+    is_part: bool = False
 
     @cached_property
     def columns(self) -> list[WebColumn]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
@@ -16,6 +16,7 @@ from kbkit.benchmarks.ska.tables.columns import CATEGORY, NUMBER, YEAR, WebColum
 from kbkit.benchmarks.ska.tables.conditions import amounts, equal, literal
 from kbkit.benchmarks.ska.tables.data import TableData
 from kbkit.benchmarks.ska.tables.wording import RowCondition
+from kbkit.english.askable import is_technical
 
 _T = TypeVar("_T")
 _MAX_KEY = 60
@@ -36,7 +37,8 @@ class TableDraft:
 
     ``uses`` is a condition in SQL that holds for the rows that the query reads, ``rows`` are these rows of the table,
     ``passages`` the positive passages. ``hard`` are rows and ``hard_passages`` passages of the noise that meet a part
-    of the conditions, so that they must not be left out. ``topics`` are the cells that the question names.
+    of the conditions, so that they must not be left out. ``topics`` are the cells that the question names, ``phrases``
+    what the passages must mention.
     """
 
     kind: str
@@ -48,6 +50,12 @@ class TableDraft:
     passages: tuple[int, ...] = ()
     hard: tuple[int, ...] = ()
     hard_passages: tuple[int, ...] = field(default=())
+    phrases: tuple[str, ...] = ()
+
+    @property
+    def meaning(self) -> Hashable:
+        """What the question asks, whatever its wording and the order in which it names rows."""
+        return self.kind, self.sql.partition(" FROM ")[0], frozenset(self.rows), frozenset(self.passages)
 
 
 class Drafter:
@@ -91,8 +99,9 @@ class Drafter:
     @cached_property
     def numeric(self) -> list[WebColumn]:
         """The columns that can be compared."""
-        return [c for c in self.table.columns if c.is_numeric and len(c.counts) > 3 and c.noun and not c.by
-                and (wording.can_ask(c) or c.kind == YEAR) and " of the " not in c.noun]  # fmt: skip
+        worded = [c for c in self.table.columns if c.noun and not c.by and " of the " not in c.noun]
+        worded = [c for c in worded if wording.can_ask(c) or (c.kind == YEAR and not is_technical(c.noun))]
+        return [c for c in worded if c.is_numeric and len(c.counts) > 3]
 
     def name(self, row: int) -> str:
         """Return the name of a row in a sentence."""
@@ -263,6 +272,8 @@ class Drafter:
         most = column.extremes[0 if is_high else 1]
         most = _COMPARED[most] if count == 2 else most
         last = column.noun.rpartition(" ")[2]
+        if column.kind == YEAR and last == "year":
+            return f"from the {most} {column.noun}"
         if column.kind == YEAR and english.is_participle(last):
             return f"that was {column.noun} {('later' if count == 2 else 'last') if is_high else 'first'}"
         return f"with {'' if most in ('more', 'fewer') else 'the '}{most} {column.noun}"

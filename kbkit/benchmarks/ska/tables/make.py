@@ -7,7 +7,7 @@ synthesized rows, and for *table+text* the other passages.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -15,10 +15,11 @@ import numpy as np
 import polars as pl
 
 from kbkit.benchmarks.evidence import Matcher, leaks
+from kbkit.benchmarks.left_out import REASON, LeftOutWords
 from kbkit.benchmarks.pipeline import Progress
-from kbkit.benchmarks.ska.instances import ROW, Instance, KnowledgeUnit, Provenance
+from kbkit.benchmarks.ska.instances import ROW, Instance, KnowledgeUnit, Provenance, without_words
 from kbkit.benchmarks.ska.solve import Solver
-from kbkit.benchmarks.ska.statements import check_instance
+from kbkit.benchmarks.ska.statements import check_instance, padded
 from kbkit.benchmarks.ska.tables import sources, wording
 from kbkit.benchmarks.ska.tables.columns import KEY, NAME
 from kbkit.benchmarks.ska.tables.data import TableData
@@ -49,6 +50,8 @@ _KINDS: dict[str, tuple[float, int, int]] = {
     "count among": (0.6, 3, 8),
 }
 """Kinds of questions: weight, and numbers of positive rows."""
+_OF_ALL_ROWS = frozenset(("lookup by conditions", "filter", "same"))
+"""Kinds of questions whose answers depend on all rows that there are."""
 _KIND_TRIES = 6
 _TRIES = 40
 """Attempts at one question, per table."""
@@ -99,15 +102,17 @@ def make(
     noise_passages: int = NOISE_PASSAGES,
     reasons: Counter[str] | None = None,
     progress: Progress = lambda *_: None,
+    words: LeftOutWords | None = None,
 ) -> list[Instance]:
     """Return up to ``count`` instances over the tables of a KB; the same seed gives the same bytes.
 
-    ``text`` makes instances of the form *table+text*. ``reasons`` counts why tables and drafts were left out.
+    ``text`` makes instances of the form *table+text*. ``reasons`` counts why tables and drafts were left out. No
+    text has one of ``words``.
     """
     reasons = Counter() if reasons is None else reasons
     tables = list(sources.tables(kb, reasons))
     matcher = Matcher(kb) if text else None
-    made = from_tables(tables, count, seed, matcher, kb.schema.name, noise_rows, noise_passages, reasons)
+    made = from_tables(tables, count, seed, matcher, kb.schema.name, noise_rows, noise_passages, reasons, words)
     result = []
     for instance in made:
         result.append(instance)
@@ -124,13 +129,14 @@ def from_tables(
     noise_rows: int = NOISE_ROWS,
     noise_passages: int = NOISE_PASSAGES,
     reasons: Counter[str] | None = None,
+    words: LeftOutWords | None = None,
 ) -> Iterator[Instance]:
     """Yield instances over tables in turn; with a ``matcher`` of the form *table+text*, else of the form *table*."""
     reasons = Counter() if reasons is None else reasons
     makers = [
-        _Maker(table, seed, matcher, source, (noise_rows, noise_passages), _names_of(tables), reasons)
+        _Maker(table, seed, matcher, source, (noise_rows, noise_passages), _names_of(tables), reasons, words)
         for table in tables
-        if matcher is None or table.passages
+        if matcher is None or (table.passages and not table.is_part)
     ]
     done, waiting = 0, list(makers)
     with Solver() as solver, Scratch() as scratch:
@@ -168,9 +174,11 @@ class _Maker:
         noise: tuple[int, int],
         names: dict[str, list[str]],
         reasons: Counter[str],
+        words: LeftOutWords | None = None,
     ) -> None:
         self._table, self._seed, self._source, self._names, self._reasons = table, seed, source, names, reasons
         self._noise_rows, self._noise_passages = noise
+        self._words = words or LeftOutWords()
         self._form = "table+text" if matcher else "table"
         self._rng = np.random.default_rng((seed, *table.id.encode()))
         drafter = Drafter(table)
@@ -180,7 +188,7 @@ class _Maker:
             self._draft = lambda: by_text.draft(self._rng)
         else:
             self._draft = lambda: self._by_rows(drafter)
-        self._asked: set[str] = set()
+        self._asked: set[Hashable] = set()
 
     @cached_property
     def extended(self) -> Extended:
@@ -194,6 +202,7 @@ class _Maker:
         counts, weights = list(_ROWS), np.array(list(_ROWS.values()))
         count = counts[int(self._rng.choice(len(counts), p=weights / weights.sum()))]
         kinds = [name for name, (_, low, high) in _KINDS.items() if low <= count <= high]
+        kinds = [name for name in kinds if not (self._table.is_part and name in _OF_ALL_ROWS)]
         weight = np.array([_KINDS[name][0] for name in kinds])
         order = self._rng.choice(len(kinds), len(kinds), replace=False, p=weight / weight.sum())
         for kind in order.tolist():
@@ -207,9 +216,9 @@ class _Maker:
         """Return another instance; None if there seems to be none."""
         for _ in range(_TRIES):
             draft = self._draft()
-            if draft is None or draft.question in self._asked:
+            if draft is None or draft.meaning in self._asked:
                 continue
-            self._asked.add(draft.question)
+            self._asked.add(draft.meaning)
             instance, reason = self._instance(draft, number, solver, scratch)
             if instance is not None:
                 return instance
@@ -234,7 +243,14 @@ class _Maker:
             positive,
             self._noise(draft, meeting, used),
             Provenance(
-                self._source, draft.kind, self._source, self._table.id, "sql", sql=draft.sql, topics=list(draft.topics)
+                self._source,
+                draft.kind,
+                self._source,
+                self._table.id,
+                "sql",
+                sql=draft.sql,
+                topics=list(draft.topics),
+                phrases=list(draft.phrases),
             ),
             self._table.title,
             self._table.header,
@@ -245,8 +261,11 @@ class _Maker:
             return None, "no answer"
         if leaks(draft.question, answers):
             return None, "the question names its answer"
-        failed = check_instance(instance, solver)
-        return (None, failed[0]) if failed else (instance, "")
+        kept = without_words(instance, self._words)
+        if kept is None:
+            return None, REASON
+        failed = check_instance(kept, solver)
+        return (None, failed[0]) if failed else (kept, "")
 
     def _row(self, row: int, letter: str, number: int) -> KnowledgeUnit:
         position = self.extended.position[row]
@@ -269,6 +288,9 @@ class _Maker:
             original = list(dict.fromkeys((*draft.hard, *kept)))[: self._noise_rows]
         free = [-1 - i for i in range(len(self.extended.synthesized)) if -1 - i not in meeting]
         rows = [*original, *free[: max(0, self._noise_rows - len(original))]]
+        if draft.phrases:
+            wanted = [padded(phrase) for phrase in draft.phrases]
+            rows = [row for row in rows if not any(p in padded(" ".join(self.extended.cells(row))) for p in wanted)]
         units = [(True, row) for row in rows]
         if self._form != "table":
             others = [p for p in range(len(self._table.texts)) if p not in used]

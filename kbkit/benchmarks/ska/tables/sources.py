@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from kbkit import english
+from kbkit.benchmarks.predicates import technical, unfit_type
 from kbkit.benchmarks.ska.tables.data import Linked, TableData, holds_tables, stored
 from kbkit.benchmarks.ska.tables.fit import MIN_COLUMNS, MIN_ROWS, SMALL, problem, without_numbering
 from kbkit.english.types import text_noun, type_noun
@@ -17,8 +18,10 @@ from kbkit.english.words import YEARS
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, Join, NodeType, quote
 
-SAMPLE = 1_500
+MOST_ROWS = 20_000
 """Rows of a node type; of larger types a sample is taken."""
+_SAMPLE = 1_500
+"""Rows of a sample."""
 _COVERED, _SINGLE, _FEW = 0.5, 0.75, 0.97
 """A relation is a column if that many nodes have a value, that many of these one, and that many of these at most 3."""
 _MAX_VALUES = 3
@@ -41,6 +44,8 @@ def tables(kb: KnowledgeBase, reasons: Counter[str] | None = None) -> Iterator[T
                 yield without_numbering(table)
         return
     for node_type in kb.schema.node_types:
+        if unfit_type(node_type):
+            continue
         if node_type.count < MIN_ROWS:
             reasons[SMALL] += 1
             continue
@@ -51,17 +56,20 @@ def tables(kb: KnowledgeBase, reasons: Counter[str] | None = None) -> Iterator[T
             yield table
 
 
-def of_type(kb: KnowledgeBase, node_type: NodeType, sample: int = SAMPLE) -> TableData:
+def of_type(kb: KnowledgeBase, node_type: NodeType, most: int = MOST_ROWS) -> TableData:
     """Return a node type as a table: name, attributes, and relations with mostly one value per node.
 
-    A type with few columns also has those of a node that each row names: *Continent of the country*.
+    A type with few columns also has those of a node that each row names: *Continent of the country*. Of a type with
+    more than ``most`` nodes, the table is a part.
     """
     every = np.arange(node_type.first, node_type.last + 1)
-    if len(every) > sample:
-        every = np.sort(np.random.default_rng(0).choice(every, sample, replace=False))
+    is_part = len(every) > most
+    if is_part:
+        every = np.sort(np.random.default_rng(0).choice(every, min(most, _SAMPLE), replace=False))
     ids: list[int] = every.tolist()
     wanted = _ids(ids)
-    attributes = [(_header(a.label or a.name), _values(kb, node_type, a, wanted)) for a in node_type.attributes]
+    own = [a for a in node_type.attributes if not technical(a)]
+    attributes = [(_header(a.label or a.name), _values(kb, node_type, a, wanted)) for a in own]
     related = [(name, values) for name, values, _ in _related(kb, node_type, wanted)]
     if 1 + len(attributes) + len(related) < MIN_COLUMNS:
         further = list(_further(kb, node_type, wanted))[: _MAX_COLUMNS - 1 - len(attributes) - len(related)]
@@ -93,6 +101,7 @@ def of_type(kb: KnowledgeBase, node_type: NodeType, sample: int = SAMPLE) -> Tab
         text_noun(node_type.name, [name for (name,) in fields]),
         node_type.name,
         node_type.article,
+        is_part,
     )
 
 
@@ -115,6 +124,8 @@ def _further(
             if last != node_type.name:
                 yield f"{header} {whose}", {node: found[other] for node, other in one.items() if other in found}
         for attribute in kind.attributes:
+            if technical(attribute):
+                continue
             cells = dict(zip(others["id"].to_list(), _values(kb, kind, attribute, others), strict=True))
             header = _header(attribute.label or attribute.name)
             found_unit = re.fullmatch(r"(.+)( \(.+\))", header)
@@ -165,6 +176,8 @@ def _related(
     """Yield relations with mostly one neighbour per node: header, neighbours of each node, their type ("": several)."""
     groups: dict[tuple[str, bool], list[Join]] = {}
     for relation in kb.schema.relations:
+        if technical(relation):
+            continue
         for join in relation.joins():
             if join.source == node_type.name and (join.forward or not relation.symmetric):
                 groups.setdefault((relation.name, join.forward), []).append(join)

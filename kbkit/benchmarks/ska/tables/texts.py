@@ -6,6 +6,7 @@ narrows the rows that such a phrase fits by another column.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,15 +20,16 @@ from kbkit.benchmarks.requirements.phrases import Mentions, Phrase, avoided, tel
 from kbkit.benchmarks.requirements.textual import READER
 from kbkit.benchmarks.ska.tables import wording
 from kbkit.benchmarks.ska.tables.columns import CATEGORY, NAME, WebColumn
-from kbkit.benchmarks.ska.tables.conditions import equal, literal
+from kbkit.benchmarks.ska.tables.conditions import PLACES, SITES, equal, literal
 from kbkit.benchmarks.ska.tables.drafts import Drafter, TableDraft
+from kbkit.english.stems import is_english, shares_stem
 
 _VERBS = ("mentions {}", "mentions {}", "contains the phrase {}", "speaks of {}")
 _PLURAL_VERBS = ("include {}", "contain {}")
 _ROW = "entry"
 """What a row is called if the subject of the table is unknown."""
 _KINDS = {"cell": 0.45, "narrowed": 0.25, "linked": 0.15, "compared": 0.15}
-_PLACES = frozenset(("country", "continent", "region", "state", "province", "county", "city", "district", "range"))
+_NUMBER = re.compile(r"\d{3,}")
 _PHRASES = 25
 _MAX_MENTIONS = 40
 _TRIES = 12
@@ -123,7 +125,9 @@ class TextDrafter:
             hidden = [cell for cell in self._table.rows[row] if cell] if row >= 0 else [document.name]
             avoid = avoided(self._mentions, names)
             found = telling_phrases(document, READER, self._mentions, self._matcher, avoid, hidden, folded(hidden))
-            self._phrases[document.id] = [one for one in found if "\n" not in one.span.text][:_PHRASES]
+            self._phrases[document.id] = [
+                one for one in found if "\n" not in one.span.text and is_english(one.sentence)
+            ][:_PHRASES]
         return self._phrases[document.id]
 
     def _fitting(self, links: _Links, phrase: Phrase) -> list[int] | None:
@@ -164,7 +168,11 @@ class TextDrafter:
 
     def _gives(self, text: tuple[int, ...], answer: str) -> bool:
         """Return whether passages give the answer."""
-        return any(leaks(self._table.texts[t].text, [answer]) for t in text)
+        shown = [self._table.texts[t].text for t in text]
+        numbers = [digits.lstrip("0") for digits in _NUMBER.findall(answer.replace(",", ""))]
+        said = {digits for one in shown for digits in _NUMBER.findall(one.replace(",", ""))}
+        titles = [self._table.texts[t].title for t in text]
+        return any(leaks(one, [answer]) for one in shown) or not said.isdisjoint(numbers) or shares_stem(answer, titles)
 
     # -- questions ----------------------------------------------------------------------------------------------------
 
@@ -186,7 +194,7 @@ class TextDrafter:
         text = wording.lookup(column, f"the {self._noun} whose {self._described(phrase, rng)}", rng)
         uses = f"{links.column.sql} = {literal(links.documents[at].name)}"
         sql = f"SELECT {column.sql} FROM table_rows WHERE {where}"
-        return TableDraft("cell of a described row", text, sql, uses, (row,), (), texts)
+        return TableDraft("cell of a described row", text, sql, uses, (row,), (), texts, phrases=(phrase.span.text,))
 
     def _linked(self, rng: np.random.Generator) -> TableDraft | None:
         """Ask for the row, or a cell of it, that names a thing whose text mentions a phrase."""
@@ -208,7 +216,7 @@ class TextDrafter:
         column = columns[0] if columns[0] is key and rng.random() < 0.5 else columns[int(rng.integers(len(columns)))]
         where = self._where(links, self._mentioned(phrase))
         noun = links.column.noun
-        verb = "is in" if noun.rpartition(" ")[2] in _PLACES else "has"
+        verb = "is in" if noun.rpartition(" ")[2] in PLACES and self._noun in SITES else "has"
         which = f"{verb} {english.with_article(noun)} whose {self._described(phrase, rng)}"
         if column is key:
             text = f"Which {self._noun} {which}?"
@@ -216,7 +224,7 @@ class TextDrafter:
             text = wording.lookup(column, f"the {self._noun} that {which}", rng)
         uses = f"{links.column.sql} = {literal(links.documents[at].name)}"
         sql = f"SELECT {column.sql} FROM table_rows WHERE {where}"
-        return TableDraft("row with a described cell", text, sql, uses, (row,), (), texts)
+        return TableDraft("row with a described cell", text, sql, uses, (row,), (), texts, phrases=(phrase.span.text,))
 
     def _narrowed(self, rng: np.random.Generator) -> TableDraft | None:
         """Ask for a cell of the one row that has a value, of several whose texts mention a phrase."""
@@ -254,7 +262,7 @@ class TextDrafter:
                 "narrowed by text", text, f"SELECT {column.sql} FROM table_rows WHERE {where}",
                 f"{links.column.sql} IN ({names}) AND {clause.sql}", (row,), clause.values, texts,
                 tuple(links.rows[one] for one in others),
-                tuple(t for one in others for t in self._passages(links, one, phrase)),
+                tuple(t for one in others for t in self._passages(links, one, phrase)), (phrase.span.text,),
             )  # fmt: skip
         return None
 
@@ -289,4 +297,5 @@ class TextDrafter:
             f" ORDER BY {column.number_sql} {'DESC' if is_high else 'ASC'} LIMIT 1"
         )
         uses = self._drafter.named(rows)
-        return TableDraft("compared by text", text, sql, uses, tuple(rows), (), texts)
+        phrases = tuple(phrase.span.text for _, phrase in both)
+        return TableDraft("compared by text", text, sql, uses, tuple(rows), (), texts, phrases=phrases)

@@ -11,7 +11,7 @@ import numpy as np
 from kbkit import english
 from kbkit.benchmarks.ska.tables.columns import CATEGORY, CODE, DATE, NAME, NUMBER, YEAR, WebColumn
 from kbkit.benchmarks.ska.tables.data import TableData
-from kbkit.english.askable import is_technical
+from kbkit.english.askable import is_technical, lacks_currency
 from kbkit.english.frames import frame_file, pool
 from kbkit.english.names import written_name
 
@@ -72,6 +72,9 @@ def thing(column: WebColumn, key: str) -> str:
     if column.is_count:
         return f"the number of {column.noun} of {key}"
     unit = f" in {column.unit}" if column.unit else ""
+    if unit and " of the " in column.noun:
+        first, _, rest = column.noun.partition(" of the ")
+        return f"the {first}{unit} of the {rest} of {key}"
     return f"the {column.noun}{unit} of {key}" if _is_long(key) else f"the {column.noun} of {key}{unit}"
 
 
@@ -106,10 +109,15 @@ def can_ask(column: WebColumn) -> bool:
     """Return whether *the NOUN of X* reads well for a column."""
     if not column.noun or column.by or column.kind not in (NAME, CATEGORY, NUMBER, YEAR, DATE, CODE):
         return False
-    if is_technical(column.noun):
+    if is_technical(column.noun) or _lacks_currency(column):
         return False
     last = column.noun.rpartition(" ")[2]
     return not english.is_participle(last) or last in _NOUNS
+
+
+def _lacks_currency(column: WebColumn) -> bool:
+    """Return whether a column has amounts of money whose currency neither the header nor the cells say."""
+    return column.kind == NUMBER and lacks_currency(column.noun, " ".join((column.unit, next(iter(column.counts), ""))))
 
 
 def continued(question: str) -> str:
@@ -144,6 +152,7 @@ def noun_phrase(noun: str, clauses: Sequence[RowCondition]) -> str:
     whose = [clause.whose for clause in clauses if not clause.after]
     amounts = [text for text in after if text.startswith("with ")]
     others = [text for text in after if not text.startswith("with ")]
+    others.sort(key=lambda text: not text.startswith(("from ", "in ")))  # the movie from 2011 directed by X
     joined = ["with " + english.listed([text.removeprefix("with ") for text in amounts])] if amounts else []
     ends = ["whose " + " and whose ".join(whose)] if whose else []
     if ends and joined:  # X with a score of 8 whose country is Y: the score would seem to have a country

@@ -1,0 +1,92 @@
+"""Which types, relations and attributes of a KB are fit to be asked about: one filter for all benchmarks.
+
+The words decide (:mod:`kbkit.english.askable`): identifiers, media, positions on a map, the structure of the KB, and
+the notes of its editors are left out, such as Wikidata's property examples.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from kbkit.answers.algebra import Filter, Hop, Operator, operators
+from kbkit.answers.parse import parse
+from kbkit.answers.syntax import Expression
+from kbkit.answers.templates import Template
+from kbkit.english.askable import MONEY, is_technical, lacks_currency, unfit_as_condition
+from kbkit.english.attributes import attribute_words
+from kbkit.english.words import spoken
+from kbkit.kb import KnowledgeBase
+from kbkit.schema import Attribute, NodeType, Relation, Schema
+
+_NUMERIC = re.compile(r"U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DOUBLE|FLOAT|REAL|DECIMAL.*")
+OWN_TYPES = frozenset(("property", "lexeme", "form", "sense", "unit_of_measurement"))
+"""Types of Wikidata's own parts."""
+
+
+def unfit_type(node_type: NodeType) -> str:
+    """Return why no question is about nodes of a type, or ""."""
+    return "a part of the KB itself" if node_type.name in OWN_TYPES else ""
+
+
+def technical(predicate: Relation | Attribute) -> bool:
+    """Return whether a relation or attribute is nothing to read: an identifier, a file, a position, a note of editors.
+
+    Such predicates are no part of the noise either, and no columns of tables.
+    """
+    kind = "entity" if isinstance(predicate, Relation) else "text"
+    return is_technical(_words(predicate), kind)
+
+
+def unfit_relation(relation: Relation) -> str:
+    """Return why no question mentions a relation, or ""."""
+    return unfit_as_condition(_words(relation), "entity")
+
+
+def unfit_attribute(attribute: Attribute) -> str:
+    """Return why no question mentions an attribute, or ""."""
+    noun, unit, _ = attribute_words(attribute)
+    if _NUMERIC.fullmatch(attribute.type) and lacks_currency(noun, unit.words if unit else ""):
+        return MONEY
+    return unfit_as_condition(noun, "text")
+
+
+def unfit_expression(kb: KnowledgeBase, expression: str | Expression) -> str:
+    """Return why no question is made from an expression, which may have slots, or "".
+
+    Its relations (inferred ones too), the attributes of its conditions, and the types of its nodes are checked.
+    """
+    tree = parse(expression) if isinstance(expression, str) else expression
+    plan = kb.session.resolved(tree, str(expression))
+    return next(filter(None, (_problem(operator, kb.schema) for operator in operators(plan.root))), "")
+
+
+def fit_templates(kb: KnowledgeBase, templates: Iterable[Template]) -> list[Template]:
+    """Return the templates that questions can be made from."""
+    return [template for template in templates if not unfit_expression(kb, template.tree())]
+
+
+def unfit_predicates(schema: Schema) -> dict[str, str]:
+    """Return the relations of a schema that no question mentions, with the reason."""
+    reasons = {relation.name: unfit_relation(relation) for relation in schema.relations}
+    return {name: reason for name, reason in reasons.items() if reason}
+
+
+def _words(predicate: Relation | Attribute) -> str:
+    if isinstance(predicate, Relation):
+        return spoken(predicate.label or predicate.name)
+    return attribute_words(predicate).noun
+
+
+def _problem(operator: Operator, schema: Schema) -> str:
+    if operator.type and (reason := unfit_type(schema.type(operator.type))):
+        return f"{operator.type} is {reason}"
+    if isinstance(operator, Hop):
+        names = {move.relation: unfit_relation(schema.relation(move.relation)) for move in operator.moves}
+    elif isinstance(operator, Filter):
+        known = {a.name: a for kind in schema.node_types for a in kind.attributes}
+        names = {one.attribute: unfit_attribute(known[one.attribute]) for one in operator.conditions
+                 if one.attribute in known}  # fmt: skip
+    else:
+        return ""
+    return next((f"{name} is {reason}" for name, reason in names.items() if reason), "")

@@ -1,0 +1,111 @@
+"""Nodes that a reader of the texts alone would take for answers: rule 5 of the annotation (section 3.2.2 of the paper).
+
+A question over a graph and texts is fit if the texts alone leave a choice: other nodes of the answers' type have texts
+that mention its phrases, and the relations exclude those.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from kbkit.benchmarks.documents import Document, read_documents
+from kbkit.benchmarks.evidence import leaks
+from kbkit.benchmarks.requirements.choose import Chooser
+from kbkit.benchmarks.requirements.phrases import Mentions
+from kbkit.benchmarks.ska.graphs.triples_sql import SEPARATOR
+from kbkit.kb import KnowledgeBase
+from kbkit.stores.adjacency import Ids
+
+BY_TEXT = "its texts alone give the answer"
+PASSAGES = {"node": pl.Int32, "field": pl.String, "position": pl.Int64, "text": pl.String}
+WORD = re.compile(r"[^\W_]+")
+_SEARCHED, _KEPT = 60, 8
+"""Nodes that are looked at, and decoys that are kept."""
+_POOL = 2_000
+"""Nodes of a type whose texts may mention a phrase too."""
+
+
+def mentions(column: str, words: Sequence[str]) -> pl.Expr:
+    """Return whether the texts of a column have some words in this order; as the queries of instances have it."""
+    text = pl.concat_str(pl.lit(" "), pl.col(column).str.to_lowercase().str.replace_all(SEPARATOR, " "), pl.lit(" "))
+    return text.str.contains(f" {' '.join(words).lower()} ", literal=True)
+
+
+def mentioning(passages: pl.DataFrame, phrases: Sequence[Sequence[str]]) -> set[int]:
+    """Return the nodes whose passages mention all phrases, each given as words."""
+    return set.intersection(*(set(passages.filter(mentions("text", words))["node"].to_list()) for words in phrases))
+
+
+def passages_of(kb: KnowledgeBase, nodes: Ids) -> pl.DataFrame:
+    """Return the texts of nodes (node, field, position, text), in the order of ``nodes``."""
+    wanted = pl.DataFrame({"node": nodes}).with_row_index("place")
+    sql = """
+        SELECT w.node, t.field::VARCHAR AS field, t.position, t.text
+        FROM texts t JOIN kbkit_wanted w ON w.node = t.id
+        WHERE t.id IN (SELECT node FROM kbkit_wanted) ORDER BY w.place, 2, 3"""
+    return kb.tables.lookup(sql, frames={"kbkit_wanted": wanted}).cast(PASSAGES)  # type: ignore[arg-type]
+
+
+def decoys(kb: KnowledgeBase, phrases: Sequence[str], node_type: str | None, answers: Collection[int]) -> Ids:
+    """Return nodes of a type that are no answers, but whose texts mention all phrases."""
+    quoted = " ".join(f'"{" ".join(WORD.findall(phrase))}"' for phrase in phrases)
+    found = kb.search(quoted, _SEARCHED + len(answers), mode="bm25", type=node_type)["id"].to_list()
+    nodes = np.array([node for node in found if node not in answers], np.int32)
+    if not len(nodes):
+        return nodes
+    kept = mentioning(passages_of(kb, nodes), [WORD.findall(phrase) for phrase in phrases])
+    return np.array([node for node in nodes.tolist() if node in kept][:_KEPT], np.int32)
+
+
+def told(passages: pl.DataFrame, names: Sequence[str], answers: Collection[int]) -> bool:
+    """Return whether passages tell answers apart from decoys because only those name what the question names."""
+    naming = {node for node, text in passages.select("node", "text").iter_rows() if leaks(text, names)}
+    return bool(naming) and naming <= set(answers)
+
+
+class ContestedChooser(Chooser):
+    """Chooses phrases that other nodes of the type mention too, so that a question with one needs the relations."""
+
+    def _phrases(self, *args: Any, **further: Any) -> list[Any]:
+        candidates, document = args[:2]
+        pool = self._pool(document.type)
+        options = super()._phrases(*args, **further)
+        return [option for option in options if pool.has_other(option.requirement.stems, candidates)]
+
+    def _pool(self, node_type: str) -> _Pool:
+        if node_type not in self._pools:
+            kind = self._kb.schema.type(node_type)
+            nodes = np.arange(kind.first, kind.last + 1)
+            if len(nodes) > _POOL:
+                nodes = np.sort(np.random.default_rng(0).choice(nodes, _POOL, replace=False))
+            self._pools[node_type] = _Pool(read_documents(self._kb, nodes.tolist()), self.mentions)
+        return self._pools[node_type]
+
+    @cached_property
+    def _pools(self) -> dict[str, _Pool]:
+        return {}
+
+
+class _Pool:
+    """The stems of some documents, by which phrases are looked up."""
+
+    def __init__(self, pool: Mapping[int, Document], mentions: Mentions) -> None:
+        self._texts: dict[int, str] = {}
+        self._nodes: dict[str, set[int]] = {}
+        for node, document in pool.items():
+            stems = [mentions.stems(passage.text) for passage in document.passages]
+            self._texts[node] = "\n".join(f" {' '.join(words)} " for words in stems)
+            for stem in {stem for words in stems for stem in words}:
+                self._nodes.setdefault(stem, set()).add(node)
+
+    def has_other(self, stems: Sequence[str], candidates: Collection[int]) -> bool:
+        """Return whether a document of no candidate has some stems in this order."""
+        wanted, known = f" {' '.join(stems)} ", [self._nodes.get(stem, set()) for stem in stems]
+        nodes = set.intersection(*known) if known else set()
+        return any(wanted in self._texts[node] for node in nodes.difference(candidates))
