@@ -85,8 +85,9 @@ class _Words:
             return ""
         back = [Move(move.relation, not move.forward, move.closure) for move in before.moves]
         name = self._name(before.source)
-        verbs = [self._link(move, hop).verb for move in hop.moves]
-        if any(verb is None or verb.singular.endswith(" of") for verb in verbs):  # hypernyms of the same word as X
+        links = [self._link(move, hop) for move in hop.moves]
+        # From a label: hypernyms of the same word as X.
+        if any(link.verb is None or (link.verb.singular.endswith(" of") and not link.given) for link in links):
             return ""
         return f"the same {type_noun(before.type)} as {name}" if name and list(hop.moves) == back else ""
 

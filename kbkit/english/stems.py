@@ -56,10 +56,13 @@ def shares_stem(name: str, others: Iterable[str]) -> bool:
     return any(_alike(one, other) for text in others for other in _telling(text) for one in words)
 
 
-def is_english(sentence: str) -> bool:
-    """Return whether a sentence is not plainly one of another language: function words decide."""
+def is_english(sentence: str, *, surely: bool = False) -> bool:
+    """Return whether a sentence is not plainly one of another language: function words decide.
+
+    With ``surely`` it must have some of English, which few words may lack: *deutscher Physiker*.
+    """
     words = {word.casefold() for word in _WORD.findall(sentence)}
-    return not words.isdisjoint(_ENGLISH - _FOREIGN) or words.isdisjoint(_FOREIGN)
+    return not words.isdisjoint(_ENGLISH - _FOREIGN) or (not surely and words.isdisjoint(_FOREIGN))
 
 
 @lru_cache(100_000)

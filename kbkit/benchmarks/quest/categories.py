@@ -17,6 +17,7 @@ from kbkit.answers.parse import parse
 from kbkit.answers.sample import first_slot
 from kbkit.answers.sample_plans import PlanSampler, SlotSets
 from kbkit.answers.sample_sets import AnswerSets, SampleRequest, matrix_of, splitmix64
+from kbkit.benchmarks.left_out import REASON, LeftOutWords
 from kbkit.benchmarks.quest.families import Family, families, family_of
 from kbkit.directory.files import parse_json
 from kbkit.english.categories import flag_name, has_marks, of_flag
@@ -96,12 +97,16 @@ class Categories:
 
 
 def build(
-    kb: KnowledgeBase, domain: str, found: Sequence[Family] | None = None, files: Sequence[Path] = ()
+    kb: KnowledgeBase,
+    domain: str,
+    found: Sequence[Family] | None = None,
+    files: Sequence[Path] = (),
+    words: LeftOutWords | None = None,
 ) -> Categories:
     """Return all categories of a type that have two members or more, and at most half of all nodes.
 
-    They come from families (default: those of the schema) and from ``files``. Raises :class:`KbError` if there are
-    none.
+    They come from families (default: those of the schema) and from ``files``; none contains one of ``words``. Raises
+    :class:`KbError` if there are none.
     """
     left_out: Counter[str] = Counter()
     chosen = families(kb, domain) if found is None else found
@@ -117,6 +122,10 @@ def build(
     matrix = _stacked([sets for _, sets in parts], kb.schema.nodes)
     patterns = {family.id: family for family in chosen}
     keep = _usable(items, kb.schema.type(domain).members, left_out, patterns)
+    if words is not None:
+        fit = [at for at in keep if not words.found(items[at].phrase)]
+        left_out[f"with {REASON}"] += len(keep) - len(fit)
+        keep = fit
     if not keep:
         reasons = "; ".join(f"{count:,} {reason}" for reason, count in left_out.items() if count)
         hint = ("Add ", Option("category", "'genre:<genre> -> movie'"), " or ", Option("category_file", "FILE"))

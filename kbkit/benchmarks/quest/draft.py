@@ -13,6 +13,7 @@ import polars as pl
 
 from kbkit.answers.sample_sets import SampleRequest
 from kbkit.benchmarks.documents import titles, types_with_text
+from kbkit.benchmarks.left_out import left_out_words
 from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.benchmarks.quest import categories, fact_sentences, sample, shown
 from kbkit.benchmarks.quest.categories import Categories
@@ -105,7 +106,8 @@ class QueryDrafts:
             if family not in ids:
                 raise UnknownNameError("category family", family, ids)
         files = list({path.resolve(): path for path in s.files}.values())
-        categories_of = {domain: categories.build(self.kb, domain, known[domain], files) for domain in s.domains}
+        words = left_out_words(s.leave_out)
+        categories_of = {d: categories.build(self.kb, d, known[d], files, words) for d in s.domains}
         for path in files:
             if not any(of.in_files[family_of(path)] for of in categories_of.values()):
                 message = f"{path} has no category with two nodes of type {' or '.join(s.domains)}"

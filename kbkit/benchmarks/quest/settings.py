@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from kbkit.assets.operations import Seed, Setting, check_settings
+from kbkit.benchmarks.left_out import LeaveOut, left_out_words
 from kbkit.errors import KbError
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ class QuestSettings:
     queries, and take further queries of the shape from other domains. ``require``: the evidence that an answer's
     document must show; in the paper about 99% of the answers have complete or partial evidence (section 3.4).
     ``texts``: False for domains without texts, whose answers get no labels. ``augmented``: number of additional
-    training queries (section 3.5).
+    training queries (section 3.5). ``leave_out``: a list of words (:mod:`kbkit.benchmarks.left_out`) that no category
+    contains.
     """
 
     domains: Domains = ()
@@ -103,6 +105,7 @@ class QuestSettings:
     texts: bool = True
     without: Without = ()
     facts: Facts = "auto"
+    leave_out: LeaveOut = ""
     augmented: Annotated[
         int,
         Setting(
@@ -115,6 +118,7 @@ class QuestSettings:
 
     def __post_init__(self) -> None:
         check_settings(self)
+        left_out_words(self.leave_out)
         if len(set(self.domains)) < len(self.domains):
             raise KbError("Duplicate domain", "List each type once")
         if not self.texts and self.require != "none":
@@ -132,5 +136,11 @@ class QuestSettings:
 
     def about(self) -> dict[str, Any]:
         """Return the settings as JSON data."""
-        plain = {**asdict(self), "files": [path.name for path in self.files], "constraints": asdict(self.bounds())}
+        words = left_out_words(self.leave_out).about
+        plain = {
+            **asdict(self),
+            "leave_out": words,
+            "files": [path.name for path in self.files],
+            "constraints": asdict(self.bounds()),
+        }
         return plain | {name: list(plain[name]) for name in ("domains", "categories", "without")}

@@ -49,6 +49,11 @@ class _Option:
         return isinstance(self.requirement, Phrase)
 
     @property
+    def stems(self) -> tuple[str, ...]:
+        """The stems of a term; of a condition none."""
+        return self.requirement.stems if isinstance(self.requirement, Phrase) else ()
+
+    @property
     def score(self) -> float:
         return self.requirement.score if isinstance(self.requirement, Phrase) else 0.0
 

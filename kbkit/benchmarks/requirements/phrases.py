@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from kbkit.benchmarks.documents import Document, Span
 from kbkit.benchmarks.evidence import Matcher, contains, leaks
 from kbkit.english.question_words import FUNCTION_WORDS
+from kbkit.english.stems import is_english
 from kbkit.english.words import (
     PREPOSITIONS,
     inflections,
@@ -42,7 +43,6 @@ _NEAR = 0.6
 _BREAK = re.compile(r"[()\[\]{}<>\"“”«»|`*=]+|[,;:.!?/]+(?:\s|$)|\s[-–—]+\s|\n")
 _WORD = re.compile(r"[^\W_](?:[\w'’.-]*\w)?")
 _TOKEN = re.compile(r"[^\W_]+")
-_ENGLISH = re.compile(r"\b(?:the|an?|and|of|with|for|by|from|to|is|are|was|were|who|that)\b", re.IGNORECASE)
 _TITLES = frozenset(("name", "title"))
 """Fields that are no sentences."""
 _LETTERS = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
@@ -193,7 +193,7 @@ def telling_phrases(
             found = _items(sentence.text)
         elif field in _TITLES:
             found = _topics(sentence.text)
-        elif _ENGLISH.search(sentence.text):
+        elif is_english(sentence.text, surely=True):
             found = _terms(sentence.text, mentions)
         else:
             continue  # names cannot be told from nouns

@@ -6,25 +6,18 @@ templates only: a user who names a template wants it.
 
 from __future__ import annotations
 
-from kbkit.answers import syntax
 from kbkit.answers.algebra import Hop, Operator
 from kbkit.answers.parse import parse
-from kbkit.english.askable import unfit
+from kbkit.benchmarks.predicates import unfit_expression
 from kbkit.english.types import THING, type_noun
-from kbkit.english.words import spoken
 from kbkit.kb import KnowledgeBase
 
 
 def implausible(kb: KnowledgeBase, expression: str) -> str:
     """Return why a reader would not ask for the answers of an expression, or ""."""
     tree = parse(expression)
-    relations = {
-        edge.relation for part in syntax.subtrees(tree) if isinstance(part, syntax.Step) for edge in part.edges
-    }
-    for name in sorted(relations):
-        relation = kb.schema.relation(name)
-        if why := unfit(spoken(relation.label or relation.name), "entity"):
-            return f"relation {name} is {why}"
+    if why := unfit_expression(kb, tree):
+        return why
     root = kb.session.resolved(tree, expression).root
     if root.type and type_noun(root.type) == THING:
         return f"{root.type} says nothing of its nodes"

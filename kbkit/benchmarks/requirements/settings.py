@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 from kbkit.assets.operations import Sampling, Seed, Setting, check_settings
+from kbkit.benchmarks.left_out import LeaveOut, left_out_words
 from kbkit.errors import KbError, Option, UnknownNameError
 from kbkit.schema import Role
 
@@ -32,7 +33,8 @@ class RequirementSettings:
     of the catalogue's dataset, or of STaRK-MAG). ``max_answers`` and ``max_candidates`` (None): as the target needs
     them, at least 20 and 50. ``relations_only``: fraction of queries without properties (None: only where no properties
     leave about as many answers as wanted). ``text``: ``name`` if the names of the nodes are their texts. ``fractions``:
-    of train, val and test (empty: the paper's).
+    of train, val and test (empty: the paper's). ``leave_out``: a list of words (:mod:`kbkit.benchmarks.left_out`) that
+    no query contains.
     """
 
     count: Annotated[int, Setting("Number of queries to generate.", least=1, noun="number of queries")] = 100
@@ -123,6 +125,7 @@ class RequirementSettings:
     text: Annotated[str, Setting("With the value name, names of nodes are their texts.", values="FIELD", rare=True)] = (
         ""
     )
+    leave_out: LeaveOut = ""
     weight: Sampling = "uniform"
     fractions: Annotated[
         tuple[float, ...],
@@ -138,6 +141,7 @@ class RequirementSettings:
 
     def __post_init__(self) -> None:
         check_settings(self)
+        left_out_words(self.leave_out)
         if self.like and (self.several is not None or self.mean_answers is not None):
             either = ("Use ", Option("like"), ", or ", Option("several"), " with ", Option("mean_answers"))
             raise KbError("Conflicting targets", *either)

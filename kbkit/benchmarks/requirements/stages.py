@@ -14,6 +14,7 @@ from kbkit.answers import syntax
 from kbkit.answers.templates import Template
 from kbkit.benchmarks.documents import Document, TextPassage, read_documents, types_with_text
 from kbkit.benchmarks.evidence import Matcher, leaks
+from kbkit.benchmarks.left_out import REASON, LeftOutWords, left_out_words
 from kbkit.benchmarks.pipeline import Item, Pipeline, models, origin
 from kbkit.benchmarks.requirements import fuse, relational, sentences, textual, verify
 from kbkit.benchmarks.requirements import products as goods
@@ -73,6 +74,11 @@ class StagesRun:
     def types_with_text(self) -> set[str]:
         """The types whose nodes have texts."""
         return types_with_text(self.kb)
+
+    @cached_property
+    def words(self) -> LeftOutWords:
+        """The words that no query contains."""
+        return left_out_words(self.settings.leave_out)
 
     @property
     def target(self) -> Target:
@@ -136,6 +142,7 @@ class StagesRun:
             "target": asdict(self.target),
             "relations_only": settings.relations_only,
             "text": settings.text,
+            "leave_out": self.words.about,
             **models(self.calls, (*PROMPTS, *(PRODUCT_PROMPTS if self.asks_for_products else ()))),
         }
 
@@ -289,7 +296,8 @@ class StagesRun:
             )
             plain, varied = sentences.sentences(named, words, required.role, required.answers, rng)
             relations = named.text(is_plural=True)
-        return FusedQuery(query.id, plain, varied, count_words(relations), count_words(words.several))
+        counts = count_words(relations), count_words(words.several)
+        return FusedQuery(query.id, plain, varied, *counts, dropped=REASON * bool(self.words.any((plain, varied))))
 
     def _includes_start(self, grounding: Grounding) -> bool:
         """Return whether *other* is needed: the relations lead back to a node that the query names."""

@@ -76,7 +76,7 @@ class ContestedChooser(Chooser):
         candidates, document = args[:2]
         pool = self._pool(document.type)
         options = super()._phrases(*args, **further)
-        return [option for option in options if pool.has_other(option.requirement.stems, candidates)]
+        return [option for option in options if pool.has_other(option.stems, candidates)]
 
     def _pool(self, node_type: str) -> _Pool:
         if node_type not in self._pools:

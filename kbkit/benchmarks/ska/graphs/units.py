@@ -293,10 +293,10 @@ class Drafts:
             for head, attribute, value, source in facts.select("shown", "attribute", "value", "reference").iter_rows()
         ]
         texts = passages.join(nodes, left_on="node", right_on="id", maintain_order="left")
-        columns = ("shown", "text", "reference", "field", "position")
+        of_text = ("shown", "text", "reference", "field", "position")
         return found + [
             KnowledgeUnit("", PASSAGE, [title, text], [source, text_field, str(position)])
-            for title, text, source, text_field, position in texts.select(columns).iter_rows()
+            for title, text, source, text_field, position in texts.select(of_text).iter_rows()
         ]
 
 
