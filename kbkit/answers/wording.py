@@ -70,7 +70,7 @@ class _Words:
                 return None
             is_nested = bool(inner.clauses)
             text = inner.text(is_plural=False, reduce=True)
-            thing = f"any {text}" if is_negated else with_article(text)
+            thing = inner.definite or (f"any {text}" if is_negated else with_article(text))
         links = [self._link(move, hop) for move in hop.moves if not move.closure]
         clauses = [link.clause(thing, is_named=is_named, is_negated=is_negated) for link in links if thing]
         known = [clause for clause in clauses if clause is not None]

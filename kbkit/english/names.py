@@ -68,8 +68,9 @@ def written_name(name: str, node_type: str, article: str = "") -> str:
     """
     if _NUMBER.fullmatch(name):
         return name
-    if name.islower() and type_noun(node_type).casefold() in _PLACES:  # a source without capitals
-        name = name.upper() if len(name) <= _INITIALS else name.title()
+    kind = type_noun(node_type).casefold()
+    if name.islower() and kind in _PLACES | _ALWAYS - {"currency"}:  # a source without capitals
+        name = name.upper() if len(name) <= _INITIALS and kind in _PLACES else name.title()
     if type_noun(node_type) in WORKS or name[:1].islower() or name[:1].isdigit():
         return quoted(name)
     return named(name, node_type, article)

@@ -69,6 +69,12 @@ class NounPhrase:
         noun += [_WITH + " and ".join(having)] if having else []
         return " ".join(filter(None, (*noun, listed(parts))))
 
+    @property
+    def definite(self) -> str:
+        """The phrase as *the country of birth of X* if its only clause says no more than that, else ""."""
+        said = self.clauses[0].singular if len(self.clauses) == 1 and not self.is_other else ""
+        return said.removeprefix("is ") if said.startswith(f"is the {self.noun} ") else ""
+
     def filled(self, names: Mapping[str, str]) -> NounPhrase:
         """Return the phrase with names in place of ``<slot>``."""
 

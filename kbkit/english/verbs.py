@@ -49,6 +49,7 @@ _ACTS = frozenset(
 _WITH_NOUN = re.compile(rf"(?:ha[sd]|comes in|is (?:\w+ )?(?:{'|'.join(sorted(PREPOSITIONS))})) the .+")
 _NOT_BARE = frozenset(("a", "an", "the", "as", "so", "no", "not", "been", "many", "some", "any", "its", "their"))
 _PREDICATE_NOUN = re.compile(rf"(?:an?|the) (.+?)((?: (?:{'|'.join(sorted(PREPOSITIONS))})\b.*)?)")
+_PLACES = frozenset(("city", "continent", "country", "county", "district", "province", "region", "state"))
 _MEMBER = re.compile(r"(?:member|part|instance|kind) of ")  # which end is the member is not clear
 
 
@@ -145,7 +146,7 @@ def verb_phrase(label: str) -> VerbPhrase | None:
     if first in _PLURAL or first in _MODAL:
         return VerbPhrase(joined)
     if first in PREPOSITIONS and len(rest) == 1 and rest[0] not in PREPOSITIONS and first not in ("as", "of"):
-        return VerbPhrase(f"is {first} the {rest[0]}")  # in language
+        return VerbPhrase(f"is {first}" if rest[0] in _PLACES else f"is {first} the {rest[0]}")  # in state, in language
     if first in PREPOSITIONS:
         return VerbPhrase(f"is {joined}")
     found = _finite(first, rest)

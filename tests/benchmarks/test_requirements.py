@@ -102,8 +102,8 @@ def test_telling_phrases(world: KnowledgeBase, sentence: str, found: dict[str, s
     assert {phrase.span.text: phrase.said for phrase in telling} == found
     for phrase in telling:
         assert sentence[phrase.span.start : phrase.span.end] == phrase.span.text
-        assert mentions.mask(phrase.stems, [0]).tolist() == [True]
-        assert mentions.find(phrase.stems, 0) == phrase.span
+        assert mentions.mask(phrase.forms, [0]).tolist() == [True]
+        assert mentions.find(phrase.forms, 0) == phrase.span
 
 
 def test_items_of_a_list_are_quoted(world: KnowledgeBase) -> None:
@@ -126,7 +126,7 @@ def test_other_words_for_a_term_are_uncertain(
     world: KnowledgeBase, text: str, is_mentioned: bool, is_uncertain: bool
 ) -> None:
     mentions = phrases.Mentions(Matcher(world), [Document(0, "t", "k", "n", (TextPassage("a", text),))])
-    assert mentions.mask(mentions.stems("detective"), [0]).tolist() == [is_mentioned]
+    assert mentions.mask(mentions.forms("detective"), [0]).tolist() == [is_mentioned]
     assert mentions.uncertain("detective", [0]).tolist() == [is_uncertain]
 
 
@@ -157,7 +157,7 @@ def test_what_gives_the_answer_away_is_no_phrase(world: KnowledgeBase) -> None:
 def test_mentions(world: KnowledgeBase, phrase: str, text: str, is_mentioned: bool) -> None:
     document = Document(0, "t", "k", "n", (TextPassage("a", "Nothing."), TextPassage("b", text)))
     mentions = phrases.Mentions(Matcher(world), [document])
-    stems = mentions.stems(phrase)
+    stems = mentions.forms(phrase)
     assert mentions.mask(stems, [0]).tolist() == [is_mentioned]
     assert (mentions.find(stems, 0) is not None) == is_mentioned
 

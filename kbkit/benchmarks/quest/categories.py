@@ -49,8 +49,7 @@ class Category:
 
     ``phrase`` is the plural name of its members, ``name`` the name of the node or value they share, ``family`` the
     pattern that it comes from, ``size`` the number of members, ``cues`` the words that say in a text what the name has
-    to do with a member (:attr:`kbkit.benchmarks.quest.families.Family.cues`), ``kind`` what the name is a name of: a
-    type of nodes, or the family. People ask for *one or the other* of one kind.
+    to do with a member (:attr:`kbkit.benchmarks.quest.families.Family.cues`).
     """
 
     phrase: str
@@ -59,7 +58,6 @@ class Category:
     name: str
     size: int
     cues: str = ""
-    kind: str = ""
 
 
 @dataclass(frozen=True)
@@ -231,8 +229,7 @@ def _by_nodes(kb: KnowledgeBase, groups: Groups | None, left_out: Counter[str]) 
     for row in rows.tolist():
         family, (key, name) = groups.families[groups.families_of[row]], names[int(groups.values[row])]
         expression = family.expression(f"#{key}")
-        kind = family.other or family.id
-        items.append(Category(family.phrase(name), expression, family.id, name, int(sizes[row]), family.cues, kind))
+        items.append(Category(family.phrase(name), expression, family.id, name, int(sizes[row]), family.cues))
     return items, groups.matrix[rows]
 
 
@@ -273,7 +270,7 @@ def _by_values(kb: KnowledgeBase, domain: str, family: Family) -> tuple[list[Cat
             label = family.attribute.label or family.attribute.name
             phrase = of_flag(domain, label, value=value)
             name = flag_name(label, value=value)
-        items.append(Category(phrase, family.expression(value), family.id, name, size, family.cues, family.id))
+        items.append(Category(phrase, family.expression(value), family.id, name, size, family.cues))
         sizes.append(size)
     return items, matrix_of(np.array(sizes, np.int64), frame["id"].to_numpy().astype(np.int32), kb.schema.nodes)
 
@@ -310,7 +307,7 @@ def _by_file(kb: KnowledgeBase, domain: str, path: Path, left_out: Counter[str])
     items = []
     for phrase, ids, keys in grouped.iter_rows():
         expression = str(syntax.Filter(syntax.Nodes(domain), (syntax.Condition("key", "in", tuple(keys)),)))
-        items.append(Category(phrase, expression, family_of(path), phrase, len(ids), kind=family_of(path)))
+        items.append(Category(phrase, expression, family_of(path), phrase, len(ids)))
     sizes = np.array([item.size for item in items], np.int64)
     nodes_of = grouped["id"].explode().to_numpy().astype(np.int32)
     return items, matrix_of(sizes, nodes_of, kb.schema.nodes)

@@ -43,7 +43,6 @@ class CategoryRow(Row):
     name: str
     size: int
     cues: str
-    kind: str
 
 
 @dataclass(frozen=True)

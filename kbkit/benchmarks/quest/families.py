@@ -14,15 +14,15 @@ import numpy as np
 from kbkit.answers import syntax
 from kbkit.answers.parse import parse
 from kbkit.answers.syntax import Condition, Edge, Filter, Nodes, Slot, Step
+from kbkit.benchmarks.predicates import unfit_attribute, unfit_relation
 from kbkit.benchmarks.quest.grammar import parsed
 from kbkit.directory.files import parse_toml
 from kbkit.english import categories, facts
-from kbkit.english.askable import is_technical
 from kbkit.english.attributes import attribute_words
 from kbkit.english.facts import FactFrames
 from kbkit.english.names import named
 from kbkit.english.readable import label_problem
-from kbkit.english.relations import unworded
+from kbkit.english.relations import Link, unworded
 from kbkit.english.types import are_people, type_noun, type_plural
 from kbkit.english.words import YEARS
 from kbkit.errors import BadInputError, KbError
@@ -147,10 +147,11 @@ def _own(kb: KnowledgeBase, domain: str, expression: str) -> Family:
 def _relations(kb: KnowledgeBase, domain: str) -> Iterator[Family]:
     problems = unworded(kb.schema)
     for relation in kb.schema.relations:
-        if relation.name in problems or not any(domain in (s.head, s.tail) for s in relation.signatures):
+        of_domain = any(domain in (s.head, s.tail) for s in relation.signatures)
+        if not of_domain or relation.name in problems or unfit_relation(relation):
             continue
         label = " ".join((relation.label or relation.name.replace("_", " ")).split())
-        as_head, as_tail = (relation.phrase(domain, of_head=of_head) for of_head in (True, False))
+        as_head, as_tail = (Link(relation, domain, None, of_head=of_head).given for of_head in (True, False))
         either = "" if as_head or as_tail else categories.of_either(domain, label)
         mutual = _mutual(kb, relation)
         for signature in relation.signatures:
@@ -237,7 +238,7 @@ def _downwards(kb: KnowledgeBase, relation: Relation, node_type: str) -> Edge | 
 def _attributes(kb: KnowledgeBase, domain: str) -> Iterator[Family]:
     node_type = kb.schema.type(domain)
     usable = [a for a in node_type.attributes if a.type.removesuffix("[]") in (_STRING, "BOOLEAN", *_NUMBER)]
-    usable = [a for a in usable if not is_technical(words := attribute_words(a).noun) and not label_problem(words)]
+    usable = [a for a in usable if not unfit_attribute(a) and not label_problem(attribute_words(a).noun)]
     if not usable:
         return
     counts = " UNION ALL ".join(_counts_sql(node_type.table, position, a) for position, a in enumerate(usable))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from kbkit.answers.sample import draw_sets
 from kbkit.answers.sample_sets import Constraints, SampleRequest
 from kbkit.benchmarks.quest.categories import Categories
 from kbkit.benchmarks.quest.grammar import Shape
+from kbkit.english.stems import shares_stem
 
 _CANDIDATES = 5_000
 """Minimum number of expressions of a shape to choose from."""
@@ -112,7 +114,8 @@ def candidates(categories: Categories, shape: Shape, request: SampleRequest) -> 
     same = np.sort(categories.same[rows], axis=1)
     rows = rows[(same[:, 1:] != same[:, :-1]).all(axis=1)]
     if _ops(shape) <= {"|"}:
-        rows = _of_one_kind(categories, rows)
+        rows = _of_one_family(categories, rows)
+    rows = _without_repeats(categories, rows)
     matrix: Any = categories.sets.matrix
     letters = {letter: matrix[rows[:, i]] for i, letter in enumerate(shape.letters)}
     total = _sets(shape.tree, letters)
@@ -123,11 +126,32 @@ def candidates(categories: Categories, shape: Shape, request: SampleRequest) -> 
     return Candidates(rows[keep], total[np.flatnonzero(keep)], len(drawn.values) >= limited.count)
 
 
-def _of_one_kind(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the rows whose categories are of one kind, *made in France or in Italy*; all if none are."""
-    kinds = np.unique([item.kind for item in categories.items], return_inverse=True)[1]
-    kept = rows[(kinds[rows] == kinds[rows[:, :1]]).all(axis=1)]
-    return kept if len(kept) else rows
+def _of_one_family(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the rows whose categories are of one family, *made in France or in Italy*; all if none are.
+
+    Those whose categories have members in common are first: *made in France or in Italy* rather than *in Peru*.
+    """
+    families = np.unique([item.family for item in categories.items], return_inverse=True)[1]
+    kept = rows[(families[rows] == families[rows[:, :1]]).all(axis=1)]
+    if not len(kept):
+        return rows
+    matrix: Any = categories.sets.matrix
+    related = np.ones(len(kept), bool)
+    for one, other in combinations(range(kept.shape[1]), 2):
+        related &= np.diff(matrix[kept[:, one]].multiply(matrix[kept[:, other]]).tocsr().indptr) > 0
+    return np.concatenate((kept[related], kept[~related]))
+
+
+def _without_repeats(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the rows whose categories of several families share no name, as *in the War genre but not tagged war*."""
+    items = categories.items
+
+    def repeats(row: Sequence[int]) -> bool:
+        pairs = combinations((items[number] for number in row), 2)
+        return any(a.family != b.family and shares_stem(a.name, [b.name]) for a, b in pairs)
+
+    kept: NDArray[np.int32] = rows[np.fromiter((not repeats(row) for row in rows.tolist()), bool, len(rows))]
+    return kept
 
 
 def _limit(shape: Shape, request: SampleRequest) -> int:

@@ -49,9 +49,9 @@ class _Option:
         return isinstance(self.requirement, Phrase)
 
     @property
-    def stems(self) -> tuple[str, ...]:
-        """The stems of a term; of a condition none."""
-        return self.requirement.stems if isinstance(self.requirement, Phrase) else ()
+    def forms(self) -> tuple[str, ...]:
+        """The forms of a term; of a condition none."""
+        return self.requirement.forms if isinstance(self.requirement, Phrase) else ()
 
     @property
     def score(self) -> float:
@@ -134,7 +134,7 @@ class Chooser:
             if one.condition:
                 found.append(self._meet(candidates, one))
             else:
-                found.append(self.mentions.mask(self.mentions.stems(one.text), candidates))
+                found.append(self.mentions.mask(self.mentions.forms(one.text), candidates))
         return found
 
     def count(self, candidates: Sequence[int], properties: Iterable[TextProperty]) -> int:
@@ -161,7 +161,7 @@ class Chooser:
                 [(value,)] = self._kb.tables.rows(sql, {"id": node})
                 found.append(Span(one.field, 0, len(str(value)), str(value)))
             else:
-                found.append(self.mentions.find(self.mentions.stems(one.text), node))
+                found.append(self.mentions.find(self.mentions.forms(one.text), node))
         return tuple(found)
 
     def _options(
@@ -203,9 +203,9 @@ class Chooser:
         for phrase in phrases[:_MAX_PHRASES]:
             if contains(phrase.span.text, stated):
                 continue
-            mask = self.mentions.mask(phrase.stems, candidates)
+            mask = self.mentions.mask(phrase.forms, candidates)
             if mask.all() or not (self.mentions.uncertain(phrase.span.text, candidates) & ~mask).any():
-                options.append(_Option(phrase, mask, frozenset(phrase.stems)))
+                options.append(_Option(phrase, mask, frozenset(phrase.forms)))
         return options
 
     def _avoid(self, node_type: str) -> frozenset[str]:

@@ -11,8 +11,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from kbkit import english
+from kbkit.benchmarks.predicates import unfit_attribute
 from kbkit.benchmarks.requirements.condition_words import WordedCondition, between, equal
-from kbkit.english.askable import is_technical
 from kbkit.english.attributes import attribute_words
 from kbkit.english.readable import label_problem
 from kbkit.english.words import YEARS
@@ -38,7 +38,7 @@ class Conditions:
         self._texts: list[Attribute] = []
         for attribute in kb.schema.type(node_type).attributes:
             words = attribute_words(attribute).noun
-            if _NOT_COMPARED.fullmatch(words) or label_problem(words) or is_technical(words):
+            if _NOT_COMPARED.fullmatch(words) or label_problem(words) or unfit_attribute(attribute):
                 continue
             if _NUMERIC.fullmatch(attribute.type):
                 self._numeric.append(attribute)

@@ -6,11 +6,13 @@ templates only: a user who names a template wants it.
 
 from __future__ import annotations
 
-from kbkit.answers.algebra import Hop, Operator
+from kbkit.answers.algebra import Hop, Operator, operators
 from kbkit.answers.parse import parse
 from kbkit.benchmarks.predicates import unfit_expression
+from kbkit.english.relations import Link
 from kbkit.english.types import THING, type_noun
 from kbkit.kb import KnowledgeBase
+from kbkit.schema import Schema
 
 
 def implausible(kb: KnowledgeBase, expression: str) -> str:
@@ -21,9 +23,25 @@ def implausible(kb: KnowledgeBase, expression: str) -> str:
     root = kb.session.resolved(tree, expression).root
     if root.type and type_noun(root.type) == THING:
         return f"{root.type} says nothing of its nodes"
+    if name := _ambiguous(kb.schema, root):
+        return f"relation {name} is worded as another one"
     middle = _middle(root)
     if middle and root.type and describes(kb, root.type, middle):
         return f"{root.type} only describes {middle}"
+    return ""
+
+
+def _ambiguous(schema: Schema, root: Operator) -> str:
+    """Return a relation of an expression whose words also mean another relation of the same types, or ""."""
+    for hop in (one for one in operators(root) if isinstance(one, Hop)):
+        subject, source = hop.type or "", hop.source.type or ""
+        for move in hop.moves:
+            ends = (source, subject) if move.forward else (subject, source)
+            verb = Link(schema.relation(move.relation), subject, source, of_head=not move.forward).verb
+            for other in schema.relations:
+                is_like = other.name != move.relation and any((s.head, s.tail) == ends for s in other.signatures)
+                if is_like and verb == Link(other, subject, source, of_head=not move.forward).verb:
+                    return move.relation
     return ""
 
 

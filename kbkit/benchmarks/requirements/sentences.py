@@ -18,8 +18,6 @@ _VERBS = (("mentions", "mention"), ("refers to", "refer to"), ("talks about", "t
 _STORY_VERBS = (("involves", "involve"), ("features", "feature"), ("has", "have"))
 _STORIES = frozenset(("plot", "story", "storyline", "synopsis"))
 _WITH, _COUNT = "with ", "with at "
-_WITHIN = 0.4
-"""Probability that a text is in a modifier: *with a mention of a delta in the description*."""
 _ONE = 0.5
 """Probability that a query with one answer asks in the singular."""
 _ROLE = 0.2
@@ -67,12 +65,8 @@ def requirements(properties: Iterable[TextProperty], noun: str, rng: np.random.G
         which = f"{noun if is_many else english.with_article(noun)} that {plural if is_many else singular} {listed}"
         one.append(f"has {which}")
         several.append(f"have {which}")
-        if not is_many and rng.random() < _WITHIN:
-            is_story = noun in _STORIES
-            modifiers.append(f"{_WITH}{listed if is_story else f'a mention of {listed}'} in the {noun}")
-        else:
-            whose_one.append(f"{noun} {plural if is_many else singular} {listed}")
-            whose.append(f"{noun if is_many else english.plural(noun)} {plural} {listed}")
+        whose_one.append(f"{noun} {plural if is_many else singular} {listed}")
+        whose.append(f"{noun if is_many else english.plural(noun)} {plural} {listed}")
     for p in properties:
         if p.condition:
             one.append(p.forms["one"])

@@ -270,10 +270,10 @@ def test_the_limit_of_the_sampler_is_reported(world: KnowledgeBase) -> None:
     assert sample.binding(found, shape, asked) == "of 20,000 expressions, the maximum that is tried"
 
 
-def test_parts_of_a_union_are_of_one_kind(world: KnowledgeBase) -> None:
+def test_parts_of_a_union_are_of_one_family(world: KnowledgeBase) -> None:
     found, shape = build(world, "country"), grammar().shape("_ or _")
     rows = sample.candidates(found, shape, SampleRequest(1, 1, 2, 20, constraints=Constraints())).rows
-    kinds = [{found.items[number].kind for number in row} for row in rows.tolist()]
+    kinds = [{found.items[number].family for number in row} for row in rows.tolist()]
     assert len(kinds) > 100
     assert all(len(kind) == 1 for kind in kinds)
     assert len({next(iter(kind)) for kind in kinds}) > 3

@@ -76,7 +76,7 @@ class ContestedChooser(Chooser):
         candidates, document = args[:2]
         pool = self._pool(document.type)
         options = super()._phrases(*args, **further)
-        return [option for option in options if pool.has_other(option.stems, candidates)]
+        return [option for option in options if pool.has_other(option.forms, candidates)]
 
     def _pool(self, node_type: str) -> _Pool:
         if node_type not in self._pools:
@@ -99,7 +99,7 @@ class _Pool:
         self._texts: dict[int, str] = {}
         self._nodes: dict[str, set[int]] = {}
         for node, document in pool.items():
-            stems = [mentions.stems(passage.text) for passage in document.passages]
+            stems = [mentions.forms(passage.text) for passage in document.passages]
             self._texts[node] = "\n".join(f" {' '.join(words)} " for words in stems)
             for stem in {stem for words in stems for stem in words}:
                 self._nodes.setdefault(stem, set()).add(node)

@@ -132,7 +132,7 @@ class TextDrafter:
 
     def _fitting(self, links: _Links, phrase: Phrase) -> list[int] | None:
         """Return the documents that mention a phrase; None if the query, which looks for the letters, finds others."""
-        mask = self._mentions.mask(phrase.stems, [document.id for document in links.documents])
+        mask = self._mentions.mask(phrase.forms, [document.id for document in links.documents])
         text = phrase.span.text.lower()
         literal_mask = [any(text in p.text.lower() for p in d.passages) for d in links.documents]
         return np.flatnonzero(mask).tolist() if mask.tolist() == literal_mask else None

@@ -1,0 +1,190 @@
+"""The terms of a sentence that a query can ask for: common nouns, names, items of lists, and topics of titles.
+
+Words alone decide, by a dictionary, articles and function words. What is not surely a noun is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from kbkit.english.question_words import FUNCTION_WORDS
+from kbkit.english.stems import words_of
+from kbkit.english.words import PREPOSITIONS, is_common, is_nominal, lemmas_of, quoted, with_article
+from kbkit.stores.text_query import STOP_WORDS
+
+_MAX_NAME = 4
+_MIN_LETTERS = 4
+_BREAK = re.compile(r"[()\[\]{}<>\"“”«»|`*=]+|[,;:.!?/]+(?:\s|$)|\s[-–—]+\s|\n")
+_WORD = re.compile(r"[^\W_](?:[\w'’.-]*\w)?")
+_LETTERS = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
+_PEOPLES = re.compile(r".+(?:ian|ean|ese|ish|ist)|Arab|Czech|Dutch|French|German|Greek|Mexican|Roman|Swiss|Thai|Turk")
+"""Words for what belongs to a people or a country: *French* is no thing to mention."""
+_PARTICLES = words_of(
+    """
+    al da de del della der di do du el la le of van von
+    """
+)
+"""Words inside names."""
+_ONE, _THE = frozenset(("a", "an")), "the"
+_OWNERS = frozenset(("the", "his", "her", "its", "their", "this", "that", "my", "our", "your", "each", "every"))
+EMPTY = STOP_WORDS | FUNCTION_WORDS | PREPOSITIONS | _ONE | _OWNERS
+"""Words that are no terms."""
+_VAGUE = words_of(
+    """
+    ability ambition amount another anyone aspect attempt backdrop base beginning case century chance course day
+    decade difficulty duty effort end event everything example fact fault feature fifth first force form fourth
+    group grouping heart help hour hundred idea incident instance intention kind lack life manner member middle
+    million minute misadventure month name neighbor neighbour number other outlook part people person piece
+    place plot point possibility reason rest result second series set shore side situation someone something
+    sort spot story stretch struggle tale thing third thousand time type variety verge version way week while
+    word world year
+    """
+)
+"""Nouns that say too little, or that are measures and parts of texts rather than things."""
+_MASS = words_of(
+    """
+    advice agriculture air beauty blood bread cattle clothing coal courage culture energy equipment fire food
+    freedom furniture gold grass health heat help history ice information knowledge labour land love luck
+    machinery money music nature news peace police power rain research rice salt sand silver snow soil steel
+    sugar trade traffic truth water wealth weather wheat wine wood wool work
+    """
+)
+"""Nouns that are not counted: *the gold* is no *a gold*."""
+_MASS_ENDING = re.compile(r"(?:ness|ity|ism|[ae]nce|ology|ics|ship|hood|dom|ing)$")
+
+
+def items(sentence: str) -> Iterator[tuple[int, int, str]]:
+    """Yield the start and the end of each item of a list, and the item as a query says it."""
+    position = 0
+    for stop in [*(m.start() for m in _BREAK.finditer(sentence)), len(sentence)]:
+        words = [(m.start(), m.end()) for m in _WORD.finditer(sentence, position, stop)]
+        position = stop
+        if words:
+            text = sentence[words[0][0] : words[-1][1]]
+            if sum(map(str.isalpha, text)) >= _MIN_LETTERS:
+                yield words[0][0], words[-1][1], quoted(text)
+
+
+def topics(title: str) -> Iterator[tuple[int, int, str]]:
+    """Yield the start and the end of the one or two words that end each run of content words in a title."""
+    position = 0
+    for stop in [*(m.start() for m in _BREAK.finditer(title)), len(title)]:
+        run: list[tuple[int, int]] = []
+        for start, end in [*((m.start(), m.end()) for m in _WORD.finditer(title, position, stop)), (stop, stop)]:
+            if start < end and title[start:end].casefold() not in EMPTY:
+                run.append((start, end))
+                continue
+            words = [title[slice(*one)] for one in run[-2:]]
+            if words and _is_topic(words[-1]) and words[-1].casefold() not in _VAGUE:
+                first = 0 if len(words) == 2 and _is_modifier(words[0]) else len(words) - 1
+                said = " ".join(word.lower() if is_common(word) else word for word in words[first:])
+                yield run[-len(words) + first][0], run[-1][1], said
+            run = []
+        position = stop
+
+
+def _is_topic(word: str) -> bool:
+    return is_nominal(word) and sum(map(str.isalpha, word)) >= _MIN_LETTERS
+
+
+def _is_modifier(word: str) -> bool:
+    """Return whether a word of a title may modify the noun after it: a noun or an adjective that is not inflected."""
+    lemmas = lemmas_of(word.casefold())
+    return not lemmas or any(word.casefold() in lemmas.get(kind, ()) for kind in ("NOUN", "ADJ"))
+
+
+def terms(sentence: str) -> Iterator[tuple[int, int, str]]:
+    """Yield the start and the end of each name and each common noun of a sentence, and how a query says it."""
+    position = 0
+    for stop in [*(m.start() for m in _BREAK.finditer(sentence)), len(sentence)]:
+        spans = [(m.start(), m.end()) for m in _WORD.finditer(sentence, position, stop)]
+        words = [sentence[start:end] for start, end in spans]
+        at = 0
+        while at < len(words):
+            last = _name_end(words, at, is_first=position == at == 0)
+            if last > at:
+                text = sentence[spans[at][0] : spans[last - 1][1]]
+                article = f"{_THE} " if at and words[at - 1].casefold() == _THE else ""
+                yield spans[at][0], spans[last - 1][1], article + text
+                at = last
+                continue
+            first = _noun_start(words, at)
+            said = _said(words, first, at) if first <= at else ""
+            if said:
+                yield spans[first][0], spans[at][1], said
+            at += 1
+        position = stop
+
+
+def _name_end(words: Sequence[str], at: int, *, is_first: bool) -> int:
+    """Return the end of the name that starts at a word, or the word itself if none does.
+
+    The first word of a sentence has a capital without being a name.
+    """
+    end = at
+    while end < len(words) and words[end][:1].isupper() and _LETTERS.fullmatch(words[end]):
+        end += 1
+    is_name = 0 < end - at <= _MAX_NAME and words[at].casefold() not in EMPTY
+    if not is_name or (is_first and is_common(words[at])):
+        return at
+    if end - at == 1 and (len(words[at]) < _MIN_LETTERS or is_common(words[at])):
+        return at
+    if end < len(words) and words[end] not in EMPTY:  # Andean peaks
+        return at
+    is_part = (end < len(words) and words[end] in _PARTICLES) or (
+        at > 1 and words[at - 1].casefold() in _PARTICLES and words[at - 2][:1].isupper()
+    )
+    is_people = end - at == 1 and bool(_PEOPLES.fullmatch(words[at]))
+    return at if is_part or is_people else end
+
+
+def _noun_start(words: Sequence[str], at: int) -> int:
+    """Return where the noun that ends at a word starts, with a noun before it; after the word if it is no noun.
+
+    A word that may be something else, such as *plays*, counts as a noun after an article.
+    """
+    none = at + 1
+    if not _is_noun(words[at]) or (at + 1 < len(words) and _may_continue(words[at + 1])):
+        return none
+    kinds, before = set(lemmas_of(words[at])), words[at - 1] if at else ""
+    is_compound = before in lemmas_of(before).get("NOUN", ()) and set(lemmas_of(before)) == {"NOUN"}
+    first = at - 1 if is_compound and _is_noun(before) else at
+    if kinds == {"NOUN"}:
+        return first
+    around = [word.casefold() for word in words[max(0, first - 2) : first]]
+    is_marked = _has_article(around, _ONE | _OWNERS)
+    ends = at + 1 == len(words) or words[at + 1].casefold() in EMPTY
+    return first if is_marked and (kinds == {"NOUN", "VERB"} or ("ADV" not in kinds and ends)) else none
+
+
+def _has_article(before: Sequence[str], articles: frozenset[str]) -> bool:
+    """Return whether one of some articles is the last word, or the last but one with an adjective after it."""
+    if not before:
+        return False
+    is_described = set(lemmas_of(before[-1])) in ({"ADJ"}, {"ADJ", "ADV"})
+    return before[-1] in articles or (before[0] in articles and is_described)
+
+
+def _is_noun(word: str) -> bool:
+    if len(word) < _MIN_LETTERS or not word.islower() or not word.isalpha() or word in EMPTY:
+        return False
+    lemmas = lemmas_of(word).get("NOUN", ())
+    return bool(lemmas) and _VAGUE.isdisjoint(lemmas) and word not in _VAGUE
+
+
+def _may_continue(word: str) -> bool:
+    """Return whether a word may belong to the noun before it: a noun or a name; a hyphen joins them too."""
+    return not word[:1].islower() or ("NOUN" in lemmas_of(word) and word.casefold() not in EMPTY)
+
+
+def _said(words: Sequence[str], first: int, last: int) -> str:
+    """Return how a query says a noun: with *a*, in the plural, or bare if it is not counted; "" if unknown."""
+    text, noun = " ".join(words[first : last + 1]), words[last]
+    if any(lemma != noun for lemma in lemmas_of(noun)["NOUN"]) and not noun.endswith("ss"):
+        return text
+    before = [word.casefold() for word in words[max(0, first - 2) : first]]
+    is_mass = noun in _MASS or bool(_MASS_ENDING.search(noun))
+    if _has_article(before, _ONE) or (_has_article(before, _OWNERS) and not is_mass):
+        return with_article(text)
+    return text if is_mass and before[-1:] and before[-1] in PREPOSITIONS else ""
