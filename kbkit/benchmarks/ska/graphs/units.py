@@ -58,12 +58,16 @@ class GraphDraft:
 
     @property
     def meaning(self) -> Hashable:
-        """What the question asks, whatever the order of its parts: *both A and B* is *both B and A*."""
+        """What the question asks, whatever the order of its parts: *both A and B* is *both B and A*.
+
+        With texts, the same phrases and answers are the same question to a reader, whatever else it names.
+        """
+        if self.question.phrases:
+            return tuple(sorted(phrase.casefold() for phrase in self.question.phrases)), tuple(self.answers.tolist())
         parts = operators(self.plan.root)
         moves = sorted((m.relation, m.forward) for part in parts if isinstance(part, Hop) for m in part.moves)
-        phrases = sorted(phrase.casefold() for phrase in self.question.phrases)
         conditions = sorted({tuple(row) for row in self.values.select("attribute").iter_rows()})
-        return tuple(sorted(self.named)), tuple(moves), tuple(phrases), tuple(conditions), tuple(self.answers.tolist())
+        return tuple(sorted(self.named)), tuple(moves), tuple(conditions), tuple(self.answers.tolist())
 
     @property
     def nodes(self) -> list[int]:
