@@ -13,8 +13,9 @@ from kbkit.answers.algebra import Filter, Hop, Operator, operators
 from kbkit.answers.parse import parse
 from kbkit.answers.syntax import Expression
 from kbkit.answers.templates import Template
-from kbkit.english.askable import MONEY, is_technical, lacks_currency, unfit_as_condition
+from kbkit.english.askable import A_NAME, MONEY, is_technical, lacks_currency, unfit_as_condition
 from kbkit.english.attributes import attribute_words
+from kbkit.english.types import type_noun
 from kbkit.english.words import spoken
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, NodeType, Relation, Schema
@@ -87,6 +88,9 @@ def _problem(operator: Operator, schema: Schema) -> str:
         known = {a.name: a for kind in schema.node_types for a in kind.attributes}
         names = {one.attribute: unfit_attribute(known[one.attribute]) for one in operator.conditions
                  if one.attribute in known}  # fmt: skip
+        if operator.type:  # the Maker of a car maker is its name
+            last = type_noun(operator.type).rpartition(" ")[2]
+            names |= {name: A_NAME for name in names if _words(known[name]).casefold() == last}
     else:
         return ""
     return next((f"{name} is {reason}" for name, reason in names.items() if reason), "")

@@ -7,7 +7,7 @@ import re
 from kbkit.english.types import THING, TITLED_WITH_SENTENCES, WORKS, type_noun
 from kbkit.english.words import is_person, quoted
 
-_ALWAYS = {"currency", "ocean", "river", "sea", "strait"}
+_ALWAYS = {"currency", "mountain range", "ocean", "range", "river", "sea", "strait"}
 """Types all of whose names have the article. Lakes have none, mountains rarely."""
 _INITIALS = 3
 """Letters of a country's name up to which they are initials."""
@@ -47,6 +47,8 @@ def named(name: str, node_type: str, article: str = "") -> str:
     titles, people and terms are not.
     """
     kind = type_noun(node_type).casefold()
+    if name.islower() and kind in _PLACES | _WATERS:  # a source without capitals
+        name = name.upper() if len(name) <= _INITIALS and kind in _PLACES else name.title()
     if _ARTICLE.match(name):
         return name
     if kind == "currency" and " " not in name:
@@ -68,12 +70,9 @@ def written_name(name: str, node_type: str, article: str = "") -> str:
     """
     if _NUMBER.fullmatch(name):
         return name
-    kind = type_noun(node_type).casefold()
-    if name.islower() and kind in _PLACES | _ALWAYS - {"currency"}:  # a source without capitals
-        name = name.upper() if len(name) <= _INITIALS and kind in _PLACES else name.title()
-    if type_noun(node_type) in WORKS or name[:1].islower() or name[:1].isdigit():
-        return quoted(name)
-    return named(name, node_type, article)
+    said = named(name, node_type, article)
+    is_odd = said == name and (name[:1].islower() or name[:1].isdigit())
+    return quoted(name) if type_noun(node_type) in WORKS or is_odd else said
 
 
 def spoken_name(name: str, node_type: str, article: str = "") -> str:

@@ -27,7 +27,7 @@ from kbkit.schema import Relation, Signature
         ("http://a.org/p", readable.MACHINE_ID),
         ("dc:title", readable.SYMBOLS),
         ("1984", readable.NUMBER),
-        ("painted_walls", readable.BARE_OBJECT),
+        ("starred_extras", readable.BARE_OBJECT),
         ("bought products", readable.BARE_OBJECT),
         ("directed_by", ""),
         ("has the genre", ""),
@@ -94,33 +94,33 @@ def test_a_noun_of_the_tail_is_not_repeated() -> None:
 
 
 def test_phrases_of_the_recipe_need_no_label() -> None:
-    link = Link(relation("painted_walls", ("head", "stars")), "person", "movie", of_head=True)
+    link = Link(relation("starred_extras", ("head", "stars")), "person", "movie", of_head=True)
     assert (link.problem, link.verb and link.verb.singular) == ("", "stars")
-    assert Link(relation("painted_walls"), "person", "movie", of_head=True).verb is None
+    assert Link(relation("starred_extras"), "person", "movie", of_head=True).verb is None
 
 
 def test_relations_that_cannot_be_worded_are_reported(tmp_path: Path) -> None:
     (tmp_path / "nodes.csv").write_text("key,type,name\na,movie,A\nb,person,B\n")
-    (tmp_path / "edges.csv").write_text("head,relation,tail\na,painted_walls,b\na,directed_by,b\n")
+    (tmp_path / "edges.csv").write_text("head,relation,tail\na,starred_extras,b\na,directed_by,b\n")
     with kbkit.ingest("table", tmp_path, out=tmp_path / "m.kb") as kb:
         found = unworded(kb.schema)
-        assert found == {"painted_walls": readable.BARE_OBJECT}
+        assert found == {"starred_extras": readable.BARE_OBJECT}
         [line] = left_out(found)
-        assert "painted_walls" in line
+        assert "starred_extras" in line
         assert "phrases = {" in line
         questions = kb.suggest_templates(10)["question"].to_list()
         assert questions
-        assert not any("starred actors actors" in text or "that starred actors" in text for text in questions)
+        assert not any("starred extras actors" in text or "that starred extras" in text for text in questions)
 
 
 def test_a_kb_without_any_relation_that_can_be_worded_is_refused(tmp_path: Path) -> None:
     (tmp_path / "nodes.csv").write_text("key,type,name\na,movie,A\nb,person,B\nc,movie,C\n")
-    (tmp_path / "edges.csv").write_text("head,relation,tail\na,painted_walls,b\nc,starred_actors,b\n")
+    (tmp_path / "edges.csv").write_text("head,relation,tail\na,starred_extras,b\nc,starred_extras,b\n")
     with kbkit.ingest("table", tmp_path, out=tmp_path / "m.kb") as kb:
-        with pytest.raises(KbError, match="the label of relation painted_walls has a noun after its verb") as refused:
+        with pytest.raises(KbError, match="the label of relation starred_extras has a noun after its verb") as refused:
             relational.templates(kb)
         assert REMEDY in str(refused.value.hints)
-        assert not any(family.id.count("painted_walls") for family in families(kb, "movie"))
+        assert not any(family.id.count("starred_extras") for family in families(kb, "movie"))
 
 
 @pytest.mark.parametrize(

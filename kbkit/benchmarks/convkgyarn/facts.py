@@ -6,6 +6,7 @@ holds for. Facts whose question would contain an answer are left out.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -26,6 +27,7 @@ COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "given": pl.List(pl.String), "shape": pl.String, "kind": pl.String, "unit": pl.String, "answers": pl.List(ANSWER),
 }  # fmt: skip
 """``asks``: the qualifier that a fact is about, or ""; ``given``: the object or qualifier that its question names."""
+_YEAR = re.compile(r"1\d{3}|20\d\d")
 _MIN_PRECISION = 9
 """Wikidata's precision of a year; less precise dates are not asked for."""
 
@@ -84,11 +86,12 @@ class Facts:
             "kind", answers=texts, said=pl.concat_list("said", "given")
         )
         tells = [
-            kind in ("entity", "text") and any(shares_stem(answer, names) for answer in answers)
+            (kind in ("entity", "text") and any(shares_stem(answer, names) for answer in answers))
+            or (kind == "entity" and not _are_named(answers))
             for kind, answers, names in said.iter_rows()
         ]
         facts = facts.filter(~pl.Series(tells, dtype=pl.Boolean)).with_columns(
-            said=texts.list.sort().list.join("\n"), order=pl.int_range(pl.len())
+            said=texts.list.sort().list.join("\n").str.to_lowercase(), order=pl.int_range(pl.len())
         )
         facts = facts.sort(pl.col("asks") != "", maintain_order=True)
         facts = facts.unique(["type", "key", "said"], keep="first", maintain_order=True)
@@ -212,6 +215,11 @@ class Facts:
             {texts}, lambda text: contains({said}, {_padded("text")}) AND {_padded("text")} <> '  ')), false)
         ORDER BY f.entity, f.given
         """
+
+
+def _are_named(answers: Sequence[str]) -> bool:
+    """Return whether nodes have names or years, not numbers of their table."""
+    return all(any(map(str.isalpha, answer)) or _YEAR.fullmatch(answer) for answer in answers)
 
 
 def _padded(text: str) -> str:

@@ -8,12 +8,13 @@ from collections.abc import Iterable
 import polars as pl
 
 from kbkit.english.names import spoken_name
-from kbkit.english.stems import shares_stem
 from kbkit.english.types import type_noun
 from kbkit.schema import Schema
 
 _LONG = 4
 """Words of a name from which it is quoted or gets no possessive."""
+_TELLING = 4
+"""Letters of a word by which an alias is known to be one."""
 _GENERIC = frozenset(
     (
         "the", "of", "and", "de", "la", "le", "el", "al", "mount", "lake", "river", "sea", "gulf", "bay", "strait",
@@ -51,12 +52,13 @@ def called(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
 
 
 def current_alias(name: str, aliases: Iterable[str]) -> str | None:
-    """Return the first alias with a stem of the name, in its letters; None if there is none.
+    """Return the first alias with a word of the name, in its letters; None if there is none.
 
     Other aliases may be names of another time (*Swaziland*), nicknames or foreign, and nothing says when they hold.
     """
     fit = (alias for alias in aliases if alias.isascii() or not name.isascii())
-    return next((alias for alias in fit if shares_stem(alias, [name])), None)
+    words = {word for word in _WORD.findall(name.casefold()) if len(word) >= _TELLING}
+    return next((alias for alias in fit if words.intersection(_WORD.findall(alias.casefold()))), None)
 
 
 def _forms(kind: str, name: str, schema: Schema) -> tuple[str, str, bool, bool]:

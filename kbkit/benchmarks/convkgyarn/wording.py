@@ -220,13 +220,15 @@ def _of_relation(one: Predicate, schema: Schema, *, person: bool) -> PredicateWo
     entry = _entry("forward" if forward else "inverse", one, person=person)
     if entry:
         return _of_noun(one, entry, person=person)
-    if Link(relation, one.type, one.target, of_head=forward).problem:
+    link = Link(relation, one.type, one.target, of_head=forward)
+    if link.problem:
         return None
-    own = relation.phrase(one.type, of_head=forward)
+    own = link.given
     verb = own or (getattr(verb_phrase(one.label), "singular", "") if forward else "")
     if verb:
         return _object_question(one, verb)
-    return _subject_question(one, relation.phrase(one.target, of_head=not forward))
+    other = Link(relation, one.target, one.type, of_head=not forward)
+    return _subject_question(one, other.given)
 
 
 def _linked(one: Predicate) -> PredicateWording:

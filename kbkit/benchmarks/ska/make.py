@@ -152,8 +152,10 @@ class _Run:
     def _new(self, kb: KnowledgeBase, form: str, wanted: int, reasons: Counter[str]) -> list[Instance]:
         """Return instances of the questions of datasets, or of new questions if no questions are given."""
         datasets = tuple(path for path in self.settings.questions if path.is_dir())
-        if self.settings.questions and not datasets:
+        if not self._is_made(kb, form, datasets):
             return []
+        if form not in _GRAPH_FORMS:
+            datasets = ()
         units, seed = self.settings.units, self.settings.seed
         if form in _GRAPH_FORMS:
             if not datasets and not self.settings.forms and holds_tables(kb):
@@ -169,8 +171,6 @@ class _Run:
                 left_out=reasons,
                 words=self.words,
             )
-        if datasets:
-            return []  # their questions are about the graph
         return table_maker.make(
             kb,
             wanted,
@@ -182,6 +182,18 @@ class _Run:
             progress=self.progress,
             words=self.words,
         )
+
+    def _is_made(self, kb: KnowledgeBase, form: str, datasets: Sequence[Path]) -> bool:
+        """Return whether questions are made for a form: without given ones, or for a form that those do not have.
+
+        Only forms that the settings name are added to given questions, so that a table form and a text form, or
+        published questions of one form and new ones of another, work in one command.
+        """
+        if not self.settings.questions or (datasets and form in _GRAPH_FORMS):
+            return True
+        files = [path for path in self.settings.questions if path.is_file()]
+        given = {one.form for one in self._of_files(kb, files)[0]} if files else set()
+        return form in self.settings.forms and form not in given
 
     def _published(self, kb: KnowledgeBase, form: str, wanted: int, reasons: Counter[str]) -> list[Instance]:
         """Return instances of published questions, with synthesized rows where they are about tables."""
@@ -209,7 +221,13 @@ class _Run:
         """Return the instances of all forms that question files give, and why others were left out; made once."""
         if kb.directory.path not in self._of_kb:
             reasons: Counter[str] = Counter()
-            settings = PublishedSettings(self.settings.seed, drafts=self.calls is not None)
+            noise = self.settings.units(graph_maker.NOISE_UNITS)
+            settings = PublishedSettings(
+                self.settings.seed,
+                drafts=self.calls is not None,
+                graph_count=self.settings.count,
+                graph_noise=noise,
+            )
             found = [
                 one for path in files for one in published.make(kb, path, settings, self.progress, left_out=reasons)
             ]

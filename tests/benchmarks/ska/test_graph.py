@@ -135,13 +135,17 @@ def test_no_noise_turns_a_positive_triple_round(both: list[Instance]) -> None:
 
 
 def test_noise_is_near_the_question(world: KnowledgeBase, both: list[Instance]) -> None:
-    """Within four steps of the named nodes; with texts within two of the answers, but for near misses."""
+    """Within four steps of the named nodes; with texts within two of answers, decoys and near misses."""
     ids = {f"{kind}#{key}": n for n, kind, key in world.sql("SELECT id, type::VARCHAR, key FROM nodes").iter_rows()}
     edges = world.sql("SELECT head, tail FROM edges").to_numpy()
     edges = np.concatenate((edges, edges[:, ::-1]))
     for one in each(both):
         is_text = one.form == "kg+text"
-        start = [u.source[0] for u in one.positive if u.kind == PASSAGE] if is_text else one.provenance.topics
+        start = one.provenance.topics
+        if is_text:
+            kind, [*phrases] = one.provenance.asked, one.provenance.phrases
+            own = [u for u in one.units if u.kind == PASSAGE and u.source[0].startswith(f"{kind}#")]
+            start = [*start, *(u.source[0] for u in own if any(p.lower() in u.content[1].lower() for p in phrases))]
         distance = np.full(world.schema.nodes, 99)
         distance[[ids[node] for node in start]] = 0
         for step in range(1, 5):

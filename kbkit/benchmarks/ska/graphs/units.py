@@ -58,12 +58,16 @@ class GraphDraft:
 
     @property
     def meaning(self) -> Hashable:
-        """What the question asks, whatever the order of its parts: *both A and B* is *both B and A*."""
+        """What the question asks, whatever the order of its parts: *both A and B* is *both B and A*.
+
+        With texts, the same phrases and answers are the same question to a reader, whatever else it names.
+        """
+        if self.question.phrases:
+            return tuple(sorted(phrase.casefold() for phrase in self.question.phrases)), tuple(self.answers.tolist())
         parts = operators(self.plan.root)
         moves = sorted((m.relation, m.forward) for part in parts if isinstance(part, Hop) for m in part.moves)
-        phrases = sorted(phrase.casefold() for phrase in self.question.phrases)
         conditions = sorted({tuple(row) for row in self.values.select("attribute").iter_rows()})
-        return tuple(sorted(self.named)), tuple(moves), tuple(phrases), tuple(conditions), tuple(self.answers.tolist())
+        return tuple(sorted(self.named)), tuple(moves), tuple(conditions), tuple(self.answers.tolist())
 
     @property
     def nodes(self) -> list[int]:
@@ -203,6 +207,40 @@ class Drafts:
         answers = names.filter(pl.col("id").is_in(draft.answers))["shown"].to_list()
         return positive, [noise[at] for at in order], answers
 
+    def once(self, triples: pl.DataFrame) -> pl.DataFrame:
+        """Return triples without duplicates; see :meth:`Subgraphs.once`."""
+        return self._graph.once(triples)
+
+    def around(
+        self,
+        answers: Ids,
+        starts: Ids,
+        triples: pl.DataFrame,
+        passages: pl.DataFrame,
+        noise_units: int,
+        rng: np.random.Generator,
+    ) -> tuple[list[KnowledgeUnit], list[KnowledgeUnit], pl.DataFrame]:
+        """Return positive triples and passages as units, the noise around the answers, and the names of all nodes.
+
+        The noise is the subgraph of two steps around the answers, and if that is small around ``starts``, with texts.
+        """
+        parts = [self._graph.around(answers, _HOPS_OF_ANSWERS, noise_units, rng)]
+        if parts[0].height < noise_units:
+            parts.append(self._graph.around(starts, _HOPS_OF_ANSWERS, noise_units - parts[0].height, rng))
+        noise = pl.concat(parts).unique(maintain_order=True)
+        noise = noise.join(triples, on=list(TRIPLES), how="anti", maintain_order="left")
+        nodes = np.array(
+            list(dict.fromkeys((*starts.tolist(), *_ends(triples), *_ends(noise[:noise_units])))), np.int32
+        )
+        texts = passages_of(self._kb, nodes)
+        texts = texts.join(passages, on=["node", "field", "position"], how="anti", maintain_order="left")
+        texts = texts[: int(_PASSAGE_SHARE * noise_units)]
+        noise = noise[: noise_units - texts.height]
+        names, empty = self._names([triples, noise], [], [passages, texts]), pl.DataFrame(schema=VALUES)
+        positive = self._units(triples, empty, passages, names)
+        found = self._units(noise, empty, texts, names)
+        return positive, [found[at] for at in rng.permutation(len(found)).tolist()], names
+
     def _around(
         self, draft: GraphDraft, near: pl.DataFrame, count: int, rng: np.random.Generator
     ) -> list[pl.DataFrame]:
@@ -211,7 +249,7 @@ class Drafts:
             own = self._graph.around(draft.answers, _HOPS_OF_ANSWERS, count, rng)
             if own.height >= count:
                 return [own]
-            others = np.array(sorted({*draft.decoys.tolist(), *draft.named, *_ends(near)}), np.int32)
+            others = np.array(sorted({*draft.decoys.tolist(), *draft.named}), np.int32)
             return [own, self._graph.around(others, _HOPS_OF_ANSWERS, count - own.height, rng)]
         depth = _depth(draft.plan.root)
         start = np.array(sorted({*draft.nodes, *_ends(near)}), np.int32)

@@ -11,10 +11,18 @@ from pathlib import Path
 import numpy as np
 
 from kbkit.benchmarks.pipeline import Progress
+from kbkit.benchmarks.ska.graphs.make import NOISE_UNITS
 from kbkit.benchmarks.ska.instances import ROW, TRIPLE, Instance, KnowledgeUnit, Provenance, numbered
-from kbkit.benchmarks.ska.published import cells, hybrid, rules, shortest
+from kbkit.benchmarks.ska.published import cells, hybrid, rules, shortest, stark
 from kbkit.benchmarks.ska.published.cells import Grid
-from kbkit.benchmarks.ska.published.files import HYBRIDQA, ROG, TABLEBENCH, PublishedQuestion, read_published_questions
+from kbkit.benchmarks.ska.published.files import (
+    HYBRIDQA,
+    ROG,
+    STARK,
+    TABLEBENCH,
+    PublishedQuestion,
+    read_published_questions,
+)
 from kbkit.benchmarks.ska.solve import Solver
 from kbkit.benchmarks.ska.statements import check_instance
 from kbkit.benchmarks.ska.tables import fit
@@ -41,7 +49,8 @@ class PublishedSettings:
 
     With ``counts``, questions for the number of rows that the question's cells select are used. With ``drafts``,
     questions whose positive units are not known become instances without any, for a model
-    (:mod:`kbkit.benchmarks.ska.published.positive`) or people.
+    (:mod:`kbkit.benchmarks.ska.published.positive`) or people. ``graph_count`` (0: all) and
+    ``graph_noise`` are the numbers of instances, and of units of noise, of STaRK's questions, drawn in random order.
     """
 
     seed: int = 0
@@ -49,6 +58,8 @@ class PublishedSettings:
     noise_units: int = 0
     counts: bool = True
     drafts: bool = False
+    graph_count: int = 0
+    graph_noise: int = NOISE_UNITS
 
 
 def make(
@@ -66,6 +77,10 @@ def make(
     settings = settings or PublishedSettings()
     reasons: Counter[str] = Counter() if left_out is None else left_out
     questions = read_published_questions(path)
+    if questions and questions[0].dataset == STARK:
+        if kb is None:
+            raise KbError(f"The questions of {path} need the KB that they are about")
+        return stark.make(kb, questions, settings.graph_count, settings.seed, settings.graph_noise, reasons, progress)
     tables = _tables(kb, path, questions)
     instances: list[Instance] = []
     with Solver() as solver:

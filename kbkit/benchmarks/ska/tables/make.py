@@ -27,6 +27,7 @@ from kbkit.benchmarks.ska.tables.drafts import Drafter, TableDraft
 from kbkit.benchmarks.ska.tables.noise import RULE, SAFE
 from kbkit.benchmarks.ska.tables.synthesize import synthesize
 from kbkit.benchmarks.ska.tables.texts import TextDrafter
+from kbkit.english.stems import shares_stem
 from kbkit.kb import KnowledgeBase
 from kbkit.stores.scratch import Scratch
 
@@ -259,7 +260,7 @@ class _Maker:
         instance = replace(instance, answers=answers)
         if not answers or any(answer.strip().casefold() in wording.EMPTY for answer in answers):
             return None, "no answer"
-        if leaks(draft.question, answers):
+        if leaks(draft.question, answers) or (draft.phrases and any(shares_stem(a, [draft.question]) for a in answers)):
             return None, "the question names its answer"
         kept = without_words(instance, self._words)
         if kept is None:

@@ -209,7 +209,9 @@ class TextDrafter:
         row, texts = links.rows[at], self._passages(links, at, phrase)
         key = self._drafter.key
         columns = [key, *self._drafter.asked]
-        columns = [c for c in columns if c is not links.column and self._drafter.has_value(c, row)
+        circular = f" of the {links.column.noun}"  # the area of the country of the city in a country whose ...
+        columns = [c for c in columns if c is not links.column and not c.noun.endswith(circular)]
+        columns = [c for c in columns if self._drafter.has_value(c, row)
                    and not self._gives(texts, c.cells[row])]  # fmt: skip
         if not columns:
             return None
