@@ -67,8 +67,8 @@ def run(
 ) -> None:
     """Run and score retrievers on a dataset.
 
-    Retrieves candidates, classifies them, evaluates the parsed queries, and prints Tables 3 to 6 of the paper. An
-    interrupted run is resumed.
+    Retrieves candidates among the dataset's documents (without documents: among the texts of the KB), classifies them,
+    evaluates the parsed queries, and prints Tables 3 to 6 of the paper. An interrupted run is resumed.
     """
     from kbkit.benchmarks.quest import evaluate as bench
     from kbkit.benchmarks.quest import runs
@@ -78,21 +78,24 @@ def run(
 
     check_empty(empty_precision)
     retrievers = list(dict.fromkeys(mode or bench.RETRIEVERS))
-    bench.check_retrievers(retrievers)
+    bench.check_retrievers(retrievers, k)
     opened = QuestDataset.open(dataset)
     bench.check_classifier(classifier, opened, split, session.calls)
-    setup = bench.Bench.of(session.kb, opened, k)
+    index = session.document_index(dataset, output, retrievers)
+    setup = bench.Bench.of(session.kb, opened, k, index)
     part = setup.part(split)
     session.note(bench.remarks(setup, part))
     finished: list[ScoredSystem] = []
-    base = (session.kb, setup.corpus)
+    base = (session.kb, setup.corpus) if bench.fits(setup, part) else None
+    if base is None:
+        session.note(["The expressions of the dataset are not those of this KB, so queries are not parsed"])
 
     def scores() -> PaperFigures:
         remarks, tables = _scores(finished, part.examples, session.shown.table, base, empty_precision)
         return PaperFigures([*remarks, f"{output}: {', '.join(f'{one.name}.jsonl' for one in finished)}"], tables)
 
     session.figures = scores
-    for system in _systems(session, part, retrievers, classifier, parsed):
+    for system in _systems(session, part, retrievers, classifier, parsed and base is not None):
         with session.progress(system.name, "queries") as progress:
             done = running.run(part, system, output, replace=session.replace, progress=progress)
         predictions = running.predictions(done)

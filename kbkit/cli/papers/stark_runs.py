@@ -66,8 +66,9 @@ def run(
 ) -> None:
     """Run and score retrievers on a dataset.
 
-    Shows Hit@1, Hit@5, R@20 and MRR in percent, and milliseconds per query. Each model of --llm reranks the best
-    results of --rerank-mode, in a separate row. With --runs, an interrupted run is resumed.
+    Shows Hit@1, Hit@5, R@20 and MRR in percent, and milliseconds per query. If the dataset has a file documents.jsonl,
+    its documents are searched instead of the texts of the KB. Each model of --llm reranks the best results of
+    --rerank-mode, in a separate row. With --runs, an interrupted run is resumed.
     """
     from kbkit.benchmarks.stark import evaluate as stark
     from kbkit.benchmarks.stark import numbers
@@ -83,7 +84,10 @@ def run(
     if runs is not None:
         stark.check_folder(runs, [*modes, *(rescoring.run_name(again, scoring) for scoring in scorings)])
     task = stark.task(session.kb, gold, types or (), numbers.read_numbers(dataset, split))
-    runner = stark.ModeRunner(session.kb, task, k, latency, folder=runs, settings=settings, replace=session.replace)
+    index = session.document_index(dataset, runs, modes)
+    runner = stark.ModeRunner(
+        session.kb, task, k, latency, folder=runs, settings=settings, replace=session.replace, index=index
+    )
     session.note(runner.remarks())
     results: list[Result] = []
     written: list[str] = []

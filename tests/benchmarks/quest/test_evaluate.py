@@ -580,7 +580,9 @@ def test_run_prints_all_tables_and_keeps_the_runs(done: tuple[Done, Path], folde
     result, out = done
     assert result.returncode == 0, result.stderr
     names = ["bm25", "bm25+logistic", "dense", "dense+logistic", "kbkit-parsed"]
-    assert sorted(path.name for path in out.iterdir()) == sorted([*(f"{name}.jsonl" for name in names), "predictions"])
+    assert sorted(path.name for path in out.iterdir()) == sorted(
+        [*(f"{name}.jsonl" for name in names), "documents.kb", "predictions"]
+    )
     third = {row["system"]: row for row in records(result.stdout, 3)}
     assert list(third) == names
     queries = len((folder / "test.jsonl").read_text().splitlines())
@@ -753,7 +755,7 @@ def test_a_model_classifies_and_its_recording_replays(here: Run, world_kb: Path,
     assert again.returncode == 0, again.stderr
     assert again.stdout == done.stdout
     names = sorted(path.name for path in (tmp_path / "a").iterdir())
-    assert names == ["bm25+llm.jsonl", "bm25.jsonl", "predictions"]
+    assert names == ["bm25+llm.jsonl", "bm25.jsonl", "documents.kb", "predictions"]
     for name in (*names[:2], *(f"predictions/{name}" for name in names[:2])):
         assert (tmp_path / "b" / name).read_bytes() == (tmp_path / "a" / name).read_bytes()
 
