@@ -58,7 +58,7 @@ def dataset(tmp_path: Path) -> Path:
         {"query": "trout", "docs": ["Ohrid (lake)"], "metadata": {"template": "_", "domain": "lake"}},
         {"query": "pelicans", "docs": ["Prespa"], "metadata": {"template": "_", "domain": "birds"}},
     ])  # fmt: skip
-    table = "id,query,answer_ids\n0,trout,\"['lake#ohrid']\"\n1,pelicans,\"['lake#prespa']\"\n"
+    table = 'id,query,answer_ids\n0,trout,"[""lake#ohrid""]"\n1,pelicans,"[""lake#prespa""]"\n'
     (folder / "stark_qa" / "stark_qa.csv").write_text(table, encoding="utf-8")
     return folder
 

@@ -193,7 +193,7 @@ class ModeRunner:
         beyond = [name for name in MEASURES if "@" in name and self.k < min(_cut(name), len(self.task.within))]
         cut = ", ".join(f"{name} is {name.partition('@')[0]}@{self.k}" for name in beyond)
         without = 0 if self._documents is None else len(self.task.within) - self._documents.nodes.height
-        missing = f"Searched nodes without a document of their own: {without:,}; they cannot be found"
+        missing = f"Searched nodes without a document: {without:,}; they cannot be found"
         return [
             *self.task.remarks(),
             *([missing] if without else []),
