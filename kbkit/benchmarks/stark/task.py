@@ -127,6 +127,14 @@ def task(kb: KnowledgeBase, gold: Gold, types: Sequence[str] = (), numbers: Numb
     return StarkTask(gold, chosen, within, relevant.height, unknown, guessed, names, numbers)
 
 
+def answer_nodes(kb: KnowledgeBase, task: StarkTask) -> pl.DataFrame:
+    """Return query, node (the name of the answer), id of all answers; the id is null for one that is not searched."""
+    relevant = task.gold.relevant.select("query", "node")
+    known = _known(kb, relevant["node"].unique(), task.names, task.numbers).select("id", node="key")
+    searched = known.filter(pl.col("id").is_in(task.within.tolist())).unique("node", keep="first", maintain_order=True)
+    return relevant.join(searched, on="node", how="left", maintain_order="left")
+
+
 def _known(kb: KnowledgeBase, answers: pl.Series, names: str, numbers: Numbers | None) -> pl.DataFrame:
     """Return the answers that are nodes: id, key (the name of the answer) and type."""
     if numbers is not None:

@@ -27,6 +27,7 @@ COMMANDS: dict[str, dict[str, str]] = {
     "stark": {
         "make": "making.make_stark",
         "stats": "describing.stark_stats",
+        "audit": "describing.stark_audit",
         "run": "stark_runs.run",
         "eval": "stark_runs.evaluate",
         "write": "annotating.stark_write",

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kbkit.cli.options import Format, Kb, Output, RowLimit, Timeout, counted, note, seconds
+from kbkit.cli.options import Format, Kb, Output, RowLimit, Timeout, Types, counted, note, seconds
 from kbkit.cli.papers.arguments import (
     Conversations,
     QuestDataset,
@@ -15,6 +15,8 @@ from kbkit.cli.papers.arguments import (
     SkaDataset,
     SpinachPaper,
     SpinachQuestions,
+    StarkDataset,
+    StarkSplit,
 )
 from kbkit.cli.papers.factory import FiguresForm, PaperFigures, Shown, figures
 from kbkit.cli.papers.quest_runs import BY_SYSTEM
@@ -48,6 +50,43 @@ def stark_stats(
         records=lambda: statistics.long(counts),
         charts=lambda: statistics.charts(counts),
     )
+
+
+@figures(FiguresForm(options=("per_query", "format", "output")))
+def stark_audit(
+    context: typer.Context,
+    kb: Kb,
+    dataset: StarkDataset,
+    split: StarkSplit = "",
+    types: Types = None,
+    page: Annotated[
+        Path | None, typer.Option("--page", metavar="FILE", help="Also write the findings as a page: .html or .md.")
+    ] = None,
+) -> PaperFigures:
+    """Check answers, duplicates and splits.
+
+    Counts the answers whose relations can be proved on the KB, the queries that name an answer, duplicates, leaks
+    between splits, and the queries that text or relations alone decide. Exits with 1 if an expression refutes an answer
+    or a query leaks into another split.
+    """
+    from kbkit.benchmarks.stark import audit, audit_report, evaluate, numbers
+    from kbkit.cli.progress import counting as progress_counting
+    from kbkit.display import reports
+    from kbkit.kb import KnowledgeBase
+
+    if page is not None:
+        reports.check(page)
+    gold = evaluate.questions(dataset, split)
+    with KnowledgeBase(kb) as base:
+        task = evaluate.task(base, gold, types or (), numbers.read_numbers(dataset, split))
+        with progress_counting(context.obj.quiet, "queries") as progress:
+            found = audit.audit(base, dataset, task, progress)
+    remarks = task.remarks()
+    if page is not None:
+        title = f"Audit of {dataset.resolve().name}{f', {split}' if split else ''}"
+        reports.write(audit_report.page(found, title, remarks), page)
+    checks = audit_report.summary(found)
+    return PaperFigures(remarks, records=lambda: checks, per_query=lambda: found.rows, exit_code=int(found.is_faulty))
 
 
 # -- QUEST -------------------------------------------------------------------------------------------------------------

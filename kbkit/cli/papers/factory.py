@@ -116,6 +116,8 @@ class PaperFigures:
     records: Callable[[], pl.DataFrame] | None = None
     per_query: Callable[[], pl.DataFrame] | None = None
     charts: Callable[[], Sequence[Chart]] | None = None
+    exit_code: int = 0
+    """The exit code of the command, after they are shown."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +176,10 @@ def figures(form: FiguresForm) -> Callable[[Callable[..., PaperFigures]], Comman
     def decorate(function: Callable[..., PaperFigures]) -> Command:
         def work(context: typer.Context, values: Values) -> None:
             shown = form.taken(values)
-            form.show(context, function(**values, **_given(function, context=context, shown=shown)), shown)
+            found = function(**values, **_given(function, context=context, shown=shown))
+            form.show(context, found, shown)
+            if found.exit_code:
+                raise typer.Exit(found.exit_code)
 
         return _command(function, {}, form.added(), work)
 
