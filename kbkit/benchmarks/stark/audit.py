@@ -43,7 +43,10 @@ DEPTH = 100
 _LISTED = pl.List(pl.String)
 ANSWERS = pl.Schema(
     {
-        **dict.fromkeys(("query", "node", "name", "status"), pl.String),
+        "query": pl.String,
+        "node": pl.String,
+        "name": pl.String,
+        "status": pl.String,
         "is_named": pl.Boolean,
         "proof": _LISTED,
         "unrelated": _LISTED,
@@ -65,10 +68,19 @@ PAIRS = pl.Schema(
 """Similar queries, see :func:`kbkit.benchmarks.duplicates.duplicates`."""
 ROWS = pl.Schema(
     {
-        **dict.fromkeys(("query", "split", "text"), pl.String),
+        "query": pl.String,
+        "split": pl.String,
+        "text": pl.String,
         "names": _LISTED,
-        **dict.fromkeys(("answers", "proved", "unproved", "unknown", "named_answers"), pl.Int64),
-        **dict.fromkeys(("duplicates", "near_duplicates", "leaks", "twins"), _LISTED),
+        "answers": pl.Int64,
+        "proved": pl.Int64,
+        "unproved": pl.Int64,
+        "unknown": pl.Int64,
+        "named_answers": pl.Int64,
+        "duplicates": _LISTED,
+        "near_duplicates": _LISTED,
+        "leaks": _LISTED,
+        "twins": _LISTED,
         "text_rank": pl.Int64,
         "text_decides": pl.Boolean,
         "relations_decide": pl.Boolean,
@@ -268,7 +280,9 @@ def _pairs(queries: pl.DataFrame, audited: Mapping[str, _Audited]) -> pl.DataFra
 
 def _others(pairs: pl.DataFrame, audited: Mapping[str, _Audited]) -> list[Sequence[object]]:
     """Return the columns duplicates, near_duplicates, leaks and twins."""
-    equal, near, leaks = ({query: [] for query in audited} for _ in range(3))  # type: dict[str, list[str]]
+    equal: dict[str, list[str]] = {query: [] for query in audited}
+    near: dict[str, list[str]] = {query: [] for query in audited}
+    leaks: dict[str, list[str]] = {query: [] for query in audited}
     for first, second, similarity, *splits, same_answers in pairs.iter_rows():
         leaking = None not in splits and splits[0] != splits[1] and (similarity == 1 or same_answers)
         for one, other in ((first, second), (second, first)):

@@ -22,6 +22,7 @@ from kbkit.cli.papers.factory import (
     opened_if_given,
     systems_run,
 )
+from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
     from kbkit.agent.agent import AgentSettings
@@ -79,19 +80,29 @@ def run(
     unscored: Annotated[
         bool, typer.Option("--unscored", help="Include questions whose gold query has no results on this KB.")
     ] = False,
+    direct: Annotated[
+        bool, typer.Option("--direct", help="Ask the model for the answers, without a query (a baseline).")
+    ] = False,
+    one_shot: Annotated[
+        bool, typer.Option("--one-shot", help="Ask the model for the query in one step (a baseline).")
+    ] = False,
     paper: SpinachPaper = None,
 ) -> None:
     """Run the agent on the questions of a file.
 
-    The run has the actions of the agent and the gold answers of this KB. An interrupted run is resumed. The scores
-    are shown at the end, as by spinach eval.
+    --direct and --one-shot run the paper's baselines in its place; the answers of --direct are names, as are those
+    that they are compared with. The run has the actions of the agent and the gold answers of this KB. An interrupted
+    run is resumed. The scores are shown at the end, as by spinach eval.
     """
-    from kbkit.benchmarks.spinach import files, runs
+    from kbkit.benchmarks.spinach import baselines, files, runs
     from kbkit.benchmarks.spinach import run as running
     from kbkit.llm.client import missing_model
 
     dataset = files.read_questions(file, sparql=False, question=True)
-    plan = running.AgentPlan(agent.settings(), limit, unscored)
+    if direct and one_shot:
+        raise KbError("Both baselines are given", "Use ", Option("direct"), " or ", Option("one_shot"))
+    baseline = baselines.DIRECT if direct else baselines.ONE_SHOT if one_shot else ""
+    plan = running.AgentPlan(agent.settings(), limit, unscored, baseline)
     if session.calls is None:
         raise missing_model()
     with session.progress("questions") as progress:
