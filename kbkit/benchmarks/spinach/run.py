@@ -119,7 +119,7 @@ class AgentSystem:
         if plan.baseline:
             self._baseline = Baseline(kb, calls, plan.baseline, settings.timeout, settings.limit)
             prompts = [PROMPTS[plan.baseline]]
-            own = {"baseline": plan.baseline, "timeout": settings.timeout, "limit": settings.limit}
+            own: dict[str, Any] = {"baseline": plan.baseline, "timeout": settings.timeout, "limit": settings.limit}
         else:
             self._agent = Agent(kb.stores, calls, settings)
             prompts = [POLICY, PRUNE]

@@ -43,11 +43,11 @@ DEPTH = 100
 _LISTED = pl.List(pl.String)
 ANSWERS = pl.Schema(
     {
-        "query": pl.String,
-        "node": pl.String,
-        "name": pl.String,
-        "status": pl.String,
-        "is_named": pl.Boolean,
+        "query": pl.String(),
+        "node": pl.String(),
+        "name": pl.String(),
+        "status": pl.String(),
+        "is_named": pl.Boolean(),
         "proof": _LISTED,
         "unrelated": _LISTED,
     }
@@ -57,33 +57,33 @@ no path joins to it.
 """
 PAIRS = pl.Schema(
     {
-        "first": pl.String,
-        "second": pl.String,
-        "similarity": pl.Float64,
-        "first_split": pl.String,
-        "second_split": pl.String,
-        "same_answers": pl.Boolean,
+        "first": pl.String(),
+        "second": pl.String(),
+        "similarity": pl.Float64(),
+        "first_split": pl.String(),
+        "second_split": pl.String(),
+        "same_answers": pl.Boolean(),
     }
 )
 """Similar queries, see :func:`kbkit.benchmarks.duplicates.duplicates`."""
 ROWS = pl.Schema(
     {
-        "query": pl.String,
-        "split": pl.String,
-        "text": pl.String,
+        "query": pl.String(),
+        "split": pl.String(),
+        "text": pl.String(),
         "names": _LISTED,
-        "answers": pl.Int64,
-        "proved": pl.Int64,
-        "unproved": pl.Int64,
-        "unknown": pl.Int64,
-        "named_answers": pl.Int64,
+        "answers": pl.Int64(),
+        "proved": pl.Int64(),
+        "unproved": pl.Int64(),
+        "unknown": pl.Int64(),
+        "named_answers": pl.Int64(),
         "duplicates": _LISTED,
         "near_duplicates": _LISTED,
         "leaks": _LISTED,
         "twins": _LISTED,
-        "text_rank": pl.Int64,
-        "text_decides": pl.Boolean,
-        "relations_decide": pl.Boolean,
+        "text_rank": pl.Int64(),
+        "text_decides": pl.Boolean(),
+        "relations_decide": pl.Boolean(),
     }
 )
 """A row per query.

@@ -13,11 +13,11 @@ from kbkit.display.reports import Report, Section
 
 SUMMARY = pl.Schema(
     {
-        "check": pl.String,
-        "unit": pl.String,
-        "count": pl.Int64,
-        "of": pl.Int64,
-        "percent": pl.Float64,
+        "check": pl.String(),
+        "unit": pl.String(),
+        "count": pl.Int64(),
+        "of": pl.Int64(),
+        "percent": pl.Float64(),
         "examples": pl.List(pl.String),
     }
 )

@@ -64,6 +64,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "check": "describing.spinach_check",
         "run": "spinach_runs.run",
         "eval": "spinach_runs.evaluate",
+        "errors": "spinach_runs.errors",
     },
     "conv": {
         "make": "making.make_conv",

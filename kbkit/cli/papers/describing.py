@@ -287,26 +287,40 @@ def conv_proxies(
 # -- SPINACH -----------------------------------------------------------------------------------------------------------
 
 
-@figures(FiguresForm((1, 6, 7), ("per_query", *WITH_PLOT), short=_SHORT))
+@figures(FiguresForm((1, 6, 7, 8, 9), ("per_query", *WITH_PLOT), short=_SHORT))
 def spinach_stats(
+    shown: Shown,
     file: Annotated[
         list[Path], typer.Argument(metavar="FILE", help="JSON lists or lines of records with sparql or query.")
     ],
     paper: SpinachPaper = None,
+    views: Annotated[
+        Path | None, typer.Option("--views", metavar="FILE", help="CSV of page views (id, views), for Table 9.")
+    ] = None,
 ) -> PaperFigures:
     """Describe the queries of datasets.
 
-    Shows sizes (Table 1 of the paper), unique patterns (6) and unique properties (7), next to the paper's figures.
+    Shows sizes (Table 1 of the paper), unique patterns (6), unique properties (7), lengths of conversations (8, for
+    records with responses) and page views of entities (9, with --views), next to the paper's figures.
     """
-    from kbkit.benchmarks.spinach import files
+    from kbkit.benchmarks.spinach import files, sources
     from kbkit.benchmarks.spinach import stats as statistics
 
-    described = statistics.describe([files.read_questions(path) for path in file], paper)
+    if shown.table == 9 and views is None:
+        raise KbError("Table 9 needs page views", "Use ", Option("views", "FILE"))
+    datasets = [files.read_questions(path) for path in file]
+    described = statistics.describe(datasets, paper)
+    lengths = sources.lengths(datasets)
     tables = [
         (1, "means per query", statistics.sizes(described)),
         (6, "unique query patterns", statistics.forms(described)),
         (7, "unique properties", statistics.properties(described)),
     ]
+    if lengths.height or shown.table == 8:
+        tables.append((8, "responses of a conversation, in percent of the questions", lengths))
+    if views is not None:
+        popular = sources.popularity(datasets, sources.read_views(views))
+        tables.append((9, "page views of the entities in the queries", popular))
     remarks = statistics.remarks(described)
     per_query, charts = (lambda: statistics.per_query(described)), (lambda: statistics.charts(described))
     return PaperFigures(remarks, tables, per_query=per_query, charts=charts)

@@ -11,7 +11,7 @@ import typer
 
 from kbkit.cli.ask import FullHistory, MaxActions
 from kbkit.cli.models import ModelOptions
-from kbkit.cli.options import RowLimit, Timeout, Without, note, seconds
+from kbkit.cli.options import RowLimit, Seed, Timeout, Without, note, seconds
 from kbkit.cli.papers.arguments import RunFile, SpinachPaper, SpinachQuestions
 from kbkit.cli.papers.factory import (
     FiguresForm,
@@ -185,3 +185,28 @@ def _tables(scored: Sequence[Scored]) -> Iterator[Titled]:
     yield 5, "actions taken, in percent of the questions", scoring.actions(scored)
     yield 10, "tokens read, in percent of the questions", scoring.tokens(scored, "input_tokens")
     yield 11, "tokens written, in percent of the questions", scoring.tokens(scored, "output_tokens")
+
+
+@figures(FiguresForm(options=("per_query", "format", "output")))
+def errors(
+    run: Annotated[
+        list[Path], typer.Argument(metavar="RUN", help="Runs of spinach run, or outputs of the authors' agent.")
+    ],
+    limit: Annotated[
+        int,
+        typer.Option("--limit", "-n", metavar="N", min=0, help="Failures to draw at random from each run (0: all)."),
+    ] = 0,
+    seed: Seed = 0,
+) -> PaperFigures:
+    """Classify the failures of runs.
+
+    Counts questions with an F1 below 0.05 by the classes of section 5.4 of the paper, by rules on both queries and the
+    trace. --per-query lists them with the reasons.
+    """
+    from kbkit.benchmarks.spinach import errors as failing
+    from kbkit.benchmarks.spinach import evaluate as scoring
+    from kbkit.benchmarks.spinach import runs
+
+    scored = scoring.score_all([runs.read_agent_run(path) for path in run])
+    found = failing.failures(scored, limit, seed)
+    return PaperFigures(records=lambda: failing.table(found), per_query=lambda: failing.per_query(found))
