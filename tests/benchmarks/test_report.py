@@ -20,7 +20,7 @@ HEAD = "table,section,row,part,column,value,unit,note\n"
     ("paper", "figures", "tables"),
     [
         ("convkgyarn", 194, ["1", "2", "3", "4"]),
-        ("quest", 1, [""]),
+        ("quest", 5, ["", "7"]),
         ("ska", 333, ["", "1", "2", "3", "4", "5"]),
         ("spinach", 173, ["", "1", "10", "11", "2", "3", "4", "5", "6", "7", "8", "9"]),
         ("stark", 60, ["", "10", "3", "4"]),

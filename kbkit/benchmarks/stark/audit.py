@@ -131,7 +131,7 @@ class StarkAudit:
         return refuted or self.rows.filter(pl.col("leaks").list.len() > 0).height > 0
 
 
-class _Audited:
+class AuditedQuery:
     """A query with its answers, and what it names."""
 
     def __init__(
@@ -198,10 +198,10 @@ def audit(
     Raises :class:`KbError` for expressions of another KB, and without the stores ``adjacency`` and ``text``.
     """
     queries = task.gold.queries
-    expressions, labels = _expressions(dataset), _labels(kb)
-    golds = _golds(kb, task)
+    expressions, words = expressions_of(dataset), labels(kb)
+    golds = golds_of(kb, task)
     audited = {
-        query: _Audited(kb, text, golds.get(query, ()), expressions.get(query), labels)
+        query: AuditedQuery(kb, text, golds.get(query, ()), expressions.get(query), words)
         for query, text in queries.select("query", "text").iter_rows()
     }
     judged = {}
@@ -215,27 +215,30 @@ def audit(
     return StarkAudit(rows, _answers(kb, audited, judged), pairs, any(query in expressions for query in audited))
 
 
-def _expressions(dataset: Path) -> dict[str, str]:
+def expressions_of(dataset: Path) -> dict[str, str]:
     """Return the expressions of the queries of a dataset that kbkit generated, by id."""
     path = (dataset if dataset.is_dir() else dataset.absolute().parent.parent) / QUERIES
     found = [record.fields for record in records(path, content(path))] if path.is_file() else []
     return {str(one.get("id")): one["expression"] for one in found if isinstance(one.get("expression"), str)}
 
 
-def _labels(kb: KnowledgeBase) -> frozenset[str]:
+def labels(kb: KnowledgeBase) -> frozenset[str]:
     """Return the stems of the labels of types and relations, which are also names of nodes in some KBs."""
     names = [*(kind.name for kind in kb.schema.node_types), *(one.name for one in kb.schema.relations)]
     return frozenset(" ".join(stem(word) for word in label_words(name)) for name in names)
 
 
-def _golds(kb: KnowledgeBase, task: StarkTask) -> dict[str, list[GoldAnswer]]:
+def golds_of(kb: KnowledgeBase, task: StarkTask) -> dict[str, list[GoldAnswer]]:
+    """Return the answers of each query."""
     golds: dict[str, list[GoldAnswer]] = defaultdict(list)
     for query, node, found in answer_nodes(kb, task).iter_rows():
         golds[query].append(GoldAnswer(node, found))
     return golds
 
 
-def _answers(kb: KnowledgeBase, audited: Mapping[str, _Audited], judged: Mapping[str, list[Judged]]) -> pl.DataFrame:
+def _answers(
+    kb: KnowledgeBase, audited: Mapping[str, AuditedQuery], judged: Mapping[str, list[Judged]]
+) -> pl.DataFrame:
     named = kb.stores.nodes.rows(sorted({node for one in audited.values() for node in one.ids}))
     rows = [
         (query, gold.node, None if gold.id is None else named[gold.id].name, *found)
@@ -249,7 +252,7 @@ def _answers(kb: KnowledgeBase, audited: Mapping[str, _Audited], judged: Mapping
 
 
 def _about(
-    queries: pl.DataFrame, audited: Mapping[str, _Audited], judged: Mapping[str, list[Judged]]
+    queries: pl.DataFrame, audited: Mapping[str, AuditedQuery], judged: Mapping[str, list[Judged]]
 ) -> list[Sequence[object]]:
     """Return the columns from query to named_answers."""
     splits = queries["split"].to_list() if "split" in queries.columns else [None] * queries.height
@@ -267,7 +270,7 @@ def _about(
     ]
 
 
-def _pairs(queries: pl.DataFrame, audited: Mapping[str, _Audited]) -> pl.DataFrame:
+def _pairs(queries: pl.DataFrame, audited: Mapping[str, AuditedQuery]) -> pl.DataFrame:
     names, texts = list(audited), queries["text"].to_list()
     splits = queries["split"].to_list() if "split" in queries.columns else [None] * len(names)
     answers = [{gold.node for gold in one.golds} for one in audited.values()]
@@ -278,7 +281,7 @@ def _pairs(queries: pl.DataFrame, audited: Mapping[str, _Audited]) -> pl.DataFra
     return pl.DataFrame(rows, schema=PAIRS, orient="row")
 
 
-def _others(pairs: pl.DataFrame, audited: Mapping[str, _Audited]) -> list[Sequence[object]]:
+def _others(pairs: pl.DataFrame, audited: Mapping[str, AuditedQuery]) -> list[Sequence[object]]:
     """Return the columns duplicates, near_duplicates, leaks and twins."""
     equal: dict[str, list[str]] = {query: [] for query in audited}
     near: dict[str, list[str]] = {query: [] for query in audited}
@@ -300,7 +303,7 @@ def _others(pairs: pl.DataFrame, audited: Mapping[str, _Audited]) -> list[Sequen
     return [list(equal.values()), list(near.values()), list(leaks.values()), twins]
 
 
-def _decided(kb: KnowledgeBase, task: StarkTask, audited: Mapping[str, _Audited]) -> list[Sequence[object]]:
+def _decided(kb: KnowledgeBase, task: StarkTask, audited: Mapping[str, AuditedQuery]) -> list[Sequence[object]]:
     """Return the columns text_rank, text_decides and relations_decide."""
     if not kb.has("text"):
         kb.text  # noqa: B018 - raises and says how to build it

@@ -127,6 +127,12 @@ def task(kb: KnowledgeBase, gold: Gold, types: Sequence[str] = (), numbers: Numb
     return StarkTask(gold, chosen, within, relevant.height, unknown, guessed, names, numbers)
 
 
+def nodes_of(kb: KnowledgeBase, task: StarkTask, names: pl.Series) -> dict[str, int]:
+    """Return the ids of the searched nodes with these names, as answers and runs name nodes."""
+    known = _known(kb, names, task.names, task.numbers).filter(pl.col("id").is_in(task.within.tolist()))
+    return dict(known.select("key", "id").iter_rows())
+
+
 def answer_nodes(kb: KnowledgeBase, task: StarkTask) -> pl.DataFrame:
     """Return query, node (the name of the answer), id of all answers; the id is null for one that is not searched."""
     relevant = task.gold.relevant.select("query", "node")

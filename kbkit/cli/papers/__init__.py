@@ -30,6 +30,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "audit": "describing.stark_audit",
         "run": "stark_runs.run",
         "eval": "stark_runs.evaluate",
+        "case": "stark_runs.case",
         "write": "annotating.stark_write",
         "labels": "judgements.stark_labels",
         "rate": "annotating.stark_rate",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.cli.options import Seed, Types, note
+from kbkit.cli.options import Kb, Seed, Types, note
 from kbkit.cli.papers.arguments import Hits, StarkDataset, StarkSplit, modes_option
 from kbkit.cli.papers.factory import FiguresForm, PaperFigures, PaperSession, figures, systems_run
 from kbkit.errors import KbError, Option
@@ -149,6 +149,41 @@ def evaluate(
         lines = remarks(result.run, gold) if candidates is None else stark.remarks(result.run, gold, candidates)
         note(context, (f"{result.name}: {line}" for line in lines))
     return PaperFigures(records=lambda: table)
+
+
+@figures(FiguresForm())
+def case(
+    kb: Kb,
+    dataset: StarkDataset,
+    first: Annotated[Path, typer.Argument(metavar="FIRST", help="Run of a retriever.")],
+    second: Annotated[Path, typer.Argument(metavar="SECOND", help="Run of another system, such as a reranker.")],
+    split: StarkSplit = "test",
+    query: Annotated[
+        str, typer.Option("--query", "-q", metavar="ID", help="Query (default: the one that SECOND improves most).")
+    ] = "",
+    types: Types = None,
+    k: Annotated[int, typer.Option("-k", metavar="N", min=0, help="Number of other results of each run to show.")] = 4,
+) -> PaperFigures:
+    """Explain the ranks of one query in two runs.
+
+    Shows the answers and the best other results, as Figure 6 of the paper: their ranks, the words of the query that
+    their texts repeat, and how they are related to the nodes that the query names.
+    """
+    from kbkit.benchmarks.stark import case as studying
+    from kbkit.benchmarks.stark import evaluate as stark
+    from kbkit.benchmarks.stark import numbers
+    from kbkit.kb import KnowledgeBase
+
+    gold = stark.questions(dataset, split)
+    runs = (stark.read_result(first), stark.read_result(second))
+    with KnowledgeBase(kb) as base:
+        task = stark.task(base, gold, types or (), numbers.read_numbers(dataset, split))
+        found = studying.case(base, dataset, task, runs, query, k)
+    remarks = [
+        f"Query {found.query}: {found.text}",
+        f"Reciprocal rank of the best answer: {found.first:.3f} in {first}, {found.second:.3f} in {second}",
+    ]
+    return PaperFigures(remarks, records=lambda: found.hits)
 
 
 def _candidates(

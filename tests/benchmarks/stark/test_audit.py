@@ -151,6 +151,49 @@ def test_expressions_of_made_datasets_decide(kb: KnowledgeBase, tmp_path: Path) 
     assert found.is_faulty
 
 
+# -- one query in two runs --------------------------------------------------------------------------------------------
+
+
+def run_of(path: Path, *rankings: tuple[str, list[str]]) -> Path:
+    lines = [
+        f"{query.replace(' ', '_')} Q0 {node} {place} {10 - place} x"
+        for query, nodes in rankings
+        for place, node in enumerate(nodes, 1)
+    ]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def test_a_case_is_the_query_that_the_second_run_improves_most(here: Run, kb: KnowledgeBase, tmp_path: Path) -> None:
+    """Figure 6: hits that repeat the words rank first, then answers that have the relations."""
+    asked = [
+        ("0", "test", "Which drugs target GENE2, under the skin?", ["Betamab"]),
+        ("1", "test", "What is inhaled?", ["Deltanol"]),
+    ]
+    folder = write(tmp_path / "questions", asked)
+    first = run_of(tmp_path / "a.trec", ("0", ["Alphazol", "Gammacin", "Betamab"]), ("1", ["Gammacin", "Deltanol"]))
+    second = run_of(tmp_path / "b.trec", ("0", ["Betamab", "Gammacin"]), ("1", ["Deltanol"]))
+    command = ("stark", "case", kb.directory.path, folder, first, second, "-f", "json")
+    done = here(*command, "-k", 1)
+    assert done.returncode == 0, done.stderr
+    assert "Query 0: Which drugs target GENE2, under the skin?" in done.stderr
+    assert "0.333 in" in done.stderr
+    hits = {row["node"]: row for row in json.loads(done.stdout)}
+    assert {node: (row["first_rank"], row["second_rank"]) for node, row in hits.items()} == {
+        "Alphazol": (1, None), "Betamab": (3, 1), "Gammacin": (2, 2),
+    }  # fmt: skip
+    assert hits["Betamab"]["is_answer"]
+    assert hits["Betamab"]["repeated"] == ["under 1", "skin 1"]
+    assert hits["Betamab"]["proof"] == ["GENE2 <- [target] <- Betamab"]
+    assert hits["Alphazol"]["relations"] == auditing.UNPROVED
+    chosen = here(*command, "--query", "1")
+    assert "Query 1: What is inhaled?" in chosen.stderr
+    unknown = here(*command, "--query", "2")
+    assert unknown.stderr == f"kbkit: Unknown query '2' in {folder}. Valid names: 0, 1.\n"
+    worse = here("stark", "case", kb.directory.path, folder, second, first)
+    assert "ranks no answer above" in worse.stderr
+
+
 # -- duplicates -------------------------------------------------------------------------------------------------------
 
 
