@@ -155,19 +155,19 @@ def evaluate(
 def case(
     kb: Kb,
     dataset: StarkDataset,
-    first: Annotated[Path, typer.Argument(metavar="FIRST", help="Run of a retriever.")],
-    second: Annotated[Path, typer.Argument(metavar="SECOND", help="Run of another system, such as a reranker.")],
+    first: Annotated[Path, typer.Argument(metavar="A", help="Run of a retriever.")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="Run of another system, such as a reranker.")],
     split: StarkSplit = "test",
     query: Annotated[
-        str, typer.Option("--query", "-q", metavar="ID", help="Query (default: the one that SECOND improves most).")
+        str, typer.Option("--query", metavar="ID", help="Query (default: the one that B improves most).")
     ] = "",
     types: Types = None,
-    k: Annotated[int, typer.Option("-k", metavar="N", min=0, help="Number of other results of each run to show.")] = 4,
+    k: Hits = 4,
 ) -> PaperFigures:
     """Explain the ranks of one query in two runs.
 
-    Shows the answers and the best other results, as Figure 6 of the paper: their ranks, the words of the query that
-    their texts repeat, and how they are related to the nodes that the query names.
+    Shows the answers and the best -k other results of each run, as Figure 6 of the paper: their ranks, the words of
+    the query that their texts repeat, and how they are related to the nodes that the query names.
     """
     from kbkit.benchmarks.stark import case as studying
     from kbkit.benchmarks.stark import evaluate as stark
