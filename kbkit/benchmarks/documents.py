@@ -1,23 +1,16 @@
-"""Texts of nodes as benchmarks read them: passages by field, their sentences, and files of documents."""
+"""Texts of nodes as benchmarks read them: passages by field, and their sentences."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
 
-from kbkit.benchmarks.dataset import writing
-from kbkit.directory import systems
-from kbkit.errors import KbError, UnknownNameError
 from kbkit.kb import KnowledgeBase
-
-_BATCH = 100_000
-"""Documents whose texts are held in memory at once when they are written."""
 
 
 class TextPassage(NamedTuple):
@@ -123,93 +116,3 @@ def sentences(text: str) -> list[tuple[int, int]]:
     spans.append((start, len(text)))
     trimmed = ((s + len(text[s:e]) - len(text[s:e].lstrip()), s + len(text[s:e].rstrip())) for s, e in spans)
     return [(s, e) for s, e in trimmed if e > s]
-
-
-# -- files of documents -----------------------------------------------------------------------------------------------
-
-_TITLES = """
-WITH t AS (SELECT id, type::VARCHAR AS type, key, coalesce(nullif(trim(name), ''), key) AS name FROM nodes
-           WHERE id IN (SELECT id FROM kbkit_wanted))
-SELECT id, type, key, name,
-       CASE WHEN count(*) OVER (PARTITION BY name) = 1 THEN name ELSE name || ' (' || key || ')' END AS title
-FROM t ORDER BY id"""
-
-_HAS_TEXT = """
-SELECT 1 FROM texts WHERE id IN (SELECT id FROM kbkit_wanted) AND NOT list_contains($without::VARCHAR[], field::VARCHAR)
-LIMIT 1"""
-
-_TEXTS = """
-SELECT w.title, w.type, w.key,
-       coalesce(string_agg(t.text, chr(10) ORDER BY t.field::VARCHAR, t.position)
-                FILTER (NOT list_contains($without::VARCHAR[], t.field::VARCHAR)), '') AS text
-FROM kbkit_wanted w LEFT JOIN texts t USING (id) GROUP BY ALL ORDER BY any_value(w.position)"""
-
-
-def titles(kb: KnowledgeBase, types: Sequence[str]) -> pl.DataFrame:
-    """Return the nodes of some types, sorted by id: id, type, key, name, title.
-
-    A title is unique. It is the name; or name and key, if several nodes or titles have that name.
-    """
-    frame = kb.tables.lookup(_TITLES, frames={"kbkit_wanted": _members(kb, types)})
-    return frame.with_columns(
-        pl.when(pl.col("title").is_duplicated())
-        .then(pl.format("{} ({} {})", "name", "type", "key"))
-        .otherwise("title")
-        .alias("title")
-    )
-
-
-def _members(kb: KnowledgeBase, types: Sequence[str]) -> pl.DataFrame:
-    """Return the ids of the nodes that have any of the types."""
-    return pl.concat([pl.DataFrame({"id": kb.session.members(name)}) for name in types]).unique()
-
-
-def check_types(kb: KnowledgeBase, types: Sequence[str], without: Sequence[str], *, texts: bool = True) -> None:
-    """Raise :class:`KbError` for unknown types and text fields, and with ``texts`` for types without any text."""
-    for name in types:
-        kb.schema.type(name)
-    fields = [field.name for field in kb.schema.text_fields]
-    for name in without:
-        if name not in fields:
-            raise UnknownNameError("text field", name, fields)
-    for name in types if texts else ():
-        if not kb.tables.lookup(_HAS_TEXT, {"without": list(without)}, {"kbkit_wanted": _members(kb, [name])}).height:
-            known = sorted(types_with_text(kb) - (set() if without else {name}))
-            hint = f"Types with texts: {', '.join(known)}" if known else "The KB has no texts"
-            raise KbError(f"Nodes of type {name} have no texts{' in other fields' * bool(without)}", hint)
-
-
-def write_documents(
-    kb: KnowledgeBase,
-    frame: pl.DataFrame,
-    path: Path,
-    without: Sequence[str] = (),
-    further: pl.DataFrame | None = None,
-) -> int:
-    """Write the documents of :func:`titles` as JSON lines (title, text); return the number of documents without text.
-
-    ``further`` (id, further) holds text that follows the KB's texts of a node.
-    ``documents.nodes.jsonl`` in the same folder has their nodes (title, type, key).
-    """
-    aside = path.with_name(f".{path.name}.new")
-    nodes = path.with_name(f"{path.stem}.nodes.jsonl")
-    empty = 0
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with aside.open("w", encoding="utf-8", newline="\n") as file:
-            for start in range(0, frame.height, _BATCH):
-                wanted = frame.slice(start, _BATCH).with_row_index("position")
-                texts = kb.tables.lookup(_TEXTS, {"without": list(without)}, {"kbkit_wanted": wanted})
-                if further is not None:
-                    texts = _extended(texts, wanted, further)
-                empty += texts.filter(pl.col("text") == "").height
-                file.write(texts.select("title", "text").write_ndjson())
-        frame.select("title", "type", "key").write_ndjson(nodes)
-        systems.replace(aside, path)
-    return empty
-
-
-def _extended(texts: pl.DataFrame, wanted: pl.DataFrame, further: pl.DataFrame) -> pl.DataFrame:
-    ids = wanted.select("title", pl.col("id").cast(pl.Int64)).join(further, on="id", how="left")
-    both = pl.concat_str(pl.when(pl.col("text") != "").then("text"), "further", separator="\n", ignore_nulls=True)
-    return texts.join(ids, on="title", how="left", maintain_order="left").with_columns(text=both)

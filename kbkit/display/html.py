@@ -118,10 +118,21 @@ def rows(columns: Sequence[str], values: Rows, count: int) -> str:
 def document(title: str, columns: Sequence[str], rows: Rows) -> str:
     """Render a complete page: a table of all rows, in which addresses are links."""
     body = [[f"<td>{_linked(value)}</td>" for value in row] for row in rows]
-    whole = _page(_laid_out([_th(name) for name in columns], body))
+    return _whole(title, _page(_laid_out([_th(name) for name in columns], body)))
+
+
+def report(title: str, remarks: Sequence[str], sections: Sequence[tuple[str, str, Sequence[str], Rows]]) -> str:
+    """Render a complete page: remarks, then sections as (title, note, columns, rows), each with its first rows."""
+    parts = [_list(map(text, remarks))] if remarks else []
+    for heading, note, columns, values in sections:
+        parts += [f"<h2>{text(heading)}</h2>", f"<p>{text(note)}</p>", table(columns, values) if values else ""]
+    return _whole(title, _page(*parts))
+
+
+def _whole(title: str, content: str) -> str:
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{text(title)}</title>\n</head>\n'
-        f"<body>\n<h1>{text(title)}</h1>\n{whole}\n</body>\n</html>\n"
+        f"<body>\n<h1>{text(title)}</h1>\n{content}\n</body>\n</html>\n"
     )
 
 

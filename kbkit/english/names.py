@@ -7,7 +7,8 @@ import re
 from kbkit.english.types import THING, TITLED_WITH_SENTENCES, WORKS, type_noun
 from kbkit.english.words import is_person, quoted
 
-_ALWAYS = {"currency", "mountain range", "ocean", "range", "river", "sea", "strait"}
+_WATERS = {"ocean", "river", "sea", "strait"}
+_ALWAYS = {"currency", "mountain range", "range", *_WATERS}
 """Types all of whose names have the article. Lakes have none, mountains rarely."""
 _INITIALS = 3
 """Letters of a country's name up to which they are initials."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import itertools
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -54,7 +53,7 @@ def find_files(recipe: Recipe, paths: Sequence[Path], named: Mapping[str, Path])
         only = unread.pop()
         files |= {spec.name: [only] for spec in _missing_files(recipe, files)}
     _check_complete(recipe, files, unread)
-    return files
+    return {spec.name: [path for path in files[spec.name] if not _has_no_rows(spec, path)] for spec in recipe.files}
 
 
 def _check_given(recipe: Recipe, paths: Sequence[Path], named: Mapping[str, Path]) -> None:
@@ -99,9 +98,15 @@ def _check_complete(recipe: Recipe, files: Mapping[str, Sequence[Path]], unread:
         raise BadInputError(f"Recipe {recipe.name} does not read {unread[0]}", *_describe_files(recipe))
     for spec in _missing_files(recipe, files):
         raise BadInputError(f"Missing file {spec.name!r} of recipe {recipe.name}", *_describe_files(recipe))
-    for path in itertools.chain.from_iterable(files.values()):
-        if archives.size(path) == 0:
-            raise BadInputError(f"{path} is empty")
+    for spec in recipe.files:
+        for path in files[spec.name]:
+            if archives.size(path) == 0 and not _has_no_rows(spec, path):
+                raise BadInputError(f"{path} is empty")
+
+
+def _has_no_rows(spec: FileSpec, path: Path) -> bool:
+    """Whether a file is empty and may be: an optional one without a header line, such as a split without queries."""
+    return spec.optional and bool(spec.columns) and archives.size(path) == 0
 
 
 def _inside(folder: Path, *, deep: bool) -> list[Path]:

@@ -940,3 +940,21 @@ def test_the_command_fails_in_one_line(here: Any, site: Site, tmp_path: Path, wo
         done = here("fetch", *args, "-o", "out", cwd=tmp_path)
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
         wording(mentions(done.stderr, expected), "cli", replace={site.address: "SITE"})
+
+
+@pytest.mark.parametrize(
+    ("recipe", "name", "local"),
+    [
+        *(
+            ("stark", f"amazon/{name}", f"stark_qa/amazon/{name}")
+            for name in ("stark_qa/stark_qa.csv", "stark_qa/stark_qa_human_generated_eval.csv", "split/test.index")
+        ),
+        ("wikidata", "spinach/dev.json", "spinach/dev.json"),
+        ("wikidata", "qald_9_plus/train.json", "spinach/qald_9_plus_train.json"),
+        ("wikidata", "qald_7/qald_7_outputs.json", "spinach/qald_7_outputs.json"),
+    ],
+)
+def test_digests_of_questions_are_those_of_the_files(shared_data: Path, recipe: str, name: str, local: str) -> None:
+    data = (shared_data / local).read_bytes()
+    [download] = [one for one in recipes.load(recipe).downloads if one.name == name]
+    assert (download.bytes, download.sha256) == (len(data), hashlib.sha256(data).hexdigest())

@@ -120,6 +120,7 @@ AREAS: dict[str, tuple[Job, ...]] = {
     "retrieval": (
         Job("kbkit", "retrieval:kbkit", scaled=False),
         Job("bm25s", "retrieval:bm25s", needs=("bm25s",), scaled=False),
+        Job("kbkit", "dataset_documents:quality", needs=("bm25s",), scaled=False),
     ),
     "questions": (Job("kbkit", "questions:kbkit", scaled=False), Job("kbkit", "questions:mag", GRAPH)),
     "table_questions": (Job("kbkit", "table_questions:kbkit", scaled=False),),

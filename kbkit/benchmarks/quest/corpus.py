@@ -1,4 +1,4 @@
-"""Map the titles of a dataset to nodes of a KB, and select the nodes that a query searches."""
+"""Map the titles of a dataset to nodes of a KB or documents of an index, and select those that a query searches."""
 
 from __future__ import annotations
 
@@ -9,30 +9,18 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from kbkit.benchmarks.quest.dataset import DOCUMENT_HINT, DOCUMENTS, Example, QuestDataset
-from kbkit.errors import BadInputError, KbError
+from kbkit.benchmarks import document_files
+from kbkit.benchmarks.document_index import DOCUMENT, DocumentIndex, titled_nodes
+from kbkit.benchmarks.quest.dataset import Example, QuestDataset
+from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
-
-_COLUMNS = pl.Schema({"title": pl.String, "id": pl.Int32, "type": pl.String, "key": pl.String})
-
-_BY_KEY = """
-SELECT d.title, n.id, n.type::VARCHAR AS type, n.key FROM kbkit_documents d
-JOIN nodes n ON n.type = d.type AND n.key = d.key ORDER BY n.id"""
-
-_TITLED = """
-SELECT id, type::VARCHAR AS type, key, CASE WHEN count(*) OVER (PARTITION BY type, name) = 1 THEN name
-       ELSE name || ' (' || key || ')' END AS title
-FROM nodes WHERE type IN (SELECT unnest($types))"""
-
-_BY_NAME = (
-    f"SELECT t.title, t.id, t.type, t.key FROM ({_TITLED}) t SEMI JOIN kbkit_documents d USING (title) ORDER BY id"
-)
-_ALL = f"SELECT title, id, type, key FROM ({_TITLED}) ORDER BY id"
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """The documents that are searched: ``nodes`` (title, id, type, key), each title and each node once.
+    """The documents of a dataset: ``nodes`` (title, id, type, key), each title and each id once.
+
+    The ids are those of a KB, or of an index of the documents.
 
     ``types`` are those of a domain's documents. ``missing`` counts documents that are not exactly one node.
     """
@@ -55,12 +43,31 @@ class Corpus:
         types: dict[str | None, tuple[str, ...]] = {None: everything}
         types |= {domain: (domain,) if domain in own else everything for domain in domains if domain is not None}
         wanted = sorted({kind for domain in domains for kind in types[domain]})
-        found, documents = _found(kb, dataset, wanted)
+        documents = document_files.listed(dataset.folder)
+        found = titled_nodes(kb, documents, wanted)
         clear = found.filter(pl.col("title").is_unique() & pl.col("id").is_unique())
         if clear.is_empty():
             message = f"No document of {dataset.folder} is a node of this KB"
             raise KbError(message, "Use the KB that the dataset was generated from")
-        return Corpus(clear, types, documents - clear.height)
+        return Corpus(clear, types, (found if documents is None else documents).height - clear.height)
+
+    @staticmethod
+    def of_index(index: DocumentIndex, examples: Sequence[Example]) -> Corpus:
+        """Return all documents of an index; their ids are those of the index.
+
+        A domain that is a type of documents means these, any other domain all documents.
+        """
+        nodes = index.documents.select(
+            "title",
+            pl.col("document").alias("id"),
+            pl.col("type").fill_null(DOCUMENT),
+            pl.col("key").fill_null(pl.col("title")),
+        )
+        known = tuple(nodes["type"].unique(maintain_order=True))
+        domains = {example.domain for example in examples if example.domain in known}
+        types: dict[str | None, tuple[str, ...]] = {None: known}
+        types |= {domain: (domain,) for domain in domains if domain is not None}
+        return Corpus(nodes, types)
 
     def within(self, domain: str | None) -> NDArray[np.int64]:
         """Return the ids of a domain's documents, sorted."""
@@ -89,32 +96,3 @@ class Corpus:
         """Return the distinct answers that are not documents of the corpus."""
         known = set(self.nodes["title"])
         return sorted({title for example in examples for title in example.docs} - known)
-
-
-def _found(kb: KnowledgeBase, dataset: QuestDataset, types: Sequence[str]) -> tuple[pl.DataFrame, int]:
-    """Return title, id, type, key of the nodes that are documents, and the number of documents."""
-    lazy = dataset.documents()
-    if lazy is None:
-        nodes = kb.tables.lookup(_ALL, {"types": list(types)})
-        return nodes.cast(dict(_COLUMNS)), nodes.height  # type: ignore[arg-type] # names and types
-    documents = dataset.collect(lazy.select("title", "type", "key"))
-    _check(documents, dataset)
-    keyed = documents.filter(pl.col("type").is_not_null() & pl.col("key").is_not_null())
-    rest = documents.join(keyed, on="title", how="anti")
-    parts = [pl.DataFrame(schema=_COLUMNS)]
-    if keyed.height:
-        parts.append(kb.tables.lookup(_BY_KEY, frames={"kbkit_documents": keyed}))
-    if rest.height:
-        parts.append(kb.tables.lookup(_BY_NAME, {"types": list(types)}, {"kbkit_documents": rest.select("title")}))
-    return pl.concat([part.select(_COLUMNS.names()).cast(dict(_COLUMNS)) for part in parts]), documents.height  # type: ignore[arg-type]
-
-
-def _check(documents: pl.DataFrame, dataset: QuestDataset) -> None:
-    path = dataset.folder / DOCUMENTS
-    if documents.is_empty():
-        raise BadInputError(f"{path} is empty")
-    untitled = documents["title"].is_null().arg_true()
-    if len(untitled):
-        raise BadInputError(f"Missing title in {path}, document {untitled[0] + 1}", DOCUMENT_HINT)
-    for (title,) in documents.filter(pl.col("title").is_duplicated()).select("title").head(1).iter_rows():
-        raise BadInputError(f"Duplicate title {title!r} in {path}", "Each document needs its own title")

@@ -8,7 +8,6 @@ the ``type`` and ``key`` of each document. These fields are also read from the r
 
 from __future__ import annotations
 
-import io
 import itertools
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,13 +17,13 @@ from typing import Any
 
 import polars as pl
 
+from kbkit.benchmarks import document_files
 from kbkit.benchmarks.dataset import ABOUT, SPLITS
 from kbkit.errors import BadInputError, Command, KbError, UnknownNameError
 from kbkit.measures import formats
 from kbkit.measures.frames import JUDGEMENTS, Gold
 from kbkit.measures.records import JsonRecord, content, load, records
 
-DOCUMENTS = "documents.jsonl"
 TEMPLATES = {
     "_": "A",
     "_ or _": "A | B",
@@ -35,14 +34,6 @@ TEMPLATES = {
     "_ that are also _ but not _": "A & B - C",
 }
 """The templates in the order of Table 1, by their names in the published files, and their expressions."""
-
-NODES = "documents.nodes.jsonl"
-"""The node of each document: title, type, key."""
-_NODE = pl.Schema(dict.fromkeys(("title", "type", "key"), pl.String))
-_MARK = b"\xef\xbb\xbf"
-"""A byte order mark, which polars cannot read."""
-DOCUMENT_HINT = 'Each line is {"title": ..., "text": ...}'
-_DOCUMENT = pl.Schema(dict.fromkeys(("title", "text", "type", "key"), pl.String))
 
 
 @dataclass(frozen=True)
@@ -137,43 +128,11 @@ class QuestDataset:
 
     def documents(self) -> pl.LazyFrame | None:
         """Return the documents, evaluated lazily: title, text, type, key (null if unknown); None without a file."""
-        path = self.folder / DOCUMENTS
-        if not path.exists():
-            return None
-        documents = _scan(path, _DOCUMENT)
-        path_of_nodes = self.folder / NODES
-        if not path_of_nodes.exists():
-            return documents
-        nodes = _scan(path_of_nodes, _NODE).unique("title", keep="first")
-        both = documents.join(nodes, on="title", how="left", suffix="_node", maintain_order="left")
-        own = (pl.coalesce(name, f"{name}_node").alias(name) for name in ("type", "key"))
-        return both.with_columns(*own).select(_DOCUMENT.names())
+        return document_files.scan(self.folder)
 
     def collect(self, documents: pl.LazyFrame) -> pl.DataFrame:
         """Evaluate a query on :meth:`documents`. Raises :class:`BadInputError` that names an invalid line."""
-        path = self.folder / DOCUMENTS
-        try:
-            return documents.collect(engine="streaming")
-        except (pl.exceptions.PolarsError, OSError) as error:
-            with path.open("rb") as file:
-                for number, line in enumerate(file, 1):
-                    _check_document(line.removeprefix(_MARK), f"{path}, line {number}")
-            raise BadInputError(f"Cannot read {path}: {error}", DOCUMENT_HINT) from None
-
-
-def _scan(path: Path, schema: pl.Schema) -> pl.LazyFrame:
-    with path.open("rb") as file:
-        marked = file.read(len(_MARK)) == _MARK
-    return pl.scan_ndjson(io.BytesIO(content(path)) if marked else path, schema=schema)
-
-
-def _check_document(line: bytes, where: str) -> None:
-    try:
-        text = line.decode()
-    except UnicodeDecodeError:
-        raise BadInputError(f"Invalid UTF-8 in {where}", "Convert it to UTF-8, for example with iconv") from None
-    if text.strip() and not isinstance(load(text, where), dict):
-        raise BadInputError(f"Invalid document in {where}: not a JSON object", DOCUMENT_HINT)
+        return document_files.collect(self.folder, documents)
 
 
 def _example(record: JsonRecord, split: str) -> Example:

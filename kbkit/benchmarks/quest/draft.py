@@ -12,7 +12,8 @@ import numpy as np
 import polars as pl
 
 from kbkit.answers.sample_sets import SampleRequest
-from kbkit.benchmarks.documents import titles, types_with_text
+from kbkit.benchmarks.document_files import titles
+from kbkit.benchmarks.documents import types_with_text
 from kbkit.benchmarks.left_out import left_out_words
 from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.benchmarks.quest import categories, fact_sentences, sample, shown

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import polars as pl
 
+from kbkit.benchmarks.document_index import DocumentIndex
 from kbkit.benchmarks.quest import classify
 from kbkit.benchmarks.quest.corpus import Corpus
 from kbkit.benchmarks.quest.dataset import Example, QuestDataset
@@ -42,20 +43,36 @@ class Judge(Protocol):
 
 @dataclass(frozen=True)
 class Bench:
-    """A dataset on a KB: the searched documents, and the number ``k`` of candidates."""
+    """A dataset on a KB: its documents, and the number ``k`` of candidates.
+
+    ``corpus``: the documents as nodes of the KB, in which expressions are evaluated. ``searched``: the documents that
+    systems see, with the ids of the ``index`` of the dataset's documents, or else those of the KB.
+    """
 
     kb: KnowledgeBase
     dataset: QuestDataset
     corpus: Corpus
+    searched: Corpus
+    index: DocumentIndex | None = None
     k: int = 100
     _parts: dict[str, Part] = field(default_factory=dict)
 
     @staticmethod
-    def of(kb: KnowledgeBase, dataset: QuestDataset, k: int = 100) -> Bench:
-        """Find the documents of all splits in the KB. Raises :class:`KbError` for an invalid ``k``."""
+    def of(kb: KnowledgeBase, dataset: QuestDataset, k: int = 100, index: DocumentIndex | None = None) -> Bench:
+        """Find the documents of all splits in the KB. Raises :class:`KbError` for an invalid ``k``.
+
+        With an ``index`` of the dataset's documents, these are searched, without one the texts of the KB.
+        """
         SearchSettings(k=k)
         examples = dataset.read_all()
-        return Bench(kb, dataset, Corpus.of(kb, dataset, examples), k)
+        corpus = Corpus.of(kb, dataset, examples)
+        searched = corpus if index is None else Corpus.of_index(index, examples)
+        return Bench(kb, dataset, corpus, searched, index, k)
+
+    @property
+    def texts(self) -> KnowledgeBase:
+        """The KB whose texts are searched."""
+        return self.kb if self.index is None else self.index.kb
 
     def part(self, split: str) -> Part:
         """Return the queries of a split, read once."""
@@ -66,18 +83,22 @@ class Bench:
     def signals(self, retriever: str) -> list[str]:
         """Return the rankings that logistic regression sees: full text and vectors, if built, and its own."""
         stores = {"bm25": "text", "dense": "vectors"}
-        return list(dict.fromkeys([*(mode for mode, store in stores.items() if self.kb.has(store)), retriever]))
+        return list(dict.fromkeys([*(mode for mode, store in stores.items() if self.texts.has(store)), retriever]))
 
     def options(self, mode: str) -> SearchOptions:
         """Return search options: full text leaves out the fields that the dataset's documents leave out."""
         without = self.dataset.without
-        if not without or mode not in ("bm25", "hybrid", "relational"):
+        if self.searches_documents(mode) or not without or mode not in ("bm25", "hybrid", "relational"):
             return {}
         return {"fields": [name for name in self.kb.text.fields if name not in without]}
 
+    def searches_documents(self, mode: str) -> bool:
+        """Whether a mode searches the dataset's own documents."""
+        return self.index is not None and self.index.searches(mode)
+
     def documents(self, ids: pl.Series) -> pl.DataFrame:
         """Return id, title, text of nodes as systems read them: the dataset's documents, or else the KB's texts."""
-        wanted = self.corpus.nodes.filter(pl.col("id").is_in(ids.unique().to_list())).select("id", "title")
+        wanted = self.searched.nodes.filter(pl.col("id").is_in(ids.unique().to_list())).select("id", "title")
         lazy = self.dataset.documents()
         if lazy is not None:
             texts = lazy.select("title", pl.col("text").fill_null("")).join(wanted.lazy(), on="title")
@@ -114,16 +135,22 @@ class Part:
         return pl.concat([known[one.id] for domain in domains for one in self.examples if one.domain == domain])
 
     def _search(self, mode: str, domain: str | None, texts: dict[str, str]) -> pl.DataFrame:
-        within = self.bench.corpus.within(domain)
-        hits = self.bench.kb.search_many(texts, self.bench.k, mode, within, **self.bench.options(mode))
-        return hits.select("query", "id", "score", "rank")
+        bench = self.bench
+        columns = ("query", "id", "score", "rank")
+        if bench.searches_documents(mode):
+            return bench.texts.search_many(texts, bench.k, mode, bench.searched.within(domain)).select(columns)
+        hits = bench.kb.search_many(texts, bench.k, mode, bench.corpus.within(domain), **bench.options(mode))
+        if bench.index is None:
+            return hits.select(columns)
+        ids = bench.corpus.nodes.select("title", node="id").join(bench.searched.nodes.select("title", "id"), on="title")
+        return hits.rename({"id": "node"}).join(ids, on="node", maintain_order="left").select(columns)
 
     @cached_property
     def answers(self) -> pl.DataFrame:
         """query, id of the answers that are documents of the corpus."""
         rows = [(example.id, title) for example in self.examples for title in example.docs]
         titles = pl.DataFrame(rows, schema={"query": pl.String, "title": pl.String}, orient="row")
-        return titles.join(self.bench.corpus.nodes, on="title").select("query", "id")
+        return titles.join(self.bench.searched.nodes, on="title").select("query", "id")
 
     def labels(self, candidates: pl.DataFrame) -> classify.Labels:
         """Return which of the candidates (query, id) are answers."""
@@ -136,8 +163,9 @@ class Part:
         return found
 
 
-def check_retrievers(names: Sequence[str]) -> None:
-    """Raise :class:`UnknownNameError` for an unknown retriever."""
+def check_retrievers(names: Sequence[str], k: int) -> None:
+    """Raise :class:`KbError` for an unknown retriever, or an invalid number ``k`` of candidates."""
+    SearchSettings(k=k)
     for name in names:
         if name not in MODES:
             raise UnknownNameError("retriever", name, MODES)
@@ -178,7 +206,7 @@ def _logistic(bench: Bench, retriever: str) -> Judge:
     def rows(part: Part, candidates: pl.DataFrame) -> classify.Matrix:
         documents = bench.documents(candidates["id"]).select("id", pl.format("{} {}", "title", "text").alias("text"))
         rankings = {mode: part.ranking(mode) for mode in modes}
-        return classify.matrix(bench.kb, candidates, part.examples, rankings, documents)
+        return classify.matrix(bench.texts, candidates, part.examples, rankings, documents)
 
     training = bench.part("train")
     candidates = _with_random(training, training.ranking(retriever).select("query", "id"))
@@ -189,7 +217,7 @@ def _logistic(bench: Bench, retriever: str) -> Judge:
 def _with_random(part: Part, candidates: pl.DataFrame, seed: int = 0) -> pl.DataFrame:
     """Add random documents of each query's domain that are neither candidates nor answers."""
     rng = np.random.default_rng(seed)
-    searched = {domain: part.bench.corpus.within(domain) for domain in {e.domain for e in part.examples}}
+    searched = {domain: part.bench.searched.within(domain) for domain in {e.domain for e in part.examples}}
     examples = [example for example in part.examples if len(searched[example.domain])]
     drawn = [rng.choice(searched[example.domain], RANDOM_NEGATIVES) for example in examples]
     names = np.repeat(np.array([example.id for example in examples], object), RANDOM_NEGATIVES)
@@ -254,18 +282,37 @@ def failures(kb: KnowledgeBase, corpus: Corpus, gold: Gold, run: pl.DataFrame) -
     return titled.with_columns(node="title").drop("title")
 
 
+def fits(bench: Bench, part: Part) -> bool:
+    """Whether the expressions of the queries are those of this KB, by the first one; True without any."""
+    for expression in (example.expression for example in part.examples if example.expression):
+        try:
+            bench.kb.answers(expression).ids  # noqa: B018 - evaluates
+        except KbError:
+            return False
+        return True
+    return True
+
+
 def remarks(bench: Bench, part: Part) -> list[str]:
     """Return remarks on the scores: about the KB and the dataset."""
     result = []
-    corpus = bench.corpus
-    if corpus.missing:
-        result.append(f"Documents that are not exactly one node of this KB: {corpus.missing:,}; they cannot be found")
-    unknown = corpus.unknown(part.examples)
+    missing = bench.corpus.missing
+    if missing:
+        effect = "they cannot be found" if bench.index is None else "answers of parsed queries leave them out"
+        result.append(f"Documents that are not exactly one node of this KB: {missing:,}; {effect}")
+    unknown = bench.searched.unknown(part.examples)
     if unknown:
         result.append(f"Answers that are not documents: {len(unknown):,}, e.g. {unknown[0]!r}; they count as not found")
-    manifest, made_from = bench.kb.manifest, bench.dataset.about.get("kb")
+    made_from = bench.dataset.about.get("kb")
     if isinstance(made_from, str) and made_from != bench.kb.schema.name:
         result.append(f"The dataset was generated from the KB {made_from!r}; this KB is {bench.kb.schema.name!r}")
+    return [*result, *(_about_texts(bench) if bench.index is None else ())]
+
+
+def _about_texts(bench: Bench) -> list[str]:
+    """Return remarks on how the texts of the KB differ from those that the dataset describes."""
+    result = []
+    manifest = bench.kb.manifest
     if bench.dataset.without and bench.kb.has("vectors"):
         names = ", ".join(bench.dataset.without)
         result.append(f"Documents leave out {names}; full text too, but the vectors of this KB include it")

@@ -15,14 +15,14 @@ from typing import Any
 
 import polars as pl
 
-from kbkit.benchmarks import documents
+from kbkit.benchmarks import document_files
 from kbkit.benchmarks.dataset import ABOUT, SPLITS, json_lines
-from kbkit.benchmarks.documents import Document, TextPassage
+from kbkit.benchmarks.document_files import DOCUMENTS
+from kbkit.benchmarks.documents import Document, TextPassage, read_documents
 from kbkit.benchmarks.evidence import leaks
 from kbkit.benchmarks.pipeline import Item, Output, Pipeline, Progress, Stage, generation, models, origin
 from kbkit.benchmarks.quest import augment, fact_sentences, label, paraphrase, records
 from kbkit.benchmarks.quest.categories import NoCategoriesError
-from kbkit.benchmarks.quest.dataset import DOCUMENTS
 from kbkit.benchmarks.quest.draft import (
     CATEGORIES,
     FAMILIES,
@@ -80,7 +80,7 @@ def make(
     another program generated the dataset in the folder; :class:`LockedError` during another run.
     """
     settings = with_domains(kb, settings)
-    documents.check_types(kb, settings.domains, settings.without, texts=settings.texts)
+    document_files.check_types(kb, settings.domains, settings.without, texts=settings.texts)
     run = _Run(kb, settings, calls)
     pipeline = Pipeline(out, run.about(), progress)
     owned = (*(f"{split}.jsonl" for split in SPLITS), DOCUMENTS, augment.FILE)
@@ -148,7 +148,7 @@ class _Run:
 
     def documents(self, ids: Iterable[int]) -> dict[int, Document]:
         """Return the documents of nodes, with their facts."""
-        documents_by_id = documents.read_documents(self.kb, ids, set(self.settings.without))
+        documents_by_id = read_documents(self.kb, ids, set(self.settings.without))
         own = self.draft.facts.filter(pl.col("id").is_in(list(documents_by_id)))
         for node, sentences in own.iter_rows():
             passages = (
@@ -324,7 +324,7 @@ def _removal_reason(one: RelevanceLabel, require: str) -> str:
 def write_documents(kb: KnowledgeBase, settings: QuestSettings, path: Path) -> tuple[pl.DataFrame, int]:
     """Write the documents of a dataset with these settings; return their titles and the number without text."""
     settings = with_domains(kb, settings)
-    documents.check_types(kb, settings.domains, settings.without, texts=settings.texts)
+    document_files.check_types(kb, settings.domains, settings.without, texts=settings.texts)
     found = []
     for domain in settings.domains:
         with contextlib.suppress(NoCategoriesError):  # then there is nothing that texts should show
@@ -335,12 +335,12 @@ def write_documents(kb: KnowledgeBase, settings: QuestSettings, path: Path) -> t
 def _write_documents(
     kb: KnowledgeBase, settings: QuestSettings, found: Sequence[pl.DataFrame], path: Path
 ) -> tuple[pl.DataFrame, int]:
-    frame = documents.titles(kb, settings.domains)
+    frame = document_files.titles(kb, settings.domains)
     further = None
     if any(facts_of.height for facts_of in found):
         known = pl.concat(found).unique("id", keep="first", maintain_order=True)
         further = known.select("id", further=pl.col("facts").list.join("\n"))
-    return frame, documents.write_documents(kb, frame, path, settings.without, further)
+    return frame, document_files.write_documents(kb, frame, path, settings.without, further)
 
 
 def _write(

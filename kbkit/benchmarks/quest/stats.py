@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 
 from kbkit.benchmarks.dataset import SPLITS, bin_counts
-from kbkit.benchmarks.quest.dataset import DOCUMENTS, TEMPLATES, Example, QuestDataset
+from kbkit.benchmarks.document_files import DOCUMENTS
+from kbkit.benchmarks.quest.dataset import TEMPLATES, Example, QuestDataset
 from kbkit.display.charts import Chart
 from kbkit.measures.scores import ALL
 

@@ -16,9 +16,10 @@ import numpy as np
 import polars as pl
 
 from kbkit.benchmarks import run as runs
+from kbkit.benchmarks.document_files import DOCUMENTS
 from kbkit.benchmarks.pipeline import digest, kb_settings, models
 from kbkit.benchmarks.quest import classify, parsed
-from kbkit.benchmarks.quest.dataset import DOCUMENTS, Example
+from kbkit.benchmarks.quest.dataset import Example
 from kbkit.benchmarks.quest.evaluate import PROMPT, Judge, Part, judge
 from kbkit.benchmarks.quest.tables import ScoredSystem
 from kbkit.benchmarks.rankings import Ranked, frame_of, lists_of
@@ -73,6 +74,7 @@ def _settings(part: Part) -> dict[str, Any]:
         "split": part.examples[0].split if part.examples else "",
         "queries": digest(asked),
         **_hashes(dataset.folder, DOCUMENTS),
+        "searched": "KB" if part.bench.index is None else "documents",
         **kb_settings(part.bench.kb),
     }
 
@@ -101,7 +103,7 @@ class DomainRetriever:
 
     def answer(self, examples: Sequence[Example]) -> list[Predicted]:
         """Return the ranking of each query."""
-        ranking = self._part.bench.corpus.named(self._part.only(examples).ranking(self.name))
+        ranking = self._part.bench.searched.named(self._part.only(examples).ranking(self.name))
         return [Predicted(*one) for one in _rows(ranking, examples)]
 
 
@@ -138,7 +140,7 @@ class Classified:
         threshold = self._threshold  # trains the classifier
         candidates = part.ranking(self._retriever)
         scored = candidates.with_columns(score=pl.Series(self._judge(part, candidates), dtype=pl.Float64))
-        accepted = bench.corpus.named(scored.filter(pl.col("score") >= threshold))
+        accepted = bench.searched.named(scored.filter(pl.col("score") >= threshold))
         recorded = threshold if math.isfinite(threshold) else None
         return [Predicted(*one, recorded) for one in _rows(accepted, examples)]
 

@@ -141,6 +141,8 @@ def _printed(run: Run, published: Published | None) -> tuple[float, float] | Non
     if published is None:
         return None
     split = run.settings.get("split") or paper.split(run.path)
+    if run.settings.get("baseline"):
+        return published.scores.get(f"{split} {run.settings['baseline']}")
     without = run.settings.get("without") or []
     if without:
         return published.ablations.get(without[0]) if len(without) == 1 and split == "dev" else None

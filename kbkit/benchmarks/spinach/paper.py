@@ -75,6 +75,21 @@ def tokens(name: str) -> list[tuple[float, float, float]]:
     return [(start, end, share) for (start, end), share in bins]
 
 
+def errors() -> dict[str, float]:
+    """Return percent of 20 failures by class (section 5.4)."""
+    return {part: row["failures"] for (_, part), row in published("spinach").of("").items() if "failures" in row}
+
+
+def conversation_lengths() -> dict[str, float]:
+    """Return Table 8: percent of the questions by number of responses."""
+    return {part: row["questions"] for (_, part), row in published("spinach").of("8").items()}
+
+
+def page_views() -> dict[str, int]:
+    """Return Table 9: page views of a year by percentile of the entities."""
+    return {part: int(row["views"]) for (_, part), row in published("spinach").of("9").items()}
+
+
 def cost() -> float:
     """Return the dollars per question of dev, with GPT-4o (appendix D.1)."""
     return published("spinach").value("", SPINACH, "dev", "cost")

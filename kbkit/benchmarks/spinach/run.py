@@ -1,4 +1,4 @@
-"""Run the agent on the questions of a file: a record per question, with the gold answers of the same KB (section 5)."""
+"""Run the agent or a baseline on questions: a record each, with the gold answers of the same KB (section 5)."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from kbkit.agent.agent import POLICY, PRUNE, Agent, AgentAnswer, AgentSettings
 from kbkit.benchmarks import run as runs
 from kbkit.benchmarks.pipeline import Row, snapshot
 from kbkit.benchmarks.spinach import paper
+from kbkit.benchmarks.spinach.baselines import PROMPTS, Baseline
 from kbkit.benchmarks.spinach.execute import Executed, execute, gold_problem, rows_of
 from kbkit.benchmarks.spinach.files import QuestionFile, SparqlQuestion
 from kbkit.directory.generations import fingerprint
@@ -30,11 +31,15 @@ _MAX_ERRORS = 3
 
 @dataclass(frozen=True)
 class AgentPlan:
-    """The questions to ask: the first ``limit`` (None: all); ``unscored`` includes questions that cannot be scored."""
+    """The questions to ask: the first ``limit`` (None: all); ``unscored`` includes questions that cannot be scored.
+
+    ``baseline``: one of :mod:`kbkit.benchmarks.spinach.baselines` instead of the agent, or "".
+    """
 
     agent: AgentSettings
     limit: int | None = None
     unscored: bool = False
+    baseline: str = ""
 
 
 @dataclass(frozen=True)
@@ -104,18 +109,23 @@ def _settings(kb: KnowledgeBase, dataset: QuestionFile, plan: AgentPlan) -> dict
 
 
 class AgentSystem:
-    """The agent with a model; thread-safe."""
+    """The agent with a model, or a baseline; thread-safe."""
 
     def __init__(self, kb: KnowledgeBase, plan: AgentPlan, calls: Calls) -> None:
         self._kb, self._plan, self._calls = kb, plan, calls
-        self.name = calls.models[0]
-        self.settings: dict[str, Any] = {
-            "model": self.name,
-            "prompts": {name: calls.prompt(name).digest for name in (POLICY, PRUNE)},
-            **asdict(plan.agent),
-            "without": sorted(plan.agent.without),
-        }
-        self._agent = Agent(kb.stores, calls, plan.agent)
+        model, settings = calls.models[0], plan.agent
+        self.name = f"{model} {plan.baseline}".strip()
+        self._baseline = self._agent = None
+        if plan.baseline:
+            self._baseline = Baseline(kb, calls, plan.baseline, settings.timeout, settings.limit)
+            prompts = [PROMPTS[plan.baseline]]
+            own: dict[str, Any] = {"baseline": plan.baseline, "timeout": settings.timeout, "limit": settings.limit}
+        else:
+            self._agent = Agent(kb.stores, calls, settings)
+            prompts = [POLICY, PRUNE]
+            own = {**asdict(settings), "without": sorted(settings.without)}
+        digests = {name: calls.prompt(name).digest for name in prompts}
+        self.settings: dict[str, Any] = {"model": model, "prompts": digests, **own}
         self._guard = threading.Lock()
         self._errors = 0
 
@@ -127,13 +137,16 @@ class AgentSystem:
         """Run the gold query, then ask the question; the plan can exclude questions that cannot be scored."""
         settings = self._plan.agent
         gold = execute(self._kb, question.sparql, settings.timeout, settings.limit) if question.sparql else None
-        begun = (question.id, question.text, question.sparql, *_gold(gold))
+        result, problem = _gold(gold)
+        if self._baseline is not None:
+            result = self._baseline.gold(result)
+        begun = (question.id, question.text, question.sparql, result, problem)
         if gold is not None and not _is_scorable(gold) and not self._plan.unscored:
             return AgentAttempt(
                 *begun, asked=False, predicted_answer_tuple=None, error="not asked: there is no gold answer"
             )
         try:
-            answer = self._agent.ask(question.text)
+            found = self._predicted(question, result)
         except BudgetError:
             raise
         except KbError as error:
@@ -141,15 +154,23 @@ class AgentSystem:
             message = " ".join(str(error).split())
             return AgentAttempt(*begun, asked=True, predicted_answer_tuple=None, failed=True, error=message)
         self._count(None)
+        return AgentAttempt(*begun, asked=True, **found)
+
+    def _predicted(self, question: SparqlQuestion, gold: Result) -> dict[str, Any]:
+        """Return the fields about the answer."""
+        if self._baseline is not None:
+            found = self._baseline.answer(question, gold)
+            answered = {"predicted_answer_tuple": found.rows, "predicted_sparql": found.sparql}
+            return {**answered, "error": found.error, "cut": found.cut}
+        assert self._agent is not None
+        answer = self._agent.ask(question.text)
         usable = bool(answer.sparql and answer.rows.columns)
-        return AgentAttempt(
-            *begun,
-            asked=True,
-            predicted_answer_tuple=rows_of(answer.rows) if usable else None,
-            predicted_sparql=answer.sparql,
-            error="" if usable else "no query that ran" if answer.sparql else "no query",
+        return {
+            "predicted_answer_tuple": rows_of(answer.rows) if usable else None,
+            "predicted_sparql": answer.sparql,
+            "error": "" if usable else "no query that ran" if answer.sparql else "no query",
             **self._measured(answer),
-        )
+        }
 
     def _count(self, error: KbError | None) -> None:
         with self._guard:

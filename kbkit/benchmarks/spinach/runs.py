@@ -23,7 +23,8 @@ class AgentRecord(Row):
     """An agent's answer to a question. Numbers are None if the file does not have them.
 
     ``actions`` excludes those that were ``rolled_back``; tokens and ``cost`` are of all calls. ``asked``: whether the
-    agent was asked at all. ``error`` and ``gold_error``: why there is no prediction or no gold result.
+    agent was asked at all. ``error`` and ``gold_error``: why there is no prediction or no gold result. ``outcome``: how
+    the agent ended.
     """
 
     question: str
@@ -35,6 +36,7 @@ class AgentRecord(Row):
     error: str = ""
     gold_error: str = ""
     cut: bool = False
+    outcome: str = ""
     actions: int | None = None
     rolled_back: int | None = None
     input_tokens: int | None = None
@@ -110,6 +112,7 @@ def _record(item: JsonRecord, position: int) -> AgentRecord:
         error=_text(item, "error"),
         gold_error=_text(item, "gold_error"),
         cut=fields.get("cut") is True,
+        outcome=_text(item, "outcome"),
         cost=_number(item, "cost"),
         actions=_integer(item, "actions"),
         rolled_back=_integer(item, "rolled_back"),

@@ -31,6 +31,7 @@ from kbkit.search.run import search
 from kbkit.search.settings import MODES, missing_stores
 
 if TYPE_CHECKING:
+    from kbkit.benchmarks.document_index import DocumentIndex
     from kbkit.kb import KnowledgeBase
 
 __all__ = [
@@ -130,11 +131,39 @@ FORM: runs.RunForm[DatasetQuery, DatasetQuery, Hits, Hits] = runs.RunForm(
 )
 
 
+@dataclass(frozen=True)
+class SearchedDocuments:
+    """The documents of the searched nodes of a task; ``nodes``: document (its id), id, type, key of the node."""
+
+    index: DocumentIndex
+    nodes: pl.DataFrame
+
+    @staticmethod
+    def of(index: DocumentIndex, kb: KnowledgeBase, task: StarkTask) -> SearchedDocuments:
+        """Find the documents of the searched nodes. Raises :class:`KbError` if there is none."""
+        nodes = index.nodes(kb, task.types)
+        nodes = nodes.filter(pl.Series(np.isin(nodes["id"].to_numpy(), task.within), dtype=pl.Boolean))
+        if nodes.is_empty():
+            message = f"No document of the dataset is a node of the searched types: {', '.join(task.types)}"
+            raise KbError(message, "Use the KB that the documents were written from")
+        return SearchedDocuments(index, nodes)
+
+    def search(self, mode: str, k: int) -> Search:
+        """Return a search of the documents."""
+        within = self.nodes["document"].to_numpy()
+        return search(self.index.kb.stores, mode, k, within, options={"quotes": False})
+
+    def as_nodes(self, found: pl.DataFrame) -> pl.DataFrame:
+        """Return hits of documents as hits of their nodes."""
+        names = found.select("query", "rank", "name", "score", document="id")
+        return names.join(self.nodes, on="document", maintain_order="left").select(found.columns)
+
+
 class ModeRunner:
     """Searches the questions of a task and keeps the hits of each mode.
 
     Runs are kept in ``folder``, where an interrupted one is resumed; without, in a temporary folder. ``settings`` are
-    those of the dataset.
+    those of the dataset. With an ``index`` of the dataset's documents, these are searched instead of the KB's texts.
     """
 
     def __init__(
@@ -147,23 +176,34 @@ class ModeRunner:
         folder: Path | None = None,
         settings: Mapping[str, Any] | None = None,
         replace: bool = False,
+        index: DocumentIndex | None = None,
     ) -> None:
         self.session, self.task, self.k, self.timed = kb.session, task, k, timed
+        self._documents = None if index is None else SearchedDocuments.of(index, kb, task)
         self.queries = [
             DatasetQuery(*one) for one in zip(*pairs(task.gold.queries.select("query", "text")), strict=True)
         ]
         self._folder, self._replace = folder, replace
-        self._settings = {**(settings or {}), **kb_settings(kb), "types": list(task.types), "k": k}
+        own = {} if index is None else {"documents": index.kb.manifest.sources[0]["sha256"]}
+        self._settings = {**(settings or {}), **kb_settings(kb), **own, "types": list(task.types), "k": k}
         self._hits: dict[str, dict[str, pl.DataFrame]] = {}
 
     def remarks(self) -> list[str]:
         """Return remarks on the scores: of the task, and about measures that need more hits."""
         beyond = [name for name in MEASURES if "@" in name and self.k < min(_cut(name), len(self.task.within))]
         cut = ", ".join(f"{name} is {name.partition('@')[0]}@{self.k}" for name in beyond)
-        return [*self.task.remarks(), *([f"Rankings end at {self.k}: {cut}"] if beyond and self.k > 0 else [])]
+        without = 0 if self._documents is None else len(self.task.within) - self._documents.nodes.height
+        missing = f"Searched nodes without a document: {without:,}; they cannot be found"
+        return [
+            *self.task.remarks(),
+            *([missing] if without else []),
+            *([f"Rankings end at {self.k}: {cut}"] if beyond and self.k > 0 else []),
+        ]
 
     def search(self, mode: str) -> Search:
-        """Return a search of the task's nodes."""
+        """Return a search of the task's nodes, or of their documents."""
+        if self._documents is not None and self._documents.index.searches(mode):
+            return self._documents.search(mode, self.k)
         return search(self.session.stores, mode, self.k, self.task.within, options={"quotes": False})
 
     def hits(self, mode: str, queries: Sequence[DatasetQuery] | None = None) -> pl.DataFrame:
@@ -173,6 +213,8 @@ class ModeRunner:
         left = {query.id: query.text for query in wanted if query.id not in known}
         if left:
             found = self.search(mode).many(left)
+            if self._documents is not None and self._documents.index.searches(mode):
+                found = self._documents.as_nodes(found)
             parts = {str(name): part for (name,), part in found.partition_by("query", as_dict=True).items()}
             known.update({name: parts.get(name, found.clear()) for name in left})
         return pl.concat([known[query.id] for query in wanted])

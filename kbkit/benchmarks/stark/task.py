@@ -127,6 +127,20 @@ def task(kb: KnowledgeBase, gold: Gold, types: Sequence[str] = (), numbers: Numb
     return StarkTask(gold, chosen, within, relevant.height, unknown, guessed, names, numbers)
 
 
+def nodes_of(kb: KnowledgeBase, task: StarkTask, names: pl.Series) -> dict[str, int]:
+    """Return the ids of the searched nodes with these names, as answers and runs name nodes."""
+    known = _known(kb, names, task.names, task.numbers).filter(pl.col("id").is_in(task.within.tolist()))
+    return dict(known.select("key", "id").iter_rows())
+
+
+def answer_nodes(kb: KnowledgeBase, task: StarkTask) -> pl.DataFrame:
+    """Return query, node (the name of the answer), id of all answers; the id is null for one that is not searched."""
+    relevant = task.gold.relevant.select("query", "node")
+    known = _known(kb, relevant["node"].unique(), task.names, task.numbers).select("id", node="key")
+    searched = known.filter(pl.col("id").is_in(task.within.tolist())).unique("node", keep="first", maintain_order=True)
+    return relevant.join(searched, on="node", how="left", maintain_order="left")
+
+
 def _known(kb: KnowledgeBase, answers: pl.Series, names: str, numbers: Numbers | None) -> pl.DataFrame:
     """Return the answers that are nodes: id, key (the name of the answer) and type."""
     if numbers is not None:

@@ -27,8 +27,10 @@ COMMANDS: dict[str, dict[str, str]] = {
     "stark": {
         "make": "making.make_stark",
         "stats": "describing.stark_stats",
+        "audit": "describing.stark_audit",
         "run": "stark_runs.run",
         "eval": "stark_runs.evaluate",
+        "case": "stark_runs.case",
         "write": "annotating.stark_write",
         "labels": "judgements.stark_labels",
         "rate": "annotating.stark_rate",
@@ -63,6 +65,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "check": "describing.spinach_check",
         "run": "spinach_runs.run",
         "eval": "spinach_runs.evaluate",
+        "errors": "spinach_runs.errors",
     },
     "conv": {
         "make": "making.make_conv",

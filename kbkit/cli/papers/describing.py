@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kbkit.cli.options import Format, Kb, Output, RowLimit, Timeout, counted, note, seconds
+from kbkit.cli.options import Format, Kb, Output, RowLimit, Timeout, Types, counted, note, seconds
 from kbkit.cli.papers.arguments import (
     Conversations,
     QuestDataset,
@@ -15,6 +15,8 @@ from kbkit.cli.papers.arguments import (
     SkaDataset,
     SpinachPaper,
     SpinachQuestions,
+    StarkDataset,
+    StarkSplit,
 )
 from kbkit.cli.papers.factory import FiguresForm, PaperFigures, Shown, figures
 from kbkit.cli.papers.quest_runs import BY_SYSTEM
@@ -48,6 +50,43 @@ def stark_stats(
         records=lambda: statistics.long(counts),
         charts=lambda: statistics.charts(counts),
     )
+
+
+@figures(FiguresForm(options=("per_query", "format", "output")))
+def stark_audit(
+    context: typer.Context,
+    kb: Kb,
+    dataset: StarkDataset,
+    split: StarkSplit = "",
+    types: Types = None,
+    page: Annotated[
+        Path | None, typer.Option("--page", metavar="FILE", help="Also write the findings as a page: .html or .md.")
+    ] = None,
+) -> PaperFigures:
+    """Check answers, duplicates and splits.
+
+    Counts the answers whose relations can be proved on the KB, the queries that name an answer, duplicates, leaks
+    between splits, and the queries that text or relations alone decide. Exits with 1 if an expression refutes an answer
+    or a query leaks into another split.
+    """
+    from kbkit.benchmarks.stark import audit, audit_report, evaluate, numbers
+    from kbkit.cli.progress import counting as progress_counting
+    from kbkit.display import reports
+    from kbkit.kb import KnowledgeBase
+
+    if page is not None:
+        reports.check(page)
+    gold = evaluate.questions(dataset, split)
+    with KnowledgeBase(kb) as base:
+        task = evaluate.task(base, gold, types or (), numbers.read_numbers(dataset, split))
+        with progress_counting(context.obj.quiet, "queries") as progress:
+            found = audit.audit(base, dataset, task, progress)
+    remarks = task.remarks()
+    if page is not None:
+        title = f"Audit of {dataset.resolve().name}{f', {split}' if split else ''}"
+        reports.write(audit_report.page(found, title, remarks), page)
+    checks = audit_report.summary(found)
+    return PaperFigures(remarks, records=lambda: checks, per_query=lambda: found.rows, exit_code=int(found.is_faulty))
 
 
 # -- QUEST -------------------------------------------------------------------------------------------------------------
@@ -248,26 +287,40 @@ def conv_proxies(
 # -- SPINACH -----------------------------------------------------------------------------------------------------------
 
 
-@figures(FiguresForm((1, 6, 7), ("per_query", *WITH_PLOT), short=_SHORT))
+@figures(FiguresForm((1, 6, 7, 8, 9), ("per_query", *WITH_PLOT), short=_SHORT))
 def spinach_stats(
+    shown: Shown,
     file: Annotated[
         list[Path], typer.Argument(metavar="FILE", help="JSON lists or lines of records with sparql or query.")
     ],
     paper: SpinachPaper = None,
+    views: Annotated[
+        Path | None, typer.Option("--views", metavar="FILE", help="CSV of page views (id, views), for Table 9.")
+    ] = None,
 ) -> PaperFigures:
     """Describe the queries of datasets.
 
-    Shows sizes (Table 1 of the paper), unique patterns (6) and unique properties (7), next to the paper's figures.
+    Shows sizes (Table 1 of the paper), unique patterns (6), unique properties (7), lengths of conversations (8, for
+    records with responses) and page views of entities (9, with --views), next to the paper's figures.
     """
-    from kbkit.benchmarks.spinach import files
+    from kbkit.benchmarks.spinach import files, sources
     from kbkit.benchmarks.spinach import stats as statistics
 
-    described = statistics.describe([files.read_questions(path) for path in file], paper)
+    if shown.table == 9 and views is None:
+        raise KbError("Table 9 needs page views", "Use ", Option("views", "FILE"))
+    datasets = [files.read_questions(path) for path in file]
+    described = statistics.describe(datasets, paper)
+    lengths = sources.lengths(datasets)
     tables = [
         (1, "means per query", statistics.sizes(described)),
         (6, "unique query patterns", statistics.forms(described)),
         (7, "unique properties", statistics.properties(described)),
     ]
+    if lengths.height or shown.table == 8:
+        tables.append((8, "responses of a conversation, in percent of the questions", lengths))
+    if views is not None:
+        popular = sources.popularity(datasets, sources.read_views(views))
+        tables.append((9, "page views of the entities in the queries", popular))
     remarks = statistics.remarks(described)
     per_query, charts = (lambda: statistics.per_query(described)), (lambda: statistics.charts(described))
     return PaperFigures(remarks, tables, per_query=per_query, charts=charts)

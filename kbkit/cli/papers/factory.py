@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from kbkit.benchmarks.costs import CostSummary
+    from kbkit.benchmarks.document_index import DocumentIndex
     from kbkit.benchmarks.people.tasks import Task
     from kbkit.cli.tables import Titled
     from kbkit.display.charts import Chart
@@ -115,6 +116,8 @@ class PaperFigures:
     records: Callable[[], pl.DataFrame] | None = None
     per_query: Callable[[], pl.DataFrame] | None = None
     charts: Callable[[], Sequence[Chart]] | None = None
+    exit_code: int = 0
+    """The exit code of the command, after they are shown."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +176,10 @@ def figures(form: FiguresForm) -> Callable[[Callable[..., PaperFigures]], Comman
     def decorate(function: Callable[..., PaperFigures]) -> Command:
         def work(context: typer.Context, values: Values) -> None:
             shown = form.taken(values)
-            form.show(context, function(**values, **_given(function, context=context, shown=shown)), shown)
+            found = function(**values, **_given(function, context=context, shown=shown))
+            form.show(context, found, shown)
+            if found.exit_code:
+                raise typer.Exit(found.exit_code)
 
         return _command(function, {}, form.added(), work)
 
@@ -208,6 +214,8 @@ class PaperSession:
     """The figures of the finished runs; they are shown at the end, even if the budget of the models is spent."""
     count: int = 0
     """Number of finished runs."""
+    opened: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
+    """What is closed at the end of the command."""
 
     @property
     def kb(self) -> KnowledgeBase:
@@ -228,6 +236,17 @@ class PaperSession:
         """Print what a finished run cost."""
         self.count += 1
         self.note(costs.lines(name) if costs is not None else ())
+
+    def document_index(self, dataset: Path, folder: Path | None, modes: Sequence[str]) -> DocumentIndex | None:
+        """Open the index of a dataset's documents until the end of the command; None if it has no documents."""
+        from kbkit.benchmarks.document_index import document_index
+        from kbkit.cli.progress import bars
+
+        with bars(self.context.obj.quiet) as listener:
+            index = self.opened.enter_context(document_index(dataset, folder, self.kb, modes, listener))
+        if index is not None:
+            self.note([f"Searched the {index.documents.height:,} documents of {dataset}"])
+        return index
 
     @contextlib.contextmanager
     def progress(self, name: str, unit: str = "") -> Iterator[Callable[[int, int], None]]:
@@ -310,7 +329,9 @@ def _session(context: typer.Context, values: Values, shown: Shown) -> Iterator[P
     given = values.pop("kb", [])
     with contextlib.ExitStack() as stack:
         kbs = [stack.enter_context(KnowledgeBase(path)) for path in ([given] if isinstance(given, Path) else given)]
-        yield PaperSession(context, kbs, None, values.pop("replace"), shown)
+        session = PaperSession(context, kbs, None, values.pop("replace"), shown)
+        with session.opened:
+            yield session
 
 
 # -- people -----------------------------------------------------------------------------------------------------------

@@ -42,6 +42,8 @@ EmptyPrecision = Annotated[
 BY_SYSTEM = (5, 6)
 """Tables with rows of several systems each."""
 TABLES = (3, 4, 5, 6)
+EVALUATED = (*TABLES, 7)
+"""Tables of quest eval."""
 
 
 @systems_run(FiguresForm(TABLES, ("format",), by_system=BY_SYSTEM))
@@ -67,8 +69,8 @@ def run(
 ) -> None:
     """Run and score retrievers on a dataset.
 
-    Retrieves candidates, classifies them, evaluates the parsed queries, and prints Tables 3 to 6 of the paper. An
-    interrupted run is resumed.
+    Retrieves candidates among the dataset's documents (without documents: among the texts of the KB), classifies them,
+    evaluates the parsed queries, and prints Tables 3 to 6 of the paper. An interrupted run is resumed.
     """
     from kbkit.benchmarks.quest import evaluate as bench
     from kbkit.benchmarks.quest import runs
@@ -78,21 +80,24 @@ def run(
 
     check_empty(empty_precision)
     retrievers = list(dict.fromkeys(mode or bench.RETRIEVERS))
-    bench.check_retrievers(retrievers)
+    bench.check_retrievers(retrievers, k)
     opened = QuestDataset.open(dataset)
     bench.check_classifier(classifier, opened, split, session.calls)
-    setup = bench.Bench.of(session.kb, opened, k)
+    index = session.document_index(dataset, output, retrievers)
+    setup = bench.Bench.of(session.kb, opened, k, index)
     part = setup.part(split)
     session.note(bench.remarks(setup, part))
     finished: list[ScoredSystem] = []
-    base = (session.kb, setup.corpus)
+    base = (session.kb, setup.corpus) if bench.fits(setup, part) else None
+    if base is None:
+        session.note(["The expressions of the dataset are not those of this KB, so queries are not parsed"])
 
     def scores() -> PaperFigures:
         remarks, tables = _scores(finished, part.examples, session.shown.table, base, empty_precision)
         return PaperFigures([*remarks, f"{output}: {', '.join(f'{one.name}.jsonl' for one in finished)}"], tables)
 
     session.figures = scores
-    for system in _systems(session, part, retrievers, classifier, parsed):
+    for system in _systems(session, part, retrievers, classifier, parsed and base is not None):
         with session.progress(system.name, "queries") as progress:
             done = running.run(part, system, output, replace=session.replace, progress=progress)
         predictions = running.predictions(done)
@@ -120,7 +125,7 @@ def _systems(
             session.note(["The dataset has no categories, so its queries cannot be parsed into expressions"])
 
 
-@figures(FiguresForm(TABLES, by_system=BY_SYSTEM))
+@figures(FiguresForm(EVALUATED, by_system=BY_SYSTEM))
 def evaluate(
     context: typer.Context,
     shown: Shown,
@@ -132,12 +137,20 @@ def evaluate(
     ] = None,
     split: QuestSplit = "test",
     empty_precision: EmptyPrecision = "zero",
+    later: Annotated[
+        Path | None,
+        typer.Option(
+            "--later", metavar="FILE", help="Titles of documents created after a system was trained, for Table 7."
+        ),
+    ] = None,
 ) -> PaperFigures:
     """Score runs on a dataset.
 
-    Accepts runs of quest run or of any other system. Shows Tables 3 to 6 of the paper (6 requires --kb).
+    Accepts runs of quest run or of any other system. Shows Tables 3 to 6 of the paper (6 requires --kb), and the recall
+    of older and of later documents (7, requires --later).
     """
-    from kbkit.benchmarks.quest import runs
+    from kbkit.benchmarks.quest import dataset as datasets
+    from kbkit.benchmarks.quest import memorization, runs
     from kbkit.benchmarks.quest.corpus import Corpus
     from kbkit.benchmarks.quest.dataset import QuestDataset
     from kbkit.measures.sets import check_empty
@@ -147,11 +160,17 @@ def evaluate(
     examples = opened.read(split)
     if kb is None and shown.table == 6:
         raise KbError("Table 6 needs a KB", "Use ", Option("kb", "KB"))
+    if later is None and shown.table == 7:
+        raise KbError("Table 7 needs the titles of later documents", "Use ", Option("later", "FILE"))
+    titles = None if later is None else memorization.read_titles(later)
     with opened_if_given(kb) as base:
         corpus = None if base is None else Corpus.of(base, opened, examples)
         systems = runs.read_all(run, examples, corpus)
         known = None if base is None or corpus is None else (base, corpus)
         remarks, tables = _scores(systems, examples, shown.table, known, empty_precision)
+        if titles is not None and shown.table in (None, 7):
+            frame = memorization.recall_by_age(systems, datasets.gold(examples), titles)
+            tables.append((7, "recall of documents by age", frame))
     note(context, remarks)
     return PaperFigures(tables=tables)
 

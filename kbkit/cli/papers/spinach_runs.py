@@ -11,7 +11,7 @@ import typer
 
 from kbkit.cli.ask import FullHistory, MaxActions
 from kbkit.cli.models import ModelOptions
-from kbkit.cli.options import RowLimit, Timeout, Without, note, seconds
+from kbkit.cli.options import RowLimit, Seed, Timeout, Without, note, seconds
 from kbkit.cli.papers.arguments import RunFile, SpinachPaper, SpinachQuestions
 from kbkit.cli.papers.factory import (
     FiguresForm,
@@ -22,6 +22,7 @@ from kbkit.cli.papers.factory import (
     opened_if_given,
     systems_run,
 )
+from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
     from kbkit.agent.agent import AgentSettings
@@ -79,19 +80,29 @@ def run(
     unscored: Annotated[
         bool, typer.Option("--unscored", help="Include questions whose gold query has no results on this KB.")
     ] = False,
+    direct: Annotated[
+        bool, typer.Option("--direct", help="Ask the model for the answers, without a query (a baseline).")
+    ] = False,
+    one_shot: Annotated[
+        bool, typer.Option("--one-shot", help="Ask the model for the query in one step (a baseline).")
+    ] = False,
     paper: SpinachPaper = None,
 ) -> None:
     """Run the agent on the questions of a file.
 
-    The run has the actions of the agent and the gold answers of this KB. An interrupted run is resumed. The scores
-    are shown at the end, as by spinach eval.
+    --direct and --one-shot run the paper's baselines in its place; the answers of --direct are names, as are those
+    that they are compared with. The run has the actions of the agent and the gold answers of this KB. An interrupted
+    run is resumed. The scores are shown at the end, as by spinach eval.
     """
-    from kbkit.benchmarks.spinach import files, runs
+    from kbkit.benchmarks.spinach import baselines, files, runs
     from kbkit.benchmarks.spinach import run as running
     from kbkit.llm.client import missing_model
 
     dataset = files.read_questions(file, sparql=False, question=True)
-    plan = running.AgentPlan(agent.settings(), limit, unscored)
+    if direct and one_shot:
+        raise KbError("Both baselines are given", "Use ", Option("direct"), " or ", Option("one_shot"))
+    baseline = baselines.DIRECT if direct else baselines.ONE_SHOT if one_shot else ""
+    plan = running.AgentPlan(agent.settings(), limit, unscored, baseline)
     if session.calls is None:
         raise missing_model()
     with session.progress("questions") as progress:
@@ -174,3 +185,28 @@ def _tables(scored: Sequence[Scored]) -> Iterator[Titled]:
     yield 5, "actions taken, in percent of the questions", scoring.actions(scored)
     yield 10, "tokens read, in percent of the questions", scoring.tokens(scored, "input_tokens")
     yield 11, "tokens written, in percent of the questions", scoring.tokens(scored, "output_tokens")
+
+
+@figures(FiguresForm(options=("per_query", "format", "output")))
+def errors(
+    run: Annotated[
+        list[Path], typer.Argument(metavar="RUN", help="Runs of spinach run, or outputs of the authors' agent.")
+    ],
+    limit: Annotated[
+        int,
+        typer.Option("--limit", "-n", metavar="N", min=0, help="Failures to draw at random from each run (0: all)."),
+    ] = 0,
+    seed: Seed = 0,
+) -> PaperFigures:
+    """Classify the failures of runs.
+
+    Counts questions with an F1 below 0.05 by the classes of section 5.4 of the paper, by rules on both queries and the
+    trace. --per-query lists them with the reasons.
+    """
+    from kbkit.benchmarks.spinach import errors as failing
+    from kbkit.benchmarks.spinach import evaluate as scoring
+    from kbkit.benchmarks.spinach import runs
+
+    scored = scoring.score_all([runs.read_agent_run(path) for path in run])
+    found = failing.failures(scored, limit, seed)
+    return PaperFigures(records=lambda: failing.table(found), per_query=lambda: failing.per_query(found))

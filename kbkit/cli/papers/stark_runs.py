@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.cli.options import Seed, Types, note
+from kbkit.cli.options import Kb, Seed, Types, note
 from kbkit.cli.papers.arguments import Hits, StarkDataset, StarkSplit, modes_option
 from kbkit.cli.papers.factory import FiguresForm, PaperFigures, PaperSession, figures, systems_run
 from kbkit.errors import KbError, Option
@@ -66,8 +66,9 @@ def run(
 ) -> None:
     """Run and score retrievers on a dataset.
 
-    Shows Hit@1, Hit@5, R@20 and MRR in percent, and milliseconds per query. Each model of --llm reranks the best
-    results of --rerank-mode, in a separate row. With --runs, an interrupted run is resumed.
+    Shows Hit@1, Hit@5, R@20 and MRR in percent, and milliseconds per query. If the dataset has a file documents.jsonl,
+    its documents are searched instead of the texts of the KB. Each model of --llm reranks the best results of
+    --rerank-mode, in a separate row. With --runs, an interrupted run is resumed.
     """
     from kbkit.benchmarks.stark import evaluate as stark
     from kbkit.benchmarks.stark import numbers
@@ -83,7 +84,10 @@ def run(
     if runs is not None:
         stark.check_folder(runs, [*modes, *(rescoring.run_name(again, scoring) for scoring in scorings)])
     task = stark.task(session.kb, gold, types or (), numbers.read_numbers(dataset, split))
-    runner = stark.ModeRunner(session.kb, task, k, latency, folder=runs, settings=settings, replace=session.replace)
+    index = session.document_index(dataset, runs, modes)
+    runner = stark.ModeRunner(
+        session.kb, task, k, latency, folder=runs, settings=settings, replace=session.replace, index=index
+    )
     session.note(runner.remarks())
     results: list[Result] = []
     written: list[str] = []
@@ -145,6 +149,41 @@ def evaluate(
         lines = remarks(result.run, gold) if candidates is None else stark.remarks(result.run, gold, candidates)
         note(context, (f"{result.name}: {line}" for line in lines))
     return PaperFigures(records=lambda: table)
+
+
+@figures(FiguresForm())
+def case(
+    kb: Kb,
+    dataset: StarkDataset,
+    first: Annotated[Path, typer.Argument(metavar="A", help="Run of a retriever.")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="Run of another system, such as a reranker.")],
+    split: StarkSplit = "test",
+    query: Annotated[
+        str, typer.Option("--query", metavar="ID", help="Query (default: the one that B improves most).")
+    ] = "",
+    types: Types = None,
+    k: Hits = 4,
+) -> PaperFigures:
+    """Explain the ranks of one query in two runs.
+
+    Shows the answers and the best -k other results of each run, as Figure 6 of the paper: their ranks, the words of
+    the query that their texts repeat, and how they are related to the nodes that the query names.
+    """
+    from kbkit.benchmarks.stark import case as studying
+    from kbkit.benchmarks.stark import evaluate as stark
+    from kbkit.benchmarks.stark import numbers
+    from kbkit.kb import KnowledgeBase
+
+    gold = stark.questions(dataset, split)
+    runs = (stark.read_result(first), stark.read_result(second))
+    with KnowledgeBase(kb) as base:
+        task = stark.task(base, gold, types or (), numbers.read_numbers(dataset, split))
+        found = studying.case(base, dataset, task, runs, query, k)
+    remarks = [
+        f"Query {found.query}: {found.text}",
+        f"Reciprocal rank of the best answer: {found.first:.3f} in {first}, {found.second:.3f} in {second}",
+    ]
+    return PaperFigures(remarks, records=lambda: found.hits)
 
 
 def _candidates(

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import kbkit
-from kbkit.benchmarks import documents
+from kbkit.benchmarks import document_files
 from kbkit.benchmarks.quest.categories import Categories, build
 from kbkit.benchmarks.quest.draft import QueryDrafts
 from kbkit.benchmarks.quest.families import families, read_patterns
@@ -297,27 +297,27 @@ def test_a_type_without_categories(films: KnowledgeBase) -> None:
 
 
 def test_documents_have_unique_titles_and_no_relations(films: KnowledgeBase, tmp_path: Path) -> None:
-    frame = documents.titles(films, ["film"])
+    frame = document_files.titles(films, ["film"])
     assert frame["title"].to_list()[:6] == ["Alba (f1)", "Bruma", "Cima", "Duna", "Alba (f5)", "Fuga"]
     path = tmp_path / "deep" / "documents.jsonl"
-    assert documents.write_documents(films, frame, path) == 7
+    assert document_files.write_documents(films, frame, path) == 7
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     assert rows[0] == {"title": "Alba (f1)", "text": "See it.\nA dawn."}
     assert rows[2] == {"title": "Cima", "text": ""}
     nodes = [json.loads(line) for line in path.with_name("documents.nodes.jsonl").read_text("utf-8").splitlines()]
     assert nodes[2] == {"title": "Cima", "type": "film", "key": "f3"}
-    documents.write_documents(films, frame, path, ["blurb"])
+    document_files.write_documents(films, frame, path, ["blurb"])
     assert json.loads(path.read_text(encoding="utf-8").splitlines()[0])["text"] == "A dawn."
 
 
 def test_documents_need_texts(films: KnowledgeBase) -> None:
-    documents.check_types(films, ["film"], ["blurb"])
-    documents.check_types(films, ["topic"], [], texts=False)
+    document_files.check_types(films, ["film"], ["blurb"])
+    document_files.check_types(films, ["topic"], [], texts=False)
     with pytest.raises(KbError, match=r"type topic .* film"):
-        documents.check_types(films, ["topic"], [])
+        document_files.check_types(films, ["topic"], [])
     with pytest.raises(KbError, match="type film"):
-        documents.check_types(films, ["film"], ["plot", "blurb"])
+        document_files.check_types(films, ["film"], ["plot", "blurb"])
     with pytest.raises(UnknownNameError, match="'plots'"):
-        documents.check_types(films, ["film"], ["plots"])
+        document_files.check_types(films, ["film"], ["plots"])
     with pytest.raises(UnknownNameError, match="'movie'"):
-        documents.check_types(films, ["movie"], [])
+        document_files.check_types(films, ["movie"], [])

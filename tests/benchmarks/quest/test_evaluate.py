@@ -580,7 +580,9 @@ def test_run_prints_all_tables_and_keeps_the_runs(done: tuple[Done, Path], folde
     result, out = done
     assert result.returncode == 0, result.stderr
     names = ["bm25", "bm25+logistic", "dense", "dense+logistic", "kbkit-parsed"]
-    assert sorted(path.name for path in out.iterdir()) == sorted([*(f"{name}.jsonl" for name in names), "predictions"])
+    assert sorted(path.name for path in out.iterdir()) == sorted(
+        [*(f"{name}.jsonl" for name in names), "documents.kb", "predictions"]
+    )
     third = {row["system"]: row for row in records(result.stdout, 3)}
     assert list(third) == names
     queries = len((folder / "test.jsonl").read_text().splitlines())
@@ -753,7 +755,7 @@ def test_a_model_classifies_and_its_recording_replays(here: Run, world_kb: Path,
     assert again.returncode == 0, again.stderr
     assert again.stdout == done.stdout
     names = sorted(path.name for path in (tmp_path / "a").iterdir())
-    assert names == ["bm25+llm.jsonl", "bm25.jsonl", "predictions"]
+    assert names == ["bm25+llm.jsonl", "bm25.jsonl", "documents.kb", "predictions"]
     for name in (*names[:2], *(f"predictions/{name}" for name in names[:2])):
         assert (tmp_path / "b" / name).read_bytes() == (tmp_path / "a" / name).read_bytes()
 
@@ -779,3 +781,34 @@ def test_a_domain_without_documents(world: KnowledgeBase, tmp_path: Path) -> Non
     part = evaluate.Bench.of(world, QuestDataset.open(tmp_path), 10).part("train")
     ranking = part.ranking("bm25")
     assert ranking.height == evaluate._with_random(part, ranking.select("query", "id")).height == 0
+
+
+# -- appendix D -------------------------------------------------------------------------------------------------------
+
+
+def test_recall_of_documents_by_age(here: Run, tmp_path: Path) -> None:
+    """Two of the answers are later documents; one of them is found, and two of the three others."""
+    folder = tmp_path / "aged"
+    folder.mkdir()
+    lines = [
+        {"query": "one", "docs": ["A", "B", "N1"], "metadata": {"template": "_"}},
+        {"query": "two", "docs": ["C", "N2"], "metadata": {"template": "_"}},
+        {"query": "three", "docs": ["A"], "metadata": {"template": "_"}},
+    ]
+    found = [("one", ["A", "N1"]), ("two", ["C"]), ("three", [])]
+    (folder / "test.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    run = tmp_path / "bm25.jsonl"
+    records_of = [{"query": query, "docs": docs, "scores": list(range(len(docs), 0, -1))} for query, docs in found]
+    run.write_text("".join(json.dumps(one) + "\n" for one in records_of), encoding="utf-8")
+    later = tmp_path / "later.txt"
+    later.write_text("N1\nN2\n", encoding="utf-8")
+    done = here("quest", "eval", folder, run, "--later", later, "--table", 7, "-f", "json")
+    assert done.returncode == 0, done.stderr
+    rows = {(row["documents"], row["figures"]): row for row in json.loads(done.stdout)}
+    assert (rows["before", "here"]["queries"], rows["before", "here"]["answers"]) == (3, 4)
+    assert rows["before", "here"]["recall@100"] == pytest.approx((1 / 2 + 1 + 0) / 3, abs=1e-4)
+    assert rows["after", "here"]["recall@100"] == pytest.approx((1 + 0) / 2)
+    assert rows["before", "paper"]["recall@100"] == 0.183
+    assert ("after", "paper") not in rows  # the digits are illegible
+    without = here("quest", "eval", folder, run, "--table", 7)
+    assert without.stderr == "kbkit: Table 7 needs the titles of later documents. Use --later FILE.\n"

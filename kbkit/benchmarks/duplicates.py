@@ -1,0 +1,72 @@
+"""Queries that ask the same: with equal words, or with almost the same sequences of words."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+NEAR = 0.7
+"""Least similarity of near duplicates: the fraction of the sequences of three words that two texts share (Jaccard)."""
+_SEQUENCE = 3
+_COMMON = 60
+"""Sequences in more texts than this find no candidates: they belong to a frame such as "Could you give me"."""
+_WORD = re.compile(r"\w+")
+
+
+class Duplicate(NamedTuple):
+    """Two texts by their positions, ``first`` before ``second``; ``similarity`` is 1 for equal words."""
+
+    first: int
+    second: int
+    similarity: float
+
+
+def normalized(text: str) -> str:
+    """Return the words of a text in lower case."""
+    return " ".join(_WORD.findall(text.casefold()))
+
+
+def duplicates(texts: Sequence[str], near: float = NEAR) -> list[Duplicate]:
+    """Return all pairs of texts with equal words, and those with a similarity of at least ``near``.
+
+    Near duplicates are found among the texts that share a sequence of words with at most 59 others.
+    """
+    plain = [normalized(text) for text in texts]
+    shingles = [_sequences(text) for text in plain]
+    counts = Counter(one for own in shingles for one in own)
+    found = []
+    for first, second in sorted({*_equal(plain), *_candidates(shingles, counts)}):
+        similarity = 1.0 if plain[first] == plain[second] else _similarity(shingles[first], shingles[second])
+        if similarity >= near:
+            found.append(Duplicate(first, second, similarity))
+    return found
+
+
+def _sequences(text: str) -> frozenset[tuple[str, ...]]:
+    words = text.split()
+    return frozenset(tuple(words[at : at + _SEQUENCE]) for at in range(max(1, len(words) - _SEQUENCE + 1)))
+
+
+def _similarity(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]]) -> float:
+    """Return the Jaccard index; a text that has other words is at most a near duplicate."""
+    return min(len(one & other) / len(one | other), 0.999)
+
+
+def _equal(plain: Sequence[str]) -> Iterator[tuple[int, int]]:
+    seen: dict[str, list[int]] = defaultdict(list)
+    for position, text in enumerate(plain):
+        yield from ((earlier, position) for earlier in seen[text])
+        seen[text].append(position)
+
+
+def _candidates(
+    shingles: Sequence[frozenset[tuple[str, ...]]], counts: Counter[tuple[str, ...]]
+) -> Iterator[tuple[int, int]]:
+    holders: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for position, own in enumerate(shingles):
+        for one in own:
+            if 1 < counts[one] < _COMMON:
+                yield from ((earlier, position) for earlier in holders[one])
+                holders[one].append(position)

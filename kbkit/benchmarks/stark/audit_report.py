@@ -1,0 +1,156 @@
+"""What an audit found, as a table of checks and as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import polars as pl
+
+from kbkit.benchmarks.duplicates import NEAR
+from kbkit.benchmarks.stark.audit import STATUSES, UNPROVED, StarkAudit
+from kbkit.display.reports import Report, Section
+
+SUMMARY = pl.Schema(
+    {
+        "check": pl.String(),
+        "unit": pl.String(),
+        "count": pl.Int64(),
+        "of": pl.Int64(),
+        "percent": pl.Float64(),
+        "examples": pl.List(pl.String),
+    }
+)
+"""A row per check: the number of queries or answers (``unit``) for which it holds, and the first queries."""
+_EXAMPLES = 3
+_LONGEST = 50
+"""Rows of each section of a page."""
+
+
+class QueryCheck(NamedTuple):
+    """A check of queries: which rows it holds for, and why that matters."""
+
+    name: str
+    holds: pl.Expr
+    note: str
+    columns: tuple[str, ...]
+
+
+QUERY_CHECKS = (
+    QueryCheck(
+        "no answer is searched",
+        pl.col("answers") == pl.col("unknown"),
+        "None of the answers is a node of the searched types, so every system scores 0.",
+        ("answers",),
+    ),
+    QueryCheck(
+        "an answer is named in the query",
+        pl.col("named_answers") > 0,
+        "The query has the name of one of its answers, or of another node of that name: a search for names finds it.",
+        ("names", "named_answers"),
+    ),
+    QueryCheck(
+        "equal words as another query",
+        pl.col("duplicates").list.len() > 0,
+        "The same query occurs more than once, except for case and punctuation.",
+        ("split", "duplicates"),
+    ),
+    QueryCheck(
+        "almost the words of another query",
+        pl.col("near_duplicates").list.len() > 0,
+        f"Two queries share {NEAR:.0%} of their sequences of three words or more.",
+        ("split", "near_duplicates"),
+    ),
+    QueryCheck(
+        "same names and answers as another query",
+        pl.col("twins").list.len() > 0,
+        "Two queries name the same nodes and have the same answers: they probably ask the same.",
+        ("split", "names", "twins"),
+    ),
+    QueryCheck(
+        "leaks into another split",
+        pl.col("leaks").list.len() > 0,
+        "Another split has the same query, or a near duplicate with the same answers.",
+        ("split", "leaks"),
+    ),
+    QueryCheck(
+        "text alone finds an answer first",
+        pl.col("text_rank") == 1,
+        "A full-text search for the query, which sees no relations, ranks an answer first.",
+        ("answers",),
+    ),
+    QueryCheck(
+        "text alone decides",
+        pl.col("text_decides"),
+        "The first hits of that search are the answers, all and no others: the query needs no relations.",
+        ("answers",),
+    ),
+    QueryCheck(
+        "relations alone decide",
+        pl.col("relations_decide"),
+        "The expression has the answers, all and no others: the query needs no text.",
+        ("answers",),
+    ),
+)
+
+
+def summary(found: StarkAudit) -> pl.DataFrame:
+    """Return :data:`SUMMARY`: the answers by status, then the checks of the queries."""
+    rows = [*_of_answers(found), *_of_queries(found)]
+    return pl.DataFrame(rows, schema=SUMMARY, orient="row")
+
+
+def _of_answers(found: StarkAudit) -> Iterator[tuple[object, ...]]:
+    answers = found.answers
+    for status in STATUSES:
+        own = answers.filter(pl.col("status") == status)
+        examples = own["query"].unique(maintain_order=True).head(_EXAMPLES).to_list()
+        yield (f"relations: {status}", "answer", own.height, answers.height, _percent(own, answers), examples)
+
+
+def _of_queries(found: StarkAudit) -> Iterator[tuple[object, ...]]:
+    rows = found.rows
+    for check in QUERY_CHECKS:
+        if check.name == "relations alone decide" and not found.has_expressions:
+            continue
+        own = rows.filter(check.holds)
+        yield (
+            check.name,
+            "query",
+            own.height,
+            rows.height,
+            _percent(own, rows),
+            own["query"].head(_EXAMPLES).to_list(),
+        )
+
+
+def _percent(part: pl.DataFrame, whole: pl.DataFrame) -> float | None:
+    return round(100 * part.height / whole.height, 2) if whole.height else None
+
+
+def page(found: StarkAudit, title: str, remarks: list[str]) -> Report:
+    """Return the page of a dataset: the summary, then the answers and queries that each check is about."""
+    checks = summary(found)
+    how = (
+        "Relations are proved by the expressions of the queries."
+        if found.has_expressions
+        else "The dataset has no expressions: an answer is proved if a path of at most two relations leads to it from"
+        " each node that the query names."
+    )
+    unproved = found.answers.filter(pl.col("status") == UNPROVED)
+    sections = [
+        Section("Summary", how, checks),
+        Section(
+            "Answers without a proof",
+            f"{unproved.height:,} answers that no path or expression supports.",
+            unproved.select("query", "node", "name", "unrelated").head(_LONGEST),
+        ),
+    ]
+    for check in QUERY_CHECKS:
+        own = found.rows.filter(check.holds)
+        if own.height:
+            shown = own.select("query", "text", *check.columns).head(_LONGEST)
+            sections.append(
+                Section(check.name[:1].upper() + check.name[1:], f"{own.height:,} queries. {check.note}", shown)
+            )
+    return Report(title, remarks, sections)
