@@ -196,19 +196,18 @@ def _number(value: Any) -> str:
 
 def _loading(publication: Publication) -> str:
     first = publication.tables[0]
-    name = publication.tables[0].name
+    name, split = first.name, "test" if "test" in first.splits else next(iter(first.splits))
     lines = [
         "```python",
         "from datasets import load_dataset",
         "",
-        f'load_dataset("FOLDER", {json.dumps(name)}, split={json.dumps(next(iter(first.splits)))})',
+        f'load_dataset("FOLDER", {json.dumps(name)}, split={json.dumps(split)})',
         "",
         "import mlcroissant",
         "",
         'mlcroissant.Dataset(jsonld="FOLDER/croissant.json")',
     ]
     if name == QRELS:
-        split = next(reversed(first.splits))
         lines += [
             "",
             "from beir.datasets.data_loader import GenericDataLoader",
@@ -220,7 +219,11 @@ def _loading(publication: Publication) -> str:
             f'ranx.Qrels.from_file("FOLDER/qrels/{split}.txt")',
             f'ir_measures.read_trec_qrels("FOLDER/qrels/{split}.txt")',
         ]
-    lines += ["```", "", "FOLDER is this folder; `original/` has the files of the dataset as its own programs read them.\n"]
+    lines += [
+        "```",
+        "",
+        "FOLDER is this folder; `original/` has the files of the dataset as its own programs read them.\n",
+    ]
     return "\n".join(lines)
 
 

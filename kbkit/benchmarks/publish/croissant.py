@@ -45,9 +45,7 @@ class FileSum(NamedTuple):
     sha256: str
 
 
-def metadata(
-    publication: Publication, settings: PublishSettings, licence: str, files: Mapping[str, FileSum]
-) -> str:
+def metadata(publication: Publication, settings: PublishSettings, licence: str, files: Mapping[str, FileSum]) -> str:
     """Return the metadata as JSON. ``files`` are those of the folder by path; ``licence`` is that of the KB."""
     about: dict[str, Any] = {
         "@context": _CONTEXT,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -67,7 +67,8 @@ def write_publication(
     data = publication.retrieval
     if data is not None:
         data = named_safely(data)
-        publication = replace(publication, tables=[*retrieval_tables(data), *publication.tables])
+        publication = replace(publication, retrieval=data, tables=[*retrieval_tables(data), *publication.tables])
+    publication = replace(publication, tables=_with_rows(publication.tables))
     with replacing(out) as aside:
         aside.mkdir()
         done, total = 0, len(publication.tables) + bool(data) + bool(publication.files) + 2
@@ -102,6 +103,18 @@ def check_place(out: Path, *, overwrite: bool) -> None:
         raise KbError(f"{out} contains other files ({held[0]})", "Use a new or empty folder")
     if held and not overwrite:
         raise KbError(f"{out} already contains a published dataset", "Use ", Option("replace"), " to overwrite it")
+
+
+def _with_rows(tables: Sequence[PublishedTable]) -> list[PublishedTable]:
+    """Return the tables without empty splits, which ``datasets`` cannot read. Raises :class:`KbError` if none is left.
+
+    A split without answers is left out of the judgements, as BEIR and ``mteb`` leave out such queries.
+    """
+    found = [replace(t, splits={name: frame for name, frame in t.splits.items() if frame.height}) for t in tables]
+    known = [table for table in found if table.splits]
+    if not known or known[0].name != tables[0].name:
+        raise KbError("The dataset has no questions with answers", "Make it again with more queries")
+    return known
 
 
 def _write(path: Path, text: str) -> None:
@@ -159,10 +172,10 @@ def _write_retrieval(data: Retrieval, folder: Path) -> None:
     documents.write_ndjson(folder / f"{CORPUS}.jsonl")
     data.queries.rename({"id": "_id"}).write_ndjson(folder / f"{QUERIES}.jsonl")
     (folder / "qrels").mkdir()
-    for split, frame in next(t for t in retrieval_tables(data) if t.name == QRELS).splits.items():
+    [judged] = (table for table in retrieval_tables(data) if table.name == QRELS)
+    for split, frame in judged.splits.items():
+        if frame.is_empty():
+            continue
         frame.write_csv(folder / "qrels" / f"{split}.tsv", separator="\t", quote_style="never")
         trec = frame.select("query-id", pl.lit(0).alias("iteration"), "corpus-id", "score")
-        trec.write_csv(
-            folder / "qrels" / f"{split}.txt", separator=" ", include_header=False, quote_style="never"
-        )
-
+        trec.write_csv(folder / "qrels" / f"{split}.txt", separator=" ", include_header=False, quote_style="never")

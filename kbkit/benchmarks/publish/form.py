@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import polars as pl
 
 from kbkit.assets.operations import Setting, check_settings, described
-from kbkit.benchmarks.dataset import ABOUT
+from kbkit.benchmarks.dataset import ABOUT, SPLITS
 from kbkit.errors import BadInputError, KbError, Option, check_unicode
 from kbkit.measures.records import content, load
 
@@ -155,8 +155,8 @@ def retrieval_tables(data: Retrieval) -> list[PublishedTable]:
     judged = data.judgements.join(splits, on="query", how="left", maintain_order="left")
     named = {"query-id": "query", "corpus-id": "document", "score": "score"}
     parts = {
-        str(split): judged.filter(pl.col("split") == split).select(**{k: pl.col(v) for k, v in named.items()})
-        for split in data.queries["split"].unique(maintain_order=True)
+        split: judged.filter(pl.col("split") == split).select(**{k: pl.col(v) for k, v in named.items()})
+        for split in sorted(data.queries["split"].unique(), key=_order)
     }
     known = {
         "_id": "Id.",
@@ -170,11 +170,16 @@ def retrieval_tables(data: Retrieval) -> list[PublishedTable]:
             QRELS,
             "Judgements: which documents answer which query.",
             {"query-id": "Id of the query.", "corpus-id": "Id of the document.", "score": "1 for an answer."},
-            {split: frame for split, frame in parts.items() if frame.height},
+            parts,
         ),
         _table(QUERIES, "Queries of all splits.", data.queries, known),
         _table(CORPUS, "Documents that are searched.", data.documents, known),
     ]
+
+
+def _order(split: str) -> tuple[int, str]:
+    """Return the place of a split: train, val and test come before others."""
+    return (SPLITS.index(split) if split in SPLITS else len(SPLITS), split)
 
 
 def _table(name: str, about: str, frame: pl.DataFrame, known: Mapping[str, str]) -> PublishedTable:

@@ -125,16 +125,13 @@ def _evidence(examples: Sequence[Example], ids: pl.Series, of: Mapping[str, str]
                 rows.setdefault(one.split, []).append((query, of[title], rating, str(phrase), str(text)))
     schema = dict.fromkeys(_EVIDENCE, pl.String)
     frames = {split: pl.DataFrame(own, schema=schema, orient="row") for split, own in rows.items()}
-    empty = {"test": pl.DataFrame(schema=schema)}
-    return PublishedTable("evidence", "What in the documents shows the answers.", _EVIDENCE, frames or empty)
+    return PublishedTable("evidence", "What in the documents shows the answers.", _EVIDENCE, frames)
 
 
 def _settings(about: Mapping[str, Any]) -> dict[str, Any]:
     """Return the recorded settings by the names of their fields."""
     bounds = QuestSettings().bounds() if about else None
     changed = {
-        name: value
-        for name, value in (about.get("constraints") or {}).items()
-        if value != getattr(bounds, name, None)
+        name: value for name, value in (about.get("constraints") or {}).items() if value != getattr(bounds, name, None)
     }
     return {**about, "constraints": changed} if about else {}

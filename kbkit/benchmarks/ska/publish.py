@@ -27,9 +27,7 @@ _UNIT = pl.Struct(
         "check": pl.String,
     }
 )
-_PROVENANCE = (
-    *("dataset", "question_id", "kb", "table", "evidence", "expression", "sql"),
-)
+_PROVENANCE = (*("dataset", "question_id", "kb", "table", "evidence", "expression", "sql"),)
 _SCHEMA = pl.Schema(
     {
         **dict.fromkeys(("id", "form", "question"), pl.String()),

@@ -96,9 +96,7 @@ def _documents(kb: KnowledgeBase, searched: StarkTask) -> pl.DataFrame:
     )
     nodes = kb.tables.lookup(sql, frames={"kbkit_within": wanted})
     texts = document_texts(kb, nodes)
-    return pl.DataFrame(
-        {"id": searched.named(nodes), **texts.select("title", "text", "type", "key").to_dict()}
-    )
+    return pl.DataFrame({"id": searched.named(nodes), **texts.select("title", "text", "type", "key").to_dict()})
 
 
 def _settings(about: Mapping[str, Any]) -> dict[str, Any]:
