@@ -38,7 +38,8 @@ def publish(
     checksums. The same dataset gives the same bytes.
     """
     from kbkit.benchmarks.published import publish as write
-    from kbkit.cli.papers.factory import opened_if_given, stages
+    from kbkit.cli.models import stages
+    from kbkit.cli.papers.factory import opened_if_given
     from kbkit.cli.spelling import SPELLER
 
     started = time.perf_counter()

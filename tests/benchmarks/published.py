@@ -28,13 +28,24 @@ SPARQL = [
 def datasets(kb: KnowledgeBase, folder: Path) -> dict[str, Path]:
     """Make the datasets in a folder."""
     make.make(kb, folder / "stark", RequirementSettings(count=30, fractions=(0.2, 0.2, 0.6)), None)
-    quest_data.write(kb, folder / "quest", 6)
+    _add_evidence(quest_data.write(kb, folder / "quest", 6) / "test.jsonl")
     ska_data.dataset(folder / "ska", 2)
     (folder / "conv").mkdir()
     conv_data.dataset(kb, folder / "conv" / "conversations.jsonl", 3)
     (folder / "spinach").mkdir()
     (folder / "spinach" / "own_dev.json").write_text(json.dumps(SPARQL), encoding="utf-8")
     return {name: folder / name / ("own_dev.json" if name == "spinach" else "") for name in BENCHMARKS}
+
+
+def _add_evidence(path: Path) -> None:
+    """Rate the first two answers of each query: complete with two spans, and none."""
+    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    for record in records:
+        first, second = record["docs"][:2]
+        spans = [{"a phrase": f"a span of {first}"}, {"b": "another"}]
+        more = {"evidence_ratings": {first: ["complete"], second: ["none"]}, "attributions": {first: spans}}
+        record["metadata"] = {**record.get("metadata", {}), **more}
+    quest_data.lines(path, records)
 
 
 def publish_all(kb: KnowledgeBase, folder: Path) -> Path:

@@ -118,10 +118,22 @@ def test_quest_answers_and_evidence(folders: Path) -> None:
     judged = pl.concat(rows(folders / "quest", "default").values()).join(titles, left_on="corpus-id", right_on="_id")
     assert queries["text"].to_list() == [one["query"] for one in records]
     assert set(judged.select("query-id", "title").rows()) == {(r["id"], title) for r in records for title in r["docs"]}
-    evidence = pl.concat(rows(folders / "quest", "evidence").values())
-    given_spans = sum(len(spans) for one in records for found in (one["metadata"].get("attributions") or {}).values()
-                for spans in found)  # fmt: skip
-    assert evidence.filter(pl.col("phrase") != "").height == given_spans
+    [(split, evidence)] = rows(folders / "quest", "evidence").items()
+    assert split == "test"
+    found = evidence.join(titles, left_on="document", right_on="_id").select(
+        "query", "title", "rating", "phrase", "text"
+    )
+    rated = [one for one in records if one["metadata"].get("attributions")]
+    assert set(found.rows()) == {
+        (one["id"], *row)
+        for one in rated
+        for row in (
+            (one["docs"][0], "complete", "a phrase", f"a span of {one['docs'][0]}"),
+            (one["docs"][0], "complete", "b", "another"),
+            (one["docs"][1], "none", "", ""),
+        )
+    }
+    assert rated
 
 
 def test_ska_units(folders: Path) -> None:

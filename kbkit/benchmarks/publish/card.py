@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
 from kbkit.benchmarks.publish.croissant import UNKNOWN, FileSum
-from kbkit.benchmarks.publish.form import QRELS, Publication, PublishSettings
+from kbkit.benchmarks.publish.form import QRELS, Publication, PublishSettings, WrittenTable
 from kbkit.errors import Option, Speller
 
 _EXAMPLES = 3
@@ -25,21 +25,26 @@ _SIZES = (1_000, 10_000, 100_000, 1_000_000)
 
 
 def readme(
-    publication: Publication, settings: PublishSettings, licence: str, files: Mapping[str, FileSum], speller: Speller
+    publication: Publication,
+    tables: Sequence[WrittenTable],
+    settings: PublishSettings,
+    licence: str,
+    files: Mapping[str, FileSum],
+    speller: Speller,
 ) -> str:
     """Return the card. ``licence`` is that of the KB (empty if unknown), ``files`` are those of the folder."""
     parts = [
-        _front_matter(publication, settings, licence),
+        _front_matter(publication, tables, settings, licence),
         f"# {markdown(settings.name)}\n",
         f"{publication.summary}\n",
         "\n".join(_facts(publication, settings, licence)) + "\n",
         "## Configurations\n",
-        _configurations(publication),
+        _configurations(tables),
         *_examples(publication),
         "## Statistics\n",
-        _statistics(publication),
+        _statistics(publication, tables),
         "## How to load it\n",
-        _loading(publication),
+        _loading(tables[0]),
         "## How it was made\n",
         _made(publication, speller),
         "## Known limits\n",
@@ -84,16 +89,18 @@ def _table(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
 # -- front matter -----------------------------------------------------------------------------------------------------
 
 
-def _front_matter(publication: Publication, settings: PublishSettings, licence: str) -> str:
+def _front_matter(
+    publication: Publication, tables: Sequence[WrittenTable], settings: PublishSettings, licence: str
+) -> str:
     lines = ["---", f"pretty_name: {yaml_text(settings.name)}", *_licence_lines(settings.licence or licence)]
     lines += ["language:", '- "en"', "task_categories:", f"- {yaml_text(publication.task)}"]
     lines += ["tags:", *(f"- {yaml_text(tag)}" for tag in ("knowledge-graph", publication.benchmark.lower(), "kbkit"))]
     lines += ["size_categories:", f"- {yaml_text(_size(len(publication.questions)))}", "configs:"]
-    for number, table in enumerate(publication.tables):
+    for number, table in enumerate(tables):
         lines.append(f"- config_name: {yaml_text(table.name)}")
         lines += ["  default: true"] if number == 0 else []
         lines.append("  data_files:")
-        for split in table.splits:
+        for split in table.rows:
             lines += [f"  - split: {yaml_text(split)}", f"    path: {yaml_text(f'data/{table.name}/{split}.parquet')}"]
     return "\n".join([*lines, "---", ""])
 
@@ -147,13 +154,12 @@ def _kbs(about: Mapping[str, Any]) -> list[str]:
     return [str(one["kb"]) for one in found or () if isinstance(one, dict) and one.get("kb")]
 
 
-def _configurations(publication: Publication) -> str:
+def _configurations(tables: Sequence[WrittenTable]) -> str:
     parts = []
-    for table in publication.tables:
-        splits = ", ".join(f"`{split}` ({frame.height:,})" for split, frame in table.splits.items())
+    for table in tables:
+        splits = ", ".join(f"`{split}` ({count:,})" for split, count in table.rows.items())
         parts.append(f"### {markdown(table.name)}\n\n{table.about} Splits: {splits}.\n")
-        schema = next(iter(table.splits.values())).schema
-        rows = ((f"`{column}`", _kind(kind), table.columns[column]) for column, kind in schema.items())
+        rows = ((f"`{column}`", _kind(kind), table.columns[column]) for column, kind in table.schema.items())
         parts.append(_table(("column", "type", "content"), rows))
     return "\n".join(parts)
 
@@ -168,7 +174,7 @@ def _examples(publication: Publication) -> list[str]:
     return ["## Examples\n", "".join(f"- {markdown(text, _LONG)}\n" for text in shown)] if shown else []
 
 
-def _statistics(publication: Publication) -> str:
+def _statistics(publication: Publication, tables: Sequence[WrittenTable]) -> str:
     words = publication.questions.str.split(" ").list.len()
     rows: list[tuple[str, str]] = [
         ("questions", f"{len(publication.questions):,}"),
@@ -177,16 +183,16 @@ def _statistics(publication: Publication) -> str:
     ]
     data = publication.retrieval
     if data is not None:
-        counts = data.judgements.group_by("query").len()["len"]
+        counts: list[int] = data.judgements.group_by("query").len()["len"].to_list()
         rows += [
             ("documents", f"{data.documents.height:,}"),
             ("documents without text", f"{data.documents.filter(pl.col('text') == '').height:,}"),
             ("judgements", f"{data.judgements.height:,}"),
-            ("answers per question, mean", _number(counts.mean())),
-            ("answers per question, most", f"{counts.max() or 0:,}"),
+            ("answers per question, mean", _number(sum(counts) / len(counts) if counts else None)),
+            ("answers per question, most", f"{max(counts, default=0):,}"),
             ("questions without answers", f"{data.queries.height - len(counts):,}"),
         ]
-    rows += [(f"rows of {markdown(table.name)}", f"{table.rows:,}") for table in publication.tables]
+    rows += [(f"rows of {markdown(table.name)}", f"{sum(table.rows.values()):,}") for table in tables]
     return _table(("", "value"), rows)
 
 
@@ -194,9 +200,8 @@ def _number(value: Any) -> str:
     return "-" if value is None else f"{float(value):.2f}"
 
 
-def _loading(publication: Publication) -> str:
-    first = publication.tables[0]
-    name, split = first.name, "test" if "test" in first.splits else next(iter(first.splits))
+def _loading(first: WrittenTable) -> str:
+    name, split = first.name, "test" if "test" in first.rows else next(iter(first.rows))
     lines = [
         "```python",
         "from datasets import load_dataset",

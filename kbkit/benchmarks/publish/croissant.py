@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from kbkit.benchmarks.publish.form import Publication, PublishedTable, PublishSettings
+from kbkit.benchmarks.publish.form import Publication, PublishSettings, WrittenTable
 
 UNKNOWN = "unknown"
 _CONTEXT: dict[str, Any] = {
@@ -45,7 +45,13 @@ class FileSum(NamedTuple):
     sha256: str
 
 
-def metadata(publication: Publication, settings: PublishSettings, licence: str, files: Mapping[str, FileSum]) -> str:
+def metadata(
+    publication: Publication,
+    tables: Sequence[WrittenTable],
+    settings: PublishSettings,
+    licence: str,
+    files: Mapping[str, FileSum],
+) -> str:
     """Return the metadata as JSON. ``files`` are those of the folder by path; ``licence`` is that of the KB."""
     about: dict[str, Any] = {
         "@context": _CONTEXT,
@@ -58,7 +64,7 @@ def metadata(publication: Publication, settings: PublishSettings, licence: str, 
         "citeAs": publication.paper,
         "isLiveDataset": False,
         "distribution": [_file(name, one) for name, one in files.items() if name.startswith("data/")],
-        "recordSet": [_records(table, split) for table in publication.tables for split in table.splits],
+        "recordSet": [_records(table, split) for table in tables for split in table.rows],
     }
     if settings.url:
         about["url"] = settings.url
@@ -81,13 +87,13 @@ def _file(name: str, one: FileSum) -> dict[str, Any]:
     }
 
 
-def record_set(table: PublishedTable, split: str) -> str:
+def record_set(table: WrittenTable, split: str) -> str:
     """Return the name of the records of a split: that of the table, followed by the split if there are several."""
-    return table.name if len(table.splits) == 1 else f"{table.name}/{split}"
+    return table.name if len(table.rows) == 1 else f"{table.name}/{split}"
 
 
-def _records(table: PublishedTable, split: str) -> dict[str, Any]:
-    name, frame = record_set(table, split), table.splits[split]
+def _records(table: WrittenTable, split: str) -> dict[str, Any]:
+    name = record_set(table, split)
     return {
         "@type": "cr:RecordSet",
         "@id": name,
@@ -106,6 +112,6 @@ def _records(table: PublishedTable, split: str) -> dict[str, Any]:
                     "extract": {"column": column},
                 },
             }
-            for column, kind in frame.schema.items()
+            for column, kind in table.schema.items()
         ],
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,12 +14,14 @@ import polars as pl
 from kbkit.benchmarks.publish import card, croissant
 from kbkit.benchmarks.publish.form import (
     CORPUS,
-    QRELS,
     QUERIES,
     Publication,
     PublishedTable,
     PublishSettings,
     Retrieval,
+    RowStream,
+    WrittenTable,
+    judgements,
     named_safely,
     retrieval_tables,
 )
@@ -68,29 +70,27 @@ def write_publication(
     if data is not None:
         data = named_safely(data)
         publication = replace(publication, retrieval=data, tables=[*retrieval_tables(data), *publication.tables])
-    publication = replace(publication, tables=_with_rows(publication.tables))
     with replacing(out) as aside:
         aside.mkdir()
-        done, total = 0, len(publication.tables) + bool(data) + bool(publication.files) + 2
-        for table in publication.tables:
-            progress(f"table {table.name}", done, total)
-            _write_table(table, aside / "data" / table.name)
-            done += 1
+        total = len(publication.tables) + 1
+        tables = []
+        for done, table in enumerate(publication.tables):
+            progress(table.name, done, total)
+            tables.append(_write_table(table, aside / "data" / table.name))
+        if not tables[0].rows:
+            raise KbError("The dataset has no questions with answers", "Make it again with more queries")
+        tables = [table for table in tables if table.rows]
+        progress("metadata", total - 1, total)
         if data is not None:
-            progress("retrieval files", done, total)
             _write_retrieval(data, aside)
-        for name, path in publication.files.items():
-            target = aside / ORIGINAL / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, target)
-        progress("metadata", total - 2, total)
-        sums = _checksums(aside)
-        _write(aside / "croissant.json", croissant.metadata(publication, settings, licence, sums))
-        _write(aside / "README.md", card.readme(publication, settings, licence, sums, speller))
-        sums = _checksums(aside)
-        _write(aside / SUMS, "".join(f"{one.sha256}  {name}\n" for name, one in sums.items()))
+        _copy(publication.files, aside / ORIGINAL)
+        sums = checksums(aside)
+        _write(aside / "croissant.json", croissant.metadata(publication, tables, settings, licence, sums))
+        _write(aside / "README.md", card.readme(publication, tables, settings, licence, sums, speller))
+        sums |= checksums(aside, ("croissant.json", "README.md"))
+        _write(aside / SUMS, "".join(f"{one.sha256}  {name}\n" for name, one in sorted(sums.items())))
         progress("metadata", total, total)
-    rows = {table.name: table.rows for table in publication.tables}
+    rows = {table.name: sum(table.rows.values()) for table in tables}
     return Published(out, rows, len(sums) + 1, sum(one.bytes for one in sums.values()))
 
 
@@ -105,26 +105,22 @@ def check_place(out: Path, *, overwrite: bool) -> None:
         raise KbError(f"{out} already contains a published dataset", "Use ", Option("replace"), " to overwrite it")
 
 
-def _with_rows(tables: Sequence[PublishedTable]) -> list[PublishedTable]:
-    """Return the tables without empty splits, which ``datasets`` cannot read. Raises :class:`KbError` if none is left.
-
-    A split without answers is left out of the judgements, as BEIR and ``mteb`` leave out such queries.
-    """
-    found = [replace(t, splits={name: frame for name, frame in t.splits.items() if frame.height}) for t in tables]
-    known = [table for table in found if table.splits]
-    if not known or known[0].name != tables[0].name:
-        raise KbError("The dataset has no questions with answers", "Make it again with more queries")
-    return known
-
-
 def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8", newline="\n")
 
 
-def _checksums(folder: Path) -> dict[str, croissant.FileSum]:
-    """Return size and checksum of each file, by its path in the folder."""
-    paths = sorted((path.relative_to(folder).as_posix(), path) for path in folder.rglob("*") if path.is_file())
-    return {name: croissant.FileSum(path.stat().st_size, _sha256(path)) for name, path in paths if name != SUMS}
+def _copy(files: Mapping[str, Path], folder: Path) -> None:
+    for name, path in files.items():
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target)
+
+
+def checksums(folder: Path, names: Iterable[str] = ()) -> dict[str, croissant.FileSum]:
+    """Return size and checksum of some files of a folder (default: all), by their paths in it."""
+    paths = [folder / name for name in names] or [path for path in folder.rglob("*") if path.is_file()]
+    found = sorted((path.relative_to(folder).as_posix(), path) for path in paths)
+    return {name: croissant.FileSum(path.stat().st_size, _sha256(path)) for name, path in found}
 
 
 def _sha256(path: Path) -> str:
@@ -138,26 +134,48 @@ def _sha256(path: Path) -> str:
 # -- tables -----------------------------------------------------------------------------------------------------------
 
 
-def _write_table(table: PublishedTable, folder: Path) -> None:
+def _write_table(table: PublishedTable, folder: Path) -> WrittenTable:
+    """Write the splits of a table that have rows: ``datasets`` cannot read a file without any."""
+    rows = {}
+    for split, data in table.splits.items():
+        stream = RowStream(data.schema, lambda own=data: iter([own])) if isinstance(data, pl.DataFrame) else data  # type: ignore[misc]
+        path = folder / f"{split}.parquet"
+        folder.mkdir(parents=True, exist_ok=True)
+        rows[split] = _write_parquet(stream, path)
+        if not rows[split]:
+            path.unlink()
+    schema = next((data.schema for data in table.splits.values()), pl.Schema())
+    return WrittenTable(table.name, table.about, table.columns, schema, {name: n for name, n in rows.items() if n})
+
+
+def _write_parquet(stream: RowStream, path: Path) -> int:
+    """Write rows in groups of the same size, however they come; return their number."""
     import pyarrow.parquet as pq
 
-    folder.mkdir(parents=True)
-    for split, frame in table.splits.items():
-        pq.write_table(_arrow(frame), folder / f"{split}.parquet", row_group_size=_ROWS, compression="zstd")
+    schema, rows = _plain(stream.schema), 0
+    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+        left = pl.DataFrame(schema=stream.schema)
+        for frame in stream.frames():
+            left = pl.concat([left, frame]) if left.height else frame
+            while left.height >= _ROWS:
+                writer.write_table(left.head(_ROWS).to_arrow().cast(schema))
+                rows, left = rows + _ROWS, left.slice(_ROWS)
+        if left.height:
+            writer.write_table(left.to_arrow().cast(schema))
+    return rows + left.height
 
 
-def _arrow(frame: pl.DataFrame) -> pa.Table:
-    """Return a frame with Arrow's plain types, which all readers know; polars uses the types for large texts."""
+def _plain(schema: pl.Schema) -> pa.Schema:
+    """Return Arrow's plain types, which all readers know; polars uses the types for large texts."""
     import pyarrow as pa
 
-    plain = {pl.String(): pa.string(), pl.List(pl.String): pa.list_(pa.field("element", pa.string()))}
-    schema = pa.schema(
+    texts = {pl.String(): pa.string(), pl.List(pl.String): pa.list_(pa.field("element", pa.string()))}
+    return pa.schema(
         [
-            pa.field(name, plain[kind] if kind in plain else pa.from_numpy_dtype(_NUMPY[kind]))
-            for name, kind in frame.schema.items()
+            pa.field(name, texts[kind] if kind in texts else pa.from_numpy_dtype(_NUMPY[kind]))
+            for name, kind in schema.items()
         ]
     )
-    return frame.to_arrow().cast(schema)
 
 
 _NUMPY: Mapping[pl.DataType, str] = {pl.Int64(): "int64", pl.Float64(): "float64", pl.Boolean(): "bool"}
@@ -172,10 +190,7 @@ def _write_retrieval(data: Retrieval, folder: Path) -> None:
     documents.write_ndjson(folder / f"{CORPUS}.jsonl")
     data.queries.rename({"id": "_id"}).write_ndjson(folder / f"{QUERIES}.jsonl")
     (folder / "qrels").mkdir()
-    [judged] = (table for table in retrieval_tables(data) if table.name == QRELS)
-    for split, frame in judged.splits.items():
-        if frame.is_empty():
-            continue
+    for split, frame in judgements(data).items():
         frame.write_csv(folder / "qrels" / f"{split}.tsv", separator="\t", quote_style="never")
         trec = frame.select("query-id", pl.lit(0).alias("iteration"), "corpus-id", "score")
         trec.write_csv(folder / "qrels" / f"{split}.txt", separator=" ", include_header=False, quote_style="never")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -37,7 +37,7 @@ class PublishSettings:
 
     def __post_init__(self) -> None:
         check_settings(self)
-        for one in described(type(self)):
+        for one in described(PublishSettings):
             text = getattr(self, one.name)
             check_unicode(text, f"the {one.noun}")
             if len(text) > _LONGEST:
@@ -56,6 +56,14 @@ def _is_date(text: str) -> bool:
 
 
 @dataclass(frozen=True)
+class RowStream:
+    """Rows of a table that is too large for memory: ``frames`` yields them, all with the same ``schema``."""
+
+    schema: pl.Schema
+    frames: Callable[[], Iterator[pl.DataFrame]]
+
+
+@dataclass(frozen=True)
 class PublishedTable:
     """A configuration: a table for each split. ``columns`` describes its columns, in order.
 
@@ -65,12 +73,18 @@ class PublishedTable:
     name: str
     about: str
     columns: Mapping[str, str]
-    splits: Mapping[str, pl.DataFrame]
+    splits: Mapping[str, pl.DataFrame | RowStream]
 
-    @property
-    def rows(self) -> int:
-        """Number of rows of all splits."""
-        return sum(frame.height for frame in self.splits.values())
+
+@dataclass(frozen=True)
+class WrittenTable:
+    """A table in its files: the number of rows by split, without empty ones, and the types of the columns."""
+
+    name: str
+    about: str
+    columns: Mapping[str, str]
+    schema: pl.Schema
+    rows: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -149,15 +163,20 @@ def _renamed(frame: pl.DataFrame, prefix: str) -> tuple[pl.DataFrame, pl.DataFra
     return frame.with_columns(original_id="id", id=ids), known
 
 
-def retrieval_tables(data: Retrieval) -> list[PublishedTable]:
-    """Return retrieval data as tables: judgements by split, queries and documents."""
+def judgements(data: Retrieval) -> dict[str, pl.DataFrame]:
+    """Return the judgements of each split (query-id, corpus-id, score), of splits that have some."""
     splits = data.queries.select(query="id", split="split")
     judged = data.judgements.join(splits, on="query", how="left", maintain_order="left")
     named = {"query-id": "query", "corpus-id": "document", "score": "score"}
     parts = {
-        split: judged.filter(pl.col("split") == split).select(**{k: pl.col(v) for k, v in named.items()})
+        str(split): judged.filter(pl.col("split") == split).select(**{k: pl.col(v) for k, v in named.items()})
         for split in sorted(data.queries["split"].unique(), key=_order)
     }
+    return {split: frame for split, frame in parts.items() if frame.height}
+
+
+def retrieval_tables(data: Retrieval) -> list[PublishedTable]:
+    """Return retrieval data as tables: judgements by split, queries and documents."""
     known = {
         "_id": "Id.",
         "text": "Text.",
@@ -170,7 +189,7 @@ def retrieval_tables(data: Retrieval) -> list[PublishedTable]:
             QRELS,
             "Judgements: which documents answer which query.",
             {"query-id": "Id of the query.", "corpus-id": "Id of the document.", "score": "1 for an answer."},
-            parts,
+            judgements(data),
         ),
         _table(QUERIES, "Queries of all splits.", data.queries, known),
         _table(CORPUS, "Documents that are searched.", data.documents, known),

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import io
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from kbkit.benchmarks.dataset import ABOUT
-from kbkit.benchmarks.publish.form import Publication, PublishedTable, about_of, files_of, made_with
+from kbkit.benchmarks.publish.form import Publication, PublishedTable, RowStream, about_of, files_of, made_with
 from kbkit.benchmarks.ska.instances import FILE, file_of, scan
 from kbkit.benchmarks.ska.settings import FORMS, SkaSettings
 from kbkit.errors import BadInputError
@@ -27,6 +28,9 @@ _UNIT = pl.Struct(
         "check": pl.String,
     }
 )
+_UNITS_OF = ("positive", "noise")
+_BLOCK = 1 << 26
+"""Bytes that are read at once."""
 _PROVENANCE = (*("dataset", "question_id", "kb", "table", "evidence", "expression", "sql"),)
 _SCHEMA = pl.Schema(
     {
@@ -66,6 +70,16 @@ _UNITS = {
     "synthesized": "What made a row: a model, or rule; empty for rows of the source.",
     "check": "Result of the check of a synthesized row.",
 }
+_UNIT_ROWS = pl.Schema(
+    {
+        **dict.fromkeys(("instance", "id"), pl.String()),
+        "positive": pl.Boolean(),
+        "kind": pl.String(),
+        **dict.fromkeys(("content", "source"), _TEXTS),
+        "position": pl.Int64(),
+        **dict.fromkeys(("synthesized", "check"), pl.String()),
+    }
+)
 _LIMITS = (
     "Answers are exact for the units of the instance, on which the query of the question was run.",
     "Units are those of the knowledge graph and its tables; they can be out of date or incomplete.",
@@ -75,11 +89,11 @@ _LIMITS = (
 def publication(dataset: Path) -> Publication:
     """Describe a dataset. Raises :class:`BadInputError` for an invalid instance."""
     path = file_of(dataset)
-    found = _read(path)
-    flat = found.drop("positive", "noise").unnest("provenance")
+    flat = _questions(path).unnest("provenance")
     texts = [name for name, kind in flat.schema.items() if kind == pl.String()]
     lists = [name for name, kind in flat.schema.items() if kind == _TEXTS]
     flat = flat.with_columns(pl.col(texts).fill_null(""), pl.col(lists).fill_null([])).select(list(_QUESTIONS))
+    units = RowStream(_UNIT_ROWS, lambda: _units(path))
     about = about_of(dataset) if dataset.is_dir() else {}
     return Publication(
         benchmark="SKA-Bench",
@@ -91,7 +105,7 @@ def publication(dataset: Path) -> Publication:
         files=files_of(dataset, FILES) if dataset.is_dir() else {path.name: path},
         tables=[
             PublishedTable("questions", "Questions with their answers.", _QUESTIONS, {"test": flat}),
-            PublishedTable("units", "Units of knowledge of the questions.", _UNITS, {"test": _units(found)}),
+            PublishedTable("units", "Units of knowledge of the questions.", _UNITS, {"test": units}),
         ],
         about=about,
         command="ska make" if about else "",
@@ -100,42 +114,60 @@ def publication(dataset: Path) -> Publication:
     )
 
 
-def _read(path: Path) -> pl.DataFrame:
-    """Read the instances as a frame; the strict reader, which is slower, words what is wrong."""
-    try:
-        found = pl.read_ndjson(path, schema=_SCHEMA, ignore_errors=False)
-    except pl.exceptions.PolarsError as error:
-        for _ in scan(path):
-            pass
-        raise BadInputError(f"Cannot read {path}: {error}") from None
-    needed = ("id", "form", "question", "answers", "positive", "noise")
+def _questions(path: Path) -> pl.DataFrame:
+    """Read the instances without their units."""
+    columns = [name for name in _SCHEMA if name not in _UNITS_OF]
+    frames = [_frame(block, path, columns) for block in _blocks(path)]
+    if not frames:
+        _explain(path)
+    found = pl.concat(frames)
+    needed = ("id", "form", "question", "answers")
     wrong = found.select(pl.any_horizontal(pl.col(name).is_null().any() for name in needed)).item()
-    if wrong or found.is_empty() or not found["id"].is_unique().all() or not found["form"].is_in(FORMS).all():
-        for _ in scan(path):
-            pass
+    if wrong or not found["id"].is_unique().all() or not found["form"].is_in(FORMS).all():
+        _explain(path)
     return found
 
 
-def _units(found: pl.DataFrame) -> pl.DataFrame:
-    """Return the units of all instances, the positive ones of an instance first."""
-    both = found.select(
-        "id",
-        pl.concat_list("positive", "noise").alias("unit"),
-        pl.col("positive").list.len().alias("positives"),
-    )
-    long = both.explode("unit").drop_nulls("unit").rename({"id": "instance"})
-    at = pl.int_range(pl.len()).over("instance")
-    return (
-        long.with_columns(positive=at < pl.col("positives"))
-        .drop("positives")
-        .unnest("unit")
-        .with_columns(
-            pl.col("synthesized", "check").fill_null(""),
-            pl.col("position").fill_null(0),
-            pl.col("source").fill_null([]),
+def _explain(path: Path) -> None:
+    """Read with the strict reader, which is slower and words what is wrong."""
+    for _ in scan(path):
+        pass
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file in blocks that fit in memory with what is read from them."""
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            yield block + file.readline()
+
+
+def _frame(block: bytes, path: Path, columns: Sequence[str]) -> pl.DataFrame:
+    schema = pl.Schema({name: _SCHEMA[name] for name in columns})
+    try:
+        return pl.read_ndjson(io.BytesIO(block), schema=schema)
+    except pl.exceptions.PolarsError as error:
+        _explain(path)
+        raise BadInputError(f"Cannot read {path}: {error}") from None
+
+
+def _units(path: Path) -> Iterator[pl.DataFrame]:
+    """Yield the units of all instances, the positive ones of an instance first."""
+    for block in _blocks(path):
+        found = _frame(block, path, ("id", *_UNITS_OF)).rename({"id": "instance"})
+        own = [pl.col(name).fill_null([]) for name in _UNITS_OF]
+        both = found.select("instance", pl.concat_list(own).alias("unit"), own[0].list.len().alias("positives"))
+        long = both.explode("unit").drop_nulls("unit")
+        yield (
+            long.with_columns(positive=pl.int_range(pl.len()).over("instance") < pl.col("positives"))
+            .drop("positives")
+            .unnest("unit")
+            .with_columns(
+                pl.col("synthesized", "check").fill_null(""),
+                pl.col("position").fill_null(0),
+                pl.col("source").fill_null([]),
+            )
+            .select(_UNIT_ROWS.names())
         )
-        .select(list(_UNITS))
-    )
 
 
 def _settings(about: Mapping[str, Any]) -> dict[str, Any]:
