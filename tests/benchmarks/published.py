@@ -73,8 +73,9 @@ def a_run(folder: Path, path: Path) -> Path:
     ids = [json.loads(line)["_id"] for line in (folder / "corpus.jsonl").read_text(encoding="utf-8").splitlines()]
     lines = []
     for query, right in judged.items():
-        found = list(dict.fromkeys(chance.sample(right, (len(right) + 1) // 2) + chance.sample(ids, 40)))
-        chance.shuffle(found)
+        found = [one for one in chance.sample(ids, 40) if one not in right]
+        for answer in chance.sample(right, (len(right) + 1) // 2):
+            found.insert(chance.randrange(6), answer)
         # Powers of two, so that no library rounds two scores to one.
         lines += [f"{query} Q0 {document} {at + 1} {2.0**-at} run" for at, document in enumerate(found)]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
