@@ -17,6 +17,8 @@ RECORDS = "records.json"
 SETTINGS, DATASET = ".argilla/settings.json", ".argilla/dataset.json"
 NONE = "none of these"
 """A further label where there would be only one: Argilla needs two."""
+_FEW = 3
+"""Labels from which Argilla can hide some."""
 _SERVER = ("id", "inserted_at", "updated_at", "dataset_id")
 """What a server sets."""
 
@@ -75,7 +77,7 @@ def _question(name: str, found: Sequence[Slot], *, required: bool) -> dict[str, 
         "settings": {
             "type": kind,
             "options": options,
-            "visible_options": None,
+            "visible_options": len(options) if len(options) >= _FEW else None,
             **({"options_order": "natural"} if found[0].several else {}),
         },
     }
