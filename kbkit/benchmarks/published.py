@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from kbkit.benchmarks.dataset import SPLITS
 from kbkit.benchmarks.publish.folder import Progress, Published, check_place, write_publication
-from kbkit.benchmarks.publish.form import Publication, PublishSettings
+from kbkit.benchmarks.publish.form import Publication
+from kbkit.benchmarks.publish.settings import PublishSettings
 from kbkit.errors import PYTHON, KbError, Speller
 
 if TYPE_CHECKING:

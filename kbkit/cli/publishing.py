@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from kbkit.benchmarks.publish.form import PublishSettings
+from kbkit.benchmarks.publish.settings import PublishSettings
 from kbkit.cli.commands import add
 from kbkit.cli.options import counted, note
 

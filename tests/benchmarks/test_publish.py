@@ -17,7 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kbkit.benchmarks.publish.card import markdown, yaml_text
-from kbkit.benchmarks.publish.form import PublishSettings, safe_ids
+from kbkit.benchmarks.publish.form import safe_ids
+from kbkit.benchmarks.publish.settings import PublishSettings
 from kbkit.benchmarks.published import publish
 from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase

@@ -93,8 +93,9 @@ def _annotator(completed_by: Any) -> str:
 def _chosen(annotation: dict[str, Any], place: str) -> Iterator[tuple[str, list[str]]]:
     results = annotation.get("result") or []
     for one in results if isinstance(results, list) else [None]:
-        value = one.get("value") if isinstance(one, dict) else None
+        found = one if isinstance(one, dict) else {}
+        name, value = found.get("from_name"), found.get("value")
         choices = value.get("choices") if isinstance(value, dict) else None
-        if not isinstance(choices, list) or not isinstance(one.get("from_name"), str):
+        if not isinstance(choices, list) or not isinstance(name, str):
             raise BadInputError(f"Invalid result in {place}", "Use the labelling interface that kbkit exported")
-        yield one["from_name"], [str(choice) for choice in choices]
+        yield name, [str(choice) for choice in choices]

@@ -11,7 +11,8 @@ from typing import Any
 import polars as pl
 
 from kbkit.benchmarks.publish.croissant import UNKNOWN, FileSum
-from kbkit.benchmarks.publish.form import QRELS, Publication, PublishSettings, WrittenTable
+from kbkit.benchmarks.publish.form import QRELS, Publication, WrittenTable
+from kbkit.benchmarks.publish.settings import PublishSettings
 from kbkit.errors import Option, Speller
 
 _EXAMPLES = 3

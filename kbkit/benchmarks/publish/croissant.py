@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from kbkit.benchmarks.publish.form import Publication, PublishSettings, WrittenTable
+from kbkit.benchmarks.publish.form import Publication, WrittenTable
+from kbkit.benchmarks.publish.settings import PublishSettings
 
 UNKNOWN = "unknown"
 _CONTEXT: dict[str, Any] = {

@@ -17,7 +17,6 @@ from kbkit.benchmarks.publish.form import (
     QUERIES,
     Publication,
     PublishedTable,
-    PublishSettings,
     Retrieval,
     RowStream,
     WrittenTable,
@@ -25,6 +24,7 @@ from kbkit.benchmarks.publish.form import (
     named_safely,
     retrieval_tables,
 )
+from kbkit.benchmarks.publish.settings import PublishSettings
 from kbkit.directory.files import replacing
 from kbkit.errors import PYTHON, KbError, Option, Speller
 
