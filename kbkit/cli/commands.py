@@ -82,6 +82,11 @@ class Program(TyperGroup):
         """Return the names of the commands, panel by panel."""
         return [name for names in PANELS.values() for name in names if name in self.commands]
 
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        """Write what the program does right below the usage: the list of commands needs the line."""
+        with formatter.indentation():
+            formatter.write_text(self.help or "")
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the commands in panels, then the options: a line each."""
         rows = [

@@ -12,18 +12,18 @@ from kbkit.errors import BadInputError, check_unicode
 _LONGEST = 200
 """Maximum number of characters of a setting."""
 
-Licence = Annotated[str, Setting("Licence of the dataset, such as cc-by-4.0 (default: that of the KB).", values="NAME")]
+Licence = Annotated[str, Setting("Licence of the dataset, such as cc-by-4.0 (default: that of the KB).", values="TEXT")]
 
 
 @dataclass(frozen=True)
 class PublishSettings:
     """What the dataset card and the metadata say that the dataset does not know."""
 
-    name: Annotated[str, Setting("Name of the dataset (default: the folder's).", values="TEXT")] = ""
+    name: Annotated[str, Setting("Name of the dataset (default: the folder's).", values="NAME")] = ""
     licence: Licence = ""
     creator: Annotated[str, Setting("Person or organization that publishes the dataset.", values="TEXT")] = ""
     url: Annotated[str, Setting("Web page of the dataset.", values="URL")] = ""
-    date: Annotated[str, Setting("Date of publication, for the metadata.", values="YYYY-MM-DD")] = ""
+    date: Annotated[str, Setting("Date of publication (YYYY-MM-DD), for the metadata.", values="TEXT")] = ""
 
     def __post_init__(self) -> None:
         check_settings(self)
