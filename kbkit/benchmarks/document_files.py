@@ -167,8 +167,8 @@ def write_documents(
         path.parent.mkdir(parents=True, exist_ok=True)
         with aside.open("w", encoding="utf-8", newline="\n") as file:
             for start in range(0, frame.height, _BATCH):
-                wanted = frame.slice(start, _BATCH).with_row_index("position")
-                texts = kb.tables.lookup(_TEXTS, {"without": list(without)}, {"kbkit_wanted": wanted})
+                wanted = frame.slice(start, _BATCH)
+                texts = document_texts(kb, wanted, without)
                 if further is not None:
                     texts = _extended(texts, wanted, further)
                 empty += texts.filter(pl.col("text") == "").height
@@ -176,6 +176,12 @@ def write_documents(
         frame.select("title", "type", "key").write_ndjson(nodes)
         systems.replace(aside, path)
     return empty
+
+
+def document_texts(kb: KnowledgeBase, frame: pl.DataFrame, without: Sequence[str] = ()) -> pl.DataFrame:
+    """Return the documents of :func:`titles` in the same order: title, type, key, text (the KB's texts of a node)."""
+    wanted = {"kbkit_wanted": frame.with_row_index("position")}
+    return kb.tables.lookup(_TEXTS, {"without": list(without)}, wanted)
 
 
 def _extended(texts: pl.DataFrame, wanted: pl.DataFrame, further: pl.DataFrame) -> pl.DataFrame:

@@ -26,6 +26,7 @@ from kbkit.cli import (
     llm,
     measure,
     papers,
+    publishing,
     query,
     recipes,
     search,
@@ -60,7 +61,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for module in (
-    demo, build, recipes, query, answers, search, ask, serve, explore, docs, measure, papers, llm,
+    demo, build, recipes, query, answers, search, ask, serve, explore, docs, measure, papers, publishing, llm,
     completion
 ):  # fmt: skip
     module.register(app)

@@ -18,7 +18,7 @@ PANELS = {
     "Build": ("demo", "fetch", "ingest", "build", "update", "export", "recipe"),
     "Query": ("shell", "sql", "sparql", "answers", "search", "ask", "query", "template", "sets", "serve", "mcp"),
     "Explore": ("explore", "info", "show", "path", "around", "docs"),
-    "Evaluate": ("run", "measure", "stark", "quest", "ska", "spinach", "conv"),
+    "Evaluate": ("run", "measure", "stark", "quest", "ska", "spinach", "conv", "publish"),
     "Maintain": ("check", "gc", "llm", "completion"),
 }
 """The commands in the order of the help."""
@@ -81,6 +81,11 @@ class Program(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
         """Return the names of the commands, panel by panel."""
         return [name for names in PANELS.values() for name in names if name in self.commands]
+
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        """Write what the program does right below the usage: the list of commands needs the line."""
+        with formatter.indentation():
+            formatter.write_text(self.help or "")
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the commands in panels, then the options: a line each."""

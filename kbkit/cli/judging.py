@@ -4,18 +4,72 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kbkit.cli.asking import choice
-from kbkit.cli.options import counted, note
+from kbkit.cli.options import RARE, counted, note
 from kbkit.errors import KbError
 
 if TYPE_CHECKING:
     from kbkit.benchmarks.people.tasks import Passage, Task, TaskItem, TaskQuestion
 
 InBrowser = Annotated[bool, typer.Option("--browser", help="Open the task in a browser instead of the terminal.")]
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """Options to judge in another program: export the task for it, and import the answers."""
+
+    export_to: Annotated[
+        Path | None,
+        typer.Option(
+            "--export",
+            metavar="FOLDER",
+            help="Write the task for another program instead, with existing judgements.",
+            rich_help_panel=RARE,
+        ),
+    ] = None
+    program: Annotated[
+        str,
+        typer.Option(
+            "--program", metavar="NAME", help="Program of --export: label-studio or argilla.", rich_help_panel=RARE
+        ),
+    ] = "label-studio"
+    import_from: Annotated[
+        Path | None,
+        typer.Option(
+            "--import",
+            metavar="FILE",
+            help="Save the answers of an export of Label Studio or Argilla as judgements of the rater.",
+            rich_help_panel=RARE,
+        ),
+    ] = None
+    annotator: Annotated[
+        str,
+        typer.Option(
+            "--annotator", metavar="ID", help="Person in the file of --import, if it has several.", rich_help_panel=RARE
+        ),
+    ] = ""
+
+    def used(self, context: typer.Context, task: Task) -> bool:
+        """Export the task or import answers, if the options say so; return whether they do."""
+        from kbkit.benchmarks.people.exchange import export_task, import_answers
+
+        if self.export_to is not None and self.import_from is not None:
+            raise KbError("Conflicting options: a task is exported or answers are imported", "Use one of the two")
+        if self.export_to is not None:
+            count = export_task(task, self.program, self.export_to)
+            note(context, [f"{self.export_to}: {counted(count, *task.noun)} for {self.program}"])
+        if self.import_from is not None:
+            done = import_answers(task, self.import_from, self.annotator)
+            skipped = f"; {done.unanswered:,} without answers" if done.unanswered else ""
+            lines = f"{counted(done.items, *task.noun)} read{skipped}"
+            note(context, [lines, f"{task.path}: {counted(done.judgements, 'judgement')} saved"])
+        return self.export_to is not None or self.import_from is not None
 
 
 def judge(context: typer.Context, task: Task, browser: bool) -> None:

@@ -66,6 +66,8 @@ SEVERAL_WORDINGS = {
     "--rerank": "kinds of rerankers",
     "--rerank-depth": "with or without a default",
     "--kb": "the purpose of the KB",
+    "--licence": "of the data of a KB, or of a dataset",
+    "--name": "of a KB, or of a dataset",
     "--by": "beside the means, or instead of the table",
     "--tag": "with or without a default",
     "-c": "one query, or several statements",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from kbkit.cli.judging import InBrowser, judge
+from kbkit.cli.judging import Elsewhere, InBrowser, judge
 from kbkit.cli.models import NO_MODELS, ModelOptions, is_default, stages
 from kbkit.cli.options import Format, Kb, Output, PerQuery, Plot, Restart, draw, note, on_screen
 from kbkit.cli.tables import Table, check_table, print_sections, write_tables
@@ -338,10 +338,15 @@ def _session(context: typer.Context, values: Values, shown: Shown) -> Iterator[P
 
 
 def judged(function: Callable[..., Task]) -> Command:
-    """Make a command of a function that returns the task of a person, in the terminal or in a browser."""
+    """Make a command of a function that returns the task of a person.
+
+    The person judges in the terminal, in a browser, or in another program that takes the task and gives answers back.
+    """
 
     def work(context: typer.Context, values: Values) -> None:
-        browser = values.pop("browser")
-        judge(context, function(**values), browser)
+        browser, elsewhere = values.pop("browser"), values.pop("elsewhere")
+        task = function(**values)
+        if not elsewhere.used(context, task):
+            judge(context, task, browser)
 
-    return _command(function, {}, {"browser": (InBrowser, False)}, work)
+    return _command(function, {}, {"browser": (InBrowser, False), "elsewhere": (Elsewhere, REQUIRED)}, work)
