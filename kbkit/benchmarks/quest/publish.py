@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from kbkit.benchmarks.dataset import ABOUT, QUERIES, SPLITS
+from kbkit.benchmarks.document_files import DOCUMENTS, NODES
 from kbkit.benchmarks.publish.form import (
     Publication,
     PublishedTable,
@@ -19,7 +20,7 @@ from kbkit.benchmarks.publish.form import (
     safe_ids,
 )
 from kbkit.benchmarks.quest.augment import FILE as AUGMENTED
-from kbkit.benchmarks.quest.dataset import DOCUMENTS, NODES, Example, QuestDataset
+from kbkit.benchmarks.quest.dataset import Example, QuestDataset
 from kbkit.benchmarks.quest.settings import QuestSettings
 from kbkit.errors import BadInputError, Command, KbError
 from kbkit.measures.records import content, records
