@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -33,6 +33,7 @@ LeaveOut = Annotated[
 NONE = "none"
 _BEFORE, _AFTER = r"(?<!\w)", r"(?!\w)"
 SHIPPED = Path(__file__).with_suffix(".txt")
+SHIPPED_NAME = "kbkit"
 REASON = "a word that is left out"
 
 
@@ -74,6 +75,12 @@ class LeftOutWords:
         return {"name": self.name, "sha256": self.checksum} if self.checksum else {"name": self.name}
 
 
+def setting_of(about: Mapping[str, str]) -> str:
+    """Return the setting that names the list of a dataset's description (:attr:`LeftOutWords.about`)."""
+    name = about.get("name", NONE)
+    return "" if name == SHIPPED_NAME else name
+
+
 def left_out_words(setting: str = "") -> LeftOutWords:
     """Return the list that a setting names; raise :class:`BadInputError` if it cannot be read or has no words."""
     return LeftOutWords() if setting.casefold() == NONE else _read(Path(setting) if setting else SHIPPED)
@@ -91,7 +98,7 @@ def _read(path: Path) -> LeftOutWords:
     if not words:
         raise BadInputError(f"No words in {path}", "Use none to leave out nothing")
     kept = [line[1:].strip() for line in lines if line.startswith("!") and line[1:].strip()]
-    name = "kbkit" if path == SHIPPED else path.name
+    name = SHIPPED_NAME if path == SHIPPED else path.name
     return LeftOutWords(name, hashlib.sha256(text.encode()).hexdigest(), _pattern(words, "s?"), _pattern(kept, ""))
 
 

@@ -84,7 +84,7 @@ def test_templates_with_many_groundings_make_up_for_others(world: KnowledgeBase,
         ("First climbed by Whymper in summer.", {"Whymper": "Whymper"}),
         (
             "A long river delta, drains the forest, known for forests.",
-            {"river delta": "a river delta", "forest": "forests"},
+            {"river delta": "a river delta", "forest": "a forest"},
         ),
         ("The agency gathers statistics and searched for clues.", {"statistics": "statistics"}),
         ("The Andean peaks of French legend, and Danes.", {"Danes": "Danes"}),

@@ -24,7 +24,7 @@ from kbkit.english.types import type_plural
         ("lies in", "films in {name}", "films in which {name} lies"),
         ("wrote", "films that wrote {name}", "films written by {name}"),
         ("affiliated with", "films affiliated with {name}", "films with which {name} is affiliated"),
-        ("in continent", "films in the continent {name}", "films that {name} is in"),
+        ("in continent", "films in {name}", "films that {name} is in"),
         ("directed_by", "films directed by {name}", "films that directed {name}"),
         ("is a member of", "films that are members of {name}", "films of which {name} is a member"),
         ("is a parent or a child of", "films that are parents or children of {name}", None),

@@ -11,6 +11,7 @@ import polars as pl
 
 from kbkit.assets.operations import described
 from kbkit.benchmarks.dataset import ABOUT, SPLITS
+from kbkit.benchmarks.left_out import setting_of
 from kbkit.errors import KbError, Option
 from kbkit.measures.records import content, load
 
@@ -205,6 +206,8 @@ def made_with(kind: type, recorded: Mapping[str, Any]) -> list[Option]:
     options: list[Option] = []
     for one in described(kind):
         value = recorded.get(one.name)
+        if one.name == "leave_out" and value is not None:
+            value = setting_of(value)
         same = value == one.default or (isinstance(value, list) and tuple(value) == one.default)
         if value is None or (same and one.name not in ("count", "seed")):
             continue

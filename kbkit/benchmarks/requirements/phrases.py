@@ -173,7 +173,7 @@ def telling_phrases(
             ):
                 continue
             is_repeated = contains(text, neighbors)
-            if not is_list and (is_repeated or shares_stem(text, document.names)):
+            if not is_list and (is_repeated or (field != "name" and shares_stem(text, document.names))):
                 continue
             weights = [matcher.weight(stem) for stem in matcher.words(text)]
             is_frequent = not weights or sum(weights) < _TELLING * matcher.weight("") * len(weights)

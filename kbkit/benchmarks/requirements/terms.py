@@ -162,7 +162,8 @@ def _has_article(before: Sequence[str], articles: frozenset[str]) -> bool:
     """Return whether one of some articles is the last word, or the last but one with an adjective after it."""
     if not before:
         return False
-    is_described = set(lemmas_of(before[-1])) in ({"ADJ"}, {"ADJ", "ADV"})
+    kinds = lemmas_of(before[-1])
+    is_described = "ADJ" in kinds and "NOUN" not in kinds
     return before[-1] in articles or (before[0] in articles and is_described)
 
 

@@ -104,7 +104,7 @@ def test_mutual_relations_are_one_family(drugs: KnowledgeBase) -> None:
         ),
         "gene:<gene> -> [^goes with] -> drug": "drugs that go with {name}",
         "drug:<drug> -> [^part_of+] -> drug": "drugs that are part of {name}",
-        "drug:<drug> -> [part_of+] -> drug": "drugs of which {name} is part",
+        "drug:<drug> -> [part_of+] -> drug": "drugs that include {name}",
         "drug:<drug> -> [^cites] -> drug": "drugs that cite {name}",
         "drug:<drug> -> [cites] -> drug": "drugs cited by {name}",
         # a person's drugs are not those of their parents
@@ -117,7 +117,7 @@ def test_a_hierarchy_is_inherited_within_its_domain(drugs: KnowledgeBase) -> Non
     found = members(drugs, build(drugs, "drug"))
     assert found["drugs that are part of D1"] == {"d2", "d3", "d4"}
     assert found["drugs that are part of D2"] == {"d3", "d4"}
-    assert found["drugs of which D4 is part"] == {"d1", "d2", "d3"}
+    assert found["drugs that include D4"] == {"d1", "d2", "d3"}
     assert found["drugs linked to G1 as carrier"] == {"d1", "d3"}
     assert found["drugs linked to G1 as target"] == {"d1", "d2"}
 

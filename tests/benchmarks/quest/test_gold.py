@@ -199,7 +199,7 @@ def test_facts_of_a_country(world: KnowledgeBase, made_world: tuple[KnowledgeBas
     assert own.startswith("A ")
     assert "It has a land border with Belgium, Germany and France." in facts
     assert "It has German, French and Luxembourgish as official or national languages." in facts
-    assert "It pays in the euro." in facts
+    assert "It uses the euro." in facts
     assert "Its area is 2,586 square kilometres." in facts
     assert not any("had so many people" in fact for fact in facts)  # groups that no category uses
 
