@@ -17,7 +17,7 @@ import polars as pl
 from kbkit.benchmarks.documents import Document, read_documents
 from kbkit.benchmarks.evidence import leaks
 from kbkit.benchmarks.requirements.choose import Chooser
-from kbkit.benchmarks.requirements.phrases import Mentions
+from kbkit.benchmarks.requirements.phrases import Mentions, Phrase
 from kbkit.benchmarks.ska.graphs.triples_sql import SEPARATOR
 from kbkit.kb import KnowledgeBase
 from kbkit.stores.adjacency import Ids
@@ -42,24 +42,38 @@ def mentioning(passages: pl.DataFrame, phrases: Sequence[Sequence[str]]) -> set[
     return set.intersection(*(set(passages.filter(mentions("text", words))["node"].to_list()) for words in phrases))
 
 
-def passages_of(kb: KnowledgeBase, nodes: Ids) -> pl.DataFrame:
-    """Return the texts of nodes (node, field, position, text), in the order of ``nodes``."""
-    wanted = pl.DataFrame({"node": nodes}).with_row_index("place")
-    sql = """
-        SELECT w.node, t.field::VARCHAR AS field, t.position, t.text
-        FROM texts t JOIN kbkit_wanted w ON w.node = t.id
-        WHERE t.id IN (SELECT node FROM kbkit_wanted) ORDER BY w.place, 2, 3"""
-    return kb.tables.lookup(sql, frames={"kbkit_wanted": wanted}).cast(PASSAGES)  # type: ignore[arg-type]
+class Passages:
+    """The texts of a KB's nodes, each read once: many questions and instances share nodes."""
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        self._kb = kb
+        self._known: dict[int, list[tuple[Any, ...]]] = {}
+
+    def __call__(self, nodes: Ids) -> pl.DataFrame:
+        """Return the texts of nodes (node, field, position, text), in the order of ``nodes``."""
+        wanted = nodes.tolist()
+        unknown = [node for node in dict.fromkeys(wanted) if node not in self._known]
+        if unknown:
+            self._known |= {node: [] for node in unknown}
+            sql = """
+                SELECT id, field::VARCHAR, position, text FROM texts
+                WHERE id IN (SELECT node FROM kbkit_wanted) ORDER BY 1, 2, 3"""
+            frame = pl.DataFrame({"node": unknown}, {"node": pl.Int32})
+            for row in self._kb.tables.lookup(sql, frames={"kbkit_wanted": frame}).iter_rows():
+                self._known[row[0]].append(row)
+        return pl.DataFrame([row for node in wanted for row in self._known[node]], PASSAGES, orient="row")
 
 
-def decoys(kb: KnowledgeBase, phrases: Sequence[str], node_type: str | None, answers: Collection[int]) -> Ids:
+def decoys(
+    kb: KnowledgeBase, passages: Passages, phrases: Sequence[str], node_type: str | None, answers: Collection[int]
+) -> Ids:
     """Return nodes of a type that are no answers, but whose texts mention all phrases."""
     quoted = " ".join(f'"{" ".join(WORD.findall(phrase))}"' for phrase in phrases)
     found = kb.search(quoted, _SEARCHED + len(answers), mode="bm25", type=node_type)["id"].to_list()
     nodes = np.array([node for node in found if node not in answers], np.int32)
     if not len(nodes):
         return nodes
-    kept = mentioning(passages_of(kb, nodes), [WORD.findall(phrase) for phrase in phrases])
+    kept = mentioning(passages(nodes), [WORD.findall(phrase) for phrase in phrases])
     return np.array([node for node in nodes.tolist() if node in kept][:_KEPT], np.int32)
 
 

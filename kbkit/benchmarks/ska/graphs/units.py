@@ -15,7 +15,7 @@ from kbkit.answers.bind import Bindings, Constant, bind
 from kbkit.answers.derivations import derivations
 from kbkit.answers.evaluate import evaluate
 from kbkit.benchmarks.evidence import leaks
-from kbkit.benchmarks.ska.graphs.decoys import BY_TEXT, PASSAGES, WORD, decoys, mentions, passages_of, told
+from kbkit.benchmarks.ska.graphs.decoys import BY_TEXT, PASSAGES, WORD, Passages, decoys, mentions, told
 from kbkit.benchmarks.ska.graphs.questions import GraphQuestion
 from kbkit.benchmarks.ska.graphs.subgraphs import TRIPLES, VALUES, Subgraphs
 from kbkit.benchmarks.ska.graphs.triples_sql import triples_sql, unsupported
@@ -82,6 +82,7 @@ class Drafts:
     def __init__(self, kb: KnowledgeBase, *, text: bool) -> None:
         self._kb, self._text = kb, text
         self._graph = Subgraphs(kb)
+        self.passages = Passages(kb)
         self._labels = {r.name: _shown(r.name, r.label) for r in kb.schema.relations}
         for kind in kb.schema.node_types:
             self._labels |= {a.name: _shown(a.name, a.label) for a in kind.attributes if a.name not in self._labels}
@@ -117,7 +118,7 @@ class Drafts:
             return None, "a node has no name but a number"
         others = np.empty(0, np.int32)
         if self._text:
-            others = decoys(self._kb, question.phrases, answers.plan.root.type, ids.tolist())
+            others = decoys(self._kb, self.passages, question.phrases, answers.plan.root.type, ids.tolist())
             if not len(others) or self._tells(ids, others, list(named)):
                 return None, BY_TEXT
         sql = triples_sql(answers.plan, bound, self._graph.two_way, phrases)
@@ -130,7 +131,7 @@ class Drafts:
     def _tells(self, answers: Ids, others: Ids, named: Sequence[int]) -> bool:
         """Return whether the texts of answers, but of no decoy, name what the question names."""
         rows = self._kb.stores.nodes.rows(list(named)).values()
-        passages = passages_of(self._kb, np.concatenate((answers, others)))
+        passages = self.passages(np.concatenate((answers, others)))
         return told(passages, [row.name or row.key for row in rows], answers.tolist())
 
     def _problem(self, question: GraphQuestion, ids: Ids, most: int) -> str:
@@ -161,7 +162,7 @@ class Drafts:
 
     def _mentioning(self, ids: Ids, phrases: Sequence[Sequence[str]]) -> tuple[Ids, pl.DataFrame]:
         """Return the nodes whose texts mention all phrases, and their passages that mention any."""
-        passages = passages_of(self._kb, ids)
+        passages = self.passages(ids)
         masks = [passages.select(mentions("text", words)).to_series() for words in phrases]
         nodes = set(ids.tolist()).intersection(*(passages.filter(mask)["node"].to_list() for mask in masks))
         shown = pl.Series(np.logical_or.reduce([mask.to_numpy() for mask in masks]))
@@ -188,7 +189,7 @@ class Drafts:
         values = self._graph.values(nodes).join(draft.values, on=list(VALUES), how="anti", maintain_order="left")
         passages = pl.DataFrame(schema=PASSAGES)
         if self._text:
-            passages = passages_of(self._kb, nodes).join(
+            passages = self.passages(nodes).join(
                 draft.passages, on=["node", "field", "position"], how="anti", maintain_order="left"
             )
             passages = passages[: int(_PASSAGE_SHARE * noise_units)]
@@ -232,7 +233,7 @@ class Drafts:
         nodes = np.array(
             list(dict.fromkeys((*starts.tolist(), *_ends(triples), *_ends(noise[:noise_units])))), np.int32
         )
-        texts = passages_of(self._kb, nodes)
+        texts = self.passages(nodes)
         texts = texts.join(passages, on=["node", "field", "position"], how="anti", maintain_order="left")
         texts = texts[: int(_PASSAGE_SHARE * noise_units)]
         noise = noise[: noise_units - texts.height]
@@ -331,10 +332,10 @@ class Drafts:
             for head, attribute, value, source in facts.select("shown", "attribute", "value", "reference").iter_rows()
         ]
         texts = passages.join(nodes, left_on="node", right_on="id", maintain_order="left")
-        of_text = ("shown", "text", "reference", "field", "position")
+        text_columns = ("shown", "text", "reference", "field", "position")
         return found + [
             KnowledgeUnit("", PASSAGE, [title, text], [source, text_field, str(position)])
-            for title, text, source, text_field, position in texts.select(of_text).iter_rows()
+            for title, text, source, text_field, position in texts.select(text_columns).iter_rows()
         ]
 
 

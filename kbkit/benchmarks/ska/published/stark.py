@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from kbkit.benchmarks.evidence import Matcher, leaks
-from kbkit.benchmarks.ska.graphs.decoys import WORD, passages_of
+from kbkit.benchmarks.ska.graphs.decoys import WORD
 from kbkit.benchmarks.ska.graphs.subgraphs import TRIPLES
 from kbkit.benchmarks.ska.graphs.units import Drafts
 from kbkit.benchmarks.ska.instances import TRIPLE, Instance, Provenance, numbered
@@ -199,7 +199,7 @@ class _Maker:
     def _texts(self, text: str, answers: Ids, names: Sequence[str]) -> pl.DataFrame:
         """Return for each answer the passage with most of the question's other words; none if it has too few."""
         asked = set(self._matcher.words(text)) - {word for name in names for word in self._matcher.words(name)}
-        passages = passages_of(self._kb, answers)
+        passages = self._drafts.passages(answers)
         shared = [len(asked.intersection(self._matcher.words(one))) for one in passages["text"]]
         ranked = passages.with_columns(shared=pl.Series(shared, dtype=pl.Int64)).filter(
             pl.col("shared") >= _SHOWN_WORDS
