@@ -282,7 +282,7 @@ class QuadTriples:
 
     def best_values(self, predicate: ConstantTerm, languages: tuple[str, ...], kind: str, subjects: str) -> str | None:
         """See :class:`TripleSource`. The literals of a language have adjacent ids."""
-        verb = self.constant(predicate, "id")
+        verb, iris = self.constant(predicate, "id"), self._stores.columns.range("<")
         bounds = [self._stores.columns.range(f'"@{code}"') for code in languages]
         ranges = [(first, last) for first, last in bounds if last > first]
         if verb is None or not ranges:
@@ -295,6 +295,7 @@ class QuadTriples:
             wanted = f"SELECT id, {subject} AS key FROM columns.terms WHERE {subject} IN ({subjects})"
             source, subject, subjects = f"columns.quads JOIN ({wanted}) ON s = id", "key", ""
         chosen = f"SELECT {subject} AS key, o FROM {source} WHERE p = {verb} AND g = 0 AND ({' OR '.join(tests)})"
+        chosen += f" AND s BETWEEN {iris[0]} AND {iris[1] - 1}"  # blank nodes have no labels
         chosen += f" AND s IN ({subjects})" if subjects else ""
         if len(ranges) > 1:
             chosen += f" QUALIFY {rank} = min({rank}) OVER (PARTITION BY s)"
