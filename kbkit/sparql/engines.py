@@ -34,6 +34,9 @@ AUTO, COLUMNS, OXIGRAPH = ENGINES
 _MOST_ROWS = 1_000_000
 """Rows of a streamed result above which Oxigraph streams it: the columns hold a result in memory."""
 
+_FEW_QUADS = 100_000
+"""Quads up to which Oxigraph has answered a query with labels before columns have compiled it."""
+
 
 @dataclass(frozen=True)
 class EngineChoice:
@@ -50,12 +53,15 @@ def checked(name: str) -> SparqlEngine:
     return cast("SparqlEngine", name)
 
 
-def choose(stores: Stores, engine: str, text: str, graphs: Graphs, *, shown_labels: bool = False) -> EngineChoice:
+def choose(
+    stores: Stores, engine: str, text: str, graphs: Graphs, labelled: Callable[[], str] | None = None
+) -> EngineChoice:
     """Choose the engine for a rewritten query.
 
     In ``auto``, Oxigraph answers lookups, which it does at once, queries that the columns do not support, and those
-    whose result gets labels that are only shown (``shown_labels``), which its process adds. With ``columns``, raises
-    :class:`kbkit.errors.QueryError` for what they do not support, and :class:`kbkit.errors.QuerySyntaxError`.
+    with labels in a small KB. With ``columns``, raises :class:`kbkit.errors.QueryError` for what they do not support,
+    and :class:`kbkit.errors.QuerySyntaxError`. ``labelled`` returns the query with the labels that Oxigraph's process
+    would add to the result, if it does.
     """
     is_missing = stores.schema.rdf_source and not stores.has(COLUMNS)
     if checked(engine) == COLUMNS:
@@ -69,17 +75,18 @@ def choose(stores: Stores, engine: str, text: str, graphs: Graphs, *, shown_labe
     if not stores.has("triples"):
         hint = ("Run ", Command("build KB triples"), " to add it")
         return EngineChoice(_compiled(stores, text, graphs, *hint, more=", and this KB has no store 'triples'"))
-    return (
-        EngineChoice(None, "Its process adds the labels that are only shown")
-        if shown_labels
-        else _best(stores, text, graphs)
-    )
+    return _best(stores, text, graphs, labelled)
 
 
-def _best(stores: Stores, text: str, graphs: Graphs) -> EngineChoice:
+def _best(stores: Stores, text: str, graphs: Graphs, labelled: Callable[[], str] | None) -> EngineChoice:
     """Choose the engine by what the query asks for."""
+    has_labels = labelled is not None or "inLanguage(" in text
+    if has_labels and stores.schema.rdf_source and stores.manifest.store(COLUMNS).counts["quads"] < _FEW_QUADS:
+        return EngineChoice(None, "It has labels, and the KB is small")
     try:
         compiled = _compiled(stores, text, graphs)
+        if labelled is not None and not compiled.is_lookup:
+            compiled = _compiled(stores, labelled(), graphs)
     except QueryError as error:  # Oxigraph knows more syntax, and reports the errors of the rest
         return EngineChoice(None, error.message)
     return EngineChoice(None, "The query is a lookup") if compiled.is_lookup else EngineChoice(compiled)
