@@ -176,9 +176,8 @@ class SparqlQuery:
 
     def _choice(self, sent: _Sent) -> EngineChoice:
         """Choose the engine; errors of syntax are located in the user's text."""
-        labelled = (lambda: self.rewritten().text) if sent.columns else None
         try:
-            return choose(self.stores, self.engine, sent.text, self.graphs, labelled)
+            return choose(self.stores, self.engine, sent.text, self.graphs, sent.columns)
         except QuerySyntaxError as error:
             if is_update(self.text):
                 raise read_only() from None

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from kbkit.stores import Stores
-    from kbkit.stores.sparql_process import Graphs
+    from kbkit.stores.sparql_process import Graphs, ResultColumn
 
 
 @dataclass(frozen=True)
@@ -57,12 +57,17 @@ class Compiled:
     is_lookup: bool = False
 
 
-def compile_query(stores: Stores, text: str, graphs: Graphs = (None, None)) -> Compiled:
-    """Compile a query. Raises :class:`UnsupportedQueryError` for what only Oxigraph answers."""
+def compile_query(
+    stores: Stores, text: str, graphs: Graphs = (None, None), shown: Sequence[ResultColumn] = ()
+) -> Compiled:
+    """Compile a query. Raises :class:`UnsupportedQueryError` for what only Oxigraph answers.
+
+    ``shown`` are the columns of the result if labels are added to it.
+    """
     if any(not _IRI.fullmatch(name) for names in graphs for name in names or ()):
         raise UnsupportedQueryError("this IRI of a graph")
     try:
-        return _compiled(stores, text, graphs)
+        return _compiled(stores, text, graphs, shown)
     except RecursionError:
         raise UnsupportedQueryError("expressions of this depth") from None
 
@@ -70,7 +75,7 @@ def compile_query(stores: Stores, text: str, graphs: Graphs = (None, None)) -> C
 _IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^<>\"{}|^`\\\x00-\x20]*")
 
 
-def _compiled(stores: Stores, text: str, graphs: Graphs) -> Compiled:
+def _compiled(stores: Stores, text: str, graphs: Graphs, shown: Sequence[ResultColumn]) -> Compiled:
     tree = parse(text)
     refuse_invalid(tree)
     query = translate(tree, stores.schema.prefixes())
@@ -79,7 +84,7 @@ def _compiled(stores: Stores, text: str, graphs: Graphs) -> Compiled:
         QueryDataset() if default is None and named is None else QueryDataset(tuple(default or ()), tuple(named or ()))
     )
     compiler = PatternCompiler(source_of(stores), _uses(query), dataset)
-    sql, results = final_text(compiler, query.select)
+    sql, results = final_text(compiler, query.select, shown)
     lookup = _is_lookup(query)
     if query.kind == "ask":
         return Compiled("ask", f"SELECT count(*) > 0 AS ask FROM ({sql})", (), lookup)

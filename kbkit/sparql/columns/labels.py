@@ -11,6 +11,7 @@ from kbkit.schema import STANDARD_PREFIXES, Wikibase
 from kbkit.schema import literal as sql_string
 from kbkit.sparql.columns.algebra import Expression
 from kbkit.sparql.columns.evaluating import UNBOUND, Evaluating
+from kbkit.sparql.columns.rows import SqlRows
 from kbkit.sparql.columns.terms import ConstantTerm, SqlValue, UnsupportedQueryError, lexical
 
 _LABEL = STANDARD_PREFIXES["rdfs"] + "label"
@@ -23,16 +24,24 @@ def in_language(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValu
     subject, verb, languages = arguments
     if not isinstance(verb, ConstantTerm) or not isinstance(languages, ConstantTerm):
         raise UnsupportedQueryError("labels by a variable property")
-    if verb.kind != "iri" or not languages.text.startswith('""') or not all(languages.text[2:].split(",")):
+    if verb.kind != "iri" or not languages.text.startswith('""'):
+        raise UnsupportedQueryError("labels by other terms than a property and a text")
+    return best_label(scope.rows, scope.value(subject), verb, languages.text[2:])
+
+
+def best_label(rows: SqlRows, value: SqlValue, verb: ConstantTerm, languages: str) -> SqlValue:
+    """Return the value of a property of a column in the best of several languages, whose codes have commas between."""
+    codes = tuple(languages.split(","))
+    if not all(codes):
         raise UnsupportedQueryError("labels without a language")
-    rows, value = scope.rows, scope.value(subject)
-    if value.sql == UNBOUND.sql:
+    is_label = verb.text[1:] == _LABEL
+    if value.sql.startswith(UNBOUND.sql):
         return UNBOUND
     if value.kind not in ("id", "node", "iri", "term"):  # literals
-        return SqlValue(lexical(rows.plain(value)), "string") if verb.text[1:] == _LABEL else UNBOUND
+        return SqlValue(lexical(rows.plain(value)), "string") if is_label else UNBOUND
     value = rows.plain(value)
-    best = rows.best_values(value, verb, tuple(languages.text[2:].split(",")))
-    if verb.text[1:] != _LABEL:
+    best = rows.best_values(value, verb, codes)
+    if not is_label:
         return SqlValue(best, "term")
     whole = rows.plain(rows.decoded(value))
     text = whole.sql if whole.kind == "iri" else f"substr({whole.sql}, 2)"
