@@ -81,19 +81,25 @@ def _best(stores: Stores, text: str, graphs: Graphs, shown: Sequence[ResultColum
     if has_labels and stores.schema.rdf_source and stores.manifest.store(COLUMNS).counts["quads"] < _FEW_QUADS:
         return EngineChoice(None, "It has labels, and the KB is small")
     try:
-        compiled = _compiled(stores, text, graphs, shown)
+        compiled = _compiled(stores, text, graphs, shown, skip_lookups=True)
     except QueryError as error:  # Oxigraph knows more syntax, and reports the errors of the rest
         return EngineChoice(None, error.message)
     return EngineChoice(None, "The query is a lookup") if compiled.is_lookup else EngineChoice(compiled)
 
 
 def _compiled(
-    stores: Stores, text: str, graphs: Graphs, shown: Sequence[ResultColumn], *hint: Part, more: str = ""
+    stores: Stores,
+    text: str,
+    graphs: Graphs,
+    shown: Sequence[ResultColumn],
+    *hint: Part,
+    more: str = "",
+    skip_lookups: bool = False,
 ) -> Compiled:
     from kbkit.sparql.columns import UnsupportedQueryError, compile_query  # loads the grammar
 
     try:
-        return compile_query(stores, text, graphs, shown)
+        return compile_query(stores, text, graphs, shown, skip_lookups=skip_lookups)
     except UnsupportedQueryError as error:
         raise QueryError(error.message + more, *hint) from None
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterable
+from pathlib import Path
 
 import pyoxigraph as ox
 import pytest
+from polars.testing import assert_frame_equal
 
+import kbkit
 from kbkit.schema import KB_NAMESPACE, STANDARD_PREFIXES, Wikibase
+from kbkit.sparql import engines
 from kbkit.sparql.columns import UnsupportedQueryError
+from kbkit.sparql.run import query
 from tests.sparql.engines import Dataset, columns, oxigraph
 from tests.sparql.solutions import Term
 
@@ -91,3 +96,37 @@ def test_what_is_left_to_oxigraph(call: str) -> None:
             Dataset(graph(random.Random(1))),
             f"{PREFIX}SELECT * {{ GRAPH ?g {{ ?x ?p ?y }} BIND(kb:inLanguage({call}) AS ?l) }}",
         )
+
+
+SHOWN = (
+    "SELECT ?x ?xLabel ?xAltLabel ?c ?cLabel ?cDescription { ?x wdt:P31 ?c SERVICE wikibase:label"
+    ' { bd:serviceParam wikibase:language "de,en" } }',
+    "SELECT ?xLabel { ?x wdt:P31 ?c SERVICE wikibase:label { bd:serviceParam wikibase:language 'fr' } }"
+    " ORDER BY ?x LIMIT 9",
+    "SELECT ?c ?cLabel (COUNT(?x) AS ?n) { ?x wdt:P31 ?c SERVICE wikibase:label { bd:serviceParam wikibase:language"
+    " '[AUTO_LANGUAGE]' } } GROUP BY ?c ?cLabel ORDER BY DESC(?n) ?cLabel ?c",
+)
+
+
+@pytest.mark.parametrize("text", SHOWN)
+def test_labels_that_are_only_shown(wikidata_kb: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with kbkit.open(wikidata_kb) as kb:
+        wanted = kb.sparql(text, engine="oxigraph")
+        assert wanted.height > 3
+        assert "small" in query(kb.stores, text).explained()
+        assert "lookup" not in query(kb.stores, text, engine="columns").explained()
+        monkeypatch.setattr(engines, "_FEW_QUADS", 0)
+        assert "Table Scan" in query(kb.stores, text).explained()
+        key = None if "ORDER" in text else wanted.columns
+        for engine in ("auto", "columns"):
+            found = kb.sparql(text, engine=engine)
+            one, other = (frame if key is None else frame.sort(key) for frame in (found, wanted))
+            assert_frame_equal(one, other)
+
+
+def test_lookups_with_labels_go_to_oxigraph(wikidata_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "_FEW_QUADS", 0)
+    text = "SELECT ?cLabel { wd:Q42 wdt:P31 ?c SERVICE wikibase:label { bd:serviceParam wikibase:language 'en' } }"
+    with kbkit.open(wikidata_kb) as kb:
+        assert "lookup" in query(kb.stores, text).explained()
+        assert_frame_equal(kb.sparql(text, engine="columns"), kb.sparql(text))
