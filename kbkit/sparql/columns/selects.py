@@ -151,12 +151,15 @@ def final_text(
         )
         keys = [(rows.variables[f"\0{number}"].sql, down) for number, (_, down) in enumerate(keys)]
     ordered = OrderedRows(rows, ordered.columns, keys)
+    columns_shown = shown or [ResultColumn(variable.name, variable.name) for variable, _ in select.columns]
+    unbound = SqlValue("NULL::VARCHAR", "term")
+    for column in columns_shown:  # before the labels, so that DuckDB knows how few ids there are
+        rows.decoded(rows.variables.get(column.variable, unbound))
     results = []
-    for column in shown or [ResultColumn(variable.name, variable.name) for variable, _ in select.columns]:
-        value = rows.variables.get(column.variable, SqlValue("NULL::VARCHAR", "term"))
+    for column in columns_shown:
+        value = rows.variables.get(column.variable, unbound)
         if column.property:
             value = rows.plain(best_label(rows, value, iri(column.property), column.languages))
-        results.append((column.name, value))
-    results = [(name, rows.decoded(value)) for name, value in results]
+        results.append((column.name, rows.decoded(value)))
     columns = {f"c{number}": value.sql for number, (_, value) in enumerate(results)} or {"c0": "1"}
     return rows.select(columns, ordered.clauses()), results
