@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kbkit.sparql.columns import Compiled
     from kbkit.stores import Stores
     from kbkit.stores.sparql_formats import Formats
-    from kbkit.stores.sparql_process import Graphs
+    from kbkit.stores.sparql_process import Graphs, ResultColumn
 
 SparqlEngine = Literal["auto", "columns", "oxigraph"]
 """``auto`` chooses by the query."""
@@ -33,6 +33,9 @@ ENGINES: tuple[str, ...] = get_args(SparqlEngine)
 AUTO, COLUMNS, OXIGRAPH = ENGINES
 _MOST_ROWS = 1_000_000
 """Rows of a streamed result above which Oxigraph streams it: the columns hold a result in memory."""
+
+_FEW_QUADS = 100_000
+"""Quads up to which Oxigraph has answered a query with labels before columns have compiled it."""
 
 
 @dataclass(frozen=True)
@@ -50,46 +53,53 @@ def checked(name: str) -> SparqlEngine:
     return cast("SparqlEngine", name)
 
 
-def choose(stores: Stores, engine: str, text: str, graphs: Graphs, *, shown_labels: bool = False) -> EngineChoice:
+def choose(stores: Stores, engine: str, text: str, graphs: Graphs, shown: Sequence[ResultColumn] = ()) -> EngineChoice:
     """Choose the engine for a rewritten query.
 
     In ``auto``, Oxigraph answers lookups, which it does at once, queries that the columns do not support, and those
-    whose result gets labels that are only shown (``shown_labels``), which its process adds. With ``columns``, raises
-    :class:`kbkit.errors.QueryError` for what they do not support, and :class:`kbkit.errors.QuerySyntaxError`.
+    with labels in a small KB. With ``columns``, raises :class:`kbkit.errors.QueryError` for what they do not support,
+    and :class:`kbkit.errors.QuerySyntaxError`. ``shown`` are the columns of the result if labels are added to it.
     """
     is_missing = stores.schema.rdf_source and not stores.has(COLUMNS)
     if checked(engine) == COLUMNS:
         if is_missing:
             stores.manifest.store(COLUMNS)  # raises the error
-        return EngineChoice(_compiled(stores, text, graphs, "Use ", Option("engine"), f" {OXIGRAPH}"))
+        return EngineChoice(_compiled(stores, text, graphs, shown, "Use ", Option("engine"), f" {OXIGRAPH}"))
     if engine == OXIGRAPH:
         return EngineChoice(None, "It was chosen")
     if is_missing:
         return EngineChoice(None, f"This KB has no store {COLUMNS!r}")
     if not stores.has("triples"):
         hint = ("Run ", Command("build KB triples"), " to add it")
-        return EngineChoice(_compiled(stores, text, graphs, *hint, more=", and this KB has no store 'triples'"))
-    return (
-        EngineChoice(None, "Its process adds the labels that are only shown")
-        if shown_labels
-        else _best(stores, text, graphs)
-    )
+        return EngineChoice(_compiled(stores, text, graphs, shown, *hint, more=", and this KB has no store 'triples'"))
+    return _best(stores, text, graphs, shown)
 
 
-def _best(stores: Stores, text: str, graphs: Graphs) -> EngineChoice:
+def _best(stores: Stores, text: str, graphs: Graphs, shown: Sequence[ResultColumn]) -> EngineChoice:
     """Choose the engine by what the query asks for."""
+    has_labels = shown or "inLanguage(" in text
+    if has_labels and stores.schema.rdf_source and stores.manifest.store(COLUMNS).counts["quads"] < _FEW_QUADS:
+        return EngineChoice(None, "It has labels, and the KB is small")
     try:
-        compiled = _compiled(stores, text, graphs)
+        compiled = _compiled(stores, text, graphs, shown, skip_lookups=True)
     except QueryError as error:  # Oxigraph knows more syntax, and reports the errors of the rest
         return EngineChoice(None, error.message)
     return EngineChoice(None, "The query is a lookup") if compiled.is_lookup else EngineChoice(compiled)
 
 
-def _compiled(stores: Stores, text: str, graphs: Graphs, *hint: Part, more: str = "") -> Compiled:
+def _compiled(
+    stores: Stores,
+    text: str,
+    graphs: Graphs,
+    shown: Sequence[ResultColumn],
+    *hint: Part,
+    more: str = "",
+    skip_lookups: bool = False,
+) -> Compiled:
     from kbkit.sparql.columns import UnsupportedQueryError, compile_query  # loads the grammar
 
     try:
-        return compile_query(stores, text, graphs)
+        return compile_query(stores, text, graphs, shown, skip_lookups=skip_lookups)
     except UnsupportedQueryError as error:
         raise QueryError(error.message + more, *hint) from None
 

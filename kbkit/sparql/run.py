@@ -177,7 +177,7 @@ class SparqlQuery:
     def _choice(self, sent: _Sent) -> EngineChoice:
         """Choose the engine; errors of syntax are located in the user's text."""
         try:
-            return choose(self.stores, self.engine, sent.text, self.graphs, shown_labels=bool(sent.columns))
+            return choose(self.stores, self.engine, sent.text, self.graphs, sent.columns)
         except QuerySyntaxError as error:
             if is_update(self.text):
                 raise read_only() from None

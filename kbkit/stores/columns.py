@@ -55,6 +55,7 @@ class Columns:
         if error:
             raise damaged(path, error, FOLDER)
         self._path, self._run = path, run
+        self._ranges: dict[str, tuple[int, int]] = {}
 
     def close(self) -> None:
         """Do nothing: the connections belong to the tables."""
@@ -65,6 +66,20 @@ class Columns:
         ids = f"id BETWEEN {first} AND {first + LANDMARK - 1}"
         found = self._rows(f"SELECT id FROM {SCHEMA}.terms WHERE {ids} AND term = $term", {"term": term})
         return found[0][0] if found else None
+
+    def range(self, prefix: str) -> tuple[int, int]:
+        """Return the first id of the terms that start with a prefix, and the id after the last one."""
+        if prefix not in self._ranges:
+            after = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+            self._ranges[prefix] = (self._place(prefix), self._place(after))
+        return self._ranges[prefix]
+
+    def _place(self, text: str) -> int:
+        """Return the number of terms before a text."""
+        [(first,)] = self._rows(f"SELECT max(id) FROM {SCHEMA}.landmarks WHERE term < $text", {"text": text})
+        ids = f"id BETWEEN {first} AND {first + LANDMARK - 1}"
+        [(more,)] = self._rows(f"SELECT count(*) FROM {SCHEMA}.terms WHERE {ids} AND term < $text", {"text": text})
+        return int(first + more)
 
     def counts(self) -> dict[str, int]:
         """Return the numbers of ``quads``, ``terms`` and ``predicates``, by the tables themselves."""

@@ -2,6 +2,7 @@
 
 python -m tests.performance.wikidata_dump make DUMP.json.gz --entities 20000 --statements 12
 python -m tests.performance.wikidata_dump measure DUMP.json.gz [--triples no] [--class Q5] ...
+python -m tests.performance.wikidata_dump labels KB
 """
 
 from __future__ import annotations
@@ -166,10 +167,45 @@ def measure(path: Path, options: dict[str, str]) -> None:
     print(f"peak memory: this process {own.resident:,.0f} MB, the others together {below.resident:,.0f} MB")
 
 
+_SERVICE = 'SERVICE wikibase:label { bd:serviceParam wikibase:language "en,de" }'
+_LABELLED = {
+    "rows of 10,000": ("SELECT ?x ?y{} { ?x wdt:P31 ?y {} } LIMIT 10000", ""),
+    "a join": ("SELECT ?y{} { ?x wdt:P10 ?y . ?y wdt:P11 ?z {} } LIMIT 10000", ""),
+    "groups": ("SELECT ?y{} (COUNT(*) AS ?n) { ?x wdt:P10 ?y {} } GROUP BY ?y{} ORDER BY DESC(?n) LIMIT 100", ""),
+    "a lookup": ("SELECT ?y{} { <$one> wdt:P10 ?y {} }", "SELECT ?x { ?x wdt:P10 ?y } LIMIT 1"),
+}
+"""Queries with places for a label, the service, and the label again; and a query for the entity ``$one``."""
+
+
+def _with(text: str, parts: Sequence[str]) -> str:
+    for part in parts:
+        text = text.replace("{}", part, 1)
+    return text
+
+
+def labels(path: Path) -> None:
+    """Print milliseconds of queries without labels and with them on each engine: the best of 10, and the first."""
+    import kbkit
+
+    with kbkit.open(path) as kb:
+        for name, (form, start) in _LABELLED.items():
+            text = form.replace("$one", str(kb.sparql(start).item())) if start else form
+            for engine in ("columns", "oxigraph", "auto"):
+                shown = []
+                for parts in (("", "", ""), (" ?yLabel", _SERVICE, " ?yLabel")):
+                    times = []
+                    for _ in range(10):
+                        started = time.perf_counter()
+                        rows = kb.sparql(_with(text, parts), engine=engine).height
+                        times.append(1000 * (time.perf_counter() - started))
+                    shown.append(f"{min(times):.0f} ({times[0]:.0f})")
+                print(f"{name}, {engine}: {rows:,} rows, {shown[0]} ms, with labels {shown[1]} ms", flush=True)
+
+
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("action", choices=("make", "measure"))
+    parser.add_argument("action", choices=("make", "measure", "labels"))
     parser.add_argument("path", type=Path)
     parser.add_argument("--entities", type=int, default=20_000)
     parser.add_argument("--statements", type=float, default=12)
@@ -178,6 +214,8 @@ def main() -> None:
     given = vars(parser.parse_args())
     if given["action"] == "make":
         make(given["path"], given["entities"], Shape(given["statements"]))
+    elif given["action"] == "labels":
+        labels(given["path"])
     else:
         measure(given["path"], {k: v for k, v in given.items() if isinstance(v, str) and k != "action"})
 

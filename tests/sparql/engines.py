@@ -13,9 +13,10 @@ import pyarrow as pa
 import pyoxigraph as ox
 
 from kbkit.errors import QueryError
-from kbkit.schema import STANDARD_PREFIXES, Schema
+from kbkit.schema import KB_NAMESPACE, STANDARD_PREFIXES, Schema
 from kbkit.sparql.columns import BEYOND, UnsupportedQueryError, compile_query, run
 from kbkit.sparql.rewrite import rewrite
+from kbkit.stores.sparql_worker import ValueLabels, functions
 from tests.sparql.solutions import XSD, Answer, Term, answer
 
 if TYPE_CHECKING:
@@ -92,6 +93,14 @@ class ColumnStores:
         found = self.rows("SELECT id FROM columns.terms WHERE term = $term", {"term": term})
         return found[0][0] if found else None
 
+    def range(self, prefix: str) -> tuple[int, int]:
+        """Return the first id of the terms that start with a prefix, and the id after the last one."""
+        query = (
+            "SELECT count(*) FILTER (term < $prefix), count(*) FILTER (starts_with(term, $prefix)) FROM columns.terms"
+        )
+        [(first, count)] = self.rows(query, {"prefix": prefix})
+        return first, first + count
+
     def shared(self, compute: Callable[[Any], Any]) -> Any:
         """Return ``compute(self)``, cached."""
         if compute not in self._shared:
@@ -151,7 +160,8 @@ _MAKERS: dict[str, Callable[[Any], Term]] = {
 
 def oxigraph(data: Dataset, text: str) -> Answer:
     """Ask Oxigraph."""
-    return answer(data.store.query(text, prefixes=data.prefixes))
+    known = functions(ValueLabels(data.store)) if KB_NAMESPACE in text else None
+    return answer(data.store.query(text, prefixes=data.prefixes, custom_functions=known))
 
 
 def rewritten(data: Dataset, text: str) -> Answer:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from kbkit.stores import Stores
-    from kbkit.stores.sparql_process import Graphs
+    from kbkit.stores.sparql_process import Graphs, ResultColumn
 
 
 @dataclass(frozen=True)
@@ -57,12 +57,23 @@ class Compiled:
     is_lookup: bool = False
 
 
-def compile_query(stores: Stores, text: str, graphs: Graphs = (None, None)) -> Compiled:
-    """Compile a query. Raises :class:`UnsupportedQueryError` for what only Oxigraph answers."""
+def compile_query(
+    stores: Stores,
+    text: str,
+    graphs: Graphs = (None, None),
+    shown: Sequence[ResultColumn] = (),
+    *,
+    skip_lookups: bool = False,
+) -> Compiled:
+    """Compile a query. Raises :class:`UnsupportedQueryError` for what only Oxigraph answers.
+
+    ``shown`` are the columns of the result if labels are added to it. With ``skip_lookups``, a lookup gets no SQL,
+    which would take longer than its answer.
+    """
     if any(not _IRI.fullmatch(name) for names in graphs for name in names or ()):
         raise UnsupportedQueryError("this IRI of a graph")
     try:
-        return _compiled(stores, text, graphs)
+        return _compiled(stores, text, graphs, shown, skip_lookups=skip_lookups)
     except RecursionError:
         raise UnsupportedQueryError("expressions of this depth") from None
 
@@ -70,17 +81,21 @@ def compile_query(stores: Stores, text: str, graphs: Graphs = (None, None)) -> C
 _IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^<>\"{}|^`\\\x00-\x20]*")
 
 
-def _compiled(stores: Stores, text: str, graphs: Graphs) -> Compiled:
+def _compiled(
+    stores: Stores, text: str, graphs: Graphs, shown: Sequence[ResultColumn], *, skip_lookups: bool
+) -> Compiled:
     tree = parse(text)
     refuse_invalid(tree)
     query = translate(tree, stores.schema.prefixes())
+    lookup = _is_lookup(query)
+    if lookup and skip_lookups:
+        return Compiled(query.kind, "", (), lookup)
     default, named = graphs if graphs != (None, None) else query.graphs
     dataset = (
         QueryDataset() if default is None and named is None else QueryDataset(tuple(default or ()), tuple(named or ()))
     )
     compiler = PatternCompiler(source_of(stores), _uses(query), dataset)
-    sql, results = final_text(compiler, query.select)
-    lookup = _is_lookup(query)
+    sql, results = final_text(compiler, query.select, shown)
     if query.kind == "ask":
         return Compiled("ask", f"SELECT count(*) > 0 AS ask FROM ({sql})", (), lookup)
     if query.kind == "triples":

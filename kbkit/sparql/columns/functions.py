@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from kbkit.schema import STANDARD_PREFIXES
+from kbkit.schema import KB_NAMESPACE, STANDARD_PREFIXES
 from kbkit.schema import literal as sql_string
-from kbkit.sparql.columns import number_functions
+from kbkit.sparql.columns import labels, number_functions
 from kbkit.sparql.columns.algebra import Expression, FunctionCall
 from kbkit.sparql.columns.evaluating import UNBOUND, Evaluating, Function, boolean_value, simple_text, string_value
 from kbkit.sparql.columns.parts import parts_of, truth
@@ -359,5 +359,6 @@ _FUNCTIONS: dict[str, Function] = {
     "REGEX": _regex,
     "REPLACE": _replace,
     "LANGMATCHES": _langmatches,
+    f"<{KB_NAMESPACE}inLanguage>": labels.in_language,
     **number_functions.FUNCTIONS,
 }

@@ -25,6 +25,13 @@ class TermDecoder(Protocol):
     def constant(self, term: ConstantTerm, kind: str) -> str | None:
         """Return a term as an SQL constant of a representation; None if no value there is this term."""
 
+    def best_values(self, predicate: ConstantTerm, languages: tuple[str, ...], kind: str, subjects: str) -> str | None:
+        """Return a query for the texts of a property in the first of the languages that a subject has, as columns
+        ``key`` (the subject, of this kind) and ``value`` (internal text); None if there are none.
+
+        ``subjects`` is the query for the subjects.
+        """
+
 
 class ColumnNames:
     """Names of columns, each used once in a statement."""
@@ -123,6 +130,24 @@ class SqlRows:
             return value
         value = self.decoded(value)
         return value if value.kind == kind else as_term(self.plain(value))
+
+    def best_values(self, value: SqlValue, predicate: ConstantTerm, languages: tuple[str, ...]) -> str:
+        """Return a column with the texts of a property of a column in the best language, as internal text or NULL."""
+        key = f"\0{value.sql} {predicate.text} {languages}"
+        if key not in self._known:
+            self.nest()
+            table, column, text = self.names.new("m"), self.names.new(), self.names.new()
+            subjects = f"SELECT {value.sql} FROM {table} WHERE {value.sql} IS NOT NULL"
+            found = self.decoder.best_values(predicate, languages, value.kind, subjects)
+            if found is None:
+                return "NULL::VARCHAR"
+            best = f"(SELECT key AS {column}, value AS {text} FROM ({found})) {self.names.new('q')}"
+            self.items = [
+                f"(WITH {table} AS MATERIALIZED (FROM {self.items[0]})"
+                f" FROM {table} LEFT JOIN {best} ON {column} = {value.sql}) {self.names.new('q')}"
+            ]
+            self._known[key] = text
+        return self._known[key]
 
     # -- results ------------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from kbkit.sparql.columns.aggregates import POSITION, GroupColumns, aggregate
@@ -16,9 +16,11 @@ from kbkit.sparql.columns.algebra import (
 from kbkit.sparql.columns.compiling import PatternCompiling
 from kbkit.sparql.columns.counting import reduced
 from kbkit.sparql.columns.expressions import ExpressionScope
+from kbkit.sparql.columns.labels import best_label
 from kbkit.sparql.columns.parts import parts_of
 from kbkit.sparql.columns.rows import SqlRows, used_names
-from kbkit.sparql.columns.terms import NUMBERS, SqlValue, UnsupportedQueryError, term_rank
+from kbkit.sparql.columns.terms import NUMBERS, SqlValue, UnsupportedQueryError, iri, term_rank
+from kbkit.stores.sparql_process import ResultColumn
 
 
 @dataclass
@@ -129,10 +131,13 @@ def _grouped(compiler: PatternCompiling, select: SelectPattern, rows: SqlRows) -
 # -- the whole query --------------------------------------------------------------------------------------------------
 
 
-def final_text(compiler: PatternCompiling, select: SelectPattern) -> tuple[str, list[tuple[str, SqlValue]]]:
+def final_text(
+    compiler: PatternCompiling, select: SelectPattern, shown: Sequence[ResultColumn] = ()
+) -> tuple[str, list[tuple[str, SqlValue]]]:
     """Return the statement of a query, with columns c0, c1, ..., and for each its variable and its value.
 
-    Ids become terms after LIMIT, so that only the rows of the result are looked up.
+    ``shown`` are the columns if there are labels among them. Ids become terms, and get labels, after LIMIT, so that
+    only the rows of the result are looked up.
     """
     ordered = ordered_select(compiler, select)
     late = select.limit is not None or bool(select.offset)
@@ -146,9 +151,15 @@ def final_text(compiler: PatternCompiling, select: SelectPattern) -> tuple[str, 
         )
         keys = [(rows.variables[f"\0{number}"].sql, down) for number, (_, down) in enumerate(keys)]
     ordered = OrderedRows(rows, ordered.columns, keys)
+    columns_shown = shown or [ResultColumn(variable.name, variable.name) for variable, _ in select.columns]
+    unbound = SqlValue("NULL::VARCHAR", "term")
+    for column in columns_shown:  # before the labels, so that DuckDB knows how few ids there are
+        rows.decoded(rows.variables.get(column.variable, unbound))
     results = []
-    for variable, _ in select.columns:
-        value = rows.variables.get(variable.name)
-        results.append((variable.name, SqlValue("NULL::VARCHAR", "term") if value is None else rows.decoded(value)))
+    for column in columns_shown:
+        value = rows.variables.get(column.variable, unbound)
+        if column.property:
+            value = rows.plain(best_label(rows, value, iri(column.property), column.languages))
+        results.append((column.name, rows.decoded(value)))
     columns = {f"c{number}": value.sql for number, (_, value) in enumerate(results)} or {"c0": "1"}
     return rows.select(columns, ordered.clauses()), results

@@ -119,6 +119,9 @@ class TableTriples:
         found = [node for node in self._stores.nodes.by_key(kind, [key])[0] if node.type == kind]
         return found[0].id if found else None
 
+    def best_values(self, predicate: ConstantTerm, languages: tuple[str, ...], kind: str, subjects: str) -> None:
+        """Return None: the texts of tables have no languages."""
+
     def narrowed(self, terms: Sequence[ConstantTerm | None]) -> tuple[str, list[str]]:
         """See :class:`TripleSource`."""
         found = [None if term is None else self.constant(term, "node") for term in terms]
@@ -276,6 +279,31 @@ class QuadTriples:
             self._ids[term] = self._stores.columns.find(term.text)
         found_id = self._ids[term]
         return None if found_id is None else str(found_id)
+
+    def best_values(self, predicate: ConstantTerm, languages: tuple[str, ...], kind: str, subjects: str) -> str | None:
+        """See :class:`TripleSource`. The literals of a language have adjacent ids."""
+        verb, iris = self.constant(predicate, "id"), self._stores.columns.range("<")
+        bounds = [self._stores.columns.range(f'"@{code}"') for code in languages]
+        ranges = [(first, last) for first, last in bounds if last > first]
+        if verb is None or not ranges:
+            return None
+        tests = [f"o BETWEEN {first} AND {last - 1}" for first, last in ranges]
+        rank = f"CASE {' '.join(f'WHEN {test} THEN {at}' for at, test in enumerate(tests))} END"
+        subject, source = "s", "columns.quads"
+        if kind != "id":
+            subject = "term" if kind == "term" else "substr(term, 2)"
+            wanted = f"SELECT id, {subject} AS key FROM columns.terms WHERE {subject} IN ({subjects})"
+            source, subject, subjects = f"columns.quads JOIN ({wanted}) ON s = id", "key", ""
+        chosen = f"SELECT {subject} AS key, o FROM {source} WHERE p = {verb} AND g = 0 AND ({' OR '.join(tests)})"
+        chosen += f" AND s BETWEEN {iris[0]} AND {iris[1] - 1}"  # blank nodes have no labels
+        chosen += f" AND s IN ({subjects})" if subjects else ""
+        if len(ranges) > 1:
+            chosen += f" QUALIFY {rank} = min({rank}) OVER (PARTITION BY s)"
+        start = "strpos(substr(term, 2), '\"') + 1"
+        return (
+            f"SELECT key, any_value(left(term, {start})) || string_agg(substr(term, {start} + 1), ', ' ORDER BY o)"
+            f" AS value FROM ({chosen}) JOIN columns.terms ON id = o GROUP BY key"
+        )
 
     def narrowed(self, terms: Sequence[ConstantTerm | None]) -> tuple[str, list[str]]:
         """See :class:`TripleSource`."""

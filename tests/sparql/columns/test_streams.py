@@ -53,8 +53,8 @@ def failing(message: str) -> Any:
     """The compiler, whose SQL fails when it runs."""
     compile_query = columns.compile_query
 
-    def compiled(*args: Any) -> columns.Compiled:
-        found = compile_query(*args)
+    def compiled(*args: Any, **options: Any) -> columns.Compiled:
+        found = compile_query(*args, **options)
         return replace(found, sql=f"SELECT * FROM ({found.sql}) WHERE error('{message}') IS NULL", is_lookup=False)
 
     return compiled
@@ -86,7 +86,7 @@ def test_large_results_are_streamed_by_oxigraph(world: KnowledgeBase, monkeypatc
 def slow(monkeypatch: pytest.MonkeyPatch) -> None:
     sql = "SELECT sum(a.range * b.range)::BIGINT AS c0 FROM range(1000000) a, range(1000000) b"
     made = columns.Compiled("select", sql, (columns.ResultTerm("x", "integer"),))
-    monkeypatch.setattr(columns, "compile_query", lambda *_: made)
+    monkeypatch.setattr(columns, "compile_query", lambda *_, **__: made)
 
 
 def test_timeouts_and_cancellation(world: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
