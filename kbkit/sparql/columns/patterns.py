@@ -29,6 +29,7 @@ from kbkit.sparql.columns.algebra import (
     conjuncts,
     filters_around,
     variables,
+    walk_algebra,
 )
 from kbkit.sparql.columns.compiling import ActiveGraph
 from kbkit.sparql.columns.expressions import ExpressionScope
@@ -201,6 +202,7 @@ class PatternCompiler(TriplePatternCompiler):
         inner = self.pattern(exists.pattern)
         if all_variables(exists.pattern) & rows.variables.keys() - inner.variables.keys():
             return False
+        _check_optional(exists.pattern, rows, inner)
         pairs = comparable(rows, inner)
         rows.nest()
         right = inner.closed(pairs)
@@ -216,6 +218,7 @@ class PatternCompiler(TriplePatternCompiler):
         inner = self.pattern(pattern)
         if all_variables(pattern) & outer.variables.keys() - inner.variables.keys():
             raise UnsupportedQueryError("variables from outside EXISTS deep inside it")
+        _check_optional(pattern, outer, inner)
         pairs = comparable(outer, inner)
         outer.materialize()  # planning a subquery that is correlated with computed columns takes exponential memory
         for one, other in [_values(outer, inner, name) for name in pairs]:
@@ -262,6 +265,14 @@ class PatternCompiler(TriplePatternCompiler):
             return self.pattern(pattern.pattern)
         finally:
             self.graph = outer
+
+
+def _check_optional(pattern: Pattern, outer: SqlRows, inner: SqlRows) -> None:
+    """Refuse EXISTS whose OPTIONAL may or may not bind a variable from outside, for which SPARQL puts its value."""
+    shared = outer.variables.keys() & inner.variables.keys()
+    is_optional = any(isinstance(part, OptionalPattern) for part in walk_algebra(pattern))
+    if is_optional and any(inner.variables[name].nullable for name in shared):
+        raise UnsupportedQueryError("OPTIONAL inside EXISTS, with a variable from outside")
 
 
 def _values(left: SqlRows, right: SqlRows, name: str) -> tuple[SqlValue, SqlValue]:

@@ -17,7 +17,7 @@ import polars as pl
 from kbkit.benchmarks.documents import Document, read_documents
 from kbkit.benchmarks.evidence import leaks
 from kbkit.benchmarks.requirements.choose import Chooser
-from kbkit.benchmarks.requirements.phrases import Mentions, Phrase
+from kbkit.benchmarks.requirements.phrases import Mentions
 from kbkit.benchmarks.ska.graphs.triples_sql import SEPARATOR
 from kbkit.kb import KnowledgeBase
 from kbkit.stores.adjacency import Ids
