@@ -16,6 +16,7 @@ from kbkit.benchmarks.document_files import titles
 from kbkit.benchmarks.documents import types_with_text
 from kbkit.benchmarks.left_out import left_out_words
 from kbkit.benchmarks.pipeline import Row, Stage
+from kbkit.benchmarks.predicates import unfit_relation, unfit_type
 from kbkit.benchmarks.quest import categories, fact_sentences, sample, shown
 from kbkit.benchmarks.quest.categories import Categories
 from kbkit.benchmarks.quest.families import answer_type, families, family_of
@@ -25,8 +26,8 @@ from kbkit.benchmarks.quest.settings import QuestSettings
 from kbkit.errors import BadInputError, KbError, Option, UnknownNameError
 from kbkit.kb import KnowledgeBase
 
-_MIN_MEMBERS = 100
-"""Minimum number of nodes of a default domain."""
+_MIN_MEMBERS, _LARGE = 100, 2_000
+"""Minimum number of nodes of a default domain, and the number from which it surely has categories."""
 _SHOWN = 0.9
 """Fraction of memberships that the texts of a domain must show to be enough without facts."""
 _RESERVE = 4
@@ -245,11 +246,25 @@ def with_domains(kb: KnowledgeBase, settings: QuestSettings) -> QuestSettings:
 def default_domains(kb: KnowledgeBase) -> tuple[str, ...]:
     """Return the types that have texts, relations, and enough nodes for sets of some size; the largest if none has."""
     have = types_with_text(kb)
-    with_text = [t for t in kb.schema.node_types if t.name in have]
-    related = {name for r in kb.schema.relations for s in r.signatures for name in (s.head, s.tail)}
-    usable = [t for t in with_text if t.name in related] or with_text or list(kb.schema.node_types)
+    types = [t for t in kb.schema.node_types if not unfit_type(t)] or list(kb.schema.node_types)
+    with_text = [t for t in types if t.name in have]
+    asked = [relation for relation in kb.schema.relations if not unfit_relation(relation)]
+    related = {name for relation in asked for s in relation.signatures for name in (s.head, s.tail)}
+    usable = [t for t in with_text if t.name in related] or with_text or types
+    usable = [t for t in usable if t.members > 1 and _has_categories(kb, t.name)] or usable
     largest = max(t.members for t in usable)
     return tuple(t.name for t in usable if t.members >= min(_MIN_MEMBERS, largest))
+
+
+def _has_categories(kb: KnowledgeBase, domain: str) -> bool:
+    """Return whether a type has categories; a large one always has."""
+    if kb.schema.type(domain).members > _LARGE:
+        return True
+    try:
+        categories.build(kb, domain)
+    except categories.NoCategoriesError:
+        return False
+    return True
 
 
 def _balanced(samples: list[tuple[str, int, sample.ShapeSample]]) -> list[tuple[str, int, sample.ShapeSample]]:
