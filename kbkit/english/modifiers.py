@@ -13,6 +13,7 @@ from functools import cache, cached_property
 from typing import NamedTuple
 
 from kbkit.english.frames import frame_file
+from kbkit.english.words import inflections, lemmas_of
 
 _SLOT = re.compile(
     r"\{([A-C])(?:(:(?:mod|thing|with|date|clause))|\.(rest|short|mod|bare|other|with|date|be|clause|which|not|notbare|notwith|notbe|notclause))?\}"
@@ -127,8 +128,14 @@ def denied(rest: str) -> str:
         return f"{whose[0]}not {rest[whose.end() :]}"
     verb = _VERB.match(rest)
     if verb:
-        return f"{verb[1]} do not {verb[2]}{rest[verb.end() :]}"
+        return "" if _is_past(verb[2]) else f"{verb[1]} do not {verb[2]}{rest[verb.end() :]}"
     return f"not {rest}" if kind_of(rest) == "mod" and not rest.startswith(("without ", "such ")) else ""
+
+
+def _is_past(verb: str) -> bool:
+    """Return whether a verb is surely in the past: *held*, but not *set*."""
+    lemmas = lemmas_of(verb).get("VERB", ())
+    return bool(lemmas) and all(verb != lemma and verb in inflections(lemma, "VBD") for lemma in lemmas)
 
 
 def affirmed(rest: str) -> str:
