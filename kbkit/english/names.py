@@ -7,6 +7,7 @@ import re
 from kbkit.english.types import THING, TITLED_WITH_SENTENCES, WORKS, type_noun
 from kbkit.english.words import is_person, quoted
 
+_TOWNS = {"city", "mountain", "town", "village"}
 _WATERS = {"ocean", "river", "sea", "strait"}
 _ALWAYS = {"currency", "mountain range", "range", *_WATERS}
 """Types all of whose names have the article. Lakes have none, mountains rarely."""
@@ -48,7 +49,7 @@ def named(name: str, node_type: str, article: str = "") -> str:
     titles, people and terms are not.
     """
     kind = type_noun(node_type).casefold()
-    if name.islower() and kind in _PLACES | _WATERS:  # a source without capitals
+    if name.islower() and kind in _PLACES | _WATERS | _TOWNS:  # a source without capitals
         name = name.upper() if len(name) <= _INITIALS and kind in _PLACES else name.title()
     if _ARTICLE.match(name):
         return name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -247,6 +247,7 @@ def groundings(kb: KnowledgeBase, template: Template, frame: pl.DataFrame) -> li
     bindings = frame.select(pl.col(column).alias(slot) for slot, column in columns.items())
     answers = kb.answers_many(template, bindings).group_by("binding", maintain_order=True).agg("node")
     candidates = dict(answers.iter_rows())
+    idle = _idle(kb, template.tree(), bindings, {binding: len(nodes) for binding, nodes in candidates.items()})
     return [
         Grounding(
             "",
@@ -257,4 +258,18 @@ def groundings(kb: KnowledgeBase, template: Template, frame: pl.DataFrame) -> li
             candidates.get(i, []),
         )
         for i, row in enumerate(frame.iter_rows(named=True))
+        if i not in idle
     ]
+
+
+def _idle(kb: KnowledgeBase, tree: syntax.Expression, bindings: pl.DataFrame, sizes: Mapping[int, int]) -> set[int]:
+    """Return the bindings of two paths that meet of which one excludes nothing: *by Jane Doe and in English*."""
+    if not isinstance(tree, syntax.Path) or tree.arrows != ("->", "->", "<-", "<-"):
+        return set()
+    start, step, middle, last_step, end = tree.elements
+    found: set[int] = set()
+    for elements in ((start, step, middle), (end, last_step, middle)):
+        arm = syntax.Path(elements, ("->", "->"))
+        own = kb.answers_many(str(arm), bindings.select(syntax.slots(arm))).group_by("binding").len()
+        found |= {binding for binding, count in own.iter_rows() if count == sizes.get(binding)}
+    return found

@@ -32,12 +32,13 @@ EMPTY = STOP_WORDS | FUNCTION_WORDS | PREPOSITIONS | _ONE | _OWNERS
 """Words that are no terms."""
 _VAGUE = words_of(
     """
-    ability ambition amount another anyone aspect attempt backdrop base beginning case century chance course day
-    decade difficulty duty effort end event everything example fact fault feature fifth first force form fourth
-    group grouping heart help hour hundred idea incident instance intention kind lack life manner member middle
-    million minute misadventure month name neighbor neighbour number other outlook part people person piece
-    place plot point possibility reason rest result second series set shore side situation someone something
-    sort spot story stretch struggle tale thing third thousand time type variety verge version way week while
+    ability ambition amount another anyone aspect attempt backdrop base beginning bit body case century chance
+    course creation day decade difficulty duty effort end event everything example fact fault feature fifth
+    first focus force form fourth group grouping heart help hour hundred idea incident instance intention kind
+    lack law life look loyalty manner member middle million minute misadventure month name neighbor neighbour
+    number other outlook pair part people period person phase picture piece place plot point possibility reason
+    rest result rule seat second series set shore side situation someone something sort spirit spot stop story
+    stretch struggle tale thing third thousand time touch turn type update variety verge version way week while
     word world year
     """
 )
@@ -51,6 +52,8 @@ _MASS = words_of(
     """
 )
 """Nouns that are not counted: *the gold* is no *a gold*."""
+_LACKS_ARTICLE = re.compile(r"[^sui]s$")
+"""Names in the plural have an article: *the Alps*."""
 _MASS_ENDING = re.compile(r"(?:ness|ity|ism|[ae]nce|ology|ics|ship|hood|dom|ing)$")
 
 
@@ -106,7 +109,8 @@ def terms(sentence: str) -> Iterator[tuple[int, int, str]]:
             if last > at:
                 text = sentence[spans[at][0] : spans[last - 1][1]]
                 article = f"{_THE} " if at and words[at - 1].casefold() == _THE else ""
-                yield spans[at][0], spans[last - 1][1], article + text
+                if article or not _LACKS_ARTICLE.search(text):
+                    yield spans[at][0], spans[last - 1][1], article + text
                 at = last
                 continue
             first = _noun_start(words, at)
@@ -154,8 +158,7 @@ def _noun_start(words: Sequence[str], at: int) -> int:
         return first
     around = [word.casefold() for word in words[max(0, first - 2) : first]]
     is_marked = _has_article(around, _ONE | _OWNERS)
-    ends = at + 1 == len(words) or words[at + 1].casefold() in EMPTY
-    return first if is_marked and (kinds == {"NOUN", "VERB"} or ("ADV" not in kinds and ends)) else none
+    return first if is_marked and kinds == {"NOUN", "VERB"} and not words[at].endswith("ing") else none
 
 
 def _has_article(before: Sequence[str], articles: frozenset[str]) -> bool:
