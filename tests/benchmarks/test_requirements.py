@@ -83,7 +83,7 @@ def test_templates_with_many_groundings_make_up_for_others(world: KnowledgeBase,
         ("A fortress (with a moat) stands.", {"fortress": "a fortress", "moat": "a moat"}),
         ("First climbed by Whymper in summer.", {"Whymper": "Whymper"}),
         (
-            "A long river delta, drains the forest, known for forests.",
+            "A famous river valley, drains the forest, known for forests.",
             {"river valley": "a river valley", "forest": "a forest"},
         ),
         ("The agency gathers statistics and searched for clues.", {"statistics": "statistics"}),
