@@ -13,12 +13,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated
-
-import polars as pl
+from typing import TYPE_CHECKING, Annotated
 
 from kbkit.assets.operations import Setting
 from kbkit.errors import BadInputError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 LeaveOut = Annotated[
     str,
@@ -60,6 +61,8 @@ class LeftOutWords:
 
     def mask(self, texts: pl.Series) -> pl.Series:
         """Return which texts of a column have a listed word; missing texts have none."""
+        import polars as pl
+
         if self.words is None:
             return pl.Series(values=[False] * len(texts), dtype=pl.Boolean)
         plain = self.words.pattern.replace(_BEFORE, r"\b").replace(

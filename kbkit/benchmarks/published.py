@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kbkit.benchmarks.dataset import SPLITS
-from kbkit.benchmarks.publish.folder import Progress, Published, check_place, write_publication
+from kbkit.benchmarks.publish.folder import Progress, PublishedFolder, check_place, write_publication
 from kbkit.benchmarks.publish.form import Publication
 from kbkit.benchmarks.publish.settings import PublishSettings
 from kbkit.errors import PYTHON, KbError, Speller
@@ -29,7 +29,7 @@ def publish(
     overwrite: bool = False,
     progress: Progress = lambda *_: None,
     speller: Speller = PYTHON,
-) -> Published:
+) -> PublishedFolder:
     """Write a dataset as a folder that other libraries load unchanged; return the folder and its counts.
 
     ``dataset`` is the folder of a STaRK, QUEST, SKA-Bench or ConvKGYarn dataset, or a file of questions with SPARQL.

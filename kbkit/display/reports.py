@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ENDINGS = (".md", ".html")
 
 
-class Section(NamedTuple):
+class PageSection(NamedTuple):
     """A table with a title and a sentence about it."""
 
     title: str
@@ -27,12 +27,12 @@ class Section(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Report:
+class ReportPage:
     """A page. Sections without rows show their note alone."""
 
     title: str
     remarks: Sequence[str]
-    sections: Sequence[Section]
+    sections: Sequence[PageSection]
 
     def to_markdown(self) -> str:
         """Return the page in GitHub's Markdown."""
@@ -57,7 +57,7 @@ def check(path: Path) -> None:
         raise KbError(f"{path.absolute().parent} does not exist", "Create the folder first")
 
 
-def write(report: Report, path: Path) -> None:
+def write(report: ReportPage, path: Path) -> None:
     """Write a page in the format of the suffix of ``path``. Raises :class:`KbError` for another suffix."""
     check(path)
     write_files({path: report.to_html() if path.suffix.lower() == ".html" else report.to_markdown()})

@@ -224,6 +224,7 @@ def test_all_libraries_score_alike(folders: Path, name: str, tmp_path: Path) -> 
     run = files.read_run(path, own)
     scores = measure(run, own, ["ndcg@10", "recall@20", "mrr", "precision@1"])
     ours = floats(*(scores[column].mean() for column in scores.columns[1:]))
+    assert len(ours) == 4
     assert all(0 < value < 1 for value in ours)
     results: dict[str, dict[str, float]] = {}
     for query, document, score in run.iter_rows():

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kbkit.benchmarks.people.slots import AnnotatedItem, ShownItem, Slot, all_slots
+from kbkit.benchmarks.people.slots import AnnotatedItem, AnnotationSlot, ShownItem, all_slots
 from kbkit.errors import BadInputError
 
 RECORDS = "records.json"
@@ -49,15 +49,15 @@ def dataset_files(items: Sequence[ShownItem], title: str) -> dict[str, str]:
             for name, value in ((RECORDS, records), (SETTINGS, settings), (DATASET, dataset))}  # fmt: skip
 
 
-def _is_always_asked(found: Sequence[Slot], items: Sequence[ShownItem]) -> bool:
+def _is_always_asked(found: Sequence[AnnotationSlot], items: Sequence[ShownItem]) -> bool:
     return len(found) == len(items) and not any(slot.optional or slot.name in ("instead", "rows") for slot in found)
 
 
-def _differ(found: Sequence[Slot]) -> bool:
+def _differ(found: Sequence[AnnotationSlot]) -> bool:
     return any(slot.choices != found[0].choices for slot in found)
 
 
-def _question(name: str, found: Sequence[Slot], *, required: bool) -> dict[str, Any]:
+def _question(name: str, found: Sequence[AnnotationSlot], *, required: bool) -> dict[str, Any]:
     labels: dict[str, str] = {}
     for slot in found:
         for key, meaning in slot.choices.items():
@@ -95,7 +95,7 @@ def _field(name: str, *, required: bool) -> dict[str, Any]:
     }
 
 
-def _record(item: ShownItem, known: dict[str, list[Slot]]) -> dict[str, Any]:
+def _record(item: ShownItem, known: dict[str, list[AnnotationSlot]]) -> dict[str, Any]:
     differing = [
         slot for slot in item.slots if _differ(known[slot.name]) or len({s.text for s in known[slot.name]}) > 1
     ]
@@ -115,7 +115,7 @@ def _record(item: ShownItem, known: dict[str, list[Slot]]) -> dict[str, Any]:
     }
 
 
-def _spelled(slot: Slot) -> Iterator[str]:
+def _spelled(slot: AnnotationSlot) -> Iterator[str]:
     yield f"\n{slot.name}: {slot.text}"
     for key, meaning in slot.choices.items():
         yield f"  {key}: {meaning}" if meaning else f"  {key}"

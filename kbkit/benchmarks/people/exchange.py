@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kbkit.benchmarks.people import argilla, label_studio
-from kbkit.benchmarks.people.slots import AnnotatedItem, ShownItem, Slot
+from kbkit.benchmarks.people.slots import AnnotatedItem, AnnotationSlot, ShownItem
 from kbkit.benchmarks.people.tasks import Answers, Passage, Task, TaskItem, validated
 from kbkit.directory.files import write_files
 from kbkit.errors import BadInputError, KbError, Option, UnknownNameError
@@ -85,18 +85,22 @@ def _item_name(task: Task, key: Hashable) -> str:
     return json.dumps(task.name(key), ensure_ascii=False)
 
 
-def slots(item: TaskItem) -> list[Slot]:
+def slots(item: TaskItem) -> list[AnnotationSlot]:
     """Return the slots of an item: marked rows, the question instead of others, and the questions."""
     found = []
     if item.marking:
         rows = {str(n): " | ".join(cells) for n, cells in enumerate(item.marking.passage.rows, 1)}
-        found.append(Slot(ROWS, item.marking.name, f"Mark {item.marking.text}", rows, several=True))
+        found.append(AnnotationSlot(ROWS, item.marking.name, f"Mark {item.marking.text}", rows, several=True))
     if item.instead.choices:
-        found.append(Slot(INSTEAD, item.instead.name, "Or, about the item as a whole", dict(item.instead.choices)))
+        found.append(
+            AnnotationSlot(INSTEAD, item.instead.name, "Or, about the item as a whole", dict(item.instead.choices))
+        )
     for number, one in enumerate(item.questions, 1):
         plain = _NAME.fullmatch(one.name) and one.name not in (ROWS, INSTEAD)
         name = one.name if plain else f"q{number}"
-        found.append(Slot(name, one.name, one.text or one.name, dict(one.choices), optional=one.unless is not None))
+        found.append(
+            AnnotationSlot(name, one.name, one.text or one.name, dict(one.choices), optional=one.unless is not None)
+        )
     return found
 
 

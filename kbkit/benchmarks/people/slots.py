@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 
-class Slot(NamedTuple):
+class AnnotationSlot(NamedTuple):
     """A question with choices: its name in the other program, the ``question`` of the task, and its text.
 
     ``choices`` are what is saved and what it means; ``several`` may be chosen at once. An ``optional`` one depends on
@@ -29,7 +29,7 @@ class ShownItem:
     name: str
     title: str
     text: str
-    slots: Sequence[Slot]
+    slots: Sequence[AnnotationSlot]
     chosen: Mapping[str, Sequence[str]] = field(default_factory=dict)
     who: str = ""
 
@@ -44,9 +44,9 @@ class AnnotatedItem:
     seconds: float = 0.0
 
 
-def all_slots(items: Sequence[ShownItem]) -> dict[str, list[Slot]]:
+def all_slots(items: Sequence[ShownItem]) -> dict[str, list[AnnotationSlot]]:
     """Return the slots of all items by name, in order."""
-    found: dict[str, list[Slot]] = {}
+    found: dict[str, list[AnnotationSlot]] = {}
     for item in items:
         for slot in item.slots:
             found.setdefault(slot.name, []).append(slot)

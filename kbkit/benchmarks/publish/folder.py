@@ -42,7 +42,7 @@ _BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedFolder:
     """A published folder: the number of its items by configuration, of its files, and their bytes."""
 
     folder: Path
@@ -60,7 +60,7 @@ def write_publication(
     overwrite: bool = False,
     progress: Progress = lambda *_: None,
     speller: Speller = PYTHON,
-) -> Published:
+) -> PublishedFolder:
     """Write the folder ``out``, all of it or nothing. ``licence`` is that of the KB, empty if unknown.
 
     Raises :class:`KbError` for a folder that has files, unless ``overwrite`` is set and it was published.
@@ -91,7 +91,7 @@ def write_publication(
         _write(aside / SUMS, "".join(f"{one.sha256}  {name}\n" for name, one in sorted(sums.items())))
         progress("metadata", total, total)
     rows = {table.name: sum(table.rows.values()) for table in tables}
-    return Published(out, rows, len(sums) + 1, sum(one.bytes for one in sums.values()))
+    return PublishedFolder(out, rows, len(sums) + 1, sum(one.bytes for one in sums.values()))
 
 
 def check_place(out: Path, *, overwrite: bool) -> None:

@@ -9,7 +9,7 @@ import polars as pl
 
 from kbkit.benchmarks.duplicates import NEAR
 from kbkit.benchmarks.stark.audit import STATUSES, UNPROVED, StarkAudit
-from kbkit.display.reports import Report, Section
+from kbkit.display.reports import PageSection, ReportPage
 
 SUMMARY = pl.Schema(
     {
@@ -128,7 +128,7 @@ def _percent(part: pl.DataFrame, whole: pl.DataFrame) -> float | None:
     return round(100 * part.height / whole.height, 2) if whole.height else None
 
 
-def page(found: StarkAudit, title: str, remarks: list[str]) -> Report:
+def page(found: StarkAudit, title: str, remarks: list[str]) -> ReportPage:
     """Return the page of a dataset: the summary, then the answers and queries that each check is about."""
     checks = summary(found)
     how = (
@@ -139,8 +139,8 @@ def page(found: StarkAudit, title: str, remarks: list[str]) -> Report:
     )
     unproved = found.answers.filter(pl.col("status") == UNPROVED)
     sections = [
-        Section("Summary", how, checks),
-        Section(
+        PageSection("Summary", how, checks),
+        PageSection(
             "Answers without a proof",
             f"{unproved.height:,} answers that no path or expression supports.",
             unproved.select("query", "node", "name", "unrelated").head(_LONGEST),
@@ -151,6 +151,6 @@ def page(found: StarkAudit, title: str, remarks: list[str]) -> Report:
         if own.height:
             shown = own.select("query", "text", *check.columns).head(_LONGEST)
             sections.append(
-                Section(check.name[:1].upper() + check.name[1:], f"{own.height:,} queries. {check.note}", shown)
+                PageSection(check.name[:1].upper() + check.name[1:], f"{own.height:,} queries. {check.note}", shown)
             )
-    return Report(title, remarks, sections)
+    return ReportPage(title, remarks, sections)

@@ -248,8 +248,8 @@ def test_the_command_shows_the_checks_writes_a_page_and_fails(
 
 def test_pages_have_two_formats_and_escape(tmp_path: Path) -> None:
     table = pl.DataFrame({"a": ["<b>", "x|y"], "n": [1, 2]})
-    report = reports.Report(
-        "T & U", ["r < s"], [reports.Section("One", "note", table), reports.Section("No", "-", table.clear())]
+    report = reports.ReportPage(
+        "T & U", ["r < s"], [reports.PageSection("One", "note", table), reports.PageSection("No", "-", table.clear())]
     )
     assert report.to_markdown() == (
         "# T & U\n- r < s\n\n## One\n\nnote\n\n| a | n |\n| --- | ---: |\n| <b> | 1 |\n| x\\|y | 2 |\n\n## No\n\n-\n"

@@ -92,21 +92,21 @@ class ContestedChooser(Chooser):
         options = super()._phrases(*args, **further)
         return [option for option in options if pool.has_other(option.forms, candidates)]
 
-    def _pool(self, node_type: str) -> _Pool:
+    def _pool(self, node_type: str) -> _DecoyPool:
         if node_type not in self._pools:
             kind = self._kb.schema.type(node_type)
             nodes = np.arange(kind.first, kind.last + 1)
             if len(nodes) > _POOL:
                 nodes = np.sort(np.random.default_rng(0).choice(nodes, _POOL, replace=False))
-            self._pools[node_type] = _Pool(read_documents(self._kb, nodes.tolist()), self.mentions)
+            self._pools[node_type] = _DecoyPool(read_documents(self._kb, nodes.tolist()), self.mentions)
         return self._pools[node_type]
 
     @cached_property
-    def _pools(self) -> dict[str, _Pool]:
+    def _pools(self) -> dict[str, _DecoyPool]:
         return {}
 
 
-class _Pool:
+class _DecoyPool:
     """The stems of some documents, by which phrases are looked up."""
 
     def __init__(self, pool: Mapping[int, Document], mentions: Mentions) -> None:

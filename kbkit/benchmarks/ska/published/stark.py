@@ -70,7 +70,7 @@ def make(
     """
     if not any(field.texts for field in kb.schema.text_fields):
         raise KbError(f"{kb.directory.path} has no texts, which STaRK's questions need", "Use the KB of the questions")
-    maker = _Maker(kb, seed, max(noise_units, 2 * _MIN_TRIPLES))
+    maker = _StarkMaker(kb, seed, max(noise_units, 2 * _MIN_TRIPLES))
     found: list[Instance] = []
     order = np.random.default_rng((seed, 5)).permutation(len(questions)).tolist()
     wanted = count or len(questions)
@@ -89,7 +89,7 @@ def make(
     return found
 
 
-class _Maker:
+class _StarkMaker:
     """Makes instances of questions over one KB."""
 
     def __init__(self, kb: KnowledgeBase, seed: int, noise_units: int) -> None:
