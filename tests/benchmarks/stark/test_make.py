@@ -62,7 +62,7 @@ def test_count(made: Output) -> None:
     assert made.report["drawn"] == 20 * 3 // 2 + 5
     assert made.report["golds_verified"] is None
     assert len({record["query"] for record in made.records}) == 20
-    assert len({record["template"] for record in made.records}) >= 10
+    assert len({record["template"] for record in made.records}) >= 8  # of 20; not all have five candidates
 
 
 def test_every_answer_satisfies_its_expression_in_sparql(made: Output, world: KnowledgeBase) -> None:
