@@ -265,14 +265,14 @@ def test_noise_has_the_size_asked_for(world: KnowledgeBase) -> None:
 
 @pytest.mark.system
 def test_questions_of_generated_datasets(world: KnowledgeBase, tmp_path: Path) -> None:
-    make_stark(world, tmp_path / "stark", RequirementSettings(12, seed=2, max_answers=6))
+    make_stark(world, tmp_path / "stark", RequirementSettings(30, seed=2, max_answers=6))
     make_quest(world, tmp_path / "quest", QuestSettings(("country",), 7, scale=True))
     files = (tmp_path / "stark", tmp_path / "quest" / QUERIES)
     left_out: Counter[str] = Counter()
     made = graph.make(world, 40, files=files, left_out=left_out, noise_units=20)
     assert {one.provenance.dataset for one in made} == {"stark", "quest"}
     assert left_out["it needs texts"]
-    assert len(made) + left_out.total() == 12 + sum(1 for _ in (tmp_path / "quest" / QUERIES).open())
+    assert len(made) + left_out.total() == 30 + sum(1 for _ in (tmp_path / "quest" / QUERIES).open())
     with_text = graph.make(world, 40, text=True, files=files, noise_units=20)
     assert {one.provenance.dataset for one in with_text} == {"stark"}
 
