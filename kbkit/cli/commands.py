@@ -84,9 +84,8 @@ class Program(TyperGroup):
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
         """Write what the program does right below the usage: the list of commands needs the line."""
-        write = formatter.write_text
         with formatter.indentation():
-            write(self.help or "")
+            formatter.write_text(self.help or "")
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the commands in panels, then the options: a line each."""

@@ -526,7 +526,8 @@ def _calls(call: ast.Call) -> Iterator[tuple[int, str]]:
     text = name == "open" and mode in {"r", "w", "a", "x", "r+", "w+", "a+"}
     if (text and "encoding" not in keywords) or (name == "read_text" and not call.args and "encoding" not in keywords):
         yield call.lineno, f"{name}() without encoding"
-    written = (text and mode != "r") or (name == "write_text" and len(call.args) < 3)
+    of_click = isinstance(function.value, ast.Name) and function.value.id == "formatter"  # writes help, no file
+    written = (text and mode != "r") or (name == "write_text" and len(call.args) < 3 and not of_click)
     if written and not keywords >= {"encoding", "newline"}:
         yield call.lineno, f"{name}() without encoding and newline"
 

@@ -1,9 +1,10 @@
 """Terms of texts that a query can ask for: common nouns, names, and items of lists; and which texts mention a term.
 
 A term is stated in the words of a person who has not seen the text: *a detective*, *bounty hunters*, *the Caucasus*; it
-is no quotation. A text mentions a term if it has the same words in the same order, compared by their stems. Other words
-for the same thing would make the answer a matter of opinion: a term is *uncertain* for a text that does not mention it
-but has, for each of its words, that word or one of nearly the same meaning (by the vectors of the shipped model).
+is no quotation. A text mentions a term if it has the same words in the same order, compared without case and with nouns
+in the singular. Other words for the same thing would make the answer a matter of opinion: a term is *uncertain* for a
+text that does not mention it but has, for each of its words, that word or one of nearly the same meaning (by the
+vectors of the shipped model).
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ class Mentions:
         return tuple(map(_singular, _TOKEN.findall(text)))
 
     @cached_property
-    def words(self) -> dict[str, set[int]]:
+    def _words(self) -> dict[str, set[int]]:
         """The lower-case words of all documents, each with the documents that have it."""
         found: dict[str, set[int]] = {}
         for node, document in self._documents.items():
@@ -89,16 +90,16 @@ class Mentions:
 
     @cached_property
     def _vectors(self) -> tuple[list[str], NDArray[np.float32]]:
-        words = [word for word in self.words if word.isalpha() and word not in EMPTY]
+        words = [word for word in self._words if word.isalpha() and word not in EMPTY]
         return words, self._matcher.embed(words)
 
     def _near_nodes(self, word: str) -> frozenset[int]:
         """Return the documents that have a word, or one of nearly the same meaning."""
         words, vectors = self._vectors
-        found = set(self.words.get(word, ()))
+        found = set(self._words.get(word, ()))
         near = vectors @ self._matcher.embed([word])[0] >= _NEAR if words else np.empty(0, bool)
         for position in np.flatnonzero(near).tolist():
-            found |= self.words[words[position]]
+            found |= self._words[words[position]]
         return frozenset(found)
 
     def uncertain(self, term: str, nodes: Sequence[int]) -> NDArray[np.bool_]:
@@ -166,11 +167,8 @@ def telling_phrases(
         for start, end, said in found:
             text = sentence.text[start:end]
             forms = mentions.forms(text)
-            if (
-                forms in phrases
-                or not avoid.isdisjoint(map(mentions.stem, _TOKEN.findall(text)))
-                or leaks(text, hidden)
-            ):
+            is_avoided = not avoid.isdisjoint(map(mentions.stem, _TOKEN.findall(text)))
+            if forms in phrases or is_avoided or leaks(text, hidden):
                 continue
             is_repeated = contains(text, neighbors)
             if not is_list and (is_repeated or (field != "name" and shares_stem(text, document.names))):

@@ -6,7 +6,7 @@ templates only: a user who names a template wants it.
 
 from __future__ import annotations
 
-from kbkit.answers.algebra import Hop, Operator, operators
+from kbkit.answers.algebra import Difference, Hop, Operator, operators
 from kbkit.answers.parse import parse
 from kbkit.benchmarks.predicates import unfit_expression
 from kbkit.english.relations import Link
@@ -47,7 +47,7 @@ def _ambiguous(schema: Schema, root: Operator) -> str:
 
 def _middle(root: Operator) -> str:
     """Return the type of the nodes that a chain passes without a name, or ""."""
-    chain = root.left if hasattr(root, "left") else root
+    chain = root.left if isinstance(root, Difference) else root
     return chain.source.type or "" if isinstance(chain, Hop) and isinstance(chain.source, Hop) else ""
 
 

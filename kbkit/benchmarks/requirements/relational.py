@@ -15,6 +15,7 @@ from kbkit.answers import syntax
 from kbkit.answers import templates as catalogue
 from kbkit.answers.parse import parse
 from kbkit.answers.sample import slot_columns
+from kbkit.answers.suggest import suggest
 from kbkit.answers.templates import Template
 from kbkit.answers.wording import noun_phrase
 from kbkit.benchmarks.documents import types_with_text
@@ -67,20 +68,21 @@ class Grounding(Row):
 RELATIONAL = Stage("1_relational", Grounding)
 
 
-def templates(kb: KnowledgeBase, names: Sequence[str] = (), seed: int = 0) -> list[Template]:
+def templates(kb: KnowledgeBase, names: Sequence[str] = (), seed: int = 0, least: int = 1) -> list[Template]:
     """Return templates by ``names``: ids, catalogues (``mag``), TOML files, or ``suggest``.
 
     Without names: the templates of STaRK's catalogues that fit the KB, or templates suggested by its schema if none
-    fits. Raises :class:`KbError` for a template that does not fit.
+    fits, preferably such as have groundings with ``least`` answers. Raises :class:`KbError` for a template that does
+    not fit.
     """
     shipped = [t for t in catalogue.shipped() if not t.letters]
     if not names:
         fitting = [t for t in shipped if not catalogue.misfit(t, kb.schema)]
-        return fitting or suggested(kb, seed)
+        return fitting or suggested(kb, seed, least)
     chosen: list[Template] = []
     for name in names:
         if name == SUGGEST:
-            chosen += suggested(kb, seed)
+            chosen += suggested(kb, seed, least)
         elif name.endswith(".toml"):
             chosen += catalogue.load(Path(name))
         else:
@@ -112,19 +114,15 @@ def _catalogue(kb: KnowledgeBase, group: list[Template], name: str) -> list[Temp
     return [template for template, problem in zip(group, problems, strict=True) if not problem]
 
 
-def suggested(kb: KnowledgeBase, seed: int) -> list[Template]:
+def suggested(kb: KnowledgeBase, seed: int, least: int = 1) -> list[Template]:
     """Return templates from the schema that read well, alternating between types of answers; with texts, if any has.
 
-    Templates that no reader would ask are left out if there are others (:mod:`plausible`).
+    Those that have groundings with ``least`` answers are preferred, and those that a reader would ask
+    (:mod:`plausible`).
     """
-    frame = kb.suggest_templates(_CONSIDERED, seed)
-    if with_text := types_with_text(kb):
-        frame = frame.filter(pl.col("answer").is_in(sorted(with_text)))
-    reads_well = [
-        noun_phrase(kb.session.resolved(parse(expression), expression), kb.schema) is not None
-        for expression in frame["expression"]
-    ]
-    frame = frame.filter(pl.Series(reads_well, dtype=pl.Boolean))
+    frame = _readable(kb, suggest(kb.session, _CONSIDERED, seed, least))
+    if frame.is_empty() and least > 1:
+        frame = _readable(kb, suggest(kb.session, _CONSIDERED, seed))
     if frame.is_empty():
         hint = ("Use ", Option("template"), " with a TOML file of templates")
         if problems := unworded(kb.schema):
@@ -148,11 +146,28 @@ def suggested(kb: KnowledgeBase, seed: int) -> list[Template]:
     return found
 
 
+def _readable(kb: KnowledgeBase, frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the suggestions that can be worded, of answers with texts if any has."""
+    if with_text := types_with_text(kb):
+        frame = frame.filter(pl.col("answer").is_in(sorted(with_text)))
+    reads_well = [
+        noun_phrase(kb.session.resolved(parse(expression), expression), kb.schema) is not None
+        for expression in frame["expression"]
+    ]
+    return frame.filter(pl.Series(reads_well, dtype=pl.Boolean))
+
+
 def phrase(kb: KnowledgeBase, template: Template) -> NounPhrase | None:
     """Return the answers of a template in words, with ``<slot>`` for each slot; None if that would not read well."""
     if template.phrase:
         return given(template.phrase, is_other=template.exclude_start)
     return noun_phrase(kb.session.resolved(template.tree(), template.expression), kb.schema)
+
+
+def relations_of(template: Template) -> set[str]:
+    """Return the relations of a template."""
+    steps = (part for part in syntax.subtrees(template.tree()) if isinstance(part, syntax.Step))
+    return {edge.relation for step in steps for edge in step.edges}
 
 
 def draw(

@@ -17,7 +17,7 @@ from kbkit.english.noun_phrases import NounPhrase
 _VERBS = (("mentions", "mention"), ("refers to", "refer to"), ("talks about", "talk about"))
 _STORY_VERBS = (("involves", "involve"), ("features", "feature"), ("has", "have"))
 _STORIES = frozenset(("plot", "story", "storyline", "synopsis"))
-_WITH, _COUNT = "with ", "with at "
+_WITH, _OF_NOUN = "with ", ("with a ", "with an ")
 _ONE = 0.5
 """Probability that a query with one answer asks in the singular."""
 _ROLE = 0.2
@@ -75,9 +75,7 @@ def requirements(properties: Iterable[TextProperty], noun: str, rng: np.random.G
             whose_one += [p.forms["whose"]] if p.forms["whose"] else []
             modifiers += [p.forms["modifier"]] if p.forms["modifier"] else []
     # Counts first: *at most 9 votes and a length of 2 m*, not *a length of 2 m and at most 9 votes*.
-    amounts = sorted(
-        (text for text in modifiers if text.startswith(_WITH)), key=lambda text: not text.startswith(_COUNT)
-    )
+    amounts = sorted((text for text in modifiers if text.startswith(_WITH)), key=lambda text: text.startswith(_OF_NOUN))
     others = [text for text in modifiers if not text.startswith(_WITH)]
     joined = [_WITH + " and ".join(text.removeprefix(_WITH) for text in amounts)] if amounts else []
     return Requirements(_predicate(one), _predicate(several), tuple(whose_one), tuple(whose), (*others, *joined))

@@ -165,6 +165,14 @@ class RequirementSettings:
         _ = self.target
 
     @property
+    def least_candidates(self) -> tuple[int, int]:
+        """The minimum number of candidates, and the one for KBs that have too few groundings with as many."""
+        if self.min_candidates is not None:
+            return self.min_candidates, self.min_candidates
+        most = self.max_candidates or MIN_CANDIDATES
+        return min(MIN_CANDIDATES, most), min(FEWEST_CANDIDATES, most)
+
+    @property
     def target(self) -> Target | None:
         """The numbers of answers to aim at, if they are given."""
         from kbkit.benchmarks.requirements.answer_counts import Target, target_of

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from kbkit.answers import syntax
 from kbkit.answers.templates import Template
 from kbkit.benchmarks.documents import Document, TextPassage, read_documents, types_with_text
 from kbkit.benchmarks.evidence import Matcher, leaks
@@ -22,12 +21,7 @@ from kbkit.benchmarks.requirements.answer_counts import Target, select
 from kbkit.benchmarks.requirements.choose import Chooser, fits
 from kbkit.benchmarks.requirements.fuse import FUSED, FusedQuery, count_words
 from kbkit.benchmarks.requirements.relational import RELATIONAL, Grounding, NamedEntity
-from kbkit.benchmarks.requirements.settings import (
-    FEWEST_CANDIDATES,
-    MIN_CANDIDATES,
-    NAME_TEXT,
-    RequirementSettings,
-)
+from kbkit.benchmarks.requirements.settings import NAME_TEXT, RequirementSettings
 from kbkit.benchmarks.requirements.textual import READER, TEXTUAL, Requirement, TextProperty
 from kbkit.benchmarks.requirements.verify import VERIFIED, Check, Proof, SpanJudgement, Verified, VerifiedAnswer
 from kbkit.english.names import written_name
@@ -150,9 +144,8 @@ class StagesRun:
         """Run all stages."""
         kb, settings = self.kb, self.settings
         count = int(settings.count * (_SPARE_WITH_MODEL if self.calls else _SPARE)) + 5
-        least = settings.min_candidates
-        bounds = (least or min(MIN_CANDIDATES, self.max_candidates), self.max_candidates)
-        fewest = least or FEWEST_CANDIDATES
+        least, fewest = settings.least_candidates
+        bounds = (least, self.max_candidates)
         batch = _BATCH_WITH_MODEL if self.calls else _BATCH
         wanted = self.target.counts(count, self.max_answers)
         drawn = pipeline.rows(
@@ -198,14 +191,13 @@ class StagesRun:
                 count = 1 + int(rng.integers(self.settings.max_properties))
                 waiting.append((position, documents[gold], role, count))
             elif not self.calls:
-                hidden = [name for node in nodes for name in documents[node].names]
-                if self.settings.text:
-                    hidden = []
+                hidden = [] if self.settings.text else [name for node in nodes for name in documents[node].names]
                 hidden += [slot.name for slot in query[Grounding].slots.values()]
                 limit = self.settings.max_properties
                 wanted, alone = query[Grounding].wanted, self.settings.relations_only is None
+                stated = relational.relations_of(self.templates[query[Grounding].template])
                 gold, properties = chooser.choose(
-                    nodes, hidden, role, wanted, limit, rng, alone=alone, relations=self._relations(query)
+                    nodes, hidden, role, wanted, limit, rng, alone=alone, relations=stated
                 )
                 # Types without texts and attributes are asked for by relations alone, as phenotypes in the paper.
                 has_any = node_type in self.types_with_text or bool(self.settings.text)
@@ -237,17 +229,20 @@ class StagesRun:
     # -- stage 3 ------------------------------------------------------------------------------------------------------
 
     def fused(self, queries: Sequence[Item]) -> list[FusedQuery]:
-        """Word each query; drop those that name the gold answer."""
+        """Word each query; drop those that name the gold answer or contain a word that is left out."""
         golds = read_documents(self.kb, (query[Requirement].gold for query in queries))
         if self.calls:
             wordings = self._fused(self.calls, queries, [golds[query[Requirement].gold].type for query in queries])
         else:
             wordings = [self._worded(query) for query in queries]
+
+        def problem(query: Item, row: FusedQuery) -> str:
+            if row.query and leaks(row.query, golds[query[Requirement].gold].names):
+                return "the query names its answer"
+            return REASON if self.words.any((row.fused, row.query)) else row.dropped
+
         return [
-            dataclasses.replace(row, dropped="the query names its answer")
-            if row.query and leaks(row.query, golds[query[Requirement].gold].names)
-            else row
-            for query, row in zip(queries, wordings, strict=True)
+            dataclasses.replace(row, dropped=problem(query, row)) for query, row in zip(queries, wordings, strict=True)
         ]
 
     def _fused(self, calls: Calls, queries: Sequence[Item], types: Sequence[str]) -> list[FusedQuery]:
@@ -266,12 +261,6 @@ class StagesRun:
             wordings |= dict(zip(at, found, strict=True))
         ordered = [wordings[position] for position in range(len(queries))]
         return fuse.rephrased(calls, queries, ordered, types, roles)
-
-    def _relations(self, query: Item) -> set[str]:
-        """Return the relations of a query's template."""
-        tree = self.templates[query[Grounding].template].tree()
-        steps = (part for part in syntax.subtrees(tree) if isinstance(part, syntax.Step))
-        return {edge.relation for step in steps for edge in step.edges}
 
     def _worded(self, query: Item) -> FusedQuery:
         """Word a query without a model: in a frame, or after the question of a template that cannot be worded."""
@@ -296,8 +285,7 @@ class StagesRun:
             )
             plain, varied = sentences.sentences(named, words, required.role, required.answers, rng)
             relations = named.text(is_plural=True)
-        counts = count_words(relations), count_words(words.several)
-        return FusedQuery(query.id, plain, varied, *counts, dropped=REASON * bool(self.words.any((plain, varied))))
+        return FusedQuery(query.id, plain, varied, count_words(relations), count_words(words.several))
 
     def _includes_start(self, grounding: Grounding) -> bool:
         """Return whether *other* is needed: the relations lead back to a node that the query names."""

@@ -1,4 +1,4 @@
-"""Audit a STaRK dataset on its KB: which answers can be proved, and what would mislead whoever is scored on it.
+"""Audit a STaRK dataset on its KB: which answers can be proved, and what would make scores misleading.
 
 A dataset of kbkit states the relational requirement of a query as an expression, which is evaluated. A published one
 has none: then an answer counts as proved if a path of at most two relations leads to it from each node that the query

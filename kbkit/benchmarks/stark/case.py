@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase
 
 SHOWN = 4
-"""Hits of the first system that are shown, besides the answers."""
+"""Hits of the first system that are shown in addition to the answers."""
 _MOST_WORDS = 3
 _WORD = re.compile(r"\w+")
 _FOUND = pl.List(pl.String())
@@ -62,7 +62,7 @@ def case(
 ) -> Case:
     """Return the case of a query, by default that whose answers the second run ranks highest above the first.
 
-    ``shown``: number of hits of each run besides the answers. Raises :class:`KbError` for an unknown query.
+    ``shown``: number of hits of each run in addition to the answers. Raises :class:`KbError` for an unknown query.
     """
     queries = task.gold.queries
     scores = [dict(ranking.measure(run.run, task.gold, ["mrr"]).select("query", "mrr").iter_rows()) for run in runs]

@@ -117,6 +117,7 @@ def _settings(about: Mapping[str, Any]) -> dict[str, Any]:
         "mean_answers": target.get("mean"),
         "relations_only": about.get("relations_only"),
         "text": about.get("text"),
+        "leave_out": about.get("leave_out"),
         "weight": about.get("weight"),
         "fractions": about.get("split"),
     }

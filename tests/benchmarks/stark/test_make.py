@@ -62,7 +62,7 @@ def test_count(made: Output) -> None:
     assert made.report["drawn"] == 20 * 3 // 2 + 5
     assert made.report["golds_verified"] is None
     assert len({record["query"] for record in made.records}) == 20
-    assert len({record["template"] for record in made.records}) >= 8  # of 20; not all have five candidates
+    assert len({record["template"] for record in made.records}) > 10
 
 
 def test_every_answer_satisfies_its_expression_in_sparql(made: Output, world: KnowledgeBase) -> None:
@@ -529,7 +529,8 @@ def test_answers_of_models_are_checked(few: RequirementSettings, world: Knowledg
         made = make(world, tmp_path, few, asked([f"m@{server.url}"]))
     dropped = made.report["dropped"]
     reasons = {"no query: it has 0 characters", "no query: a name is missing", "the query names an answer"}
-    assert {reason for reason in dropped if not reason.startswith("more than")} <= reasons
+    reasons.add("more than 27 answers")  # this model accepts every candidate
+    assert dropped.keys() <= reasons
     assert dropped["no query: a name is missing"] + dropped["no query: it has 0 characters"] > 0
     for record in made.records:
         assert record["query"] == f"Oh {record['fused']}"

@@ -38,7 +38,7 @@ _MIN_TRIPLES, _MOST = 200, 40
 _NAME_WORDS, _MIN_NAME = 8, 3
 """Words of a name, and its least number of letters."""
 _SHOWN_WORDS = 2
-"""Words of the question, besides the names, that the text of an answer has."""
+"""Words of the question, other than names, that the text of an answer has."""
 _HUB = 3_000
 """Edges of a node in one relation and direction that are followed."""
 
