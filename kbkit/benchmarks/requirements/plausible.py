@@ -6,13 +6,18 @@ templates only: a user who names a template wants it.
 
 from __future__ import annotations
 
+import re
+
 from kbkit.answers.algebra import Difference, Hop, Operator, operators
 from kbkit.answers.parse import parse
 from kbkit.benchmarks.predicates import unfit_expression
 from kbkit.english.relations import Link
 from kbkit.english.types import THING, type_noun
+from kbkit.english.words import spoken
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Schema
+
+_PART = re.compile(r"\b(?:parts? of|has parts?|contains|includes|sub\w+ of)\b")
 
 
 def implausible(kb: KnowledgeBase, expression: str) -> str:
@@ -26,6 +31,8 @@ def implausible(kb: KnowledgeBase, expression: str) -> str:
     if name := _ambiguous(kb.schema, root):
         return f"relation {name} is worded as another one"
     middle = _middle(root)
+    if middle == root.type and _is_part(kb.schema, root):
+        return f"{root.type} are parts of others that no name tells"
     if middle and root.type and describes(kb, root.type, middle):
         return f"{root.type} only describes {middle}"
     return ""
@@ -49,6 +56,13 @@ def _middle(root: Operator) -> str:
     """Return the type of the nodes that a chain passes without a name, or ""."""
     chain = root.left if isinstance(root, Difference) else root
     return chain.source.type or "" if isinstance(chain, Hop) and isinstance(chain.source, Hop) else ""
+
+
+def _is_part(schema: Schema, root: Operator) -> bool:
+    """Return whether the last step of a chain leads to parts or wholes: *seas that are part of a sea that ...*."""
+    chain = root.left if isinstance(root, Difference) else root
+    relations = [schema.relation(move.relation) for move in chain.moves] if isinstance(chain, Hop) else []
+    return any(_PART.search(spoken(relation.label or relation.name)) for relation in relations)
 
 
 def describes(kb: KnowledgeBase, node_type: str, other: str) -> bool:

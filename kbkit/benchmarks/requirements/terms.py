@@ -5,6 +5,7 @@ Words alone decide, by a dictionary, articles and function words. What is not su
 
 from __future__ import annotations
 
+import calendar
 import re
 from collections.abc import Iterator, Sequence
 
@@ -20,6 +21,7 @@ _WORD = re.compile(r"[^\W_](?:[\w'’.-]*\w)?")
 _LETTERS = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 _PEOPLES = re.compile(r".+(?:ian|ean|ese|ish|ist)|Arab|Czech|Dutch|French|German|Greek|Mexican|Roman|Swiss|Thai|Turk")
 """Words for what belongs to a people or a country: *French* is no thing to mention."""
+_DATES = frozenset((*calendar.day_name, *calendar.month_name))
 _PARTICLES = words_of(
     """
     al da de del della der di do du el la le of van von
@@ -27,8 +29,8 @@ _PARTICLES = words_of(
 )
 """Words inside names."""
 _ONE, _THE = frozenset(("a", "an")), "the"
-_OWNERS = frozenset(("the", "his", "her", "its", "their", "this", "that", "my", "our", "your", "each", "every"))
-EMPTY = STOP_WORDS | FUNCTION_WORDS | PREPOSITIONS | _ONE | _OWNERS
+_OWNERS = frozenset(("the", "his", "her", "its", "their", "my", "our", "your", "each", "every"))
+EMPTY = STOP_WORDS | {"this", "that"} | FUNCTION_WORDS | PREPOSITIONS | _ONE | _OWNERS
 """Words that are no terms."""
 _VAGUE = words_of(
     """
@@ -139,8 +141,8 @@ def _name_end(words: Sequence[str], at: int, *, is_first: bool) -> int:
     is_part = (end < len(words) and words[end] in _PARTICLES) or (
         at > 1 and words[at - 1].casefold() in _PARTICLES and words[at - 2][:1].isupper()
     )
-    is_people = end - at == 1 and bool(_PEOPLES.fullmatch(words[at]))
-    return at if is_part or is_people else end
+    is_other = end - at == 1 and bool(_PEOPLES.fullmatch(words[at]) or words[at] in _DATES)
+    return at if is_part or is_other else end
 
 
 def _noun_start(words: Sequence[str], at: int) -> int:

@@ -70,7 +70,7 @@ def by_rows(world: KnowledgeBase) -> list[Instance]:
 
 @pytest.fixture(scope="module")
 def by_text(world: KnowledgeBase) -> list[Instance]:
-    return table_questions.make(world, 16, 1, text=True, noise_rows=60, noise_passages=50)
+    return table_questions.make(world, 24, 1, text=True, noise_rows=60, noise_passages=50)
 
 
 def sound(instances: Sequence[Instance]) -> None:
