@@ -213,7 +213,7 @@ def test_runs_by_type_and_key_are_scored_too(here: Here, world_kb: Path, made: P
         )
         done = here("stark", "eval", made, run, "--split", "train", "-f", "ndjson")
         scores.append({name: score for name, score in json.loads(done.stdout).items() if name != "run"})
-    # Equal scores are ordered by the name of the node, as trec_eval does, so that two ranks may be exchanged.
+    # Equal scores are ordered by the name of the node, so that ranks may be exchanged (guide measures).
     assert scores[0] == pytest.approx(scores[1], abs=0.05)
     assert scores[0]["MRR"] > 0
 
