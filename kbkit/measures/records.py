@@ -24,10 +24,10 @@ Scalar: TypeAlias = str | int | float | bool | None
 # -- text and JSON ----------------------------------------------------------------------------------------------------
 
 
-def content(path: Path, *, whole: bool = False) -> bytes:
+def content(path: Path, *, whole: bool = False, empty: bool = False) -> bytes:
     """Read a file without its byte order mark; raise :class:`BadInputError` if it is empty or not UTF-8.
 
-    ``whole``: without an incomplete last line of JSON, which a killed writer left.
+    ``whole``: without an incomplete last line of JSON, which a killed writer left. ``empty``: the file may be empty.
     """
     text = before = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     if whole:
@@ -39,7 +39,7 @@ def content(path: Path, *, whole: bool = False) -> bytes:
         raise BadInputError(
             f"Invalid UTF-8 in {path}, line {line}", "Convert it to UTF-8, for example with iconv"
         ) from None
-    if not before.strip():
+    if not (empty or before.strip()):
         raise BadInputError(f"{path} is empty")
     return text
 

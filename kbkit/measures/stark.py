@@ -125,6 +125,6 @@ def _indexes(table: Path) -> dict[str, Path]:
 
 
 def _ids(path: Path) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(content(path).decode().split("\n"), 1):
+    for number, line in enumerate(content(path, empty=True).decode().split("\n"), 1):
         if line.strip():
             yield number, line.strip()

@@ -175,3 +175,18 @@ def test_bad_files_are_named(here: Run, tmp_path: Path, wording: Wording) -> Non
     with pytest.raises(BadInputError) as caught:
         kbkit.ingest("quest", SAMPLE / "train.jsonl", out=tmp_path / "other")
     wording(mentions(caught.value.message, "'documents'"), replace={str(tmp_path): "DIR"})
+
+
+def test_the_folder_alone(tmp_path: Path) -> None:
+    for name in ("documents.jsonl", "train.jsonl"):
+        shutil.copy(SAMPLE / name, tmp_path)
+    (tmp_path / "val.jsonl").touch()
+    with kbkit.ingest(str(tmp_path), out=tmp_path / "kb", stores=["adjacency"]) as kb:
+        assert kb.info()["recipe"] == "quest"
+
+
+def test_a_dataset_without_nodes(tmp_path: Path) -> None:
+    (tmp_path / "dataset.json").write_text('{"made_by": "kbkit 0.1.0"}', encoding="utf-8", newline="\n")
+    (tmp_path / "queries.jsonl").write_text('{"id": 1}\n', encoding="utf-8", newline="\n")
+    with pytest.raises(BadInputError, match="is a dataset of questions"):
+        kbkit.ingest(str(tmp_path), out=tmp_path / "kb")

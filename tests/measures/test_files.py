@@ -443,6 +443,9 @@ def test_stark_beside_its_splits(write: Write) -> None:
     write("s/split/val.index", "7")
     assert read_gold(write("s/mine.csv", CSV), "val").queries["text"].to_list() == ["three"]
     assert "split" not in read_gold(write("t/mine.csv", CSV)).queries.columns
+    write("s/split/test.index", "")  # of a small dataset
+    assert read_gold(write("s/mine.csv", CSV)).queries["split"].to_list() == [None, "val", None]
+    assert read_gold(write("s/mine.csv", CSV), "test").queries.is_empty()
 
 
 def test_further_columns_of_stark(write: Write) -> None:

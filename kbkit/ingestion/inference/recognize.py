@@ -20,6 +20,8 @@ _BY_COLUMNS = ("kgtk", "kgx", "table")
 
 
 _SPLITS = ("train", "valid", "dev", "test")
+_QUERIES = frozenset({"train.jsonl", "val.jsonl", "test.jsonl"})
+"""Files of QUEST's queries, which lie beside its documents."""
 _TEXT = (".tsv", ".txt")
 _VAGUE = frozenset({"type", "label"})
 """Alternative names of the relation which mean something else in exports of other programs (Gephi: ``Undirected``)."""
@@ -38,6 +40,8 @@ def recognize(paths: Sequence[Path]) -> str | None:
     texts = all(source_files.suffix(path) in _TEXT for path in splits)
     if len(splits) > 1 and texts and all(dialect.detect(path).columns == dialect.TRIPLE for path in splits):
         return "triples"
+    if any(path.name == "documents.jsonl" for path in inside) and {path.name for path in inside} & _QUERIES:
+        return "quest"
     known = {_by_content(path) for path in (*listed, *inside) if path.is_file()} - {""}
     if len(known) == 1:
         return known.pop()

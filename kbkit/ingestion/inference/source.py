@@ -41,6 +41,12 @@ def is_files(source: str) -> bool:
     return is_file(source) or (is_folder(source) and not (Path(source) / "recipe.toml").is_file())
 
 
+def _is_dataset(path: Path) -> bool:
+    """Whether a folder is a dataset that kbkit made."""
+    about = path / "dataset.json"
+    return about.is_file() and b'"made_by"' in about.read_bytes()[:200]
+
+
 def named(source: str, paths: Sequence[Path]) -> str | None:
     """Return the recipe of a source as far as it is known without reading whole files."""
     return recognize([Path(source), *paths]) if is_files(source) else source
@@ -67,6 +73,8 @@ def resolved(
     if known is not None:
         yield RecipeSource(known, files)
         return
+    for path in (path for path in files if _is_dataset(path)):
+        raise BadInputError(f"{path} is a dataset of questions, made from a KB: it has no nodes to load")
     folder = out.with_name(f"{out.stem}.recipe")
     inferred = infer(files, out.stem, corrections)
     is_new = not folder.exists()
