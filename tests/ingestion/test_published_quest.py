@@ -182,7 +182,7 @@ def test_the_folder_alone(tmp_path: Path) -> None:
         shutil.copy(SAMPLE / name, tmp_path)
     (tmp_path / "val.jsonl").touch()
     with kbkit.ingest(str(tmp_path), out=tmp_path / "kb", stores=["adjacency"]) as kb:
-        assert kb.info()["recipe"] == "quest"
+        assert kb.schema.candidate_types == ("document",)
 
 
 def test_a_dataset_without_nodes(tmp_path: Path) -> None:
