@@ -9,9 +9,11 @@ from kbkit.sparql.columns.terms import (
     NUMBERS,
     SQL_TYPES,
     XSD,
+    ConstantTerm,
     SqlValue,
     UnsupportedQueryError,
     beyond,
+    cast_constant,
     is_time,
     lexical,
     part_of_moment,
@@ -172,6 +174,50 @@ def _cast(kind: str) -> Function:
     return function
 
 
+_DAY, _HOURS, _ZONE = "[0-9]{4}-[0-9]{2}-[0-9]{2}", "([01][0-9]|2[0-3])", "(Z|[-+](0[1-9]|1[0-3]):[0-5][0-9])?"
+_CANONICAL = {
+    "date": f"{_DAY}{_ZONE}",
+    "dateTime": f"{_DAY}T{_HOURS}:[0-5][0-9]:[0-5][0-9]([.][0-9]{{0,5}}[1-9])?{_ZONE}",
+}
+"""Texts of times that stay as they are when they become literals."""
+_VALID = {
+    "date": "-?[0-9]{4,}-[0-9]{2}-[0-9]{2}(Z|[-+][0-9:]+)?",
+    "dateTime": "-?[0-9]{4,}-[0-9]{2}-[0-9]{2}T[0-9:.]+(Z|[-+][0-9:]+)?",
+}
+"""Texts that may be times: all that are, and some that are not."""
+
+
+def _cast_moment(kind: str) -> Function:
+    """Cast to xsd:date or xsd:dateTime. Texts that Oxigraph would rewrite are left to it."""
+
+    def function(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
+        if len(arguments) != 1:
+            raise UnsupportedQueryError("a cast of several values")
+        [argument] = arguments
+        if isinstance(argument, ConstantTerm):
+            cast = cast_constant(argument.text, kind)
+            return UNBOUND if cast is None else cast.value
+        value = scope.plain(argument)
+        if value.kind in ("date", "dateTime"):
+            return value if value.kind == kind else SqlValue(f"({value.sql})::{SQL_TYPES[kind]}", kind)
+        if value.kind not in ("string", "term"):
+            return UNBOUND
+        text = simple_text(scope.rows, value)
+        form = f"regexp_full_match({text}, '{_CANONICAL[kind]}')"
+        local = f"TRY_CAST(regexp_replace({text}, '(Z|[-+][0-9]{{2}}:[0-9]{{2}})$', '') AS {SQL_TYPES[kind]})"
+        unusual = f"if(regexp_full_match({text}, '{_VALID[kind]}'), {beyond('casts of such times', 'VARCHAR')}, NULL)"
+        found = f"CASE WHEN {text} IS NULL THEN NULL WHEN {form} AND {local} IS NOT NULL THEN {text} ELSE {unusual} END"
+        if value.kind == "term":
+            parts = parts_of(scope.rows, value)
+            day, zone = f"regexp_extract({parts.text}, '^[^T]*[0-9]{{2}}-[0-9]{{2}}')", zone_of(parts.text)
+            other = f"{day} || {zone}" if kind == "date" else f"{day} || 'T00:00:00' || {zone}"
+            same = f"{parts.tag} = '^{XSD}{kind}'"
+            found = f"CASE WHEN {parts.epoch} IS NOT NULL THEN if({same}, {parts.text}, {other}) ELSE {found} END"
+        return SqlValue(typed(found, kind), "term")
+
+    return function
+
+
 def _cast_number(kind: str, number: NumberParts) -> str:
     """Return a valid number cast to an integer, decimal or double."""
     x = number.double
@@ -194,4 +240,5 @@ FUNCTIONS: dict[str, Function] = {
     "TIMEZONE": _timezone,
     f"<{XSD}float>": _float,
     **{f"<{XSD}{kind}>": _cast(kind) for kind in ("string", "integer", "decimal", "double", "boolean")},
+    **{f"<{XSD}{kind}>": _cast_moment(kind) for kind in ("date", "dateTime")},
 }

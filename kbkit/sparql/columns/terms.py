@@ -132,6 +132,22 @@ def _canonical(text: str, datatype: str) -> str:
     return f'"{tag}"{stored.value}'
 
 
+@lru_cache(maxsize=4096)
+def cast_constant(term: str, kind: str) -> ConstantTerm | None:
+    """Ask Oxigraph for the cast of a constant to a datatype of XML Schema, None if it has none."""
+    import pyoxigraph as ox
+
+    tag, _, text = term[1:].partition('"')
+    if not term.startswith('"') or tag.startswith("@"):
+        return None
+    given = ox.Literal(text, datatype=ox.NamedNode(tag[1:]) if tag else None)
+    found = ox.Store().query(f"SELECT (<{XSD}{kind}>({given}) AS ?cast) {{}}")
+    assert isinstance(found, ox.QuerySolutions)
+    [solution] = found
+    cast = solution["cast"]
+    return literal(cast.value, datatype=cast.datatype.value) if isinstance(cast, ox.Literal) else None
+
+
 # -- texts ------------------------------------------------------------------------------------------------------------
 
 BEYOND = "kbkit:columns"
