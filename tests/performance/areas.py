@@ -70,6 +70,7 @@ AREAS: dict[str, tuple[Job, ...]] = {
         Job("ladybug", "ingest:peer", GRAPH, ("ladybug",)),
         Job("duckdb", "ingest:peer", GRAPH),
         Job("oxigraph", "ingest:oxigraph", ("data:ntriples",)),
+        Job("kbkit rdf", "ingest:columns", ("data:ntriples",)),
     ),
     "ingest_amazon": _ingest("amazon"),
     "ingest_prime": _ingest("prime"),

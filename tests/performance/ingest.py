@@ -105,3 +105,25 @@ def oxigraph(scale: float, engine: str) -> Iterator[Figure]:
             taken = time.perf_counter() - started
         size = disk_mb(place)
         yield Figure("triples", taken, "s", disk_mb=size, extra={"triples/s": held / taken}, **memory.figures())
+
+
+def columns(scale: float, engine: str) -> Iterator[Figure]:
+    """The same statements as an RDF source: kbkit's columns, each store by the time of the manifest."""
+    with scratch() as place:
+        out = place / "rdf.kb"
+        command = [KBKIT, "ingest", "rdf", str(data.ntriples(scale)), "-o", str(out), "--stores", "columns,triples"]
+        watched_command(command)
+        for store, goal in (("columns", 2.0), ("triples", None)):
+            yield _rate(out, store, goal)
+
+
+def _rate(out: Path, store: str, goal: float | None) -> Figure:
+    """Seconds a million statements of a store that is built by itself, and its bytes a statement."""
+    _, memory = watched_command([KBKIT, "build", str(out), store])
+    with kbkit_package.open(out) as kb:
+        [found] = [each for each in kb.info()["stores"] if each["store"] == store]
+        statements = kb.sparql("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }")["n"].item()
+    size = found["bytes"] / statements
+    seconds = found["seconds"] / statements * 1e6
+    return Figure(f"{store} of an RDF source, a million statements", seconds, "s", goal=goal,
+                  extra={"bytes/statement": size}, **memory.figures())  # fmt: skip
