@@ -115,8 +115,10 @@ def _mixed_total(scope: ExpressionScope, call: AggregateCall, value: SqlValue, c
 def _extreme(scope: ExpressionScope, call: AggregateCall, value: SqlValue, column: GroupColumns) -> SqlValue:
     """Return the least or greatest value, by the order of numbers, times, texts or IRIs."""
     name = call.name.lower()
+    complete = f"{column('count(*)')} = {column(f'count({value.sql})')}" if value.nullable else ""
     if value.kind != "term":
-        return SqlValue(column(f"{name}({value.sql})"), value.kind)
+        found = column(f"{name}({value.sql})")
+        return SqlValue(f"CASE WHEN {complete} THEN {found} END" if complete else found, value.kind)
     parts, t = parts_of(scope.rows, value), value.sql
     least, count = column(f"min({parts.tag})"), column(f"count({t})")
     alike = f"{least} = {column(f'max({parts.tag})')} AND {column(f'count({parts.tag})')} = {count}"
@@ -125,6 +127,7 @@ def _extreme(scope: ExpressionScope, call: AggregateCall, value: SqlValue, colum
     numbers = f"{column(f'count({parts.double})')} = {count} AND NOT {column(f'bool_or(isnan({parts.double}))')}"
     cases = [
         f"WHEN {count} = 0 THEN NULL",
+        *([f"WHEN NOT ({complete}) THEN NULL"] if complete else []),
         f"WHEN {numbers} THEN {column(f'arg_{name}({t}, {parts.double})')}",
         f"WHEN {alike} AND {column(f'count({parts.epoch})')} = {count} AND {zones}",
         f"THEN {column(f'arg_{name}({t}, {parts.epoch})')}",

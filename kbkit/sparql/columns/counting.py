@@ -42,7 +42,7 @@ def reduced(compiler: PatternCompiling, select: SelectPattern) -> SqlRows | None
     """
     kept = _needed(select)
     patterns, conditions = _triples(select.pattern)
-    if kept is None or len(patterns) < 2:
+    if kept is None or len(patterns) < 2 or not _counted_names(select) <= {t.name for p in patterns for t in _terms(p)}:
         return None
     weighted = select.group is not None and not all(found.distinct for found in aggregate_calls(*select.expressions))
     parts = []
@@ -119,6 +119,11 @@ def _needed(select: SelectPattern) -> set[str] | None:
         return None
     counted = {f.argument.name for f in found if f.distinct and isinstance(f.argument, QueryVariable)}
     return {name for key in keys for name in variables(key)} | counted
+
+
+def _counted_names(select: SelectPattern) -> set[str]:
+    """Return the variables that COUNT counts: one that is unbound everywhere counts as nothing."""
+    return {name for call in aggregate_calls(*select.expressions) if call.argument for name in variables(call.argument)}
 
 
 def _triples(pattern: Pattern) -> tuple[list[TriplePattern], list[Expression]]:

@@ -128,8 +128,10 @@ def equal(rows: SqlRows, left: SqlValue, right: SqlValue) -> SqlValue:
     if right.kind != "term":
         left, right = right, left
     if left.kind in ("iri", "string"):
-        same = f"{rows.plain(rows.converted(left, 'term')).sql} = {right.sql}"
-        return boolean_value(f"{same} OR if({parts_of(rows, right).is_known_or_resource}, false, NULL)")
+        same, parts = f"{rows.plain(rows.converted(left, 'term')).sql} = {right.sql}", parts_of(rows, right)
+        unknown = f"WHEN {is_time(parts.tag)} THEN {beyond('times', 'BOOLEAN')}"
+        other = f" OR CASE WHEN {parts.is_known_or_resource} THEN false {unknown} END" if left.kind == "string" else ""
+        return boolean_value(same + other)
     one, other = number_of(rows, left), number_of(rows, right)
     a, b = (rows.plain(rows.converted(value, "term")) for value in (left, right))
     pa, pb = parts_of(rows, a), parts_of(rows, b)

@@ -1,0 +1,30 @@
+"""Queries on which columns once differed from Oxigraph, found by random queries."""
+
+from __future__ import annotations
+
+import pyoxigraph as ox
+import pytest
+
+from tests.sparql.engines import Dataset, columns, oxigraph
+
+DATA = """
+@prefix : <http://e/> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+:a :p :b, "P1D"^^xsd:dayTimeDuration . :b :p :c . :c :q 1, 2.5 .
+"""
+QUERIES = [
+    "SELECT (COUNT(?unbound) AS ?n) { ?a :p ?c . ?c :p ?d }",
+    "SELECT (MAX(?c) AS ?m) { VALUES ?c { UNDEF :d } }",
+    "SELECT ?a (MIN(?d) AS ?m) { ?a :p ?c OPTIONAL { ?c :p ?d } } GROUP BY ?a",
+    "SELECT (MIN(:d >= ?c) AS ?m) { ?a :p ?c }",
+    "SELECT ?a { ?a :p ?c FILTER(?c != :b) }",
+    "SELECT ?a { ?a :q ?c FILTER(?c != 'x') }",
+]
+
+
+@pytest.mark.parametrize("text", QUERIES)
+def test_the_engines_agree(text: str) -> None:
+    data = Dataset(ox.parse(DATA, format=ox.RdfFormat.TURTLE))
+    text = f"PREFIX : <http://e/> {text}"
+    expected = sorted(oxigraph(data, text).rows, key=str)
+    assert expected
+    assert sorted(columns(data, text).rows, key=str) == expected
