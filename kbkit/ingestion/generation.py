@@ -26,7 +26,7 @@ from kbkit.errors import (
     remedy,
     system_error,
 )
-from kbkit.ingestion import archives, encodings
+from kbkit.ingestion import archives, encodings, json_shapes
 from kbkit.ingestion.archives import Found
 from kbkit.ingestion.recipe import FileSpec
 from kbkit.stores import embedders as embed
@@ -61,7 +61,8 @@ def staging_database(
     local = archives.unpack(found, unpacked)
     con = table_build.connect_staging(folder / "staging.duckdb")
     try:
-        local = encodings.decode(specs, local, unpacked)
+        specs = list(specs)
+        local = json_shapes.reshape(specs, encodings.decode(specs, local, unpacked), unpacked)
         files = (path for taken in local.values() for path in taken)
         table_build.allow_only(
             con, [folder, *([live] if live else [])], [folder / triples.QUADS, *files], [parts] if parts else []

@@ -21,6 +21,7 @@ FORMATS = {
     ".parquet": "parquet",
     ".pq": "parquet",
     ".json": "json",
+    ".geojson": "json",
     ".jsonl": "json",
     ".ndjson": "json",
     ".sqlite": "database",

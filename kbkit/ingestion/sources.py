@@ -17,6 +17,7 @@ from kbkit.ingestion.recipe import FileSpec, Recipe
 from kbkit.ingestion.source_errors import MAX_LINE, damaged_gzip, invalid_utf8
 from kbkit.ingestion.source_files import FORMATS, format_of
 from kbkit.readers import reader
+from kbkit.readers.columns import unique
 from kbkit.schema import literal, quote
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ def _source(
 ) -> tuple[str, list[str]]:
     """Return a DuckDB table function over the file, and its column names."""
     kind = spec.format or format_of(path)
-    if spec.table and kind not in _STORED:
+    if spec.table and kind not in (*_STORED, "json"):
         raise BadInputError(f"{path} has no tables to choose from", f"Remove the key table of files.{spec.name}")
     if kind in DELIMITERS:
         return _delimited(spec, path, kind)
@@ -216,26 +217,45 @@ def _delimited(spec: FileSpec, path: Path, kind: str) -> tuple[str, list[str]]:
 
     The columns are named here because DuckDB's sniffing makes results and line numbers depend on the data.
     """
-    delimiter = spec.delimiter or DELIMITERS[kind].delimiter
     quotes = DELIMITERS[kind].quote if spec.quote is None else spec.quote
-    names = list(spec.columns) or header(path, delimiter, quotes)
+    sign = separator_line(path)
+    delimiter = spec.delimiter or sign or DELIMITERS[kind].delimiter
+    names = list(spec.columns) or header(path, delimiter, quotes, declared=spec.names)
     typed = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in names)
     source = (
         f"read_csv({literal(str(path))}, auto_detect = false, header = {'false' if spec.columns else 'true'},"
+        f" skip = {int(bool(sign))},"
         f" delim = {literal(delimiter)}, quote = {literal(quotes)}, escape = {literal(quotes)},"
         f" max_line_size = {MAX_LINE}, columns = {{{typed}}})"
     )
     return source, names
 
 
-def header(path: Path, delimiter: str, quotes: str) -> list[str]:
-    """Return the names of the columns in the first line of a file, which is in UTF-8.
+def separator_line(path: Path) -> str:
+    """Return the delimiter that the first line of a file names, as Excel writes it (``sep=;``); empty without one."""
+    opener = gzip.open if path.suffix == ".gz" else open
+    try:
+        with opener(path, "rb") as handle:
+            found = _SEPARATOR_LINE.match(handle.read(20))
+    except (OSError, EOFError, zlib.error):  # reading it reports the reason
+        return ""
+    return found[1].decode() if found else ""
 
-    Raises :class:`BadInputError` for an unreadable file, and for missing and repeated names.
+
+_SEPARATOR_LINE = re.compile(rb"(?:\xef\xbb\xbf)?\"?sep=([,;|\t])\"?\r?\n", re.IGNORECASE)
+
+
+def header(path: Path, delimiter: str, quotes: str, declared: Collection[str] = ()) -> list[str]:
+    """Return the names of the columns in the first line of a file, which is in UTF-8; repeated ones are numbered.
+
+    Raises :class:`BadInputError` for an unreadable file, a missing header, and for repeated names that are ``declared``
+    by a recipe.
     """
     opener = gzip.open if path.suffix == ".gz" else open
     try:
         with opener(path, "rt", encoding="utf-8-sig", newline="") as handle:
+            if separator_line(path):
+                next(handle)
             if quotes:
                 names = next(csv.reader(handle, delimiter=delimiter, quotechar=quotes), [])
             else:
@@ -246,8 +266,9 @@ def header(path: Path, delimiter: str, quotes: str) -> list[str]:
         raise BadInputError(damaged_gzip(path) or f"Cannot read {path}: {reason(error)}") from None
     names = [name.strip() or f"column{i}" if any(names) else "" for i, name in enumerate(names)]
     counts = Counter(name.casefold() for name in names)
-    twice = next((name for name in names if counts[name.casefold()] > 1), None)
+    known = {name.casefold() for name in declared}
+    twice = next((name for name in names if counts[name.casefold()] > 1 and name.casefold() in known), None)
     if not any(names) or twice is not None:
         problem = f"Duplicate column {twice!r}" if twice else "Missing header"
         raise BadInputError(f"{problem} in {path}, line 1", "The first line must name the columns")
-    return names
+    return unique(names)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import datetime
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -65,3 +65,16 @@ def text(value: Any) -> str:
     if isinstance(value, datetime.datetime | datetime.date | datetime.time):
         return value.isoformat()
     return str(value)
+
+
+def unique(names: Sequence[str], taken: Collection[str] = ()) -> list[str]:
+    """Return the names, numbered where they repeat, ignoring case."""
+    seen = {name.casefold() for name in taken}
+    result = []
+    for name in names:
+        other, number = name, 2
+        while other.casefold() in seen:
+            other, number = f"{name}_{number}", number + 1
+        seen.add(other.casefold())
+        result.append(other)
+    return result

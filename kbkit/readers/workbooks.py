@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kbkit.errors import BadInputError, KbError, MissingExtraError
-from kbkit.readers.columns import array, joined, kind_of
+from kbkit.readers.columns import array, joined, kind_of, unique
 from kbkit.readers.databases import chosen
 
 ENDINGS = (".xlsx", ".xlsm")
@@ -175,12 +175,9 @@ def _value(value: Any) -> Any:
 
 def _header(row: tuple[Any, ...], where: str) -> list[str]:
     names = [" ".join(str(value).split()) if value is not None else f"column{i}" for i, value in enumerate(row)]
-    folded = [name.casefold() for name in names]
-    twice = next((name for name in names if folded.count(name.casefold()) > 1), None)
-    if not names or twice is not None:
-        problem = f"Duplicate column {twice!r}" if twice else "No rows"
-        raise BadInputError(f"{problem} in {where}", "The first row must name the columns")
-    return names
+    if not names:
+        raise BadInputError(f"No rows in {where}", "The first row must name the columns")
+    return unique(names)
 
 
 def _dates(column: pa.ChunkedArray) -> pa.ChunkedArray:

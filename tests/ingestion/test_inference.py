@@ -192,15 +192,30 @@ def rows_of(path: Path) -> list[list[Any]]:
         return [list(row) for row in pl.read_parquet(path).rows()]
     text = encoded(path)
     if kind == "json":
-        return [list(record.values()) for record in json.loads(text)]
+        return [list(record.values()) for record in records_of(json.loads(text))]
+    if kind == "geojson":
+        features = json.loads(text)["features"]
+        return [[one["id"], *one["properties"].values(), one["geometry"]["coordinates"]] for one in features]
     if kind == "jsonl":
         return [list(json.loads(line).values()) for line in text.splitlines()]
+    text = text.partition("\n")[2] if text.startswith("sep=") else text  # as Excel writes it
     first = text.split("\n", 1)[0]
     delimiter = max(";\t|,", key=first.count)
     table: list[list[Any]] = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
     if not table[0][0]:  # the index of a data frame
         table = [row[1:] for row in table]
     return table if any(cell[:1].isdigit() for cell in table[0]) else table[1:]
+
+
+def records_of(data: Any) -> Iterator[dict[str, Any]]:
+    """Yield the records of a JSON file: of a list, of the lists in an object, or of an object by key."""
+    if isinstance(data, list):
+        yield from data
+        return
+    lists = [value for value in data.values() if isinstance(value, list)]
+    yield from (record for rows in lists for record in rows)
+    if not lists:
+        yield from ({"": key, **record} for key, record in data.items())
 
 
 def atoms(value: Any) -> Iterator[str]:
@@ -482,7 +497,7 @@ def test_a_recipe_is_written_for_files_and_never_over_another(folder: Path) -> N
         (["films.docx"], ["films.docx", ".csv, "]),
         (["empty"], ["No tables in empty"]),
         (["zero.csv"], ["zero.csv is empty"]),
-        (["twice.csv"], ["twice.csv", "Duplicate column 'a'"]),
+        (["ids.csv"], ["Duplicate key", "'2'", "--merge-duplicates"]),
         (["ragged.csv"], ["ragged.csv, line 3", "2 columns instead of 3"]),
         (["films.csv", "--key", "film=code"], ["Unknown table 'film'", "'films'"]),
         (["films.csv", "--key", "films=cod"], ["Unknown column 'cod'", "films", "'code'"]),
@@ -499,7 +514,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(folder: Path, args: list[str],
     (folder / "films.docx").write_text(FILMS)
     (folder / "empty").mkdir()
     (folder / "zero.csv").write_text("")
-    (folder / "twice.csv").write_text("a,b,a\n1,2,3\n")
+    (folder / "ids.csv").write_text("id,name\n" + "".join(f"{i},p{i}\n" for i in range(1, 20)) + "2,other\n")
     (folder / "ragged.csv").write_text("id,latin,height\n1,Bellis,3\n2,Urtica\n")
     before = sorted(folder.rglob("*"))
     done = here("-q", "ingest", *args, "-o", "my.kb", "--stores", "tables", cwd=folder)

@@ -199,7 +199,7 @@ def test_json_of_other_programs(tmp_path: Path, name: str) -> None:
     found = read(tmp_path, "x.json", json.dumps(D3[name]))
     assert [row["key"] for row in found["nodes"]] == KEYS[name]
     assert [(row["head"], row["tail"]) for row in found["edges"]] == [tuple(KEYS[name])]
-    assert found["undirected"] == []
+    assert found["undirected"] == [{"relation": "link"}]
 
 
 # -- hostile and damaged files ----------------------------------------------------------------------------------------

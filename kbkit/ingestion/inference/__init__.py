@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from kbkit.directory.files import write_files
 from kbkit.directory.temporary import TemporaryFolder
 from kbkit.errors import BadInputError, Command
-from kbkit.ingestion import archives, source_files, sources
+from kbkit.ingestion import archives, json_shapes, source_files, sources
 from kbkit.ingestion.generation import one_line_errors, staging_database
 from kbkit.ingestion.inference import dialect, links, names, profile, roles, script
 from kbkit.ingestion.inference.profile import ProfiledTable
@@ -25,6 +25,7 @@ from kbkit.ingestion.recipe import FileSpec, as_source
 from kbkit.ingestion.request import Corrections
 from kbkit.ingestion.source_errors import explained
 from kbkit.readers import databases, workbooks
+from kbkit.readers.columns import unique
 from kbkit.schema import quote
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ def _tables(files: Sequence[tuple[Path, Path]], *, no_header: bool) -> dict[Prof
     found = [(name, spec, path) for given, path in files for name, spec in _specs(given, path, no_header=no_header)]
     if len(found) > MAX_TABLES:
         raise BadInputError(f"{len(found):,} tables are too many", f"The maximum is {MAX_TABLES:,}")
-    plain = names.unique([names.identifier(name) for name, _, _ in found])
+    plain = unique([names.identifier(name) for name, _, _ in found])
     taken = [f"{name}_file" if name.casefold() in _TAKEN or name.startswith("kb_") else name for name in plain]
     declared = {
         path: databases.keys(path) for _, spec, path in found if spec.table and path.suffix not in workbooks.ENDINGS
@@ -163,6 +164,9 @@ def _specs(given: Path, path: Path, *, no_header: bool) -> Iterator[tuple[str, F
         listed = databases.tables(path) if kind == "database" else workbooks.tables(path)
         for name in listed:
             yield name if len(listed) > 1 else stem, replace(spec, table=name)
+    elif kind == "json" and len(listed := json_shapes.tables(path)) > 1:
+        for name in listed:
+            yield name, replace(spec, table=name)
     elif kind in sources.DELIMITERS:
         detected = dialect.detect(path, no_header=no_header)
         usual = sources.DELIMITERS[kind]
@@ -181,12 +185,14 @@ def _specs(given: Path, path: Path, *, no_header: bool) -> Iterator[tuple[str, F
 
 
 def _skipped(given: Path, path: Path) -> Iterator[str]:
-    """Yield a note for each sheet of a workbook that is not a table, if others are."""
+    """Yield a note for each part of a file that is not a table, if others are: sheets, members of JSON."""
     if source_files.format_of(given) == "excel":
         used = workbooks.tables(path)
         for name, problem in workbooks.sheets(path).items():
             if name not in used:
                 yield f"Skipped sheet {name!r} of {given}: {problem}"
+    if source_files.format_of(given) == "json" and (ignored := json_shapes.ignored(path)):
+        yield f"Skipped {', '.join(ignored[:5])} of {given}: not a list of records"
 
 
 def _drop_index(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from kbkit.errors import BadInputError, reason
+from kbkit.ingestion.sources import separator_line
 
 _SAMPLE = 1 << 18
 _CHUNK = 1 << 20
@@ -49,9 +50,11 @@ def detect(path: Path, *, no_header: bool = False) -> Dialect:
     text = decoded.decode(start)
     if "\0" in text:
         raise BadInputError(f"{path} is not a text file", "Use CSV or TSV files")
+    sign = separator_line(path)
+    text = text.partition("\n")[2] if sign else text
     if len(start) == _SAMPLE:  # without the last, incomplete line
         text = text[: text.rfind("\n") + 1] or text
-    delimiter = _delimiter(text)
+    delimiter = sign or _delimiter(text)
     quote = '"' if delimiter != "\t" or _is_quoted(text) else ""
     rows = _rows(text, delimiter, quote)
     return Dialect(encoding, delimiter, quote, _columns(rows, no_header=no_header))

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     Connection = duckdb.DuckDBPyConnection
 
 KEY_LOOKS = ("integer", "text", "address")
+_NEARLY = 0.9
+"""Fraction of different values from which a column named as the identifier is the key all the same."""
 _UNSURE = range(1, 5)
 """Ranks of columns that may just as well identify the rows of another table."""
 
@@ -55,7 +57,18 @@ def best_key(
 
     ranks = [(rank_of(position, column), column.name) for position, column in enumerate(table.columns.values())]
     ranked = sorted(((rank, name) for rank, name in ranks if rank is not None), key=lambda entry: entry[0])
-    return next(((name,) for _, name in ranked if is_unique(con, table, [name])), ())
+    unique = next(((name,) for _, name in ranked if is_unique(con, table, [name])), ())
+    if unique or not sure or not ranked:
+        return unique
+    name = ranked[0][1]
+    return (name,) if _is_nearly_unique(con, table, name) else ()
+
+
+def _is_nearly_unique(con: Connection, table: ProfiledTable, name: str) -> bool:
+    """Whether a column identifies the rows but for a few, which the build then reports as duplicates."""
+    query = f"SELECT count(DISTINCT {table.columns[name].value}) FROM {identifier(table.name)}"
+    [(distinct,)] = con.execute(query).fetchall()
+    return bool(distinct >= _NEARLY * table.rows)
 
 
 def _key_rank(column: ProfiledColumn, table: ProfiledTable, position: int) -> int | None:
@@ -115,7 +128,7 @@ def referable_columns(con: Connection, table: ProfiledTable, key: Sequence[str])
     """Return the columns by which other tables can refer to the rows: the key, and other texts without repetition."""
     result = list(key) if len(key) == 1 else []
     for column in table.columns.values():
-        named = names.plain(column.name) in names.NAMES or names.is_id(column.name)
+        named = names.plain(column.name) in names.NAMES or names.is_id(column.name) or column.codes
         repeated = column.count < table.rows or column.distinct < 0.8 * table.rows
         if column.name not in result and column.look == "text" and named and not repeated:
             result += [column.name] if is_unique(con, table, [column.name]) else []

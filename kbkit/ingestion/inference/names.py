@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+
+from kbkit.readers.columns import unique
 
 NAMES = (
     "name", "full name", "fullname", "display name", "title", "label", "caption", "headline", "username", "user name",
@@ -174,16 +176,3 @@ def identifier(name: str) -> str:
     """Return a name of letters, digits and ``_`` that starts with a letter."""
     text = re.sub(r"\W+", "_", name).strip("_")
     return text if text and not text[0].isdigit() else f"t_{text}"
-
-
-def unique(names: Sequence[str], taken: Collection[str] = ()) -> list[str]:
-    """Return the names, numbered where they repeat, ignoring case."""
-    seen = {name.casefold() for name in taken}
-    result = []
-    for name in names:
-        other, number = name, 2
-        while other.casefold() in seen:
-            other, number = f"{name}_{number}", number + 1
-        seen.add(other.casefold())
-        result.append(other)
-    return result

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kbkit.ingestion.inference import names
 from kbkit.ingestion.recipe import FileSpec
+from kbkit.readers.columns import unique
 from kbkit.schema import literal
 from kbkit.stores.sql_names import identifier
 
@@ -19,6 +20,8 @@ _TOGETHER = 20
 """Columns that one query profiles: the memory of a query grows with the square of their number."""
 _SAMPLE = 20_000
 """Rows from which the look of values is judged; keys and links are judged by all rows."""
+_MAP_FIELDS = 4
+"""Fields from which an object may be a map."""
 _LONG = 60
 """Mean number of characters from which a text is prose."""
 
@@ -46,6 +49,7 @@ _CHECKS = {
         f"date {form}": f"regexp_full_match({{v}}, '{test}') AND try_strptime({{v}}, '{form}') IS NOT NULL"
         for form, test in _DATES.items()
     },
+    "codes": "regexp_full_match({v}, '[A-Z0-9]{2,5}')",
     "booleans": "lower({v}) IN ('true', 'false', 'yes', 'no', 't', 'f', 'y', 'n')",
     "missing": f"{{v}} IN ({', '.join(map(literal, _MISSING))})",
     "absent": f"{{v}} IN ({', '.join(map(literal, _ABSENT))})",
@@ -63,7 +67,8 @@ class ProfiledColumn:
 
     ``look`` is ``integer``, ``number``, ``date``, ``boolean``, ``prose``, ``list``, ``address`` or ``text``.
     ``separator`` splits lists (``[``: a JSON array, ``[]``: a list as Python prints it, empty: a list of the file's
-    own). ``value`` is the SQL expression of its clean value. ``length`` is the mean number of characters of texts.
+    own). ``value`` is the SQL expression of its clean value. ``codes``: all texts are like ``FRA``. ``length`` is the
+    mean number of characters of texts.
     """
 
     name: str
@@ -74,6 +79,7 @@ class ProfiledColumn:
     separator: str = ""
     value: str = ""
     floats: bool = False
+    codes: bool = False
     length: float = 0.0
 
     @property
@@ -114,7 +120,7 @@ class ProfiledTable:
 def profile(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
     """Fill the columns of a table, which is a table of ``con`` with the same name."""
     source = identifier(table.name)
-    fields = _fields(con, source, "*")
+    fields = _fields(con, source)
     [(table.rows,)] = con.execute(f"SELECT count(*) FROM {source}").fetchall()
     sampled = source
     if table.rows > 2 * _SAMPLE:
@@ -172,7 +178,7 @@ def fold(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
 def drop_duplicates(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
     """Make one row of equal rows, if a column that is named as the identifier of the rows is one then."""
     own = [c for c in table.columns.values() if names.is_own_id(c.name, table.type) and c.count == table.rows]
-    own = [c for c in own if 0.8 * table.rows <= c.distinct]
+    own = [c for c in own if 0.5 * table.rows <= c.distinct]
     if not own or table.declared_key:
         return
     source = identifier(table.name)
@@ -206,20 +212,53 @@ class _Field(NamedTuple):
     value: str
 
 
-def _fields(con: duckdb.DuckDBPyConnection, source: str, of: str, prefix: str = "") -> list[_Field]:
+def _fields(con: duckdb.DuckDBPyConnection, source: str) -> list[_Field]:
     """Return the columns of a table, with the fields of objects (``address.city``) as columns (``address_city``)."""
-    result = []
-    for name, kind, *_ in con.execute(f"DESCRIBE SELECT {of} FROM {source}").fetchall():
-        value = f"{of.removesuffix('*')}{identifier(name)}"
-        if kind.startswith("STRUCT(") and not kind.endswith("[]"):
-            result += _fields(con, source, f"{value}.*", f"{prefix}{name}_")
-        elif kind.startswith(("MAP(", "STRUCT(", "JSON", "UNION(")) or kind.endswith("][]"):
-            result.append(_Field(prefix + name, "JSON", f"to_json({value})::VARCHAR"))
+    described = con.execute(f"DESCRIBE {source}").fetchall()
+    columns = [_Field(name, kind, identifier(name)) for name, kind, *_ in described]
+    fields = [one for column in columns for one in _expanded(con, source, column)]
+    own = unique([one.name for one in fields])
+    return [one._replace(name=name) for one, name in zip(fields, own, strict=True)]
+
+
+def _expanded(con: duckdb.DuckDBPyConnection, source: str, one: _Field) -> Iterator[_Field]:
+    """Yield a column, or those of the fields of its objects."""
+    name, kind, value = one
+    if kind.startswith("STRUCT(") and not kind.endswith("[]"):
+        described = con.execute(f"DESCRIBE SELECT unnest({value}) FROM {source}").fetchall()
+        fields = [_Field(f"{name}_{inner}", of, f"{value}.{identifier(inner)}") for inner, of, *_ in described]
+        if _is_map(con, source, fields):
+            yield from _map(one, of_objects=fields[0].kind.startswith("STRUCT("))
         else:
-            result.append(_Field(prefix + name, kind, value))
-    return [
-        one._replace(name=name) for one, name in zip(result, names.unique([one.name for one in result]), strict=True)
-    ]
+            for field in fields:
+                yield from _expanded(con, source, field)
+    elif kind.startswith(("MAP(", "STRUCT(", "JSON", "UNION(")) or kind.endswith("][]"):
+        yield _Field(name, "JSON", f"to_json({value})::VARCHAR")
+    else:
+        yield one
+
+
+def _is_map(con: duckdb.DuckDBPyConnection, source: str, fields: Sequence[_Field]) -> bool:
+    """Whether the names of fields are data, such as codes of currencies: all are alike, and each object has few."""
+    if len(fields) < _MAP_FIELDS or len({_outer(one.kind) for one in fields}) > 1:
+        return False
+    counts = ", ".join(f"count({one.value})" for one in fields)
+    objects = " OR ".join(f"{one.value} IS NOT NULL" for one in fields)
+    row = con.execute(f"SELECT count(*), {counts} FROM {source} WHERE {objects}").fetchone()
+    return row is not None and 2 * sum(row[1:]) < row[0] * len(fields)
+
+
+def _outer(kind: str) -> str:
+    return "STRUCT" if kind.startswith("STRUCT(") and not kind.endswith("[]") else kind
+
+
+def _map(one: _Field, *, of_objects: bool) -> Iterator[_Field]:
+    """Yield two columns of a map: a list of its values, or of its keys if the values are objects; and the whole."""
+    entries = f"[e for e in map_entries(to_json({one.value})::MAP(VARCHAR, JSON)) if e.value::VARCHAR <> 'null']"
+    shown = "e.key" if of_objects else "(e.value ->> '$')"
+    listed = f"[{shown} for e in {entries}]"
+    yield _Field(one.name, "VARCHAR[]", f"CASE WHEN {one.value} IS NOT NULL THEN {listed} END")
+    yield _Field(f"{one.name}_json", "JSON", f"map_from_entries({entries})::JSON::VARCHAR")
 
 
 def _counts(con: duckdb.DuckDBPyConnection, source: str, fields: Sequence[_Field]) -> dict[str, tuple[int, int]]:
@@ -330,7 +369,7 @@ def _column(  # noqa: PLR0911, PLR0912 (one line for each look)
         return column("list", value, separator=sign)
     if all_are("addresses"):
         return column("address", value)
-    return column("prose" if _is_prose(one.name, look) else "text", value)
+    return column("prose" if _is_prose(one.name, look) else "text", value, codes=all_are("codes"))
 
 
 def _is_prose(name: str, look: Mapping[str, float]) -> bool:

@@ -11,6 +11,7 @@ from kbkit.ingestion.inference.edges import EdgeTable, edges_of
 from kbkit.ingestion.inference.keys import is_unique
 from kbkit.ingestion.inference.links import Guesses, TableLink
 from kbkit.ingestion.inference.profile import ProfiledColumn, ProfiledTable
+from kbkit.readers.columns import unique
 
 if TYPE_CHECKING:
     import duckdb
@@ -140,7 +141,7 @@ def _nodes(table: ProfiledTable, links: Sequence[TableLink], key: tuple[str, ...
     columns = table.columns
     linked = {column for link in links for column in link.columns}
     result = NodeTable(table, key, _name_columns(table, key, linked, texts))
-    relations = names.unique([_relation(link) for link in links])
+    relations = unique([_relation(link) for link in links])
     result.links = list(zip(relations, links, strict=True))
     for name, column in columns.items():
         if name in linked or (name in key and len(key) == 1) or result.named == (name,):
@@ -210,7 +211,7 @@ def _distinct_after_key(
     table: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledColumn]
 ) -> tuple[str, ...] | None:
     """Return the second column, after the key, if no two rows have the same text in it."""
-    if tuple(key) != (next(iter(table.columns)),):
+    if tuple(key) != (next(iter(table.columns)),) or "name" in names.words(key[0]):
         return None
     for column in list(table.columns.values())[1:2]:
         is_text = column in free and column.look == "text" and column.distinct == table.rows

@@ -116,7 +116,7 @@ class GraphMl(_MarkupReader):
             label = attributes.get("attr.name") or attributes.get("yfiles.type") or self.key
             self.keys[self.key] = (label, attributes.get("attr.type", "string"))
         elif name == "graph":
-            self.directed.append(attributes.get("edgedefault", "directed") == "directed")
+            self.directed.append(attributes.get("edgedefault", "undirected") == "directed")
             self.owners.append({})
         elif name == "node":
             self.owners.append(dict(self.defaults["node"]))

@@ -15,7 +15,8 @@ _IDS = ("id", "key", "name", "label")
 
 
 def node_link(file: IO[bytes], path: Path) -> FileGraph:
-    """Read JSON; raise :class:`BadInputError` for other content. Edges are directed unless the file says otherwise.
+    """Read JSON; raise :class:`BadInputError` for other content. Edges have no direction unless the file says so,
+    as networkx reads it.
 
     Nodes are identified by ``id``; without it by their position in the list if the ends of all links are numbers, as
     in old versions of D3, otherwise by ``key``, ``name`` or ``label``.
@@ -41,7 +42,7 @@ def node_link(file: IO[bytes], path: Path) -> FileGraph:
         raise BadInputError(f"{path} is not node-link JSON", hint)
     nodes = [_row(one, "node", number, path) for number, one in enumerate(lists["nodes"] or (), 1)]
     edges = [_row(one, "link", number, path) for number, one in enumerate(links, 1)]
-    return _graph(nodes, edges, bool(data.get("directed", True)), path)
+    return _graph(nodes, edges, bool(data.get("directed", False)), path)
 
 
 def _row(given: Any, kind: str, number: int, path: Path) -> dict[str, Any]:

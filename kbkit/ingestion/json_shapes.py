@@ -1,0 +1,138 @@
+"""JSON files whose rows are inside an object: a build reads a copy of them with one row a line.
+
+Rows are the elements of a list (``{"data": [...]}``), one list of several (the table of the file), the features of
+GeoJSON, or the members of an object of objects (``{"AD": {...}, "AE": {...}}``), each with its name as ``key``.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from kbkit.errors import BadInputError, UnknownNameError
+from kbkit.ingestion.recipe import FileSpec
+from kbkit.ingestion.source_files import format_of, suffix
+
+_START = 1 << 16
+_LINES = (".jsonl", ".ndjson")
+_KEYS = ("key", "code", "entry")
+"""Names of the column of the members' names: the first that no row has."""
+
+
+def tables(path: Path) -> dict[str, int]:
+    """Return the lists of objects in a file that holds one object, with their lengths; none if it has other rows."""
+    top = _object(path)
+    return {} if top is None or _is_geojson(top) else _lists(top)
+
+
+def ignored(path: Path) -> list[str]:
+    """Return the members beside the lists of objects, which are in no table."""
+    found, top = tables(path), _object(path)
+    return [name for name in top or {} if found and name not in found]
+
+
+def reshape(specs: Iterable[FileSpec], found: Mapping[str, Sequence[Path]], folder: Path) -> dict[str, list[Path]]:
+    """Return the files with copies below ``folder`` in place of JSON files whose rows are inside an object.
+
+    Raises :class:`UnknownNameError` if a file lacks the table of its specification.
+    """
+    result = {name: list(paths) for name, paths in found.items()}
+    for spec in specs:
+        if spec.reader or spec.converter:
+            continue
+        for number, path in enumerate(result.get(spec.name, [])):
+            if (spec.format or format_of(path)) == "json" and (rows := _rows(path, spec.table)) is not None:
+                result[spec.name][number] = _copy(rows, folder / f"{spec.name}-{number}-rows" / path.name)
+    return result
+
+
+def _copy(rows: Iterable[Mapping[str, Any]], target: Path) -> Path:
+    target.parent.mkdir(parents=True)
+    target = target.with_suffix("") if target.suffix.lower() == ".gz" else target
+    with target.open("w", encoding="utf-8", newline="\n") as copy:
+        copy.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    return target
+
+
+def _rows(path: Path, table: str) -> Iterable[Mapping[str, Any]] | None:
+    """Return the rows inside the object of a file, None if DuckDB reads the file as it is."""
+    top = _object(path)
+    if top is None:
+        if table:
+            raise BadInputError(f"{path} has no tables to choose from")
+        return None
+    lists = _lists(top)
+    if table and table not in lists:
+        raise UnknownNameError("table", table, list(lists), str(path))
+    if _is_geojson(top):
+        return map(_feature, top["features"])
+    if table or len(lists) == 1:
+        rows: list[Mapping[str, Any]] = top[table or next(iter(lists))]
+        return rows
+    return _keyed(top)
+
+
+def _object(path: Path) -> dict[str, Any] | None:
+    """Return the content of a file that is one object; None for lists, lines of objects and what is no JSON."""
+    if suffix(path) in _LINES:
+        return None
+    opener = gzip.open if path.suffix.lower() == ".gz" else open
+    try:
+        with opener(path, "rb") as handle:
+            start = handle.read(_START)
+            if not start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{") or _is_lines(start):
+                return None
+            top = json.loads((start + handle.read()).decode("utf-8-sig"))
+    except (OSError, EOFError, ValueError, RecursionError):  # which DuckDB reports, with the line
+        return None
+    return top if isinstance(top, dict) else None
+
+
+def _is_lines(start: bytes) -> bool:
+    """Whether a file has an object a line, judged by its first line."""
+    first, _, rest = start.strip().partition(b"\n")
+    try:
+        json.loads(first.decode("utf-8-sig"))
+    except ValueError:
+        return False
+    return bool(rest.strip())
+
+
+def _lists(top: Mapping[str, Any]) -> dict[str, int]:
+    """Return the members that are lists of objects, with their lengths."""
+    return {
+        name: len(value)
+        for name, value in top.items()
+        if isinstance(value, list) and value and all(isinstance(row, dict) for row in value)
+    }
+
+
+def _is_geojson(top: Mapping[str, Any]) -> bool:
+    return top.get("type") == "FeatureCollection" and "features" in _lists(top)
+
+
+def _feature(feature: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row of a feature: id, properties, and the place of a point or another geometry as it is."""
+    properties = feature.get("properties")
+    row = {"id": feature["id"]} if feature.get("id") is not None else {}
+    row |= properties if isinstance(properties, dict) else {}
+    geometry = feature.get("geometry")
+    if isinstance(geometry, dict):
+        place = geometry.get("coordinates")
+        if geometry.get("type") == "Point" and isinstance(place, list) and len(place) > 1:
+            row |= {"longitude": place[0], "latitude": place[1]}
+        else:
+            row["geometry"] = json.dumps(geometry, ensure_ascii=False)
+    return row
+
+
+def _keyed(top: Mapping[str, Any]) -> Iterator[dict[str, Any]] | None:
+    """Return the members of an object of objects that have a field in common, with their names; None for others."""
+    members = [value for value in top.values() if isinstance(value, dict)]
+    if len(members) < 2 or len(members) < len(top) or not set.intersection(*map(set, members)):
+        return None
+    key = next(name for name in (*_KEYS, "\0") if not any(name in row for row in members))
+    return ({key: name, **row} for name, row in top.items()) if key != "\0" else None
