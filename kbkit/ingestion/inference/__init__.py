@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 MAX_TABLES = 1000
+_SHOWN = 5
+"""Columns that a note lists."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,7 @@ def infer(paths: Sequence[Path], name: str, corrections: Corrections | None = No
         except BadInputError as error:
             raise BadInputError(archives.original(error.message, found, local), *error.hints) from error
     used = list(tables)
+    notes += _missing(used)
     return Inferred(script.recipe(plan, used, name, _title(plan)), script.load(plan), used, plan, notes)
 
 
@@ -133,14 +136,14 @@ def _tables(files: Sequence[tuple[Path, Path]], *, no_header: bool) -> dict[Prof
     found = [(name, spec, path) for given, path in files for name, spec in _specs(given, path, no_header=no_header)]
     if len(found) > MAX_TABLES:
         raise BadInputError(f"{len(found):,} tables are too many", f"The maximum is {MAX_TABLES:,}")
-    plain = unique([names.identifier(name) for name, _, _ in found])
+    plain = unique([names.identifier(names.without_hash(name)) for name, _, _ in found])
     taken = [f"{name}_file" if name.casefold() in _TAKEN or name.startswith("kb_") else name for name in plain]
     declared = {
         path: databases.keys(path) for _, spec, path in found if spec.table and path.suffix not in workbooks.ENDINGS
     }
     by_name = {(path, spec.table): name for name, (_, spec, path) in zip(taken, found, strict=True)}
     result = {}
-    split = names.tables(plain)
+    split = names.tables(names.without_dates(plain))
     for name, parts, kind, (_, spec, path) in zip(taken, split, names.types(split), found, strict=True):
         table = ProfiledTable(name, replace(spec, name=name), type=kind, words=parts)
         if keys := declared.get(path, {}).get(spec.table):
@@ -193,6 +196,16 @@ def _skipped(given: Path, path: Path) -> Iterator[str]:
                 yield f"Skipped sheet {name!r} of {given}: {problem}"
     if source_files.format_of(given) == "json" and (ignored := json_shapes.ignored(path)):
         yield f"Skipped {', '.join(ignored[:5])} of {given}: not a list of records"
+
+
+def _missing(tables: Sequence[ProfiledTable]) -> Iterator[str]:
+    """Yield a note on the columns with texts that are read as missing values."""
+    found = [
+        f"{table.name}.{one.name} ({one.missing})" for table in tables for one in table.columns.values() if one.missing
+    ]
+    more = f" and {len(found) - _SHOWN} more columns" if len(found) > _SHOWN else ""
+    if found:
+        yield f"Read N/A and the like as missing: {', '.join(found[:_SHOWN])}{more}"
 
 
 def _drop_index(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:

@@ -153,6 +153,25 @@ def _alike(a: str, b: str) -> bool:
     return a == b or (len(short) >= 4 and long in {short + ending for ending in ("s", "es", "n", "en", "e", "er", "x")})
 
 
+_EXPORTED = re.compile(r"[ _-]+(?:[0-9a-f]{32}|(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{8,})(?:_all)?$")
+"""The hash at the end of a file name, as Notion and others write it."""
+_DAY = r"(?:19|20)\d\d(?:[-_.]?[01]\d(?:[-_.]?[0-3]\d)?)?"
+_DATED = re.compile(rf"(?<=[^\W\d])(?: ?\(\d\)|[ _.-]+(?:v\d+|{_DAY}|(?:grid|table)[ _]view))+$", re.IGNORECASE)
+"""Words at the end of a file name that say when or how it was exported: a year or a date, a version, a view."""
+
+
+def without_hash(name: str) -> str:
+    """Return the name of a file without a hash at its end."""
+    return _EXPORTED.sub("", name) or name
+
+
+def without_dates(names: Sequence[str]) -> list[str]:
+    """Return names of tables without dates, versions and views at their ends, unless these tell them apart."""
+    short = [_DATED.sub("", name) or name for name in names]
+    folded = [name.casefold() for name in short]
+    return [one if folded.count(one.casefold()) == 1 else name for one, name in zip(short, names, strict=True)]
+
+
 def tables(names: Sequence[str]) -> list[list[str]]:
     """Return the words of each table name, without those that all names share or that say nothing about the rows."""
     split = [list(words(name)) or ["table"] for name in names]

@@ -24,17 +24,38 @@ _MAP_FIELDS = 4
 """Fields from which an object may be a map."""
 _LONG = 60
 """Mean number of characters from which a text is prose."""
+_WORD = 2.5
+"""Mean number of characters from which the texts of a column are words rather than signs."""
 
 NUMBER = r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?"
 _GROUPED = r"[-+]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?|" + NUMBER
 _COMMA = r"[-+]?[0-9]{1,3}(\.[0-9]{3})+(,[0-9]+)?|[-+]?[0-9]+(,[0-9]+)?"
+_MONEY = r"[-+]?[$€£¥] ?[0-9]{1,3}(,?[0-9]{3})*(\.[0-9]+)?"
+_MONTH, _DAY = "[A-Z][a-z]{2,8}", "[0-9]{1,2}"
 _DATES = {
     r"%d.%m.%Y": r"[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{4}",
     r"%m/%d/%Y": r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}",
     r"%d/%m/%Y": r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}",
+    **{
+        form.format(month): test
+        for month in ("%b", "%B")
+        for form, test in (
+            ("{} %d %Y", f"{_MONTH} {_DAY} [0-9]{{4}}"),
+            ("{} %d, %Y", f"{_MONTH} {_DAY}, [0-9]{{4}}"),
+            ("{} %d, %Y %I:%M %p", f"{_MONTH} {_DAY}, [0-9]{{4}} [0-9]{{1,2}}:[0-9]{{2}} [AP]M"),
+            ("%d {} %Y", f"{_DAY} {_MONTH} [0-9]{{4}}"),
+        )
+    },
+    "%Y%m%d": "(19|20)[0-9]{2}[01][0-9][0-3][0-9]",
 }
+_TWO_WAYS = {"%m/%d/%Y", "%d/%m/%Y"}
+"""Forms of a date such as 3/4/2020. If nothing decides between them, it stays text."""
+_ADDRESS = r" \(https?://[^ )]+\)"
+"""The address of a page after its name, as Notion writes links."""
 _ISO = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9:.]+Z?)?"
 _ABSENT = ("NULL", "N/A", "#N/A", "NaN", r"\N")
+_DASHES = ("-", "--", "–", "—")
+"""Missing, too, in a column of words."""
 _SEPARATORS = ("[", "[]", ";", "|", ",")
 _MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "none", "-", "?", r"\N", "#N/A", "unknown")
 _CHECKS = {
@@ -42,6 +63,8 @@ _CHECKS = {
     "floats": r"regexp_full_match({v}, '[0-9]+\.0')",
     "numbers": f"regexp_full_match({{v}}, '{NUMBER}')",
     "grouped": f"regexp_full_match({{v}}, '{_GROUPED}')",
+    "money": f"regexp_full_match({{v}}, '{_MONEY}')",
+    "addressed": f"regexp_matches({{v}}, '{_ADDRESS}')",
     "decimal_commas": f"regexp_full_match({{v}}, '{_COMMA}')",
     "dotted": r"regexp_full_match({v}, '[-+]?[0-9]{1,3}(\.[0-9]{3})+')",
     "dates": f"regexp_full_match({{v}}, '{_ISO}')",
@@ -53,6 +76,7 @@ _CHECKS = {
     "booleans": "lower({v}) IN ('true', 'false', 'yes', 'no', 't', 'f', 'y', 'n')",
     "missing": f"{{v}} IN ({', '.join(map(literal, _MISSING))})",
     "absent": f"{{v}} IN ({', '.join(map(literal, _ABSENT))})",
+    "dashes": f"{{v}} IN ({', '.join(map(literal, _DASHES))})",
     "untrimmed": "{v} <> trim({v})",
     "addresses": "regexp_matches({v}, '^(https?|ftp|mailto|urn):')",
     "arrays": "starts_with({v}, '[') AND coalesce(json_type(TRY_CAST({v} AS JSON)) = 'ARRAY', false)",
@@ -68,7 +92,7 @@ class ProfiledColumn:
     ``look`` is ``integer``, ``number``, ``date``, ``boolean``, ``prose``, ``list``, ``address`` or ``text``.
     ``separator`` splits lists (``[``: a JSON array, ``[]``: a list as Python prints it, empty: a list of the file's
     own). ``value`` is the SQL expression of its clean value. ``codes``: all texts are like ``FRA``. ``length`` is the
-    mean number of characters of texts.
+    mean number of characters of texts, ``missing`` the number of texts such as ``N/A`` (in a sample of large tables).
     """
 
     name: str
@@ -81,6 +105,7 @@ class ProfiledColumn:
     floats: bool = False
     codes: bool = False
     length: float = 0.0
+    missing: int = 0
 
     @property
     def elements(self) -> str:
@@ -130,6 +155,8 @@ def profile(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
         part = fields[start : start + _TOGETHER]
         counts = _counts(con, source, part)
         looks = _looks(con, sampled, [one for one in part if one.kind == "VARCHAR"])
+        part = [_without_address(one, looks.get(one.name)) for one in part]
+        looks |= _looks(con, sampled, [one for one in part if one.value.endswith(_WITHOUT_ADDRESS)])
         german = any(0 < look["values"] == look["decimal_commas"] > look["numbers"] for look in looks.values())
         for one in part:
             look = looks.get(one.name)
@@ -202,6 +229,16 @@ def _replace(con: duckdb.DuckDBPyConnection, table: ProfiledTable, query: str) -
     con.execute(f"ALTER TABLE folded RENAME TO {identifier(table.name)}")
     table.columns = {}
     profile(con, table)
+
+
+_WITHOUT_ADDRESS = f", '{_ADDRESS}', '', 'g')"
+
+
+def _without_address(one: _Field, look: Mapping[str, float] | None) -> _Field:
+    """Return a column of names with the addresses of their pages without these."""
+    if look is None or not look["values"] or look["addressed"] < look["values"]:
+        return one
+    return one._replace(value=f"regexp_replace({one.value}{_WITHOUT_ADDRESS}")
 
 
 class _Field(NamedTuple):
@@ -332,34 +369,41 @@ def _column(  # noqa: PLR0911, PLR0912 (one line for each look)
     value = one.value
     if look is None:
         return ProfiledColumn(one.name, one.kind, *counts, _typed_look(one.kind), value=value)
-    present, length = look["values"] - look["missing"], look["length"]
+    present, length, missing = look["values"] - look["missing"], look["length"], 0
 
     def all_are(*checks: str) -> bool:
         return present > 0 and any(look[check] >= present for check in checks)
 
     def column(look: str, value: str, **more: Any) -> ProfiledColumn:
-        return ProfiledColumn(one.name, one.kind, *counts, look, value=value, length=length, **more)
+        return ProfiledColumn(one.name, one.kind, *counts, look, value=value, length=length, missing=missing, **more)
 
     if look["untrimmed"]:
         value = f"trim({value})"
-    days = [form for form in _DATES if all_are(f"date {form}")]
-    if look["missing"] and (days or all_are("numbers", "grouped", "decimal_commas", "dates")):
+    days = [form for form in _DATES if all_are(f"date {form}") and not (form == "%Y%m%d" and names.is_id(one.name))]
+    if look["missing"] and (days or all_are("numbers", "grouped", "money", "decimal_commas", "dates")):
         value = f"CASE WHEN {value} NOT IN ({', '.join(map(literal, _MISSING))}) THEN {value} END"
-    elif look["absent"]:
-        value = f"CASE WHEN {value} NOT IN ({', '.join(map(literal, _ABSENT))}) THEN {value} END"
+        missing = int(look["missing"])
+    elif look["absent"] or (look["dashes"] and length > _WORD):
+        absent = (*_ABSENT, *_DASHES) if length > _WORD else _ABSENT
+        value = f"CASE WHEN {value} NOT IN ({', '.join(map(literal, absent))}) THEN {value} END"
+        missing = int(look["absent"] + (look["dashes"] if length > _WORD else 0))
+    if days and not set(days) >= _TWO_WAYS:
+        day = f"try_strptime({value}, '{days[0]}')" + ("" if "%M" in days[0] else "::DATE")
+        return column("date", f"coalesce({day}::VARCHAR, {value})")
     if all_are("integers"):
         return column("integer", value)
     if all_are("numbers"):
         return column("number", value, floats=all_are("floats"))
     if all_are("dates"):
         return column("date", value)
-    if len(days) == 1:  # if 3/4/2020 can be read in two ways, and nothing decides, it stays text
-        return column("date", f"coalesce(try_strptime({value}, '{days[0]}')::DATE::VARCHAR, {value})")
     if all_are("grouped"):
         return column(
             "number",
             f"CASE WHEN regexp_full_match({value}, '{_GROUPED}') THEN replace({value}, ',', '') ELSE {value} END",
         )
+    if all_are("money"):
+        plain = f"regexp_replace({value}, '[$€£¥, ]', '', 'g')"
+        return column("number", f"CASE WHEN regexp_full_match({value}, '{_MONEY}') THEN {plain} ELSE {value} END")
     if all_are("decimal_commas"):
         plain = f"replace(replace({value}, '.', ''), ',', '.')"
         return column("number", f"CASE WHEN regexp_full_match({value}, '{_COMMA}') THEN {plain} ELSE {value} END")

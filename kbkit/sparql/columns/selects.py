@@ -19,7 +19,7 @@ from kbkit.sparql.columns.expressions import ExpressionScope
 from kbkit.sparql.columns.labels import best_label
 from kbkit.sparql.columns.parts import parts_of
 from kbkit.sparql.columns.rows import SqlRows, used_names
-from kbkit.sparql.columns.terms import NUMBERS, SqlValue, UnsupportedQueryError, iri, term_rank
+from kbkit.sparql.columns.terms import NUMBERS, XSD, SqlValue, UnsupportedQueryError, beyond, iri, term_rank
 from kbkit.stores.sparql_process import ResultColumn
 
 
@@ -89,7 +89,10 @@ def _keys(scope: ExpressionScope, expression: Expression, descending: bool) -> I
         return
     parts = parts_of(scope.rows, value)
     yield scope.rows.compute(term_rank(value)), descending
-    yield parts.double, descending
+    unread = f"{parts.tag} IN ('^{XSD}integer', '^{XSD}decimal') AND {parts.code} IS NULL"
+    large = f"{unread} AND regexp_full_match({parts.text}, '-?[0-9]+([.][0-9]+)?')"
+    double = f"if({large}, {beyond('ORDER BY numbers of so many digits', 'DOUBLE')}, {parts.double})"
+    yield scope.rows.compute(double), descending
     yield parts.epoch, descending
     yield scope.rows.compute(f"coalesce({parts.text}, {value.sql})"), descending
 
