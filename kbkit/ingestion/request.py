@@ -50,7 +50,8 @@ class Corrections:
     """What the user says about tables without a recipe, which are named like their files without the ending.
 
     ``keys``: columns of a table's key (none: the number of the row). ``links``: the table that a column
-    ``table.column`` refers to (empty: none). ``texts``: columns ``table.column`` of prose. ``types``: the types of
+    ``table.column`` refers to (empty: none). ``nodes``: columns whose values are nodes of a type of their own, named
+    like the column. ``texts``: columns ``table.column`` of prose. ``types``: the types of
     tables. ``no_header``: the first lines of delimited files are data.
     """
 
@@ -73,6 +74,10 @@ class Corrections:
     texts: Annotated[
         Sequence[str],
         Setting("Column with texts to search: films.plot.", values="FIELD", name="text"),
+    ] = ()
+    nodes: Annotated[
+        Sequence[str],
+        Setting("Column whose values become nodes: films.genre.", values="COLUMN", name="node"),
     ] = ()
     types: Annotated[
         Mapping[str, str],

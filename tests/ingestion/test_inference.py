@@ -445,6 +445,15 @@ def test_a_guessed_link_can_be_taken_away(folder: Path) -> None:
         assert kb.node("film#1").attributes["director"] == "Lem"
 
 
+def test_values_of_a_column_become_nodes(folder: Path) -> None:
+    with ingest(folder, "--node", "films.director", "--node", "people.city") as kb:
+        assert {name: one["nodes"] for name, one in shape(kb)["types"].items()} == {
+            "film": 3, "person": 3, "director": 2, "city": 3
+        }  # fmt: skip
+        assert sorted(relation.name for relation in kb.schema.relations) == ["city", "director"]
+        assert "director" not in kb.node("film#1").attributes
+
+
 def test_a_key_can_have_two_columns_or_none(folder: Path) -> None:
     with ingest(folder, "--key", "films=code,title") as kb:
         keys = kb.sql("SELECT key FROM film ORDER BY id")["key"].to_list()

@@ -167,8 +167,8 @@ def _specs(given: Path, path: Path, *, no_header: bool) -> Iterator[tuple[str, F
         listed = databases.tables(path) if kind == "database" else workbooks.tables(path)
         for name in listed:
             yield name if len(listed) > 1 else stem, replace(spec, table=name)
-    elif kind == "json" and len(listed := json_shapes.tables(path)) > 1:
-        for name in listed:
+    elif kind == "json" and len(lists := json_shapes.tables(path)) > 1:
+        for name in lists:
             yield name, replace(spec, table=name)
     elif kind in sources.DELIMITERS:
         detected = dialect.detect(path, no_header=no_header)
@@ -232,6 +232,7 @@ def _plan(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable], told:
         of, column = _column(tables, name)
         texts.setdefault(of, set()).add(column)
     linked = {_column(tables, name): target for name, target in told.links.items()}
+    nodes = {_column(tables, name) for name in told.nodes}
     for target in filter(None, linked.values()):
         links.check_key(tables, target, ())
     filled = [table for table in tables if table.rows]
@@ -239,7 +240,7 @@ def _plan(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable], told:
         raise BadInputError(
             f"No rows in {', '.join(table.name for table in tables)}", "Name files with a header and rows"
         )
-    guesses = links.find(con, filled, {name: tuple(columns) for name, columns in told.keys.items()}, linked)
+    guesses = links.find(con, filled, {name: tuple(columns) for name, columns in told.keys.items()}, linked, nodes)
     return roles.plan(con, filled, guesses, texts, {*told.keys, *told.types})
 
 

@@ -21,6 +21,10 @@ _CHUNK = 1 << 20
 _DELIMITERS = ",;\t|"
 TRIPLE = ("head", "relation", "tail")
 """Column names of a file of triples without a header: three columns, the second with the fewest distinct values."""
+KEYED_TEXT = ("key", "text")
+"""Column names of a file of texts without a header, each after the key of its node."""
+_WORDS = 8
+"""Words from which a text is no name of a column."""
 _DATUM = re.compile(r"[-+]?[0-9][0-9.,:/ -]*|")
 """A number, a date or nothing: no name of a column."""
 
@@ -121,14 +125,22 @@ def _columns(rows: list[list[str]], *, no_header: bool) -> tuple[str, ...]:
     first, *others = [row for row in rows if row] or [[]]
     blank = len(first) == 1 or not any(field.strip() for field in first)
     again = _repeated(first, others)
-    is_data = again or any(field.strip() and _DATUM.fullmatch(field.strip()) for field in first)
+    is_data = again or any(
+        (text := field.strip()) and (_DATUM.fullmatch(text) or _is_sentence(text)) for field in first
+    )
     if not no_header and (blank or not is_data or _is_year_header(first)):
         return ()
     if len(first) == 3 and 1 in again:
         heads, relations, tails = (len({row[place] for row in others if len(row) == 3}) for place in range(3))
         if relations < min(heads, tails):
             return TRIPLE
+    if len(first) == 2 and sum(_is_sentence(row[1]) for row in others if len(row) == 2) > len(others) / 2:
+        return KEYED_TEXT
     return tuple(f"column{number}" for number in range(1, len(first) + 1))
+
+
+def _is_sentence(text: str) -> bool:
+    return text.count(" ") >= _WORDS - 1
 
 
 def _repeated(first: list[str], others: list[list[str]]) -> list[int]:

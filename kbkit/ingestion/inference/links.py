@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from kbkit.errors import UnknownNameError
 from kbkit.ingestion.inference import names
+from kbkit.ingestion.inference.dialect import KEYED_TEXT, TRIPLE
 from kbkit.ingestion.inference.keys import (
     KEY_LOOKS,
     best_key,
@@ -65,15 +66,16 @@ def find(
     tables: Sequence[ProfiledTable],
     keys: Mapping[str, tuple[str, ...]],
     links: Mapping[tuple[str, str], str],
+    nodes: Collection[tuple[str, str]] = (),
 ) -> Guesses:
     """Find the keys and links of tables.
 
-    ``keys`` and ``links`` are given by the user: the columns of a table's key (none: it has no key), and the table that
-    a column refers to (empty: none).
+    The user gives ``keys``, the columns of a table's key (none: it has no key); ``links``, the table that a column
+    refers to (empty: none); and ``nodes``, columns whose values are nodes that no table has.
     """
     chosen = {table.name: keys.get(table.name, table.declared_key) or () for table in tables}
     free = [table for table in tables if table.name not in keys and not table.declared_key]
-    finder = _Finder(con, tables, chosen, links)
+    finder = _Finder(con, tables, chosen, {**links, **dict.fromkeys(nodes, "")}, nodes)
     for sure in (True, False):  # then a column that refers to a sure key is no key
         for table in (table for table in free if not chosen[table.name]):
             is_told, refers = partial(finder.is_told, table), partial(finder.refers, table)
@@ -98,8 +100,9 @@ class _Finder:
         tables: Sequence[ProfiledTable],
         keys: Mapping[str, tuple[str, ...]],
         given: Mapping[tuple[str, str], str],
+        nodes: Collection[tuple[str, str]],
     ) -> None:
-        self._con, self._keys, self._given = con, keys, given
+        self._con, self._keys, self._given, self._nodes = con, keys, given, nodes
         self._tables = {table.name: table for table in tables}
         self._targets: dict[str, list[str]] = {}
         self.unclear: dict[str, Sequence[str]] = {}
@@ -127,9 +130,11 @@ class _Finder:
             if column.name not in known and (link := self._link(table, column)):
                 found.append(link)
         known = {column for link in found for column in link.columns}
-        found += self._siblings(table, [link for link in found if len(link.columns) == 1])
+        found += self._siblings(table, [link for link in found if len(link.columns) == 1 and link.target])
         if not known and not self._keys[table.name]:
             found += self._unnamed(table)
+        if len(found) == 1 and found[0].target and tuple(table.columns) == TRIPLE:
+            found += self._other_end(table, found[0])
         if len(found) == 1 and not self._keys[table.name] and not found[0].lists:
             found += self._loose(table, found[0])
         order = {name: position for position, name in enumerate(table.columns)}
@@ -158,6 +163,8 @@ class _Finder:
 
     def _link(self, table: ProfiledTable, column: ProfiledColumn) -> TableLink | None:
         """Return the link of a column to the table that fits best: by its name first, then by its values."""
+        if (table.name, column.name) in self._nodes:
+            return TableLink((column.name,), "", (), column.look == "list", loose=_type_of(column.name))
         if (table.name, column.name) in self._given:
             return self._as_told(table, column, self._given[table.name, column.name])
         if column.look not in (*KEY_LOOKS, "list", "boolean") and not column.floats:
@@ -231,17 +238,25 @@ class _Finder:
                 return None  # ids of a table that is not here
         return TableLink((column.name,), other.name, (by,), column.look == "list", missing, distinct)
 
+    def _other_end(self, table: ProfiledTable, link: TableLink) -> list[TableLink]:
+        """Return the link of the other end of triples, if a table holds texts about some of the nodes."""
+        ends = [end for end in TRIPLE[::2] if end not in link.columns]
+        if len(ends) != 1 or tuple(self._tables[link.target].columns) != KEYED_TEXT:
+            return []
+        missing, distinct = self._missing(table, ends, self._tables[link.target], link.by)
+        return [TableLink((ends[0],), link.target, link.by, missing=missing, distinct=distinct)]
+
     def _loose(self, table: ProfiledTable, link: TableLink) -> list[TableLink]:
         """Return the link to rows that no table has: the other column of two, if it is named as the table, or one that
         is named as an identifier of something else.
         """
         others = [c for c in table.columns.values() if c.name not in link.columns and c.look in KEY_LOOKS]
         for column in (c for c in others if (table.name, c.name) not in self._given):
-            kind = "_".join(names.subject(column.name))
+            kind = _type_of(column.name)
             only = len(table.columns) == 2 and names.fit(column.name, table.type) == 3
             named = names.is_id(column.name) and not names.is_generic(column.name) and kind != table.type
             if only or (named and not is_unique(self._con, table, [column.name])):
-                return [TableLink((column.name,), "", (), loose=names.identifier(kind))]
+                return [TableLink((column.name,), "", (), loose=kind)]
         return []
 
     def _counts(self, table: ProfiledTable, column: ProfiledColumn) -> bool:
@@ -328,3 +343,8 @@ def check_key(tables: Sequence[ProfiledTable], table: str, columns: Sequence[str
     for column in columns:
         if column not in known[table].columns:
             raise UnknownNameError("column", column, known[table].columns, f"table {table}")
+
+
+def _type_of(column: str) -> str:
+    """Return the type of the nodes that are the values of a column, named like it."""
+    return names.identifier("_".join(names.subject(column)))

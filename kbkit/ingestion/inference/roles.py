@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kbkit.ingestion.inference import names
+from kbkit.ingestion.inference.dialect import KEYED_TEXT
 from kbkit.ingestion.inference.edges import EdgeTable, edges_of
 from kbkit.ingestion.inference.keys import is_unique
 from kbkit.ingestion.inference.links import Guesses, TableLink
@@ -115,6 +116,10 @@ def plan(
             target.details.append(detail)
         else:
             result.nodes.append(_nodes(table, [link], (), texts.get(table.name, ())))
+    for edges in result.edges:  # a file of texts, which does not say of what
+        about = result.of(edges.head.target)
+        if about and edges.tail.target == edges.head.target and tuple(about.table.columns) == KEYED_TEXT:
+            about.table.type = "node"
     if len(result.nodes) == 1 and result.edges:
         _type_by_column(result.nodes[0])
     order = {table.name: position for position, table in enumerate(tables)}
@@ -194,7 +199,7 @@ def _first_without_header(
     """Return the first text of a file without a line of names, where no name says anything."""
     if not table.spec.columns:
         return None
-    return next(((column.name,) for column in free if column.name not in key), ())
+    return next(((c.name,) for c in free if c.name not in key and c.look == "text"), ())
 
 
 def _ending_in_name(table: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledColumn]) -> tuple[str, ...] | None:

@@ -50,6 +50,8 @@ def _nodes(nodes: NodeTable) -> Row:
 
 def _link(relation: str, link: TableLink) -> str:
     column = " + ".join(link.columns)
+    if not link.target:
+        return f"{column} -> new {link.loose} nodes"
     lacking = f" ({_lacking(link).removeprefix(', ')})" if link.missing else ""
     return f"{column} -> {link.target}{'' if relation == column else f' as {relation}'}{lacking}"
 

@@ -130,8 +130,8 @@ def equal(rows: SqlRows, left: SqlValue, right: SqlValue) -> SqlValue:
     if left.kind in ("iri", "string"):
         same, parts = f"{rows.plain(rows.converted(left, 'term')).sql} = {right.sql}", parts_of(rows, right)
         unknown = f"WHEN {is_time(parts.tag)} THEN {beyond('times', 'BOOLEAN')}"
-        other = f" OR CASE WHEN {parts.is_known_or_resource} THEN false {unknown} END" if left.kind == "string" else ""
-        return boolean_value(same + other)
+        beside = f" OR CASE WHEN {parts.is_known_or_resource} THEN false {unknown} END" if left.kind == "string" else ""
+        return boolean_value(same + beside)
     one, other = number_of(rows, left), number_of(rows, right)
     a, b = (rows.plain(rows.converted(value, "term")) for value in (left, right))
     pa, pb = parts_of(rows, a), parts_of(rows, b)
