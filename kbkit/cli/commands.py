@@ -17,7 +17,7 @@ from kbkit.cli.options import RARE
 PANELS = {
     "Build": ("demo", "fetch", "ingest", "build", "update", "export", "recipe"),
     "Query": ("shell", "sql", "sparql", "answers", "search", "ask", "query", "template", "sets", "serve", "mcp"),
-    "Explore": ("explore", "info", "show", "path", "around", "docs"),
+    "Explore": ("explore", "info", "show", "path", "around", "graph", "docs"),
     "Evaluate": ("run", "measure", "stark", "quest", "ska", "spinach", "conv", "publish"),
     "Maintain": ("check", "gc", "llm", "completion"),
 }

@@ -16,7 +16,8 @@ from kbkit.errors import BadInputError, KbError, Option, UnknownNameError
 from kbkit.llm.threads import each
 from kbkit.search.answer_types import of_hits, predicted
 from kbkit.search.features import DEPTH as LEARNED_DEPTH
-from kbkit.search.filters import Scope, candidates
+from kbkit.answers.scope import Scope
+from kbkit.search.filters import candidates
 from kbkit.search.hits import SearchResults, hits, positions
 from kbkit.search.names import named, names_first
 from kbkit.search.ranking import EMPTY, QueryResult, Ranking, fuse, union, with_scores

@@ -1,0 +1,100 @@
+"""The parameters of the algorithms: dataclasses, from which command line, Python and help derive.
+
+Every algorithm has ``relations`` and ``within``; one whose result depends on the direction of edges has ``direction``,
+and one that can use weights has ``weight``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from kbkit.answers.answer_set import AnswerSet
+from kbkit.assets.operations import Setting
+
+DIRECTIONS = ("out", "in", "both")
+
+Expression = str | AnswerSet | Iterable[int]
+"""An answer expression, an answer set, or ids."""
+
+Direction = Annotated[
+    str,
+    Setting(
+        "Direction of edges: out (from head to tail), in (from tail to head) or both.",
+        values="DIRECTION",
+        choices=DIRECTIONS,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class View:
+    """The part of the graph that an algorithm works on."""
+
+    relations: Annotated[
+        Sequence[str],
+        Setting("Relation to follow (default: all).", values="RELATION", name="relation", noun="relation"),
+    ] = ()
+    within: Annotated[
+        Expression | None,
+        Setting(
+            "Only nodes of an answer expression, and the edges between them (default: all nodes of the types that the"
+            " relations join).",
+            values="EXPR",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Directed(View):
+    """A view whose edges have a direction."""
+
+    direction: Direction = "out"
+
+
+@dataclass(frozen=True)
+class Undirected(View):
+    """A view whose edges have no direction by default."""
+
+    direction: Direction = "both"
+
+
+@dataclass(frozen=True)
+class Weighted(View):
+    """A view whose edges may have weights."""
+
+    weight: Annotated[
+        str | None,
+        Setting("Attribute of the edges with their weights (default: every edge has weight 1).", values="ATTRIBUTE"),
+    ] = None
+
+
+@dataclass(frozen=True)
+class DirectedWeighted(Weighted, Directed):
+    """A view whose edges have a direction, and may have weights."""
+
+
+@dataclass(frozen=True)
+class UndirectedWeighted(Weighted, Undirected):
+    """A view whose edges have no direction by default, and may have weights."""
+
+
+@dataclass(frozen=True)
+class PageRank(DirectedWeighted):
+    """PageRank."""
+
+    seeds: Annotated[
+        Expression | None,
+        Setting(
+            "Personalized PageRank: the nodes that the random walk starts from and returns to (default: all).",
+            values="EXPR",
+        ),
+    ] = None
+    damping: Annotated[
+        float, Setting("Probability of following an edge instead of returning.", values="P", least=0, most=1)
+    ] = 0.85
+    tolerance: Annotated[
+        float, Setting("Stop when the ranks change by less than this in total.", values="X", least=1e-14, most=1)
+    ] = 1e-6
+    iterations: Annotated[int, Setting("Maximum number of iterations.", values="N", least=1)] = 100
