@@ -109,8 +109,8 @@ class Network:
     def matrix(self, several: str = "one", *, loops: bool = True) -> Any:
         """Return the edges as a SciPy matrix of float64 by position, rows are where edges start.
 
-        Of ``several`` edges between two nodes, ``sum`` adds the weights, ``least`` takes the smallest, and ``one``
-        gives 1, whatever the weights.
+        Of ``several`` edges between two nodes, ``sum`` adds the weights, ``least`` and ``greatest`` take one of them,
+        and ``one`` gives 1, whatever the weights.
         """
         n = len(self.nodes)
         if self.weight is not None and several != "one":
@@ -218,8 +218,8 @@ class Network:
         weights = np.concatenate([np.empty(0), *(p[2] for p in parts)])
         if position is not None:
             rows, columns = position[rows], position[columns]
-        if several == "least":
-            order = np.lexsort((weights, columns, rows))
+        if several in ("least", "greatest"):
+            order = np.lexsort((weights if several == "least" else -weights, columns, rows))
             rows, columns, weights = rows[order], columns[order], weights[order]
             first = np.ones(len(rows), bool)
             first[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])

@@ -34,7 +34,7 @@ def run(stores: Stores, chosen: Algorithm, settings: Any) -> pl.DataFrame:
     import polars as pl
 
     operations.check_settings(settings)
-    network = Network(stores, settings)
+    network = Network(stores, settings, chosen.direction)
     found = chosen.run(network, settings)
     if chosen.gives_edges:
         frame: pl.DataFrame = found

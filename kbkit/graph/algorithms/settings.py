@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from kbkit.answers.answer_set import AnswerSet
-from kbkit.assets.operations import Setting
+from kbkit.assets.operations import Seed, Setting
 
 DIRECTIONS = ("out", "in", "both")
 
@@ -66,7 +66,7 @@ class Weighted(View):
 
     weight: Annotated[
         str | None,
-        Setting("Attribute of the edges with their weights (default: every edge has weight 1).", values="ATTRIBUTE"),
+        Setting("Attribute of the edges with their weights (default: every edge has weight 1).", values="ATTRIBUTE", name="weights"),
     ] = None
 
 
@@ -98,3 +98,73 @@ class PageRank(DirectedWeighted):
         float, Setting("Stop when the ranks change by less than this in total.", values="X", least=1e-14, most=1)
     ] = 1e-6
     iterations: Annotated[int, Setting("Maximum number of iterations.", values="N", least=1)] = 100
+
+
+@dataclass(frozen=True)
+class Communities(UndirectedWeighted):
+    """Louvain and Leiden."""
+
+    method: Annotated[
+        str, Setting("Method: louvain or leiden.", values="METHOD", choices=("louvain", "leiden"))
+    ] = "louvain"
+    resolution: Annotated[
+        float, Setting("Resolution: higher values give more and smaller communities.", values="X", least=0)
+    ] = 1.0
+    seed: Seed = 0
+
+
+@dataclass(frozen=True)
+class Sampled(Undirected):
+    """Centralities that are computed from some of the nodes."""
+
+    samples: Annotated[
+        int | None,
+        Setting("Number of nodes to compute shortest paths from, drawn at random (default: all).", values="N", least=1),
+    ] = None
+    seed: Seed = 0
+
+
+@dataclass(frozen=True)
+class Similarity(Undirected):
+    """Pairs of nodes that share neighbours."""
+
+    measure: Annotated[
+        str,
+        Setting(
+            "Measure: jaccard, adamic-adar or common (number of shared neighbours).",
+            values="MEASURE",
+            choices=("jaccard", "adamic-adar", "common"),
+        ),
+    ] = "jaccard"
+    node: Annotated[
+        str | int | None, Setting("Only pairs with this node (default: all pairs).", values="NODE")
+    ] = None
+    pairs: Annotated[int, Setting("Maximum number of pairs.", values="N", least=1)] = 100
+
+
+@dataclass(frozen=True)
+class LinkPrediction(Similarity):
+    """Pairs of nodes that share neighbours and are not linked."""
+
+    measure: Annotated[
+        str,
+        Setting(
+            "Measure: jaccard, adamic-adar or common (number of shared neighbours).",
+            values="MEASURE",
+            choices=("jaccard", "adamic-adar", "common"),
+        ),
+    ] = "adamic-adar"
+
+
+@dataclass(frozen=True)
+class SpanningTree(Weighted):
+    """Spanning trees."""
+
+    maximum: Annotated[bool, Setting("Maximize the weights instead of minimizing them.")] = False
+
+
+@dataclass(frozen=True)
+class Cycles(View):
+    """Cycles."""
+
+    cycles: Annotated[int, Setting("Maximum number of cycles.", values="N", least=1)] = 10

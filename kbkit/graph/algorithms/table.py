@@ -17,7 +17,8 @@ class Algorithm:
 
     ``function`` is ``module:name`` in this package; it is called with a network and the settings. The result is a value
     for each node, described by ``value`` (``edges`` instead: a table of edges). Numbers are sorted from the greatest
-    (``ascending``: from the least). ``note`` is a second sentence of the help.
+    (``ascending``: from the least). ``note`` is a second sentence of the help. ``direction`` is that of the edges, if it
+    is no setting.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Algorithm:
     note: str = ""
     integer: bool = False
     ascending: bool = False
+    direction: str = "both"
 
     @property
     def gives_edges(self) -> bool:
@@ -64,6 +66,118 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         s.UndirectedWeighted,
         "Count the edges of nodes.",
         "number of edges, or the sum of their weights",
+    ),
+    Algorithm(
+        "betweenness",
+        "centrality:betweenness",
+        s.Sampled,
+        "Find nodes that shortest paths lead through.",
+        "fraction of the shortest paths between two other nodes that lead through the node",
+        "Takes a search of the graph for each node: use --samples for a large graph.",
+    ),
+    Algorithm(
+        "closeness",
+        "centrality:closeness",
+        s.Sampled,
+        "Find nodes that are near all others.",
+        "fraction of the other nodes that the node reaches, divided by their mean distance",
+        "Takes a search of the graph for each node: use --samples for a large graph.",
+    ),
+    Algorithm(
+        "components",
+        "components:components",
+        s.View,
+        "Find connected components.",
+        "number of the component; 0 is the largest",
+        "The direction of edges is ignored.",
+        integer=True,
+        ascending=True,
+    ),
+    Algorithm(
+        "strong-components",
+        "components:strong_components",
+        s.View,
+        "Find strongly connected components.",
+        "number of the component; 0 is the largest",
+        integer=True,
+        ascending=True,
+        direction="out",
+    ),
+    Algorithm(
+        "k-core",
+        "components:cores",
+        s.View,
+        "Find densely connected nodes.",
+        "largest k such that the node is in a subgraph whose nodes have k neighbours or more",
+        integer=True,
+    ),
+    Algorithm(
+        "communities",
+        "communities:communities",
+        s.Communities,
+        "Find communities (Louvain, Leiden).",
+        "number of the community; 0 is the largest",
+        "Needs scikit-network (extra graph).",
+        integer=True,
+        ascending=True,
+    ),
+    Algorithm(
+        "triangles",
+        "triangles:triangles",
+        s.View,
+        "Count the triangles of nodes.",
+        "number of triangles that the node is a corner of",
+        integer=True,
+    ),
+    Algorithm(
+        "clustering",
+        "triangles:clustering",
+        s.View,
+        "Measure how connected neighbours are.",
+        "fraction of the pairs of the node's neighbours that are joined",
+    ),
+    Algorithm(
+        "similarity",
+        "pairs:similarity",
+        s.Similarity,
+        "Find nodes with similar neighbours.",
+        "edges",
+        "Lists pairs of nodes, the most similar first.",
+    ),
+    Algorithm(
+        "link-prediction",
+        "pairs:link_prediction",
+        s.LinkPrediction,
+        "Find pairs of nodes that may be linked.",
+        "edges",
+        "Lists pairs of nodes with shared neighbours and without an edge, the most similar first.",
+    ),
+    Algorithm(
+        "spanning-tree",
+        "trees:spanning_tree",
+        s.SpanningTree,
+        "Find a minimum spanning tree.",
+        "edges",
+        "Lists its edges, the lightest first; a tree for each connected component.",
+    ),
+    Algorithm(
+        "topological-order",
+        "orders:topological_order",
+        s.Directed,
+        "Sort nodes so that edges lead forward.",
+        "level: 0 without incoming edges, else one more than the highest level of a node before it",
+        "A cycle is an error.",
+        integer=True,
+        ascending=True,
+    ),
+    Algorithm(
+        "cycles",
+        "orders:cycles",
+        s.Cycles,
+        "Find cycles.",
+        "edges",
+        "Lists their edges, the shortest cycle first; one cycle through each node, if there are enough.",
+        direction="out",
     ),
 )
 
