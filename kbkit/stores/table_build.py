@@ -132,7 +132,9 @@ def add_attribute(path: Path, schema: Schema, name: str, kind: str, values: pa.T
         con.execute(f"ATTACH {literal(str(path))} AS kb")
         con.execute("USE kb")
         con.register("kbkit_values", values)
-        found = con.execute("SELECT table_name, column_name FROM duckdb_columns() WHERE database_name = 'kb'").fetchall()
+        found = con.execute(
+            "SELECT table_name, column_name FROM duckdb_columns() WHERE database_name = 'kb'"
+        ).fetchall()
         columns: dict[str, set[str]] = {}
         for table, column in found:
             columns.setdefault(table, set()).add(column)

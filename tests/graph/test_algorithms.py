@@ -52,7 +52,9 @@ def graphs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
     """The KB; the ids of its nodes are 0 to 8, and a node of another type comes last."""
     rows = [(f"k{h}", name, f"k{t}", w) for name, edges in GRAPHS.items() for h, t, w in edges]
     edges = pl.DataFrame(rows, ["head", "relation", "tail", "w"], orient="row")
-    bad = pl.DataFrame({"head": ["k0", "k0"], "relation": ["gap"] * 2, "tail": ["k1", "k2"], "w": [None, 1.0]}, edges.schema)
+    bad = pl.DataFrame(
+        {"head": ["k0", "k0"], "relation": ["gap"] * 2, "tail": ["k1", "k2"], "w": [None, 1.0]}, edges.schema
+    )
     nodes = pl.DataFrame({"key": [f"k{i}" for i in range(NODES)] + ["x"], "type": ["n"] * NODES + ["other"]})
     folder = tmp_path_factory.mktemp("graphs")
     with kbkit.from_frames(nodes, pl.concat([edges, bad]), out=folder / "g.kb", stores=["adjacency", "triples"],
@@ -210,7 +212,9 @@ def test_orders_and_cycles(graphs: KnowledgeBase) -> None:
     for name in NAMES:
         graph = simple(name)
         frame = graphs.graph.cycles(relations=[name], cycles=100)
-        found = [tuple(rows["head"]) for _, rows in sorted(frame.group_by("cycle", maintain_order=True), key=lambda g: g[0])]
+        found = [
+            tuple(rows["head"]) for _, rows in sorted(frame.group_by("cycle", maintain_order=True), key=lambda g: g[0])
+        ]
         for nodes in found:
             assert len(set(nodes)) == len(nodes)
             assert all(graph.has_edge(a, b) for a, b in itertools.pairwise([*nodes, nodes[0]]))

@@ -19,7 +19,7 @@ from kbkit.answers.scope import nodes_within
 from kbkit.answers.session import Session
 from kbkit.errors import BadInputError, KbError, UnknownNameError
 from kbkit.graph.algorithms.settings import View
-from kbkit.graph.algorithms.sums import BlockSums, MatrixSums, Sums
+from kbkit.stores.sums import BlockSums, MatrixSums, Sums
 from kbkit.schema import literal, quote
 from kbkit.stores import Stores
 from kbkit.stores.adjacency import Csr, Ids
@@ -100,7 +100,7 @@ class Network:
 
     def weights_out(self) -> NDArray[np.float64]:
         """Return the number of edges from each node, or the sum of their weights, by id."""
-        from kbkit.graph.algorithms.sums import total
+        from kbkit.stores.sums import total
 
         return total(self.sums(), self.inside.astype(np.float64))
 
@@ -163,7 +163,9 @@ class Network:
                 others = {a for r in self.schema.relations for a in (x.name for x in r.attributes)}
                 if name not in others:
                     raise UnknownNameError("attribute of edges", name, sorted(others))
-                raise KbError(f"Relation {relation.name!r} has no attribute {name!r}", "Name the relations that have it")
+                raise KbError(
+                    f"Relation {relation.name!r} has no attribute {name!r}", "Name the relations that have it"
+                )
             if known[name].partition("(")[0].removeprefix("U") not in _NUMBERS:
                 raise BadInputError(f"Attribute {name!r} of {relation.name!r} is not a number: {known[name]}")
 

@@ -66,7 +66,12 @@ def _best(network: Network, settings: Similarity, unlinked: bool = False) -> pl.
 
 
 def _scored(
-    matrix: Any, turned: Any, degrees: NDArray[np.float64], rows: NDArray[np.int64], settings: Similarity, unlinked: bool
+    matrix: Any,
+    turned: Any,
+    degrees: NDArray[np.float64],
+    rows: NDArray[np.int64],
+    settings: Similarity,
+    unlinked: bool,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Return the pairs of some rows with their scores."""
     shared = (matrix[rows] @ turned).tocoo()

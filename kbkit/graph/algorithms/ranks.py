@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from kbkit.errors import KbError, Option
 from kbkit.graph.algorithms.network import Network
 from kbkit.graph.algorithms.settings import PageRank, View
-from kbkit.graph.algorithms.sums import Sums, total
+from kbkit.stores.sums import Sums, total
 
 Ranks = NDArray[np.float64]
 

@@ -66,7 +66,11 @@ class Weighted(View):
 
     weight: Annotated[
         str | None,
-        Setting("Attribute of the edges with their weights (default: every edge has weight 1).", values="ATTRIBUTE", name="weights"),
+        Setting(
+            "Attribute of the edges with their weights (default: every edge has weight 1).",
+            values="ATTRIBUTE",
+            name="weights",
+        ),
     ] = None
 
 
@@ -104,9 +108,9 @@ class PageRank(DirectedWeighted):
 class Communities(UndirectedWeighted):
     """Louvain and Leiden."""
 
-    method: Annotated[
-        str, Setting("Method: louvain or leiden.", values="METHOD", choices=("louvain", "leiden"))
-    ] = "louvain"
+    method: Annotated[str, Setting("Method: louvain or leiden.", values="METHOD", choices=("louvain", "leiden"))] = (
+        "louvain"
+    )
     resolution: Annotated[
         float, Setting("Resolution: higher values give more and smaller communities.", values="X", least=0)
     ] = 1.0
@@ -136,9 +140,7 @@ class Similarity(Undirected):
             choices=("jaccard", "adamic-adar", "common"),
         ),
     ] = "jaccard"
-    node: Annotated[
-        str | int | None, Setting("Only pairs with this node (default: all pairs).", values="NODE")
-    ] = None
+    node: Annotated[str | int | None, Setting("Only pairs with this node (default: all pairs).", values="NODE")] = None
     pairs: Annotated[int, Setting("Maximum number of pairs.", values="N", least=1)] = 100
 
 

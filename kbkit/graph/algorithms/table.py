@@ -45,9 +45,7 @@ class Algorithm:
     def run(self) -> Callable[[Any, Any], Any]:
         """The function; its module is imported now."""
         module, _, name = self.function.partition(":")
-        function: Callable[[Any, Any], Any] = getattr(
-            importlib.import_module(f"kbkit.graph.algorithms.{module}"), name
-        )
+        function: Callable[[Any, Any], Any] = getattr(importlib.import_module(f"kbkit.graph.algorithms.{module}"), name)
         return function
 
 
