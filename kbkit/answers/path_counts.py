@@ -210,7 +210,7 @@ class _PathCounter:
             pull, push = self._arrays(move, forward)
             if _may_exceed(counts, pull, len(hop.moves)):
                 total = np.zeros(len(counts)) if total is None else total
-                BlockSums(pull).add(counts.astype(np.float64), total)
+                BlockSums(pull, push).add(counts.astype(np.float64), total)
             _add(counts, pull, push, found)
         if total is not None and total.max() >= _MAX * (1 - 1e-9):
             raise _too_many(float(total.max()))
@@ -251,12 +251,12 @@ def _add(counts: Counts, pull: Csr, push: Csr, into: Counts) -> None:
     starts, degrees = push.ranges(ids)
     edges = int(degrees.sum())
     if edges == len(push.targets) and bool((counts[ids[degrees > 0]] == 1).all()):
-        sums = BlockSums(pull)
+        sums = BlockSums(pull, push)
         into[sums.rows] += pull.degrees()
     elif 4 * edges < len(push.targets):
         np.add.at(into, push.expand(starts, degrees), np.repeat(counts[ids], degrees))
     else:
-        BlockSums(pull, np.int64).add(counts, into)
+        BlockSums(pull, push, np.int64).add(counts, into)
 
 
 def _may_exceed(counts: Counts, pull: Csr, moves: int) -> bool:

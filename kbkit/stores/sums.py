@@ -26,18 +26,26 @@ _PIECE = 4_000_000
 class BlockSums:
     """The sums over one block of adjacency arrays: ``add(x, into)`` adds to each row the values of its neighbours.
 
-    ``kind`` is the type of the values: float64, or int64 for exact counts, which are modulo 2**64.
+    ``turned`` are the same edges in the other direction. ``kind`` is the type of the values: float64, or int64 for
+    exact counts, which are modulo 2**64.
     """
 
-    def __init__(self, csr: Csr, kind: type[np.generic] = np.float64) -> None:
-        self.csr = csr
+    def __init__(self, csr: Csr, turned: Csr, kind: type[np.generic] = np.float64) -> None:
+        self.csr, self._turned = csr, turned
         self._ones = np.ones(min(len(csr.targets), max(_PIECE, _longest(csr))), kind)
 
     @property
     def rows(self) -> slice | NDArray[np.int32]:
         """The ids of the rows."""
-        csr = self.csr
-        return slice(csr.first, csr.first + len(csr.offsets) - 1) if csr.heads is None else csr.heads
+        return _rows(self.csr)
+
+    def lengths(self) -> NDArray[np.int64]:
+        """Return the number of neighbours of each row."""
+        return self.csr.degrees()
+
+    def reads(self, among: NDArray[np.bool_]) -> bool:
+        """Return whether a neighbour of any row is ``among`` some nodes, by id."""
+        return bool((among[_rows(self._turned)] & (self._turned.degrees() > 0)).any())
 
     def add(self, x: Vector, into: Vector) -> None:
         """Add to each row's value in ``into`` the sum of ``x`` over the row's neighbours; both are indexed by id."""
@@ -67,6 +75,10 @@ class BlockSums:
         return csr_array((self._ones[: len(targets)], targets, offsets), shape=(end - start, nodes), copy=False)
 
 
+def _rows(csr: Csr) -> slice | NDArray[np.int32]:
+    return slice(csr.first, csr.first + len(csr.offsets) - 1) if csr.heads is None else csr.heads
+
+
 def _longest(csr: Csr) -> int:
     return int(csr.degrees().max()) if len(csr.offsets) > 1 else 0
 
@@ -76,8 +88,16 @@ class MatrixSums:
 
     rows = slice(None)
 
-    def __init__(self, matrix: Any) -> None:
-        self._matrix = matrix
+    def __init__(self, matrix: Any, turned: Any) -> None:
+        self._matrix, self._turned = matrix, turned
+
+    def lengths(self) -> NDArray[np.int64]:
+        """Return the number of neighbours of each row."""
+        return np.diff(self._matrix.indptr)
+
+    def reads(self, among: NDArray[np.bool_]) -> bool:
+        """Return whether a neighbour of any row is ``among`` some nodes, by id."""
+        return bool((among & (np.diff(self._turned.indptr) > 0)).any())
 
     def add(self, x: Vector, into: Vector) -> None:
         """Add to each row's value in ``into`` the weighted sum of ``x`` over the row's neighbours."""

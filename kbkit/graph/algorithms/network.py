@@ -8,7 +8,7 @@ all edges between two nodes, and paths and trees take the least.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -19,7 +19,7 @@ from kbkit.answers.scope import nodes_within
 from kbkit.answers.session import Session
 from kbkit.errors import BadInputError, KbError, UnknownNameError
 from kbkit.graph.algorithms.settings import View
-from kbkit.stores.sums import BlockSums, MatrixSums, Sums
+from kbkit.stores.sums import BlockSums, MatrixSums, Sums, total
 from kbkit.schema import literal, quote
 from kbkit.stores import Stores
 from kbkit.stores.adjacency import Csr, Ids
@@ -76,16 +76,18 @@ class Network:
 
     def blocks(self, *, incoming: bool = False) -> list[Csr]:
         """Return the arrays with the next nodes of each node, or with those before it (``incoming``)."""
+        return [there if incoming else back for there, back in self._pairs()]
+
+    def _pairs(self) -> list[tuple[Csr, Csr]]:
+        """Return (the nodes before each node, the next nodes of each node) for each relation and direction."""
         adjacency = self.stores.adjacency
         found = []
         for relation in self.relations:
-            if relation.symmetric:
-                found.append(adjacency.forward(relation.name))
-                continue
-            if self.direction == "both" or (self.direction == "out") != incoming:
-                found.append(adjacency.forward(relation.name))
-            if self.direction == "both" or (self.direction == "out") == incoming:
-                found.append(adjacency.backward(relation.name))
+            forward, backward = adjacency.forward(relation.name), adjacency.backward(relation.name)
+            if self.direction != "in":
+                found.append((backward, forward))
+            if self.direction != "out" and not (relation.symmetric and self.direction == "both"):
+                found.append((forward, backward))
         return found
 
     def sums(self, *, incoming: bool = False) -> list[Sums]:
@@ -94,15 +96,19 @@ class Network:
         Values of nodes outside the network must be 0, and sums at them have no meaning.
         """
         if self.weight is None:
-            return [BlockSums(csr) for csr in self.blocks(incoming=incoming)]
+            return [BlockSums(*(pair if incoming else pair[::-1])) for pair in self._pairs()]
         matrix = self._weighted(self.schema.nodes, None, "sum")
-        return [MatrixSums(matrix.T.tocsr() if incoming else matrix)]
+        turned = matrix.T.tocsr()
+        return [MatrixSums(turned, matrix) if incoming else MatrixSums(matrix, turned)]
 
-    def weights_out(self) -> NDArray[np.float64]:
-        """Return the number of edges from each node, or the sum of their weights, by id."""
-        from kbkit.stores.sums import total
-
-        return total(self.sums(), self.inside.astype(np.float64))
+    def weights_of(self, parts: Sequence[Sums]) -> NDArray[np.float64]:
+        """Return for each id the sum of the weights of the edges to the nodes of the network."""
+        if self.weight is None and len(self.nodes) == self.schema.nodes:
+            found = np.zeros(self.schema.nodes)
+            for part in parts:
+                found[part.rows] += part.lengths()
+            return found
+        return total(parts, self.inside.astype(np.float64))
 
     # -- a matrix of its own ------------------------------------------------------------------------------------------
 

@@ -40,7 +40,7 @@ class _Walk:
     def __init__(self, network: Network, settings: PageRank, start: Ranks) -> None:
         self._settings, self._start, self._inside = settings, start, network.inside
         self._parts = network.sums(incoming=True)
-        out = network.weights_out()
+        out = network.weights_of(network.sums())
         self._has_out = network.inside & (out > 0)
         self._share = np.zeros(len(out))  # what each edge (of weight 1) passes on
         self._share[self._has_out] = 1 / out[self._has_out]
@@ -50,14 +50,13 @@ class _Walk:
         """Return the parts that only lead from nodes without incoming edges, and the others that do not only lead to
         nodes without outgoing ones.
         """
-        reached = (total(self._parts, self._has_out.astype(np.float64)) > 0) & network.inside
-        walked = (reached & self._has_out).astype(np.float64)
+        walked = (network.weights_of(self._parts) > 0) & self._has_out
         steady: list[Sums] = []
         live: list[Sums] = []
         for part in self._parts:
             if not self._has_out[part.rows].any():
                 continue
-            (live if total([part], walked)[part.rows].any() else steady).append(part)
+            (live if part.reads(walked) else steady).append(part)
         return steady, live
 
     def ranks(self) -> Ranks:
@@ -90,4 +89,4 @@ class _Walk:
 def degree(network: Network, settings: View) -> Ranks:
     """Return the number of edges that lead from each node, or the sum of their weights."""
     del settings
-    return network.weights_out()[network.nodes]
+    return network.weights_of(network.sums())[network.nodes]
