@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kbkit.agent.actions import Explorer
     from kbkit.answers.answer_set import AnswerSet
     from kbkit.answers.engines import Engine
+    from kbkit.answers.scope import Scope
     from kbkit.answers.session import Session
     from kbkit.answers.syntax import Value
     from kbkit.answers.templates import Template
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from kbkit.graph.pages import Page
     from kbkit.graph.paths import Paths
     from kbkit.questions.ask import AskResult
-    from kbkit.answers.scope import Scope
     from kbkit.search.hits import SearchResults
     from kbkit.search.hybrid import Queries, Search
     from kbkit.search.learned import LearnedRanking

@@ -1,8 +1,8 @@
 """Sums over the neighbours of each node: products of the adjacency arrays with a vector.
 
 SciPy's matrices share the memory-mapped targets; their offsets are copied in pieces, and all pieces share one array of
-ones. So a product of a graph of 40 million edges takes 40 MB, where one matrix would take 480 MB. Between pieces, Ctrl-C
-is noticed.
+ones. So a product of a graph of 40 million edges takes 40 MB, where one matrix would take 480 MB. Ctrl-C is noticed
+between pieces.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class MatrixSums:
 
     def lengths(self) -> NDArray[np.int64]:
         """Return the number of neighbours of each row."""
-        return np.diff(self._matrix.indptr)
+        return np.asarray(np.diff(self._matrix.indptr))
 
     def reads(self, among: NDArray[np.bool_]) -> bool:
         """Return whether a neighbour of any row is ``among`` some nodes, by id."""

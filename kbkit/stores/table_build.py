@@ -127,7 +127,7 @@ def add_attribute(path: Path, schema: Schema, name: str, kind: str, values: pa.T
     ``schema`` is the one with the attribute: its types that have it get the column (anew, if there is one), the others
     lose it.
     """
-    con = duckdb.connect(config=NO_EXTENSIONS)
+    con = duckdb.connect(config={**NO_EXTENSIONS})
     try:
         con.execute(f"ATTACH {literal(str(path))} AS kb")
         con.execute("USE kb")

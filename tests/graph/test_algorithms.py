@@ -6,9 +6,9 @@ import itertools
 import math
 import random
 from collections.abc import Iterator
+from typing import Any
 
 import networkx as nx
-import numpy as np
 import polars as pl
 import pytest
 
@@ -114,7 +114,7 @@ def test_pagerank(graphs: KnowledgeBase, direction: str, weight: str | None) -> 
             continue
         graph = directed(name, direction)
         if weight is None:  # parallel edges of one relation are one
-            found = {(a, b): 1.0 for a, b in graph.edges()}
+            found = dict.fromkeys(graph.edges(), 1.0)
             counted = directed(name, direction) if direction == "both" else None
             if counted is not None:  # an edge each way counts twice
                 once = {(a, b) for a, b in nx.DiGraph(directed(name)).edges()}
@@ -175,8 +175,11 @@ def test_triangles(graphs: KnowledgeBase) -> None:
 
 
 def test_pairs(graphs: KnowledgeBase) -> None:
-    measures = {"jaccard": nx.jaccard_coefficient, "adamic-adar": nx.adamic_adar_index,
-                "common": lambda g, pairs: [(a, b, len([*nx.common_neighbors(g, a, b)])) for a, b in pairs]}  # fmt: skip
+    measures: dict[str, Any] = {
+        "jaccard": nx.jaccard_coefficient,
+        "adamic-adar": nx.adamic_adar_index,
+        "common": lambda g, pairs: [(a, b, len([*nx.common_neighbors(g, a, b)])) for a, b in pairs],
+    }
     for name, (measure, oracle) in itertools.product(NAMES, measures.items()):
         graph = undirected(name)
         scored = {(a, b): v for a, b, v in oracle(graph, [*itertools.combinations(range(NODES), 2)]) if v > 0}
@@ -187,11 +190,50 @@ def test_pairs(graphs: KnowledgeBase) -> None:
             frame = run(relations=[name], measure=measure)
             found = dict(zip(zip(frame["head"], frame["tail"], strict=True), frame["value"], strict=True))
             assert found == pytest.approx(wanted), (name, measure)
-            best = [v for v in frame["value"]]
+            best = list(frame["value"])
             assert best == sorted(best, reverse=True)
             mine = run(relations=[name], measure=measure, node=0, pairs=3)
             expected = sorted((v for p, v in wanted.items() if 0 in p), reverse=True)[:3]
             assert mine["value"].to_list() == pytest.approx(expected)
+
+
+def routes(frame: pl.DataFrame) -> list[tuple[float, tuple[int, ...]]]:
+    """(weight, nodes) of each path; the weights of its edges add up to its own."""
+    found = []
+    for _, rows in frame.group_by("path", maintain_order=True):
+        assert rows["value"].sum() == pytest.approx(rows["weight"][0])
+        assert rows["tail"].to_list()[:-1] == rows["head"].to_list()[1:]
+        found.append((rows["weight"][0], (rows["head"][0], *rows["tail"].to_list())))
+    return found
+
+
+@pytest.mark.parametrize("direction", ["out", "in", "both"])
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_shortest_paths(graphs: KnowledgeBase, direction: str, weight: str | None) -> None:
+    lengths = set()
+    for name in NAMES:
+        if name == "negative":
+            continue
+        graph = nx.DiGraph()
+        graph.add_nodes_from(range(NODES))
+        for a, b, data in sorted(directed(name, direction).edges(data=True), key=lambda e: -e[2]["w"]):
+            graph.add_edge(a, b, w=data["w"] if weight else 1.0)  # the least is the last
+        frame = graphs.graph.distances(relations=[name], direction=direction, weight=weight, start=0)
+        known = {i: d for i, d in values(frame).items() if d is not None}
+        assert known == pytest.approx(nx.single_source_dijkstra_path_length(graph, 0, weight="w")), name
+        for start, end in ((0, 1), (2, 4), (1, 0)):
+            frame = graphs.graph.shortest_paths(
+                relations=[name], direction=direction, weight=weight, start=start, end=end, paths=8
+            )
+            found = routes(frame)
+            paths = nx.shortest_simple_paths(graph, start, end, "w") if nx.has_path(graph, start, end) else ()
+            expected = [*itertools.islice(paths, 8)]
+            assert [w for w, _ in found] == pytest.approx([nx.path_weight(graph, p, "w") for p in expected]), name
+            assert len({nodes for _, nodes in found}) == len(found)
+            assert all(nx.is_simple_path(graph, nodes) for _, nodes in found)
+            assert all(nx.path_weight(graph, nodes, "w") == pytest.approx(w) for w, nodes in found)
+            lengths.add(len(found))
+    assert {0, 1, 5} <= lengths
 
 
 @pytest.mark.parametrize("maximum", [False, True])
@@ -268,6 +310,10 @@ def test_wrong_input_is_named(graphs: KnowledgeBase) -> None:
         run.pagerank(relations=["gap"], weight="w")
     with pytest.raises(KbError, match=r"Invalid w of n#k0 -> \[negative\] -> n#k1: -2\. PageRank needs weights"):
         run.pagerank(relations=["negative"], weight="w")
+    with pytest.raises(KbError, match=r"Invalid w of n#k0 -> .negative. -> n#k1: -2\. A shortest path needs weights"):
+        run.shortest_paths(relations=["negative"], weight="w", start=0, end=1)
+    with pytest.raises(TypeError, match="needs the argument 'end'"):
+        run.shortest_paths(start=0)
     with pytest.raises(KbError, match=r"Unknown attribute of edges 'x'"):
         run.pagerank(relations=["ring"], weight="x")
     with pytest.raises(KbError, match="did not converge in 1 iterations"):
@@ -282,6 +328,6 @@ def test_wrong_input_is_named(graphs: KnowledgeBase) -> None:
         run.page()
     with pytest.raises(KbError, match=r"x \(other#x\) is outside the graph"):
         run.similarity(relations=["ring"], node="other#x")
-    with pytest.raises(TypeError, match="pagerank.. has no argument 'wieght'"):
+    with pytest.raises(TypeError, match=r"pagerank.. has no argument 'wieght'"):
         run.pagerank(wieght="w")
     assert "Value: probability" in (run.pagerank.__doc__ or "")

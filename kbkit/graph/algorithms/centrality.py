@@ -71,7 +71,7 @@ def betweenness(network: Network, settings: Sampled) -> Values:
     sources = _sources(n, settings)
     for source in sources.tolist():
         found += _dependencies(graph, source)
-    return found * (n / len(sources)) / ((n - 1) * (n - 2))
+    return np.asarray(found * (n / len(sources)) / ((n - 1) * (n - 2)))
 
 
 def _dependencies(graph: _Arrays, source: int) -> Values:
@@ -104,4 +104,5 @@ def closeness(network: Network, settings: Sampled) -> Values:
             distance[level.new] += number
     others = np.full(n, len(targets), np.float64)
     others[targets] -= 1
-    return np.divide(reached * reached, distance * others, out=np.zeros(n), where=(distance > 0) & (others > 0))
+    usable = (distance > 0) & (others > 0)
+    return np.asarray(np.divide(reached * reached, distance * others, out=np.zeros(n), where=usable))

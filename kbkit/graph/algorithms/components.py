@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -68,7 +70,7 @@ def strong_components(network: Network, settings: View) -> Labels:
     return by_size(connected_components(network.matrix(), connection="strong")[1])
 
 
-def by_size(labels: NDArray[np.int32]) -> Labels:
+def by_size(labels: NDArray[Any]) -> Labels:
     """Return labels numbered from 0 by the size of their groups, the largest first, then by their first position."""
     names, first, inverse, counts = np.unique(labels, return_index=True, return_inverse=True, return_counts=True)
     order = np.lexsort((first, -counts))

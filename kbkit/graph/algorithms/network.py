@@ -19,11 +19,11 @@ from kbkit.answers.scope import nodes_within
 from kbkit.answers.session import Session
 from kbkit.errors import BadInputError, KbError, UnknownNameError
 from kbkit.graph.algorithms.settings import View
-from kbkit.stores.sums import BlockSums, MatrixSums, Sums, total
 from kbkit.schema import literal, quote
 from kbkit.stores import Stores
 from kbkit.stores.adjacency import Csr, Ids
 from kbkit.stores.arrays import Mask, distinct, expand_ranges
+from kbkit.stores.sums import BlockSums, MatrixSums, Sums, total
 
 Positions = NDArray[np.int32]
 """Positions among the nodes of a network, from 0."""

@@ -42,7 +42,9 @@ def run(stores: Stores, chosen: Algorithm, settings: Any) -> pl.DataFrame:
     values = np.asarray(found)
     order = np.argsort(values if chosen.ascending else -values, kind="stable")
     kind = pl.Int64 if chosen.integer else pl.Float64
-    return stores.nodes.rows_of(network.nodes[order]).with_columns(pl.Series("value", values[order]).cast(kind))
+    return stores.nodes.rows_of(network.nodes[order]).with_columns(
+        pl.Series("value", values[order], nan_to_null=True).cast(kind)
+    )
 
 
 def save(
@@ -83,7 +85,7 @@ class GraphAlgorithms:
 
 def _method(stores: Stores, chosen: Algorithm) -> Callable[..., pl.DataFrame]:
     """Return an algorithm as a function of its settings."""
-    fields = operations.described(chosen.settings)
+    fields = chosen.parameters
     names = [field.name for field in fields]
 
     def call(*, save: bool | str = False, **given: Any) -> pl.DataFrame:
@@ -112,7 +114,7 @@ def _check_names(chosen: Algorithm, given: Mapping[str, Any], names: list[str]) 
     for name in given:
         if name not in names:
             raise TypeError(f"{chosen.attribute}() has no argument {name!r}; it has {', '.join([*names, 'save'])}")
-    for field in operations.described(chosen.settings):
+    for field in chosen.parameters:
         if field.required and field.name not in given:
             raise TypeError(f"{chosen.attribute}() needs the argument {field.name!r}")
 
@@ -120,6 +122,6 @@ def _check_names(chosen: Algorithm, given: Mapping[str, Any], names: list[str]) 
 @functools.cache
 def _described(chosen: Algorithm) -> str:
     lines = [f"{chosen.summary} {chosen.note}".strip(), "", f"Value: {chosen.value}.", ""]
-    lines += [f"{f.name}: {f.about.help}" for f in operations.described(chosen.settings)]
+    lines += [f"{f.name}: {f.about.help}" for f in chosen.parameters]
     lines += ["save: Save the values as an attribute (True, or its name) in a new generation."]
     return "\n".join(lines)

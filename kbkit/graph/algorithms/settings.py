@@ -170,3 +170,19 @@ class Cycles(View):
     """Cycles."""
 
     cycles: Annotated[int, Setting("Maximum number of cycles.", values="N", least=1)] = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShortestPaths(UndirectedWeighted):
+    """Paths of the least weight between two nodes."""
+
+    start: Annotated[str | int, Setting("Node that the paths start from.", values="NODE")]
+    end: Annotated[str | int, Setting("Node that the paths end at.", values="NODE")]
+    paths: Annotated[int, Setting("Maximum number of paths, the shortest first.", values="N", least=1)] = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Distances(UndirectedWeighted):
+    """Distances from a node."""
+
+    start: Annotated[str | int, Setting("Node that distances are measured from.", values="NODE")]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
+from kbkit.assets.operations import SettingField, described
 from kbkit.errors import UnknownNameError
 from kbkit.graph.algorithms import settings as s
 
@@ -16,9 +17,9 @@ class Algorithm:
     """An algorithm: its name, a summary, the dataclass of its settings, and what it returns.
 
     ``function`` is ``module:name`` in this package; it is called with a network and the settings. The result is a value
-    for each node, described by ``value`` (``edges`` instead: a table of edges). Numbers are sorted from the greatest
-    (``ascending``: from the least). ``note`` is a second sentence of the help. ``direction`` is that of the edges, if it
-    is no setting.
+    for each node, described by ``value`` (``edges``: a table of edges instead). Nodes are sorted by it, from the
+    greatest (``ascending``: from the least). ``note`` is a second sentence of the help. ``direction`` is that of the
+    edges, if it is no setting.
     """
 
     name: str
@@ -40,6 +41,11 @@ class Algorithm:
     def attribute(self) -> str:
         """The default name of the attribute that values are saved as."""
         return self.name.replace("-", "_")
+
+    @property
+    def parameters(self) -> tuple[SettingField, ...]:
+        """The described fields of the settings."""
+        return described(cast(Hashable, self.settings))
 
     @property
     def run(self) -> Callable[[Any, Any], Any]:
@@ -149,6 +155,23 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         "Find pairs of nodes that may be linked.",
         "edges",
         "Lists pairs of nodes with shared neighbours and without an edge, the most similar first.",
+    ),
+    Algorithm(
+        "shortest-paths",
+        "routes:shortest_paths",
+        s.ShortestPaths,
+        "Find the shortest paths by weight.",
+        "edges",
+        "Lists the edges of one path or more (--paths), the shortest first; longer ones follow. To list all shortest"
+        " paths without weights: kbkit path.",
+    ),
+    Algorithm(
+        "distances",
+        "routes:distances",
+        s.Distances,
+        "Measure the distances from a node.",
+        "least weight of a path from the node; missing if there is none",
+        ascending=True,
     ),
     Algorithm(
         "spanning-tree",

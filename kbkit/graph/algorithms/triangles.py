@@ -26,7 +26,8 @@ def clustering(network: Network, settings: View) -> NDArray[np.float64]:
     matrix = network.matrix(loops=False)
     degrees = np.diff(matrix.indptr).astype(np.float64)
     pairs = degrees * (degrees - 1)
-    return np.divide(2 * _counted(matrix), pairs, out=np.zeros(len(degrees)), where=pairs > 0)
+    found: NDArray[np.float64] = np.divide(2 * _counted(matrix), pairs, out=np.zeros(len(degrees)), where=pairs > 0)
+    return found
 
 
 def _counted(matrix: Any) -> NDArray[np.int64]:
