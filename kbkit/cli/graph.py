@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kbkit.cli.commands import LazyGroup, add
-from kbkit.cli.options import Format, Kb, Output, Wrap, counted, cut, note
+from kbkit.cli.options import Format, Kb, Output, Wrap, counted, cut, note, on_screen
 
 if TYPE_CHECKING:
     from kbkit.graph.algorithms.table import Algorithm
@@ -97,4 +97,6 @@ def run(
                 save(opened.stores, algorithm, frame, saved.name, listener)
             name = saved.name or algorithm.attribute
             note(context, [f"Saved the attribute {name} of {counted(frame.height, 'node')}"])
+        if algorithm.gives_edges and on_screen(format, output):
+            frame = frame.drop("head", "tail", "head_type", "tail_type")
         render.write(frame if limit is None else frame.head(limit), format, output, cut=cut)
