@@ -224,14 +224,15 @@ class AnswerSet:
 
         return count_paths(self.plan, self._session, self._bound)
 
-    def paths_by(self, by: str | int = "end") -> pl.DataFrame:
+    def paths_by(self, by: str | int = "end", limit: int | None = None) -> pl.DataFrame:
         """Return the number of paths for each ``start``, each ``end``, or each node after ``by`` steps.
 
-        Columns: id, key, type, name, paths; sorted by paths, the most first.
+        Columns: id, key, type, name, paths; sorted by paths, the most first, of which ``limit`` are returned (None:
+        all).
         """
         from kbkit.answers.path_counts import paths_by
 
-        return paths_by(self.plan, self._session, self._bound, by)
+        return paths_by(self.plan, self._session, self._bound, by, limit)
 
     # -- values -------------------------------------------------------------------------------------------------------
 

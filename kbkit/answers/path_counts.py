@@ -30,6 +30,7 @@ from kbkit.answers.algebra import (
 from kbkit.answers.bind import Bindings
 from kbkit.answers.evaluate import SingleEvaluator
 from kbkit.answers.session import Session
+from kbkit.assets.arguments import check_range
 from kbkit.errors import BadInputError, KbError
 from kbkit.stores.adjacency import Csr, Ids
 from kbkit.stores.sums import BlockSums
@@ -56,10 +57,12 @@ def count_paths(plan: Plan, session: Session, bound: Bindings) -> int:
     return sum(counts.tolist())
 
 
-def paths_by(plan: Plan, session: Session, bound: Bindings, by: str | int = "end") -> pl.DataFrame:
+def paths_by(
+    plan: Plan, session: Session, bound: Bindings, by: str | int = "end", limit: int | None = None
+) -> pl.DataFrame:
     """Return the number of paths by their ``start``, ``end``, or node after ``by`` steps: id, key, type, name, paths.
 
-    Sorted by number, then by id; nodes without paths are left out. Of arms that meet, steps are counted on the
+    Sorted by number, then by id, of which the first ``limit`` are returned; nodes without paths are left out. Of arms that meet, steps are counted on the
     first; the nodes of ``A | B`` are a start.
     """
     import polars as pl
@@ -73,8 +76,13 @@ def paths_by(plan: Plan, session: Session, bound: Bindings, by: str | int = "end
             f"Invalid node of a path: {by!r}", f"Use start, end, or a number of steps from 0 to {steps}"
         )
     counts = _PathCounter(plan, session, bound).through(chain[steps - place])
+    if limit is not None:
+        check_range("limit", limit)
     ids = np.flatnonzero(counts).astype(np.int32)
-    ids = ids[np.argsort(-counts[ids], kind="stable")]
+    if limit is not None and limit < len(ids):
+        least = np.partition(counts[ids], len(ids) - limit)[len(ids) - limit]
+        ids = ids[counts[ids] >= least]
+    ids = ids[np.argsort(-counts[ids], kind="stable")][:limit]
     return session.stores.nodes.rows_of(ids).with_columns(pl.Series("paths", counts[ids], pl.Int64))
 
 

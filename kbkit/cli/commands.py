@@ -100,8 +100,7 @@ class Program(TyperGroup):
         options = [param.get_help_record(ctx) for param in known]
         rows += [("Options" * (not place), *record) for place, record in enumerate(filter(None, options))]
         width = max(len(name) for _, name, _ in rows) + 2
-        formatter.write_paragraph()
-        for panel, name, text in rows:
+        for panel, name, text in rows:  # without an empty line above, which the screen has no room for
             formatter.write(f"{panel:<10}{name:<{width}}{text}\n")
 
 

@@ -78,6 +78,7 @@ def test_chains_are_counted_as_listed(small: KnowledgeBase, start: str, steps: l
         expected = Counter(p[place] for p in paths)
         assert dict(zip(frame["id"], frame["paths"], strict=True)) == expected
         assert frame["paths"].to_list() == sorted(expected.values(), reverse=True)
+        assert answers.paths_by(by, limit=2).equals(frame.head(2))
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ import pytest
 import kbkit
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
+from tests.loops import each
 
 Edge = tuple[int, int, float]
 
@@ -180,7 +181,7 @@ def test_pairs(graphs: KnowledgeBase) -> None:
         "adamic-adar": nx.adamic_adar_index,
         "common": lambda g, pairs: [(a, b, len([*nx.common_neighbors(g, a, b)])) for a, b in pairs],
     }
-    for name, (measure, oracle) in itertools.product(NAMES, measures.items()):
+    for name, (measure, oracle) in each(itertools.product(NAMES, measures.items())):
         graph = undirected(name)
         scored = {(a, b): v for a, b, v in oracle(graph, [*itertools.combinations(range(NODES), 2)]) if v > 0}
         for run, wanted in (

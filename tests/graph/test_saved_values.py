@@ -116,7 +116,7 @@ def test_the_commands(four: Path) -> None:
     assert done.stdout.splitlines()[1:] == [
         "1,1,1,b,person,Bob,0,a,person,Ada v1,1.0,2.0", "1,2,0,a,person,Ada v1,2,c,city,Cairo,1.0,2.0"
     ]  # fmt: skip
-    done = kbkit_run("graph", "pagerank", str(four), "--weight", "km")
+    done = kbkit_run("graph", "pagerank", str(four), "--edge-weight", "km")
     assert done.returncode == 1
     assert "kbkit: Unknown attribute of edges 'km'" in done.stderr
     done = kbkit_run("graph", "--help")

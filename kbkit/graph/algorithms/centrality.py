@@ -91,7 +91,7 @@ def _dependencies(graph: _Arrays, source: int) -> Values:
 def closeness(network: Network, settings: Sampled) -> Values:
     """Return how near the other nodes are: the fraction that a node reaches, divided by their mean distance.
 
-    Wasserman and Faust, 1994. Distances are numbers of edges in the direction of the view, from each node to a sample
+    Wasserman and Faust, 1994. Distances are numbers of edges in the direction of the subgraph, from each node to a sample
     of the others (by default to all of them: Eppstein and Wang, 2004).
     """
     graph = _Arrays(network, turned=True)

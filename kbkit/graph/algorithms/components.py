@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.graph.algorithms.network import Network
-from kbkit.graph.algorithms.settings import View
+from kbkit.graph.algorithms.settings import Subgraph
 from kbkit.stores.adjacency import Csr, Ids
 from kbkit.stores.arrays import expand_ranges
 
 Labels = NDArray[np.int64]
 
 
-def components(network: Network, settings: View) -> Labels:
+def components(network: Network, settings: Subgraph) -> Labels:
     """Return the number of the connected component of each node: 0 for the largest, ties by the smallest id.
 
     As Sutton, Ben-Nun and Barak, 2018 (Afforest): the first neighbour of each node in each relation connects most nodes
@@ -62,7 +62,7 @@ def _edges(csr: Csr, nodes: Ids, network: Network) -> tuple[Ids, Ids]:
     return np.repeat(nodes, counts)[keep], targets[keep]
 
 
-def strong_components(network: Network, settings: View) -> Labels:
+def strong_components(network: Network, settings: Subgraph) -> Labels:
     """Return the number of the strongly connected component of each node: 0 for the largest, ties by smallest id."""
     from scipy.sparse.csgraph import connected_components
 
@@ -79,7 +79,7 @@ def by_size(labels: NDArray[Any]) -> Labels:
     return numbers[inverse]
 
 
-def cores(network: Network, settings: View) -> Labels:
+def cores(network: Network, settings: Subgraph) -> Labels:
     """Return the core number of each node: the largest k such that the node is in a subgraph of minimum degree k.
 
     Nodes are removed in rounds, all of the smallest degree at once (Batagelj and Zaversnik, 2003, in batches).

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from kbkit.answers.scope import nodes_within
 from kbkit.answers.session import Session
 from kbkit.errors import BadInputError, KbError, UnknownNameError
-from kbkit.graph.algorithms.settings import View
+from kbkit.graph.algorithms.settings import Subgraph
 from kbkit.schema import literal, quote
 from kbkit.stores import Stores
 from kbkit.stores.adjacency import Csr, Ids
@@ -32,9 +32,9 @@ _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOU
 
 
 class Network:
-    """The nodes and edges of a view; ``nodes`` are their sorted ids. Edges lead in the ``direction`` of the view."""
+    """The nodes and edges of a subgraph; ``nodes`` are their sorted ids. Edges lead in the ``direction`` of the subgraph."""
 
-    def __init__(self, stores: Stores, view: View, direction: str = "both") -> None:
+    def __init__(self, stores: Stores, view: Subgraph, direction: str = "both") -> None:
         self.stores, self.schema = stores, stores.schema
         self.direction: str = getattr(view, "direction", direction)
         self.weight: str | None = getattr(view, "weight", None)
@@ -45,7 +45,7 @@ class Network:
             self._check_weight(self.weight)
         self.nodes: Ids = self._scope(view)
 
-    def _scope(self, view: View) -> Ids:
+    def _scope(self, view: Subgraph) -> Ids:
         """Return the ids of ``within``, by default of all nodes of the types that the chosen relations join."""
         if view.within is not None:
             return np.asarray(nodes_within(Session.of(self.stores), view.within), np.int32)
@@ -91,7 +91,7 @@ class Network:
         return found
 
     def sums(self, *, incoming: bool = False) -> list[Sums]:
-        """Return the sums over the next nodes, or over those before, by id; weighted if the view has a weight.
+        """Return the sums over the next nodes, or over those before, by id; weighted if the subgraph has a weight.
 
         Values of nodes outside the network must be 0, and sums at them have no meaning.
         """
@@ -176,7 +176,7 @@ class Network:
                 raise BadInputError(f"Attribute {name!r} of {relation.name!r} is not a number: {known[name]}")
 
     def weighted_edges(self) -> Iterator[tuple[Ids, Ids, NDArray[np.float64]]]:
-        """Yield (from, to, weight) by id, in the direction of the view, all edges inside the network, in batches."""
+        """Yield (from, to, weight) by id, in the direction of the subgraph, all edges inside the network, in batches."""
         assert self.weight is not None
         names = ", ".join(literal(r.name) for r in self.relations) or "NULL"
         symmetric = {r.name for r in self.relations if r.symmetric}

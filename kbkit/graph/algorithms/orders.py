@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from kbkit.errors import Command, KbError
 from kbkit.graph.algorithms.edge_table import edge_table
 from kbkit.graph.algorithms.network import Network
-from kbkit.graph.algorithms.settings import Cycles, View
+from kbkit.graph.algorithms.settings import Cycles, Subgraph
 from kbkit.stores.arrays import distinct, expand_ranges
 
 if TYPE_CHECKING:
     import polars as pl
 
 
-def topological_order(network: Network, settings: View) -> NDArray[np.int64]:
+def topological_order(network: Network, settings: Subgraph) -> NDArray[np.int64]:
     """Return the level of each node: 0 without incoming edges, else one more than the highest node before it.
 
     Kahn, 1962, a level at a time. Raises :class:`KbError` with a cycle, if there is one.

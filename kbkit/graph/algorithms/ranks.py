@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from kbkit.errors import KbError, Option
 from kbkit.graph.algorithms.network import Network
-from kbkit.graph.algorithms.settings import PageRank, View
+from kbkit.graph.algorithms.settings import PageRank, Subgraph
 from kbkit.stores.sums import Sums, total
 
 Ranks = NDArray[np.float64]
@@ -86,7 +86,7 @@ class _Walk:
         return np.asarray(found)
 
 
-def degree(network: Network, settings: View) -> Ranks:
+def degree(network: Network, settings: Subgraph) -> Ranks:
     """Return the number of edges that lead from each node, or the sum of their weights."""
     del settings
     return network.weights_of(network.sums())[network.nodes]

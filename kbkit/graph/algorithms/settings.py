@@ -10,12 +10,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from kbkit.answers.answer_set import AnswerSet
 from kbkit.assets.operations import Seed, Setting
 
 DIRECTIONS = ("out", "in", "both")
 
-Expression = str | AnswerSet | Iterable[int]
+Expression = str | Iterable[int]
 """An answer expression, an answer set, or ids."""
 
 Direction = Annotated[
@@ -29,7 +28,7 @@ Direction = Annotated[
 
 
 @dataclass(frozen=True)
-class View:
+class Subgraph:
     """The part of the graph that an algorithm works on."""
 
     relations: Annotated[
@@ -47,41 +46,41 @@ class View:
 
 
 @dataclass(frozen=True)
-class Directed(View):
-    """A view whose edges have a direction."""
+class Directed(Subgraph):
+    """A subgraph whose edges have a direction."""
 
     direction: Direction = "out"
 
 
 @dataclass(frozen=True)
-class Undirected(View):
-    """A view whose edges have no direction by default."""
+class Undirected(Subgraph):
+    """A subgraph whose edges have no direction by default."""
 
     direction: Direction = "both"
 
 
 @dataclass(frozen=True)
-class Weighted(View):
-    """A view whose edges may have weights."""
+class Weighted(Subgraph):
+    """A subgraph whose edges may have weights."""
 
     weight: Annotated[
         str | None,
         Setting(
             "Attribute of the edges with their weights (default: every edge has weight 1).",
             values="ATTRIBUTE",
-            name="weights",
+            name="edge_weight",
         ),
     ] = None
 
 
 @dataclass(frozen=True)
 class DirectedWeighted(Weighted, Directed):
-    """A view whose edges have a direction, and may have weights."""
+    """A subgraph whose edges have a direction, and may have weights."""
 
 
 @dataclass(frozen=True)
 class UndirectedWeighted(Weighted, Undirected):
-    """A view whose edges have no direction by default, and may have weights."""
+    """A subgraph whose edges have no direction by default, and may have weights."""
 
 
 @dataclass(frozen=True)
@@ -96,10 +95,10 @@ class PageRank(DirectedWeighted):
         ),
     ] = None
     damping: Annotated[
-        float, Setting("Probability of following an edge instead of returning.", values="P", least=0, most=1)
+        float, Setting("Probability of following an edge instead of returning.", values="FRACTION", least=0, most=1)
     ] = 0.85
     tolerance: Annotated[
-        float, Setting("Stop when the ranks change by less than this in total.", values="X", least=1e-14, most=1)
+        float, Setting("Stop when the ranks change by less than this in total.", values="N", least=1e-14, most=1)
     ] = 1e-6
     iterations: Annotated[int, Setting("Maximum number of iterations.", values="N", least=1)] = 100
 
@@ -112,7 +111,7 @@ class Communities(UndirectedWeighted):
         "louvain"
     )
     resolution: Annotated[
-        float, Setting("Resolution: higher values give more and smaller communities.", values="X", least=0)
+        float, Setting("Resolution: higher values give more and smaller communities.", values="N", least=0)
     ] = 1.0
     seed: Seed = 0
 
@@ -166,7 +165,7 @@ class SpanningTree(Weighted):
 
 
 @dataclass(frozen=True)
-class Cycles(View):
+class Cycles(Subgraph):
     """Cycles."""
 
     cycles: Annotated[int, Setting("Maximum number of cycles.", values="N", least=1)] = 10

@@ -24,7 +24,7 @@ class Algorithm:
 
     name: str
     function: str
-    settings: type[s.View]
+    settings: type[s.Subgraph]
     summary: str
     value: str
     note: str = ""
@@ -90,7 +90,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
     Algorithm(
         "components",
         "components:components",
-        s.View,
+        s.Subgraph,
         "Find connected components.",
         "number of the component; 0 is the largest",
         "The direction of edges is ignored.",
@@ -100,7 +100,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
     Algorithm(
         "strong-components",
         "components:strong_components",
-        s.View,
+        s.Subgraph,
         "Find strongly connected components.",
         "number of the component; 0 is the largest",
         integer=True,
@@ -110,7 +110,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
     Algorithm(
         "k-core",
         "components:cores",
-        s.View,
+        s.Subgraph,
         "Find densely connected nodes.",
         "largest k such that the node is in a subgraph whose nodes have k neighbours or more",
         integer=True,
@@ -128,7 +128,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
     Algorithm(
         "triangles",
         "triangles:triangles",
-        s.View,
+        s.Subgraph,
         "Count the triangles of nodes.",
         "number of triangles that the node is a corner of",
         integer=True,
@@ -136,7 +136,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
     Algorithm(
         "clustering",
         "triangles:clustering",
-        s.View,
+        s.Subgraph,
         "Measure how connected neighbours are.",
         "fraction of the pairs of the node's neighbours that are joined",
     ),

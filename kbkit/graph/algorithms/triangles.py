@@ -8,19 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.graph.algorithms.network import Network
-from kbkit.graph.algorithms.settings import View
+from kbkit.graph.algorithms.settings import Subgraph
 
 _WORK = 20_000_000
 """Products of a batch, which take 16 bytes each."""
 
 
-def triangles(network: Network, settings: View) -> NDArray[np.int64]:
+def triangles(network: Network, settings: Subgraph) -> NDArray[np.int64]:
     """Return the number of triangles that each node is a corner of."""
     del settings
     return _counted(network.matrix(loops=False))
 
 
-def clustering(network: Network, settings: View) -> NDArray[np.float64]:
+def clustering(network: Network, settings: Subgraph) -> NDArray[np.float64]:
     """Return the fraction of pairs of neighbours that are joined (Watts and Strogatz, 1998); 0 with one neighbour."""
     del settings
     matrix = network.matrix(loops=False)
