@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.answers.algebra import (
+    AllNodes,
     CountFilter,
     Difference,
     Filter,
@@ -33,6 +34,7 @@ from kbkit.answers.session import Session
 from kbkit.assets.arguments import check_range
 from kbkit.errors import BadInputError, KbError
 from kbkit.stores.adjacency import Csr, Ids
+from kbkit.stores.arrays import is_in
 from kbkit.stores.sums import BlockSums
 
 if TYPE_CHECKING:
@@ -62,8 +64,8 @@ def paths_by(
 ) -> pl.DataFrame:
     """Return the number of paths by their ``start``, ``end``, or node after ``by`` steps: id, key, type, name, paths.
 
-    Sorted by number, then by id, of which the first ``limit`` are returned; nodes without paths are left out. Of arms that meet, steps are counted on the
-    first; the nodes of ``A | B`` are a start.
+    Sorted by number, then by id, of which the first ``limit`` are returned; nodes without paths are left out. Of arms
+    that meet, steps are counted on the first; the nodes of ``A | B`` are a start.
     """
     import polars as pl
 
@@ -172,7 +174,7 @@ class _PathCounter:
         """Return the counts of the nodes of a filter or a difference; the others are 0."""
         ids = np.flatnonzero(counts).astype(np.int32)
         if isinstance(operator, Filter):
-            passing = ids[self._evaluator.passes(operator, ids)]
+            passing = ids[self._passes(operator, ids)]
         elif isinstance(operator, Difference):
             passing = ids[~self._evaluator.contains(operator.right, ids)] if len(ids) else ids
         else:
@@ -180,6 +182,13 @@ class _PathCounter:
         found = np.zeros_like(counts)
         found[passing] = counts[passing]
         return found
+
+    def _passes(self, operator: Filter, ids: Ids) -> NDArray[np.bool_]:
+        """Return a mask of the nodes that pass a filter; of many, by the whole type, whose result stays in memory."""
+        if 4 * len(ids) < len(self._session.members(operator.type)):
+            return self._evaluator.passes(operator, ids)
+        whole = Filter(AllNodes(operator.type), operator.conditions)
+        return is_in(ids, self._evaluator.evaluate(whole))
 
     # -- to the ends --------------------------------------------------------------------------------------------------
 

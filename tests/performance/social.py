@@ -191,7 +191,7 @@ EXPRESSIONS: dict[str, Callable[[Any], list[Any]]] = {
     "q1": lambda kb: kb.answers(FOLLOWED).paths_by("end", 3).select("key", "name", "paths").rows(),
     "q2": lambda kb: _home(kb, *kb.answers(FOLLOWED).paths_by("end", 1).select("key", "paths").rows()[0]),
     "q5": lambda kb: [
-        (len(kb.answers('(interest:"fine dining" -> person{gender = "male"}) & (city:"London" -> person)')),)
+        (len(kb.answers('(interest:"fine dining" -> person) & (city:"London" -> person) & person{gender = "male"}')),)
     ],
     "q6": lambda kb: (
         kb.answers('interest:"tennis" -> person{gender = "female"} -> city')

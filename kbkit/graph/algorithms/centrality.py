@@ -91,8 +91,8 @@ def _dependencies(graph: _Arrays, source: int) -> Values:
 def closeness(network: Network, settings: Sampled) -> Values:
     """Return how near the other nodes are: the fraction that a node reaches, divided by their mean distance.
 
-    Wasserman and Faust, 1994. Distances are numbers of edges in the direction of the subgraph, from each node to a sample
-    of the others (by default to all of them: Eppstein and Wang, 2004).
+    Wasserman and Faust, 1994. Distances are numbers of edges, from each node in the direction of the subgraph to
+    the others, or to a sample of them (Eppstein and Wang, 2004).
     """
     graph = _Arrays(network, turned=True)
     n = graph.count

@@ -32,7 +32,7 @@ _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOU
 
 
 class Network:
-    """The nodes and edges of a subgraph; ``nodes`` are their sorted ids. Edges lead in the ``direction`` of the subgraph."""
+    """The nodes and edges of a subgraph, in its direction; ``nodes`` are the sorted ids."""
 
     def __init__(self, stores: Stores, view: Subgraph, direction: str = "both") -> None:
         self.stores, self.schema = stores, stores.schema
@@ -176,7 +176,7 @@ class Network:
                 raise BadInputError(f"Attribute {name!r} of {relation.name!r} is not a number: {known[name]}")
 
     def weighted_edges(self) -> Iterator[tuple[Ids, Ids, NDArray[np.float64]]]:
-        """Yield (from, to, weight) by id, in the direction of the subgraph, all edges inside the network, in batches."""
+        """Yield (from, to, weight) of the edges inside the network, by id, in its direction, in batches."""
         assert self.weight is not None
         names = ", ".join(literal(r.name) for r in self.relations) or "NULL"
         symmetric = {r.name for r in self.relations if r.symmetric}
