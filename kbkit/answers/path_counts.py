@@ -185,7 +185,7 @@ class _PathCounter:
 
     def _passes(self, operator: Filter, ids: Ids) -> NDArray[np.bool_]:
         """Return a mask of the nodes that pass a filter; of many, by the whole type, whose result stays in memory."""
-        if 4 * len(ids) < len(self._session.members(operator.type)):
+        if 4 * len(ids) < self._session.size(operator.type):
             return self._evaluator.passes(operator, ids)
         whole = Filter(AllNodes(operator.type), operator.conditions)
         return is_in(ids, self._evaluator.evaluate(whole))

@@ -161,11 +161,11 @@ def test_centrality(graphs: KnowledgeBase, direction: str) -> None:
 def test_samples_estimate_centrality(graphs: KnowledgeBase) -> None:
     """The mean over all seeds approaches the exact values, which a sample of five of nine nodes has not."""
     exact = values(graphs.graph.betweenness(relations=[DENSE]))
-    runs = [values(graphs.graph.betweenness(relations=[DENSE], samples=5, seed=seed)) for seed in range(150)]
+    runs = [values(graphs.graph.betweenness(relations=[DENSE], samples=5, seed=seed)) for seed in range(60)]
     assert any(run != exact for run in runs)
     means = {i: sum(run[i] for run in runs) / len(runs) for i in exact}
     assert max(exact.values()) > 0
-    assert all(abs(means[i] - exact[i]) < 0.03 for i in exact)
+    assert all(abs(means[i] - exact[i]) < 0.05 for i in exact)
 
 
 def test_triangles(graphs: KnowledgeBase) -> None:

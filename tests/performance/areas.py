@@ -100,6 +100,8 @@ AREAS: dict[str, tuple[Job, ...]] = {
         Job("ladybug", "graph:ladybug", ("graph:prepare", "engines:load"), ("ladybug",), peak=("peak memory", None)),
         Job("duckdb", "graph:duckdb", ("graph:prepare",), peak=("peak memory", None)),
         Job("networkx", "graph:networkx", ("graph:prepare",), ("networkx",), 0.1, peak=("peak memory", None)),
+        Job("kbkit", "graph:kbkit_routes", ("graph:prepare_weights",), (), 0.1, peak=("peak memory, weights", None)),
+        Job("networkx", "graph:networkx_routes", ("graph:prepare_weights",), ("networkx",), 0.1),
         Job("rustworkx", "graph:rustworkx", ("graph:prepare",), ("rustworkx",), 0.1, peak=("peak memory", None)),
     ),
     "search": (

@@ -170,3 +170,78 @@ def ladybug(scale: float, engine: str) -> Iterator[Figure]:
         except RuntimeError as error:
             yield Figure(what, 60, "s", least=True, note=str(error).splitlines()[0][:60])
     opened.close()
+
+
+# -- paths by weight --------------------------------------------------------------------------------------------------
+
+ROUTE = "weighted shortest path"
+PAIRS = 30
+
+
+def prepare_weights(scale: float, engine: str = "") -> None:
+    """The KB with a random weight from 1 to 10 for each edge."""
+    import subprocess
+
+    from tests.performance.timing import KBKIT
+
+    def write(path: Any) -> None:
+        path.mkdir()
+        (path / "nodes.parquet").symlink_to((data.source(scale) / "nodes.parquet").resolve())
+        edges = pl.read_parquet(data.source(scale) / "edges.parquet")
+        weights = np.random.default_rng(3).integers(10, 101, edges.height) / 10
+        edges.with_columns(pl.Series("w", weights)).write_parquet(path / "edges.parquet")
+
+    files = data.made(data.folder() / f"mag-{scale}-weights", write)
+    out = data.folder() / f"mag-{scale}-weights.kb"
+    if not (out / "CURRENT").is_file():
+        subprocess.run([KBKIT, "ingest", "table", str(files), "-o", str(out), "--stores", "adjacency"], check=True)
+
+
+def _ends(nodes: int) -> list[tuple[int, int]]:
+    return [(int(a), int(b)) for a, b in np.random.default_rng(5).integers(0, nodes, (PAIRS, 2)) if a != b]
+
+
+def kbkit_routes(scale: float, engine: str) -> Iterator[Figure]:
+    """Whole calls, ids in, a table out; the first loads the weights."""
+    import kbkit as package
+    from tests.performance.timing import times
+
+    with package.open(data.folder() / f"mag-{scale}-weights.kb") as kb:
+        lengths = []
+
+        def call(pair: tuple[int, int]) -> None:
+            frame = kb.graph.shortest_paths(start=pair[0], end=pair[1], weight="w")
+            lengths.append(round(10 * frame["weight"][0]) if frame.height else 0)
+
+        ends = _ends(kb.schema.nodes)
+        started = time.perf_counter()
+        call(ends[0])
+        yield Figure("weights in memory", time.perf_counter() - started, "s")
+        median, high, _ = times(call, ends)
+        yield Figure(ROUTE, median, p95=high, goal=100.0 if scale <= 1 else None, answers=sum(lengths[2:]))
+
+
+def networkx_routes(scale: float, engine: str) -> Iterator[Figure]:
+    import networkx as nx
+
+    import kbkit as package
+    from tests.performance.timing import times
+
+    with package.open(data.folder() / f"mag-{scale}-weights.kb") as kb:
+        n = kb.schema.nodes
+        frame = kb.sql("SELECT least(head, tail) AS a, greatest(head, tail) AS b, min(w) AS w FROM edges GROUP BY ALL")
+    started = time.perf_counter()
+    graph = nx.Graph()
+    graph.add_nodes_from(range(n))
+    graph.add_weighted_edges_from(frame.iter_rows())
+    yield Figure("weights in memory", time.perf_counter() - started, "s")
+    lengths = []
+
+    def call(pair: tuple[int, int]) -> None:
+        try:
+            lengths.append(round(10 * nx.bidirectional_dijkstra(graph, *pair)[0]))
+        except nx.NetworkXNoPath:
+            lengths.append(0)
+
+    median, high, _ = times(call, _ends(n))
+    yield Figure(ROUTE, median, p95=high, answers=sum(lengths[1:]))

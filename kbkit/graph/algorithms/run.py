@@ -14,7 +14,6 @@ from kbkit.assets import operations
 from kbkit.errors import BadInputError
 from kbkit.graph.algorithms.network import Network
 from kbkit.graph.algorithms.table import ALGORITHMS, Algorithm, algorithm
-from kbkit.ingestion.attributes import save_attribute
 from kbkit.stores import Stores
 
 if TYPE_CHECKING:
@@ -53,6 +52,8 @@ def save(
     """Save the values of :func:`run` as an attribute of the nodes, in a new generation; return its folder."""
     if chosen.gives_edges:
         raise BadInputError(f"The result of {chosen.name} is a table of edges, which cannot be saved as an attribute")
+    from kbkit.ingestion.attributes import save_attribute
+
     kind = "BIGINT" if chosen.integer else "DOUBLE"
     return save_attribute(
         stores, name or chosen.attribute, kind, frame.select("id", "value"), f"graph {chosen.name}", listener
