@@ -1,6 +1,7 @@
-"""Add a computed attribute to the nodes of a KB: the next generation, which shares all stores but the tables.
+"""Add a computed attribute to the nodes of a KB: the next generation, which shares most stores.
 
-The triples of a KB that was not built from RDF are built again, because they have the attributes of nodes.
+The tables are copied and changed. The triples, and the columns of an RDF source, have the attributes of nodes too, and
+are built again.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from kbkit.display.progress import Listener, Progress
 from kbkit.errors import BadInputError, KbError
 from kbkit.ingestion.generation import StoreBuilder, one_line_errors, publish, recorded_settings, versions
 from kbkit.schema import Attribute, Schema
-from kbkit.stores import Stores, table_build, tables, threads
+from kbkit.stores import Stores, table_build, tables, threads, triples
 from kbkit.stores.table_schema import TYPE_COLUMNS
 
 if TYPE_CHECKING:
@@ -45,9 +46,8 @@ def save_attribute(
         _check_name(manifest, name)
         check_tree(live)
         check_sizes(live, tables.FILE, manifest.files)
-        built = [tables.FILE]
-        if "triples" in manifest.stores and not manifest.schema.rdf_source:
-            built.append("triples")
+        stores_to_build = [name for name in ("triples", "columns") if name in manifest.stores]
+        built = [tables.FILE, *stores_to_build]
         for path in sorted(live.iterdir()):
             if path.name not in (*built, "lock", "manifest.json"):
                 link_tree(path, folder / path.name)
@@ -62,7 +62,9 @@ def save_attribute(
         manifest.derived = {**manifest.derived, name: made_by}
         manifest.files = {n: f for n, f in manifest.files.items() if n.split("/")[0] not in built}
         settings = recorded_settings(manifest)
-        StoreBuilder(folder, manifest, None, None, settings, progress).run(built[1:])
+        quads = folder / triples.QUADS
+        builder = StoreBuilder(folder, manifest, quads if quads.exists() else None, None, settings, progress)
+        builder.run(stores_to_build)
         manifest.versions = {**manifest.versions, **versions()}
         return publish(directory, folder, manifest, progress)
 

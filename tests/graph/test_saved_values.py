@@ -14,6 +14,7 @@ import pytest
 import kbkit
 from kbkit.errors import KbError
 from kbkit.graph.algorithms.table import ALGORITHMS
+from kbkit.ingestion.build import rebuild
 from tests.kbs import KBKIT, source
 
 
@@ -96,6 +97,24 @@ def test_many_types(tmp_path: Path, attributes: bool) -> None:
         assert kb.sql("SELECT degree FROM t129").item() == 1
         assert kb.answers("t0{degree > 5}").ids.tolist() == [0]
         assert not attributes or kb.sql("SELECT x FROM t129").item() == n - 1
+        assert [problem for _, problem in kb.check() if problem] == []
+
+
+def test_a_kb_from_rdf(tmp_path: Path) -> None:
+    """The graph of tables has the values, in both stores of statements; rebuilding either changes nothing."""
+    rows = (f"<http://e/{a}> <http://e/knows> <http://e/{b}> .\n" for a, b in ("ab", "bc", "cb"))
+    path = _csv(tmp_path / "t.nt", "".join(rows))
+    kbkit.ingest("rdf", path, out=tmp_path / "t.kb", stores=["adjacency", "triples", "columns"]).close()
+    with kbkit.open(tmp_path / "t.kb") as kb:
+        kb.graph.degree(direction="in", save=True)
+    query = "SELECT ?n ?d { GRAPH <urn:kbkit:tables> { ?n attr:degree ?d } } ORDER BY ?n"
+    with kbkit.open(tmp_path / "t.kb") as kb:
+        for engine in ("columns", "oxigraph"):
+            assert kb.sparql(query, engine=engine)["d"].to_list() == [0.0, 2.0, 1.0]
+        before = kb.manifest.stores["triples"].counts
+    rebuild(tmp_path / "t.kb", "triples")
+    with kbkit.open(tmp_path / "t.kb") as kb:
+        assert kb.manifest.stores["triples"].counts == before
         assert [problem for _, problem in kb.check() if problem] == []
 
 
