@@ -226,12 +226,13 @@ class Network:
         weights = np.concatenate([np.empty(0), *(p[2] for p in parts)])
         if position is not None:
             rows, columns = position[rows], position[columns]
-        if several in ("least", "greatest"):
-            order = np.lexsort((weights if several == "least" else -weights, columns, rows))
-            rows, columns, weights = rows[order], columns[order], weights[order]
-            first = np.ones(len(rows), bool)
-            first[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
-            rows, columns, weights = rows[first], columns[first], weights[first]
+        if several in ("least", "greatest") and len(rows):
+            packed = rows.astype(np.int64) << 32 | columns
+            order = np.argsort(packed)
+            packed = packed[order]
+            first = np.flatnonzero(np.diff(packed, prepend=-1))
+            weights = (np.minimum if several == "least" else np.maximum).reduceat(weights[order], first)
+            rows, columns = (packed[first] >> 32).astype(np.int32), (packed[first] & 0xFFFFFFFF).astype(np.int32)
         return coo_array((weights, (rows, columns)), shape=(n, n)).tocsr()
 
     # -- names --------------------------------------------------------------------------------------------------------
