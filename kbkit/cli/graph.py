@@ -34,11 +34,9 @@ class SavedValues:
     """The options that save values."""
 
     save: Annotated[
-        bool, typer.Option("--save", help="Save the values as an attribute of the nodes, in a new generation.")
-    ] = False
-    name: Annotated[
-        str, typer.Option("--name", metavar="NAME", help="Name of the attribute (default: that of the algorithm).")
-    ] = ""
+        str | None,
+        typer.Option("--save", metavar="NAME", help="Save the values as the attribute NAME of the nodes."),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -92,11 +90,10 @@ def run(
     render.check(format, output)
     with KnowledgeBase(kb) as opened:
         frame = run_algorithm(opened.stores, algorithm, settings)
-        if isinstance(saved, SavedValues) and (saved.save or saved.name):
+        if isinstance(saved, SavedValues) and saved.save is not None:
             with bars(context.obj.quiet) as listener:
-                save(opened.stores, algorithm, frame, saved.name, listener)
-            name = saved.name or algorithm.attribute
-            note(context, [f"Saved the attribute {name} of {counted(frame.height, 'node')}"])
+                save(opened.stores, algorithm, frame, saved.save, listener)
+            note(context, [f"Saved the attribute {saved.save} of {counted(frame.height, 'node')}"])
         if algorithm.gives_edges and on_screen(format, output):
             frame = frame.drop("head", "tail", "head_type", "tail_type")
         render.write(frame if limit is None else frame.head(limit), format, output, cut=cut)

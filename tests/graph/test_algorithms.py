@@ -188,12 +188,12 @@ def test_pairs(graphs: KnowledgeBase) -> None:
             (graphs.graph.similarity, scored),
             (graphs.graph.link_prediction, {p: v for p, v in scored.items() if not graph.has_edge(*p)}),
         ):
-            frame = run(relations=[name], measure=measure)
+            frame = run(relations=[name], score=measure)
             found = dict(zip(zip(frame["head"], frame["tail"], strict=True), frame["value"], strict=True))
             assert found == pytest.approx(wanted), (name, measure)
             best = list(frame["value"])
             assert best == sorted(best, reverse=True)
-            mine = run(relations=[name], measure=measure, node=0, pairs=3)
+            mine = run(relations=[name], score=measure, node=0, pairs=3)
             expected = sorted((v for p, v in wanted.items() if 0 in p), reverse=True)[:3]
             assert mine["value"].to_list() == pytest.approx(expected)
 
@@ -243,7 +243,7 @@ def test_spanning_trees(graphs: KnowledgeBase, maximum: bool) -> None:
         graph = nx.MultiGraph(directed(name).edges(data=True))
         oracle = nx.maximum_spanning_edges if maximum else nx.minimum_spanning_edges
         expected = [d["w"] for *_, d in oracle(graph, weight="w", data=True)]
-        frame = graphs.graph.spanning_tree(relations=[name], weight="w", maximum=maximum)
+        frame = graphs.graph.spanning_tree(relations=[name], weight="w", heaviest=maximum)
         assert sum(frame["value"]) == pytest.approx(sum(expected)), name
         tree = nx.Graph(list(zip(frame["head"], frame["tail"], strict=True)))
         assert len(expected) == frame.height == tree.number_of_edges()

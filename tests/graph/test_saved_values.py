@@ -124,7 +124,7 @@ def kbkit_run(*words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.core
 def test_the_commands(four: Path) -> None:
-    done = kbkit_run("graph", "pagerank", str(four), "-r", "knows", "--save", "--name", "fame", "-k", "1", "-f", "csv")
+    done = kbkit_run("graph", "pagerank", str(four), "-r", "knows", "--save", "fame", "-k", "1", "-f", "csv")
     assert (done.returncode, done.stdout) == (0, "id,key,type,name,value\n0,a,person,Ada v1,0.5\n")
     assert "Saved the attribute fame of 2 nodes" in done.stderr
     done = kbkit_run("answers", str(four), "person{fame > .4} -> [knows] -> person", "--count-paths")

@@ -46,7 +46,7 @@ def _best(network: Network, settings: Similarity, unlinked: bool = False) -> pl.
             f"Too many pairs of nodes share neighbours (about {work[-1] / 2:.2g})",
             *("Use ", Option("node", "NODE"), ", ", Option("within"), " or other relations"),
         )
-    if settings.measure == "adamic-adar":
+    if settings.score == "adamic-adar":
         joint = degrees if settings.direction == "both" else reach
         value = np.divide(1, np.log(joint, where=joint > 1, out=np.ones(len(joint))), where=joint > 1,
                           out=np.zeros(len(joint)))  # fmt: skip
@@ -80,7 +80,7 @@ def _scored(
     if unlinked:
         keep &= ~_linked(matrix, head, tail) & ~_linked(matrix, tail, head)
     head, tail, value = head[keep], tail[keep], value[keep]
-    if settings.measure == "jaccard":
+    if settings.score == "jaccard":
         value = value / (degrees[head] + degrees[tail] - value)
     return head, tail, value
 

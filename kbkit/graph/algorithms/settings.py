@@ -131,11 +131,11 @@ class Sampled(Undirected):
 class Similarity(Undirected):
     """Pairs of nodes that share neighbours."""
 
-    measure: Annotated[
+    score: Annotated[
         str,
         Setting(
-            "Measure: jaccard, adamic-adar or common (number of shared neighbours).",
-            values="MEASURE",
+            "Score of a pair: jaccard, adamic-adar or common (number of shared neighbours).",
+            values="NAME",
             choices=("jaccard", "adamic-adar", "common"),
         ),
     ] = "jaccard"
@@ -147,11 +147,11 @@ class Similarity(Undirected):
 class LinkPrediction(Similarity):
     """Pairs of nodes that share neighbours and are not linked."""
 
-    measure: Annotated[
+    score: Annotated[
         str,
         Setting(
-            "Measure: jaccard, adamic-adar or common (number of shared neighbours).",
-            values="MEASURE",
+            "Score of a pair: jaccard, adamic-adar or common (number of shared neighbours).",
+            values="NAME",
             choices=("jaccard", "adamic-adar", "common"),
         ),
     ] = "adamic-adar"
@@ -161,7 +161,7 @@ class LinkPrediction(Similarity):
 class SpanningTree(Weighted):
     """Spanning trees."""
 
-    maximum: Annotated[bool, Setting("Maximize the weights instead of minimizing them.")] = False
+    heaviest: Annotated[bool, Setting("Maximize the weights instead of minimizing them.")] = False
 
 
 @dataclass(frozen=True)
@@ -175,8 +175,8 @@ class Cycles(Subgraph):
 class ShortestPaths(UndirectedWeighted):
     """Paths of the least weight between two nodes."""
 
-    start: Annotated[str | int, Setting("Node that the paths start from.", values="NODE")]
-    end: Annotated[str | int, Setting("Node that the paths end at.", values="NODE")]
+    start: Annotated[str | int, Setting("Node to start from.", values="NODE")]
+    end: Annotated[str | int, Setting("Node to end at.", values="NODE")]
     paths: Annotated[int, Setting("Maximum number of paths, the shortest first.", values="N", least=1)] = 1
 
 
@@ -184,4 +184,4 @@ class ShortestPaths(UndirectedWeighted):
 class Distances(UndirectedWeighted):
     """Distances from a node."""
 
-    start: Annotated[str | int, Setting("Node that distances are measured from.", values="NODE")]
+    start: Annotated[str | int, Setting("Node to start from.", values="NODE")]

@@ -23,10 +23,10 @@ def spanning_tree(network: Network, settings: SpanningTree) -> pl.DataFrame:
     from scipy.sparse.csgraph import minimum_spanning_tree
 
     # Of parallel edges the best counts: the least weight, or the greatest, which is the least of the negated ones.
-    matrix = network.matrix("greatest" if settings.maximum else "least", loops=False)
+    matrix = network.matrix("greatest" if settings.heaviest else "least", loops=False)
     if not matrix.nnz:
         return edge_table(network, [], [], [])
-    weights = -matrix.data if settings.maximum else matrix.data
+    weights = -matrix.data if settings.heaviest else matrix.data
     # SciPy takes a weight of 0 for a missing edge, so all are made positive by their rank.
     order, ranks = np.unique(weights, return_inverse=True)
     ranked = csr_array((ranks + 1.0, matrix.indices, matrix.indptr), shape=matrix.shape)
@@ -34,5 +34,5 @@ def spanning_tree(network: Network, settings: SpanningTree) -> pl.DataFrame:
     found = order[np.rint(tree.data).astype(np.int64) - 1]
     head, tail = np.minimum(tree.row, tree.col), np.maximum(tree.row, tree.col)
     placed = np.lexsort((tail, head, found))
-    value = -found if settings.maximum else found
+    value = -found if settings.heaviest else found
     return edge_table(network, head[placed], tail[placed], value[placed])
