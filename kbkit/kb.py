@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kbkit.agent.actions import Explorer
     from kbkit.answers.answer_set import AnswerSet
     from kbkit.answers.engines import Engine
+    from kbkit.answers.scope import Scope
     from kbkit.answers.session import Session
     from kbkit.answers.syntax import Value
     from kbkit.answers.templates import Template
@@ -32,13 +33,13 @@ if TYPE_CHECKING:
     from kbkit.display.node_data import NeighborGroup
     from kbkit.display.progress import Listener
     from kbkit.export import ExportResult
+    from kbkit.graph.algorithms.run import GraphAlgorithms
     from kbkit.graph.grown import GrownGraph
     from kbkit.graph.neighbourhoods import Neighbourhood
     from kbkit.graph.nodes import Node
     from kbkit.graph.pages import Page
     from kbkit.graph.paths import Paths
     from kbkit.questions.ask import AskResult
-    from kbkit.search.filters import Scope
     from kbkit.search.hits import SearchResults
     from kbkit.search.hybrid import Queries, Search
     from kbkit.search.learned import LearnedRanking
@@ -332,6 +333,13 @@ class KnowledgeBase:
         from kbkit.graph.related import related
 
         return related(self.stores, reference, k, type, min_degree)
+
+    @property
+    def graph(self) -> GraphAlgorithms:
+        """Algorithms on the graph, such as ``kb.graph.pagerank()``; see :class:`kbkit.graph.algorithms.run`."""
+        from kbkit.graph.algorithms.run import GraphAlgorithms
+
+        return GraphAlgorithms(self.stores)
 
     def degrees(self, reference: str | int) -> list[tuple[Relation, str, int]]:
         """Return (relation, direction, number of neighbours) for every relation the node has."""

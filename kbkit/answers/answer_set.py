@@ -213,6 +213,27 @@ class AnswerSet:
         position = int(np.searchsorted(self.ids, number))
         return position < len(self.ids) and int(self.ids[position]) == number
 
+    # -- paths --------------------------------------------------------------------------------------------------------
+
+    def paths(self) -> int:
+        """Return the number of paths that the expression describes, without listing them; exact, whatever its size.
+
+        Nodes and edges may repeat on a path. See :mod:`kbkit.answers.path_counts`.
+        """
+        from kbkit.answers.path_counts import count_paths
+
+        return count_paths(self.plan, self._session, self._bound)
+
+    def paths_by(self, by: str | int = "end", limit: int | None = None) -> pl.DataFrame:
+        """Return the number of paths for each ``start``, each ``end``, or each node after ``by`` steps.
+
+        Columns: id, key, type, name, paths; sorted by paths, the most first, of which ``limit`` are returned (None:
+        all).
+        """
+        from kbkit.answers.path_counts import paths_by
+
+        return paths_by(self.plan, self._session, self._bound, by, limit)
+
     # -- values -------------------------------------------------------------------------------------------------------
 
     @cached_property

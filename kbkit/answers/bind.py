@@ -181,7 +181,7 @@ def _constant(plan: Plan, parameter: Parameter, tables: Tables, value: object) -
         message = f"Invalid value {value!r}"
         raise ExpressionError(message, "Use a text, a number, true or false", text=plan.text, at=parameter.at)
     text = str(value).lower() if isinstance(value, bool) else str(value)
-    if kind == "VARCHAR":
+    if kind == "VARCHAR" or (kind == "BIGINT" and type(value) is int and value.bit_length() < 64):
         return Constant(text, kind)
     from kbkit.stores.tables import Error, first_line
 

@@ -30,6 +30,9 @@ from kbkit.stores.arrays import Mask, distinct, is_in
 SMALL = 20_000
 """Up to this many members, a cost is exact and a filter reads only the members, not the whole type."""
 
+_SMALL_TYPE = 100_000
+"""Up to this many nodes, a filter reads the whole type, which takes no longer, and stays in memory."""
+
 
 def evaluate(plan: Plan, session: Session, bound: Bindings) -> Ids:
     """Return the sorted ids of the answers."""
@@ -60,7 +63,7 @@ class SingleEvaluator(Evaluator):
         if not len(members):
             return np.zeros(0, bool)
         condition = self._condition(operator)
-        if len(members) <= SMALL:
+        if len(members) <= SMALL and self.session.size(operator.type) > _SMALL_TYPE:
             passing = self.session.filtered_among(operator.type, condition, members)
         else:
             passing = self.session.filtered(operator.type, condition)

@@ -100,6 +100,10 @@ class Session:
         """See :meth:`kbkit.stores.nodes.Nodes.members`."""
         return self.stores.nodes.members(node_type)
 
+    def size(self, node_type: str | None) -> int:
+        """Return the number of nodes of a type (None: all nodes)."""
+        return self.schema.nodes if node_type is None else self.schema.type(node_type).members
+
     def has_type(self, ids: Ids, node_type: str | None) -> Mask:
         """See :meth:`kbkit.stores.nodes.Nodes.has_type`."""
         return self.stores.nodes.has_type(ids, node_type)

@@ -82,6 +82,15 @@ class AnswersShown:
     ] = False
     save: Annotated[str | None, typer.Option("--save", metavar="NAME", help="Save the answers as @NAME.")] = None
     count: Annotated[bool, typer.Option("--count", help="Print the number of answers only.")] = False
+    count_paths: Annotated[
+        bool, typer.Option("--count-paths", help="Print the number of paths that lead to the answers.")
+    ] = False
+    paths_by: Annotated[
+        str | None,
+        typer.Option(
+            "--paths-by", metavar="NODE", help="Count paths by start, end or the node after a number of steps (1)."
+        ),
+    ] = None
 
     def check(self) -> None:
         """Raise the errors of the options."""
@@ -112,7 +121,7 @@ def answers(
     #key. exists(EXPR), count(EXPR), values(EXPR, ATTRIBUTE), sum(...), avg(...), min(...) and max(...) print a value.
     """
     from kbkit.answers.syntax import SavedSet
-    from kbkit.display.render import clean
+    from kbkit.display.render import clean, write
     from kbkit.kb import KnowledgeBase
 
     shown.check()
@@ -129,7 +138,12 @@ def answers(
         if shown.save is not None:
             answer.save(shown.save)
             note(context, [f"Saved {counted(len(answer), 'node')} as {SavedSet(shown.save)}"])
-        if shown.count:
+        if shown.count_paths:
+            typer.echo(answer.paths())
+        elif shown.paths_by is not None:
+            by = int(shown.paths_by) if shown.paths_by.isdecimal() else shown.paths_by
+            write(answer.paths_by(by), format, output, cut=cut(wrap))
+        elif shown.count:
             typer.echo(len(answer))
         else:
             _write_answers(answer, shown, format, output, cut(wrap))

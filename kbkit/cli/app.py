@@ -23,6 +23,7 @@ from kbkit.cli import (
     demo,
     docs,
     explore,
+    graph,
     llm,
     measure,
     papers,
@@ -61,7 +62,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for module in (
-    demo, build, recipes, query, answers, search, ask, serve, explore, docs, measure, papers, publishing, llm,
+    demo, build, recipes, query, answers, search, ask, serve, explore, graph, docs, measure, papers, publishing, llm,
     completion
 ):  # fmt: skip
     module.register(app)

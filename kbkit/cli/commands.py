@@ -17,7 +17,7 @@ from kbkit.cli.options import RARE
 PANELS = {
     "Build": ("demo", "fetch", "ingest", "build", "update", "export", "recipe"),
     "Query": ("shell", "sql", "sparql", "answers", "search", "ask", "query", "template", "sets", "serve", "mcp"),
-    "Explore": ("explore", "info", "show", "path", "around", "docs"),
+    "Explore": ("explore", "info", "show", "path", "around", "graph", "docs"),
     "Evaluate": ("run", "measure", "stark", "quest", "ska", "spinach", "conv", "publish"),
     "Maintain": ("check", "gc", "llm", "completion"),
 }
@@ -100,8 +100,7 @@ class Program(TyperGroup):
         options = [param.get_help_record(ctx) for param in known]
         rows += [("Options" * (not place), *record) for place, record in enumerate(filter(None, options))]
         width = max(len(name) for _, name, _ in rows) + 2
-        formatter.write_paragraph()
-        for panel, name, text in rows:
+        for panel, name, text in rows:  # without an empty line above, which the screen has no room for
             formatter.write(f"{panel:<10}{name:<{width}}{text}\n")
 
 

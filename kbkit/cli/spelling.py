@@ -56,6 +56,7 @@ SHORT = {
     "--param": "-p",
     "--mode": "-m",
     "--relation": "-r",
+    "--within": "-w",
 }
 """Short flags, which mean the same in every command."""
 

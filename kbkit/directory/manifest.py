@@ -98,6 +98,8 @@ class Manifest:
     """The stores that were built, by name."""
     files: dict[str, FileRecord] = field(default_factory=dict)
     """The ``bytes`` and ``sha256`` of each file, by path in the generation."""
+    derived: dict[str, str] = field(default_factory=dict)
+    """Attributes that were computed from the graph, with what computed them."""
     format: int = FORMAT
     """Version of the directory format."""
     sha256: str = field(default="", compare=False)

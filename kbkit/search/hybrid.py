@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import polars as pl
 
+from kbkit.answers.scope import Scope
 from kbkit.answers.session import Session
 from kbkit.assets.arguments import invalid
 from kbkit.directory import systems
@@ -16,7 +17,7 @@ from kbkit.errors import BadInputError, KbError, Option, UnknownNameError
 from kbkit.llm.threads import each
 from kbkit.search.answer_types import of_hits, predicted
 from kbkit.search.features import DEPTH as LEARNED_DEPTH
-from kbkit.search.filters import Scope, candidates
+from kbkit.search.filters import candidates
 from kbkit.search.hits import SearchResults, hits, positions
 from kbkit.search.names import named, names_first
 from kbkit.search.ranking import EMPTY, QueryResult, Ranking, fuse, union, with_scores

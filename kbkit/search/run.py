@@ -11,7 +11,7 @@ from kbkit.search.hybrid import Search
 from kbkit.search.settings import AUTO, LEARNED, base_mode
 
 if TYPE_CHECKING:
-    from kbkit.search.filters import Scope
+    from kbkit.answers.scope import Scope
     from kbkit.search.rerank import Reranker
     from kbkit.search.settings import SearchOptions
     from kbkit.stores import Stores

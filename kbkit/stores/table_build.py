@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
 
@@ -11,6 +13,9 @@ from kbkit.errors import BadInputError, Command
 from kbkit.schema import Attribute, NodeType, Relation, Schema, literal, merged_attributes, quote
 from kbkit.stores.table_schema import ATTRIBUTES_TABLE, RELATION_COLUMNS, RESERVED, TABLES, TYPE_COLUMNS, selected
 from kbkit.stores.tables import FILE, NO_EXTENSIONS, statement_type
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _MAX_TYPE_TABLES = 100
 """With more types with attributes than this, one table holds them all: each table costs build time and disk blocks."""
@@ -116,6 +121,61 @@ def build(staging: duckdb.DuckDBPyConnection, folder: Path, schema: Schema) -> d
     return dict(zip(tables, counts, strict=True))
 
 
+def add_attribute(path: Path, schema: Schema, name: str, kind: str, values: pa.Table) -> None:
+    """Give nodes an attribute in an existing ``tables.duckdb``; ``values`` are ``id`` and ``value``.
+
+    ``schema`` is the one with the attribute: its types that have it get the column (anew, if there is one), the others
+    lose it.
+    """
+    con = duckdb.connect(config={**NO_EXTENSIONS})
+    try:
+        con.execute(f"ATTACH {literal(str(path))} AS kb")
+        con.execute("USE kb")
+        con.register("kbkit_values", values)
+        found = con.execute(
+            "SELECT table_name, column_name FROM duckdb_columns() WHERE database_name = 'kb'"
+        ).fetchall()
+        columns: dict[str, set[str]] = {}
+        for table, column in found:
+            columns.setdefault(table, set()).add(column)
+        con.execute("BEGIN")
+        in_one_table = ATTRIBUTES_TABLE in columns
+        if in_one_table:
+            _replace_column(con, ATTRIBUTES_TABLE, name, kind, name in columns[ATTRIBUTES_TABLE])
+        for node_type in schema.node_types:
+            has = any(a.name == name for a in node_type.attributes)
+            had = name in columns[node_type.table]
+            if in_one_table and (has or had):
+                con.execute(f"DROP VIEW {quote(node_type.table)}")
+                con.execute(_type_statement(node_type, True))
+            elif has and len(node_type.attributes) == 1 and not had:  # a view so far
+                con.execute(f"DROP VIEW {quote(node_type.table)}")
+                plain = dataclasses.replace(node_type, attributes=())
+                con.execute(_type_statement(plain, False, "nodes"))
+                _replace_column(con, node_type.table, name, kind, False)
+            elif has or had:
+                _replace_column(con, node_type.table, name, kind, had, keep=has)
+        con.execute("COMMIT")
+        con.execute("USE memory")
+        con.execute("DETACH kb")
+    finally:
+        con.close()
+
+
+def _replace_column(
+    con: duckdb.DuckDBPyConnection, table: str, name: str, kind: str, had: bool, keep: bool = True
+) -> None:
+    """Write a table again with a column of the registered values in the place of the one that it had."""
+    old = f"t.* EXCLUDE ({quote(name)})" if had else "t.*"
+    value = f", v.value::{kind} AS {quote(name)}" if keep else ""
+    con.execute(
+        f"CREATE TABLE kbkit_new AS SELECT {old}{value} FROM {quote(table)} t"
+        " LEFT JOIN kbkit_values v USING (id) ORDER BY t.id"
+    )
+    con.execute(f"DROP TABLE {quote(table)}")
+    con.execute(f"ALTER TABLE kbkit_new RENAME TO {quote(table)}")
+
+
 def _statements(schema: Schema) -> tuple[list[str], list[str]]:
     """Return the statements that create the tables, and those that create the views of types and relations."""
     tables = [
@@ -172,8 +232,11 @@ def _describe(staging: duckdb.DuckDBPyConnection, schema: Schema) -> None:
             staging.unregister("kbkit_rows")
 
 
-def _type_statement(node_type: NodeType, is_view: bool) -> str:
-    """Return the statement that creates the table or view of a type: nodes of its id range and of ``node_types``."""
+def _type_statement(node_type: NodeType, is_view: bool, source: str = "kb_nodes") -> str:
+    """Return the statement that creates the table or view of a type: nodes of its id range and of ``node_types``.
+
+    A table is created from ``source``.
+    """
     attributes = _listed(node_type.attributes)
     where = f"id BETWEEN {node_type.first} AND {node_type.last}"
     if node_type.others:
@@ -181,9 +244,9 @@ def _type_statement(node_type: NodeType, is_view: bool) -> str:
         where += f" OR id IN (SELECT id FROM {others} WHERE type = {literal(node_type.name)})"
     name, columns = quote(node_type.table), selected(TYPE_COLUMNS) + attributes
     if is_view:
-        source = ATTRIBUTES_TABLE if attributes else "nodes"
-        return f"CREATE VIEW kb.{name} AS SELECT {columns} FROM {source} WHERE {where}"
-    return f"CREATE TABLE kb.{name} AS SELECT {columns} FROM kb_nodes WHERE {where} ORDER BY id"
+        table = ATTRIBUTES_TABLE if attributes else "nodes"
+        return f"CREATE VIEW kb.{name} AS SELECT {columns} FROM {table} WHERE {where}"
+    return f"CREATE TABLE kb.{name} AS SELECT {columns} FROM {source} WHERE {where} ORDER BY id"
 
 
 def _relation_statement(relation: Relation) -> str:

@@ -40,7 +40,7 @@ _METAVARS = """
 ACTION COLUMN EMBEDDER EXPR FACTOR FIELD FIELDS FILE FOLDER FORMAT FRACTION FROM GOLD GUIDE HOW ID IN KB KIND LANGUAGE
 METHOD MODE MODEL N NAME NAMES NODE ORIGIN OUT PART PATH PORT QUERIES QUERY QUESTION RELATION RUN SECONDS SHAPE SHELL
 SOURCE STORE TEXT TO TYPE URL WORDS DATASET A B IN,OUT A,B,C LEG=N NAME=COLUMN NAME=FILE NAME=VALUE NAME=WORD
-TABLE=COLUMN TABLE=TYPE COLUMN=TABLE
+TABLE=COLUMN TABLE=TYPE COLUMN=TABLE ATTRIBUTE DIRECTION
 """
 METAVARS = set(_METAVARS.split())
 """Metavars say which value is expected, never its Python type (TEXT is prepended text)."""
@@ -56,6 +56,10 @@ SEVERAL_WORDINGS = {
     "--type": "node types of results, or to pass through, or of the rows of a file",
     "--text": "text fields, or a column that becomes one",
     "--relation": "one relation, or several to follow",
+    "--method": "of graph embeddings, or of communities",
+    "--save": "answers as a set, or values as an attribute",
+    "--within": "the nodes that are searched, or the part of a graph",
+    "--samples": "nodes that paths start from, or samples to rate",
     "--mode": "one mode, or several with a default",
     "--all": "results that are weak, or triples of all proofs",
     "--explain": "the scores of results, or the words of a question",

@@ -24,8 +24,8 @@ from tests.performance.report import Figure, show, table, write
 from tests.performance.runner import run
 
 PACKAGES = (
-    "kbkit", "numpy", "duckdb", "pyoxigraph", "tantivy", "lancedb", "ladybug", "networkx", "rdflib", "torch", "bm25s",
-    "numba", "rank_bm25", "psutil",
+    "kbkit", "numpy", "duckdb", "pyoxigraph", "tantivy", "lancedb", "ladybug", "networkx", "rustworkx", "rdflib",
+    "torch", "bm25s", "numba", "rank_bm25", "psutil",
 )  # fmt: skip
 
 

@@ -7,9 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.performance.calls import IDS
+from tests.performance.graph import ALGORITHMS, CHAINS
 from tests.performance.metapaths import NAMES, TWO_HOPS
 from tests.performance.report import Goal
 from tests.performance.runner import Job
+from tests.performance.social import LOAD, QUERIES
 
 
 def resolved(call: str) -> Callable[[float, str], Any]:
@@ -89,6 +91,20 @@ AREAS: dict[str, tuple[Job, ...]] = {
         Job("kbkit answers_many", "answers:answers_many", GRAPH, peak=("peak memory", None)),
         *_graph_peers("answers:groundings", leave_out=("torch",)),
     ),
+    "social": (
+        Job("kbkit", "social:kbkit", ("social:prepare",), peak=("peak memory", None)),
+        Job("ladybug", "social:ladybug", ("social:prepare",), ("ladybug",), peak=("peak memory", None)),
+        Job("duckdb", "social:duckdb", ("social:prepare",), peak=("peak memory", None)),
+    ),
+    "graph": (
+        Job("kbkit", "graph:kbkit", ("graph:prepare",), peak=("peak memory", None)),
+        Job("ladybug", "graph:ladybug", ("graph:prepare", "engines:load"), ("ladybug",), peak=("peak memory", None)),
+        Job("duckdb", "graph:duckdb", ("graph:prepare",), peak=("peak memory", None)),
+        Job("networkx", "graph:networkx", ("graph:prepare",), ("networkx",), 0.1, peak=("peak memory", None)),
+        Job("kbkit", "graph:kbkit_routes", ("graph:prepare_weights",), (), 0.1, peak=("peak memory, weights", None)),
+        Job("networkx", "graph:networkx_routes", ("graph:prepare_weights",), ("networkx",), 0.1),
+        Job("rustworkx", "graph:rustworkx", ("graph:prepare",), ("rustworkx",), 0.1, peak=("peak memory", None)),
+    ),
     "search": (
         Job("kbkit", "search:bm25", TEXTS, peak=("peak memory, BM25", None)),
         Job("bm25s", "peer_search:bm25s", INDEXED, ("bm25s", "numba"), peak=("peak memory, BM25", None)),
@@ -143,6 +159,10 @@ GROWTH = ("open", "ingest", "answers", "groundings", "search", "evaluation")
 """What ``growth`` runs, at the scales 0.01, 0.1 and 1.0."""
 
 GOALS = (
+    Goal("the nine queries of graph-benchmark: level with Ladybug", "social", QUERIES, 1, ("ladybug",)),
+    Goal("load of the social graph: level with Ladybug", "social", (LOAD,), 1, ("ladybug",)),
+    Goal("numbers of paths: level with DuckDB", "graph", tuple(CHAINS), 1, ("duckdb",)),
+    Goal("PageRank and components: level with rustworkx", "graph", ALGORITHMS[:2], 1, ("rustworkx",)),
     Goal("a call with a new key, ids out: 5 times faster", "calls", IDS, 5, ("ladybug",)),
     Goal("two hops, and arms that meet: 5 times faster", "answers", TWO_HOPS, 5),
     Goal("the same against databases", "answers", TWO_HOPS, 5, ("ladybug", "duckdb", "oxigraph")),

@@ -52,7 +52,7 @@ def run(job: Job, area: str, number: int, scale: float, timeout: float) -> Itera
         yield instead(f"skipped: pip install {' '.join(missing)}")
         return
     if scale > job.limit:
-        yield instead(f"skipped: run up to scale {job.most:g}, beyond which it takes too much time or memory")
+        yield instead(f"skipped: run up to scale {job.limit:g}, beyond which it takes too much time or memory")
         return
     for step in ("prepare", "run") if job.prepare else ("run",):
         problem = yield from _step(step, area, number, scale, timeout if step == "run" else None)
