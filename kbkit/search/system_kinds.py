@@ -1,0 +1,259 @@
+"""Kinds of retrieval systems, and how a run names one: ``KIND``, ``KIND:MODEL``, ``KIND:MODEL?NAME=VALUE&...``.
+
+A retriever ranks nodes (:class:`TextRetriever`), a reranker scores the best results of one
+(:class:`kbkit.search.rerank.Reranker`). Both have ``name`` and ``settings``, which a run records. A retriever may have
+``index``, which brings up to date what it keeps beside the KB; a kind that learns has a trainer, the function that
+:mod:`kbkit.search.training` calls (``fit``).
+
+To add a system, write a class with ``search`` (or ``score``) and an entry of :data:`KINDS` that names it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import math
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import parse_qsl
+
+from kbkit.errors import KbError, MissingExtraError, UnknownNameError
+from kbkit.search.ranking import Ranking
+from kbkit.stores.arrays import Within
+
+if TYPE_CHECKING:
+    import polars as pl
+
+RETRIEVER, RERANKER = "retriever", "reranker"
+Value = str | int | float | bool
+
+
+@dataclass(frozen=True)
+class SystemSetting:
+    """A setting in the name of a system: its default, which gives its type, and a line of help."""
+
+    default: Value
+    help: str
+    choices: tuple[str, ...] = ()
+    minimum: float = -math.inf
+
+    def parse(self, name: str, text: str) -> Value:
+        """Return a value of the type of the default. Raises :class:`KbError` for another one."""
+        if self.choices and text not in self.choices:
+            raise UnknownNameError(name, text, self.choices)
+        try:
+            value = _parsed(type(self.default), text)
+        except ValueError:
+            kind = {bool: "Use true or false", int: "Use an integer", float: "Use a number"}[type(self.default)]
+            raise KbError(f"Invalid {name}: {text!r}", kind) from None
+        if not isinstance(value, str) and not self.minimum <= value < math.inf:
+            raise KbError(f"Invalid {name}: {text}", f"Use {self.minimum:g} or more")
+        return value
+
+
+def _parsed(kind: type, text: str) -> Value:
+    if kind is bool:
+        return {"true": True, "false": False}[text] if text in ("true", "false") else _no_value()
+    if not text:
+        return _no_value()
+    return kind(text)  # type: ignore[no-any-return]
+
+
+def _no_value() -> Any:
+    raise ValueError
+
+
+@dataclass(frozen=True)
+class SystemKind:
+    """A kind of systems.
+
+    * ``model``: what a name has after the colon, as in ``biencoder:MODEL`` (empty: nothing)
+    * ``needs``: the stores of the KB that it needs
+    * ``extra``: the extra of kbkit that installs the ``packages`` (names of modules) that it imports
+    * ``opens``: the class ``module:name`` that is called with the stores (retrievers only) and a :class:`SystemName`
+    * ``trainer``: the function ``module:name`` that trains a model (empty: nothing to train)
+    """
+
+    name: str
+    role: str
+    summary: str
+    model: str = ""
+    needs: tuple[str, ...] = ()
+    extra: str = ""
+    packages: tuple[str, ...] = ()
+    settings: Mapping[str, SystemSetting] = field(default_factory=dict)
+    opens: str = ""
+    trainer: str = ""
+
+    @property
+    def form(self) -> str:
+        """How a run names a system of this kind."""
+        return f"{self.name}:{self.model}" if self.model else self.name
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether the packages that it needs are installed; they are not imported."""
+        return all(map(is_installed, self.packages))
+
+    def require(self) -> None:
+        """Raise :class:`MissingExtraError`, which names the extra, unless the packages are installed."""
+        if not self.is_installed:
+            raise MissingExtraError(f"The system {self.name}", self.extra)
+
+
+@dataclass(frozen=True)
+class SystemName:
+    """A system as a run names it; ``model`` is empty for kinds without one, ``chosen`` are the settings in the name."""
+
+    text: str
+    kind: SystemKind
+    model: str = ""
+    chosen: Mapping[str, Value] = field(default_factory=dict)
+
+    @cached_property
+    def settings(self) -> Mapping[str, Value]:
+        """All settings: those in the name, else the defaults."""
+        return {name: self.chosen.get(name, setting.default) for name, setting in self.kind.settings.items()}
+
+
+class TextRetriever(Protocol):
+    """Ranks the nodes of a KB for queries.
+
+    It may have a method ``index(progress)`` too, which brings up to date what it keeps beside the KB; ``progress`` is
+    called with (done, total). ``search`` does so as well if need be.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name in a run."""
+        ...
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Everything that its rankings depend on: model, revision, settings. A run records it."""
+        ...
+
+    def search(self, queries: Sequence[str], k: int, within: Within) -> list[Ranking]:
+        """Return the ``k`` best nodes of ``within`` (None: all) for each query. The filter applies before the top k."""
+        ...
+
+
+def kind_of(name: str, role: str = "") -> SystemKind | None:
+    """Return the kind that a name begins with, None for an unknown one; ``role`` restricts it."""
+    word = name.partition("?")[0].partition(":")[0]
+    return next((kind for kind in KINDS if kind.name == word and role in ("", kind.role)), None)
+
+
+def is_model(name: str) -> bool:
+    """Return whether a name is that of a retriever with a model, which is no search mode of the KB's own stores."""
+    kind = kind_of(name, RETRIEVER)
+    return kind is not None and bool(kind.opens)
+
+
+def parse_name(name: str, role: str = RETRIEVER) -> SystemName:
+    """Parse the name of a system.
+
+    Raises :class:`UnknownNameError` for an unknown kind or setting, :class:`KbError` for a missing model or an invalid
+    value.
+    """
+    kind = kind_of(name, role)
+    if kind is None:
+        raise UnknownNameError(role, name, [one.form for one in KINDS if one.role == role])
+    rest, mark, query = name.partition("?") if kind.settings else (name, "", "")
+    model = rest[len(kind.name) :].removeprefix(":")
+    if bool(model) != bool(kind.model):
+        wanted = f"Use {kind.form}"
+        raise KbError(f"The {role} {name!r} names {'a' if model else 'no'} model", wanted)
+    given = dict(parse_qsl(query, keep_blank_values=True))
+    if mark and not given:
+        raise KbError(f"No settings after '?' in {name!r}", f"Settings of {kind.name}: {', '.join(kind.settings)}")
+    for key in given:
+        if key not in kind.settings:
+            raise UnknownNameError(f"setting of {kind.name}", key, kind.settings)
+    return SystemName(name, kind, model, {key: kind.settings[key].parse(key, value) for key, value in given.items()})
+
+
+def is_installed(package: str) -> bool:
+    """Return whether a package can be imported, without importing it."""
+    return package in sys.modules or importlib.util.find_spec(package) is not None
+
+
+def imported(path: str) -> Callable[..., Any]:
+    """Return the class or function ``module:name``."""
+    module, _, name = path.partition(":")
+    found: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    return found
+
+
+# -- the kinds --------------------------------------------------------------------------------------------------------
+
+_DEPTH = {
+    "fusion": SystemSetting("minmax", "score fusion", ("minmax", "rrf")),
+    "rrf_k": SystemSetting(60.0, "constant of reciprocal rank fusion", minimum=0),
+    "depth": SystemSetting(100, "results of each fused retriever", minimum=1),
+}
+_AVERAGE = {"average": SystemSetting(3, "best chunks averaged to a document's score", minimum=1)}
+ENCODED = {
+    "length": SystemSetting(0, "word pieces of a text that are read (0: as the model was trained)", minimum=0),
+    "batch": SystemSetting(32, "texts that are encoded together", minimum=1),
+    "device": SystemSetting("", "cpu, cuda, ... (empty: a GPU if there is one)"),
+}
+"""Settings of systems that encode texts with a model of PyTorch."""
+_EXTRA, _PACKAGES = "sentence-transformers", ("sentence_transformers",)
+
+KINDS = (
+    SystemKind("bm25", RETRIEVER, "full text", needs=("text",)),
+    SystemKind("dense", RETRIEVER, "vectors of the KB", needs=("vectors",)),
+    SystemKind("multivector", RETRIEVER, "vectors of chunks", needs=("vectors",), settings=_AVERAGE),
+    SystemKind("hybrid", RETRIEVER, "bm25 and dense, fused", needs=("text", "vectors"), settings=_DEPTH),
+    SystemKind(
+        "relational", RETRIEVER, "hybrid, answers of read questions first", needs=("text", "vectors", "adjacency")
+    ),
+    SystemKind(
+        "biencoder",
+        RETRIEVER,
+        "one vector a text (DPR, ANCE, T5 dual encoder)",
+        "MODEL",
+        extra=_EXTRA,
+        packages=_PACKAGES,
+        settings=ENCODED,
+        opens="kbkit.search.biencoder:BiEncoder",
+        trainer="kbkit.search.training.biencoder:train",
+    ),
+    SystemKind(
+        "cross-encoder",
+        RERANKER,
+        "query and text read together",
+        "MODEL",
+        extra=_EXTRA,
+        packages=_PACKAGES,
+        settings=ENCODED,
+        opens="kbkit.search.rerank:CrossEncoder",
+    ),
+    SystemKind("llm", RERANKER, "language model", "MODEL@URL", opens="kbkit.search.rerank:ModelReranker"),
+)
+"""All kinds of systems. The first are the search modes of the KB's own stores (:mod:`kbkit.search.settings`)."""
+
+
+def listed() -> pl.DataFrame:
+    """Return all kinds: system, role, summary, settings, extra, and installed (yes, or what to install)."""
+    import polars as pl
+
+    rows = [
+        (
+            kind.form,
+            kind.role,
+            kind.summary,
+            ", ".join(f"{name}={_shown(setting.default)}" for name, setting in kind.settings.items()),
+            "yes" if kind.is_installed else f"no: needs the extra {kind.extra}",
+        )
+        for kind in KINDS
+    ]
+    return pl.DataFrame(rows, schema=["system", "role", "summary", "settings", "installed"], orient="row")
+
+
+def _shown(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
