@@ -134,6 +134,7 @@ Systems = Annotated[
         callback=list_systems,
         is_eager=True,
         help="List retrieval systems, installed or not, and exit.",
+        rich_help_panel=RARE,
     ),
 ]
 

@@ -56,7 +56,7 @@ class Reranker(Protocol):
 
 
 class CrossEncoder:
-    """A cross-encoder of the sentence-transformers library, loaded from disk; see :data:`ENCODED` for its settings."""
+    """A cross-encoder of the sentence-transformers library, loaded from disk; see :class:`EncoderSettings`."""
 
     def __init__(self, model: str | SystemName) -> None:
         system = parse_name(f"cross-encoder:{model}", RERANKER) if isinstance(model, str) else model

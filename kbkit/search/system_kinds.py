@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 from urllib.parse import parse_qsl
 
+from kbkit.assets.operations import Setting, SettingField, build, check_settings, described
 from kbkit.errors import KbError, MissingExtraError, UnknownNameError
 from kbkit.search.ranking import Ranking
 from kbkit.stores.arrays import Within
@@ -32,46 +32,12 @@ Value = str | int | float | bool
 
 
 @dataclass(frozen=True)
-class SystemSetting:
-    """A setting in the name of a system: its default, which gives its type, and a line of help."""
-
-    default: Value
-    help: str
-    choices: tuple[str, ...] = ()
-    minimum: float = -math.inf
-
-    def parse(self, name: str, text: str) -> Value:
-        """Return a value of the type of the default. Raises :class:`KbError` for another one."""
-        if self.choices and text not in self.choices:
-            raise UnknownNameError(name, text, self.choices)
-        try:
-            value = _parsed(type(self.default), text)
-        except ValueError:
-            kind = {bool: "Use true or false", int: "Use an integer", float: "Use a number"}[type(self.default)]
-            raise KbError(f"Invalid {name}: {text!r}", kind) from None
-        if not isinstance(value, str) and not self.minimum <= value < math.inf:
-            raise KbError(f"Invalid {name}: {text}", f"Use {self.minimum:g} or more")
-        return value
-
-
-def _parsed(kind: type, text: str) -> Value:
-    if kind is bool:
-        return {"true": True, "false": False}[text] if text in ("true", "false") else _no_value()
-    if not text:
-        return _no_value()
-    return kind(text)  # type: ignore[no-any-return]
-
-
-def _no_value() -> Any:
-    raise ValueError
-
-
-@dataclass(frozen=True)
 class SystemKind:
     """A kind of systems.
 
     * ``model``: what a name has after the colon, as in ``biencoder:MODEL`` (empty: nothing)
     * ``needs``: the stores of the KB that it needs
+    * ``settings``: the dataclass that describes the settings in a name (:mod:`kbkit.assets.operations`)
     * ``extra``: the extra of kbkit that installs the ``packages`` (names of modules) that it imports
     * ``opens``: the class ``module:name`` that is called with the stores (retrievers only) and a :class:`SystemName`
     * ``trainer``: the function ``module:name`` that trains a model (empty: nothing to train)
@@ -84,7 +50,7 @@ class SystemKind:
     needs: tuple[str, ...] = ()
     extra: str = ""
     packages: tuple[str, ...] = ()
-    settings: Mapping[str, SystemSetting] = field(default_factory=dict)
+    settings: type | None = None
     opens: str = ""
     trainer: str = ""
 
@@ -92,6 +58,11 @@ class SystemKind:
     def form(self) -> str:
         """How a run names a system of this kind."""
         return f"{self.name}:{self.model}" if self.model else self.name
+
+    @property
+    def described(self) -> Mapping[str, SettingField]:
+        """The settings by name."""
+        return {} if self.settings is None else {one.name: one for one in described(self.settings)}
 
     @property
     def is_installed(self) -> bool:
@@ -116,7 +87,7 @@ class SystemName:
     @cached_property
     def settings(self) -> Mapping[str, Value]:
         """All settings: those in the name, else the defaults."""
-        return {name: self.chosen.get(name, setting.default) for name, setting in self.kind.settings.items()}
+        return {name: self.chosen.get(name, one.default) for name, one in self.kind.described.items()}
 
 
 class TextRetriever(Protocol):
@@ -160,20 +131,35 @@ def parse_name(name: str, role: str = RETRIEVER) -> SystemName:
     value.
     """
     kind = kind_of(name, role)
-    if kind is None:
+    rest, mark, query = name.partition("?") if kind is None or kind.settings else (name, "", "")
+    model = rest.partition(":")[2]
+    if kind is None or bool(model) != bool(kind.model):
         raise UnknownNameError(role, name, [one.form for one in KINDS if one.role == role])
-    rest, mark, query = name.partition("?") if kind.settings else (name, "", "")
-    model = rest[len(kind.name) :].removeprefix(":")
-    if bool(model) != bool(kind.model):
-        wanted = f"Use {kind.form}"
-        raise KbError(f"The {role} {name!r} names {'a' if model else 'no'} model", wanted)
     given = dict(parse_qsl(query, keep_blank_values=True))
+    known = kind.described
     if mark and not given:
-        raise KbError(f"No settings after '?' in {name!r}", f"Settings of {kind.name}: {', '.join(kind.settings)}")
+        raise KbError(f"No settings after '?' in {name!r}", f"Settings of {kind.name}: {', '.join(known)}")
     for key in given:
-        if key not in kind.settings:
-            raise UnknownNameError(f"setting of {kind.name}", key, kind.settings)
-    return SystemName(name, kind, model, {key: kind.settings[key].parse(key, value) for key, value in given.items()})
+        if key not in known:
+            raise UnknownNameError(f"setting of {kind.name}", key, known)
+    chosen = {key: _value(known[key], text) for key, text in given.items()}
+    if kind.settings is not None:
+        check_settings(build(kind.settings, chosen))
+    return SystemName(name, kind, model, chosen)
+
+
+def _value(field: SettingField, text: str) -> Value:
+    """Return a value of the type of a setting. Raises :class:`KbError` for another one."""
+    kinds = {bool: "true or false", int: "an integer", float: "a number", str: "a text"}
+    try:
+        if field.type is bool:
+            return {"true": True, "false": False}[text]
+        found: Value = field.type(text)
+        if text and found == found:  # NaN is no number
+            return found
+        raise ValueError
+    except (ValueError, KeyError):
+        raise KbError(f"Invalid {field.noun}: {text!r}", f"Use {kinds[field.type]}") from None
 
 
 def is_installed(package: str) -> bool:
@@ -190,25 +176,39 @@ def imported(path: str) -> Callable[..., Any]:
 
 # -- the kinds --------------------------------------------------------------------------------------------------------
 
-_DEPTH = {
-    "fusion": SystemSetting("minmax", "score fusion", ("minmax", "rrf")),
-    "rrf_k": SystemSetting(60.0, "constant of reciprocal rank fusion", minimum=0),
-    "depth": SystemSetting(100, "results of each fused retriever", minimum=1),
-}
-_AVERAGE = {"average": SystemSetting(3, "best chunks averaged to a document's score", minimum=1)}
-ENCODED = {
-    "length": SystemSetting(0, "word pieces of a text that are read (0: as the model was trained)", minimum=0),
-    "batch": SystemSetting(32, "texts that are encoded together", minimum=1),
-    "device": SystemSetting("", "cpu, cuda, ... (empty: a GPU if there is one)"),
-}
-"""Settings of systems that encode texts with a model of PyTorch."""
+
+@dataclass(frozen=True)
+class FusedSettings:
+    """Settings in the name of a hybrid search; see :class:`kbkit.search.settings.SearchOptions`."""
+
+    fusion: Annotated[str, Setting("Score fusion.", choices=("minmax", "rrf"))] = "minmax"
+    rrf_k: Annotated[float, Setting("Constant of reciprocal rank fusion.", least=0)] = 60.0
+    depth: Annotated[int, Setting("Minimum number of results of each fused retriever.", least=1)] = 100
+
+
+@dataclass(frozen=True)
+class ChunkSettings:
+    """Settings in the name of a search of chunks."""
+
+    average: Annotated[int, Setting("Number of best chunks averaged to a document's score.", least=1)] = 3
+
+
+@dataclass(frozen=True)
+class EncoderSettings:
+    """Settings in the name of a system that reads texts with a model of PyTorch."""
+
+    length: Annotated[int, Setting("Word pieces of a text (0: as the model was trained).", least=0, most=100_000)] = 0
+    batch: Annotated[int, Setting("Number of texts that are read together.", least=1, most=100_000)] = 32
+    device: Annotated[str, Setting("cpu, cuda, ... (empty: a GPU if there is one).")] = ""
+
+
 _EXTRA, _PACKAGES = "sentence-transformers", ("sentence_transformers",)
 
 KINDS = (
     SystemKind("bm25", RETRIEVER, "full text", needs=("text",)),
     SystemKind("dense", RETRIEVER, "vectors of the KB", needs=("vectors",)),
-    SystemKind("multivector", RETRIEVER, "vectors of chunks", needs=("vectors",), settings=_AVERAGE),
-    SystemKind("hybrid", RETRIEVER, "bm25 and dense, fused", needs=("text", "vectors"), settings=_DEPTH),
+    SystemKind("multivector", RETRIEVER, "vectors of chunks", needs=("vectors",), settings=ChunkSettings),
+    SystemKind("hybrid", RETRIEVER, "bm25 and dense, fused", needs=("text", "vectors"), settings=FusedSettings),
     SystemKind(
         "relational", RETRIEVER, "hybrid, answers of read questions first", needs=("text", "vectors", "adjacency")
     ),
@@ -219,7 +219,7 @@ KINDS = (
         "MODEL",
         extra=_EXTRA,
         packages=_PACKAGES,
-        settings=ENCODED,
+        settings=EncoderSettings,
         opens="kbkit.search.biencoder:BiEncoder",
         trainer="kbkit.search.training.biencoder:train",
     ),
@@ -230,7 +230,7 @@ KINDS = (
         "MODEL",
         extra=_EXTRA,
         packages=_PACKAGES,
-        settings=ENCODED,
+        settings=EncoderSettings,
         opens="kbkit.search.rerank:CrossEncoder",
     ),
     SystemKind("llm", RERANKER, "language model", "MODEL@URL", opens="kbkit.search.rerank:ModelReranker"),
@@ -247,7 +247,7 @@ def listed() -> pl.DataFrame:
             kind.form,
             kind.role,
             kind.summary,
-            ", ".join(f"{name}={_shown(setting.default)}" for name, setting in kind.settings.items()),
+            ", ".join(f"{name}={_shown(one.default)}" for name, one in kind.described.items()),
             "yes" if kind.is_installed else f"no: needs the extra {kind.extra}",
         )
         for kind in KINDS
