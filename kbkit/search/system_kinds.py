@@ -23,6 +23,7 @@ from kbkit.assets.operations import Setting, SettingField, build, check_settings
 from kbkit.errors import KbError, MissingExtraError, UnknownNameError
 from kbkit.search.ranking import Ranking
 from kbkit.stores.arrays import Within
+from kbkit.stores.embedders import sentence_transformers
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,7 +41,8 @@ class SystemKind:
     * ``settings``: the dataclass that describes the settings in a name (:mod:`kbkit.assets.operations`)
     * ``extra``: the extra of kbkit that installs the ``packages`` (names of modules) that it imports
     * ``opens``: the class ``module:name`` that is called with the stores (retrievers only) and a :class:`SystemName`
-    * ``trainer``: the function ``module:name`` that trains a model (empty: nothing to train)
+    * ``trainer``: the function ``module:name`` that says what is trained (empty: nothing)
+    * ``negatives``: hard negatives per training pair, by default
     """
 
     name: str
@@ -53,6 +55,7 @@ class SystemKind:
     settings: type | None = None
     opens: str = ""
     trainer: str = ""
+    negatives: int = 1
 
     @property
     def form(self) -> str:
@@ -68,6 +71,11 @@ class SystemKind:
     def is_installed(self) -> bool:
         """Whether the packages that it needs are installed; they are not imported."""
         return all(map(is_installed, self.packages))
+
+    def library(self) -> Any:
+        """Import sentence-transformers. Raises :class:`MissingExtraError`, which names the extra."""
+        self.require()
+        return sentence_transformers()
 
     def require(self) -> None:
         """Raise :class:`MissingExtraError`, which names the extra, unless the packages are installed."""
@@ -154,10 +162,10 @@ def _value(field: SettingField, text: str) -> Value:
     try:
         if field.type is bool:
             return {"true": True, "false": False}[text]
+        if not text:
+            raise ValueError
         found: Value = field.type(text)
-        if text and found == found:  # NaN is no number
-            return found
-        raise ValueError
+        return found
     except (ValueError, KeyError):
         raise KbError(f"Invalid {field.noun}: {text!r}", f"Use {kinds[field.type]}") from None
 
@@ -221,7 +229,7 @@ KINDS = (
         packages=_PACKAGES,
         settings=EncoderSettings,
         opens="kbkit.search.biencoder:BiEncoder",
-        trainer="kbkit.search.training.biencoder:train",
+        trainer="kbkit.search.training.biencoder:parts",
     ),
     SystemKind(
         "cross-encoder",
