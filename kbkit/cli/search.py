@@ -10,7 +10,21 @@ import typer
 
 from kbkit.cli.commands import add
 from kbkit.cli.models import Budget, Price, reranker
-from kbkit.cli.options import RARE, Format, Kb, Output, Type, Wrap, counted, cut, note, number, numbers, on_screen
+from kbkit.cli.options import (
+    RARE,
+    Format,
+    Kb,
+    Output,
+    Systems,
+    Type,
+    Wrap,
+    counted,
+    cut,
+    note,
+    number,
+    numbers,
+    on_screen,
+)
 from kbkit.errors import Command, KbError, Option, UnknownNameError
 
 if TYPE_CHECKING:
@@ -244,6 +258,7 @@ def run(
             "--tag", metavar="NAME", help="Name of the system in a TREC run (default: the mode).", rich_help_panel=RARE
         ),
     ] = None,
+    systems: Systems = False,  # noqa: ARG001 - exits by itself
 ) -> None:
     """Search a file of queries and write a run.
 

@@ -11,21 +11,15 @@ import numpy as np
 from kbkit.assets.arguments import check_range
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.search.ranking import METHODS, RRF_K
+from kbkit.search.system_kinds import KINDS, RETRIEVER, is_model, kind_of, parse_name
 from kbkit.stores.arrays import Within
 from kbkit.stores.text import Text
 
 if TYPE_CHECKING:
     from kbkit.stores import Stores
 
-NEEDS: Mapping[str, tuple[str, ...]] = {
-    "bm25": ("text",),
-    "dense": ("vectors",),
-    "multivector": ("vectors",),
-    "hybrid": ("text", "vectors"),
-    "relational": ("text", "vectors", "adjacency"),
-}
-"""The stores that each mode needs."""
-MODES = tuple(NEEDS)
+MODES = tuple(kind.name for kind in KINDS if kind.role == RETRIEVER and not kind.opens)
+"""The search modes of the KB's own stores; a retriever with a model is a mode too, as ``KIND:MODEL``."""
 AUTO = "auto"
 """The default of a single search: the best mode for the stores of the KB and for the query."""
 LEARNED = "learned"
@@ -87,8 +81,8 @@ class SearchSettings:
     include_weak: bool = False
 
     def __post_init__(self) -> None:
-        if self.mode not in MODES:
-            raise UnknownNameError("mode", self.mode, (AUTO, *MODES, LEARNED))
+        if self.mode not in MODES and not is_model(self.mode):
+            raise UnknownNameError("mode", self.mode, (AUTO, *known_modes(), LEARNED))
         if self.fusion not in METHODS:
             raise UnknownNameError("fusion", str(self.fusion), METHODS)
         for name, weight in self.leg_weights.items():
@@ -118,9 +112,27 @@ class SearchSettings:
         return retriever in self.retrievers
 
 
+def known_modes() -> tuple[str, ...]:
+    """Return the modes, as a name of one begins: those of the KB's stores, and retrievers with a model."""
+    return tuple(kind.form for kind in KINDS if kind.role == RETRIEVER)
+
+
+def check_mode(name: str, kind: str = "mode") -> None:
+    """Raise :class:`UnknownNameError` for an unknown mode, :class:`KbError` for invalid settings in its name."""
+    if kind_of(name, RETRIEVER) is None:
+        raise UnknownNameError(kind, name, known_modes())
+    parse_name(name)
+
+
+def needs(mode: str) -> tuple[str, ...]:
+    """Return the stores that a mode needs."""
+    kind = kind_of(mode, RETRIEVER)
+    return () if kind is None else kind.needs
+
+
 def missing_stores(stores: Stores, mode: str) -> list[str]:
     """Return the stores that a mode needs and that the KB does not have."""
-    return [store for store in NEEDS[mode] if not stores.has(store)]
+    return [store for store in needs(mode) if not stores.has(store)]
 
 
 def base_mode(stores: Stores) -> str:

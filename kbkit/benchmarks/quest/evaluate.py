@@ -20,7 +20,7 @@ from kbkit.llm.client import missing_model
 from kbkit.measures.false_positives import unmet
 from kbkit.measures.frames import Gold
 from kbkit.search import rerank
-from kbkit.search.settings import MODES, SearchOptions, SearchSettings
+from kbkit.search.settings import SearchOptions, SearchSettings, check_mode
 
 if TYPE_CHECKING:
     from kbkit.llm.calls import Calls
@@ -167,8 +167,7 @@ def check_retrievers(names: Sequence[str], k: int) -> None:
     """Raise :class:`KbError` for an unknown retriever, or an invalid number ``k`` of candidates."""
     SearchSettings(k=k)
     for name in names:
-        if name not in MODES:
-            raise UnknownNameError("retriever", name, MODES)
+        check_mode(name, "retriever")
 
 
 def check_classifier(name: str, dataset: QuestDataset, split: str, calls: Calls | None) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.cli.options import note
+from kbkit.cli.options import Systems, note
 from kbkit.cli.papers.arguments import Hits, QuestDataset, QuestSplit, modes_option
 from kbkit.cli.papers.factory import (
     FiguresForm,
@@ -66,6 +66,7 @@ def run(
         bool, typer.Option("--parsed/--no-parsed", help="Also parse queries into expressions and evaluate them.")
     ] = True,
     empty_precision: EmptyPrecision = "zero",
+    systems: Systems = False,  # noqa: ARG001 - exits by itself
 ) -> None:
     """Run and score retrievers on a dataset.
 

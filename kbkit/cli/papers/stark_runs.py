@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.cli.options import Kb, Seed, Types, note
+from kbkit.cli.options import Kb, Seed, Systems, Types, note
 from kbkit.cli.papers.arguments import Hits, StarkDataset, StarkSplit, modes_option
 from kbkit.cli.papers.factory import FiguresForm, PaperFigures, PaperSession, figures, systems_run
 from kbkit.errors import KbError, Option
@@ -61,6 +61,7 @@ def run(
     latency: Annotated[
         int, typer.Option("--latency", metavar="N", min=0, help="Number of queries to time one by one (0: none).")
     ] = 100,
+    systems: Systems = False,  # noqa: ARG001 - exits by itself
     *,
     reranking: RerankOptions,
 ) -> None:
