@@ -147,8 +147,8 @@ def _fits(manifest: Manifest, request: IngestRequest) -> bool:
     built: tuple[Any, ...] = (known.text.analyzer,) if "text" in manifest.stores else ()
     asked: tuple[Any, ...] = (request.analyzer,) if built else ()
     if "vectors" in manifest.stores:
-        built += (known.vectors.chunk_words, known.vectors.chunk_overlap)
-        asked += (request.chunk_words, request.chunk_overlap)
+        built += (known.vectors.chunk_words, known.vectors.chunk_overlap, known.vectors.chunk_characters)
+        asked += (request.chunk_words, request.chunk_overlap, request.chunk_characters)
         built += (manifest.settings("vectors", ModelRecord).embedder,)
         asked += (request.embedder,)
     return built == asked
@@ -174,5 +174,6 @@ def _request(path: Path, stores: Sequence[str], kb: KnowledgeBase) -> IngestRequ
         replace=True,
         analyzer=known.text.analyzer,
         chunk_words=known.vectors.chunk_words,
+        chunk_characters=known.vectors.chunk_characters,
         **settings,
     )

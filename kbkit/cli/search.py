@@ -68,7 +68,10 @@ Weight = Annotated[
 Average = Annotated[
     int,
     typer.Option(
-        "--average", metavar="N", help="Number of best chunks to average, for multivector search.", rich_help_panel=RARE
+        "--average",
+        metavar="N",
+        help="Number of best chunks to average, for multivector search (0: all).",
+        rich_help_panel=RARE,
     ),
 ]
 Rerank = Annotated[

@@ -46,7 +46,10 @@ class SearchOptions(TypedDict, total=False):
     * ``weights``: weight of each fused retriever (default: ``{"bm25": 1, "dense": 0.3}``; with ``rrf``, 1 each)
     * ``rrf_k``: constant of reciprocal rank fusion (default: 60)
     * ``depth``: minimum number of hits of each fused retriever (default: 100)
-    * ``average``: in mode ``multivector``, the number of best chunks averaged to a document's score (default: 3)
+    * ``average``: in mode ``multivector``, the number of best chunks averaged to a document's score (default: 3; 1: the
+      best one, 0: all)
+    * ``chunk_depth``: in mode ``multivector``, the number of best hits of ``dense`` whose chunks are compared (default:
+      0, all nodes; STaRK's code: 50)
     * ``quotes``: whether quoted words are required
     * ``rerank_depth``: minimum number of hits that are reranked (default: 20)
     * ``include_weak``: whether to return weak hits of a query none of whose words occurs in the KB (default: no)
@@ -58,6 +61,7 @@ class SearchOptions(TypedDict, total=False):
     rrf_k: float
     depth: int
     average: int
+    chunk_depth: int
     quotes: bool
     rerank_depth: int
     include_weak: bool
@@ -76,6 +80,7 @@ class SearchSettings:
     rrf_k: float = RRF_K
     depth: int = 100
     average: int = 3
+    chunk_depth: int = 0
     quotes: bool = True
     rerank_depth: int = 20
     include_weak: bool = False
@@ -92,7 +97,8 @@ class SearchSettings:
                 raise KbError(f"Invalid weight of {name}: {weight:g}", "Use 0 or more")
         if not any(self.leg_weights.values()):
             raise KbError("All weights are 0", "Use a weight above 0 for at least one retriever, such as bm25=1")
-        for name, minimum in (("k", 1), ("depth", 1), ("average", 1), ("rerank_depth", 1), ("rrf_k", 0)):
+        least = {"k": 1, "depth": 1, "average": 0, "chunk_depth": 0, "rerank_depth": 1, "rrf_k": 0}
+        for name, minimum in least.items():
             check_range(name, number(name, getattr(self, name), integer=name != "rrf_k"), minimum, MAX_K)
 
     @property

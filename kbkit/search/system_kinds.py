@@ -198,7 +198,10 @@ class FusedSettings:
 class ChunkSettings:
     """Settings in the name of a search of chunks."""
 
-    average: Annotated[int, Setting("Number of best chunks averaged to a document's score.", least=1)] = 3
+    average: Annotated[int, Setting("Number of best chunks averaged to a document's score (0: all).", least=0)] = 3
+    chunk_depth: Annotated[
+        int, Setting("Number of best results of dense whose chunks are compared (0: all nodes).", least=0)
+    ] = 0
 
 
 @dataclass(frozen=True)

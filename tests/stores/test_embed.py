@@ -214,7 +214,7 @@ def test_the_manifest_records_model_dimension_and_prefixes(remote: Path, endpoin
     assert recorded(remote) == {
         "embedder": f"openai:e5-tiny@{endpoint.url}", "dimension": DIMENSION,
         "query_prefix": "query: ", "document_prefix": "passage: ",
-        "relations": False, "chunk_words": 256, "chunk_overlap": 64,
+        "relations": False, "chunk_words": 256, "chunk_overlap": 64, "chunk_characters": 0,
     }  # fmt: skip
 
 

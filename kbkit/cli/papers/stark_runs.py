@@ -25,6 +25,12 @@ Fraction = Annotated[
 ]
 
 
+StarkPaper = Annotated[
+    str | None,
+    typer.Option("--paper", metavar="NAME", help="Add the paper's rows for a dataset: amazon, mag or prime."),
+]
+
+
 @dataclass(frozen=True)
 class RerankOptions:
     """What is reranked: the best results of a mode."""
@@ -61,6 +67,7 @@ def run(
     latency: Annotated[
         int, typer.Option("--latency", metavar="N", min=0, help="Number of queries to time one by one (0: none).")
     ] = 100,
+    paper: StarkPaper = None,
     systems: Systems = False,  # noqa: ARG001 - exits by itself
     *,
     reranking: RerankOptions,
@@ -73,8 +80,10 @@ def run(
     """
     from kbkit.benchmarks.stark import evaluate as stark
     from kbkit.benchmarks.stark import numbers
+    from kbkit.benchmarks.stark import paper as paper_rows
     from kbkit.benchmarks.stark import rerank as rescoring
 
+    paper_rows.check_name(paper)
     gold = stark.questions(dataset, split, sample, seed)
     depth = rescoring.depth(split, reranking.rerank_depth)
     settings = stark.settings(dataset, split, sample, seed, gold)
@@ -93,7 +102,12 @@ def run(
     results: list[Result] = []
     written: list[str] = []
     candidates = task.candidates(session.kb)
-    session.figures = lambda: PaperFigures(written, records=lambda: stark.table(results, task.gold, candidates))
+
+    def table() -> pl.DataFrame:
+        ours = stark.table(results, task.gold, candidates)
+        return ours if paper is None else paper_rows.with_paper(ours, paper, split, sample)
+
+    session.figures = lambda: PaperFigures(written, records=table)
 
     def keep(result: Result, remarks: Iterable[str] = ()) -> None:
         results.append(result)
@@ -127,15 +141,18 @@ def evaluate(
     types: Types = None,
     sample: Fraction = 1.0,
     seed: Seed = 0,
+    paper: StarkPaper = None,
 ) -> PaperFigures:
     """Score runs on a dataset.
 
-    Shows Hit@1, Hit@5, R@20 and MRR in percent, as in Tables 6 and 7 of the paper.
+    Shows Hit@1, Hit@5, R@20 and MRR in percent, as in Tables 6 and 7 of the paper; --paper adds its systems.
     """
     from kbkit.benchmarks.stark import evaluate as stark
     from kbkit.benchmarks.stark import numbers
+    from kbkit.benchmarks.stark import paper as paper_rows
     from kbkit.measures.ranking import remarks
 
+    paper_rows.check_name(paper)
     if types and kb is None:
         raise KbError("Types of nodes need a KB", "Use ", Option("kb", "KB"))
     gold = stark.questions(dataset, split, sample, seed)
@@ -149,7 +166,8 @@ def evaluate(
     for result in results:
         lines = remarks(result.run, gold) if candidates is None else stark.remarks(result.run, gold, candidates)
         note(context, (f"{result.name}: {line}" for line in lines))
-    return PaperFigures(records=lambda: table)
+    shown = table if paper is None else paper_rows.with_paper(table, paper, split, sample)
+    return PaperFigures(records=lambda: shown)
 
 
 @figures(FiguresForm())
