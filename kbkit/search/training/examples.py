@@ -18,7 +18,6 @@ from kbkit.answers.session import Session
 from kbkit.directory.files import write_files
 from kbkit.errors import Command, KbError
 from kbkit.search.hybrid import Search
-from kbkit.search.node_texts import NodeTexts
 from kbkit.search.training.questions import QuestionSplits, TrainingQuestion
 from kbkit.search.training.settings import TrainingSettings
 from kbkit.stores import Stores
@@ -119,12 +118,6 @@ def pool(splits: QuestionSplits, settings: TrainingSettings) -> NDArray[np.int64
     drawn = np.random.default_rng(settings.seed).choice(left, more, replace=False)
     found: NDArray[np.int64] = np.union1d(chosen, drawn)
     return found
-
-
-def with_texts(splits: QuestionSplits, made: Sequence[TrainingPair], *, relations: bool) -> PairTexts:
-    """Read the texts of the nodes of pairs."""
-    ids = sorted({node for pair in made for node in (pair.positive, *pair.negatives)})
-    return PairTexts(made, dict(zip(ids, NodeTexts(splits.stores, relations).of(ids), strict=True)))
 
 
 def export(found: PairTexts, path: Path) -> None:

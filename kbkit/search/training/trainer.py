@@ -127,6 +127,7 @@ def _trainer(
         def __call__(self, model: Any, *_: Any, **__: Any) -> dict[str, float]:
             return dict(score(parts.rank(model)))
 
+    parts.model.model_card_data.widget = [{"text": ""}]  # else the library draws examples, with a bar
     trainer = parts.trainer(
         model=parts.model,
         args=parts.arguments(**_arguments(work, parts, settings, main)),
@@ -136,8 +137,9 @@ def _trainer(
         callbacks=[EarlyStoppingCallback(early_stopping_patience=settings.patience)],
         **parts.further,
     )
-    for callback in (PrinterCallback, ProgressCallback):
-        trainer.remove_callback(callback)
+    for callback in [type(one) for one in trainer.callback_handler.callbacks]:
+        if callback in (PrinterCallback, ProgressCallback) or callback.__name__.endswith("ModelCardCallback"):
+            trainer.remove_callback(callback)  # which print, or look for models in the hub
     return trainer
 
 
