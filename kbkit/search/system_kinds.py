@@ -139,12 +139,15 @@ def parse_name(name: str, role: str = RETRIEVER) -> SystemName:
     value.
     """
     kind = kind_of(name, role)
-    rest, mark, query = name.partition("?") if kind is None or kind.settings else (name, "", "")
+    has_settings = kind is None or kind.settings or not kind.model  # an address may have a question mark too
+    rest, mark, query = name.partition("?") if has_settings else (name, "", "")
     model = rest.partition(":")[2]
     if kind is None or bool(model) != bool(kind.model):
         raise UnknownNameError(role, name, [one.form for one in KINDS if one.role == role])
     given = dict(parse_qsl(query, keep_blank_values=True))
     known = kind.described
+    if mark and not known:
+        raise KbError(f"{kind.name} has no settings: {name!r}", f"Use {kind.form}")
     if mark and not given:
         raise KbError(f"No settings after '?' in {name!r}", f"Settings of {kind.name}: {', '.join(known)}")
     for key in given:

@@ -1,6 +1,6 @@
-"""A KB and questions that share no word with their answers, so that only a trained system finds them.
+"""A KB and questions that share one word with their answers: full text finds nine nodes, training tells which.
 
-A node is a pair of concepts in the words of texts; its question is the same pair in the words of questions.
+A node is a pair of concepts in the words of texts; its question names one of them in a word of questions.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from pathlib import Path
 
 import kbkit
 
-TEXT_WORDS = "amber brook cedar dune ember fjord grove heath inlet jetty".split()
-QUESTION_WORDS = "resin stream timber sand spark coast orchard moor cove pier".split()
+TEXT_WORDS = ["amber", "brook", "cedar", "dune", "ember", "fjord", "grove", "heath", "inlet", "jetty"]
+QUESTION_WORDS = ["resin", "stream", "timber", "sand", "spark", "coast", "orchard", "moor", "cove", "pier"]
 PAIRS = list(itertools.combinations(range(len(TEXT_WORDS)), 2))
 
 
@@ -26,7 +26,7 @@ def build(folder: Path) -> Path:
     (folder / "texts.csv").write_text("key,text\n" + "\n".join(texts) + "\n", encoding="utf-8", newline="\n")
     edges = [f"{a},next,{b}" for a, b in itertools.pairwise(names)]
     (folder / "edges.csv").write_text("head,relation,tail\n" + "\n".join(edges) + "\n", encoding="utf-8", newline="\n")
-    stores = ("tables", "nodes", "text", "adjacency", "vectors")
+    stores = ("tables", "nodes", "text", "adjacency")
     kbkit.ingest("table", folder, out=folder / "places.kb", stores=stores).close()
     return folder / "places.kb"
 
@@ -36,7 +36,7 @@ def questions(folder: Path, every: int = 4) -> Path:
     lines = [
         {
             "id": f"q{number}",
-            "query": f"Where is {QUESTION_WORDS[a]} beside {QUESTION_WORDS[b]}?",
+            "query": f"Where is {QUESTION_WORDS[a]} beside {TEXT_WORDS[b]}?",
             "relevant": [f"p{number}"],
             "split": "val" if number % every == 0 else "train",
         }

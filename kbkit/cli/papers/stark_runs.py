@@ -74,6 +74,7 @@ def run(
     from kbkit.benchmarks.stark import evaluate as stark
     from kbkit.benchmarks.stark import numbers
     from kbkit.benchmarks.stark import rerank as rescoring
+    from kbkit.search.model_search import prepare
 
     gold = stark.questions(dataset, split, sample, seed)
     depth = rescoring.depth(split, reranking.rerank_depth)
@@ -103,6 +104,8 @@ def run(
             written.append(str(stark.write_result(result, runs)))
 
     for name in modes:
+        with session.progress(f"index {name}", "texts") as progress:
+            session.note(prepare(runner.searched(name), name, progress))
         with session.progress(name, "queries") as progress:
             keep(runner.result(name, progress))
     for scoring in scorings:

@@ -83,8 +83,9 @@ def _drawn(
     count: int,
 ) -> tuple[int, ...]:
     """Return ``count`` distinct negatives: hard ones in their order, then others at random."""
-    taken = np.sort(rng.choice(len(hard), min(count, len(hard)), replace=False)) if len(hard) else []
-    found = hard[taken] if len(hard) else hard
+    found = hard
+    if len(hard):
+        found = hard[np.sort(rng.choice(len(hard), min(count, len(hard)), replace=False))]
     if len(found) < count:
         others = everything[~np.isin(everything, np.concatenate([answers, found]))]
         if len(others) < count - len(found):

@@ -80,7 +80,10 @@ class Training:
         rankings = examples.ranked(splits.stores, splits.validation, splits.within, depth)
         ids = sorted({node for ranking in rankings for node in ranking.tolist()})
         texts = dict(zip(ids, self.texts(ids), strict=True))
-        both = zip(splits.validation, rankings, strict=True)
+        both = list(zip(splits.validation, rankings, strict=True))
+        if not any(np.isin(found, one.answers).any() for one, found in both):
+            message = f"None of the {depth} best results of full text is an answer, for any validation question"
+            raise KbError(message, "A reranker cannot be validated with such questions")
         return [RerankedQuestion(one.text, found, [texts[node] for node in found.tolist()]) for one, found in both]
 
     @cached_property
