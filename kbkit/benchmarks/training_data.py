@@ -25,7 +25,7 @@ from kbkit.measures.frames import JUDGEMENTS, RUN, Gold
 from kbkit.measures.ranked_pairs import pairs
 from kbkit.search.ranking import Ranking
 from kbkit.search.training.questions import QuestionSplits, TrainingQuestion
-from kbkit.stores.arrays import Within
+from kbkit.stores.arrays import Within, is_within
 
 TRAIN, VALIDATION = "train", "val"
 MEASURES = ("mrr", "hit@1", "hit@5", "recall@20")
@@ -134,13 +134,17 @@ def _file(
     members = [kb.session.members(name).astype(np.int64) for name in chosen]
     within = np.unique(np.concatenate(members)) if members else None
     parts = []
+    questions = read_gold(dataset)
+    if "split" not in questions.queries.columns:
+        hint = f'Add "split" to each record: "{splits[0]}" or "{splits[1]}"'
+        raise BadInputError(f"The questions of {dataset} have no splits", hint)
     for split in splits:
-        gold = read_gold(dataset, split)
+        gold = questions.only(split, dataset)
         found = pairs(kb.stores, gold, gold.queries)
-        texts = {str(at): pair.query for at, pair in enumerate(found.pairs)}
+        texts = {pair.id: pair.query for pair in found.pairs}
         known = [
-            (str(at), node if within is None or node in set(within.tolist()) else None)
-            for at, pair in enumerate(found.pairs)
+            (pair.id, node if is_within(np.array([node]), within)[0] else None)
+            for pair in found.pairs
             for node in sorted(pair.relevant)
         ]
         part = _Answered(texts, known)
@@ -151,16 +155,13 @@ def _file(
 
 def score(questions: Sequence[TrainingQuestion], rankings: Sequence[Ranking]) -> dict[str, float]:
     """Return the means of :data:`MEASURES` over questions with distinct ids."""
-    run = pl.DataFrame(
-        {
-            "query": np.repeat(
-                np.array([one.id for one in questions], object), [len(r.ids) for r in rankings]
-            ).tolist(),
-            "node": np.concatenate([ranking.ids for ranking in rankings]).astype(str).tolist(),
-            "score": np.concatenate([-np.arange(len(ranking.ids), dtype=np.float64) for ranking in rankings]),
-        },
-        schema=RUN,
-    )
+    lists = [
+        (one.id, found.ids.astype(np.int64).astype(str).tolist(), [-float(at) for at in range(len(found.ids))])
+        for one, found in zip(questions, rankings, strict=True)
+        if len(found.ids)
+    ]
+    schema = {"query": pl.String, "node": pl.List(pl.String), "score": pl.List(pl.Float64)}
+    run = pl.DataFrame(lists, schema=schema, orient="row").explode("node", "score").cast(RUN)  # type: ignore[arg-type]
     judged = [(one.id, str(node), 1) for one in questions for node in one.answers]
     queries = pl.DataFrame({"query": [one.id for one in questions], "text": [one.text for one in questions]})
     gold = Gold(pl.DataFrame(judged, schema=JUDGEMENTS, orient="row"), queries)

@@ -38,7 +38,7 @@ Mode = Annotated[
         "--mode",
         "-m",
         metavar="MODE",
-        help="Search mode: auto, bm25, dense, multivector, hybrid, relational, learned.",
+        help="Search mode: auto, bm25, dense, multivector, hybrid, relational, learned, or a system (biencoder:MODEL).",
     ),
 ]
 K = Annotated[int, typer.Option("-k", metavar="N", help="Number of results per query.")]
@@ -271,6 +271,7 @@ def run(
     from kbkit.export.numbering import numbering
     from kbkit.kb import KnowledgeBase
     from kbkit.measures.files import check_run, read_queries, write_run
+    from kbkit.search.model_search import prepare
 
     if names not in NAMES:
         raise UnknownNameError("kind of name", names, NAMES)
@@ -285,6 +286,7 @@ def run(
         reranker(context, opened, rerank, budget, price) as judge,
         counting(hidden, "queries") as progress,
     ):
+        note(context, prepare(opened.stores, mode, progress))
         found = opened.search_many(
             wanted, k, mode, within, type, rerank=judge, embedder=embedder, progress=progress, **options
         )

@@ -47,6 +47,7 @@ def train(
     After each epoch, the model is validated; the best one is kept. An interrupted training is continued. The folder is
     one of sentence-transformers or PyLate; kbkit run -m SYSTEM:MODEL uses it.
     """
+    from kbkit.assets.operations import check_settings
     from kbkit.benchmarks import training_data
     from kbkit.cli.progress import bars
     from kbkit.display.progress import Event
@@ -57,6 +58,7 @@ def train(
     if output is None and export is None:
         raise KbError("Nothing to write", "Use ", Option("output", "MODEL"), " or ", Option("export", "FILE"))
     kind = fit.trained_kind(system)
+    check_settings(settings)
     if output is not None:
         fit.require(kind)
         work.check_out(output, replace=replace)
@@ -77,4 +79,8 @@ def train(
             lambda line: note(context, [line]),
         )
         found = fit.fit(system, questions, output, settings, dataset=dataset.name, replace=replace, events=events)
-    note(context, [f"{output}: epoch {found.best} of {found.curve[-1]['epoch']}, {found.seconds:.1f} s"])
+    last, worse = found.curve[-1]["epoch"], found.after <= found.before
+    lines = [
+        f"{output}: epoch {found.best} of {last}, {found.measure} {found.before:.3f} before, {found.after:.3f} after"
+    ]
+    note(context, [*lines, *(["Training has not improved the model that it started from"] if worse else [])])

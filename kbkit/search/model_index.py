@@ -11,7 +11,7 @@ import hashlib
 import io
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -24,7 +24,9 @@ from kbkit.directory import systems
 from kbkit.directory.damage import check_plain
 from kbkit.directory.files import parse_json, replacing
 from kbkit.search.node_texts import NodeTexts
+from kbkit.search.ranking import Ranking
 from kbkit.stores import Stores
+from kbkit.stores.vectors import top
 
 FOLDER, STATE, NODES = "indexes", "index.json", "nodes.parquet"
 _VERSION = 1
@@ -54,7 +56,7 @@ class TextSource:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def batches(self) -> Any:
+    def batches(self) -> Iterator[list[str]]:
         """Yield lists of texts."""
         for start in range(0, len(self.ids), BATCH):
             self.progress(start, len(self.ids))
@@ -109,7 +111,7 @@ def update(
     source = TextSource(texts, new["id"].to_numpy().astype(np.int64), progress)
     with replacing(folder) as made:
         made.mkdir()
-        codes.write(made, folder if state else None, kept["row"].to_numpy().astype(np.int64), source)
+        codes.write(made, folder if kept.height else None, kept["row"].to_numpy().astype(np.int64), source)
         listed = pl.concat([kept.select("type", "key", "digest"), new.select("type", "key", "digest")])
         listed.write_parquet(made / NODES)
         about = {**asked, "generation": stores.manifest.generation, "nodes": listed.height}
@@ -132,6 +134,11 @@ def _read(folder: Path) -> pl.DataFrame:
     return pl.read_parquet(io.BytesIO((folder / NODES).read_bytes()))
 
 
+def count(folder: Path) -> int:
+    """Return the number of rows of an index."""
+    return _read(folder).height
+
+
 def _all_nodes(stores: Stores) -> pl.DataFrame:
     return stores.tables.lookup("SELECT id, type::VARCHAR AS type, key FROM nodes")
 
@@ -149,18 +156,8 @@ def _forget_others(folder: Path, asked: Mapping[str, Any]) -> None:
             systems.remove_tree(other)
 
 
-def best(scores: NDArray[Any], ids: NDArray[np.int64], k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the ``k`` best ids and scores, ties by id."""
-    from kbkit.stores.vectors import top
-
+def best(scores: NDArray[Any], ids: NDArray[np.int64], k: int) -> Ranking:
+    """Return the ``k`` best ids by score, ties by id."""
     order = np.argsort(ids, kind="stable")
     chosen = order[top(scores[order], k)]
-    return ids[chosen], scores[chosen].astype(np.float64)
-
-
-def positions(ids: NDArray[np.int64], count: int, within: Any) -> Sequence[int] | NDArray[np.int64]:
-    """Return the rows of the nodes ``within`` (None: all), in the order of ids."""
-    row = np.full(count, -1, np.int64)
-    row[ids] = np.arange(len(ids))
-    chosen = row if within is None else row[np.asarray(within, dtype=np.int64)]
-    return chosen[chosen >= 0]
+    return Ranking(ids[chosen], scores[chosen].astype(np.float64))

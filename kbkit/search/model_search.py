@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from kbkit.search.system_kinds import TextRetriever, imported, is_model, parse_n
 from kbkit.stores import Stores
 
 if TYPE_CHECKING:
+    from kbkit.search.model_index import IndexState
     from kbkit.search.retrievers import QueryBatch
     from kbkit.search.settings import SearchSettings
 
@@ -70,3 +72,17 @@ def open_retriever(stores: Stores, name: str) -> TextRetriever:
 def retriever_settings(stores: Stores, mode: str) -> dict[str, Any]:
     """Return what the rankings of a mode depend on beside the KB: the settings of its retriever, if it has a model."""
     return {"retriever": dict(open_retriever(stores, mode).settings)} if is_model(mode) else {}
+
+
+def prepare(stores: Stores, mode: str, progress: Callable[[int, int], None] = lambda *_: None) -> list[str]:
+    """Bring the index of a mode up to date, if it has one, and return a line about the texts that were encoded."""
+    retriever = open_retriever(stores, mode) if is_model(mode) else None
+    index = getattr(retriever, "index", None)
+    if index is None:
+        return []
+    state: IndexState = index(progress)
+    if not state.encoded:
+        return []
+    return [
+        f"{mode}: encoded {state.encoded:,} texts in {state.seconds:.1f} s; the index has {state.size / 1e6:.1f} MB"
+    ]

@@ -35,7 +35,7 @@ class NodeTexts:
                 "SELECT n.id, n.type::VARCHAR AS type, n.key, md5(d.document) AS digest"
                 f" FROM ({sql}) d JOIN nodes n USING (id) ORDER BY n.id"
             )
-            parts.append(found.cast(parts[0].schema))  # type: ignore[arg-type] # names and types
+            parts.append(found.cast(parts[0].schema))
             progress(last + 1, count)
         return pl.concat(parts)
 

@@ -15,11 +15,11 @@ from kbkit.answers.session import Session
 from kbkit.errors import KbError
 from kbkit.llm.calls import Calls
 from kbkit.llm.models import open_calls, open_models
+from kbkit.search import model_folder
 from kbkit.search.ranking import QueryResult, Ranking
 from kbkit.search.system_kinds import RERANKER, SystemName, imported, parse_name
 from kbkit.stores import documents
 from kbkit.stores.embedders import first_line, sentence_transformers
-from kbkit.stores.model_files import revision
 
 _MAX_TEXT = 20_000
 """Characters of a candidate's text in a prompt."""
@@ -36,6 +36,10 @@ class RerankCandidate(NamedTuple):
     def document(self) -> str:
         """Return name, texts and relations as one text."""
         return ". ".join(part for part in (self.name, self.texts, *self.relations) if part)
+
+    def alone(self) -> RerankCandidate:
+        """Return the candidate without its relations."""
+        return self._replace(relations=[])
 
     def prompt_inputs(self, query: str) -> dict[str, Any]:
         """Return the inputs of the prompt ``rerank``; very long texts are truncated."""
@@ -61,9 +65,10 @@ class CrossEncoder:
     def __init__(self, model: str | SystemName) -> None:
         system = parse_name(f"cross-encoder:{model}", RERANKER) if isinstance(model, str) else model
         library = sentence_transformers()
+        folder = model_folder.opened(system)
         try:
             self._model: Any = library.CrossEncoder(
-                system.model,
+                folder.model,
                 local_files_only=True,
                 max_length=system.settings["length"] or None,
                 device=system.settings["device"] or None,
@@ -75,11 +80,13 @@ class CrossEncoder:
             ) from None
         self.name = system.text
         self._batch = system.settings["batch"]
-        self.settings = {"model": system.model, "revision": revision(system.model), **system.settings}
+        self._relations = folder.relations
+        self.settings = folder.settings(system)
 
     def score(self, query: str, candidates: Sequence[RerankCandidate]) -> Sequence[float]:
         """See :class:`Reranker`."""
-        pairs = [(query, candidate.document()) for candidate in candidates]
+        read = candidates if self._relations else [candidate.alone() for candidate in candidates]
+        pairs = [(query, candidate.document()) for candidate in read]
         scores = np.asarray(self._model.predict(pairs, batch_size=self._batch, show_progress_bar=False), np.float64)
         if scores.shape != (len(candidates),):
             raise _bad_scores(self.name, len(candidates), scores.tolist())

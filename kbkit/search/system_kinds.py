@@ -139,12 +139,15 @@ def parse_name(name: str, role: str = RETRIEVER) -> SystemName:
     value.
     """
     kind = kind_of(name, role)
-    rest, mark, query = name.partition("?") if kind is None or kind.settings else (name, "", "")
+    has_settings = kind is None or kind.settings or not kind.model  # an address may have a question mark too
+    rest, mark, query = name.partition("?") if has_settings else (name, "", "")
     model = rest.partition(":")[2]
     if kind is None or bool(model) != bool(kind.model):
         raise UnknownNameError(role, name, [one.form for one in KINDS if one.role == role])
     given = dict(parse_qsl(query, keep_blank_values=True))
     known = kind.described
+    if mark and not known:
+        raise KbError(f"{kind.name} has no settings: {name!r}", f"Use {kind.form}")
     if mark and not given:
         raise KbError(f"No settings after '?' in {name!r}", f"Settings of {kind.name}: {', '.join(known)}")
     for key in given:
@@ -213,6 +216,15 @@ class EncoderSettings:
     device: Annotated[str, Setting("cpu, cuda, ... (empty: a GPU if there is one).")] = ""
 
 
+@dataclass(frozen=True)
+class LateSettings(EncoderSettings):
+    """Settings in the name of a late-interaction model; see :mod:`kbkit.search.late`."""
+
+    bits: Annotated[int, Setting("Bits per number of the index.", least=1, most=8)] = 4
+    probes: Annotated[int, Setting("Centroids that are compared per word of a query.", least=1, most=100_000)] = 8
+    full_scores: Annotated[int, Setting("Texts that are compared exactly.", least=1, most=10_000_000)] = 4_096
+
+
 _EXTRA, _PACKAGES = "sentence-transformers", ("sentence_transformers",)
 
 KINDS = (
@@ -235,6 +247,28 @@ KINDS = (
         trainer="kbkit.search.training.biencoder:parts",
     ),
     SystemKind(
+        "late",
+        RETRIEVER,
+        "one vector a word (ColBERT), PLAID index",
+        "MODEL",
+        extra="late",
+        packages=("pylate", "fast_plaid"),
+        settings=LateSettings,
+        opens="kbkit.search.late:LateInteraction",
+        trainer="kbkit.search.training.late:parts",
+    ),
+    SystemKind(
+        "splade",
+        RETRIEVER,
+        "learned weights of words",
+        "MODEL",
+        extra=_EXTRA,
+        packages=_PACKAGES,
+        settings=EncoderSettings,
+        opens="kbkit.search.splade:Splade",
+        trainer="kbkit.search.training.splade:parts",
+    ),
+    SystemKind(
         "cross-encoder",
         RERANKER,
         "query and text read together",
@@ -243,6 +277,8 @@ KINDS = (
         packages=_PACKAGES,
         settings=EncoderSettings,
         opens="kbkit.search.rerank:CrossEncoder",
+        trainer="kbkit.search.training.crossencoder:parts",
+        negatives=7,
     ),
     SystemKind("llm", RERANKER, "language model", "MODEL@URL", opens="kbkit.search.rerank:ModelReranker"),
 )

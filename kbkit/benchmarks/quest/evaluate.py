@@ -96,6 +96,10 @@ class Bench:
         """Whether a mode searches the dataset's own documents."""
         return self.index is not None and self.index.searches(mode)
 
+    def searching(self, mode: str) -> KnowledgeBase:
+        """Return the KB that a mode searches: that of the documents, or the KB itself."""
+        return self.texts if self.searches_documents(mode) else self.kb
+
     def documents(self, ids: pl.Series) -> pl.DataFrame:
         """Return id, title, text of nodes as systems read them: the dataset's documents, or else the KB's texts."""
         wanted = self.searched.nodes.filter(pl.col("id").is_in(ids.unique().to_list())).select("id", "title")

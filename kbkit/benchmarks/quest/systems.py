@@ -100,8 +100,7 @@ class DomainRetriever:
 
     def __init__(self, part: Part, mode: str) -> None:
         self._part, self.name = part, mode
-        searched = part.bench.texts if part.bench.searches_documents(mode) else part.bench.kb
-        model = retriever_settings(searched.stores, mode).get("retriever")
+        model = retriever_settings(part.bench.searching(mode).stores, mode).get("retriever")
         own = {} if model is None else {"model": model}
         self.settings: Mapping[str, Any] = {"retriever": mode, "ranked": True, "k": part.bench.k, **own}
 

@@ -116,8 +116,11 @@ def _systems(
 ) -> Iterator[QuestSystem]:
     """Yield the systems to run."""
     from kbkit.benchmarks.quest import systems
+    from kbkit.search.model_search import prepare
 
     for retriever in retrievers:
+        with session.progress(f"index {retriever}", "texts") as progress:
+            session.note(prepare(part.bench.searching(retriever).stores, retriever, progress))
         yield systems.DomainRetriever(part, retriever)
         if classifier != "none":
             yield systems.Classified(part, retriever, classifier, session.calls)

@@ -82,6 +82,7 @@ def run(
     from kbkit.benchmarks.stark import numbers
     from kbkit.benchmarks.stark import paper as paper_rows
     from kbkit.benchmarks.stark import rerank as rescoring
+    from kbkit.search.model_search import prepare
 
     paper_rows.check_name(paper)
     gold = stark.questions(dataset, split, sample, seed)
@@ -117,6 +118,8 @@ def run(
             written.append(str(stark.write_result(result, runs)))
 
     for name in modes:
+        with session.progress(f"index {name}", "texts") as progress:
+            session.note(prepare(runner.searched(name), name, progress))
         with session.progress(name, "queries") as progress:
             keep(runner.result(name, progress))
     for scoring in scorings:

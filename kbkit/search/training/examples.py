@@ -18,7 +18,6 @@ from kbkit.answers.session import Session
 from kbkit.directory.files import write_files
 from kbkit.errors import Command, KbError
 from kbkit.search.hybrid import Search
-from kbkit.search.node_texts import NodeTexts
 from kbkit.search.training.questions import QuestionSplits, TrainingQuestion
 from kbkit.search.training.settings import TrainingSettings
 from kbkit.stores import Stores
@@ -84,8 +83,9 @@ def _drawn(
     count: int,
 ) -> tuple[int, ...]:
     """Return ``count`` distinct negatives: hard ones in their order, then others at random."""
-    taken = np.sort(rng.choice(len(hard), min(count, len(hard)), replace=False)) if len(hard) else []
-    found = hard[taken] if len(hard) else hard
+    found = hard
+    if len(hard):
+        found = hard[np.sort(rng.choice(len(hard), min(count, len(hard)), replace=False))]
     if len(found) < count:
         others = everything[~np.isin(everything, np.concatenate([answers, found]))]
         if len(others) < count - len(found):
@@ -119,12 +119,6 @@ def pool(splits: QuestionSplits, settings: TrainingSettings) -> NDArray[np.int64
     drawn = np.random.default_rng(settings.seed).choice(left, more, replace=False)
     found: NDArray[np.int64] = np.union1d(chosen, drawn)
     return found
-
-
-def with_texts(splits: QuestionSplits, made: Sequence[TrainingPair], *, relations: bool) -> PairTexts:
-    """Read the texts of the nodes of pairs."""
-    ids = sorted({node for pair in made for node in (pair.positive, *pair.negatives)})
-    return PairTexts(made, dict(zip(ids, NodeTexts(splits.stores, relations).of(ids), strict=True)))
 
 
 def export(found: PairTexts, path: Path) -> None:

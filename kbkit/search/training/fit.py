@@ -8,29 +8,41 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kbkit.answers.session import Session
 from kbkit.assets.operations import check_settings
 from kbkit.errors import KbError, MissingExtraError, UnknownNameError
-from kbkit.search import model_folder
+from kbkit.search import model_folder, rerank
 from kbkit.search.model_index import best
 from kbkit.search.node_texts import NodeTexts
 from kbkit.search.ranking import Ranking
-from kbkit.search.system_kinds import KINDS, SystemKind, imported, is_installed
+from kbkit.search.system_kinds import KINDS, RERANKER, SystemKind, imported, is_installed
 from kbkit.search.training import examples, starts, trainer, work
 from kbkit.search.training.examples import PairTexts
 from kbkit.search.training.questions import QuestionSplits
 from kbkit.search.training.settings import RANDOM, TrainingSettings
 from kbkit.search.training.trainer import TrainedModel, TrainingEvents
+from kbkit.stores import Stores
 from kbkit.stores.embedders import sentence_transformers
 from kbkit.stores.model_files import revision
 
 EXTRA, PACKAGES = "train", ("torch", "sentence_transformers", "accelerate", "datasets")
 DEPTH = 100
 """Number of results that validation ranks per question."""
+RERANKED = (5, 20)
+"""Minimum and maximum number of results per question that validation reranks; 20 are STaRK's."""
+
+
+class RerankedQuestion(NamedTuple):
+    """A question, the ids of its best nodes by full text, and their texts."""
+
+    text: str
+    ids: NDArray[np.int64]
+    texts: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -43,7 +55,7 @@ class ValidationPool:
 
     def ranked(self, scores: NDArray[Any]) -> list[Ranking]:
         """Return the rankings by a row of scores per question, a column per text."""
-        return [Ranking(*best(np.asarray(row), self.ids, DEPTH)) for row in scores]
+        return [best(np.asarray(row), self.ids, DEPTH) for row in scores]
 
 
 @dataclass(frozen=True)
@@ -61,16 +73,40 @@ class Training:
         return training_pairs(self.kind, self.splits, self.settings)
 
     @cached_property
+    def candidates(self) -> list[RerankedQuestion]:
+        """The validation questions with their best nodes by full text, which a reranker scores."""
+        splits = self.splits
+        depth = max(RERANKED[0], min(RERANKED[1], self.settings.pool // len(splits.validation)))
+        rankings = examples.ranked(splits.stores, splits.validation, splits.within, depth)
+        ids = sorted({node for ranking in rankings for node in ranking.tolist()})
+        texts = dict(zip(ids, self.texts(ids), strict=True))
+        both = list(zip(splits.validation, rankings, strict=True))
+        if not any(np.isin(found, one.answers).any() for one, found in both):
+            message = f"None of the {depth} best results of full text is an answer, for any validation question"
+            raise KbError(message, "A reranker cannot be validated with such questions")
+        return [RerankedQuestion(one.text, found, [texts[node] for node in found.tolist()]) for one, found in both]
+
+    @cached_property
     def pool(self) -> ValidationPool:
         """What validation ranks."""
         ids = examples.pool(self.splits, self.settings)
-        texts = NodeTexts(self.splits.stores, self.settings.relations).of(ids.tolist())
-        return ValidationPool(ids, texts, [one.text for one in self.splits.validation])
+        return ValidationPool(ids, self.texts(ids.tolist()), [one.text for one in self.splits.validation])
+
+    def texts(self, ids: Sequence[int]) -> list[str]:
+        """Return the texts of nodes as the system reads them."""
+        return texts_of(self.kind, self.splits.stores, self.settings, ids)
+
+    @property
+    def measured(self) -> int:
+        """The number of texts that validation ranks."""
+        if self.kind.role == RERANKER:
+            return sum(len(one.ids) for one in self.candidates)
+        return len(self.pool.ids)
 
     def columns(self) -> dict[str, list[str]]:
-        """Return the pairs as columns: anchor (the question), positive, negative_1, ... (texts)."""
+        """Return the pairs as columns: query, positive, negative_1, ... (texts)."""
         made, texts = self.pairs.pairs, self.pairs.texts
-        found = {"anchor": [one.question.text for one in made], "positive": [texts[one.positive] for one in made]}
+        found = {"query": [one.question.text for one in made], "positive": [texts[one.positive] for one in made]}
         for at in range(len(made[0].negatives)):
             found[f"negative_{at + 1}"] = [texts[one.negatives[at]] for one in made]
         return found
@@ -87,7 +123,16 @@ def trained_kind(system: str) -> SystemKind:
 def training_pairs(kind: SystemKind, splits: QuestionSplits, settings: TrainingSettings) -> PairTexts:
     """Return the training pairs of a system, with hard negatives and texts."""
     made = examples.pairs(splits, settings, settings.negatives or kind.negatives)
-    return examples.with_texts(splits, made, relations=settings.relations)
+    ids = sorted({node for pair in made for node in (pair.positive, *pair.negatives)})
+    return PairTexts(made, dict(zip(ids, texts_of(kind, splits.stores, settings, ids), strict=True)))
+
+
+def texts_of(kind: SystemKind, stores: Stores, settings: TrainingSettings, ids: Sequence[int]) -> list[str]:
+    """Return the texts of nodes as a kind of systems reads them: rerankers read them as candidates."""
+    if kind.role == RERANKER:
+        found = rerank.candidates(Session.of(stores), list(ids))
+        return [(one if settings.relations else one.alone()).document() for one in found]
+    return NodeTexts(stores, settings.relations).of(ids)
 
 
 def export(system: str, splits: QuestionSplits, path: Path, settings: TrainingSettings) -> int:
@@ -140,7 +185,7 @@ def fit(
                 "train": len(splits.train),
                 "validation": len(splits.validation),
                 "pairs": len(training.pairs.pairs),
-                "pool": len(training.pool.ids),
+                "pool": training.measured,
             },
             "start": {"model": chosen.start, "revision": start_revision},
             "kb": splits.stores.schema.name,

@@ -68,8 +68,8 @@ def _tokenizer(stores: Stores, seed: int, relations: bool, length: int) -> Any:
         vocab_size=PIECES, min_frequency=MIN_COUNT, special_tokens=list(_SPECIAL), show_progress=False
     )
     tokenizer.train_from_iterator(_texts(stores, seed, relations), trainer)
-    ends = [(name, tokenizer.token_to_id(name)) for name in ("[SEP]", "[CLS]")]
-    tokenizer.post_processor = processors.BertProcessing(*ends)
+    cls, sep = _SPECIAL.index("[CLS]"), _SPECIAL.index("[SEP]")  # the trainer numbers them first
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", sep), ("[CLS]", cls))
     names = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"), _SPECIAL, strict=True))
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=length, **names)
 

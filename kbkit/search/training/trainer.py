@@ -41,8 +41,8 @@ class TrainingParts:
     * ``further``: more arguments of the trainer
     """
 
-    trainer: type
-    arguments: type
+    trainer: Any
+    arguments: Any
     model: Any
     loss: Any
     rows: Mapping[str, Sequence[Any]]
@@ -60,6 +60,18 @@ class TrainedModel:
     curve: Sequence[Mapping[str, Any]]
     best: int
     seconds: float
+    measure: str
+    """The measure by which the epoch is the best."""
+
+    @property
+    def before(self) -> float:
+        """The measure before training."""
+        return float(self.curve[0][self.measure])
+
+    @property
+    def after(self) -> float:
+        """The measure of the best epoch."""
+        return next(float(row[self.measure]) for row in self.curve if row["epoch"] == self.best)
 
 
 def run(
@@ -85,7 +97,10 @@ def run(
             events.line(_line(row))
     main = next(iter(name for name in work.measures(None)[0] if name != "epoch"))
     trainer = _trainer(work, parts, settings, score, main)
-    spent = lambda: before + time.perf_counter() - started  # noqa: E731 - used twice, by the callback too
+
+    def spent() -> float:
+        return before + time.perf_counter() - started
+
     trainer.add_callback(_callback(events, work, spent))
     if checkpoint is not None:
         events.line(f"Continued after {checkpoint.name.replace('-', ' ')}")
@@ -99,14 +114,18 @@ def run(
         "version": model_folder.VERSION,
         "settings": asdict(settings),
         "device": str(parts.model.device),
-        "precision": "bfloat16" if trainer.args.bf16 else "float16" if trainer.args.fp16 else "float32",
+        "precision": _precision(trainer.args),
         "seconds": round(seconds, 1),
         "best_epoch": best["epoch"],
         "curve": rows,
         "libraries": _versions(),
     }
     _write(work.out, parts.model, record)
-    return TrainedModel(work.out, rows, int(best["epoch"]), seconds)
+    return TrainedModel(work.out, rows, int(best["epoch"]), seconds, main)
+
+
+def _precision(arguments: Any) -> str:
+    return "bfloat16" if arguments.bf16 else "float16" if arguments.fp16 else "float32"
 
 
 def _trainer(
@@ -127,6 +146,7 @@ def _trainer(
         def __call__(self, model: Any, *_: Any, **__: Any) -> dict[str, float]:
             return dict(score(parts.rank(model)))
 
+    parts.model.model_card_data.widget = [{"text": ""}]  # else the library draws examples, with a bar
     trainer = parts.trainer(
         model=parts.model,
         args=parts.arguments(**_arguments(work, parts, settings, main)),
@@ -136,8 +156,9 @@ def _trainer(
         callbacks=[EarlyStoppingCallback(early_stopping_patience=settings.patience)],
         **parts.further,
     )
-    for callback in (PrinterCallback, ProgressCallback):
-        trainer.remove_callback(callback)
+    for callback in [type(one) for one in trainer.callback_handler.callbacks]:
+        if callback in (PrinterCallback, ProgressCallback) or callback.__name__.endswith("ModelCardCallback"):
+            trainer.remove_callback(callback)  # which print, or look for models in the hub
     return trainer
 
 
