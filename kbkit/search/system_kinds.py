@@ -41,7 +41,8 @@ class SystemKind:
     * ``settings``: the dataclass that describes the settings in a name (:mod:`kbkit.assets.operations`)
     * ``extra``: the extra of kbkit that installs the ``packages`` (names of modules) that it imports
     * ``opens``: the class ``module:name`` that is called with the stores (retrievers only) and a :class:`SystemName`
-    * ``trainer``: the function ``module:name`` that says what is trained (empty: nothing)
+    * ``trainer``: the function ``module:name`` that says what is trained (empty: nothing), or ``fits`` the one that
+      trains in its own way
     * ``negatives``: hard negatives per training pair, by default
     """
 
@@ -55,6 +56,7 @@ class SystemKind:
     settings: type | None = None
     opens: str = ""
     trainer: str = ""
+    fits: str = ""
     negatives: int = 1
 
     @property
@@ -208,6 +210,13 @@ class ChunkSettings:
 
 
 @dataclass(frozen=True)
+class GraphSettings:
+    """Settings in the name of a graph neural network."""
+
+    device: Annotated[str, Setting("cpu, cuda, ... (empty: a GPU if there is one).")] = ""
+
+
+@dataclass(frozen=True)
 class EncoderSettings:
     """Settings in the name of a system that reads texts with a model of PyTorch."""
 
@@ -267,6 +276,18 @@ KINDS = (
         settings=EncoderSettings,
         opens="kbkit.search.splade:Splade",
         trainer="kbkit.search.training.splade:parts",
+    ),
+    SystemKind(
+        "qagnn",
+        RETRIEVER,
+        "graph neural network over the nodes around a question",
+        "MODEL",
+        needs=("adjacency", "text", "vectors"),
+        extra="qagnn",
+        packages=("torch",),
+        settings=GraphSettings,
+        opens="kbkit.search.qagnn.retriever:QaGnn",
+        fits="kbkit.search.training.qagnn:fit",
     ),
     SystemKind(
         "cross-encoder",

@@ -42,12 +42,10 @@ def refusing(limit: int, status: int, message: str) -> Callable[[dict[str, Any]]
 REFUSALS = [
     (400, "This model's maximum context length is {limit} tokens, however you requested {count} tokens"),  # OpenAI
     (400, "request ({count} tokens) exceeds the available context size ({limit} tokens), try increasing it"),
-    (
-        500,
-        "input ({count} tokens) is too large to process. increase the physical batch size (current batch size: {limit})",
-    ),  # llama.cpp
+    (500, "input ({count} tokens) is too large to process. increase the physical batch size (now: {limit})"),
     (413, "`inputs` must have less than {limit} tokens. Given: {count}"),  # text-embeddings-inference
 ]
+"""What servers say; the second and the third line are llama.cpp's."""
 
 
 @pytest.mark.parametrize(("status", "message"), REFUSALS)

@@ -114,7 +114,7 @@ class Training:
 
 def trained_kind(system: str) -> SystemKind:
     """Return the kind of a system that can be trained. Raises :class:`UnknownNameError` for another name."""
-    known = {kind.name: kind for kind in KINDS if kind.trainer}
+    known = {kind.name: kind for kind in KINDS if kind.trainer or kind.fits}
     if system not in known:
         raise UnknownNameError("system to train", system, known)
     return known[system]
@@ -166,6 +166,9 @@ def fit(
     check_settings(chosen)
     work.check_out(out, replace=replace)
     splits.check()
+    if kind.fits:
+        fitted: TrainedModel = imported(kind.fits)(splits, out, chosen, dataset=dataset, events=told)
+        return fitted
     start_revision = "" if chosen.start == RANDOM else revision(chosen.start)
     asked = {
         "system": system,
@@ -195,6 +198,9 @@ def fit(
 
 def require(kind: SystemKind) -> None:
     """Raise :class:`MissingExtraError`, which names the extra, unless a system can be trained."""
+    if kind.fits:
+        kind.require()
+        return
     if not all(map(is_installed, PACKAGES)):
         raise MissingExtraError(f"Training of the system {kind.name}", EXTRA)
     kind.require()
