@@ -108,9 +108,11 @@ class SearchSettings:
 
     @property
     def retrievers(self) -> tuple[str, ...]:
-        """The retrievers of the mode."""
+        """The retrievers of the KB's own stores that the mode runs."""
         if self.mode in RETRIEVERS:
             return (self.mode,)
+        if is_model(self.mode):
+            return ()
         return tuple(name for name, weight in self.leg_weights.items() if weight)
 
     def uses(self, retriever: str) -> bool:

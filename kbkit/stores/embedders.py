@@ -346,6 +346,7 @@ def sentence_transformers() -> Any:
         from transformers.utils import logging as transformers_logging
 
         transformers_logging.disable_progress_bar()
+        transformers_logging.set_verbosity_error()
     return library
 
 

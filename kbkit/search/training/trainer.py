@@ -89,12 +89,9 @@ def run(
     started, before = time.perf_counter(), work.seconds()
     checkpoint = work.checkpoint()
     if not work.measures(None):
-        measures = score(parts.rank(parts.model))
-        work.write_start(measures)
-        events.line(_line({"epoch": 0, **measures}))
-    else:
-        for row in work.measures(checkpoint):
-            events.line(_line(row))
+        work.write_start(score(parts.rank(parts.model)))
+    for row in work.measures(checkpoint):
+        events.line(_line(row))
     main = next(iter(name for name in work.measures(None)[0] if name != "epoch"))
     trainer = _trainer(work, parts, settings, score, main)
 
@@ -107,6 +104,7 @@ def run(
     with model_folder.loading_checkpoint(checkpoint):
         trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
     rows = [*work.measures(None), *curve(trainer.state.log_history)]
+    rows = [{name: row[name] for name in [*rows[0], "loss"] if name in row} for row in rows]  # a checkpoint sorts them
     best = max((row for row in rows[1:] if main in row), key=lambda row: row[main])
     seconds = spent()
     record = {
@@ -214,7 +212,7 @@ def _callback(events: TrainingEvents, work: TrainingWork, spent: Callable[[], fl
 
 
 def _line(row: Mapping[str, Any]) -> str:
-    figures = ", ".join(f"{name} {value:.3f}" for name, value in row.items() if name != "epoch")
+    figures = ", ".join(f"{name} {row[name]:.3f}" for name in sorted(row) if name != "epoch")
     return f"epoch {row['epoch']}: {figures}"
 
 
