@@ -14,8 +14,7 @@ from kbkit.search import model_folder, model_index
 from kbkit.search.indexed import IndexedRetriever
 from kbkit.search.model_index import Rows, TextSource
 from kbkit.search.ranking import Ranking
-from kbkit.stores.arrays import Within
-from kbkit.stores.embedders import unit
+from kbkit.stores.arrays import Within, unit
 
 _FILE = "vectors.npy"
 

@@ -12,7 +12,7 @@ from kbkit.search.qagnn.subgraphs import FEATURES, QuestionGraph
 _KINDS = 4
 
 
-class EdgeAttention(nn.Module):
+class EdgeAttention(nn.Module):  # type: ignore[misc] # of a library without types
     """A layer: messages from a node, its relation and both nodes' types, weighted by attention (GAT with edges)."""
 
     def __init__(self, size: int, edge_kinds: int, heads: int = 4) -> None:
@@ -39,7 +39,7 @@ class EdgeAttention(nn.Module):
         return found
 
 
-class QaGnnNetwork(nn.Module):
+class QaGnnNetwork(nn.Module):  # type: ignore[misc] # of a library without types
     """Scores the nodes of a part of the KB for a question.
 
     A node's score is a linear function of its features, which begins as the search's own order, plus what the network

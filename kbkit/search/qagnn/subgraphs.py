@@ -147,14 +147,14 @@ class GraphMaker:
 
     def _neighbours(self, nodes: Ids) -> Ids:
         """Return the distinct neighbours of nodes, in both directions."""
-        parts = [csr.expand(*csr.ranges(nodes)) for csr, _ in self._blocks] if len(nodes) else []
+        parts = [csr.expand(*csr.ranges(nodes.astype(np.int32))) for csr, _ in self._blocks] if len(nodes) else []
         return np.unique(np.concatenate([np.empty(0, np.int64), *(part.astype(np.int64) for part in parts)]))
 
     def _edges(self, ids: Ids, kinds: Ids) -> tuple[Ids, Ids]:
         """Return the edges between the nodes in both directions, and those of the context node."""
         sources, targets, relations = [], [], []
         for csr, number in self._blocks:
-            starts, counts = csr.ranges(ids)
+            starts, counts = csr.ranges(ids.astype(np.int32))
             tails = csr.expand(starts, counts).astype(np.int64)
             heads = np.repeat(np.arange(len(ids)), counts)
             rows = np.searchsorted(ids, tails)

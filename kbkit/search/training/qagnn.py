@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import time
 from collections.abc import Mapping, Sequence
@@ -11,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from kbkit import __version__
 from kbkit.directory.files import replacing, write_files
 from kbkit.errors import KbError
 from kbkit.search import model_folder
@@ -86,7 +86,7 @@ def fit(
     found = TrainedModel(out, curve, best, time.perf_counter() - started, measure)
     record = {
         "version": model_folder.VERSION,
-        "kbkit": __version__,
+        "kbkit": importlib.metadata.version("kbkit-kg"),
         "torch": torch.__version__,
         "system": "qagnn",
         "dataset": dataset,
