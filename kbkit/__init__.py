@@ -85,6 +85,7 @@ def ingest(
     relations: bool = False,
     chunk_words: int = 256,
     chunk_overlap: int | None = None,
+    chunk_characters: int = 0,
     stores: Sequence[str] | None = None,
     replace: bool = False,
     skip_dangling: bool = False,
@@ -109,7 +110,8 @@ def ingest(
 
     ``embedder`` is the embedding model; ``query_prefix`` and ``document_prefix`` are prepended to its input (default:
     the model's known prefixes). Documents longer than ``chunk_words`` are also embedded in chunks that overlap by
-    ``chunk_overlap`` words (default: a quarter; ``chunk_words=0``: no chunks). ``relations`` adds the names of a node's
+    ``chunk_overlap`` words (default: a quarter; ``chunk_words=0``: no chunks), or with ``chunk_characters`` in chunks
+    of so many characters. ``relations`` adds the names of a node's
     neighbours to its document in full text and vectors. ``analyzer`` is the language of full text. ``stores`` limits
     the stores that are built; ``kbkit build`` adds others later.
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("getting started", ("start", "data", "shell", "explore", "look", "graph", "notebook")),
-    ("querying", ("answers", "search", "ask", "agent", "sparql", "wikidata", "engines", "llm", "export")),
-    ("benchmarks", ("measures", "stark", "quest", "ska", "spinach", "conv", "publish", "reproduce")),
+    ("querying", ("answers", "search", "embedders", "ask", "agent", "sparql", "wikidata", "engines", "llm", "export")),
+    ("benchmarks", ("measures", "training", "stark", "quest", "ska", "spinach", "conv", "publish", "reproduce")),
     ("reference", ("commands", "schema", "troubleshooting", "performance", "architecture")),
 )
 """Guides in reading order. Guides without an entry come last."""

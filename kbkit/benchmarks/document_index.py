@@ -25,7 +25,7 @@ from kbkit.ingestion.build import ingest
 from kbkit.ingestion.generation import recorded_settings
 from kbkit.ingestion.request import Identity, IngestRequest
 from kbkit.kb import KnowledgeBase
-from kbkit.search.settings import NEEDS
+from kbkit.search.settings import needs
 from kbkit.stores.embedders import ModelRecord
 
 INDEX = "documents.kb"
@@ -91,7 +91,7 @@ class DocumentIndex:
 
     def searches(self, mode: str) -> bool:
         """Whether a mode ranks texts alone, so that the index can answer it; other modes need the relations of a KB."""
-        return "adjacency" not in NEEDS[mode]
+        return "adjacency" not in needs(mode)
 
     def nodes(self, kb: KnowledgeBase, types: Sequence[str]) -> pl.DataFrame:
         """Return document, id, type, key of the documents that are exactly one node of a KB, sorted by document."""
@@ -128,7 +128,7 @@ def document_index(
 
 def _build(path: Path, out: Path, kb: KnowledgeBase, modes: Sequence[str], listener: Listener | None) -> None:
     """Build an index at ``out``, unless the one there is up to date."""
-    needed = {store for mode in modes for store in NEEDS[mode] if "adjacency" not in NEEDS[mode]}
+    needed = {store for mode in modes for store in needs(mode) if "adjacency" not in needs(mode)}
     request = _request(path, [store for store in ("text", "vectors") if store in needed or kb.has(store)], kb)
     directory = KbDirectory(out)
     if directory.exists():
@@ -147,8 +147,8 @@ def _fits(manifest: Manifest, request: IngestRequest) -> bool:
     built: tuple[Any, ...] = (known.text.analyzer,) if "text" in manifest.stores else ()
     asked: tuple[Any, ...] = (request.analyzer,) if built else ()
     if "vectors" in manifest.stores:
-        built += (known.vectors.chunk_words, known.vectors.chunk_overlap)
-        asked += (request.chunk_words, request.chunk_overlap)
+        built += (known.vectors.chunk_words, known.vectors.chunk_overlap, known.vectors.chunk_characters)
+        asked += (request.chunk_words, request.chunk_overlap, request.chunk_characters)
         built += (manifest.settings("vectors", ModelRecord).embedder,)
         asked += (request.embedder,)
     return built == asked
@@ -174,5 +174,6 @@ def _request(path: Path, stores: Sequence[str], kb: KnowledgeBase) -> IngestRequ
         replace=True,
         analyzer=known.text.analyzer,
         chunk_words=known.vectors.chunk_words,
+        chunk_characters=known.vectors.chunk_characters,
         **settings,
     )

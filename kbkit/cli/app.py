@@ -32,6 +32,7 @@ from kbkit.cli import (
     recipes,
     search,
     serve,
+    train,
 )
 from kbkit.cli.commands import Program, branch
 from kbkit.cli.progress import watch
@@ -63,7 +64,7 @@ app = typer.Typer(
 )
 for module in (
     demo, build, recipes, query, answers, search, ask, serve, explore, graph, docs, measure, papers, publishing, llm,
-    completion
+    train, completion
 ):  # fmt: skip
     module.register(app)
 

@@ -174,12 +174,16 @@ def summarize(context: typer.Context, path: Path, started: float) -> None:
 
     with KnowledgeBase(path) as kb:
         schema, report, size = kb.schema, kb.manifest.report, tree_bytes(kb.folder)
+        vectors = kb.manifest.stores["vectors"].settings if "vectors" in kb.manifest.stores else {}
     texts = sum(field.texts for field in schema.text_fields)
     lines = [
         f"{path}: {counted(schema.nodes, 'node')} of {counted(len(schema.node_types), 'type')},"
         f" {counted(schema.edges, 'edge')} of {counted(len(schema.relations), 'relation')},"
         f" {counted(texts, 'text')}; {size / 1e6:,.1f} MB in {time.perf_counter() - started:.1f} s"
     ]
+    if tokens := vectors.get("tokens"):
+        cost = f", {vectors['cost']:,.4f}" if "cost" in vectors else ""
+        lines.append(f"  {vectors['embedder']}: {tokens:,} tokens{cost}")
     plurals = {"repeated entity": "repeated entities"}
     for key, noun, happened in (
         ("merged_nodes", "row", "with duplicate keys merged"),

@@ -18,7 +18,7 @@ PANELS = {
     "Build": ("demo", "fetch", "ingest", "build", "update", "export", "recipe"),
     "Query": ("shell", "sql", "sparql", "answers", "search", "ask", "query", "template", "sets", "serve", "mcp"),
     "Explore": ("explore", "info", "show", "path", "around", "graph", "docs"),
-    "Evaluate": ("run", "measure", "stark", "quest", "ska", "spinach", "conv", "publish"),
+    "Evaluate": ("run", "train", "measure", "stark", "quest", "ska", "spinach", "conv", "publish"),
     "Maintain": ("check", "gc", "llm", "completion"),
 }
 """The commands in the order of the help."""

@@ -117,6 +117,28 @@ Plot = Annotated[
 ]
 
 
+def list_systems(wanted: bool) -> None:
+    """List the kinds of retrieval systems, and exit."""
+    if wanted:
+        from kbkit.display.render import write
+        from kbkit.search.system_kinds import listed
+
+        write(listed(), None, None)
+        raise typer.Exit
+
+
+Systems = Annotated[
+    bool,
+    typer.Option(
+        "--systems",
+        callback=list_systems,
+        is_eager=True,
+        help="List retrieval systems, installed or not, and exit.",
+        rich_help_panel=RARE,
+    ),
+]
+
+
 def picture_file(path: Path | None) -> Path | None:
     """Check that a graph can be drawn to ``path``, before any work is done."""
     if path is not None:

@@ -10,7 +10,21 @@ import typer
 
 from kbkit.cli.commands import add
 from kbkit.cli.models import Budget, Price, reranker
-from kbkit.cli.options import RARE, Format, Kb, Output, Type, Wrap, counted, cut, note, number, numbers, on_screen
+from kbkit.cli.options import (
+    RARE,
+    Format,
+    Kb,
+    Output,
+    Systems,
+    Type,
+    Wrap,
+    counted,
+    cut,
+    note,
+    number,
+    numbers,
+    on_screen,
+)
 from kbkit.errors import Command, KbError, Option, UnknownNameError
 
 if TYPE_CHECKING:
@@ -24,7 +38,7 @@ Mode = Annotated[
         "--mode",
         "-m",
         metavar="MODE",
-        help="Search mode: auto, bm25, dense, multivector, hybrid, relational, learned.",
+        help="Search mode: auto, bm25, dense, multivector, hybrid, relational, learned, or a system (biencoder:MODEL).",
     ),
 ]
 K = Annotated[int, typer.Option("-k", metavar="N", help="Number of results per query.")]
@@ -54,7 +68,10 @@ Weight = Annotated[
 Average = Annotated[
     int,
     typer.Option(
-        "--average", metavar="N", help="Number of best chunks to average, for multivector search.", rich_help_panel=RARE
+        "--average",
+        metavar="N",
+        help="Number of best chunks to average, for multivector search (0: all).",
+        rich_help_panel=RARE,
     ),
 ]
 Rerank = Annotated[
@@ -244,6 +261,7 @@ def run(
             "--tag", metavar="NAME", help="Name of the system in a TREC run (default: the mode).", rich_help_panel=RARE
         ),
     ] = None,
+    systems: Systems = False,  # noqa: ARG001 - exits by itself
 ) -> None:
     """Search a file of queries and write a run.
 
@@ -253,6 +271,7 @@ def run(
     from kbkit.export.numbering import numbering
     from kbkit.kb import KnowledgeBase
     from kbkit.measures.files import check_run, read_queries, write_run
+    from kbkit.search.model_search import prepare
 
     if names not in NAMES:
         raise UnknownNameError("kind of name", names, NAMES)
@@ -267,6 +286,7 @@ def run(
         reranker(context, opened, rerank, budget, price) as judge,
         counting(hidden, "queries") as progress,
     ):
+        note(context, prepare(opened.stores, mode, progress))
         found = opened.search_many(
             wanted, k, mode, within, type, rerank=judge, embedder=embedder, progress=progress, **options
         )

@@ -186,7 +186,7 @@ def _build_tables(
 def _settings(request: IngestRequest) -> StoreSettings:
     return StoreSettings(
         TextSettings(request.analyzer, request.relations),
-        VectorSettings(request.relations, request.chunk_words, request.chunk_overlap),
+        VectorSettings(request.relations, request.chunk_words, request.chunk_overlap, request.chunk_characters),
     )
 
 
@@ -349,8 +349,8 @@ def _join(parts: Sequence[Path], path: Path) -> None:
 def changed_settings(change: RebuildSettings, settings: S) -> S:
     """Return the settings of a store with the changes that it has."""
     changed = {k: v for k, v in vars(change).items() if v is not None and k in vars(settings)}
-    if "chunk_words" in changed:
-        changed.setdefault("chunk_overlap", None)
+    if "chunk_words" in changed or "chunk_characters" in changed:
+        changed = {"chunk_overlap": None, "chunk_characters": 0, **changed}
     return dataclasses.replace(settings, **changed)
 
 

@@ -295,7 +295,7 @@ class StoreBuilder:
             self.known_vectors,
         )
         record = embed.ModelRecord(model.name, model.dimension, model.prefixes.query, model.prefixes.document)
-        return StoreRecord(result, 0, {**asdict(record), **asdict(self.settings.vectors)})
+        return StoreRecord(result, 0, {**asdict(record), **asdict(self.settings.vectors), **embed.usage(model)})
 
     def _embeddings(self, source: tables.Tables) -> StoreRecord:
         from kbkit.stores import embedding_build, embeddings

@@ -38,7 +38,12 @@ DocumentPrefix = Annotated[
     str, Setting("Text prepended to each document (default: the model's known prefix).", values="TEXT", rare=True)
 ]
 ChunkWords = Annotated[int, Setting("Words per chunk, for multivector search (default: 256; 0: none).", rare=True)]
-ChunkOverlap = Annotated[int, Setting("Words shared by consecutive chunks (default: a quarter).", rare=True)]
+ChunkOverlap = Annotated[
+    int, Setting("Words or characters shared by consecutive chunks (default: a quarter, or a fifth).", rare=True)
+]
+ChunkCharacters = Annotated[
+    int, Setting("Characters per chunk instead of words, as STaRK's multi-vector retriever: 256 (0: words).", rare=True)
+]
 Analyzer = Annotated[str, Setting("Language of the texts, or simple (default: english).", values="LANGUAGE", rare=True)]
 WithRelations = Annotated[
     bool, Setting("Include the names of neighbours when indexing a node.", name="with_relations", rare=True)
@@ -132,6 +137,7 @@ class IngestSettings:
     document_prefix: DocumentPrefix | None = None
     chunk_words: ChunkWords = 256
     chunk_overlap: ChunkOverlap | None = None
+    chunk_characters: ChunkCharacters = 0
     analyzer: Analyzer = "english"
     relations: WithRelations = False
     stores: (
@@ -194,6 +200,7 @@ class RebuildSettings:
     document_prefix: DocumentPrefix | None = None
     chunk_words: ChunkWords | None = None
     chunk_overlap: ChunkOverlap | None = None
+    chunk_characters: ChunkCharacters | None = None
     analyzer: Analyzer | None = None
     relations: WithRelations | None = None
     method: (

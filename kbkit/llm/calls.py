@@ -12,7 +12,7 @@ from kbkit.llm import prompts as prompt_files
 from kbkit.llm import threads
 from kbkit.llm.account import Account, BudgetError, Prices
 from kbkit.llm.cache import Cache
-from kbkit.llm.client import Model, ModelRequest, Reply, missing_model
+from kbkit.llm.client import NO_ROOM, Model, ModelRequest, Reply, missing_model
 from kbkit.llm.prompts import ModelAnswer, Prompt, complaint, parse_reply
 from kbkit.llm.recording import Replay
 
@@ -120,6 +120,9 @@ class Calls:
         answer = parse_reply(reply, request.schema, request.max_tokens)
         if not answer.problem:
             return answer
+        if reply == NO_ROOM:  # the messages that request another answer are longer still
+            self.account.add_unfit(model.name)
+            return answer
         again = request.followed(*complaint(reply, answer.problem, request.schema))
         key = again.key(model.name)
         reply = self._reply(model, again, key, self._known(model, [key]).get(key))
@@ -148,7 +151,7 @@ class Calls:
         reply = model.complete(request)
         self.cache.put(key, model.name, request, reply)
         self.account.add(model.name, reply.usage)
-        if self.account.budget is not None and not any(reply.usage):
+        if self.account.budget is not None and not any(reply.usage) and reply != NO_ROOM:
             raise KbError(f"{model.name} does not report its usage of tokens", "Omit ", Option("budget"))
         return self.cache.get(key) or reply
 

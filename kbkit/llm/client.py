@@ -103,11 +103,15 @@ class ModelRequest:
 
 @dataclass(frozen=True)
 class Reply:
-    """The text of a model; ``cut`` if it was truncated at ``max_tokens``."""
+    """The text of a model; ``cut`` if it was truncated at ``max_tokens`` or the end of the model's context."""
 
     text: str
     usage: Usage = _NONE
     cut: bool = False
+
+
+NO_ROOM = Reply("", cut=True)
+"""The reply to messages that exceed the model's context: no token, and truncated."""
 
 
 class Model(Protocol):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import re
 import threading
 import time
@@ -16,10 +17,12 @@ from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from kbkit.errors import KbError, MissingExtraError, Option, Part, QueryTimeoutError
-from kbkit.llm.client import ModelRequest, ModelTool, Reply, Usage
+from kbkit.llm.client import NO_ROOM, ModelRequest, ModelTool, Reply, Usage
 from kbkit.stores import endpoint, threads
 
 TIMEOUT = 120.0
+TIMEOUT_VARIABLE = "KBKIT_LLM_TIMEOUT"
+"""Environment variable with the seconds of an attempt."""
 RETRIES = 5
 
 _MAX_BYTES = 1 << 24
@@ -31,17 +34,23 @@ _OPTIONAL = ("response_format", "seed", "temperature", "top_p", "tools")
 _NO_TOOLS = (400, 404, 422, 500, 501)
 """Status codes of servers without function calling, or started without it."""
 _THOUGHT = "thought"
+_TOO_LONG = re.compile(
+    r"context_length_exceeded|exceed_context|(?:maximum|available|exceeds?\b.{0,40}) context"
+    r"|(?:prompt|input) is too long",
+    re.IGNORECASE,
+)
+"""What servers say of messages that are longer than the model's context."""
 _UNKNOWN = ("support", "unknown", "unrecognized", "permitted", "unexpected")
 
 
 class OpenAIModel:
     """The model ``model`` at ``url``, for example ``http://localhost:11434/v1``.
 
-    ``timeout`` is in seconds per attempt; ``retries`` is the number of attempts after the first. Raises
-    :class:`KbError` for an invalid address.
+    ``timeout`` is in seconds per attempt (default: that of the environment, or 120); ``retries`` is the number of
+    attempts after the first. Raises :class:`KbError` for an invalid address.
     """
 
-    def __init__(self, model: str, url: str, *, timeout: float = TIMEOUT, retries: int = RETRIES) -> None:
+    def __init__(self, model: str, url: str, *, timeout: float | None = None, retries: int = RETRIES) -> None:
         endpoint.check_url(url, "Use an address such as llama3.2@http://localhost:11434/v1")
         if {"?", "#"} & set(url):
             raise KbError(
@@ -50,7 +59,7 @@ class OpenAIModel:
             )
         self.name = model
         self.url = url
-        self.timeout, self.retries = timeout, retries
+        self.timeout, self.retries = _seconds() if timeout is None else timeout, retries
         self._key = endpoint.api_key()
         self._refused: frozenset[str] = frozenset()
         self._guard = threading.Lock()
@@ -64,6 +73,8 @@ class OpenAIModel:
             try:
                 return self._reply(client.chat.completions.with_raw_response.create(**self._body(request, refused)))
             except _library().OpenAIError as error:
+                if _is_too_long(error):
+                    return NO_ROOM
                 name = self._names_refused(error, request, refused)
                 if not name:
                     self._fail(error)
@@ -153,7 +164,7 @@ class OpenAIModel:
         library = _library()
         attempts = _attempts(error)
         if isinstance(error, library.APITimeoutError):
-            hint = "The first call may take longer, while the model is loaded"
+            hint = f"{TIMEOUT_VARIABLE} sets the seconds of an attempt: long answers of slow models take more"
             raise QueryTimeoutError(f"{self} did not respond within {self.timeout:g} s{attempts}", hint) from None
         if isinstance(error, library.APIConnectionError):
             reason = self._clean(str(error.__cause__ or error.message)) or type(error.__cause__).__name__
@@ -276,10 +287,27 @@ def _usage(found: Any) -> Usage:
     return Usage(*(count if type(count) is int and 0 <= count < 1 << 40 else 0 for count in counts))
 
 
+def _seconds() -> float:
+    """Return the seconds of an attempt that the environment sets, or the default."""
+    text = os.environ.get(TIMEOUT_VARIABLE, "").strip()
+    if not text:
+        return TIMEOUT
+    if not (re.fullmatch(r"[0-9]{1,6}(\.[0-9]+)?", text) and float(text) > 0):
+        raise KbError(f"Invalid {TIMEOUT_VARIABLE}: {text!r}", "Use a number of seconds")
+    return float(text)
+
+
 def _attempts(error: Any) -> str:
     """Return the number of attempts if more than one, which the library counts in a header."""
     count = error.request.headers.get("x-stainless-retry-count", "0") if hasattr(error, "request") else "0"
     return f" ({int(count) + 1} attempts)" if count.isdigit() and int(count) else ""
+
+
+def _is_too_long(error: Any) -> bool:
+    """Return whether a server refuses messages because they exceed the model's context."""
+    if getattr(error, "status_code", 0) not in (400, 413, 422, 500):
+        return False
+    return bool(_TOO_LONG.search(f"{error.code or ''} {error.type or ''} {error.message}"))
 
 
 def _details(error: Any) -> str:

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from kbkit import assets
 from kbkit.directory.files import parse_toml
 from kbkit.errors import BadInputError, Command, KbError, UnknownNameError
-from kbkit.llm.client import Message, ModelRequest, ModelTool, Reply
+from kbkit.llm.client import NO_ROOM, Message, ModelRequest, ModelTool, Reply
 
 _PARTS = re.compile(r"\+\+\+[ \t]*\n(.*?)^\+\+\+[ \t]*(?:\n|\Z)(.*)", re.DOTALL | re.MULTILINE)
 _FIELDS = ("purpose", "inputs", "output", "temperature", "top_p", "max_tokens", "tools")
@@ -268,7 +268,8 @@ def parse_reply(reply: Reply, schema: Mapping[str, Any] | None, max_tokens: int)
     if text.startswith(_THOUGHTS[0]) and _THOUGHTS[1] in text:
         text = text.partition(_THOUGHTS[1])[2].strip()
     if reply.cut:
-        return ModelAnswer(None, f"the answer was truncated at {max_tokens:,} tokens")
+        full = "the messages are longer than the context of the model"
+        return ModelAnswer(None, full if reply == NO_ROOM else f"the answer was truncated at {max_tokens:,} tokens")
     if not text:
         return ModelAnswer(None, "the answer is empty")
     if schema is None:

@@ -51,7 +51,7 @@ def pairs(stores: Stores, gold: Gold, texts: pl.DataFrame) -> RankedPairs:
     words = dict(named.iter_rows())
     for query, node in rows.select("query", "node").iter_rows():
         found.setdefault(query, set()).update(known[node])
-    usable = [RankedPair(words[query], frozenset(ids)) for query, ids in found.items() if words[query].strip()]
+    usable = [RankedPair(words[query], frozenset(ids), query) for query, ids in found.items() if words[query].strip()]
     return RankedPairs(usable, sum(not nodes for nodes in known.values()))
 
 

@@ -38,10 +38,11 @@ Floats = NDArray[np.float64]
 
 
 class RankedPair(NamedTuple):
-    """A query and the ids of its relevant nodes."""
+    """A query, the ids of its relevant nodes, and its id in the file that it comes from."""
 
     query: str
     relevant: frozenset[int]
+    id: str = ""
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from kbkit.answers.session import Session
-from kbkit.errors import KbError, UnknownNameError
+from kbkit.errors import KbError
 from kbkit.llm.calls import Calls
 from kbkit.llm.models import open_calls, open_models
+from kbkit.search import model_folder
 from kbkit.search.ranking import QueryResult, Ranking
+from kbkit.search.system_kinds import RERANKER, SystemName, imported, parse_name
 from kbkit.stores import documents
 from kbkit.stores.embedders import first_line, sentence_transformers
-
-KINDS = ("cross-encoder:MODEL", "llm:MODEL@URL")
 
 _MAX_TEXT = 20_000
 """Characters of a candidate's text in a prompt."""
@@ -37,13 +37,20 @@ class RerankCandidate(NamedTuple):
         """Return name, texts and relations as one text."""
         return ". ".join(part for part in (self.name, self.texts, *self.relations) if part)
 
+    def alone(self) -> RerankCandidate:
+        """Return the candidate without its relations."""
+        return self._replace(relations=[])
+
     def prompt_inputs(self, query: str) -> dict[str, Any]:
         """Return the inputs of the prompt ``rerank``; very long texts are truncated."""
         return {"query": query, "candidate": self._replace(texts=self.texts[:_MAX_TEXT])._asdict()}
 
 
 class Reranker(Protocol):
-    """Scores candidates for a query; ``name`` identifies it in results."""
+    """Scores candidates for a query; ``name`` identifies it in results.
+
+    It may have ``settings``, everything that its scores depend on, which a run records: model, revision, settings.
+    """
 
     name: str
 
@@ -53,23 +60,34 @@ class Reranker(Protocol):
 
 
 class CrossEncoder:
-    """A cross-encoder of the sentence-transformers library, loaded from disk."""
+    """A cross-encoder of the sentence-transformers library, loaded from disk; see :class:`EncoderSettings`."""
 
-    def __init__(self, model: str) -> None:
+    def __init__(self, model: str | SystemName) -> None:
+        system = parse_name(f"cross-encoder:{model}", RERANKER) if isinstance(model, str) else model
         library = sentence_transformers()
+        folder = model_folder.opened(system)
         try:
-            self._model: Any = library.CrossEncoder(model, local_files_only=True)
+            self._model: Any = library.CrossEncoder(
+                folder.model,
+                local_files_only=True,
+                max_length=system.settings["length"] or None,
+                device=system.settings["device"] or None,
+            )
         except (OSError, ValueError) as error:
             raise KbError(
-                f"Cannot load the cross-encoder {model!r}: {first_line(error)}",
+                f"Cannot load the cross-encoder {system.model!r}: {first_line(error)}",
                 "Download it first (hf download), or name its folder",
             ) from None
-        self.name = f"cross-encoder:{model}"
+        self.name = system.text
+        self._batch = system.settings["batch"]
+        self._relations = folder.relations
+        self.settings = folder.settings(system)
 
     def score(self, query: str, candidates: Sequence[RerankCandidate]) -> Sequence[float]:
         """See :class:`Reranker`."""
-        pairs = [(query, candidate.document()) for candidate in candidates]
-        scores = np.asarray(self._model.predict(pairs, show_progress_bar=False), np.float64)
+        read = candidates if self._relations else [candidate.alone() for candidate in candidates]
+        pairs = [(query, candidate.document()) for candidate in read]
+        scores = np.asarray(self._model.predict(pairs, batch_size=self._batch, show_progress_bar=False), np.float64)
         if scores.shape != (len(candidates),):
             raise _bad_scores(self.name, len(candidates), scores.tolist())
         return list(map(float, scores))
@@ -92,16 +110,17 @@ class ModelReranker:
 
 
 def load(name: str, calls: Calls | None = None, cache: Path | None = None) -> Reranker:
-    """Load a reranker by name: ``cross-encoder:MODEL`` or ``llm:MODEL@URL``.
+    """Load a reranker by name, such as ``cross-encoder:MODEL`` or ``llm:MODEL@URL``.
 
     Language models are called through ``calls`` (default: new ones, cached in the file ``cache``).
     """
     kind, _, model = name.partition(":")
-    if kind == "cross-encoder" and model:
-        return CrossEncoder(model)
     if kind == "llm" and (model or calls):
         return ModelReranker(calls or open_calls(open_models([model]), cache))
-    raise UnknownNameError("reranker", name, KINDS)
+    system = parse_name(name, RERANKER)
+    system.kind.require()
+    found: Reranker = imported(system.kind.opens)(system)
+    return found
 
 
 def rerank(session: Session, query: str, result: QueryResult, reranker: Reranker, k: int) -> QueryResult:

@@ -19,6 +19,7 @@ from kbkit.stores.text import Text
 from kbkit.stores.text_query import TextQuery
 from kbkit.stores.vectors import Best, Vectors
 
+MAX_CHUNKS = 1 << 30
 MAX_CORRECTED = 16
 """Limit on the words of a query that are spell-checked."""
 
@@ -57,7 +58,9 @@ def build(stores: Stores, batch: QueryBatch, settings: SearchSettings) -> dict[s
     known: dict[str, Retriever] = {
         "bm25": lambda k: bm25(stores.text, batch.queries, k, within, settings.fields, settings.mode != "bm25"),
         "dense": lambda k: dense(stores.vectors, batch.vectors, k, within),
-        "multivector": lambda k: multivector(stores.vectors, batch.vectors, k, within, settings.average),
+        "multivector": lambda k: multivector(
+            stores.vectors, batch.vectors, k, within, settings.average, settings.chunk_depth
+        ),
     }
     return {name: known[name] for name in settings.retrievers}
 
@@ -118,9 +121,20 @@ def dense(vectors: Vectors, queries: Matrix, k: int, within: Within) -> list[Ran
     return _rankings(queries, vectors.search(_nonzero(queries), k, within))
 
 
-def multivector(vectors: Vectors, queries: Matrix, k: int, within: Within, average: int = 3) -> list[Ranking]:
-    """Return the same as :func:`dense`, by the mean cosine of the ``average`` best chunks (STaRK, section 3.1)."""
-    return _rankings(queries, vectors.search_chunks(_nonzero(queries), k, within, average))
+def multivector(
+    vectors: Vectors, queries: Matrix, k: int, within: Within, average: int = 3, depth: int = 0
+) -> list[Ranking]:
+    """Return the same as :func:`dense`, by the mean cosine of the ``average`` best chunks (STaRK, section 3.1; 0: all).
+
+    With ``depth``, only that many best nodes of :func:`dense` are ranked, as in STaRK's code (50).
+    """
+    average = average or MAX_CHUNKS
+    if not depth:
+        return _rankings(queries, vectors.search_chunks(_nonzero(queries), k, within, average))
+    asked = _nonzero(queries)
+    near = (np.sort(ids) for ids, _ in vectors.search(asked, depth, within))
+    found = (next(vectors.search_chunks(row[None], k, ids, average)) for row, ids in zip(asked, near, strict=True))
+    return _rankings(queries, found)
 
 
 def _nonzero(queries: Matrix) -> Matrix:

@@ -9,6 +9,7 @@ from kbkit.answers.session import Session
 from kbkit.search import learned
 from kbkit.search.hybrid import Search
 from kbkit.search.settings import AUTO, LEARNED, base_mode
+from kbkit.search.system_kinds import is_model, parse_name
 
 if TYPE_CHECKING:
     from kbkit.answers.scope import Scope
@@ -31,6 +32,14 @@ def search(
 ) -> Search:
     """Return a search of any mode with validated arguments; see :meth:`kbkit.kb.KnowledgeBase.search`."""
     kind, chosen, ranker = Search, options or {}, None
+    if is_model(mode):
+        from kbkit.search.model_search import ModelSearch, open_retriever
+
+        searching = ModelSearch.of(Session.of(stores), mode, k, within, node_type, reranker, chosen)
+        return searching.by(open_retriever(stores, mode))
+    if "?" in mode:
+        named = parse_name(mode)
+        mode, chosen = named.kind.name, {**chosen, **named.chosen}  # type: ignore[typeddict-item] # names of options
     if mode == LEARNED:
         ranker, mode = learned.required(stores), base_mode(stores)
     elif mode == AUTO and not chosen.keys() & _OWN_RANKING:

@@ -11,21 +11,15 @@ import numpy as np
 from kbkit.assets.arguments import check_range
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.search.ranking import METHODS, RRF_K
+from kbkit.search.system_kinds import KINDS, RETRIEVER, is_model, kind_of, parse_name
 from kbkit.stores.arrays import Within
 from kbkit.stores.text import Text
 
 if TYPE_CHECKING:
     from kbkit.stores import Stores
 
-NEEDS: Mapping[str, tuple[str, ...]] = {
-    "bm25": ("text",),
-    "dense": ("vectors",),
-    "multivector": ("vectors",),
-    "hybrid": ("text", "vectors"),
-    "relational": ("text", "vectors", "adjacency"),
-}
-"""The stores that each mode needs."""
-MODES = tuple(NEEDS)
+MODES = tuple(kind.name for kind in KINDS if kind.role == RETRIEVER and not kind.opens)
+"""The search modes of the KB's own stores; a retriever with a model is a mode too, as ``KIND:MODEL``."""
 AUTO = "auto"
 """The default of a single search: the best mode for the stores of the KB and for the query."""
 LEARNED = "learned"
@@ -52,7 +46,10 @@ class SearchOptions(TypedDict, total=False):
     * ``weights``: weight of each fused retriever (default: ``{"bm25": 1, "dense": 0.3}``; with ``rrf``, 1 each)
     * ``rrf_k``: constant of reciprocal rank fusion (default: 60)
     * ``depth``: minimum number of hits of each fused retriever (default: 100)
-    * ``average``: in mode ``multivector``, the number of best chunks averaged to a document's score (default: 3)
+    * ``average``: in mode ``multivector``, the number of best chunks averaged to a document's score (default: 3; 1: the
+      best one, 0: all)
+    * ``chunk_depth``: in mode ``multivector``, the number of best hits of ``dense`` whose chunks are compared (default:
+      0, all nodes; STaRK's code: 50)
     * ``quotes``: whether quoted words are required
     * ``rerank_depth``: minimum number of hits that are reranked (default: 20)
     * ``include_weak``: whether to return weak hits of a query none of whose words occurs in the KB (default: no)
@@ -64,6 +61,7 @@ class SearchOptions(TypedDict, total=False):
     rrf_k: float
     depth: int
     average: int
+    chunk_depth: int
     quotes: bool
     rerank_depth: int
     include_weak: bool
@@ -82,13 +80,14 @@ class SearchSettings:
     rrf_k: float = RRF_K
     depth: int = 100
     average: int = 3
+    chunk_depth: int = 0
     quotes: bool = True
     rerank_depth: int = 20
     include_weak: bool = False
 
     def __post_init__(self) -> None:
-        if self.mode not in MODES:
-            raise UnknownNameError("mode", self.mode, (AUTO, *MODES, LEARNED))
+        if self.mode not in MODES and not is_model(self.mode):
+            raise UnknownNameError("mode", self.mode, (AUTO, *known_modes(), LEARNED))
         if self.fusion not in METHODS:
             raise UnknownNameError("fusion", str(self.fusion), METHODS)
         for name, weight in self.leg_weights.items():
@@ -98,7 +97,8 @@ class SearchSettings:
                 raise KbError(f"Invalid weight of {name}: {weight:g}", "Use 0 or more")
         if not any(self.leg_weights.values()):
             raise KbError("All weights are 0", "Use a weight above 0 for at least one retriever, such as bm25=1")
-        for name, minimum in (("k", 1), ("depth", 1), ("average", 1), ("rerank_depth", 1), ("rrf_k", 0)):
+        least = {"k": 1, "depth": 1, "average": 0, "chunk_depth": 0, "rerank_depth": 1, "rrf_k": 0}
+        for name, minimum in least.items():
             check_range(name, number(name, getattr(self, name), integer=name != "rrf_k"), minimum, MAX_K)
 
     @property
@@ -108,9 +108,11 @@ class SearchSettings:
 
     @property
     def retrievers(self) -> tuple[str, ...]:
-        """The retrievers of the mode."""
+        """The retrievers of the KB's own stores that the mode runs."""
         if self.mode in RETRIEVERS:
             return (self.mode,)
+        if is_model(self.mode):
+            return ()
         return tuple(name for name, weight in self.leg_weights.items() if weight)
 
     def uses(self, retriever: str) -> bool:
@@ -118,9 +120,27 @@ class SearchSettings:
         return retriever in self.retrievers
 
 
+def known_modes() -> tuple[str, ...]:
+    """Return the modes, as a name of one begins: those of the KB's stores, and retrievers with a model."""
+    return tuple(kind.form for kind in KINDS if kind.role == RETRIEVER)
+
+
+def check_mode(name: str, kind: str = "mode") -> None:
+    """Raise :class:`UnknownNameError` for an unknown mode, :class:`KbError` for invalid settings in its name."""
+    if kind_of(name, RETRIEVER) is None:
+        raise UnknownNameError(kind, name, known_modes())
+    parse_name(name)
+
+
+def needs(mode: str) -> tuple[str, ...]:
+    """Return the stores that a mode needs."""
+    kind = kind_of(mode, RETRIEVER)
+    return () if kind is None else kind.needs
+
+
 def missing_stores(stores: Stores, mode: str) -> list[str]:
     """Return the stores that a mode needs and that the KB does not have."""
-    return [store for store in NEEDS[mode] if not stores.has(store)]
+    return [store for store in needs(mode) if not stores.has(store)]
 
 
 def base_mode(stores: Stores) -> str:

@@ -135,3 +135,11 @@ class GrowingArray:
         self._file.seek(0)
         self._file.write(np.lib.format.magic(1, 0) + len(text).to_bytes(2, "little") + text)
         self._file.close()
+
+
+def unit(rows: NDArray[Any]) -> NDArray[np.float32]:
+    """Scale rows to length 1, as float32; zero rows remain."""
+    rows = np.asarray(rows, np.float32)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    scaled: NDArray[np.float32] = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+    return scaled

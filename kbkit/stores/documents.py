@@ -20,14 +20,18 @@ def step(schema: Schema) -> int:
 
 def documents_sql(schema: Schema, first: int, last: int, *, relations: bool) -> str:
     """Return a query of ``id`` and ``document`` (name, texts, optionally relations) for the nodes of a range."""
-    ids = f"BETWEEN {first} AND {last}"
-    joined = f" LEFT JOIN ({relations_sql(schema, ids)}) r USING (id)" if relations else ""
+    return selected_sql(schema, f"BETWEEN {first} AND {last}", relations=relations)
+
+
+def selected_sql(schema: Schema, condition: str, *, relations: bool) -> str:
+    """Return the query of :func:`documents_sql` for the ids that meet a condition, such as ``BETWEEN 0 AND 9``."""
+    joined = f" LEFT JOIN ({relations_sql(schema, condition)}) r USING (id)" if relations else ""
     shown = " || coalesce(' ' || list_aggregate(r.relations, 'string_agg', '. '), '')" if relations else ""
     return (
         f"SELECT n.id, n.name || coalesce(': ' || x.text, ''){shown} AS document FROM nodes n"
         " LEFT JOIN (SELECT id, string_agg(text, ' ' ORDER BY field, position) AS text FROM texts"
-        f" WHERE id {ids} GROUP BY id) x USING (id){joined}"
-        f" WHERE id {ids} ORDER BY n.id"
+        f" WHERE id {condition} GROUP BY id) x USING (id){joined}"
+        f" WHERE id {condition} ORDER BY n.id"
     )
 
 

@@ -23,16 +23,17 @@ from numpy.typing import NDArray
 
 from kbkit import assets
 from kbkit.directory import endpoints
-from kbkit.errors import Command, KbError, MissingExtraError, Option, UnknownNameError, plural
-from kbkit.stores import model_options
-from kbkit.stores.prefixes import NO_PREFIXES, Prefixes, known_prefixes
+from kbkit.errors import Command, KbError, MissingExtraError, Option, UnknownNameError
+from kbkit.stores import endpoint_embedder, model_options
+from kbkit.stores.arrays import unit
+from kbkit.stores.endpoint_embedder import EndpointEmbedder
+from kbkit.stores.prefixes import NO_PREFIXES, Prefixes, instructed, known_prefixes
 
 Vectors = NDArray[np.float32]
 
 STATIC = "static-minilm-192-int8"
 KINDS = ("static", "minilm", "model2vec:FOLDER", "sentence-transformers:MODEL", "openai:MODEL@URL")
 
-_BATCH = 64
 _FEW_TEXTS = 16
 _MAX_CACHE, _ROW_SIZE = 100_000_000, 400
 """Size of the cache of words in characters, and the size of a word's vector in the same unit."""
@@ -59,7 +60,14 @@ def queries(model: Embedder, texts: Sequence[str]) -> Vectors:
 
 def is_remote(model: Embedder) -> bool:
     """Return whether each call of the model is a request to another program."""
-    return isinstance(model, OpenAIEmbedder)
+    return isinstance(model, EndpointEmbedder)
+
+
+def usage(model: Embedder) -> dict[str, int | float]:
+    """Return the tokens that an endpoint has reported, and their cost if a price is given."""
+    if not isinstance(model, EndpointEmbedder) or not model.tokens:
+        return {}
+    return {"tokens": model.tokens, **({} if model.cost is None else {"cost": round(model.cost, 6)})}
 
 
 def documents(model: Embedder, texts: Sequence[str]) -> Vectors:
@@ -196,6 +204,8 @@ class SentenceTransformer:
                     *("Run ", Command("build KB vectors"), " with ", Option("embedder", name), " to download it"),
                 ) from None
             self._model = _downloaded(library, model, arguments)
+        if "pooling" in options:
+            _pool(library, self._model, options["pooling"])
         if "length" in options:
             self._model.max_seq_length = int(options["length"])
         self.name = name
@@ -205,12 +215,23 @@ class SentenceTransformer:
         if prompt is not None and prompt not in self._model.prompts:
             raise UnknownNameError("prompt", prompt, self._model.prompts)
         chosen = Prefixes(self._model.prompts[prompt]) if prompt is not None else Prefixes()
+        if "instruction" in options:
+            chosen = instructed(model, options["instruction"])
         own = _own_prompts(self._model.prompts) or known_prefixes(model)
         self.prefixes = prefixes.over(chosen.over(own))
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """See :class:`Embedder`. The texts have their prefixes already, so the library adds no prompt."""
         return unit(self._model.encode(list(texts), prompt="", convert_to_numpy=True, show_progress_bar=False))
+
+
+def _pool(library: Any, model: Any, mode: str) -> None:
+    """Replace how a model makes one vector of those of its tokens."""
+    places = [name for name, module in model.named_children() if type(module).__name__ == "Pooling"]
+    if len(places) != 1:
+        raise KbError(f"The model has {len(places)} pooling modules, not one", "Leave out the option pooling")
+    size = model[0].get_word_embedding_dimension()
+    setattr(model, places[0], library.models.Pooling(size, pooling_mode=mode))
 
 
 def _downloaded(library: Any, model: str, arguments: dict[str, Any]) -> Any:
@@ -246,54 +267,6 @@ class MiniLMEmbedder:
         return self._model.embed(texts)
 
 
-class OpenAIEmbedder:
-    """A model of an OpenAI-compatible endpoint (``POST URL/embeddings``), called when texts are embedded."""
-
-    def __init__(self, name: str, prefixes: Prefixes, dimension: int = 0) -> None:
-        model, _, url = name.removeprefix("openai:").rpartition("@")
-        if not model:
-            raise KbError(
-                f"Embedder {name!r} needs a model and an address", "For example openai:MODEL@http://localhost:8080/v1"
-            )
-        from kbkit.stores import endpoint
-
-        endpoint.check_url(url)
-        self.name, self._model, self._url = name, model, url.rstrip("/")
-        self.prefixes = prefixes.over(known_prefixes(model))
-        self._dimension = dimension
-
-    @property
-    def dimension(self) -> int:
-        """The recorded dimension, or else that of a vector from the endpoint."""
-        if not self._dimension:
-            self._dimension = self._request(["dimension"]).shape[1]
-        return self._dimension
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        """See :class:`Embedder`."""
-        parts = [self._request(texts[i : i + _BATCH]) for i in range(0, len(texts), _BATCH)]
-        return np.concatenate(parts) if parts else np.empty((0, self.dimension), np.float32)
-
-    def _request(self, texts: Sequence[str]) -> Vectors:
-        from kbkit.stores import endpoint
-
-        # Most endpoints reject empty texts, and some the field encoding_format: numbers are the default.
-        body = {"model": self._model, "input": [text or " " for text in texts]}
-        response = endpoint.post(f"{self._url}/embeddings", body)
-        try:
-            entries = sorted(response["data"], key=lambda entry: entry["index"])
-            vectors = np.array([entry["embedding"] for entry in entries], np.float32)
-        except (KeyError, TypeError, ValueError) as error:
-            raise KbError(f"{self._url} did not return embeddings", "Check its documentation") from error
-        if vectors.ndim != 2 or len(vectors) != len(texts) or not vectors.shape[1]:
-            raise KbError(f"{self._url} returned an array of shape {vectors.shape} for {plural(len(texts), 'text')}")
-        if not np.isfinite(vectors).all():
-            raise KbError(f"{self._url} returned numbers that are not finite")
-        if self._dimension and vectors.shape[1] != self._dimension:
-            raise KbError(f"{self._model} returned {vectors.shape[1]} dimensions instead of {self._dimension}")
-        return unit(vectors)
-
-
 def load(
     name: str = "static", prefixes: Prefixes | None = None, *, dimension: int = 0, download: bool = False
 ) -> Embedder:
@@ -316,7 +289,7 @@ def load(
         source = (str(Path(model_name).resolve()) if Path(model_name).is_dir() else model_name) + mark + options
         return SentenceTransformer(f"{kind}:{source}", source, prefixes, download=download)
     if kind == "openai" and rest:
-        model = OpenAIEmbedder(name, prefixes, dimension)
+        model = EndpointEmbedder(name, prefixes, dimension)
         endpoints.remember(name.rpartition("@")[2])
         return model
     raise UnknownNameError("embedder", name, KINDS)
@@ -354,8 +327,8 @@ def recorded(
 
 def same_model(name: str, other: str) -> bool:
     """Return whether two names refer to the same model, possibly at another address."""
-    if name.startswith("openai:") and other.startswith("openai:"):
-        return name.rpartition("@")[0] == other.rpartition("@")[0]
+    if name.startswith(endpoint_embedder.KIND) and other.startswith(endpoint_embedder.KIND):
+        return endpoint_embedder.same_model(name, other)
     kind, _, folder = name.partition(":")
     if kind in ("model2vec", "sentence-transformers") and other.startswith(f"{kind}:"):
         return Path(folder).resolve() == Path(other.partition(":")[2]).resolve()
@@ -373,17 +346,10 @@ def sentence_transformers() -> Any:
         from transformers.utils import logging as transformers_logging
 
         transformers_logging.disable_progress_bar()
+        transformers_logging.set_verbosity_error()
     return library
 
 
 def first_line(error: Exception) -> str:
     """Return the first line of an exception's message."""
     return (str(error).strip() or type(error).__name__).splitlines()[0]
-
-
-def unit(vectors: NDArray[Any]) -> Vectors:
-    """Scale rows to length 1; zero rows remain."""
-    vectors = np.asarray(vectors, np.float32)
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    scaled: Vectors = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
-    return scaled

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import http.client
 import json
 import os
 import re
+import threading
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from email.message import Message
 from typing import Any
 
 from kbkit.directory.files import parse_json
@@ -77,18 +80,43 @@ def masked(text: str, key: str) -> str:
     return " ".join(text.split())
 
 
-def post(url: str, body: dict[str, Any]) -> Any:
-    """POST ``body`` as JSON and return the JSON response. Raises :class:`KbError`; follows no redirects."""
+class StatusError(KbError):
+    """A response with another ``status`` than 200; ``wait`` is how many seconds the server asks to wait, if it does."""
+
+    def __init__(self, message: str, hint: str, status: int, wait: float | None = None) -> None:
+        super().__init__(message, hint)
+        self.status, self.wait = status, wait
+
+
+def post(url: str, body: dict[str, Any], final: Callable[[StatusError], bool] = lambda _: False) -> Any:
+    """POST ``body`` as JSON and return the JSON response. Raises :class:`KbError`; follows no redirects.
+
+    Status 408, 409, 429 and 5xx are tried again after growing pauses, or those that the server asks for, unless an
+    error is ``final``.
+    """
     headers = {"Content-Type": "application/json"}
     if key := api_key():
         headers["Authorization"] = f"Bearer {key}"
-    text, _ = send(url, json.dumps(body).encode(), headers, _TIMEOUT, f"Set {KEY_VARIABLES[0]} to the API key", _OPENAI)
+    hint = f"Set {KEY_VARIABLES[0]} to the API key"
+    for pause in (*PAUSES, None):
+        try:
+            text, _ = send(url, json.dumps(body).encode(), headers, _TIMEOUT, hint, _OPENAI)
+            break
+        except StatusError as error:
+            if pause is None or final(error) or not (error.status in _TRANSIENT or 500 <= error.status != _UNABLE):
+                raise
+            seconds = pause if error.wait is None else min(error.wait, _LONGEST_PAUSE)
+            threads.run(functools.partial(threading.Event().wait, seconds), None)
     try:
         return parse_json(text)
     except (ValueError, RecursionError):
         raise KbError(f"{url} did not return JSON", _OPENAI) from None
 
 
+PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)
+"""Seconds before a request is sent again, unless the server asks for others."""
+_LONGEST_PAUSE = 60.0
+_TRANSIENT, _UNABLE = (408, 409, 429), 501
 _OPENAI = "Check that it is an OpenAI-compatible endpoint"
 
 
@@ -126,7 +154,7 @@ def _exchange(
         hint = unauthorized if error.code in (401, 403) else ""
         if 300 <= error.code < 400 and (location := error.headers.get("Location")):
             hint = f"It redirects to {ascii(masked(location, key))[1:-1][:200]}; use that address if you trust it"
-        raise KbError(f"{url} returned {details}", hint) from None
+        raise StatusError(f"{url} returned {details}", hint, error.code, _wait(error.headers)) from None
     except (OSError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", None) or str(error) or type(error).__name__
         if isinstance(error, TimeoutError) or isinstance(reason, TimeoutError):
@@ -134,6 +162,15 @@ def _exchange(
         raise KbError(
             f"Cannot reach {url}: {masked(str(reason), key)[:200]}", "Check that the server is running"
         ) from None
+
+
+def _wait(headers: Message) -> float | None:
+    """Return the pause that a response asks for, in seconds (None: none; a date is not read)."""
+    for name, scale in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        text = headers.get(name, "")
+        if text.isascii() and text.isdigit():
+            return int(text) / scale
+    return None
 
 
 def _error_text(error: urllib.error.HTTPError) -> str:

@@ -1,39 +1,71 @@
-"""Options of a sentence-transformers model in the name of an embedder: ``MODEL?revision=v1&dtype=float16``.
+"""Options of a model in the name of an embedder: ``MODEL?revision=v1&dtype=float16``.
 
 They are part of the name, so that a KB records them, and a search loads the same model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 from kbkit.errors import KbError, UnknownNameError
 
-OPTIONS = ("revision", "dtype", "device", "dimension", "length", "prompt", "trust_remote_code")
-"""``dimension`` truncates vectors, ``length`` texts (in tokens); ``prompt`` is the name of one of the model's own."""
-_DTYPES = ("float32", "float16", "bfloat16")
+OPTIONS = (
+    "revision",
+    "dtype",
+    "device",
+    "dimension",
+    "length",
+    "prompt",
+    "instruction",
+    "pooling",
+    "trust_remote_code",
+)
+"""Of a sentence-transformers model.
+
+``dimension`` truncates vectors, ``length`` texts (in tokens); ``prompt`` is the name of one of the model's own,
+``instruction`` the task that a query describes to an instruction-tuned model, ``pooling`` replaces the model's.
+"""
+REMOTE = ("length", "long", "dimension", "instruction", "batch", "workers", "price", "cache")
+"""Of a model behind an endpoint; see :mod:`kbkit.stores.endpoint_embedder`."""
+LASTING = REMOTE[:4]
+"""Those that change vectors."""
+CUT, MEAN = "cut", "mean"
+_CHOICES = {
+    "dtype": ("float32", "float16", "bfloat16"),
+    "pooling": ("mean", "cls", "max", "lasttoken", "weightedmean", "mean_sqrt_len_tokens"),
+    "long": (CUT, MEAN),
+    "trust_remote_code": ("true", "false"),
+}
+_NUMBERS = ("dimension", "length", "batch", "workers")
 
 
-def split(name: str) -> tuple[str, dict[str, str]]:
-    """Return a model and its options; raise :class:`KbError` for an invalid one."""
+def split(name: str, known: Sequence[str] = OPTIONS) -> tuple[str, dict[str, str]]:
+    """Return a model and its options, some of ``known``; raise :class:`KbError` for an invalid one."""
     model, mark, query = name.partition("?")
     options = dict(parse_qsl(query, keep_blank_values=True))
     if mark and not options:
-        raise KbError(f"No options after '?' in the embedder {name!r}", "For example MODEL?revision=main&dtype=float16")
+        example = "length=512" if known is REMOTE else "revision=main&dtype=float16"
+        raise KbError(f"No options after '?' in the embedder {name!r}", f"For example MODEL?{example}")
     for key, value in options.items():
-        if key not in OPTIONS:
-            raise UnknownNameError("option of an embedder", key, OPTIONS)
+        if key not in known:
+            raise UnknownNameError("option of an embedder", key, known)
         if not value:
             raise KbError(f"Option {key} of the embedder has no value")
-        if key in ("dimension", "length") and not (value.isascii() and value.isdigit() and 0 < int(value) <= 1_000_000):
+        if key in _NUMBERS and not (value.isascii() and value.isdigit() and 0 < int(value) <= 1_000_000):
             raise KbError(f"Invalid {key} of the embedder: {value!r}", "Use a positive integer")
-        if key == "dtype" and value not in _DTYPES:
-            raise UnknownNameError("dtype", value, _DTYPES)
-        if key == "trust_remote_code" and value not in ("true", "false"):
-            raise KbError(f"Invalid trust_remote_code: {value!r}", "Use true or false")
+        if key == "price" and not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", value):
+            raise KbError(f"Invalid price of the embedder: {value!r}", "Use that of a million tokens, such as 0.02")
+        if value not in _CHOICES.get(key, (value,)):
+            raise UnknownNameError(key, value, _CHOICES[key])
     return model, options
+
+
+def joined(model: str, options: Mapping[str, str]) -> str:
+    """Return the name of a model with options."""
+    return f"{model}?{urlencode(options, safe='/:~')}" if options else model
 
 
 def runs_code(name: str) -> bool:

@@ -5,8 +5,9 @@ Vectors of unchanged documents are copied from an earlier build, which their has
 
 from __future__ import annotations
 
+import bisect
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -37,19 +38,27 @@ class VectorSettings:
     """How vectors are built; recorded in the manifest.
 
     ``relations`` adds the names of neighbours to each document. ``chunk_words`` is the length of a chunk (0: no
-    chunks), ``chunk_overlap`` the overlap of two chunks (default: a quarter of a chunk), both in words.
+    chunks), ``chunk_overlap`` the overlap of two chunks (default: a quarter of a chunk), both in words. With
+    ``chunk_characters`` chunks have that many characters instead, and the overlap is in characters (default: a fifth),
+    as in STaRK's multi-vector retriever (256 and 51).
     """
 
     relations: bool = False
     chunk_words: int = 256
     chunk_overlap: int | None = None
+    chunk_characters: int = 0
 
     def __post_init__(self) -> None:
+        size, unit, part = self.chunk_words, "words", 4
+        if self.chunk_characters:
+            size, unit, part = self.chunk_characters, "characters", 5
+        if self.chunk_characters < 0:
+            raise KbError(f"Invalid number of characters of a chunk: {self.chunk_characters}", "Use 0 or more")
         if self.chunk_overlap is None:
-            object.__setattr__(self, "chunk_overlap", self.chunk_words // 4)
-        if self.chunk_words and not 0 <= (self.chunk_overlap or 0) < self.chunk_words:
+            object.__setattr__(self, "chunk_overlap", size // part)
+        if size and not 0 <= (self.chunk_overlap or 0) < size:
             raise KbError(
-                f"Invalid chunk overlap: {self.chunk_overlap} for chunks of {self.chunk_words} words",
+                f"Invalid chunk overlap: {self.chunk_overlap} for chunks of {size} {unit}",
                 "Use an overlap from 0 to less than the chunk length, or 0 words for no chunks",
             )
 
@@ -120,19 +129,47 @@ def _embedded(texts: Sequence[str], settings: VectorSettings, embed: Embed, know
 
 def _chunks(texts: Sequence[tuple[int, str]], settings: VectorSettings) -> tuple[list[str], list[int]]:
     """Return the chunks of the texts longer than one chunk, and the number of each chunk's text."""
-    if not settings.chunk_words:
+    shortest = settings.chunk_characters or 2 * settings.chunk_words
+    if not shortest:
         return [], []
-    several = [(number, chunked(text, settings)) for number, text in texts if len(text) > 2 * settings.chunk_words]
+    several = [(number, chunked(text, settings)) for number, text in texts if len(text) > shortest]
     several = [(number, parts) for number, parts in several if len(parts) > 1]
     return [part for _, parts in several for part in parts], [number for number, parts in several for _ in parts]
 
 
 def chunked(text: str, settings: VectorSettings) -> list[str]:
-    """Split a text into chunks of ``chunk_words`` words, overlapping by ``chunk_overlap`` words."""
+    """Split a text into chunks of ``chunk_words`` words or ``chunk_characters`` characters that overlap."""
     words = text.split()
     overlap = settings.chunk_overlap or 0
+    if settings.chunk_characters:
+        return list(_by_characters(words, settings.chunk_characters, overlap))
     starts = range(0, max(1, len(words) - overlap), settings.chunk_words - overlap)
     return [" ".join(words[start : start + settings.chunk_words]) for start in starts]
+
+
+def _by_characters(words: Sequence[str], size: int, overlap: int) -> Iterator[str]:
+    """Yield chunks of whole words of up to ``size`` characters; each begins with up to ``overlap`` of the last one.
+
+    These are the chunks of LangChain's RecursiveCharacterTextSplitter, which STaRK's code calls, for a text on one line
+    with shorter words than a chunk; a longer word is cut in pieces that overlap. As there, each word but the first
+    counts with the space before it.
+    """
+    pieces = [piece for word in words for piece in _cut(word, size - 2, size - overlap)]
+    before = np.cumsum([0, *(len(piece) + 1 for piece in pieces)])  # the characters before each piece
+    before[1:] -= 1
+    marks: list[int] = before.tolist()
+    first = 0
+    while first < len(pieces):
+        stop = max(first + 1, bisect.bisect_right(marks, marks[first] + size) - 1)
+        yield " ".join(pieces[first:stop])
+        if stop >= len(pieces):
+            return
+        # The repeated words fit in the overlap, and leave room for the next word.
+        first = min(stop, bisect.bisect_left(marks, max(marks[stop] - overlap, marks[stop + 1] - size), lo=first + 1))
+
+
+def _cut(word: str, size: int, step: int) -> list[str]:
+    return [word] if len(word) <= size else [word[at : at + max(1, size)] for at in range(0, len(word), max(1, step))]
 
 
 def build(

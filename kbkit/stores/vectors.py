@@ -181,6 +181,9 @@ def mean_of_top(scores: NDArray[Any], starts: NDArray[np.int64], limit: int) -> 
     """Return the mean of the ``limit`` largest scores of each segment; ``starts`` are the first rows."""
     scores = scores.copy()
     counts = np.diff(starts, append=len(scores))
+    if limit >= int(counts.max()):
+        means: NDArray[Any] = np.add.reduceat(scores, starts) / counts.astype(scores.dtype)
+        return means
     total, taken = np.zeros(len(starts), scores.dtype), np.minimum(counts, limit)
     segment = np.repeat(np.arange(len(starts)), counts)
     for turn in range(min(limit, int(counts.max()))):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 from kbkit import assets
-from kbkit.benchmarks.report import beside, in_one_cell, published, read_published
-from kbkit.errors import BadInputError, KbError
+from kbkit.benchmarks.quest import paper as quest_paper
+from kbkit.benchmarks.report import FIGURES, HERE, PAPER, beside, in_one_cell, published, read_published
+from kbkit.benchmarks.stark import paper as stark_paper
+from kbkit.errors import BadInputError, KbError, UnknownNameError
 
 pytestmark = pytest.mark.core
 
@@ -20,10 +23,10 @@ HEAD = "table,section,row,part,column,value,unit,note\n"
     ("paper", "figures", "tables"),
     [
         ("convkgyarn", 194, ["1", "2", "3", "4"]),
-        ("quest", 5, ["", "7"]),
+        ("quest", 66, ["", "3", "4", "5", "7"]),
         ("ska", 333, ["", "1", "2", "3", "4", "5"]),
         ("spinach", 173, ["", "1", "10", "11", "2", "3", "4", "5", "6", "7", "8", "9"]),
-        ("stark", 60, ["", "10", "3", "4"]),
+        ("stark", 486, ["", "10", "3", "4", "6", "7", "8"]),
     ],
 )
 def test_the_figures_of_a_paper(paper: str, figures: int, tables: list[str]) -> None:
@@ -122,3 +125,34 @@ def test_both_figures_in_one_cell() -> None:
         ("b", 1, 3, "0.25 (-)", "1.5 (-)"),
         ("b", 2, None, "- (0.10)", "2.0 (1.0)"),
     ]
+
+
+def test_rows_of_starks_systems() -> None:
+    """By figures read from the paper by eye: Table 6 (full and sample), Table 7, and means of Table 8."""
+    schema = {"run": pl.String, "queries": pl.Int64, **dict.fromkeys(("Hit@1", "Hit@5", "R@20", "MRR"), pl.Float64)}
+    schema |= {"ms_median": pl.Float64, "ms_mean": pl.Float64}
+    ours = pl.DataFrame([("bm25", 5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0)], schema=schema, orient="row")
+
+    def row(name: str, split: str, sample: float, system: str) -> tuple[Any, ...]:
+        found = stark_paper.with_paper(ours, name, split, sample)
+        assert found.row(0) == ("bm25", HERE, 5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
+        [one] = found.filter(pl.col("run") == system).rows()
+        return one[1:2] + one[3:7] + one[8:]
+
+    assert row("mag", "test", 1.0, "GritLM-7b") == (PAPER, 37.90, 56.74, 46.40, 47.25, None)
+    assert row("prime", "test", 0.1, "GPT4 Reranker") == (PAPER, 18.28, 37.28, 34.05, 26.55, 26970.0)
+    assert row("amazon", "human_generated_eval", 1.0, "QAGNN (roberta)") == (PAPER, 22.22, 49.38, 21.54, 31.33, 2320.0)
+    counts = [stark_paper.with_paper(ours, "mag", *at).height - 1 for at in (("test", 1.0), ("test", 0.1))]
+    assert counts == [10, 12]
+    with pytest.raises(UnknownNameError):
+        stark_paper.check_name("dblp")
+
+
+def test_rows_of_quests_systems() -> None:
+    columns = {"system": pl.String, "template": pl.String, "films": pl.Float64, "all": pl.Float64}
+    ours = pl.DataFrame([("bm25", "_", 0.5, 0.5)], schema=columns, orient="row")
+    found = quest_paper.with_paper(5, ours)
+    assert found.columns == ["system", FIGURES, "template", "films", "all"]
+    assert ("T5-Large DE + T5-Large", PAPER, "_ or _ or _", 0.2, None) in found.rows()
+    recalls = pl.DataFrame({"system": ["bm25"], "queries": [3], "recall@20": [0.1], "mrecall@20": [None]})
+    assert quest_paper.with_paper(4, recalls).row(2) == ("T5-Base DE", PAPER, None, 0.255, 0.045)

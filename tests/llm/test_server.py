@@ -6,13 +6,18 @@ import gzip
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from kbkit.errors import KbError, QueryTimeoutError
+from kbkit.llm.cache import Cache
+from kbkit.llm.calls import Calls
 from kbkit.llm.client import Message, ModelRequest, Reply, Usage
 from kbkit.llm.openai_compatible import OpenAIModel
+from kbkit.llm.recording import Replay
 from tests.llm_server import (
+    Seen,
     Sent,
     Server,
     Step,
@@ -374,3 +379,43 @@ def test_an_address_ends_with_its_path(url: str, wording: Wording) -> None:
     assert "Q" not in str(caught.value)
     message = caught.value.hint
     wording(message)
+
+
+# -- messages longer than the context ---------------------------------------------------------------------------------
+
+NO_ROOM_SAID = [  # llama.cpp, vLLM and OpenAI, Anthropic
+    "request (9031 tokens) exceeds the available context size (8192 tokens), try increasing it",
+    "This model's maximum context length is 8192 tokens. However, your messages resulted in 9031 tokens.",
+    "prompt is too long: 9031 tokens > 8192 maximum",
+]
+
+
+@pytest.mark.parametrize("said", NO_ROOM_SAID)
+def test_messages_that_exceed_the_context_are_an_invalid_answer(said: str, tmp_path: Path) -> None:
+    """The others are answered, nothing is asked twice, and a replay takes the same path."""
+    inputs = [{"query": "a", "candidate": text} for text in ("short", "long " * 9, "brief")]
+
+    def server(_: Server, seen: Seen) -> Sent:
+        step = status(400, said) if "long" in seen.inputs["candidate"] else reply('{"score": 0.5}')
+        return step(_, seen)
+
+    with Server(otherwise=server) as running:
+        calls = Calls([OpenAIModel("m", running.url)], Cache(tmp_path / "a.sqlite"), budget=1000)
+        answers = calls.ask("rerank", inputs)
+        assert len(running.requests) == 3
+    assert [answer.value for answer in answers] == [{"score": 0.5}, None, {"score": 0.5}]
+    assert answers[1].problem == "the messages are longer than the context of the model"
+    assert calls.account.unfit == 1
+    recorded = list(calls.cache.rows())
+    replay = Calls([Replay("m", Path("r"), recorded)], Cache(None))
+    assert replay.ask("rerank", inputs) == answers
+
+
+def test_seconds_of_an_attempt_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KBKIT_LLM_TIMEOUT", "0.2")
+    with Server(hang) as server, pytest.raises(QueryTimeoutError, match=r"within 0\.2 s.*KBKIT_LLM_TIMEOUT"):
+        OpenAIModel("m", server.url, retries=0).complete(ASK)
+    for wrong in ("0", "soon", "-1", "1e9"):
+        monkeypatch.setenv("KBKIT_LLM_TIMEOUT", wrong)
+        with pytest.raises(KbError, match="Invalid KBKIT_LLM_TIMEOUT"):
+            OpenAIModel("m", "http://127.0.0.1:1/v1")

@@ -27,6 +27,7 @@ from kbkit.errors import KbError, UnknownNameError
 from kbkit.ingestion.build import ingest, rebuild
 from kbkit.ingestion.request import IngestRequest, RebuildSettings
 from kbkit.stores import embedders as embed
+from kbkit.stores import endpoint as requests
 from kbkit.stores.embedders import Prefixes
 from tests import kbs
 from tests.conftest import SCRIPT
@@ -35,6 +36,7 @@ from tests.wording import Wording
 NODES = 130
 DIMENSION = 8
 KEY = "sk-a-key-that-nobody-may-see"
+TASK = "Given a web search query, retrieve relevant passages that answer the query"
 MISSING = importlib.util.find_spec("sentence_transformers") is None
 
 
@@ -117,6 +119,7 @@ def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("KBKIT_API_KEY", "OPENAI_API_KEY", "HF_HUB_OFFLINE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setattr(requests, "PAUSES", (0.0, 0.0))
 
 
 @pytest.fixture
@@ -211,7 +214,7 @@ def test_the_manifest_records_model_dimension_and_prefixes(remote: Path, endpoin
     assert recorded(remote) == {
         "embedder": f"openai:e5-tiny@{endpoint.url}", "dimension": DIMENSION,
         "query_prefix": "query: ", "document_prefix": "passage: ",
-        "relations": False, "chunk_words": 256, "chunk_overlap": 64,
+        "relations": False, "chunk_words": 256, "chunk_overlap": 64, "chunk_characters": 0,
     }  # fmt: skip
 
 
@@ -545,7 +548,7 @@ def test_an_endpoint_that_fails_in_the_middle_of_a_build(copy: Path, serve: Call
     failing = serve(lambda body: (503, b"busy", {}) if len(failing.asked) > 2 else answer(body))
     with pytest.raises(KbError, match=r"/embeddings returned 503 Service Unavailable: busy"):
         rebuild(copy, "vectors", RebuildSettings(embedder=f"openai:e5-tiny@{failing.url}"))
-    assert len(failing.asked) == 3
+    assert len(failing.asked) == 2 + 3  # the third batch is tried three times
     assert kbs.tree(copy) == before
 
 
@@ -572,6 +575,9 @@ def test_a_search_without_its_endpoint_is_one_line(here, remote: Path) -> None:
         ("BAAI/bge-m3", "", ""),
         ("bge-base-zh-v1.5", "", ""),
         ("nomic-ai/nomic-embed-text-v1.5", "search_query: ", "search_document: "),
+        ("multilingual-e5-large-instruct", f"Instruct: {TASK}\nQuery: ", ""),
+        ("Qwen/Qwen3-Embedding-0.6B", f"Instruct: {TASK}\nQuery: ", ""),
+        ("GritLM/GritLM-7B", "<|embed|>\n", "<|embed|>\n"),
         ("text-embedding-3-small", "", ""),
         ("all-MiniLM-L6-v2", "", ""),
         ("node5-large", "", ""),
@@ -797,6 +803,21 @@ def test_prefixes_of_a_model_without_prompts(models: Path, tmp_path: Path) -> No
     shutil.copytree(models / "plain", tmp_path / "e5-random")
     family = embed.load(f"sentence-transformers:{tmp_path / 'e5-random'}")
     assert family.prefixes == Prefixes("query: ", "passage: ")
+
+
+def test_pooling_and_instruction_of_a_model(models: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    library = SentenceTransformer(str(models / "prompted"))
+    states = library.encode(["nile ada", "bob"], prompt="", output_value="token_embeddings")
+    name = f"sentence-transformers:{models / 'prompted'}"
+    for mode, pooled in (("cls", [s[0] for s in states]), ("max", [s.max(0).values for s in states])):
+        rows = np.array([row.numpy() for row in pooled])
+        found = embed.load(f"{name}?pooling={mode}").embed(["nile ada", "bob"])
+        np.testing.assert_allclose(found, rows / np.linalg.norm(rows, axis=1, keepdims=True), atol=1e-5)
+    told = embed.load(f"{name}?instruction=Find+rivers")
+    assert told.prefixes == Prefixes("Instruct: Find rivers\nQuery: ", "")
+    assert embed.load(f"{name}?instruction=a", Prefixes("q ", "d ")).prefixes == Prefixes("q ", "d ")
 
 
 def test_a_cross_encoder_orders_hits_anew(models: Path, static_kb: Path) -> None:

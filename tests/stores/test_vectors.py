@@ -21,6 +21,7 @@ import kbkit
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import NodeType, Schema
+from kbkit.search import retrievers
 from kbkit.stores import lance_table, vector_build, vectors
 from kbkit.stores.arrays import Within
 from kbkit.stores.embedders import load, unit
@@ -304,6 +305,49 @@ def test_chunks_cover_every_word_and_overlap(words: int, size: int, overlap: int
         assert after[:overlap] == before[size - overlap :]
         assert len(after) > overlap  # or it would say nothing of its own
     assert (len(chunks) == 1) == (words <= size)
+
+
+def greedy(words: list[str], size: int, overlap: int) -> list[str]:
+    """What LangChain's splitter does, word by word; a word but the text's first counts with the space before it."""
+    lengths = [len(word) + (place > 0) for place, word in enumerate(words)]
+    found, kept = [], []
+    for place, length in enumerate(lengths):
+        if kept and sum(lengths[n] for n in kept) + length > size:
+            found.append(" ".join(words[n] for n in kept))
+            while kept and (sum(lengths[n] for n in kept) > overlap or sum(lengths[n] for n in kept) + length > size):
+                kept.pop(0)
+        kept.append(place)
+    return [*found, " ".join(words[n] for n in kept)]
+
+
+@given(st.lists(st.integers(1, 15), min_size=1, max_size=120), st.sampled_from([(20, 4), (50, 0), (50, 10), (256, 51)]))
+def test_chunks_of_characters_are_those_of_starks_splitter(lengths: list[int], sizes: tuple[int, int]) -> None:
+    size, overlap = sizes
+    words = [chr(97 + place % 26) * length for place, length in enumerate(lengths)]
+    chosen = VectorSettings(chunk_characters=size, chunk_overlap=overlap)
+    assert chunked("  ".join(words), chosen) == greedy(words, size, overlap)
+
+
+def test_a_word_longer_than_a_chunk_is_cut() -> None:
+    chunks = chunked("ab " + "x" * 100 + " cd", VectorSettings(chunk_characters=20))
+    assert all(len(chunk) <= 20 for chunk in chunks)
+    assert "".join(chunks).count("x") >= 100 and chunks[0].startswith("ab") and chunks[-1].endswith("cd")
+    assert VectorSettings(chunk_characters=256).chunk_overlap == 51
+    for wrong in ({"chunk_characters": -1}, {"chunk_characters": 10, "chunk_overlap": 10}):
+        with pytest.raises(KbError, match="Invalid"):
+            VectorSettings(**wrong)
+
+
+@given(st.integers(1, 30), st.sampled_from([1, 3, 0]), st.integers(0, 299))
+def test_chunks_of_the_best_nodes_alone(chunks: Chunked, depth: int, average: int, row: int) -> None:
+    """STaRK's protocol: the best nodes by their vectors, ordered by the mean of their best chunks, or of all."""
+    query = chunks.matrix[row]
+    [found] = retrievers.multivector(chunks.store, query[None], 50, None, average, depth)
+    near = np.lexsort((np.arange(300), -(chunks.matrix @ query)))[:depth]
+    scores = chunks.brute(query, average or 1000)
+    assert set(found.ids.tolist()) == set(near.tolist())
+    np.testing.assert_allclose(found.scores, scores[found.ids], atol=1e-5)
+    assert (np.diff(found.scores) <= 1e-6).all()
 
 
 def test_a_chunk_overlaps_by_a_quarter_unless_told() -> None:

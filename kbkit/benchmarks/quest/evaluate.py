@@ -20,7 +20,7 @@ from kbkit.llm.client import missing_model
 from kbkit.measures.false_positives import unmet
 from kbkit.measures.frames import Gold
 from kbkit.search import rerank
-from kbkit.search.settings import MODES, SearchOptions, SearchSettings
+from kbkit.search.settings import SearchOptions, SearchSettings, check_mode
 
 if TYPE_CHECKING:
     from kbkit.llm.calls import Calls
@@ -96,6 +96,10 @@ class Bench:
         """Whether a mode searches the dataset's own documents."""
         return self.index is not None and self.index.searches(mode)
 
+    def searching(self, mode: str) -> KnowledgeBase:
+        """Return the KB that a mode searches: that of the documents, or the KB itself."""
+        return self.texts if self.searches_documents(mode) else self.kb
+
     def documents(self, ids: pl.Series) -> pl.DataFrame:
         """Return id, title, text of nodes as systems read them: the dataset's documents, or else the KB's texts."""
         wanted = self.searched.nodes.filter(pl.col("id").is_in(ids.unique().to_list())).select("id", "title")
@@ -167,8 +171,7 @@ def check_retrievers(names: Sequence[str], k: int) -> None:
     """Raise :class:`KbError` for an unknown retriever, or an invalid number ``k`` of candidates."""
     SearchSettings(k=k)
     for name in names:
-        if name not in MODES:
-            raise UnknownNameError("retriever", name, MODES)
+        check_mode(name, "retriever")
 
 
 def check_classifier(name: str, dataset: QuestDataset, split: str, calls: Calls | None) -> None:

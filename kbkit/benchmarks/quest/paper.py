@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from kbkit.benchmarks.report import published
+import polars as pl
+
+from kbkit.benchmarks.report import FIGURES, HERE, PAPER, published
+
+TABLES = (3, 4, 5)
+"""Tables of systems whose rows can be shown below ours."""
 
 
 def recall_by_age(system: str, part: str) -> float | None:
@@ -10,3 +15,25 @@ def recall_by_age(system: str, part: str) -> float | None:
     rows = published("quest").of("7")
     found = rows.get((system, part))
     return None if found is None else found["recall@100"]
+
+
+def with_paper(number: int, ours: pl.DataFrame) -> pl.DataFrame:
+    """Return a table of ours (3 to 5, :mod:`kbkit.benchmarks.quest.tables`), then the rows that the paper prints.
+
+    The column ``figures`` says whose figures a row has. Table 5 is of the paper's best system, by template and domain.
+    Null is what our text of the paper does not have: F1 in Table 3, MRecall@1000 in Table 4, the column for all domains
+    in Table 5.
+    """
+    keys = {"system": pl.String, **({"template": pl.String} if number == 5 else {})}
+    rows = [
+        {"system": system, **({"template": part} if number == 5 else {}), **found}
+        for (system, part), found in published("quest").of(str(number)).items()
+    ]
+    measured = {name: pl.Float64 for row in rows for name in row if name not in keys}
+    kept = list(keys) + [name for name in measured if name in ours.columns]
+    theirs = pl.DataFrame(rows, schema={**keys, **measured}).select(kept)
+    both = pl.concat(
+        [ours.with_columns(pl.lit(HERE).alias(FIGURES)), theirs.with_columns(pl.lit(PAPER).alias(FIGURES))],
+        how="diagonal_relaxed",
+    )
+    return both.select("system", FIGURES, pl.exclude("system", FIGURES))

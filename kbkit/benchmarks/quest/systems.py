@@ -24,6 +24,7 @@ from kbkit.benchmarks.quest.evaluate import PROMPT, Judge, Part, judge
 from kbkit.benchmarks.quest.tables import ScoredSystem
 from kbkit.benchmarks.rankings import Ranked, frame_of, lists_of
 from kbkit.directory.generations import fingerprint
+from kbkit.search.model_search import retriever_settings
 
 if TYPE_CHECKING:
     from kbkit.llm.calls import Calls
@@ -99,7 +100,9 @@ class DomainRetriever:
 
     def __init__(self, part: Part, mode: str) -> None:
         self._part, self.name = part, mode
-        self.settings: Mapping[str, Any] = {"retriever": mode, "ranked": True, "k": part.bench.k}
+        model = retriever_settings(part.bench.searching(mode).stores, mode).get("retriever")
+        own = {} if model is None else {"model": model}
+        self.settings: Mapping[str, Any] = {"retriever": mode, "ranked": True, "k": part.bench.k, **own}
 
     def answer(self, examples: Sequence[Example]) -> list[Predicted]:
         """Return the ranking of each query."""

@@ -22,17 +22,19 @@ from kbkit.benchmarks.pipeline import digest, kb_settings
 from kbkit.benchmarks.rankings import DatasetQuery, Ranked, frame_of, lists_of
 from kbkit.benchmarks.stark.official import official, remarks
 from kbkit.benchmarks.stark.task import StarkTask, task
-from kbkit.errors import BadInputError, Command, KbError, UnknownNameError
+from kbkit.errors import BadInputError, Command, KbError
 from kbkit.measures import ranking, stark
 from kbkit.measures.files import read_run, write_run
 from kbkit.measures.frames import RUN, Gold
 from kbkit.search.hybrid import Search, pairs
+from kbkit.search.model_search import retriever_settings
 from kbkit.search.run import search
-from kbkit.search.settings import MODES, missing_stores
+from kbkit.search.settings import MODES, check_mode, missing_stores
 
 if TYPE_CHECKING:
     from kbkit.benchmarks.document_index import DocumentIndex
     from kbkit.kb import KnowledgeBase
+    from kbkit.stores import Stores
 
 __all__ = [
     "Latency",
@@ -96,8 +98,7 @@ def questions(dataset: Path, split: str, fraction: float = 1.0, seed: int = 0) -
 def modes(kb: KnowledgeBase, wanted: Sequence[str] = ()) -> list[str]:
     """Return the search modes to run: ``wanted``, or all for which the KB has the stores."""
     for mode in wanted:
-        if mode not in MODES:
-            raise UnknownNameError("mode", mode, MODES)
+        check_mode(mode)
     chosen = list(dict.fromkeys(wanted)) or [mode for mode in MODES if not missing_stores(kb.stores, mode)]
     if not chosen:
         raise KbError("The KB has neither full text nor vectors", "Run ", Command("build KB text"))
@@ -200,6 +201,12 @@ class ModeRunner:
             *([f"Rankings end at {self.k}: {cut}"] if beyond and self.k > 0 else []),
         ]
 
+    def searched(self, mode: str) -> Stores:
+        """Return the stores of the KB that a mode searches: those of the documents, or of the KB itself."""
+        if self._documents is not None and self._documents.index.searches(mode):
+            return self._documents.index.kb.stores
+        return self.session.stores
+
     def search(self, mode: str) -> Search:
         """Return a search of the task's nodes, or of their documents."""
         if self._documents is not None and self._documents.index.searches(mode):
@@ -248,7 +255,7 @@ class ModeRetriever:
 
     def __init__(self, runner: ModeRunner, mode: str) -> None:
         self._runner, self.name = runner, mode
-        self.settings = {"mode": mode}
+        self.settings = {"mode": mode, **retriever_settings(runner.searched(mode), mode)}
 
     def answer(self, queries: Sequence[DatasetQuery]) -> list[Hits]:
         """Return the hits of each question."""

@@ -56,7 +56,7 @@ def scorings(reranker: str | None, calls: Calls | None) -> list[Scoring]:
             hint = ("Use ", Option("llm", reranker.removeprefix("llm:")), " for it")
             raise KbError(f"Reranker {reranker!r} is a language model", *hint)
         loaded = load(reranker)
-        found.append(Scoring(loaded.name, reranker_scorer(loaded)))
+        found.append(Scoring(loaded.name, reranker_scorer(loaded), getattr(loaded, "settings", {})))
     if calls is None:
         return found
     prompts = {"prompts": {PROMPT: calls.prompt(PROMPT).digest}}

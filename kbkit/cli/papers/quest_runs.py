@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.cli.options import note
+from kbkit.cli.options import Systems, note
 from kbkit.cli.papers.arguments import Hits, QuestDataset, QuestSplit, modes_option
 from kbkit.cli.papers.factory import (
     FiguresForm,
@@ -39,6 +39,8 @@ EmptyPrecision = Annotated[
     ),
 ]
 
+WithPaper = Annotated[bool, typer.Option("--paper", help="Add the rows of the paper's systems to Tables 3 to 5.")]
+
 BY_SYSTEM = (5, 6)
 """Tables with rows of several systems each."""
 TABLES = (3, 4, 5, 6)
@@ -66,6 +68,8 @@ def run(
         bool, typer.Option("--parsed/--no-parsed", help="Also parse queries into expressions and evaluate them.")
     ] = True,
     empty_precision: EmptyPrecision = "zero",
+    paper: WithPaper = False,
+    systems: Systems = False,  # noqa: ARG001 - exits by itself
 ) -> None:
     """Run and score retrievers on a dataset.
 
@@ -93,7 +97,7 @@ def run(
         session.note(["The expressions of the dataset are not those of this KB, so queries are not parsed"])
 
     def scores() -> PaperFigures:
-        remarks, tables = _scores(finished, part.examples, session.shown.table, base, empty_precision)
+        remarks, tables = _scores(finished, part.examples, session.shown.table, base, empty_precision, paper=paper)
         return PaperFigures([*remarks, f"{output}: {', '.join(f'{one.name}.jsonl' for one in finished)}"], tables)
 
     session.figures = scores
@@ -112,8 +116,11 @@ def _systems(
 ) -> Iterator[QuestSystem]:
     """Yield the systems to run."""
     from kbkit.benchmarks.quest import systems
+    from kbkit.search.model_search import prepare
 
     for retriever in retrievers:
+        with session.progress(f"index {retriever}", "texts") as progress:
+            session.note(prepare(part.bench.searching(retriever).stores, retriever, progress))
         yield systems.DomainRetriever(part, retriever)
         if classifier != "none":
             yield systems.Classified(part, retriever, classifier, session.calls)
@@ -143,6 +150,7 @@ def evaluate(
             "--later", metavar="FILE", help="Titles of documents created after a system was trained, for Table 7."
         ),
     ] = None,
+    paper: WithPaper = False,
 ) -> PaperFigures:
     """Score runs on a dataset.
 
@@ -167,7 +175,7 @@ def evaluate(
         corpus = None if base is None else Corpus.of(base, opened, examples)
         systems = runs.read_all(run, examples, corpus)
         known = None if base is None or corpus is None else (base, corpus)
-        remarks, tables = _scores(systems, examples, shown.table, known, empty_precision)
+        remarks, tables = _scores(systems, examples, shown.table, known, empty_precision, paper=paper)
         if titles is not None and shown.table in (None, 7):
             frame = memorization.recall_by_age(systems, datasets.gold(examples), titles)
             tables.append((7, "recall of documents by age", frame))
@@ -181,9 +189,12 @@ def _scores(
     table: int | None,
     base: tuple[KnowledgeBase, Corpus] | None,
     empty_precision: str,
+    *,
+    paper: bool = False,
 ) -> tuple[list[str], list[Titled]]:
     """Return remarks, and the chosen table or all tables that the data allow."""
     from kbkit.benchmarks.quest import dataset, evaluate, tables
+    from kbkit.benchmarks.quest import paper as paper_rows
     from kbkit.measures.ranking import remarks
 
     gold = dataset.gold(examples)
@@ -202,4 +213,6 @@ def _scores(
         frame, about = tables.false_positives_of(systems, gold, lambda run: evaluate.failures(kb, corpus, gold, run))
         lines += about
         shown.append((6, "constraints that false positives fail", frame))
+    if paper:
+        shown = [(n, title, paper_rows.with_paper(n, t) if n in paper_rows.TABLES else t) for n, title, t in shown]
     return lines, shown

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.cli.options import Kb, Seed, Types, note
+from kbkit.cli.options import Kb, Seed, Systems, Types, note
 from kbkit.cli.papers.arguments import Hits, StarkDataset, StarkSplit, modes_option
 from kbkit.cli.papers.factory import FiguresForm, PaperFigures, PaperSession, figures, systems_run
 from kbkit.errors import KbError, Option
@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 
 Fraction = Annotated[
     float, typer.Option("--sample", metavar="FRACTION", help="Fraction of the queries to use, drawn at random.")
+]
+
+
+StarkPaper = Annotated[
+    str | None,
+    typer.Option("--paper", metavar="NAME", help="Add the paper's rows for a dataset: amazon, mag or prime."),
 ]
 
 
@@ -61,6 +67,8 @@ def run(
     latency: Annotated[
         int, typer.Option("--latency", metavar="N", min=0, help="Number of queries to time one by one (0: none).")
     ] = 100,
+    paper: StarkPaper = None,
+    systems: Systems = False,  # noqa: ARG001 - exits by itself
     *,
     reranking: RerankOptions,
 ) -> None:
@@ -72,8 +80,11 @@ def run(
     """
     from kbkit.benchmarks.stark import evaluate as stark
     from kbkit.benchmarks.stark import numbers
+    from kbkit.benchmarks.stark import paper as paper_rows
     from kbkit.benchmarks.stark import rerank as rescoring
+    from kbkit.search.model_search import prepare
 
+    paper_rows.check_name(paper)
     gold = stark.questions(dataset, split, sample, seed)
     depth = rescoring.depth(split, reranking.rerank_depth)
     settings = stark.settings(dataset, split, sample, seed, gold)
@@ -92,7 +103,12 @@ def run(
     results: list[Result] = []
     written: list[str] = []
     candidates = task.candidates(session.kb)
-    session.figures = lambda: PaperFigures(written, records=lambda: stark.table(results, task.gold, candidates))
+
+    def table() -> pl.DataFrame:
+        ours = stark.table(results, task.gold, candidates)
+        return ours if paper is None else paper_rows.with_paper(ours, paper, split, sample)
+
+    session.figures = lambda: PaperFigures(written, records=table)
 
     def keep(result: Result, remarks: Iterable[str] = ()) -> None:
         results.append(result)
@@ -102,6 +118,8 @@ def run(
             written.append(str(stark.write_result(result, runs)))
 
     for name in modes:
+        with session.progress(f"index {name}", "texts") as progress:
+            session.note(prepare(runner.searched(name), name, progress))
         with session.progress(name, "queries") as progress:
             keep(runner.result(name, progress))
     for scoring in scorings:
@@ -126,15 +144,18 @@ def evaluate(
     types: Types = None,
     sample: Fraction = 1.0,
     seed: Seed = 0,
+    paper: StarkPaper = None,
 ) -> PaperFigures:
     """Score runs on a dataset.
 
-    Shows Hit@1, Hit@5, R@20 and MRR in percent, as in Tables 6 and 7 of the paper.
+    Shows Hit@1, Hit@5, R@20 and MRR in percent, as in Tables 6 and 7 of the paper; --paper adds its systems.
     """
     from kbkit.benchmarks.stark import evaluate as stark
     from kbkit.benchmarks.stark import numbers
+    from kbkit.benchmarks.stark import paper as paper_rows
     from kbkit.measures.ranking import remarks
 
+    paper_rows.check_name(paper)
     if types and kb is None:
         raise KbError("Types of nodes need a KB", "Use ", Option("kb", "KB"))
     gold = stark.questions(dataset, split, sample, seed)
@@ -148,7 +169,8 @@ def evaluate(
     for result in results:
         lines = remarks(result.run, gold) if candidates is None else stark.remarks(result.run, gold, candidates)
         note(context, (f"{result.name}: {line}" for line in lines))
-    return PaperFigures(records=lambda: table)
+    shown = table if paper is None else paper_rows.with_paper(table, paper, split, sample)
+    return PaperFigures(records=lambda: shown)
 
 
 @figures(FiguresForm())

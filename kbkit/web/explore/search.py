@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from kbkit.errors import KbError, QueryTimeoutError
 from kbkit.executor.languages import is_question
 from kbkit.questions.reply import reply
-from kbkit.search.settings import NEEDS, missing_stores
+from kbkit.search.settings import missing_stores
 from kbkit.web.explore import links
 from kbkit.web.explore.site import said, status_of
 
@@ -118,7 +118,7 @@ class _Search:
     def _modes(self) -> dict[str, str]:
         """Return the modes that the KB was built for."""
         stores = self._site.kb.stores
-        return {m: name for m, name in _MODES.items() if m not in NEEDS or not missing_stores(stores, m)}
+        return {m: name for m, name in _MODES.items() if not missing_stores(stores, m)}
 
     def _asked(self, request: Request) -> dict[str, Any]:
         mode = links.text(request, "mode") or "auto"

@@ -1,0 +1,43 @@
+"""The rows of the STaRK paper's tables of retrieval systems, below ours: Tables 6 to 8 (Wu et al., NeurIPS 2024)."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from kbkit.benchmarks.report import FIGURES, HERE, PAPER, published
+from kbkit.benchmarks.stark.dataset import HUMAN
+from kbkit.errors import UnknownNameError
+
+NAMES = ("amazon", "mag", "prime")
+_MEASURES = ("Hit@1", "Hit@5", "R@20", "MRR")
+
+
+def check_name(name: str | None) -> None:
+    """Raise :class:`UnknownNameError` for a name that is not a dataset of the paper."""
+    if name is not None and name not in NAMES:
+        raise UnknownNameError("dataset of the paper", name, NAMES)
+
+
+def with_paper(ours: pl.DataFrame, name: str, split: str, sample: float = 1.0) -> pl.DataFrame:
+    """Return our rows (:func:`kbkit.benchmarks.stark.evaluate.table`), then those that the paper prints for a dataset.
+
+    These are of Table 7 for human-generated queries, else of Table 6: of the full test set, or for a ``sample`` of a
+    tenth. Mean latencies are Table 8's. The column ``figures`` says whose figures a row has.
+    """
+    table, part = ("7", "human") if split == HUMAN else ("6", "sample" if sample < 1 else "full")
+    latency = {row: found["latency"] for (row, of), found in published("stark").of("8").items() if of == name}
+    rows = [
+        {
+            "run": system,
+            **{measure: found[measure] for measure in _MEASURES},
+            "ms_mean": None if system not in latency else round(1000 * latency[system], 3),
+        }
+        for (system, of), found in published("stark").of(table).items()
+        if of == f"{name} {part}"
+    ]
+    theirs = pl.DataFrame(rows, schema={key: ours.schema[key] for key in ("run", *_MEASURES, "ms_mean")})
+    both = pl.concat(
+        [ours.with_columns(pl.lit(HERE).alias(FIGURES)), theirs.with_columns(pl.lit(PAPER).alias(FIGURES))],
+        how="diagonal",
+    )
+    return both.select("run", FIGURES, pl.exclude("run", FIGURES))

@@ -1,0 +1,86 @@
+"""Commands that train retrieval systems: train."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kbkit.cli.commands import add
+from kbkit.cli.options import RARE, Kb, Restart, Systems, Types, note
+from kbkit.errors import KbError, Option
+from kbkit.search.training.settings import TrainingSettings
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file to the program."""
+    add(app, train)
+
+
+def train(
+    context: typer.Context,
+    system: Annotated[str, typer.Argument(metavar="SYSTEM", help="System to train (--systems lists them).")],
+    kb: Kb,
+    dataset: Annotated[
+        Path, typer.Argument(metavar="DATASET", help="STaRK or QUEST dataset, or a file of questions with splits.")
+    ],
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="MODEL", help="Folder of the model.")] = None,
+    export: Annotated[
+        Path | None,
+        typer.Option("--export", metavar="FILE", help="Write the pairs with hard negatives (JSON lines)."),
+    ] = None,
+    types: Types = None,
+    split: Annotated[
+        str, typer.Option("--split", metavar="NAME", help="Split to train on.", rich_help_panel=RARE)
+    ] = "train",
+    validation: Annotated[
+        str, typer.Option("--validation", metavar="NAME", help="Split to validate with.", rich_help_panel=RARE)
+    ] = "val",
+    replace: Restart = False,
+    systems: Systems = False,  # noqa: ARG001 - exits by itself
+    *,
+    settings: TrainingSettings,
+) -> None:
+    """Train a retrieval system on a dataset.
+
+    After each epoch, the model is validated; the best one is kept. An interrupted training is continued. The folder is
+    one of sentence-transformers or PyLate; kbkit run -m SYSTEM:MODEL uses it.
+    """
+    from kbkit.assets.operations import check_settings
+    from kbkit.benchmarks import training_data
+    from kbkit.cli.progress import bars
+    from kbkit.display.progress import Event
+    from kbkit.kb import KnowledgeBase
+    from kbkit.search.training import fit, work
+    from kbkit.search.training.trainer import TrainingEvents
+
+    if output is None and export is None:
+        raise KbError("Nothing to write", "Use ", Option("output", "MODEL"), " or ", Option("export", "FILE"))
+    kind = fit.trained_kind(system)
+    check_settings(settings)
+    if output is not None:
+        fit.require(kind)
+        work.check_out(output, replace=replace)
+    quiet = context.obj.quiet
+    with (
+        KnowledgeBase(kb) as opened,
+        bars(quiet) as listen,
+        training_data.opened(opened, dataset, (split, validation), types or (), listen) as questions,
+    ):
+        note(context, questions.remarks())
+        if export is not None:
+            count = fit.export(system, questions, export, settings)
+            note(context, [f"{export}: {count:,} pairs"])
+        if output is None:
+            return
+        events = TrainingEvents(
+            lambda done, total: listen(Event("train", done, total, "steps")) if listen else None,
+            lambda line: note(context, [line]),
+        )
+        found = fit.fit(system, questions, output, settings, dataset=dataset.name, replace=replace, events=events)
+    last, worse = found.curve[-1]["epoch"], found.after <= found.before
+    lines = [
+        f"{output}: epoch {found.best} of {last}, {found.measure} {found.before:.3f} before, {found.after:.3f} after"
+    ]
+    note(context, [*lines, *(["Training has not improved the model that it started from"] if worse else [])])

@@ -1,0 +1,135 @@
+"""Pairs of a question and an answer with hard negatives: what full text ranks high and is no answer (DPR, section 3.2).
+
+No model is needed, so that the pairs can be exported for other programs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kbkit.answers.session import Session
+from kbkit.directory.files import write_files
+from kbkit.errors import Command, KbError
+from kbkit.search.hybrid import Search
+from kbkit.search.training.questions import QuestionSplits, TrainingQuestion
+from kbkit.search.training.settings import TrainingSettings
+from kbkit.stores import Stores
+from kbkit.stores.arrays import Within
+
+_BATCH = 200
+
+
+class TrainingPair(NamedTuple):
+    """A question, one of its answers, and nodes that are none, best first by full text."""
+
+    question: TrainingQuestion
+    positive: int
+    negatives: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class PairTexts:
+    """Pairs and the texts of their nodes by id."""
+
+    pairs: Sequence[TrainingPair]
+    texts: dict[int, str]
+
+
+def ranked(
+    stores: Stores, questions: Sequence[TrainingQuestion], within: Within, depth: int
+) -> list[NDArray[np.int64]]:
+    """Return the ``depth`` best nodes of each question by full text."""
+    if not stores.has("text"):
+        raise KbError("Hard negatives need full text", "Run ", Command("build KB text"))
+    search = Search.of(Session.of(stores), "bm25", depth, within, None, None, {"quotes": False})
+    found: list[NDArray[np.int64]] = []
+    for start in range(0, len(questions), _BATCH):
+        parsed = [search.parse(question.text) for question in questions[start : start + _BATCH]]
+        found += [result.ranking.ids for result in search.unnamed(parsed)]
+    return found
+
+
+def pairs(splits: QuestionSplits, settings: TrainingSettings, count: int) -> list[TrainingPair]:
+    """Return pairs of the training questions with ``count`` hard negatives each; the same for the same seed.
+
+    A question has at most ``settings.positives`` pairs. Negatives are drawn from the ``settings.depth`` best nodes by
+    full text that are no answers; where these are too few, from all nodes that are searched.
+    """
+    rng = np.random.default_rng(settings.seed)
+    everything = _all(splits)
+    rankings = ranked(splits.stores, splits.train, splits.within, settings.depth)
+    made = []
+    for question, ranking in zip(splits.train, rankings, strict=True):
+        answers = np.array(question.answers, np.int64)
+        hard = ranking[~np.isin(ranking, answers)]
+        chosen = rng.permutation(answers)[: settings.positives]
+        for positive in np.sort(chosen).tolist():
+            made.append(TrainingPair(question, positive, _drawn(rng, hard, everything, answers, count)))
+    return made
+
+
+def _drawn(
+    rng: np.random.Generator,
+    hard: NDArray[np.int64],
+    everything: NDArray[np.int64],
+    answers: NDArray[np.int64],
+    count: int,
+) -> tuple[int, ...]:
+    """Return ``count`` distinct negatives: hard ones in their order, then others at random."""
+    found = hard
+    if len(hard):
+        found = hard[np.sort(rng.choice(len(hard), min(count, len(hard)), replace=False))]
+    if len(found) < count:
+        others = everything[~np.isin(everything, np.concatenate([answers, found]))]
+        if len(others) < count - len(found):
+            raise KbError(f"Too few nodes for {count} negatives of a question", "Use fewer negatives")
+        found = np.concatenate([found, rng.choice(others, count - len(found), replace=False)])
+    return tuple(found.tolist())
+
+
+def _all(splits: QuestionSplits) -> NDArray[np.int64]:
+    if splits.within is None:
+        return np.arange(splits.stores.schema.nodes, dtype=np.int64)
+    return np.asarray(splits.within, dtype=np.int64)
+
+
+def pool(splits: QuestionSplits, settings: TrainingSettings) -> NDArray[np.int64]:
+    """Return the sorted ids that validation ranks: all answers, then the best by full text, then others at random.
+
+    At most ``settings.pool``, unless there are more answers; all nodes if there are no more.
+    """
+    everything = _all(splits)
+    if len(everything) <= settings.pool:
+        return everything
+    chosen = np.unique(np.concatenate([np.array(one.answers, np.int64) for one in splits.validation]))
+    rankings = ranked(splits.stores, splits.validation, splits.within, settings.depth)
+    for rank in range(settings.depth):  # the first of all questions, then the second
+        best = np.unique(np.array([one[rank] for one in rankings if rank < len(one)], np.int64))
+        new = best[~np.isin(best, chosen)][: max(0, settings.pool - len(chosen))]
+        chosen = np.union1d(chosen, new)
+    left = everything[~np.isin(everything, chosen)]
+    more = max(0, min(settings.pool - len(chosen), len(left)))
+    drawn = np.random.default_rng(settings.seed).choice(left, more, replace=False)
+    found: NDArray[np.int64] = np.union1d(chosen, drawn)
+    return found
+
+
+def export(found: PairTexts, path: Path) -> None:
+    """Write pairs as JSON lines: id, query, positive (a text), negatives (texts)."""
+    lines = [
+        {
+            "id": pair.question.id,
+            "query": pair.question.text,
+            "positive": found.texts[pair.positive],
+            "negatives": [found.texts[node] for node in pair.negatives],
+        }
+        for pair in found.pairs
+    ]
+    write_files({path: "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)})
