@@ -24,7 +24,9 @@ def communities(network: Network, settings: Communities) -> NDArray[np.int64]:
     if matrix.sum() > 0:
         inner = np.flatnonzero(joined)
         labels += len(network)
-        labels[inner] = _fitted(matrix[inner][:, inner], settings)
+        if len(inner) < len(network):  # else without a copy, which may take a gigabyte
+            matrix = matrix[inner][:, inner]
+        labels[inner] = _fitted(matrix, settings)
     return by_size(labels)
 
 
