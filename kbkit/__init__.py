@@ -75,6 +75,7 @@ def ingest(
     symmetric: Sequence[str] = (),
     keys: Mapping[str, Sequence[str]] | None = None,
     links: Mapping[str, str] | None = None,
+    nodes: Sequence[str] = (),
     texts: Sequence[str] = (),
     types: Mapping[str, str] | None = None,
     no_header: bool = False,
@@ -102,9 +103,9 @@ def ingest(
     ``skip_dangling`` skips edges and texts of unknown nodes, and ``merge_duplicates`` merges nodes with the same key;
     otherwise both are errors.
 
-    Five parameters correct an inferred recipe. Tables are named like their files without the ending. ``keys`` gives
+    Six parameters correct an inferred recipe. Tables are named like their files without the ending. ``keys`` gives
     the columns of a table's key (none: the number of the row), ``links`` the table that a column ``table.column``
-    refers to (``""``: none), ``texts`` columns ``table.column`` of prose, and ``types`` the node type of a table. With
+    refers to (``""``: none), ``nodes`` columns whose values become nodes, ``texts`` columns ``table.column`` of prose, and ``types`` the node type of a table. With
     ``no_header``, the first lines of delimited files are data. A warning names the sheets of a workbook that are
     skipped because they are empty or free text.
 

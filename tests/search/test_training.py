@@ -134,6 +134,32 @@ def test_questions_of_a_file(kb: KnowledgeBase, splits: QuestionSplits) -> None:
         assert paraphrases.TEXT_WORDS[b] in question.text
 
 
+@pytest.mark.system
+@pytest.mark.parametrize("kind", ["quest", "stark"])
+def test_questions_of_a_dataset_with_documents(kb: KnowledgeBase, tmp_path: Path, kind: str) -> None:
+    """Its documents are the texts, and answers are found by title or by type and key."""
+    count = len(paraphrases.PAIRS)
+    write(tmp_path / "documents.jsonl", *({"title": f"p{at}", "text": f"document {at}"} for at in range(count)))
+    parts = {"train": range(10, count), "val": range(10)}
+    if kind == "quest":
+        for split, numbers in parts.items():
+            write(tmp_path / f"{split}.jsonl", *({"query": f"query {at}", "docs": [f"p{at}"]} for at in numbers))
+    else:
+        answers = [{"number": at, "type": "place", "key": f"p{at}"} for at in range(count)]
+        write(tmp_path / "queries.jsonl", *({"id": at, "answers": [answers[at]]} for at in range(count)))
+        files = {f"split/{split}.index": "".join(f"{at}\n" for at in numbers) for split, numbers in parts.items()}
+        rows = "".join(f"{at},query {at},[{at}]\n" for at in range(count))
+        for name, text in {"stark_qa/stark_qa.csv": f"id,query,answer_ids\n{rows}", **files}.items():
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            (tmp_path / name).write_text(text, encoding="utf-8", newline="\n")
+    with training_data.opened(kb, tmp_path) as found:
+        questions = [*found.validation, *found.train]
+        texts = NodeTexts(found.stores).of([answer for question in questions for answer in question.answers])
+        assert [question.text for question in questions] == [f"query {at}" for at in range(count)]
+        assert texts == [f"p{at}: document {at}" for at in range(count)]
+        assert found.unknown == found.dropped == 0
+
+
 def test_scores_are_means_over_all_questions(splits: QuestionSplits) -> None:
     some = splits.validation[:2]
     right, nothing = Ranking(np.array([9, some[0].answers[0]]), np.array([2.0, 1.0])), Ranking(*np.empty((2, 0)))

@@ -24,7 +24,9 @@ from kbkit.benchmarks.quest.evaluate import PROMPT, Judge, Part, judge
 from kbkit.benchmarks.quest.tables import ScoredSystem
 from kbkit.benchmarks.rankings import Ranked, frame_of, lists_of
 from kbkit.directory.generations import fingerprint
+from kbkit.search import model_folder
 from kbkit.search.model_search import retriever_settings
+from kbkit.search.system_kinds import RERANKER, parse_name
 
 if TYPE_CHECKING:
     from kbkit.llm.calls import Calls
@@ -133,9 +135,17 @@ class Classified:
             "classifier": self._classifier,
             "ranked": False,
             "candidates": self._part.bench.k,
+            **self._model(),
             **models(self._calls if self._classifier == "llm" else None, [PROMPT]),
             **_hashes(folder, "train.jsonl", "val.jsonl"),
         }
+
+    def _model(self) -> dict[str, Any]:
+        """Return the model of a cross-encoder and its revision."""
+        if not self._classifier.startswith("cross-encoder:"):
+            return {}
+        system = parse_name(self._classifier, RERANKER)
+        return {"model": model_folder.opened(system).settings(system)}
 
     def answer(self, examples: Sequence[Example]) -> list[Predicted]:
         """Return the candidates of each query whose score reaches the threshold."""

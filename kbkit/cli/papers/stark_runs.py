@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.cli.options import Kb, Seed, Systems, Types, note
+from kbkit.cli.options import RARE, Kb, Seed, Systems, Types, note
 from kbkit.cli.papers.arguments import Hits, StarkDataset, StarkSplit, modes_option
 from kbkit.cli.papers.factory import FiguresForm, PaperFigures, PaperSession, figures, systems_run
 from kbkit.errors import KbError, Option
@@ -46,6 +46,7 @@ class RerankOptions:
         typer.Option(
             "--rerank-depth",
             metavar="N",
+            rich_help_panel=RARE,
             help="Number of results to rerank (default: 20; 10 for human_generated_eval).",
         ),
     ] = None
