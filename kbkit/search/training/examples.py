@@ -26,7 +26,7 @@ from kbkit.stores.arrays import Within
 _BATCH = 200
 
 
-class TrainingPair(NamedTuple):
+class HardPair(NamedTuple):
     """A question, one of its answers, and nodes that are none, best first by full text."""
 
     question: TrainingQuestion
@@ -38,7 +38,7 @@ class TrainingPair(NamedTuple):
 class PairTexts:
     """Pairs and the texts of their nodes by id."""
 
-    pairs: Sequence[TrainingPair]
+    pairs: Sequence[HardPair]
     texts: dict[int, str]
 
 
@@ -56,7 +56,7 @@ def ranked(
     return found
 
 
-def pairs(splits: QuestionSplits, settings: TrainingSettings, count: int) -> list[TrainingPair]:
+def pairs(splits: QuestionSplits, settings: TrainingSettings, count: int) -> list[HardPair]:
     """Return pairs of the training questions with ``count`` hard negatives each; the same for the same seed.
 
     A question has at most ``settings.positives`` pairs. Negatives are drawn from the ``settings.depth`` best nodes by
@@ -71,7 +71,7 @@ def pairs(splits: QuestionSplits, settings: TrainingSettings, count: int) -> lis
         hard = ranking[~np.isin(ranking, answers)]
         chosen = rng.permutation(answers)[: settings.positives]
         for positive in np.sort(chosen).tolist():
-            made.append(TrainingPair(question, positive, _drawn(rng, hard, everything, answers, count)))
+            made.append(HardPair(question, positive, _drawn(rng, hard, everything, answers, count)))
     return made
 
 
