@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.cli.options import Kb, Seed, Systems, Types, note
+from kbkit.cli.options import RARE, Kb, Seed, Systems, Types, note
 from kbkit.cli.papers.arguments import Hits, StarkDataset, StarkSplit, modes_option
 from kbkit.cli.papers.factory import FiguresForm, PaperFigures, PaperSession, figures, systems_run
 from kbkit.errors import KbError, Option
@@ -27,7 +27,12 @@ Fraction = Annotated[
 
 StarkPaper = Annotated[
     str | None,
-    typer.Option("--paper", metavar="NAME", help="Add the paper's rows for a dataset: amazon, mag or prime."),
+    typer.Option(
+        "--paper",
+        metavar="NAME",
+        help="Add the paper's rows for a dataset: amazon, mag or prime.",
+        rich_help_panel=RARE,
+    ),
 ]
 
 
