@@ -51,7 +51,7 @@ _SHORTEST = 16
 """Characters of a text that is not shortened: then the endpoint refuses something else."""
 
 
-class Piece(NamedTuple):
+class TextPart(NamedTuple):
     """A part of the text number ``owner``, that weighs as many ``tokens``."""
 
     text: str
@@ -115,20 +115,20 @@ class EndpointEmbedder:
             raise KbError(f"{self._model} returned {vectors.shape[1]} dimensions instead of {self._dimension}")
         return vectors
 
-    def _pieces(self, texts: Sequence[str]) -> list[Piece]:
+    def _pieces(self, texts: Sequence[str]) -> list[TextPart]:
         """Return the texts, those beyond ``length`` cut or in parts."""
-        pieces: list[Piece] = []
+        pieces: list[TextPart] = []
         for owner, text in enumerate(texts):
             # A token has a character or more.
             ends = _token_ends(text) if self._length and len(text) > self._length else []
             if len(ends) <= self._length:
-                pieces.append(Piece(text or " ", owner, 1))  # most endpoints refuse empty texts
+                pieces.append(TextPart(text or " ", owner, 1))  # most endpoints refuse empty texts
                 continue
             stops = [ends[last] for last in range(self._length - 1, len(ends), self._length)]
             bounds = [0, *stops, *([len(text)] if stops[-1] < len(text) else [])]
             parts = list(itertools.pairwise(bounds))[: None if self._mean else 1]
             counts = [min(self._length, len(ends) - n * self._length) for n in range(len(parts))]
-            pieces += [Piece(text[a:b], owner, max(1, n)) for (a, b), n in zip(parts, counts, strict=True)]
+            pieces += [TextPart(text[a:b], owner, max(1, n)) for (a, b), n in zip(parts, counts, strict=True)]
         return pieces
 
     def _known_or_new(self, texts: Sequence[str]) -> Vectors:

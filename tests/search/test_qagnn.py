@@ -13,7 +13,7 @@ import kbkit
 from kbkit.benchmarks import training_data
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
-from kbkit.search.qagnn.subgraphs import CONTEXT, HIT, LINKED, OTHER, GraphMaker, Vocabulary
+from kbkit.search.qagnn.subgraphs import CONTEXT, HIT, LINKED, OTHER, GraphMaker, GraphNames
 from kbkit.search.training import fit
 from kbkit.search.training.settings import TrainingSettings
 
@@ -47,7 +47,7 @@ def kb(folder: Path) -> Iterator[KnowledgeBase]:
 
 def maker(kb: KnowledgeBase, depth: int, size: int) -> GraphMaker:
     types = [kind.name for kind in kb.schema.node_types]
-    return GraphMaker(kb.stores, Vocabulary(["lives_in", "knows"], types), depth, size)
+    return GraphMaker(kb.stores, GraphNames(["lives_in", "knows"], types), depth, size)
 
 
 @pytest.mark.parametrize(("depth", "size"), [(1, 5), (3, 20), (30, 200)])

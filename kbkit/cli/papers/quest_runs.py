@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.cli.options import Systems, note
+from kbkit.cli.options import RARE, Systems, note
 from kbkit.cli.papers.arguments import Hits, QuestDataset, QuestSplit, modes_option
 from kbkit.cli.papers.factory import (
     FiguresForm,
@@ -39,7 +39,9 @@ EmptyPrecision = Annotated[
     ),
 ]
 
-WithPaper = Annotated[bool, typer.Option("--paper", help="Add the rows of the paper's systems to Tables 3 to 5.")]
+WithPaper = Annotated[
+    bool, typer.Option("--paper", help="Add the rows of the paper's systems to Tables 3 to 5.", rich_help_panel=RARE)
+]
 
 BY_SYSTEM = (5, 6)
 """Tables with rows of several systems each."""

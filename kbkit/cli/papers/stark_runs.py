@@ -27,7 +27,12 @@ Fraction = Annotated[
 
 StarkPaper = Annotated[
     str | None,
-    typer.Option("--paper", metavar="NAME", help="Add the paper's rows for a dataset: amazon, mag or prime."),
+    typer.Option(
+        "--paper",
+        metavar="NAME",
+        help="Add the paper's rows for a dataset: amazon, mag or prime.",
+        rich_help_panel=RARE,
+    ),
 ]
 
 

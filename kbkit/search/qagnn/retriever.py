@@ -10,7 +10,7 @@ import numpy as np
 
 from kbkit.errors import KbError
 from kbkit.search import model_folder
-from kbkit.search.qagnn.subgraphs import GraphMaker, QuestionGraph, Vocabulary
+from kbkit.search.qagnn.subgraphs import GraphMaker, GraphNames, QuestionGraph
 from kbkit.search.ranking import Ranking
 from kbkit.search.system_kinds import SystemName
 from kbkit.stores import Stores
@@ -42,7 +42,7 @@ class QaGnn:
     @cached_property
     def _maker(self) -> GraphMaker:
         about = self._about
-        vocabulary = Vocabulary(about["relations"], about["types"])
+        vocabulary = GraphNames(about["relations"], about["types"])
         return GraphMaker(self._stores, vocabulary, about["depth"], about["size"])
 
     @cached_property
@@ -66,7 +66,7 @@ def network(about: Mapping[str, Any]) -> Any:
     """Return a network of the sizes that a model records."""
     from kbkit.search.qagnn.network import QaGnnNetwork
 
-    edge_kinds = Vocabulary(about["relations"], about["types"]).edge_kinds
+    edge_kinds = GraphNames(about["relations"], about["types"]).edge_kinds
     return QaGnnNetwork(about["dimension"], len(about["types"]), edge_kinds, about["hidden"], about["layers"])
 
 

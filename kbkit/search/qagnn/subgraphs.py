@@ -35,7 +35,7 @@ class QuestionGraph:
     """A part of the KB: n nodes and the context node, which is the last row, without an id.
 
     * ``ids`` (n), sorted; ``kinds``, ``types`` (n + 1); ``features`` (n + 1, :data:`FEATURES`)
-    * ``edges`` (2, m): rows of source and target; ``relations`` (m): numbers, see :class:`Vocabulary`
+    * ``edges`` (2, m): rows of source and target; ``relations`` (m): numbers, see :class:`GraphNames`
     * ``candidates`` (n): nodes that may be answers; ``query``: the question's vector
     * ``rest``: hits beyond the part, in order
     """
@@ -52,7 +52,7 @@ class QuestionGraph:
 
 
 @dataclass(frozen=True)
-class Vocabulary:
+class GraphNames:
     """Names of relations and node types by number. Unknown names have the last number.
 
     Relations are numbered forward, then backward; then come those of the context node: to named nodes, to hits, and
@@ -88,7 +88,7 @@ class Vocabulary:
 class GraphMaker:
     """Draws the parts of a KB for questions: ``depth`` hits, and up to ``size`` nodes, the nearest first."""
 
-    def __init__(self, stores: Stores, vocabulary: Vocabulary, depth: int, size: int) -> None:
+    def __init__(self, stores: Stores, vocabulary: GraphNames, depth: int, size: int) -> None:
         self._stores, self._vocabulary = stores, vocabulary
         self._depth, self._size = depth, max(size, depth)
         schema = stores.schema

@@ -16,7 +16,7 @@ from kbkit.directory.files import replacing, write_files
 from kbkit.errors import KbError
 from kbkit.search import model_folder
 from kbkit.search.qagnn import retriever
-from kbkit.search.qagnn.subgraphs import GraphMaker, QuestionGraph, Vocabulary
+from kbkit.search.qagnn.subgraphs import GraphMaker, GraphNames, QuestionGraph
 from kbkit.search.training.questions import QuestionSplits, TrainingQuestion
 from kbkit.search.training.settings import TrainingSettings
 from kbkit.search.training.trainer import TrainedModel, TrainingEvents
@@ -55,7 +55,7 @@ def fit(
         "hidden": HIDDEN,
         "layers": LAYERS,
     }
-    maker = GraphMaker(stores, Vocabulary(about["relations"], about["types"]), about["depth"], about["size"])
+    maker = GraphMaker(stores, GraphNames(about["relations"], about["types"]), about["depth"], about["size"])
     parts = [maker.of([one.text for one in part], DEPTH, splits.within) for part in (splits.train, splits.validation)]
     device = settings.device or ("cuda" if torch.cuda.is_available() else "cpu")
     network = retriever.network(about).to(device)
