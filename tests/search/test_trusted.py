@@ -351,6 +351,7 @@ def test_a_known_word_keeps_all_hits(world: KnowledgeBase) -> None:
     assert 0 < frame["weak"].sum() < 50
 
 
+@pytest.mark.system
 def test_the_threshold_is_that_of_random_queries(world: KnowledgeBase) -> None:
     queries = random_queries(world.stores)
     assert queries == random_queries(world.stores)

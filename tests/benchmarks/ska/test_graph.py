@@ -25,8 +25,8 @@ from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
 from tests.loops import each
 
-SEED, KG, TEXT = 5, 12, 4
-NOISE = 500  # units of an instance; the default is eight times as many
+SEED, KG, TEXT = 5, 12, 3
+NOISE = 300  # units of an instance; the default is eight times as many
 
 
 @pytest.fixture(scope="module")
