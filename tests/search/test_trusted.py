@@ -63,6 +63,7 @@ def assert_reached(found: Figures, reached: Figures) -> None:
     assert {mode: (max(a, found[mode][0]), max(b, found[mode][1])) for mode, (a, b) in reached.items()} == found
 
 
+@pytest.mark.system
 def test_queries_on_world(world: KnowledgeBase) -> None:
     reached = {
         "bm25": (17, 18),

@@ -256,6 +256,7 @@ def test_same_seed_same_bytes(world_kb: Path, text: list[Instance], tmp_path: Pa
     assert instances.read_instances(tmp_path) == text
 
 
+@pytest.mark.system
 def test_noise_has_the_size_asked_for(world: KnowledgeBase) -> None:
     [one] = graph.make(world, 1, noise_units=50)
     assert len(one.noise) == 50

@@ -180,6 +180,7 @@ def test_languages_and_money() -> None:
 # -- published questions of STaRK --------------------------------------------------------------------------------------
 
 
+@pytest.mark.system
 def test_published_questions_of_stark(world: KnowledgeBase, tmp_path: Path) -> None:
     """A question names Japan, and the words of the description of what is asked for."""
     sql = """
