@@ -7,6 +7,7 @@ these files.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Callable
@@ -25,6 +26,7 @@ _INSTALLED_FROM = re.compile(r"(?<=pip install ')[^'\[]+(?=\[)")
 """The checkout or the distribution, as kbkit was installed."""
 
 
+@functools.cache  # half a thousand tests read them
 def read(front_end: str) -> dict[str, str]:
     """The texts of a front end by test and number."""
     path = FOLDER / f"{front_end}.json"

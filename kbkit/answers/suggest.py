@@ -47,14 +47,19 @@ def suggest(session: Session, limit: int, seed: int = 0, min_answers: int = 1, m
     check_range("seed", seed, 0)
     rng = np.random.default_rng(seed)
     hops = sorted(_hops(session), key=lambda hop: -hop.edges)[:_MAX_HOPS]
-    rows = []
+    rows, paths = [], {}
     for kind, first, second in _candidates(hops):
         count = _estimate(session, rng, kind, first, second, (min_answers, max_answers))
         if count:
-            rows.append((*_template(session, kind, first, second), count))
-    columns = {**dict.fromkeys(("template", "expression", "answer", "question"), pl.String), "groundings": pl.Int64}
+            name, path, answer = _template(kind, first, second)
+            paths[str(path)] = path
+            rows.append((name, str(path), answer, count))
+    columns = {**dict.fromkeys(("template", "expression", "answer"), pl.String), "groundings": pl.Int64}
     frame = pl.DataFrame(rows, schema=columns, orient="row").with_columns(_distinct_ids())
-    return frame.sort("groundings", "expression", descending=[True, False]).head(limit)
+    best = frame.sort("groundings", "expression", descending=[True, False]).head(limit)
+    # Wording takes longer than all else, so that only what is returned is worded.
+    questions = [question(session, paths[row["expression"]], row["answer"]) for row in best.iter_rows(named=True)]
+    return best.insert_column(3, pl.Series("question", questions, dtype=pl.String))
 
 
 def _distinct_ids() -> pl.Expr:
@@ -121,8 +126,8 @@ def _follow(session: Session, pairs: Pairs, hop: Join) -> Pairs:
 # -- expressions and questions ----------------------------------------------------------------------------------------
 
 
-def _template(session: Session, kind: str, first: Join, second: Join | None) -> tuple[str, str, str, str]:
-    """Return id, expression, answer type and question."""
+def _template(kind: str, first: Join, second: Join | None) -> tuple[str, Path, str]:
+    """Return id, expression and answer type."""
     start = Nodes(first.source, Slot(first.source))
     name, answer = _id(first), first.target
     if second is None or kind == "hop":
@@ -136,7 +141,7 @@ def _template(session: Session, kind: str, first: Join, second: Join | None) -> 
         left, right = Nodes(first.source, Slot(slots[0])), Nodes(second.source, Slot(slots[1]))
         path = Path((left, _step(first), Nodes(first.target), _step(second), right), ("->", "->", "<-", "<-"))
         name = f"{_id(first)}_and_{_id(second)}"
-    return name, str(path), answer, question(session, path, answer)
+    return name, path, answer
 
 
 def question(session: Session, tree: Expression, answer: str) -> str:

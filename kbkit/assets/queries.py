@@ -11,6 +11,7 @@ or key, passed to SQL as the id and to SPARQL as the IRI; ``node of TYPE`` for a
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -104,8 +105,13 @@ def parse(kind: str, name: str, text: str) -> QueryFile:
 
 def shipped(kind: str) -> dict[str, Path]:
     """Return the paths of the shipped queries by ``topic/stem``."""
-    root = assets.folder(kind)
-    paths = sorted(root.glob(f"*/*{ENDINGS[kind]}"))
+    return dict(_paths(assets.folder(kind), ENDINGS[kind]))
+
+
+@functools.cache
+def _paths(root: Path, ending: str) -> dict[str, Path]:
+    """Return the files of a folder of the package, which stays as it is."""
+    paths = sorted(root.glob(f"*/*{ending}"))
     return {path.relative_to(root).with_suffix("").as_posix(): path for path in paths}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from kbkit.english.frames import frame_file
 from kbkit.english.noun_phrases import Clause
@@ -38,15 +38,8 @@ class Link:
         """The words of the relation, without the noun of its tail: *directed* for ``directed_movie``, or ``caused by``
         for ``caused_by_ship``.
         """
-        label = self.relation.label or self.relation.name
         tail = self.other if self.of_head else self.subject
-        words = spoken(label)
-        if tail and (has_bare_object(label) or words.split()[1:-1][-1:] in ([word] for word in PREPOSITIONS)):
-            noun = type_noun(tail)
-            for end in (noun, plural(noun)):
-                if words.endswith(f" {end}"):
-                    return words.removesuffix(f" {end}")
-        return label
+        return _without_tail(self.relation.label or self.relation.name, tail or "")
 
     @property
     def given(self) -> str:
@@ -99,6 +92,18 @@ class Link:
             return None
         text = f"{thing} {active.negated(is_plural=False) if is_negated else active.singular}"
         return Clause(text, text, is_subject=False)
+
+
+@lru_cache(10_000)
+def _without_tail(label: str, tail: str) -> str:
+    """Return the words of a label without the noun of the type ``tail`` at their end."""
+    words = spoken(label)
+    if tail and (has_bare_object(label) or words.split()[1:-1][-1:] in ([word] for word in PREPOSITIONS)):
+        noun = type_noun(tail)
+        for end in (noun, plural(noun)):
+            if words.endswith(f" {end}"):
+                return words.removesuffix(f" {end}")
+    return label
 
 
 def _of_subject(verb: VerbPhrase, thing: str, *, is_named: bool, is_negated: bool) -> Clause:

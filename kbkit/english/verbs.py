@@ -62,20 +62,7 @@ class VerbPhrase:
     @property
     def plural(self) -> str:
         """The phrase for a plural subject: ``are affiliated with``."""
-        first, space, rest = self.singular.partition(" ")
-        noun = _PREDICATE_NOUN.fullmatch(rest) if first in ("is", "was") else None
-        if noun:  # `is a member or an observer of`: are members or observers of
-            parts = [part.rpartition(" ") for part in re.split(r" or an? ", noun[1])]
-            rest = " or ".join(before + space + plural(last) for before, space, last in parts) + noun[2]
-        return self._plural_verb(first) + space + rest
-
-    @staticmethod
-    def _plural_verb(verb: str) -> str:
-        if verb in _PLURAL:
-            return _PLURAL[verb]
-        prefix, hyphen, form = verb.rpartition("-")
-        found = (lemma for lemma in lemmas_of(form).get("VERB", ()) if form in inflections(lemma, "VBZ"))
-        return prefix + hyphen + next(found, form)
+        return _of_plural(self.singular)
 
     @property
     def takes_name(self) -> bool:
@@ -129,6 +116,25 @@ class VerbPhrase:
             if participle:
                 return VerbPhrase(f"{'is' if first in inflections(lemma, 'VBZ') else 'was'} {participle} by")
         return None
+
+
+@lru_cache(10_000)
+def _of_plural(singular: str) -> str:
+    """Return a verb phrase for a plural subject."""
+    first, space, rest = singular.partition(" ")
+    noun = _PREDICATE_NOUN.fullmatch(rest) if first in ("is", "was") else None
+    if noun:  # `is a member or an observer of`: are members or observers of
+        parts = [part.rpartition(" ") for part in re.split(r" or an? ", noun[1])]
+        rest = " or ".join(before + space + plural(last) for before, space, last in parts) + noun[2]
+    return _plural_verb(first) + space + rest
+
+
+def _plural_verb(verb: str) -> str:
+    if verb in _PLURAL:
+        return _PLURAL[verb]
+    prefix, hyphen, form = verb.rpartition("-")
+    found = (lemma for lemma in lemmas_of(form).get("VERB", ()) if form in inflections(lemma, "VBZ"))
+    return prefix + hyphen + next(found, form)
 
 
 @lru_cache(10_000)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -126,11 +126,14 @@ class Tables:
         Values of types that Arrow or polars lack become text. Raises :class:`QueryError` with DuckDB's message and the
         position, and :class:`QueryTimeoutError`.
         """
-        cursor = on or (self._cursor() if self._only_reads(text) else self.connect())
+        statements = self._statements(text)
+        # Others than queries could leave tables and schemas that later calls see.
+        only_reads = all(statement_type(one) in _QUERIES for one in statements or ())
+        cursor = on or (self._cursor() if only_reads else self.connect())
         try:
             _register(cursor, frames or {})
             if not self._files:
-                _refuse_writes(cursor, text)
+                _refuse_writes(cursor, cursor.extract_statements(text) if statements is None else statements)
             if "answer_" in text.lower():
                 self._define_sets(cursor)
             if self._has_data:
@@ -174,12 +177,12 @@ class Tables:
         if [statement_type(one) for one in statements] != [duckdb.StatementType.SELECT]:
             raise QueryError("Expected one SELECT statement", "Run statements one by one")
 
-    def _only_reads(self, text: str) -> bool:
-        """Return whether a text has queries only. Others could leave tables and schemas that later calls see."""
+    def _statements(self, text: str) -> list[duckdb.Statement] | None:
+        """Return the statements of a text; None for a syntax error, which is reported where the text is run."""
         try:
-            return all(statement_type(one) in _QUERIES for one in self._con.extract_statements(text))
+            return self._con.extract_statements(text)
         except (duckdb.Error, RuntimeError, UnicodeEncodeError):
-            return True  # the error is reported where the text is run
+            return None
 
     def frame(
         self,
@@ -285,15 +288,15 @@ def statement_type(statement: duckdb.Statement) -> duckdb.StatementType | None:
         return None
 
 
-def _refuse_writes(con: duckdb.DuckDBPyConnection, text: str) -> None:
+def _refuse_writes(con: duckdb.DuckDBPyConnection, statements: Iterable[duckdb.Statement]) -> None:
     """Refuse statements that may write files: DuckDB's own protection exempts attached files."""
-    for statement in con.extract_statements(text):
+    for statement in statements:
         kind = statement_type(statement)
         if kind is None:
             name = " ".join(statement.query.split()[:2]).upper()
             raise QueryError(f"{name} is not allowed: SQL can only read the KB", *_ALLOW_FILES)
         if kind == duckdb.StatementType.EXPLAIN:  # EXPLAIN ANALYZE runs the statement
-            _refuse_writes(con, _EXPLAIN.sub("", statement.query))
+            _refuse_writes(con, con.extract_statements(_EXPLAIN.sub("", statement.query)))
         elif kind not in _READING or (kind == duckdb.StatementType.MULTI and "copy" in statement.query.lower()):
             raise QueryError(f"{kind.name.replace('_', ' ')} is not allowed: SQL can only read the KB", *_ALLOW_FILES)
 

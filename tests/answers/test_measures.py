@@ -24,7 +24,7 @@ from tests.answers.expressions import Writer
 from tests.answers.graphs import case
 from tests.answers.test_cases import prints_back
 from tests.console import good
-from tests.examples import examples
+from tests.examples import examples, some
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_values(world: KnowledgeBase, text: str) -> None:
         assert type(found) is type(VALUES[text])
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", some(range(10), 3))
 @examples(12)
 @given(rng=st.randoms(use_true_random=False))
 def test_values_agree_with_the_oracle(seed: int, rng: random.Random) -> None:

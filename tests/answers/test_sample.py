@@ -538,7 +538,10 @@ def test_default_rules(mag: KnowledgeBase, shape: str, parts: list[str]) -> None
     check_quest(mag, shape, parts, DEFAULT, 20, 1000, min_answers=20)
 
 
-@pytest.mark.parametrize("shape", ["union_of_three", "intersection_of_three", "intersection_minus"])
+@pytest.mark.parametrize(
+    "shape",
+    ["union_of_three", "intersection_minus", pytest.param("intersection_of_three", marks=pytest.mark.system)],
+)
 def test_default_rules_of_three(mag: KnowledgeBase, world: KnowledgeBase, shape: str) -> None:
     check_quest(mag, shape, [FIELD], DEFAULT, 2, 30)
     if shape == "intersection_minus":

@@ -189,9 +189,13 @@ def test_twins_ask_the_same() -> None:
 @pytest.mark.parametrize("fixture", ["odd_kb", "bare_kb", "quads_kb", "world_kb"])
 @pytest.mark.parametrize("kind", queries.ENDINGS)
 def test_runs_on_every_kb(open_kb: Open, fixture: str, kind: str) -> None:
-    """Each query runs on each KB, and again on the graph ``odd`` with the same rows in the same order."""
+    """Each query runs on each KB, and again on the graph ``odd`` with the same rows in the same order.
+
+    The twins are compared on the larger ones below.
+    """
     kb = open_kb(fixture)
-    for name in each([name for other, name in GENERIC if other == kind]):
+    compared = TWINS if fixture in ("quads_kb", "world_kb") else {}
+    for name in each([name for other, name in GENERIC if other == kind and name not in compared]):
         query = queries.load(kind, name)
         first = kb.run(query, arguments(kb, fixture, query))
         assert first.width >= 2, name
@@ -288,6 +292,7 @@ TWINS = {
 }
 # In RDF a node may have texts and names in several languages; the tables keep one.
 RDF = ("quads_kb", "rdf_kb")
+DIFFERENT = ("odd_kb", "quads_kb", "world_kb")  # the others are much like these
 LANGUAGES = {name for name in TWINS if name.startswith("text/")} | {"graph/shared_names"}
 
 
@@ -331,7 +336,12 @@ def both(kb: KnowledgeBase, fixture: str, name: str) -> tuple[Counter[Any], Coun
 
 @pytest.mark.parametrize(
     ("name", "fixture"),
-    [(name, fixture) for name in TWINS for fixture in GIVEN if name not in LANGUAGES or fixture not in RDF],
+    [
+        pytest.param(name, fixture, marks=() if fixture in DIFFERENT else pytest.mark.system)
+        for name in TWINS
+        for fixture in GIVEN
+        if name not in LANGUAGES or fixture not in RDF
+    ],
 )
 def test_twins_agree(open_kb: Open, fixture: str, name: str) -> None:
     kb = open_kb(fixture)
@@ -369,7 +379,7 @@ def test_attributes_agree(open_kb: Open, fixture: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["graph/most_connected", "graph/isolated", "text/longest", "text/without_text"])
-@pytest.mark.parametrize(("fixture", "type_"), [("odd_kb", "drug"), ("odd_kb", "gene/protein"), ("world_kb", "city")])
+@pytest.mark.parametrize(("fixture", "type_"), [("odd_kb", "gene/protein"), ("world_kb", "city")])
 def test_type_keeps_only_that_type(open_kb: Open, fixture: str, type_: str, name: str) -> None:
     """A type is primary or other, in both languages."""
     kb = open_kb(fixture)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -26,6 +27,7 @@ from tests.benchmarks.convkgyarn import data as conv_data
 from tests.benchmarks.quest import data as quest_data
 from tests.benchmarks.ska.test_annotate import instance
 from tests.conftest import Run
+from tests.once import Once
 
 Tasks = Callable[[str, str], Task]
 KINDS = ("quest", "ska", "conv")
@@ -33,12 +35,22 @@ ANN = str(uuid.UUID(int=7))
 """A person, as Argilla names people."""
 
 
+@pytest.fixture(scope="module")
+def datasets(world: KnowledgeBase, once: Once) -> Path:
+    """A dataset of each kind."""
+
+    def make(folder: Path) -> None:
+        quest_data.write(world, folder / "countries", 2)
+        conv_data.dataset(world, folder / "talk.jsonl", 1)
+        instances.write_instances(folder / "rivers", [instance("1"), instance("2", 1)])
+
+    return once("exchange", make)
+
+
 @pytest.fixture
-def task(world: KnowledgeBase, tmp_path: Path) -> Tasks:
+def task(datasets: Path, tmp_path: Path) -> Tasks:
     """A task of a kind for a rater."""
-    quest_data.write(world, tmp_path / "countries", 2)
-    conv_data.dataset(world, tmp_path / "talk.jsonl", 1)
-    instances.write_instances(tmp_path / "rivers", [instance("1"), instance("2", 1)])
+    shutil.copytree(datasets, tmp_path, dirs_exist_ok=True)
 
     def make(kind: str, who: str) -> Task:
         if kind == "quest":

@@ -9,6 +9,7 @@ import re
 import shlex
 import shutil
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pyarrow.parquet as pq
@@ -23,7 +24,7 @@ from kbkit.benchmarks.published import publish
 from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.measures import files
-from tests.benchmarks.published import BENCHMARKS, RETRIEVAL, a_run, datasets, hashes, publish_all
+from tests.benchmarks.published import BENCHMARKS, RETRIEVAL, a_run, hashes, publish_all
 from tests.conftest import Run
 from tests.hostile import NAMES
 from tests.once import Once
@@ -186,12 +187,16 @@ def command_of(folder: Path) -> list[str]:
     return shlex.split(line)
 
 
+def slow(*words: object) -> Any:
+    return pytest.param(words, marks=pytest.mark.system)
+
+
 @pytest.mark.parametrize(
     "command",
     [
-        ("stark", "make", "-n", 6, "--seed", 3, "--properties", 1),
-        ("quest", "make", "-n", 8, "--type", "country", "--max-answers", 12, "--constraint", "union_sides_from=2"),
-        ("ska", "make", "-n", 2, "--form", "kg", "--form", "table", "--tokens", 2_000),
+        slow("stark", "make", "-n", 6, "--seed", 3, "--properties", 1),
+        slow("quest", "make", "-n", 8, "--type", "country", "--max-answers", 12, "--constraint", "union_sides_from=2"),
+        slow("ska", "make", "-n", 2, "--form", "kg", "--form", "table", "--tokens", 2_000),
         ("conv", "make", "-n", 2, "--turns", 3, "--configuration", "text-typos", "--configuration", "voice"),
     ],
     ids=lambda words: words[0],
@@ -356,7 +361,3 @@ def test_existing_folders(folders: Path, tmp_path: Path, here: Run) -> None:
         done = here("publish", made, "-o", path, "--replace")
         assert (done.returncode, "other files" in done.stderr) == (1, True)
         assert hashes(path) == kept
-
-
-def test_datasets_are_made_as_the_tests_say(world: KnowledgeBase, tmp_path: Path) -> None:
-    assert all(path.exists() for path in datasets(world, tmp_path).values())

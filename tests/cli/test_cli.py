@@ -356,11 +356,12 @@ def test_a_query_as_argument_option_file_and_input(
 ) -> None:
     path = tmp_path / f"q{suffix}"
     path.write_text(text, encoding="utf-8")
+    process = run if suffix == ".sql" else here
     for done in (
         here(command, tiny_kb, text, "-f", "csv"),
         here(command, tiny_kb, "-c", text, "-f", "csv"),
         here(command, tiny_kb, path, "-f", "csv"),
-        run(command, tiny_kb, "-", "-f", "csv", stdin=text),
+        process(command, tiny_kb, "-", "-f", "csv", stdin=text),
     ):
         assert done == Done(0, "n\n12\n", "")
 

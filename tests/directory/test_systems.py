@@ -532,6 +532,7 @@ def _calls(call: ast.Call) -> Iterator[tuple[int, str]]:
         yield call.lineno, f"{name}() without encoding and newline"
 
 
+@pytest.mark.system
 def test_only_systems_differs_between_systems() -> None:
     found = {}
     for path in sorted(PACKAGE.rglob("*.py")):

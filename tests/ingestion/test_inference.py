@@ -154,7 +154,7 @@ def test_a_folder_gets_the_schema_that_a_person_expects(case: Path, built: Build
         pytest.fail(f"{expected['note']}\n" + "\n".join(difference), pytrace=False)
 
 
-@pytest.mark.parametrize("case", first_some(CASES[::3], 2), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", first_some(CASES[::3], 4), ids=lambda case: case.name)
 def test_the_written_recipe_makes_the_same_kb(case: Path, built: Build, tmp_path: Path) -> None:
     once = built(case)
     recipe = once.directory.path.with_suffix(".recipe")

@@ -310,6 +310,7 @@ def test_media_files_of_commons(tmp_path: Path) -> None:
         assert set(kb.sql("SELECT key FROM nodes WHERE type = 'mediainfo'")["key"]) == {"M7"}
 
 
+@pytest.mark.system
 def test_an_export_keeps_statements(kb: KnowledgeBase, tmp_path: Path) -> None:
     kb.export("csv", tmp_path / "flat", flat=True)
     with kbkit.ingest(str(tmp_path / "flat"), out=tmp_path / "again", stores=("tables",)) as again:

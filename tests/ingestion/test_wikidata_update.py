@@ -92,6 +92,7 @@ def test_an_update_gives_what_an_ingest_of_the_changed_dump_gives(before: Path, 
         assert [problem for _, problem in kb.check() if problem] == []
 
 
+@pytest.mark.system
 def test_the_command(here: Run, before: Path, tmp_path: Path, wording: Wording) -> None:
     updated, file = tmp_path / "kb", tmp_path / "ids.txt"
     shutil.copytree(before, updated)

@@ -213,6 +213,7 @@ def test_synonyms_survive_learning_and_another_generation(tmp_path: Path) -> Non
         assert kb.ask("What was bought by Ann?").nodes()["key"].to_list() == ["u"]
 
 
+@pytest.mark.system
 def test_the_estimate_of_held_out_questions_holds_for_new_ones(kb: KnowledgeBase, tmp_path: Path) -> None:
     """The interval includes what questions about other persons get, which the weights have not seen."""
     learned, _ = teaching.learn_from(kb.stores, write(tmp_path / "pairs.jsonl", pairs(kb, 0, 20) * 3))

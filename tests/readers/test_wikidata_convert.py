@@ -101,6 +101,7 @@ def test_every_form_of_dump(tmp_path, name: str, form: str) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.system
 def test_several_files(tmp_path) -> None:
     paths = [write(tmp_path / f"{place}.json", [one]) for place, one in enumerate(TWO)]
     assert ids(run(paths, tmp_path / "parts")) == ["Q1", "Q2"]

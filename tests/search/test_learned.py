@@ -90,6 +90,7 @@ def test_examples_help_and_are_undone(folder: Path, tmp_path: Path) -> None:
         assert kb.search(query).equals(before)
 
 
+@pytest.mark.system
 def test_the_same_examples_give_the_same_model(kb: KnowledgeBase, folder: Path) -> None:
     first = model(kb).read_bytes()
     kb.learn_ranking(folder / "pairs.jsonl")
@@ -150,6 +151,7 @@ def test_a_damaged_model_is_refused_in_one_line(kb: KnowledgeBase, damage: str) 
     assert "learned" in kb.search("find desert coast").columns
 
 
+@pytest.mark.system
 def test_hostile_examples_change_nothing(folder: Path, tmp_path: Path) -> None:
     """Examples that contradict each other, or say nothing, are discarded; strange texts are examples like others."""
     shutil.copytree(folder / "w.kb", tmp_path / "w.kb")
@@ -185,6 +187,7 @@ def test_too_few_or_unknown_examples(kb: KnowledgeBase, folder: Path, tmp_path: 
         kb.learn_ranking(write(tmp_path / "invalid.jsonl", [{"query": "a"}]))
 
 
+@pytest.mark.system
 def test_trec_judgements_and_references_are_the_same_examples(kb: KnowledgeBase, folder: Path, tmp_path: Path) -> None:
     rows = [json.loads(line) for line in (folder / "pairs.jsonl").read_text().splitlines()]
     expected = kb.learn_ranking(folder / "pairs.jsonl")

@@ -63,6 +63,7 @@ def assert_reached(found: Figures, reached: Figures) -> None:
     assert {mode: (max(a, found[mode][0]), max(b, found[mode][1])) for mode, (a, b) in reached.items()} == found
 
 
+@pytest.mark.system
 def test_queries_on_world(world: KnowledgeBase) -> None:
     reached = {
         "bm25": (17, 18),
@@ -351,6 +352,7 @@ def test_a_known_word_keeps_all_hits(world: KnowledgeBase) -> None:
     assert 0 < frame["weak"].sum() < 50
 
 
+@pytest.mark.system
 def test_the_threshold_is_that_of_random_queries(world: KnowledgeBase) -> None:
     queries = random_queries(world.stores)
     assert queries == random_queries(world.stores)

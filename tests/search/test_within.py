@@ -236,8 +236,7 @@ def candidates(size: int, shape: str) -> Within:
 
 
 WITHIN: list[tuple[int, str]] = [
-    (1, "scattered"),
-    *((size, shape) for size in (1_000, 1_001, 100_000) for shape in ("contiguous", "scattered")),
+    (1, "scattered"), (1_000, "scattered"), (1_001, "contiguous"), (100_000, "scattered"),
 ]
 
 

@@ -290,8 +290,7 @@ def test_check_finds_what_is_wrong(copied: Path, statement: str, said: str) -> N
     assert set(problems.values()) == {""}
 
 
-@pytest.mark.parametrize("size", [0, 100, 5000])
-@pytest.mark.parametrize("listed", [True, False])
+@pytest.mark.parametrize(("size", "listed"), [(0, True), (100, False), (5000, True)])
 def test_tables_work_although_the_columns_are_damaged(copied: Path, size: int, listed: bool) -> None:
     """The damage is found by its size, or by DuckDB if the manifest lists the size."""
     with kbkit.open(copied) as kb:

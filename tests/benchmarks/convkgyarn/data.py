@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -63,7 +64,7 @@ def _turn(
         question = f"{question[:-2]}{question[-1]}{question[-2]}"
     return Turn(
         question,
-        _answers(kb, entity, predicate, kind),
+        list(_answers(kb, entity.reference, predicate, kind)),
         kind,
         predicate,
         predicate,
@@ -74,11 +75,12 @@ def _turn(
     )
 
 
-def _answers(kb: KnowledgeBase, entity: ConvEntity, predicate: str, kind: str) -> list[TurnAnswer]:
+@functools.cache  # all configurations ask for the same
+def _answers(kb: KnowledgeBase, reference: str, predicate: str, kind: str) -> list[TurnAnswer]:
     if kind == "number":
-        value = kb.node(entity.reference).attributes[predicate]
+        value = kb.node(reference).attributes[predicate]
         return [TurnAnswer(f"{value:,.0f} km²", value=str(value))]
-    near = kb.neighbors(entity.reference, predicate)
+    near = kb.neighbors(reference, predicate)
     near = near.filter(near["direction"] == "out").unique("id", maintain_order=True)
     nodes = [kb.node(node) for node in near["id"]]
     return [TurnAnswer(node.name, node.aliases, node.reference) for node in nodes]

@@ -96,6 +96,7 @@ def test_every_answer_is_in_the_kb(embedded: Path, made: list[Conversation]) -> 
     assert set(seen) == {"entity", "number", "date", "text", "date?", "number?", "text?"}
 
 
+@pytest.mark.system
 def test_qualified_facts_of_wikidata_are_statements(wikidata_kb: Path, tmp_path: Path) -> None:
     with kbkit.open(wikidata_kb) as kb:
         make(kb, tmp_path, ConvSettings(count=100, types=("human", "film", "big_city", "sovereign_state"), turns=8))
@@ -411,6 +412,7 @@ def test_the_command_resumes_and_protects_other_datasets(world_kb: Path, tmp_pat
     assert "holds a dataset that kbkit did not generate" in done.stderr
 
 
+@pytest.mark.system
 def test_no_typo_in_an_alias_of_one_word(wikidata_kb: Path, tmp_path: Path) -> None:
     with kbkit.open(wikidata_kb) as kb:
         settings = ConvSettings(count=120, types=("human",), configurations=("text", "text-typos"))

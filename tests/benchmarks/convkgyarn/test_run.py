@@ -263,6 +263,7 @@ def test_the_papers_rows() -> None:
 # -- the judge --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.system
 def test_a_model_judges_and_is_asked_turn_by_turn_if_its_list_is_too_short(
     here: Run, kb_path: Path, dataset: Path, known: list[Conversation], tmp_path: Path
 ) -> None:

@@ -25,8 +25,8 @@ from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
 from tests.loops import each
 
-SEED, KG, TEXT = 5, 12, 4
-NOISE = 500  # units of an instance; the default is eight times as many
+SEED, KG, TEXT = 5, 12, 3
+NOISE = 300  # units of an instance; the default is eight times as many
 
 
 @pytest.fixture(scope="module")
@@ -256,6 +256,7 @@ def test_same_seed_same_bytes(world_kb: Path, text: list[Instance], tmp_path: Pa
     assert instances.read_instances(tmp_path) == text
 
 
+@pytest.mark.system
 def test_noise_has_the_size_asked_for(world: KnowledgeBase) -> None:
     [one] = graph.make(world, 1, noise_units=50)
     assert len(one.noise) == 50

@@ -69,6 +69,7 @@ def test_several_kbs_share_the_instances(world: KnowledgeBase, tmp_path: Path) -
     assert len({one.id for one in made}) == 3
 
 
+@pytest.mark.system
 def test_the_questions_of_other_benchmarks(here: Run, world_kb: Path, tmp_path: Path) -> None:
     stark, out = tmp_path / "stark", tmp_path / "out"
     done = here("stark", "make", world_kb, "-o", stark, "-n", 6, "--relations-only", 1)

@@ -23,7 +23,7 @@ from kbkit.benchmarks.ska.graphs.units import Drafts
 from kbkit.benchmarks.ska.instances import PASSAGE, TRIPLE, Instance, read_instances, without_words
 from kbkit.benchmarks.ska.settings import SkaSettings
 from kbkit.benchmarks.ska.solve import Solver
-from kbkit.benchmarks.ska.statements import check_instance, readable_from_one
+from kbkit.benchmarks.ska.statements import readable_from_one
 from kbkit.benchmarks.ska.tables import sources
 from kbkit.benchmarks.ska.tables.drafts import Drafter
 from kbkit.english.askable import lacks_currency
@@ -34,7 +34,7 @@ from kbkit.schema import Attribute
 
 @pytest.fixture(scope="module")
 def text(world: KnowledgeBase) -> list[Instance]:
-    return graph.make(world, 6, 11, text=True, noise_units=500)
+    return graph.make(world, 3, 11, text=True, noise_units=300)
 
 
 def fitting(one: Instance) -> set[str]:
@@ -131,7 +131,7 @@ def test_listed_words_leave_instances(text: list[Instance], tmp_path: Path) -> N
 def test_a_dataset_has_no_listed_word(world: KnowledgeBase, tmp_path: Path) -> None:
     path, out = tmp_path / "words.txt", tmp_path / "out"
     path.write_text("Europe\n", encoding="utf-8")
-    maker.make([world], out, SkaSettings(8, 2, ("kg", "table"), tokens=2000, leave_out=str(path)))
+    maker.make([world], out, SkaSettings(4, 2, ("kg", "table"), tokens=1000, leave_out=str(path)))
     made = read_instances(out)
     assert made
     texts = [text for one in made for text in (one.question, *one.answers)]
@@ -180,6 +180,7 @@ def test_languages_and_money() -> None:
 # -- published questions of STaRK --------------------------------------------------------------------------------------
 
 
+@pytest.mark.system
 def test_published_questions_of_stark(world: KnowledgeBase, tmp_path: Path) -> None:
     """A question names Japan, and the words of the description of what is asked for."""
     sql = """
@@ -207,11 +208,3 @@ def test_published_questions_of_stark(world: KnowledgeBase, tmp_path: Path) -> N
         assert any(unit.content[0] == "Japan" for unit in one.positive if unit.kind == TRIPLE)
         assert sum(unit.kind == TRIPLE for unit in one.units) >= 200
     assert made.report["left_out"]["kg+text"]["the KB does not have an answer"] == 1
-
-
-def test_instances_of_all_forms_are_correct(world: KnowledgeBase, tmp_path: Path) -> None:
-    maker.make([world], tmp_path / "out", SkaSettings(3, 4, tokens=3_000))
-    instances = read_instances(tmp_path / "out")
-    assert {one.form for one in instances} == {"kg", "table", "kg+text", "table+text"}
-    with Solver() as solver:
-        assert [check_instance(one, solver) for one in instances] == [[]] * len(instances)

@@ -181,6 +181,7 @@ def test_messages_for_other_programs(here: Here, dataset: Path, tmp_path: Path) 
 # -- the baseline -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.system
 def test_the_baseline_on_every_form(here: Here, dataset: Path) -> None:
     args = ("--testbed", "noise", "--testbed", "rejection", "--setting", "4k", "--setting", "noise only")
     done = here("ska", "run", dataset, "--baseline", *args, "--limit", "1", "--table", "3", "--format", "csv")

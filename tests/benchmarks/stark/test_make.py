@@ -629,6 +629,7 @@ def test_a_kb_without_its_text_index(here: Run, tmp_path: Path) -> None:
     assert "kbkit build" in done.stderr
 
 
+@pytest.mark.system
 def test_replace_removes_only_tables_and_only_with_valid_options(world_kb: Path, here: Run, tmp_path: Path) -> None:
     out = tmp_path / "x"
     assert here("stark", "make", world_kb, "-n", 4, "-o", out).returncode == 0
@@ -700,6 +701,7 @@ def test_invalid_roles(world_kb: Path, here: Run, tmp_path: Path, text: str, wor
     wording(done.stderr, "cli", replace={str(tmp_path): "DIR"})
 
 
+@pytest.mark.system
 def test_roles_survive_update_and_export(world: KnowledgeBase, here: Run, tmp_path: Path) -> None:
     kb = tmp_path / "w.kb"
     kbkit.ingest("world", out=kb, stores=["tables"]).close()

@@ -226,6 +226,7 @@ def test_json_output(here: Here, tmp_path: Path) -> None:
     assert by[:4] == [("0", 1), ("1", 1), ("2", 1), ("3-5", 1)]
 
 
+@pytest.mark.system
 def test_screen_output_and_plot(here: Here, tmp_path: Path) -> None:
     write(tmp_path / "d", splits={"test": "0 1 2 7"}, records=words(("0", 1, 3)))
     done = here("stark", "stats", "d", "-f", "table", "--plot", "out.svg", cwd=tmp_path)
