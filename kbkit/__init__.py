@@ -105,9 +105,9 @@ def ingest(
 
     Six parameters correct an inferred recipe. Tables are named like their files without the ending. ``keys`` gives
     the columns of a table's key (none: the number of the row), ``links`` the table that a column ``table.column``
-    refers to (``""``: none), ``nodes`` columns whose values become nodes, ``texts`` columns ``table.column`` of prose, and ``types`` the node type of a table. With
-    ``no_header``, the first lines of delimited files are data. A warning names the sheets of a workbook that are
-    skipped because they are empty or free text.
+    refers to (``""``: none), ``nodes`` columns whose values become nodes, ``texts`` columns of prose, and ``types`` the
+    node type of a table. With ``no_header``, the first lines of delimited files are data. A warning names what is
+    skipped, such as sheets of a workbook that are empty or free text, and columns with texts that mean missing values.
 
     ``embedder`` is the embedding model; ``query_prefix`` and ``document_prefix`` are prepended to its input (default:
     the model's known prefixes). Documents longer than ``chunk_words`` are also embedded in chunks that overlap by

@@ -25,7 +25,9 @@ def train(
     dataset: Annotated[
         Path, typer.Argument(metavar="DATASET", help="STaRK or QUEST dataset, or a file of questions with splits.")
     ],
-    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="MODEL", help="Folder of the model.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FOLDER", help="Folder of the model.")
+    ] = None,
     export: Annotated[
         Path | None,
         typer.Option("--export", metavar="FILE", help="Write the pairs with hard negatives (JSON lines)."),
@@ -56,7 +58,7 @@ def train(
     from kbkit.search.training.trainer import TrainingEvents
 
     if output is None and export is None:
-        raise KbError("Nothing to write", "Use ", Option("output", "MODEL"), " or ", Option("export", "FILE"))
+        raise KbError("Nothing to write", "Use ", Option("output", "FOLDER"), " or ", Option("export", "FILE"))
     kind = fit.trained_kind(system)
     check_settings(settings)
     if output is not None:

@@ -82,7 +82,7 @@ class Corrections:
     ] = ()
     nodes: Annotated[
         Sequence[str],
-        Setting("Column whose values become nodes: films.genre.", values="COLUMN", name="node"),
+        Setting("Column whose values become nodes.", values="COLUMN", name="node"),
     ] = ()
     types: Annotated[
         Mapping[str, str],
@@ -129,7 +129,7 @@ class IngestSettings:
     columns: Columns = field(default_factory=dict)
     files: Annotated[
         Mapping[str, Path],
-        Setting("Path of a file that the recipe declares.", values="NAME=FILE", example="nodes=nodes.csv"),
+        Setting("Path of a file that the recipe declares.", values="NAME=FILE", example="nodes=nodes.csv", rare=True),
     ] = field(default_factory=dict)
     identity: Identity = field(default_factory=Identity)
     embedder: Embedder = "static"
