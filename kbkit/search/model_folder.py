@@ -41,7 +41,7 @@ class ModelFolder:
     def relations(self) -> bool:
         """Whether the texts that it reads have the names of neighbours: as trained, else yes, as in STaRK."""
         found = self.about.get("settings")
-        return bool(found.get("relations", True)) if isinstance(found, dict) else True
+        return bool(found.get("neighbours", True)) if isinstance(found, dict) else True
 
     def settings(self, system: SystemName) -> dict[str, Any]:
         """Return what the rankings of a system with this model depend on."""

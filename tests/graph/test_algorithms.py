@@ -193,7 +193,7 @@ def test_pairs(graphs: KnowledgeBase) -> None:
             assert found == pytest.approx(wanted), (name, measure)
             best = list(frame["value"])
             assert best == sorted(best, reverse=True)
-            mine = run(relations=[name], score=measure, node=0, pairs=3)
+            mine = run(relations=[name], score=measure, of=0, pairs=3)
             expected = sorted((v for p, v in wanted.items() if 0 in p), reverse=True)[:3]
             assert mine["value"].to_list() == pytest.approx(expected)
 
@@ -328,7 +328,7 @@ def test_wrong_input_is_named(graphs: KnowledgeBase) -> None:
     with pytest.raises(KbError, match="Unknown algorithm 'page'"):
         run.page()
     with pytest.raises(KbError, match=r"x \(other#x\) is outside the graph"):
-        run.similarity(relations=["ring"], node="other#x")
+        run.similarity(relations=["ring"], of="other#x")
     with pytest.raises(TypeError, match=r"pagerank.. has no argument 'wieght'"):
         run.pagerank(wieght="w")
     assert "Value: probability" in (run.pagerank.__doc__ or "")

@@ -110,7 +110,7 @@ def test_rerankers_read_candidates(splits: QuestionSplits) -> None:
     assert kind is not None
     assert kind.role == RERANKER
     [with_relations] = fit.texts_of(kind, splits.stores, TrainingSettings(), [1])
-    [alone] = fit.texts_of(kind, splits.stores, TrainingSettings(relations=False), [1])
+    [alone] = fit.texts_of(kind, splits.stores, TrainingSettings(neighbours=False), [1])
     assert (alone, with_relations) == ("p1. amber and cedar", "p1. amber and cedar. next: p2. next: p0")
 
 

@@ -40,8 +40,8 @@ def _best(network: Network, settings: Similarity, unlinked: bool = False) -> pl.
     degrees = np.diff(matrix.indptr).astype(np.float64)
     reach = np.diff(turned.indptr).astype(np.float64)
     work = np.cumsum(matrix @ reach)
-    rows = np.arange(len(network)) if settings.node is None else np.array([network.find(settings.node)])
-    if settings.node is None and len(work) and work[-1] > _MAX_WORK:
+    rows = np.arange(len(network)) if settings.of is None else np.array([network.find(settings.of)])
+    if settings.of is None and len(work) and work[-1] > _MAX_WORK:
         raise KbError(
             f"Too many pairs of nodes share neighbours (about {work[-1] / 2:.2g})",
             *("Use ", Option("node", "NODE"), ", ", Option("within"), " or other relations"),
@@ -56,7 +56,7 @@ def _best(network: Network, settings: Similarity, unlinked: bool = False) -> pl.
     start = 0
     while start < len(rows):
         end = len(rows)
-        if settings.node is None:
+        if settings.of is None:
             before = work[start - 1] if start else 0
             end = max(start + 1, int(np.searchsorted(work, before + _WORK, "right")))
         found.add(*_scored(matrix, turned, degrees, rows[start:end], settings, unlinked))
@@ -76,7 +76,7 @@ def _scored(
     """Return the pairs of some rows with their scores."""
     shared = (matrix[rows] @ turned).tocoo()
     head, tail, value = rows[shared.row], shared.col.astype(np.int64), shared.data
-    keep = (head < tail if settings.node is None else head != tail) & (value > 0)
+    keep = (head < tail if settings.of is None else head != tail) & (value > 0)
     if unlinked:
         keep &= ~_linked(matrix, head, tail) & ~_linked(matrix, tail, head)
     head, tail, value = head[keep], tail[keep], value[keep]

@@ -139,7 +139,7 @@ class Similarity(Undirected):
             choices=("jaccard", "adamic-adar", "common"),
         ),
     ] = "jaccard"
-    node: Annotated[str | int | None, Setting("Only pairs with this node (default: all pairs).", values="NODE")] = None
+    of: Annotated[str | int | None, Setting("Only pairs with this node (default: all pairs).", values="NODE")] = None
     pairs: Annotated[int, Setting("Maximum number of pairs.", values="N", least=1)] = 100
 
 

@@ -68,7 +68,7 @@ def text(name: str, record: Mapping[str, Any]) -> str:
         start=record["start"]["model"],
         option=option,
         code=code.format(name=name),
-        relations="then the names of neighbours by relation" if settings["relations"] else "without neighbours",
+        relations="then the names of neighbours by relation" if settings["neighbours"] else "without neighbours",
         length=settings["length"],
         best=record["best_epoch"],
         seconds=record["seconds"],

@@ -131,8 +131,8 @@ def texts_of(kind: SystemKind, stores: Stores, settings: TrainingSettings, ids: 
     """Return the texts of nodes as a kind of systems reads them: rerankers read them as candidates."""
     if kind.role == RERANKER:
         found = rerank.candidates(Session.of(stores), list(ids))
-        return [(one if settings.relations else one.alone()).document() for one in found]
-    return NodeTexts(stores, settings.relations).of(ids)
+        return [(one if settings.neighbours else one.alone()).document() for one in found]
+    return NodeTexts(stores, settings.neighbours).of(ids)
 
 
 def export(system: str, splits: QuestionSplits, path: Path, settings: TrainingSettings) -> int:
@@ -216,7 +216,7 @@ def _start(settings: TrainingSettings, splits: QuestionSplits, folder: Path) -> 
         return settings.start
     made = folder / RANDOM
     if not (made / "tokenizer.json").is_file():
-        starts.write(made, splits.stores, settings.seed, relations=settings.relations)
+        starts.write(made, splits.stores, settings.seed, relations=settings.neighbours)
     return str(made)
 
 

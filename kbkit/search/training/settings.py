@@ -40,7 +40,9 @@ class TrainingSettings:
     length: Annotated[
         int, Setting("Word pieces of a text that are read (default: 256).", least=0, most=100_000, rare=True)
     ] = 256
-    relations: Annotated[bool, Setting("Whether texts name the neighbours of a node.", rare=True)] = True
+    neighbours: Annotated[
+        bool, Setting("Whether texts name the neighbours of a node.", name="neighbours", rare=True)
+    ] = True
     pool: Annotated[
         int, Setting("Number of texts that validation ranks after each epoch.", least=100, most=10_000_000, rare=True)
     ] = 2_000
