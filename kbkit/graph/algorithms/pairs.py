@@ -44,7 +44,7 @@ def _best(network: Network, settings: Similarity, unlinked: bool = False) -> pl.
     if settings.of is None and len(work) and work[-1] > _MAX_WORK:
         raise KbError(
             f"Too many pairs of nodes share neighbours (about {work[-1] / 2:.2g})",
-            *("Use ", Option("node", "NODE"), ", ", Option("within"), " or other relations"),
+            *("Use ", Option("of", "NODE"), ", ", Option("within"), " or other relations"),
         )
     if settings.score == "adamic-adar":
         joint = degrees if settings.direction == "both" else reach

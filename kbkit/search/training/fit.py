@@ -169,7 +169,7 @@ def fit(
     if kind.fits:
         fitted: TrainedModel = imported(kind.fits)(splits, out, chosen, dataset=dataset, events=told)
         return fitted
-    start_revision = "" if chosen.start == RANDOM else revision(chosen.start)
+    start_revision = "" if chosen.initial == RANDOM else revision(chosen.initial)
     asked = {
         "system": system,
         "settings": asdict(chosen),
@@ -190,7 +190,7 @@ def fit(
                 "pairs": len(training.pairs.pairs),
                 "pool": training.measured,
             },
-            "start": {"model": chosen.start, "revision": start_revision},
+            "start": {"model": chosen.initial, "revision": start_revision},
             "kb": splits.stores.schema.name,
         }
         return trainer.run(place, parts, chosen, lambda found: splits.score(splits.validation, found), about, told)
@@ -209,11 +209,11 @@ def require(kind: SystemKind) -> None:
 
 def _start(settings: TrainingSettings, splits: QuestionSplits, folder: Path) -> str:
     """Return the model to start from; a random one is written once to the folder of the training."""
-    if settings.start != RANDOM:
-        if Path(settings.start).is_dir():
-            own = model_folder.read(Path(settings.start)).get("system", "biencoder")
-            _check_start(settings.start, str(own))
-        return settings.start
+    if settings.initial != RANDOM:
+        if Path(settings.initial).is_dir():
+            own = model_folder.read(Path(settings.initial)).get("system", "biencoder")
+            _check_start(settings.initial, str(own))
+        return settings.initial
     made = folder / RANDOM
     if not (made / "tokenizer.json").is_file():
         starts.write(made, splits.stores, settings.seed, relations=settings.neighbours)

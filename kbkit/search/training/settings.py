@@ -16,7 +16,7 @@ LOSSES = ("listwise", "pairwise", "pointwise")
 class TrainingSettings:
     """How a system is trained. A number of 0 stands for the system's own default."""
 
-    start: Annotated[
+    initial: Annotated[
         str, Setting("Weights to start from: a model, or random for a tiny BERT.", values="MODEL", example=RANDOM)
     ] = RANDOM
     epochs: Annotated[int, Setting("Maximum number of epochs.", values="N", least=1, most=10_000)] = 5

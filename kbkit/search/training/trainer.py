@@ -174,7 +174,7 @@ def _arguments(work: TrainingWork, parts: TrainingParts, settings: TrainingSetti
         "output_dir": str(work.folder),
         "num_train_epochs": settings.epochs,
         "per_device_train_batch_size": settings.batch,
-        "learning_rate": settings.rate or (RANDOM_RATE if settings.start == RANDOM else RATE),
+        "learning_rate": settings.rate or (RANDOM_RATE if settings.initial == RANDOM else RATE),
         "warmup_steps": int(_WARM_UP * steps),
         "fp16": numbers == "float16",
         "bf16": numbers == "bfloat16",
