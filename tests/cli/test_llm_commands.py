@@ -150,7 +150,7 @@ def test_a_search_with_a_budget(here: Here, kb: Path, tmp_path: Path, wording: W
     assert done.returncode == 1
     message = done.stderr
     assert "0.0002" in message
-    used = re.search(r"[\d.]+ used by \d+ calls", message)  # calls in progress are finished
+    used = re.search(r"[\d.]+ used by \d+ calls?", message)  # calls in progress are finished
     assert used
     wording(message, "cli", replace={str(tmp_path): "DIR", used[0]: "0.0016 used by 8 calls"})
     done = here("search", kb, "gene", "--budget", "5")

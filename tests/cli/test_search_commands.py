@@ -186,7 +186,7 @@ def test_more_errors_of_search(here: Here, world_kb: Path, wording: Wording) -> 
 
 @pytest.mark.parametrize("option", ["--average", "--rerank-depth"])
 def test_errors_name_the_option_that_was_typed(here: Here, world_kb: Path, option: str) -> None:
-    assert option.removeprefix("--").replace("-", "_") in one_line(here("search", world_kb, "x", option, 0))
+    assert option.removeprefix("--").replace("-", "_") in one_line(here("search", world_kb, "x", option, -1))
 
 
 # -- run --------------------------------------------------------------------------------------------------------------

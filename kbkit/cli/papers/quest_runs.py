@@ -40,7 +40,8 @@ EmptyPrecision = Annotated[
 ]
 
 WithPaper = Annotated[
-    bool, typer.Option("--paper", help="Add the rows of the paper's systems to Tables 3 to 5.", rich_help_panel=RARE)
+    bool,
+    typer.Option("--published", help="Add the rows of the paper's systems to Tables 3 to 5.", rich_help_panel=RARE),
 ]
 
 BY_SYSTEM = (5, 6)
