@@ -43,7 +43,7 @@ _INFERRED = {
     " AND length(regexp_replace({c}, '[^0-9]', '', 'g')) <= 17 AND coalesce(isfinite(TRY_CAST({c} AS DOUBLE)), false)"
     # An integer of 16 digits may lie between two doubles.
     " AND (NOT regexp_full_match({c}, '-?[0-9]{{16,}}') OR"
-    " TRY_CAST({c} AS DOUBLE)::HUGEINT IS NOT DISTINCT FROM TRY_CAST({c} AS HUGEINT))",
+    " TRY_CAST(TRY_CAST({c} AS DOUBLE) AS HUGEINT) IS NOT DISTINCT FROM TRY_CAST({c} AS HUGEINT))",
     "BOOLEAN": "lower({c}) IN ('true', 'false')",
     "DATE": r"regexp_full_match({c}, '[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}') AND TRY_CAST({c} AS DATE) IS NOT NULL",
     "TIMESTAMP": r"regexp_full_match({c}, '[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[ T][0-9:.]+Z?')"

@@ -165,7 +165,7 @@ def test_another_embedder_is_the_one_that_queries_use(kb: Path, tmp_path: Path) 
         assert opened.vectors.matrix.shape == (4, 32)
         assert opened.manifest.stores["vectors"].settings == {
             "embedder": f"model2vec:{model}", "dimension": 32, "query_prefix": "", "document_prefix": "",
-            "relations": False, "chunk_words": 256, "chunk_overlap": 64,
+            "relations": False, "chunk_words": 256, "chunk_overlap": 64, "chunk_characters": 0,
         }  # fmt: skip
     kbs.assert_whole(kb, 1)
     rebuild(kb, "text")
