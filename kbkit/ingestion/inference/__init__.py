@@ -1,7 +1,7 @@
 """Infer a recipe from files: which hold nodes, which edges, and how they refer to each other.
 
-``dialect`` finds how to read a text file, ``profile`` what its columns look like, ``links`` keys and references,
-``roles`` what each table becomes, ``script`` writes the recipe.
+``dialect`` finds how to read a text file, ``profile`` and ``looks`` what its columns look like, ``links`` keys and
+references, ``roles`` what each table becomes, ``script`` writes the recipe.
 """
 
 from __future__ import annotations

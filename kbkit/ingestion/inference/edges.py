@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from kbkit.ingestion.inference import names
 from kbkit.ingestion.inference.keys import reference
 from kbkit.ingestion.inference.links import TableLink
-from kbkit.ingestion.inference.profile import ProfiledColumn, ProfiledTable
+from kbkit.ingestion.inference.looks import ProfiledColumn
+from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.stores.sql_names import identifier
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from kbkit.ingestion.inference import names
-from kbkit.ingestion.inference.profile import ProfiledColumn, ProfiledTable
+from kbkit.ingestion.inference.looks import ProfiledColumn
+from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.stores.sql_names import identifier
 
 if TYPE_CHECKING:

@@ -19,7 +19,8 @@ from kbkit.ingestion.inference.keys import (
     reference,
     shared_pair,
 )
-from kbkit.ingestion.inference.profile import ProfiledColumn, ProfiledTable
+from kbkit.ingestion.inference.looks import ProfiledColumn
+from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.stores.sql_names import identifier
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from kbkit.ingestion.inference.dialect import KEYED_TEXT
 from kbkit.ingestion.inference.edges import EdgeTable, edges_of
 from kbkit.ingestion.inference.keys import is_unique
 from kbkit.ingestion.inference.links import Guesses, TableLink
-from kbkit.ingestion.inference.profile import ProfiledColumn, ProfiledTable
+from kbkit.ingestion.inference.looks import ProfiledColumn
+from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.readers.columns import unique
 
 if TYPE_CHECKING:

@@ -1,0 +1,262 @@
+"""What the values of columns look like: numbers, dates, money, lists, prose; and the SQL that cleans them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kbkit.ingestion.inference import names
+from kbkit.schema import literal
+
+if TYPE_CHECKING:
+    import duckdb
+
+_LONG = 60
+"""Mean number of characters from which a text is prose."""
+_WORD = 2.5
+"""Mean number of characters from which the texts of a column are words rather than signs."""
+
+NUMBER = r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?"
+_GROUPED = r"[-+]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?|" + NUMBER
+_COMMA = r"[-+]?[0-9]{1,3}(\.[0-9]{3})+(,[0-9]+)?|[-+]?[0-9]+(,[0-9]+)?"
+_MONEY = r"[-+]?[$€£¥] ?[0-9]{1,3}(,?[0-9]{3})*(\.[0-9]+)?"
+_MONTH, _DAY = "[A-Z][a-z]{2,8}", "[0-9]{1,2}"
+_DATES = {
+    r"%d.%m.%Y": r"[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{4}",
+    r"%m/%d/%Y": r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}",
+    r"%d/%m/%Y": r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}",
+    **{
+        form.format(month): test
+        for month in ("%b", "%B")
+        for form, test in (
+            ("{} %d %Y", f"{_MONTH} {_DAY} [0-9]{{4}}"),
+            ("{} %d, %Y", f"{_MONTH} {_DAY}, [0-9]{{4}}"),
+            ("{} %d, %Y %I:%M %p", f"{_MONTH} {_DAY}, [0-9]{{4}} [0-9]{{1,2}}:[0-9]{{2}} [AP]M"),
+            ("%d {} %Y", f"{_DAY} {_MONTH} [0-9]{{4}}"),
+        )
+    },
+    "%Y%m%d": "(19|20)[0-9]{2}[01][0-9][0-3][0-9]",
+}
+_TWO_WAYS = {"%m/%d/%Y", "%d/%m/%Y"}
+"""Forms of a date such as 3/4/2020. If nothing decides between them, it stays text."""
+_ADDRESS = r" \(https?://[^ )]+\)"
+"""The address of a page after its name, as Notion writes links."""
+_ISO = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9:.]+Z?)?"
+_ABSENT = ("NULL", "N/A", "#N/A", "NaN", r"\N")
+_DASHES = ("-", "--", "–", "—")
+"""Missing, too, in a column of words."""
+_SEPARATORS = ("[", "[]", ";", "|", ",")
+_MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "none", "-", "?", r"\N", "#N/A", "unknown")
+_CHECKS = {
+    "integers": "regexp_full_match({v}, '[-+]?[0-9]+')",
+    "floats": r"regexp_full_match({v}, '[0-9]+\.0')",
+    "numbers": f"regexp_full_match({{v}}, '{NUMBER}')",
+    "grouped": f"regexp_full_match({{v}}, '{_GROUPED}')",
+    "money": f"regexp_full_match({{v}}, '{_MONEY}')",
+    "addressed": f"regexp_matches({{v}}, '{_ADDRESS}')",
+    "decimal_commas": f"regexp_full_match({{v}}, '{_COMMA}')",
+    "dotted": r"regexp_full_match({v}, '[-+]?[0-9]{1,3}(\.[0-9]{3})+')",
+    "dates": f"regexp_full_match({{v}}, '{_ISO}')",
+    **{
+        f"date {form}": f"regexp_full_match({{v}}, '{test}') AND try_strptime({{v}}, '{form}') IS NOT NULL"
+        for form, test in _DATES.items()
+    },
+    "codes": "regexp_full_match({v}, '[A-Z0-9]{2,5}')",
+    "booleans": "lower({v}) IN ('true', 'false', 'yes', 'no', 't', 'f', 'y', 'n')",
+    "missing": f"{{v}} IN ({', '.join(map(literal, _MISSING))})",
+    "absent": f"{{v}} IN ({', '.join(map(literal, _ABSENT))})",
+    "dashes": f"{{v}} IN ({', '.join(map(literal, _DASHES))})",
+    "untrimmed": "{v} <> trim({v})",
+    "addresses": "regexp_matches({v}, '^(https?|ftp|mailto|urn):')",
+    "arrays": "starts_with({v}, '[') AND coalesce(json_type(TRY_CAST({v} AS JSON)) = 'ARRAY', false)",
+    "printed": r"regexp_full_match({v}, '\[\s*([''\"].*[''\"]\s*)?\]') AND TRY_CAST({v} AS VARCHAR[]) IS NOT NULL",
+    **{f"sign {sign}": f"contains({{v}}, {literal(sign)})" for sign in (";", "|", ",")},
+}
+
+
+class TableField(NamedTuple):
+    """A column of a file, or a field of a column of objects: its name, type and SQL expression."""
+
+    name: str
+    kind: str
+    value: str
+
+
+@dataclass(frozen=True)
+class ProfiledColumn:
+    """A column: its type in the file, the numbers of its values and of different ones (about), and their look.
+
+    ``look`` is ``integer``, ``number``, ``date``, ``boolean``, ``prose``, ``list``, ``address`` or ``text``.
+    ``separator`` splits lists (``[``: a JSON array, ``[]``: a list as Python prints it, empty: a list of the file's
+    own). ``value`` is the SQL expression of its clean value. ``codes``: all texts are like ``FRA``. ``length`` is the
+    mean number of characters of texts, ``missing`` the number of texts such as ``N/A`` (in a sample of large tables).
+    """
+
+    name: str
+    kind: str
+    count: int
+    distinct: int
+    look: str
+    separator: str = ""
+    value: str = ""
+    floats: bool = False
+    codes: bool = False
+    length: float = 0.0
+    missing: int = 0
+
+    @property
+    def elements(self) -> str:
+        """The SQL expression of the values as a list of texts."""
+        if not self.separator:
+            return f"{self.value}::VARCHAR[]" if self.kind != "VARCHAR[]" else self.value
+        if self.separator == "[":
+            return f"TRY_CAST({self.value} AS JSON)::VARCHAR[]"
+        if self.separator == "[]":
+            return f"TRY_CAST({self.value} AS VARCHAR[])"
+        spaced = rf"\s*{re.escape(self.separator)}\s*"
+        split = f"string_split_regex({self.value}, {literal(spaced)})"
+        return f"list_filter({split}, lambda x: x <> '')"
+
+
+WITHOUT_ADDRESS = f", '{_ADDRESS}', '', 'g')"
+
+
+def without_address(one: TableField, look: Mapping[str, float] | None) -> TableField:
+    """Return a column of names with the addresses of their pages without these."""
+    if look is None or not look["values"] or look["addressed"] < look["values"]:
+        return one
+    return one._replace(value=f"regexp_replace({one.value}{WITHOUT_ADDRESS}")
+
+
+def looks_of(con: duckdb.DuckDBPyConnection, source: str, fields: Sequence[TableField]) -> dict[str, dict[str, float]]:
+    """Return for each column of texts how many values pass each check, and means."""
+    if not fields:
+        return {}
+
+    def parts(value: str) -> list[str]:
+        return [
+            f"count({value})",
+            f"coalesce(avg(length({value})), 0)",
+            f"coalesce(avg(length({value}) - length(replace({value}, ' ', '')) + 1), 0)",
+            *(f"count(*) FILTER ({test.replace('{v}', value)})" for test in _CHECKS.values()),
+        ]
+
+    row = con.execute(
+        f"SELECT {', '.join(part for one in fields for part in parts(one.value))} FROM {source}"
+    ).fetchone()
+    assert row is not None
+    keys = ("values", "length", "words", *_CHECKS)
+    found = (row[i * len(keys) : (i + 1) * len(keys)] for i in range(len(fields)))
+    return {one.name: dict(zip(keys, counts, strict=True)) for one, counts in zip(fields, found, strict=True)}
+
+
+def separator_of(con: duckdb.DuckDBPyConnection, source: str, one: TableField, look: Mapping[str, float]) -> str:
+    """Return the sign between the elements of lists, empty if the values are no lists."""
+    total = look["values"]
+    if total and look["arrays"] == total:
+        return "["
+    if total and look["printed"] == total:
+        return "[]"
+    if look["arrays"] or _named_prose(one.name) or look["grouped"] == total or look["decimal_commas"] == total:
+        return ""
+    signs = (sign for sign in _SEPARATORS[2:] if look[f"sign {sign}"])
+    return next((sign for sign in signs if _splits(con, source, one, sign)), "")
+
+
+def _splits(con: duckdb.DuckDBPyConnection, source: str, one: TableField, sign: str) -> bool:
+    """Whether a sign separates the elements of lists: short names, at least two of them in one value.
+
+    Commas are also in texts: there, the elements must be names of up to 3 words, and the column be named in the plural,
+    or each name be in several lists on average.
+    """
+    query = f"""
+        SELECT count(*), count(DISTINCT x), max(length(x) - length(replace(x, ' ', ''))),
+               count(*) FILTER (place = 1 AND size > 1), max(length(x)), bool_or(contains(x, chr(10)))
+        FROM (SELECT trim(unnest(parts)) AS x, generate_subscripts(parts, 1) AS place, len(parts) AS size
+              FROM (SELECT string_split(trim({one.value}, ' {sign}'), {literal(sign)}) AS parts FROM {source}))
+        WHERE x <> '' OR place < size"""
+    [(total, distinct, spaces, lists, longest, lines)] = con.execute(query).fetchall()
+    twice = literal(rf"[{sign}]\s*[{sign}]")
+    empty = f"SELECT count(*) FROM {source} WHERE regexp_matches({one.value}, {twice})"
+    if lists < (1 if names.is_plural(one.name) else 2) or lines or con.execute(empty).fetchall() != [(0,)]:
+        return False
+    if sign == ",":
+        return bool(spaces <= 2 and (names.is_plural(one.name) or 3 * distinct <= total))
+    return bool(spaces <= 7 and longest <= _LONG)
+
+
+def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
+    one: TableField, counts: tuple[int, int], look: Mapping[str, float] | None
+) -> ProfiledColumn:
+    """Return the profile of a column, with the expression that cleans its values."""
+    value = one.value
+    if look is None:
+        return ProfiledColumn(one.name, one.kind, *counts, _typed_look(one.kind), value=value)
+    present, length, missing = look["values"] - look["missing"], look["length"], 0
+
+    def all_are(*checks: str) -> bool:
+        return present > 0 and any(look[check] >= present for check in checks)
+
+    def column(look: str, value: str, **more: Any) -> ProfiledColumn:
+        return ProfiledColumn(one.name, one.kind, *counts, look, value=value, length=length, missing=missing, **more)
+
+    if look["untrimmed"]:
+        value = f"trim({value})"
+    days = [form for form in _DATES if all_are(f"date {form}") and not (form == "%Y%m%d" and names.is_id(one.name))]
+    if look["missing"] and (days or all_are("numbers", "grouped", "money", "decimal_commas", "dates")):
+        value = f"CASE WHEN {value} NOT IN ({', '.join(map(literal, _MISSING))}) THEN {value} END"
+        missing = int(look["missing"])
+    elif look["absent"] or (look["dashes"] and length > _WORD):
+        absent = (*_ABSENT, *_DASHES) if length > _WORD else _ABSENT
+        value = f"CASE WHEN {value} NOT IN ({', '.join(map(literal, absent))}) THEN {value} END"
+        missing = int(look["absent"] + (look["dashes"] if length > _WORD else 0))
+    if days and not set(days) >= _TWO_WAYS:
+        day = f"try_strptime({value}, '{days[0]}')" + ("" if "%M" in days[0] else "::DATE")
+        return column("date", f"coalesce({day}::VARCHAR, {value})")
+    if all_are("integers"):
+        return column("integer", value)
+    if all_are("numbers"):
+        return column("number", value, floats=all_are("floats"))
+    if all_are("dates"):
+        return column("date", value)
+    if all_are("grouped"):
+        return column(
+            "number",
+            f"CASE WHEN regexp_full_match({value}, '{_GROUPED}') THEN replace({value}, ',', '') ELSE {value} END",
+        )
+    if all_are("money"):
+        plain = f"regexp_replace({value}, '[$€£¥, ]', '', 'g')"
+        return column("number", f"CASE WHEN regexp_full_match({value}, '{_MONEY}') THEN {plain} ELSE {value} END")
+    if all_are("decimal_commas"):
+        plain = f"replace(replace({value}, '.', ''), ',', '.')"
+        return column("number", f"CASE WHEN regexp_full_match({value}, '{_COMMA}') THEN {plain} ELSE {value} END")
+    if all_are("booleans"):
+        return column("boolean", value)
+    if sign := next((sign for sign in _SEPARATORS if sign in look), ""):
+        return column("list", value, separator=sign)
+    if all_are("addresses"):
+        return column("address", value)
+    return column("prose" if _is_prose(one.name, look) else "text", value, codes=all_are("codes"))
+
+
+def _is_prose(name: str, look: Mapping[str, float]) -> bool:
+    """Whether a column holds texts to search rather than values: long ones, or short ones in a column named so."""
+    if look["words"] < 3:
+        return False
+    return look["length"] >= (15 if _named_prose(name) else _LONG)
+
+
+def _named_prose(name: str) -> bool:
+    return bool(set(names.words(name)[-1:]) & names.PROSE)
+
+
+def _typed_look(kind: str) -> str:
+    if kind.endswith("[]"):
+        return "list"
+    if "INT" in kind:
+        return "integer"
+    if kind in ("DOUBLE", "FLOAT") or kind.startswith("DECIMAL"):
+        return "number"
+    return {"BOOLEAN": "boolean"}.get(kind, "date" if kind.startswith(("DATE", "TIME")) else "text")
