@@ -150,7 +150,7 @@ def test_ctrl_c_ends_a_computation(tmp_path: Path) -> None:
     edges = pl.DataFrame({"head": [f"k{i}" for i in range(n)], "relation": "r",
                           "tail": [f"k{(7 * i + 1) % n}" for i in range(n)]})  # fmt: skip
     kbkit.from_frames(nodes, edges, out=tmp_path / "big.kb", stores=["adjacency"]).close()
-    command = [KBKIT, "graph", "betweenness", str(tmp_path / "big.kb"), "--save"]
+    command = [KBKIT, "graph", "betweenness", str(tmp_path / "big.kb"), "--save", "between"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(4)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import csv
 import datetime
 import difflib
@@ -170,7 +171,7 @@ def test_the_written_recipe_makes_the_same_kb(case: Path, built: Build, tmp_path
 
 # -- nothing is lost --------------------------------------------------------------------------------------------------
 
-MISSING = {"", "na", "n/a", "null", "none", "nan", "\\n"}
+MISSING = {"", "-", "na", "n/a", "null", "none", "nan", "\\n"}
 
 
 def encoded(path: Path) -> str:
@@ -254,7 +255,12 @@ def words(text: str) -> Iterator[str]:
     if text.lower() in ("true", "false"):
         yield text.lower()
         return
-    for order in ("%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y-%m-%d"):
+    if re.fullmatch(r"[^()]+\(https?://[^ )]+\)", text):  # the name of a page of Notion
+        text = text.partition(" (")[0]
+    with contextlib.suppress(ValueError):
+        yield datetime.datetime.strptime(text, "%B %d, %Y %I:%M %p").isoformat(" ")
+        return
+    for order in ("%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y-%m-%d", "%b %d %Y"):
         try:
             yield datetime.datetime.strptime(text, order).date().isoformat()
             return
@@ -265,6 +271,7 @@ def words(text: str) -> Iterator[str]:
 
 def number(text: str) -> str:
     """Return a number in one form (``1,5``, ``1.50`` and ``01.5`` differ in print only), any other text as it is."""
+    text = text.removeprefix("$")
     plain = text
     if re.fullmatch(r"[+-]?\d{1,3}(\.\d{3})*,\d+", text):
         plain = text.replace(".", "").replace(",", ".")
@@ -285,13 +292,14 @@ def held(kb: KnowledgeBase) -> list[tuple[str, set[str]]]:
         described = kb.node(node["id"])
         values += [*described.attributes.values(), *(text for _, text in described.texts)]
         values += [part for part in re.split(r"[^\w.-]+", node["key"]) if part]  # composite keys
+    values_of = [list(values) for values in held]  # a link may be by another column than the key
     edges = kb.sql("SELECT * FROM edges").to_dicts()
     alone = []
     for edge in edges:
         head, tail = edge.pop("head"), edge.pop("tail")
         ends = [nodes[end][column] for end in (head, tail) for column in ("type", "key", "name")]
         alone.append([*ends, *edge.values()])
-        held[head] += [nodes[tail]["key"], nodes[tail]["name"], *edge.values()]
+        held[head] += [nodes[tail]["key"], nodes[tail]["name"], *values_of[tail], *edge.values()]
     return [(as_text(values), set(atoms(values))) for values in [*held, *alone]]
 
 
@@ -308,6 +316,8 @@ def kept(cell: Any, text: str, values: set[str]) -> bool:
     if not isinstance(cell, str) or "\n" in cell:
         return False
     if re.fullmatch(r"\d{1,3}(\.\d{3})+", cell) and cell.replace(".", "") in values:  # 12.500, beside 1,84
+        return True
+    if re.fullmatch(r"(19|20)\d{6}", cell) and f"{cell[:4]}-{cell[4:6]}-{cell[6:]}" in values:
         return True
     if re.fullmatch(r"\[.*\]", cell):  # as Python prints lists
         return set(atoms(ast.literal_eval(cell))) <= values

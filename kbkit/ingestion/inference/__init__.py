@@ -139,7 +139,7 @@ def _tables(files: Sequence[tuple[Path, Path]], *, no_header: bool) -> dict[Prof
     plain = unique([names.identifier(names.without_hash(name)) for name, _, _ in found])
     taken = [f"{name}_file" if name.casefold() in _TAKEN or name.startswith("kb_") else name for name in plain]
     declared = {
-        path: databases.keys(path) for _, spec, path in found if spec.table and path.suffix not in workbooks.ENDINGS
+        path: databases.keys(path) for _, spec, path in found if spec.table and databases.is_database(path)
     }
     by_name = {(path, spec.table): name for name, (_, spec, path) in zip(taken, found, strict=True)}
     result = {}
