@@ -51,7 +51,7 @@ def best_key(
         rank = _key_rank(column, table, position)
         if rank is None or (sure and rank) or column.name in named_after_others or is_told(column):
             return None
-        if column.count < table.rows or column.distinct < 0.8 * table.rows:
+        if column.count < table.rows or column.missing or column.distinct < 0.8 * table.rows:
             return None
         foreign = rank in _UNSURE and names.is_id(column.name) and refers(column)
         return None if foreign else rank
@@ -90,7 +90,7 @@ def _key_rank(column: ProfiledColumn, table: ProfiledTable, position: int) -> in
 def is_unique(con: Connection, table: ProfiledTable, columns: Sequence[str]) -> bool:
     """Whether no two rows have the same values in the columns, all of which have a value in every row."""
     values = ", ".join(table.columns[name].value for name in columns)
-    if any(table.columns[name].count < table.rows for name in columns) or not table.rows:
+    if any((one := table.columns[name]).count < table.rows or one.missing for name in columns) or not table.rows:
         return False
     [(count,)] = con.execute(
         f"SELECT count(*) FROM (SELECT DISTINCT {values} FROM {identifier(table.name)})"
