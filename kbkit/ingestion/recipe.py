@@ -57,6 +57,7 @@ class FileSpec:
     columns: tuple[str, ...] = ()
     delimiter: str = ""
     quote: str | None = None
+    escape: str = ""
     encoding: str = ""
     table: str = ""
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -220,12 +220,13 @@ def _delimited(spec: FileSpec, path: Path, kind: str) -> tuple[str, list[str]]:
     quotes = DELIMITERS[kind].quote if spec.quote is None else spec.quote
     sign = separator_line(path)
     delimiter = spec.delimiter or sign or DELIMITERS[kind].delimiter
-    names = list(spec.columns) or header(path, delimiter, quotes, declared=spec.names)
+    escape = spec.escape or quotes
+    names = list(spec.columns) or header(path, delimiter, quotes, escape=spec.escape, declared=spec.names)
     typed = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in names)
     source = (
         f"read_csv({literal(str(path))}, auto_detect = false, header = {'false' if spec.columns else 'true'},"
         f" skip = {int(bool(sign))},"
-        f" delim = {literal(delimiter)}, quote = {literal(quotes)}, escape = {literal(quotes)},"
+        f" delim = {literal(delimiter)}, quote = {literal(quotes)}, escape = {literal(escape)},"
         f" max_line_size = {MAX_LINE}, columns = {{{typed}}})"
     )
     return source, names
@@ -245,7 +246,7 @@ def separator_line(path: Path) -> str:
 _SEPARATOR_LINE = re.compile(rb"(?:\xef\xbb\xbf)?\"?sep=([,;|\t])\"?\r?\n", re.IGNORECASE)
 
 
-def header(path: Path, delimiter: str, quotes: str, declared: Collection[str] = ()) -> list[str]:
+def header(path: Path, delimiter: str, quotes: str, *, escape: str = "", declared: Collection[str] = ()) -> list[str]:
     """Return the names of the columns in the first line of a file, which is in UTF-8; repeated ones are numbered.
 
     Raises :class:`BadInputError` for an unreadable file, a missing header, and for repeated names that are ``declared``
@@ -257,7 +258,8 @@ def header(path: Path, delimiter: str, quotes: str, declared: Collection[str] = 
             if separator_line(path):
                 next(handle)
             if quotes:
-                names = next(csv.reader(handle, delimiter=delimiter, quotechar=quotes), [])
+                how = {"escapechar": escape, "doublequote": False} if escape else {}
+                names = next(csv.reader(handle, delimiter=delimiter, quotechar=quotes, **how), [])
             else:
                 names = next(csv.reader(handle, delimiter=delimiter, quoting=csv.QUOTE_NONE), [])
     except UnicodeDecodeError:

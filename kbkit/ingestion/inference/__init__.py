@@ -138,9 +138,7 @@ def _tables(files: Sequence[tuple[Path, Path]], *, no_header: bool) -> dict[Prof
         raise BadInputError(f"{len(found):,} tables are too many", f"The maximum is {MAX_TABLES:,}")
     plain = unique([names.identifier(names.without_hash(name)) for name, _, _ in found])
     taken = [f"{name}_file" if name.casefold() in _TAKEN or name.startswith("kb_") else name for name in plain]
-    declared = {
-        path: databases.keys(path) for _, spec, path in found if spec.table and databases.is_database(path)
-    }
+    declared = {path: databases.keys(path) for _, spec, path in found if spec.table and databases.is_database(path)}
     by_name = {(path, spec.table): name for name, (_, spec, path) in zip(taken, found, strict=True)}
     result = {}
     split = names.tables(names.without_dates(plain))
@@ -179,6 +177,7 @@ def _specs(given: Path, path: Path, *, no_header: bool) -> Iterator[tuple[str, F
                 spec,
                 delimiter="" if detected.delimiter == usual.delimiter else detected.delimiter,
                 quote=None if detected.quote == usual.quote else detected.quote,
+                escape=detected.escape,
                 columns=detected.columns,
                 encoding="" if detected.encoding == "utf-8" else detected.encoding,
             ),

@@ -11,7 +11,7 @@ import zlib
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from kbkit.errors import BadInputError, reason
 from kbkit.ingestion.sources import separator_line
@@ -31,12 +31,15 @@ _DATUM = re.compile(r"[-+]?[0-9][0-9.,:/ -]*|")
 
 @dataclass(frozen=True)
 class Dialect:
-    """How to read a file. ``columns`` are names for a file without a header line."""
+    """How to read a file. ``columns`` are names for a file without a header line, ``escape`` is the sign before quotes
+    in quoted fields, unless they are doubled.
+    """
 
     encoding: str
     delimiter: str
     quote: str
     columns: tuple[str, ...] = ()
+    escape: str = ""
 
 
 def detect(path: Path, *, no_header: bool = False) -> Dialect:
@@ -60,8 +63,9 @@ def detect(path: Path, *, no_header: bool = False) -> Dialect:
         text = text[: text.rfind("\n") + 1] or text
     delimiter = sign or _delimiter(text)
     quote = '"' if delimiter != "\t" or _is_quoted(text) else ""
-    rows = _rows(text, delimiter, quote)
-    return Dialect(encoding, delimiter, quote, _columns(rows, no_header=no_header))
+    escape = "\\" if quote and _is_escaped(text, delimiter, quote) else ""
+    rows = _rows(text, delimiter, quote, escape)
+    return Dialect(encoding, delimiter, quote, _columns(rows, no_header=no_header), escape)
 
 
 def _open(path: Path) -> IO[bytes]:
@@ -107,8 +111,15 @@ def _is_quoted(text: str) -> bool:
     return len({len(row) for row in quoted}) == 1 and (len({len(row) for row in plain}) > 1 or next(whole, "") != "")
 
 
-def _rows(text: str, delimiter: str, quote: str) -> list[list[str]]:
-    quoting = {"quotechar": quote} if quote else {"quoting": csv.QUOTE_NONE}
+def _is_escaped(text: str, delimiter: str, quote: str) -> bool:
+    """Whether quotes in fields follow a backslash: one that ended its field would precede a delimiter."""
+    inside = rf"\\{quote}(?!{quote}?\s*(?:{re.escape(delimiter)}|[\r\n]|$))"
+    return bool(re.search(inside, text)) and len({len(row) for row in _rows(text, delimiter, quote, "\\")}) == 1
+
+
+def _rows(text: str, delimiter: str, quote: str, escape: str = "") -> list[list[str]]:
+    quoting: dict[str, Any] = {"quotechar": quote} if quote else {"quoting": csv.QUOTE_NONE}
+    quoting |= {"escapechar": escape, "doublequote": False} if escape else {}
     rows: list[list[str]] = []
     try:
         for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, **quoting):

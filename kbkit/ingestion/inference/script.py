@@ -30,7 +30,7 @@ def recipe(plan: TablePlan, tables: Sequence[ProfiledTable], name: str, title: s
     for table in tables:
         spec = table.spec
         lines += ["", f"[files.{_bare(table.name)}]", f"match = {_toml(list(spec.match))}"]
-        for key in ("table", "encoding", "delimiter"):
+        for key in ("table", "encoding", "delimiter", "escape"):
             if value := getattr(spec, key):
                 lines.append(f"{key} = {_toml(value)}")
         if spec.quote is not None:
