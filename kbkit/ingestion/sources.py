@@ -258,8 +258,9 @@ def header(path: Path, delimiter: str, quotes: str, *, escape: str = "", declare
             if separator_line(path):
                 next(handle)
             if quotes:
-                how = {"escapechar": escape, "doublequote": False} if escape else {}
-                names = next(csv.reader(handle, delimiter=delimiter, quotechar=quotes, **how), [])
+                sign, doubled = escape or None, not escape
+                rows = csv.reader(handle, delimiter=delimiter, quotechar=quotes, escapechar=sign, doublequote=doubled)
+                names = next(rows, [])
             else:
                 names = next(csv.reader(handle, delimiter=delimiter, quoting=csv.QUOTE_NONE), [])
     except UnicodeDecodeError:
