@@ -14,9 +14,10 @@ from typing import Any
 
 from kbkit.errors import BadInputError, UnknownNameError
 from kbkit.ingestion.recipe import FileSpec
+from kbkit.ingestion.source_errors import MAX_LINE
 from kbkit.ingestion.source_files import format_of, suffix
 
-_START = 1 << 16
+_START, _MOST_BYTES = 1 << 16, 16 * MAX_LINE
 _LINES = (".jsonl", ".ndjson")
 _KEYS = ("key", "code", "entry")
 """Names of the column of the members' names: the first that no row has."""
@@ -85,7 +86,10 @@ def _object(path: Path) -> dict[str, Any] | None:
             start = handle.read(_START)
             if not start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{") or _is_lines(start):
                 return None
-            top = json.loads((start + handle.read()).decode("utf-8-sig"))
+            rest = handle.read(_MOST_BYTES)
+            if handle.read(1):  # DuckDB refuses it, with the limit
+                return None
+            top = json.loads((start + rest).decode("utf-8-sig"))
     except (OSError, EOFError, ValueError, RecursionError):  # which DuckDB reports, with the line
         return None
     return top if isinstance(top, dict) else None
