@@ -202,6 +202,7 @@ def rows_of(path: Path) -> list[list[Any]]:
     text = text.partition("\n")[2] if text.startswith("sep=") else text  # as Excel writes it
     first = text.split("\n", 1)[0]
     delimiter = max(";\t|,", key=first.count)
+    text = text.replace('\\"', '""')
     table: list[list[Any]] = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
     if not table[0][0]:  # the index of a data frame
         table = [row[1:] for row in table]
