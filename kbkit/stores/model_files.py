@@ -1,4 +1,4 @@
-"""Which weights a model has: the revision that a run records."""
+"""Files of models: the revision that a run records, and the tokenizer that ships with the package."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import contextlib
 import functools
 import hashlib
 from pathlib import Path
+from typing import Any
+
+from kbkit import assets
 
 _FILES = ("*.json", "*.safetensors", "*.bin", "*.txt", "*.model")
 _BLOCK = 1 << 20
+_TOKENIZER = "static-minilm-192-int8"
 
 
 def revision(model: str) -> str:
@@ -40,3 +44,14 @@ def _digest(folder: str, stamps: tuple[tuple[str, int, int], ...]) -> str:
             while block := file.read(_BLOCK):
                 found.update(block)
     return found.hexdigest()[:16]
+
+
+@functools.cache
+def shipped_tokenizer() -> Any:
+    """Return the tokenizer of the shipped model, without padding and truncation."""
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(assets.model(_TOKENIZER) / "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer

@@ -124,8 +124,8 @@ def build(staging: duckdb.DuckDBPyConnection, folder: Path, schema: Schema) -> d
 def add_attribute(path: Path, schema: Schema, name: str, kind: str, values: pa.Table) -> None:
     """Give nodes an attribute in an existing ``tables.duckdb``; ``values`` are ``id`` and ``value``.
 
-    ``schema`` is the one with the attribute: its types that have it get the column (anew, if there is one), the others
-    lose it.
+    ``schema`` is the one with the attribute: its types that have it get the column, which replaces a former one;
+    the others lose it.
     """
     con = duckdb.connect(config={**NO_EXTENSIONS})
     try:

@@ -16,6 +16,13 @@ QUESTION_WORDS = ["resin", "stream", "timber", "sand", "spark", "coast", "orchar
 PAIRS = list(itertools.combinations(range(len(TEXT_WORDS)), 2))
 
 
+def folder(place: Path) -> Path:
+    """Write the KB and the questions to a folder, and return it."""
+    build(place)
+    questions(place)
+    return place
+
+
 def build(folder: Path) -> Path:
     """Build the KB; node ``pN`` is the N-th pair, and is linked to the next."""
     folder.mkdir(parents=True, exist_ok=True)

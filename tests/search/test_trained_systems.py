@@ -46,10 +46,7 @@ def needs(system: str) -> None:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("trained")
-    paraphrases.build(made)
-    paraphrases.questions(made)
-    return made
+    return paraphrases.folder(tmp_path_factory.mktemp("trained"))
 
 
 @pytest.fixture(scope="module")

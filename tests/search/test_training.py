@@ -31,10 +31,7 @@ from tests.search import paraphrases
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("training")
-    paraphrases.build(made)
-    paraphrases.questions(made)
-    return made
+    return paraphrases.folder(tmp_path_factory.mktemp("training"))
 
 
 @pytest.fixture(scope="module")

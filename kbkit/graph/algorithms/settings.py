@@ -127,18 +127,21 @@ class Sampled(Undirected):
     seed: Seed = 0
 
 
+PairScore = Annotated[
+    str,
+    Setting(
+        "Score of a pair: jaccard, adamic-adar or common (number of shared neighbours).",
+        values="NAME",
+        choices=("jaccard", "adamic-adar", "common"),
+    ),
+]
+
+
 @dataclass(frozen=True)
 class Similarity(Undirected):
     """Pairs of nodes that share neighbours."""
 
-    score: Annotated[
-        str,
-        Setting(
-            "Score of a pair: jaccard, adamic-adar or common (number of shared neighbours).",
-            values="NAME",
-            choices=("jaccard", "adamic-adar", "common"),
-        ),
-    ] = "jaccard"
+    score: PairScore = "jaccard"
     of: Annotated[str | int | None, Setting("Only pairs with this node (default: all pairs).", values="NODE")] = None
     pairs: Annotated[int, Setting("Maximum number of pairs.", values="N", least=1)] = 100
 
@@ -147,14 +150,7 @@ class Similarity(Undirected):
 class LinkPrediction(Similarity):
     """Pairs of nodes that share neighbours and are not linked."""
 
-    score: Annotated[
-        str,
-        Setting(
-            "Score of a pair: jaccard, adamic-adar or common (number of shared neighbours).",
-            values="NAME",
-            choices=("jaccard", "adamic-adar", "common"),
-        ),
-    ] = "adamic-adar"
+    score: PairScore = "adamic-adar"
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from kbkit.search.qagnn.subgraphs import GraphMaker, GraphNames, QuestionGraph
 from kbkit.search.training.questions import QuestionSplits, TrainingQuestion
 from kbkit.search.training.settings import TrainingSettings
 from kbkit.search.training.trainer import TrainedModel, TrainingEvents
+from kbkit.stores import Stores
 
 HIDDEN, LAYERS, SIZE, DEPTH, RATE = 64, 3, 300, 100, 1e-3
 _DECAY = 0.01
@@ -40,21 +41,9 @@ def fit(
     import torch
 
     stores = splits.stores
-    for store in ("adjacency", "vectors"):
-        if not stores.has(store):
-            raise KbError(f"qagnn needs {store}, which the KB does not have")
+    about = _shape(stores, settings)
     torch.manual_seed(settings.seed)
     started = time.perf_counter()
-    about: dict[str, Any] = {
-        "relations": list(stores.adjacency.pairs()),
-        "types": [kind.name for kind in stores.schema.node_types],
-        "dimension": int(stores.vectors.matrix.shape[1]),
-        "embedder": stores.embedder.name,
-        "depth": settings.depth or DEPTH,
-        "size": max(SIZE, settings.depth),
-        "hidden": HIDDEN,
-        "layers": LAYERS,
-    }
     maker = GraphMaker(stores, GraphNames(about["relations"], about["types"]), about["depth"], about["size"])
     parts = [maker.of([one.text for one in part], DEPTH, splits.within) for part in (splits.train, splits.validation)]
     device = settings.device or ("cuda" if torch.cuda.is_available() else "cpu")
@@ -84,23 +73,32 @@ def fit(
         if epoch - best >= settings.patience:
             break
     found = TrainedModel(out, curve, best, time.perf_counter() - started, measure)
+    questions = {"train": len(splits.train), "taught": len(taught), "validation": len(splits.validation)}
     record = {
-        "version": model_folder.VERSION,
-        "kbkit": importlib.metadata.version("kbkit-kg"),
-        "torch": torch.__version__,
-        "system": "qagnn",
-        "dataset": dataset,
-        "kb": stores.schema.name,
-        "questions": {"train": len(splits.train), "taught": len(taught), "validation": len(splits.validation)},
-        "settings": asdict(settings),
-        "network": about,
-        "curve": curve,
-        "best_epoch": best,
-        "seconds": round(found.seconds, 1),
-        "device": device,
+        **{"version": model_folder.VERSION, "kbkit": importlib.metadata.version("kbkit-kg")},
+        **{"torch": torch.__version__, "system": "qagnn", "dataset": dataset, "kb": stores.schema.name},
+        **{"questions": questions, "settings": asdict(settings), "network": about, "curve": curve},
+        **{"best_epoch": best, "seconds": round(found.seconds, 1), "device": device},
     }
     _write(out, weights, record)
     return found
+
+
+def _shape(stores: Stores, settings: TrainingSettings) -> dict[str, Any]:
+    """Return what the network and its graphs are made of. Raises :class:`KbError` for a missing store."""
+    for store in ("adjacency", "vectors"):
+        if not stores.has(store):
+            raise KbError(f"qagnn needs {store}, which the KB does not have")
+    return {
+        "relations": list(stores.adjacency.pairs()),
+        "types": [kind.name for kind in stores.schema.node_types],
+        "dimension": int(stores.vectors.matrix.shape[1]),
+        "embedder": stores.embedder.name,
+        "depth": settings.depth or DEPTH,
+        "size": max(SIZE, settings.depth),
+        "hidden": HIDDEN,
+        "layers": LAYERS,
+    }
 
 
 def _answered(
