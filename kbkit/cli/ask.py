@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import shlex
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -33,31 +34,111 @@ from kbkit.errors import Command, KbError, Option
 from kbkit.llm.client import EXAMPLE, VARIABLE, missing_model
 
 if TYPE_CHECKING:
-    from kbkit.agent.agent import AgentAnswer, EarlierQuestion
+    from kbkit.agent.agent import AgentAnswer, AgentSettings, EarlierQuestion
     from kbkit.agent.state import State
     from kbkit.agent.trace import Trace
     from kbkit.kb import KnowledgeBase
     from kbkit.llm.calls import Calls
     from kbkit.questions.ask import AskResult
+    from kbkit.questions.taught import Learned
 
-MaxActions = Annotated[
-    int,
-    typer.Option(
-        "--max-actions",
-        metavar="N",
-        help="Maximum number of actions (twice that, counting rolled-back ones).",
-        rich_help_panel=RARE,
-    ),
-]
 
-FullHistory = Annotated[
-    bool,
-    typer.Option(
-        "--full-history",
-        help="Show all observations to the model in full (default: the last 6, older ones folded).",
-        rich_help_panel=RARE,
-    ),
-]
+@dataclass(frozen=True)
+class AgentOptions:
+    """How an agent explores: the options that ``ask`` and ``spinach run`` share."""
+
+    without: Without = None
+    actions: Annotated[
+        int,
+        typer.Option(
+            "--max-actions",
+            metavar="N",
+            help="Maximum number of actions (twice that, counting rolled-back ones).",
+            rich_help_panel=RARE,
+        ),
+    ] = 15
+    full_history: Annotated[
+        bool,
+        typer.Option(
+            "--full-history",
+            help="Show all observations to the model in full (default: the last 6, older ones folded).",
+            rich_help_panel=RARE,
+        ),
+    ] = False
+    timeout: Timeout = 60
+
+    def settings(self, limit: int, total: int | None = None, *, sentence: bool = False) -> AgentSettings:
+        """Return the settings of the agent; ``total`` is twice the number of actions by default."""
+        from kbkit.agent.agent import AgentSettings
+
+        return AgentSettings(
+            self.actions,
+            total or 2 * self.actions,
+            tuple(dict.fromkeys(self.without or ())),
+            timeout=seconds(self.timeout),
+            limit=limit,
+            fold=0 if self.full_history else AgentSettings.fold,
+            sentence=sentence,
+        )
+
+
+@dataclass(frozen=True)
+class AskAgentOptions(AgentOptions):
+    """How an agent explores for ``ask``, and what it answers."""
+
+    sentence: Annotated[
+        bool,
+        typer.Option("--sentence/--no-sentence", help="With --llm, also answer in a sentence.", rich_help_panel=RARE),
+    ] = True
+    limit: MaxRows = 10_000
+
+
+@dataclass(frozen=True)
+class QuestionLessons:
+    """What is taught about the questions of a KB."""
+
+    learn: Annotated[
+        Path | None,
+        typer.Option(
+            "--learn",
+            metavar="FILE",
+            help="Learn from questions with answers or expressions (JSON lines, CSV), then exit.",
+            rich_help_panel=RARE,
+        ),
+    ] = None
+    synonym: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--synonym",
+            metavar="NAME=WORD",
+            help="Add a word for a relation or attribute, then exit.",
+            rich_help_panel=RARE,
+        ),
+    ] = None
+    forget: Annotated[
+        bool, typer.Option("--forget", help="Delete synonyms and what was learned, then exit.", rich_help_panel=RARE)
+    ] = False
+
+    def teach(self, context: typer.Context, kb: Path) -> bool:
+        """Change what was taught about the questions of a KB; return whether that was asked for."""
+        from kbkit.cli.progress import counting
+        from kbkit.kb import KnowledgeBase
+        from kbkit.questions import teaching
+
+        if not (self.learn or self.synonym or self.forget):
+            return False
+        synonyms = pairs(self.synonym, "synonym", "directed=helmed")
+        with KnowledgeBase(kb) as known:
+            if self.forget:
+                teaching.forget(known.stores)
+                note(context, ["Deleted synonyms and learned weights"])
+            for name, word in synonyms.items():
+                note(context, [f"{teaching.add_synonym(known.stores, name, word)}: {word}"])
+            if self.learn is not None:
+                with counting(context.obj.quiet, "learn") as progress:
+                    learned, kept = teaching.learn_from(known.stores, self.learn, progress)
+                _print_learned(learned, is_kept=kept)
+        return True
 
 
 def register(app: typer.Typer) -> None:
@@ -73,27 +154,6 @@ def ask(
     alternatives: Annotated[
         int, typer.Option("--alternatives", metavar="N", help="Number of other expressions to show.")
     ] = 0,
-    learn: Annotated[
-        Path | None,
-        typer.Option(
-            "--learn",
-            metavar="FILE",
-            help="Learn from questions with answers or expressions (JSON lines, CSV), then exit.",
-            rich_help_panel=RARE,
-        ),
-    ] = None,
-    synonym: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--synonym",
-            metavar="NAME=WORD",
-            help="Add a word for a relation or attribute, then exit.",
-            rich_help_panel=RARE,
-        ),
-    ] = None,
-    forget: Annotated[
-        bool, typer.Option("--forget", help="Delete synonyms and what was learned, then exit.", rich_help_panel=RARE)
-    ] = False,
     llm: Llm = None,
     trace: Annotated[
         Path | None, typer.Option("--trace", metavar="FILE", help="File for all steps (JSON lines).")
@@ -101,18 +161,12 @@ def ask(
     continue_: Annotated[
         Path | None, typer.Option("--continue", metavar="FILE", help="Continue the conversation of this trace.")
     ] = None,
-    without: Without = None,
-    actions: MaxActions = 15,
-    full_history: FullHistory = False,
-    sentence: Annotated[
-        bool,
-        typer.Option("--sentence/--no-sentence", help="With --llm, also answer in a sentence.", rich_help_panel=RARE),
-    ] = True,
-    limit: MaxRows = 10_000,
-    timeout: Timeout = 60,
     budget: Budget = None,
     price: Price = None,
     prompt: Prompts = None,
+    *,
+    agent: AskAgentOptions,
+    lessons: QuestionLessons,
     wrap: Wrap = False,
     format: Format = None,
     output: Output = None,
@@ -126,57 +180,53 @@ def ask(
     from kbkit.display.render import check
     from kbkit.kb import KnowledgeBase
 
-    if learn or synonym or forget:
-        _teach(context, kb, learn, pairs(synonym, "synonym", "directed=helmed"), forget=forget)
+    if lessons.teach(context, kb):
         return
     if question is None:
         raise KbError("No question given", "Example: ", Command('ask KB "Which rivers flow through Peru?"'))
     check(format, output)
-    models = [name for name in llm or () if name not in ("none", "auto")]
-    if llm == ["auto"]:
-        models = default_models()
-    if not models and "auto" in (llm or ()):
-        raise missing_model("Option --llm auto needs a language model")
-    if not models and (trace or continue_):
-        raise missing_model("A trace needs a language model")
+    models = _models(llm, traced=bool(trace or continue_))
     with KnowledgeBase(kb) as known:
         if not models or "auto" in (llm or ()):
             result = known.ask(question)
             if not models or result.is_sure:
                 _write_result(context, result, explain, alternatives, format, output, cut(wrap))
                 return
-        settings = {
-            "actions": actions,
-            "total": 2 * actions,
-            "without": tuple(dict.fromkeys(without or ())),
-            "timeout": seconds(timeout),
-            "limit": limit,
-            "sentence": sentence,
-            "full_history": full_history,
-        }
         history, before = _conversation(continue_, trace)
         with opened(context, known, models, budget, price, prompt) as calls:
             assert calls is not None
+            settings = agent.settings(agent.limit, sentence=agent.sentence)
             answer = _explored(context, known, calls, settings, question, history, _Recording(trace, before))
         prefixes = known.schema.prefixes()
     _write(context, answer, format, output, cut(wrap), prefixes)
+
+
+def _models(llm: Sequence[str] | None, *, traced: bool) -> list[str]:
+    """Return the models that ``--llm`` names, ``none`` and ``auto`` aside; a trace is of a model's work."""
+    models = [name for name in llm or () if name not in ("none", "auto")]
+    if llm == ["auto"]:
+        models = default_models()
+    if not models and "auto" in (llm or ()):
+        raise missing_model("Option --llm auto needs a language model")
+    if not models and traced:
+        raise missing_model("A trace needs a language model")
+    return models
 
 
 def _explored(
     context: typer.Context,
     known: KnowledgeBase,
     calls: Calls,
-    settings: dict[str, Any],
+    settings: AgentSettings,
     question: str,
     history: list[EarlierQuestion],
     recording: _Recording,
 ) -> AgentAnswer:
     """Answer a question with a language model, showing and recording its steps."""
-    from kbkit.agent.agent import Agent, AgentSettings
+    from kbkit.agent.agent import Agent
 
     calls.listen = None  # one call after another: the steps show the progress
-    fold = 0 if settings.pop("full_history") else AgentSettings.fold
-    agent = Agent(known.stores, calls, AgentSettings(**settings, fold=fold))
+    agent = Agent(known.stores, calls, settings)
     with _recorded(recording.path, question, history, recording.before) as record:
         show = not context.obj.quiet and sys.stderr.isatty()
 
@@ -199,30 +249,14 @@ class _Recording(NamedTuple):
     before: str
 
 
-def _teach(context: typer.Context, kb: Path, learn: Path | None, synonyms: dict[str, str], *, forget: bool) -> None:
-    """Change what was taught about the questions of a KB."""
-    from kbkit.cli.progress import counting
-    from kbkit.kb import KnowledgeBase
-    from kbkit.questions import teaching
-
-    with KnowledgeBase(kb) as known:
-        if forget:
-            teaching.forget(known.stores)
-            note(context, ["Deleted synonyms and learned weights"])
-        for name, word in synonyms.items():
-            note(context, [f"{teaching.add_synonym(known.stores, name, word)}: {word}"])
-        if learn is not None:
-            with counting(context.obj.quiet, "learn") as progress:
-                learned, kept = teaching.learn_from(known.stores, learn, progress)
-            held_out = f"{learned.before:.3f} before, {learned.after:.3f} after"
-            typer.echo(f"held-out questions with exactly the right answers: {held_out}")
-            topics = counted(learned.topics, "topic")
-            typer.echo(
-                f"95% interval of the latter: {learned.low:.3f} to {learned.high:.3f} ({topics}, none in two folds)"
-            )
-            typer.echo(
-                "kept; undo with --forget" if kept else "discarded, because it does not improve the held-out questions"
-            )
+def _print_learned(learned: Learned, *, is_kept: bool) -> None:
+    typer.echo(
+        f"held-out questions with exactly the right answers: {learned.before:.3f} before, {learned.after:.3f} after"
+    )
+    topics = counted(learned.topics, "topic")
+    typer.echo(f"95% interval of the latter: {learned.low:.3f} to {learned.high:.3f} ({topics}, none in two folds)")
+    discarded = "discarded, because it does not improve the held-out questions"
+    typer.echo("kept; undo with --forget" if is_kept else discarded)
 
 
 def _write_result(

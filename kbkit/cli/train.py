@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,6 +23,18 @@ def register(app: typer.Typer) -> None:
     add(app, train)
 
 
+@dataclass(frozen=True)
+class TrainingSplits:
+    """The splits of a dataset that a training uses."""
+
+    split: Annotated[str, typer.Option("--split", metavar="NAME", help="Split to train on.", rich_help_panel=RARE)] = (
+        "train"
+    )
+    validation: Annotated[
+        str, typer.Option("--validation", metavar="NAME", help="Split to validate with.", rich_help_panel=RARE)
+    ] = "val"
+
+
 def train(
     context: typer.Context,
     system: Annotated[str, typer.Argument(metavar="SYSTEM", help="System to train (--systems lists them).")],
@@ -37,15 +50,10 @@ def train(
         typer.Option("--export", metavar="FILE", help="Write the pairs with hard negatives (JSON lines)."),
     ] = None,
     types: Types = None,
-    split: Annotated[
-        str, typer.Option("--split", metavar="NAME", help="Split to train on.", rich_help_panel=RARE)
-    ] = "train",
-    validation: Annotated[
-        str, typer.Option("--validation", metavar="NAME", help="Split to validate with.", rich_help_panel=RARE)
-    ] = "val",
+    *,
+    splits: TrainingSplits,
     replace: Restart = False,
     systems: Systems = False,  # noqa: ARG001 - exits by itself
-    *,
     settings: TrainingSettings,
 ) -> None:
     """Train a retrieval system on a dataset.
@@ -72,7 +80,7 @@ def train(
     with (
         KnowledgeBase(kb) as opened,
         bars(quiet) as listen,
-        training_data.opened(opened, dataset, (split, validation), types or (), listen) as questions,
+        training_data.opened(opened, dataset, (splits.split, splits.validation), types or (), listen) as questions,
     ):
         note(context, questions.remarks())
         if export is not None:

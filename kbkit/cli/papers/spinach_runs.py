@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.cli.ask import FullHistory, MaxActions
+from kbkit.cli.ask import AgentOptions
 from kbkit.cli.models import ModelOptions
-from kbkit.cli.options import RowLimit, Seed, Timeout, Without, note, seconds
+from kbkit.cli.options import RowLimit, Seed, Timeout, note, seconds
 from kbkit.cli.papers.arguments import RunFile, SpinachPaper, SpinachQuestions
 from kbkit.cli.papers.factory import (
     FiguresForm,
@@ -25,7 +25,6 @@ from kbkit.cli.papers.factory import (
 from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
-    from kbkit.agent.agent import AgentSettings
     from kbkit.benchmarks.spinach.evaluate import Scored
     from kbkit.benchmarks.spinach.execute import Executed
     from kbkit.benchmarks.spinach.runs import Run
@@ -36,11 +35,9 @@ _TABLES = (3, 5, 10, 11)
 
 
 @dataclass(frozen=True)
-class AgentOptions:
-    """How the agent works."""
+class SpinachAgentOptions(AgentOptions):
+    """How the agent works on the questions of a file."""
 
-    without: Without = None
-    actions: MaxActions = 15
     total: Annotated[
         int | None,
         typer.Option(
@@ -49,22 +46,7 @@ class AgentOptions:
             help="Maximum number of actions, counting rolled-back ones (default: twice --max-actions).",
         ),
     ] = None
-    full_history: FullHistory = False
-    timeout: Timeout = 60
     row_limit: RowLimit = 10_000
-
-    def settings(self) -> AgentSettings:
-        """Return the settings of the agent."""
-        from kbkit.agent.agent import AgentSettings
-
-        return AgentSettings(
-            self.actions,
-            self.total or 2 * self.actions,
-            tuple(self.without or ()),
-            timeout=seconds(self.timeout),
-            limit=self.row_limit,
-            fold=0 if self.full_history else AgentSettings.fold,
-        )
 
 
 @systems_run(FiguresForm(options=()))
@@ -73,7 +55,7 @@ def run(
     models: ModelOptions,
     file: SpinachQuestions,
     output: RunFile,
-    agent: AgentOptions,
+    agent: SpinachAgentOptions,
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", metavar="N", min=1, help="Maximum number of questions.")
     ] = None,
@@ -102,7 +84,7 @@ def run(
     if direct and one_shot:
         raise KbError("Both baselines are given", "Use ", Option("direct"), " or ", Option("one_shot"))
     baseline = baselines.DIRECT if direct else baselines.ONE_SHOT if one_shot else ""
-    plan = running.AgentPlan(agent.settings(), limit, unscored, baseline)
+    plan = running.AgentPlan(agent.settings(agent.row_limit, agent.total), limit, unscored, baseline)
     if session.calls is None:
         raise missing_model()
     with session.progress("questions") as progress:

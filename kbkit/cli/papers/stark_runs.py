@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -106,31 +106,47 @@ def run(
         session.kb, task, k, latency, folder=runs, settings=settings, replace=session.replace, index=index
     )
     session.note(runner.remarks())
-    results: list[Result] = []
-    written: list[str] = []
     candidates = task.candidates(session.kb)
-
-    def table() -> pl.DataFrame:
-        ours = stark.table(results, task.gold, candidates)
-        return ours if paper is None else paper_rows.with_paper(ours, paper, split, sample)
-
-    session.figures = lambda: PaperFigures(written, records=table)
-
-    def keep(result: Result, remarks: Iterable[str] = ()) -> None:
-        results.append(result)
-        session.note(remarks)
-        session.finished(result.name, result.costs)
-        if runs is not None:
-            written.append(str(stark.write_result(result, runs)))
-
+    done = _Results(session, runs)
+    session.figures = lambda: PaperFigures(
+        done.written,
+        records=lambda: _with_paper(stark.table(done.results, task.gold, candidates), paper, split, sample),
+    )
     for name in modes:
         with session.progress(f"index {name}", "texts") as progress:
             session.note(prepare(runner.searched(name), name, progress))
         with session.progress(name, "queries") as progress:
-            keep(runner.result(name, progress))
+            done.keep(runner.result(name, progress))
     for scoring in scorings:
         with session.progress(rescoring.run_name(again, scoring), "queries") as progress:
-            keep(*rescoring.result(runner, again, scoring, depth, progress))
+            done.keep(*rescoring.result(runner, again, scoring, depth, progress))
+
+
+@dataclass(frozen=True)
+class _Results:
+    """The results of the systems that are done, and the files that they were written to."""
+
+    session: PaperSession
+    runs: Path | None
+    results: list[Result] = field(default_factory=list)
+    written: list[str] = field(default_factory=list)
+
+    def keep(self, result: Result, remarks: Iterable[str] = ()) -> None:
+        """Add a result: report its costs, and write its run if there is a folder for it."""
+        from kbkit.benchmarks.stark.evaluate import write_result
+
+        self.results.append(result)
+        self.session.note(remarks)
+        self.session.finished(result.name, result.costs)
+        if self.runs is not None:
+            self.written.append(str(write_result(result, self.runs)))
+
+
+def _with_paper(table: pl.DataFrame, paper: str | None, split: str, sample: float) -> pl.DataFrame:
+    """Return a table with the rows of the paper, if they are asked for."""
+    from kbkit.benchmarks.stark.paper import with_paper
+
+    return table if paper is None else with_paper(table, paper, split, sample)
 
 
 @figures(FiguresForm())
@@ -175,7 +191,7 @@ def evaluate(
     for result in results:
         lines = remarks(result.run, gold) if candidates is None else stark.remarks(result.run, gold, candidates)
         note(context, (f"{result.name}: {line}" for line in lines))
-    shown = table if paper is None else paper_rows.with_paper(table, paper, split, sample)
+    shown = _with_paper(table, paper, split, sample)
     return PaperFigures(records=lambda: shown)
 
 
