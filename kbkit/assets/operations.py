@@ -20,6 +20,7 @@ from typing import Annotated, Any, TypeVar, cast
 from kbkit.errors import BadInputError, UnknownNameError
 
 T = TypeVar("T")
+_SWITCH = {"on": True, "off": False}
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,36 @@ def build(kind: type[T], values: Mapping[str, Any], **further: Any) -> T:
         else:
             given[name] = build(_hints(described_kind)[name], values)
     return kind(**given)
+
+
+def parse(kind: type[T], texts: Mapping[str, str]) -> T:
+    """Return a ``kind`` whose settings are given as texts, by their names for users; a list has commas.
+
+    Raises :class:`UnknownNameError` for an unknown setting, and :class:`BadInputError` for a text that is no number, or
+    for a missing setting.
+    """
+    known = {field.about.name or field.name: field for field in described(cast(Hashable, kind))}
+    for name in texts:
+        if name not in known:
+            raise UnknownNameError("setting", name, known)
+    for name, field in known.items():
+        if field.required and name not in texts:
+            raise BadInputError(f"Missing setting {name}", f"Add {name}={field.about.values or 'VALUE'}")
+    return build(kind, {known[name].name: _value(known[name], text) for name, text in texts.items()})
+
+
+def _value(field: SettingField, text: str) -> Any:
+    if field.type is bool:
+        if text not in _SWITCH:
+            raise UnknownNameError(field.noun, text, tuple(_SWITCH))
+        return _SWITCH[text]
+    if field.type in (int, float):
+        try:
+            return field.type(text)
+        except ValueError:
+            wanted = "an integer" if field.type is int else "a number"
+            raise BadInputError(f"Invalid {field.noun}: {text!r}", f"Use {wanted}") from None
+    return tuple(text.split(",")) if typing.get_origin(field.type) is not None else text
 
 
 def check_settings(settings: Any) -> None:

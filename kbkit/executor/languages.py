@@ -13,6 +13,8 @@ IN_WORDS = ("search", "ask")
 """Languages of plain words, which no syntax ends."""
 AUTO = "auto"
 COMMAND = "command"
+GRAPH = "graph"
+"""The language of a graph algorithm's result, which is no statement."""
 Language = Callable[[str], str]
 """Returns the language of a statement."""
 

@@ -46,6 +46,7 @@ class Argument(StrEnum):
     TOPIC = "topic"
     COMMAND = "command"
     RELATION = "relation"
+    ALGORITHM = "algorithm"
 
 
 @dataclass(frozen=True)

@@ -103,6 +103,7 @@ EVERY = [
         "back",
         "path",
         "around",
+        "graph",
         "queries",
         "query",
         "templates",
@@ -208,6 +209,12 @@ BAD_INPUT = {
     ".path 'a": '"\'a"',
     ".around": ".around Nepal nepal.html",
     ".around a b c": ".around Nepal nepal.html",
+    ".graph pagrank": "'pagerank'",
+    ".graph pagerank relatoin=borders": "'relation'",
+    ".graph pagerank damping=x": "'x'",
+    ".graph pagerank damping=2": "0 to 1",
+    ".graph spanning-tree heaviest=maybe": "on",
+    ".graph distances": "start=NODE",
     ".queries most_connected limit=x": "limit",
     ".queries most_connected foo=1": "'foo'",
     ".queries most_connected limit": "'limit'",
@@ -333,6 +340,20 @@ def test_path_and_around(shell: Session, folder: Path) -> None:
     assert "nepal.foo" in shell.refused(".around Nepal nepal.foo")
     assert shell.said(".path Nepal France p.html").startswith("p.html: ")
     assert "Nepal to France" in (folder / "p.html").read_text(encoding="utf-8")
+
+
+def test_graph_algorithms(shell: Session, folder: Path) -> None:
+    assert "strong-components" in shell.printed(".graph")
+    shell.run(".format csv")
+    ranked = shell.printed(".graph pagerank relation=borders direction=both").splitlines()
+    assert ranked[0] == "id,key,type,name,value"
+    assert ",CHN,country,China,0.0" in ranked[1]
+    assert "Beijing" in shell.printed(".show 1")
+    assert shell.said(".save ranked").startswith("@ranked: ")
+    assert "not of a query" in shell.refused(".save-query ranked")
+    roads = shell.printed(".graph shortest-paths relation=borders,flows_into start=France end=India paths=2")
+    assert roads.splitlines()[1].split(",")[:2] == ["1", "1"]
+    assert shell.printed(".graph spanning-tree relation=borders heaviest=on").count("\n") > 100
 
 
 def test_queries(shell: Session, folder: Path) -> None:

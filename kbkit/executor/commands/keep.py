@@ -10,7 +10,7 @@ from kbkit.errors import Command, KbError
 from kbkit.executor import languages
 from kbkit.executor.commands.registry import command, parse_number, parse_path, parse_word
 from kbkit.executor.executor import Executor, Pipe, StatementOutcome
-from kbkit.executor.languages import COMMAND
+from kbkit.executor.languages import COMMAND, GRAPH
 from kbkit.executor.vocabulary import LAST, Argument
 
 _LARGEST_SCRIPT = 50_000_000
@@ -61,6 +61,8 @@ def save_query(executor: Executor, argument: str) -> StatementOutcome:
     saved without its options. The queries are files in the folder workspace/queries of the KB.
     """
     name, last = parse_word(argument, "name", ".save-query long_rivers"), executor.result()
+    if last.language == GRAPH:
+        raise KbError("The last result is that of a graph algorithm, not of a query", "Save the result: .save NAME")
     if last.language == "answers" and _HELD.search(last.statement):
         raise KbError("The last expression depends on an earlier result", "Save that result first: .save NAME")
     executor.kb.workspace.queries.save(name, last.language, last.statement)

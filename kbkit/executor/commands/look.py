@@ -1,4 +1,7 @@
-"""Dot-commands that explore the KB: info, schema, tables, show, back, path, around, queries, query, templates, sets."""
+"""Dot-commands that explore the KB: info, schema, tables, show, back, path, around, graph.
+
+Also queries, query, templates and sets.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from kbkit.errors import KbError, UnknownNameError
 from kbkit.executor import languages
 from kbkit.executor.commands.registry import command, parse_choice, parse_pairs, split_words
 from kbkit.executor.executor import Executor, Last, Printout, StatementOutcome
-from kbkit.executor.languages import COMMAND
+from kbkit.executor.languages import COMMAND, GRAPH
 from kbkit.executor.lexers import parameters
 from kbkit.executor.vocabulary import Argument, Vocabulary
 from kbkit.stores.nodes import typed
@@ -132,6 +135,31 @@ def around(executor: Executor, argument: str) -> StatementOutcome:
         raise KbError("Expected a node, and optionally a file", "Example: .around Nepal nepal.html")
     target = _target(file)
     return _drawn(executor.kb.around(typed(node)), target)
+
+
+@command("[ALGORITHM [NAME=VALUE ...]]", Argument.ALGORITHM)
+def graph(executor: Executor, argument: str) -> StatementOutcome:
+    """List graph algorithms, or run one.
+
+    `.graph pagerank relation=borders within=country` ranks countries. `kbkit graph ALGORITHM --help` lists settings.
+    """
+    import polars as pl
+
+    from kbkit.assets import operations
+    from kbkit.graph.algorithms.run import run
+    from kbkit.graph.algorithms.table import ALGORITHMS, algorithm
+
+    if not argument:
+        listed = [
+            (one.name, one.summary, ", ".join(f.about.name or f.name for f in one.parameters)) for one in ALGORITHMS
+        ]
+        frame = pl.DataFrame(listed, ["algorithm", "summary", "settings"], orient="row")
+        return StatementOutcome(COMMAND, frame, frame)
+    name, *pairs = split_words(argument)
+    chosen = algorithm(name)
+    executor.ran = argument
+    found = run(executor.kb.stores, chosen, operations.parse(chosen.settings, parse_pairs(pairs)))
+    return executor.keep(Last(GRAPH, argument, found), preview=found.drop("id", strict=False))
 
 
 def _target(file: list[str]) -> Path | None:

@@ -138,6 +138,7 @@ def _listed(kind: Argument, typed: str, start: int, vocabulary: Vocabulary) -> l
         Argument.TEMPLATE: vocabulary.templates,
         Argument.SET: vocabulary.sets,
         Argument.TOPIC: vocabulary.topics,
+        Argument.ALGORITHM: _algorithms,
     }
     if kind not in lists:
         return []
@@ -147,6 +148,12 @@ def _listed(kind: Argument, typed: str, start: int, vocabulary: Vocabulary) -> l
     if kind is Argument.TOPIC:
         return _dotted(typed, start, commands) if typed.startswith(".") else layered(typed, start, items, commands)
     return ranked(typed, items, start)
+
+
+def _algorithms() -> list[VocabularyEntry]:
+    from kbkit.graph.algorithms.table import ALGORITHMS
+
+    return [VocabularyEntry(one.name, one.summary) for one in ALGORITHMS]
 
 
 def _pools(vocabulary: Vocabulary) -> tuple[ItemPool, ItemPool]:
