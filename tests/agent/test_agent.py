@@ -242,11 +242,11 @@ def test_errors_of_actions(world: KnowledgeBase, action: str, wording: Wording) 
 
 def test_queries_that_fail(world: KnowledgeBase) -> None:
     endless = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }"
-    _, server = ask(world, [runs("SELECT ?x { ?x a }"), NOTHING, runs(endless), GOOD, STOP], timeout=1.5)
+    _, server = ask(world, [runs("SELECT ?x { ?x a }"), NOTHING, runs(endless), GOOD, STOP], timeout=0.5)
     seen = [step["observation"]["outcome"] for step in server.requests[-1].inputs["steps"]]
     assert [said.partition(":")[0] for said in seen] == ["syntax error", "empty", "timeout", "results"]
     assert "line " in seen[0]
-    assert seen[2] == "timeout: SPARQL query cancelled after 1.5 s; make the query simpler"
+    assert seen[2] == "timeout: SPARQL query cancelled after 0.5 s; make the query simpler"
 
 
 @pytest.mark.parametrize("said", ["I do not know.", "{}", "[1]", "Thought: hm", "Action:", "\x00"])

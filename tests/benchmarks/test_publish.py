@@ -197,7 +197,7 @@ def slow(*words: object) -> Any:
         slow("stark", "make", "-n", 6, "--seed", 3, "--properties", 1),
         slow("quest", "make", "-n", 8, "--type", "country", "--max-answers", 12, "--constraint", "union_sides_from=2"),
         slow("ska", "make", "-n", 2, "--form", "kg", "--form", "table", "--tokens", 2_000),
-        ("conv", "make", "-n", 2, "--turns", 3, "--configuration", "text-typos", "--configuration", "voice"),
+        slow("conv", "make", "-n", 2, "--turns", 3, "--configuration", "text-typos", "--configuration", "voice"),
     ],
     ids=lambda words: words[0],
 )

@@ -15,6 +15,7 @@ import pytest
 import kbkit
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
+from tests.examples import some
 from tests.loops import each
 
 Edge = tuple[int, int, float]
@@ -45,7 +46,7 @@ GRAPHS = {f"r{seed}": drawn(seed) for seed in range(24)} | {
 }
 SYMMETRIC = "twin"
 DENSE = max(GRAPHS, key=lambda name: len({n for edge in GRAPHS[name] for n in edge[:2]}) * len(GRAPHS[name]))
-NAMES = sorted(GRAPHS)
+NAMES = sorted(set(GRAPHS) - {f"r{n}" for n in range(24)}) + list(some([f"r{n}" for n in range(24)], 2))
 
 
 @pytest.fixture(scope="module")
@@ -234,7 +235,8 @@ def test_shortest_paths(graphs: KnowledgeBase, direction: str, weight: str | Non
             assert all(nx.is_simple_path(graph, nodes) for _, nodes in found)
             assert all(nx.path_weight(graph, nodes, "w") == pytest.approx(w) for w, nodes in found)
             lengths.add(len(found))
-    assert {0, 1, 5} <= lengths
+    assert {0, 1} < lengths  # no path, one, and several
+    assert max(lengths) > 2
 
 
 @pytest.mark.parametrize("maximum", [False, True])

@@ -22,6 +22,7 @@ from kbkit.benchmarks.convkgyarn.typos import with_safe_typos, with_typos
 from kbkit.errors import BadInputError, KbError, UnknownNameError
 from kbkit.kb import KnowledgeBase
 from tests.conftest import Run
+from tests.examples import some
 from tests.loops import each
 
 KEYBOARD = {
@@ -87,12 +88,12 @@ def expected(kb: KnowledgeBase, one: Conversation, turn: Turn) -> set[str]:
 def test_every_answer_is_in_the_kb(embedded: Path, made: list[Conversation]) -> None:
     seen = Counter[str]()
     with kbkit.open(embedded) as kb:
-        for one in made:
+        for one in some(made, 3):
             for turn in one.turns if one.id.endswith(".voice") else ():
                 given = {a.node or a.value or a.text for a in turn.answers}
                 assert given == expected(kb, one, turn), (one.id, turn.question)
                 seen[turn.kind + "?" * bool(turn.qualifier)] += 1
-    assert min(seen.values()) > 5
+    assert min(seen.values()) > 1
     assert set(seen) == {"entity", "number", "date", "text", "date?", "number?", "text?"}
 
 
@@ -248,6 +249,7 @@ def content(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file() and p.name != "lock"}
 
 
+@pytest.mark.system
 def test_the_same_seed_gives_the_same_bytes(world: KnowledgeBase, tmp_path: Path) -> None:
     for name in ("one", "two"):
         make(world, tmp_path / name, SMALL)

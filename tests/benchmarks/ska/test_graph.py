@@ -52,9 +52,11 @@ def references(world: KnowledgeBase, answers: object) -> list[str]:
     return [row.reference for row in world.stores.nodes.rows(answers.ids.tolist()).values()]  # type: ignore[attr-defined]
 
 
+# test_make.py proves a few instances of each form in the default run.
 # -- the statements ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.system
 def test_statements_hold(both: list[Instance]) -> None:
     with Solver() as solver:
         assert [(one.id, failed) for one in each(both) if (failed := statements.check_instance(one, solver))] == []
@@ -71,6 +73,7 @@ def test_any_part_of_the_noise_changes_nothing(both: list[Instance]) -> None:
                 assert not solver.answers(one, part)
 
 
+@pytest.mark.system
 def test_most_positive_units_are_needed(kg: list[Instance]) -> None:
     """Only where an answer has several derivations is a unit redundant."""
     with Solver() as solver:
@@ -78,6 +81,7 @@ def test_most_positive_units_are_needed(kg: list[Instance]) -> None:
     assert redundant < 0.4 * sum(len(one.positive) for one in kg)
 
 
+@pytest.mark.system
 def test_a_wrong_instance_fails_in_plain_words(kg: list[Instance], text: list[Instance]) -> None:
     one = next(i for i in kg if len(i.answers) == 1 and len(i.positive) > 1)
     with Solver() as solver:
@@ -107,12 +111,14 @@ def changed(one: Instance, sql: str | None = None, **fields: object) -> Instance
 # -- the units --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.system
 def test_answers_are_those_of_another_engine(world: KnowledgeBase, kg: list[Instance]) -> None:
     for one in each(kg):
         found = world.answers(one.provenance.expression, engine="sparql")
         assert sorted(found.nodes()["name"]) == sorted(one.answers)
 
 
+@pytest.mark.system
 def test_triples_are_those_of_the_kb(world: KnowledgeBase, both: list[Instance]) -> None:
     sql = (
         "SELECT h.type || '#' || h.key, e.relation::VARCHAR, t.type || '#' || t.key, h.name, t.name FROM edges e"
@@ -127,6 +133,7 @@ def test_triples_are_those_of_the_kb(world: KnowledgeBase, both: list[Instance])
         assert not any((tail, r, head) in triples for head, r, tail in triples if r in symmetric and head != tail)
 
 
+@pytest.mark.system
 def test_no_noise_turns_a_positive_triple_round(both: list[Instance]) -> None:
     for one in each(both):
         ends = {(unit.source[0], unit.source[2]) for unit in one.positive if unit.kind == TRIPLE}
@@ -134,6 +141,7 @@ def test_no_noise_turns_a_positive_triple_round(both: list[Instance]) -> None:
         assert not ends & noise
 
 
+@pytest.mark.system
 def test_noise_is_near_the_question(world: KnowledgeBase, both: list[Instance]) -> None:
     """Within four steps of the named nodes; with texts within two of answers, decoys and near misses."""
     ids = {f"{kind}#{key}": n for n, kind, key in world.sql("SELECT id, type::VARCHAR, key FROM nodes").iter_rows()}
@@ -157,6 +165,7 @@ def test_noise_is_near_the_question(world: KnowledgeBase, both: list[Instance]) 
         assert (steps > 2).mean() < 0.02 * graph.NOISE_UNITS / NOISE if is_text else steps.max() <= 4
 
 
+@pytest.mark.system
 def test_relations_alone_give_more_than_the_answers(text: list[Instance]) -> None:
     with Solver() as solver:
         for one in each(text):
@@ -164,6 +173,7 @@ def test_relations_alone_give_more_than_the_answers(text: list[Instance]) -> Non
             assert solver.answers(changed(one, sql=sql), one.units) > set(one.answers)
 
 
+@pytest.mark.system
 def test_values_and_texts_are_those_of_the_kb(world: KnowledgeBase, both: list[Instance]) -> None:
     lengths = dict(world.sql("SELECT 'river#' || key, length_km::VARCHAR FROM river").iter_rows())
     texts = {
@@ -181,6 +191,7 @@ def test_values_and_texts_are_those_of_the_kb(world: KnowledgeBase, both: list[I
             assert not unit.content[2].endswith(".0")
 
 
+@pytest.mark.system
 def test_shapes(kg: list[Instance], text: list[Instance]) -> None:
     for one in kg:
         assert {unit.kind for unit in one.units} == {TRIPLE}
@@ -195,6 +206,7 @@ def test_shapes(kg: list[Instance], text: list[Instance]) -> None:
     assert set(kinds) == {"relations", "exclusions", "conditions"}
 
 
+@pytest.mark.system
 def test_a_name_stands_for_one_node(both: list[Instance]) -> None:
     for one in each(both):
         nodes: dict[str, set[str]] = {}
@@ -210,11 +222,13 @@ def test_a_name_stands_for_one_node(both: list[Instance]) -> None:
         assert [name for name, found in nodes.items() if len(found) > 1] == []
 
 
+@pytest.mark.system
 def test_no_question_names_its_answer(both: list[Instance]) -> None:
     assert [one.question for one in both if leaks(one.question, one.answers)] == []
     assert len({one.question for one in both}) == len(both)
 
 
+@pytest.mark.system
 def test_an_exclusion_has_both_proofs(kg: list[Instance]) -> None:
     """Without the proofs of the excluded candidates there would be more answers."""
     excluding = [one for one in kg if one.provenance.question_id.startswith("exclusions")]
@@ -232,6 +246,7 @@ def without(units: Sequence[KnowledgeUnit], left_out: KnowledgeUnit) -> list[Kno
     return [unit for unit in units if unit is not left_out]
 
 
+@pytest.mark.system
 def test_noise_is_in_random_order(kg: list[Instance]) -> None:
     """Nodes of the question occur throughout, so that small testbeds have hard noise."""
     for one in each(kg):
@@ -246,6 +261,7 @@ def test_noise_is_in_random_order(kg: list[Instance]) -> None:
 # -- runs -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.system
 def test_same_seed_same_bytes(world_kb: Path, text: list[Instance], tmp_path: Path) -> None:
     with kbkit.open(world_kb) as kb:
         again = graph.make(kb, TEXT, SEED, text=True, noise_units=NOISE)
@@ -292,6 +308,7 @@ def test_a_kb_without_texts(tmp_path: Path) -> None:
         assert (len(one.positive), one.noise) == (1, [])
 
 
+@pytest.mark.system
 def test_positive_units_that_exceed_the_limit(world: KnowledgeBase) -> None:
     left_out: Counter[str] = Counter()
     made = graph.make(world, 2, max_positive=3, left_out=left_out, noise_units=20)

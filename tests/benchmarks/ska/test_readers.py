@@ -128,6 +128,7 @@ def test_listed_words_leave_instances(text: list[Instance], tmp_path: Path) -> N
     assert without_words(one, left_out_words(str(path))) is None
 
 
+@pytest.mark.system
 def test_a_dataset_has_no_listed_word(world: KnowledgeBase, tmp_path: Path) -> None:
     path, out = tmp_path / "words.txt", tmp_path / "out"
     path.write_text("Europe\n", encoding="utf-8")

@@ -86,6 +86,7 @@ def sound(instances: Sequence[Instance]) -> None:
         assert len({unit.position for unit in one.units if unit.kind == ROW}) == sum(u.kind == ROW for u in one.units)
 
 
+@pytest.mark.system
 def test_the_statements_hold_for_questions_over_rows(by_rows: list[Instance]) -> None:
     sound(by_rows)
     assert {len(one.positive) for one in by_rows} >= {1, 2, 3, 4, 5, 6}
@@ -94,6 +95,7 @@ def test_the_statements_hold_for_questions_over_rows(by_rows: list[Instance]) ->
     assert set(kinds) >= {"lookup", "compare", "sum", "difference", "count among", "same", "filter", "highest"}
 
 
+@pytest.mark.system
 def test_the_statements_hold_for_questions_over_rows_and_texts(by_text: list[Instance]) -> None:
     sound(by_text)
     for one in by_text:
@@ -109,6 +111,7 @@ def test_the_statements_hold_for_questions_over_rows_and_texts(by_text: list[Ins
     assert len({one.provenance.question_id for one in by_text}) == 4
 
 
+@pytest.mark.system
 def test_rows_keep_the_order_of_the_table_and_synthesized_ones_are_spread(by_rows: list[Instance]) -> None:
     for one in by_rows:
         rows = sorted((unit for unit in one.units if unit.kind == ROW), key=lambda unit: unit.position)
@@ -123,6 +126,7 @@ def test_rows_keep_the_order_of_the_table_and_synthesized_ones_are_spread(by_row
     assert min(made) < 10 < 130 < max(made)
 
 
+@pytest.mark.system
 def test_no_synthesized_row_meets_the_condition(by_rows: list[Instance]) -> None:
     with Solver() as solver:
         for one in each([one for one in by_rows if one.title == "Players"]):
@@ -269,6 +273,7 @@ def test_the_same_seed_gives_the_same_bytes_in_another_process(world: KnowledgeB
     assert len(made) == 4
 
 
+@pytest.mark.system
 def test_instances_can_be_written_and_read(by_rows: list[Instance], by_text: list[Instance], tmp_path: Path) -> None:
     few = [*by_rows[:4], *by_text[:4], *[one for one in by_rows if one.title == "Players"][:3]]
     unique = [replace(one, id=str(number)) for number, one in enumerate(few)]

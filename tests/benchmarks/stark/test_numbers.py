@@ -111,6 +111,7 @@ def test_ids_and_answers_are_integers(made: Path, world: KnowledgeBase) -> None:
     assert about["numbers"] == {"by": "ids", "nodes": 1642, "digest": numbering(world.tables).digest}
 
 
+@pytest.mark.system
 def test_a_changed_kb_finds_the_same_answers(made: Path, world: KnowledgeBase, changed: KnowledgeBase) -> None:
     gold = evaluate.questions(made, "train")
     known = numbers.read_numbers(made)
