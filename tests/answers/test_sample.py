@@ -648,7 +648,9 @@ def test_a_part_with_a_filter(world: KnowledgeBase) -> None:
 # -- suggestions ------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(params=["world", "small", "mag"])
+@pytest.fixture(
+    params=["small", pytest.param("world", marks=pytest.mark.system), pytest.param("mag", marks=pytest.mark.system)]
+)
 def any_kb(request: pytest.FixtureRequest) -> KnowledgeBase:
     return request.getfixturevalue(request.param)
 

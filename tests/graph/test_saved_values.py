@@ -80,7 +80,7 @@ def test_names_of_attributes(four: Path) -> None:
             kb.graph.similarity(save=True)
 
 
-@pytest.mark.parametrize("attributes", [True, False])
+@pytest.mark.parametrize("attributes", [True, pytest.param(False, marks=pytest.mark.system)])
 def test_many_types(tmp_path: Path, attributes: bool) -> None:
     """More types than get tables of their own: one table has the attributes of all."""
     n = 130

@@ -74,7 +74,7 @@ def built(once: Once) -> Iterator[Build]:
             kb.close()
 
 
-cases = pytest.mark.parametrize("case", first_some(CASES, 3), ids=lambda case: case.name)
+cases = pytest.mark.parametrize("case", first_some(CASES, 5), ids=lambda case: case.name)
 
 
 # -- the expected schema ----------------------------------------------------------------------------------------------

@@ -95,7 +95,10 @@ def twin_of_label(name: str, *codes: str) -> str:
 # -- labels -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("codes", [("en",), ("de", "fr"), ("nl", "mul", "en")])
+@pytest.mark.parametrize(
+    "codes",
+    [("nl", "mul", "en"), *(pytest.param(codes, marks=pytest.mark.system) for codes in (("en",), ("de", "fr")))],
+)
 @pytest.mark.parametrize(
     ("columns", "pattern", "name"),
     [
