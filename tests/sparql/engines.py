@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import duckdb
+import polars as pl
 import pyarrow as pa
 import pyoxigraph as ox
 
@@ -81,9 +82,17 @@ class ColumnStores:
         """Run SQL and return rows."""
         return self._con.execute(text, dict(params or {})).fetchall()
 
-    def arrow(self, text: str, params: object = None, timeout: float | None = None) -> pa.Table:
+    def arrow(
+        self,
+        text: str,
+        params: object = None,
+        timeout: float | None = None,
+        frames: Mapping[str, pl.DataFrame] | None = None,
+    ) -> pa.Table:
         """Run SQL and return an Arrow table."""
         try:
+            for name, frame in (frames or {}).items():
+                self._con.register(name, frame.to_arrow())
             return self._con.sql(text).to_arrow_table()
         except duckdb.Error as error:
             raise QueryError(f"{type(error).__name__}: {error}") from error

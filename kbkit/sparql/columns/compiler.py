@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from kbkit.schema import literal as sql_string
 from kbkit.sparql.checks import refuse_invalid
+from kbkit.sparql.columns import pairs
 from kbkit.sparql.columns.algebra import (
     AggregateCall,
     AlgebraQuery,
@@ -21,6 +22,7 @@ from kbkit.sparql.columns.algebra import (
     walk_algebra,
 )
 from kbkit.sparql.columns.compiling import QueryDataset
+from kbkit.sparql.columns.pairs import PairCounts
 from kbkit.sparql.columns.patterns import PatternCompiler
 from kbkit.sparql.columns.selects import final_text
 from kbkit.sparql.columns.sources import source_of
@@ -48,13 +50,15 @@ class Compiled:
     """A query as SQL. The columns of ``sql`` are c0, c1, ...; of ``ask``, one BOOLEAN ``ask``.
 
     ``kind`` is select, ask or triples; triples have the columns subject, predicate and object as internal text.
-    ``is_lookup``: the query is answered by a few lookups, which Oxigraph does at once.
+    ``is_lookup``: the query is answered by a few lookups, which Oxigraph does at once. ``pair_counts`` are the parts of
+    ``sql`` that may be computed in another way.
     """
 
     kind: str
     sql: str
     columns: tuple[ResultTerm, ...]
     is_lookup: bool = False
+    pair_counts: tuple[PairCounts, ...] = ()
 
 
 def compile_query(
@@ -100,7 +104,8 @@ def _compiled(
         return Compiled("ask", f"SELECT count(*) > 0 AS ask FROM ({sql})", (), lookup)
     if query.kind == "triples":
         return Compiled("triples", _constructed(query.template, sql, dict(results)), _TRIPLE, lookup)
-    return Compiled("select", sql, tuple(ResultTerm(name, value.kind) for name, value in results), lookup)
+    columns = tuple(ResultTerm(name, value.kind) for name, value in results)
+    return Compiled("select", sql, columns, lookup, tuple(compiler.pair_counts))
 
 
 _TRIPLE = tuple(ResultTerm(name, "term") for name in ("subject", "predicate", "object"))
@@ -136,7 +141,7 @@ def _constructed(template: Sequence[TriplePattern], sql: str, results: Mapping[s
 
 def run(stores: Stores, compiled: Compiled, timeout: float | None = None) -> pa.Table:
     """Run a compiled query. Raises :class:`QueryError` and :class:`QueryTimeoutError`."""
-    return stores.tables.arrow(compiled.sql, timeout=timeout)
+    return pairs.run(stores, compiled.sql, compiled.pair_counts, timeout)
 
 
 def _uses(query: AlgebraQuery) -> Counter[str]:

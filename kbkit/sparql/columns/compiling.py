@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from kbkit.sparql.columns.algebra import ExistsCall, Expression, PathClosure, Pattern, QueryVariable, TriplePattern
+from kbkit.sparql.columns.pairs import PairCounts
 from kbkit.sparql.columns.rows import ColumnNames, SqlRows
 from kbkit.sparql.columns.sources import TripleSource
 from kbkit.sparql.columns.terms import SqlValue
@@ -34,6 +35,7 @@ class PatternCompiling(Protocol):
 
     names: ColumnNames
     triples: TripleSource
+    pair_counts: list[PairCounts]
 
     @property
     def graph_variable(self) -> QueryVariable | None:

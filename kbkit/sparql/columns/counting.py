@@ -22,6 +22,7 @@ from kbkit.sparql.columns.algebra import (
     variables,
 )
 from kbkit.sparql.columns.compiling import PatternCompiling
+from kbkit.sparql.columns.pairs import PairCounts
 from kbkit.sparql.columns.rows import SqlRows, join
 from kbkit.sparql.columns.terms import SqlValue
 
@@ -40,11 +41,34 @@ def reduced(compiler: PatternCompiling, select: SelectPattern) -> SqlRows | None
 
     Rows that agree on the needed variables are one, with a :data:`WEIGHT` if their number is needed.
     """
+    inner = select.pattern
+    if isinstance(inner, SelectPattern) and _counts_rows(select) and _is_distinct_pairs(inner):
+        parts = _merged(compiler, inner, _needed(inner), weighted=False)
+        return None if parts is None else _pair_counts(compiler, parts, [v.name for v, _ in inner.columns], "")
     kept = _needed(select)
+    calls = aggregate_calls(*select.expressions)
+    weighted = select.group is not None and not all(found.distinct for found in calls)
+    parts = _merged(compiler, select, kept, weighted=weighted)
+    if parts is None:
+        return None
+    if select.group and len(select.group) == 1 and not weighted and len(kept or ()) == 2:
+        keys = {name for _, key in select.group for name in variables(key)}
+        found = _pair_counts(compiler, parts, sorted(kept or (), key=lambda name: name not in keys), next(iter(keys)))
+        if found is not None:
+            return found
+    rows = parts[0].rows
+    for part in parts[1:]:
+        rows = _joined(rows, part.rows)
+    return rows
+
+
+def _merged(
+    compiler: PatternCompiling, select: SelectPattern, kept: set[str] | None, *, weighted: bool
+) -> list[_Part] | None:
+    """Return the relations of the triple patterns of a SELECT, as few as counts make them; None for other patterns."""
     patterns, conditions = _triples(select.pattern)
     if kept is None or len(patterns) < 2 or not _counted_names(select) <= {t.name for p in patterns for t in _terms(p)}:
         return None
-    weighted = select.group is not None and not all(found.distinct for found in aggregate_calls(*select.expressions))
     parts = []
     with compiler.expecting(patterns):
         for pattern in patterns:
@@ -59,10 +83,7 @@ def reduced(compiler: PatternCompiling, select: SelectPattern) -> SqlRows | None
     while len(parts) > 1:
         if not _merge_one(parts, kept, weighted=weighted):
             break
-    rows = parts[0].rows
-    for part in parts[1:]:
-        rows = _joined(rows, part.rows)
-    return rows
+    return parts
 
 
 def _merge_one(parts: list[_Part], kept: set[str], *, weighted: bool) -> bool:
@@ -98,6 +119,56 @@ def _joined(left: SqlRows, right: SqlRows) -> SqlRows:
     rows = join(left, right)
     if weights:
         rows.variables[WEIGHT] = SqlValue(rows.compute(" * ".join(weights)), "integer", nullable=False)
+    return rows
+
+
+def _counts_rows(select: SelectPattern) -> bool:
+    """Return whether a SELECT counts the rows of its pattern, and does nothing else."""
+    calls = list(aggregate_calls(*select.expressions))
+    return (
+        select.group == ()
+        and bool(calls)
+        and all(c.name == "COUNT" and c.argument is None and not c.distinct for c in calls)
+    )
+
+
+def _is_distinct_pairs(select: SelectPattern) -> bool:
+    """Return whether a subquery is SELECT DISTINCT of two variables."""
+    columns = {variable.name for variable, expression in select.columns if expression is None}
+    plain = select.group is None and not select.order and select.limit is None and not select.offset
+    return select.distinct and plain and len(select.columns) == len(columns) == 2
+
+
+def _pair_counts(compiler: PatternCompiling, parts: list[_Part], kept: list[str], shown: str) -> SqlRows | None:
+    """Return the first of two variables, if it is ``shown``, with the number of values of the second that it meets.
+
+    None unless two relations of ids have one of the variables each, and share one other.
+    """
+    value, counted = kept
+    left = next((part for part in parts if value in part.names), None)
+    right = next((part for part in parts if counted in part.names), None)
+    if len(parts) != 2 or left is None or right is None or left is right or compiler.graph_variable is not None:
+        return None
+    shared = left.names & right.names
+    if len(shared) != 1 or shared & set(kept):
+        return None
+    [middle] = shared
+    ends = [left.rows.variables[name] for name in (value, middle)]
+    ends += [right.rows.variables[name] for name in (middle, counted)]
+    if any(end.nullable or end.kind not in ("id", "node") for end in ends) or ends[1].kind != ends[2].kind:
+        return None
+    names = compiler.names
+    counts = PairCounts(
+        names.new(),
+        names.new(),
+        left.rows.select({"value": ends[0].sql, "shared": ends[1].sql}),
+        right.rows.select({"shared": ends[2].sql, "counted": ends[3].sql}),
+    )
+    compiler.pair_counts.append(counts)
+    rows = SqlRows(names, left.rows.decoder, [f"({counts.text}) {names.new('q')}"])
+    rows.variables[WEIGHT] = SqlValue(counts.pairs, "integer", nullable=False)
+    if shown:
+        rows.variables[shown] = SqlValue(counts.value, ends[0].kind, nullable=False)
     return rows
 
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from kbkit.sparql.columns.algebra import NegatedPredicates, QueryVariable, Term, TriplePattern
 from kbkit.sparql.columns.compiling import ActiveGraph, QueryDataset
+from kbkit.sparql.columns.pairs import PairCounts
 from kbkit.sparql.columns.rows import ColumnNames, SqlRows, common_kind
 from kbkit.sparql.columns.sources import DEFAULT, GraphsRead, TripleRows, TripleSource
 from kbkit.sparql.columns.terms import SQL_TYPES, ConstantTerm, SqlValue
@@ -19,6 +20,7 @@ class TriplePatternCompiler:
     def __init__(self, triples: TripleSource, uses: Counter[str], dataset: QueryDataset) -> None:
         self.names = ColumnNames()
         self.triples = triples
+        self.pair_counts: list[PairCounts] = []
         self._dataset = dataset
         self._uses = uses
         self.graph = ActiveGraph()
