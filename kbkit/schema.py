@@ -125,7 +125,8 @@ class NodeType:
 
     Nodes with this primary type have the ids ``first .. first + count - 1``. ``others`` is the number of nodes with it
     as a secondary type, ``overlaps`` lists their primary types. ``table`` is the name in SQL. ``article`` precedes
-    names in generated sentences.
+    names in generated sentences. ``name_label`` and ``key_label`` say what the source calls names and keys, if it has
+    other words for them: ``Party_Theme``, ``Ssn``.
     """
 
     name: str
@@ -138,6 +139,8 @@ class NodeType:
     description: str = ""
     overlaps: tuple[str, ...] = ()
     article: str = ""
+    name_label: str = ""
+    key_label: str = ""
 
     @property
     def last(self) -> int:

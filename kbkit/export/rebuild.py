@@ -32,7 +32,8 @@ def _toml(schema: Schema, source: Mapping[str, Any], form: FileForm) -> str:
     for node_type in schema.node_types:
         if node_type.count:
             lines += ["", f"[types.{_text(node_type.name)}]", f"description = {_text(node_type.description)}"]
-            lines += [f"article = {_text(node_type.article)}"] if node_type.article else []
+            given_words = {name: getattr(node_type, name) for name in ("article", "name_label", "key_label")}
+            lines += [f"{name} = {_text(word)}" for name, word in given_words.items() if word]
     for relation in schema.relations:
         lines += ["", f"[relations.{_text(relation.name)}]", f"label = {_text(relation.label)}"]
         lines += [f"symmetric = {str(relation.symmetric).lower()}", f"iri = {_text(relation.iri)}"]

@@ -84,6 +84,8 @@ def _types(con: Connection, recipe: Recipe, optional: _OptionalTables) -> tuple[
             attributes=attributes.get(name, ()),
             description=recipe.types.get(name, TypeSpec()).description,
             article=recipe.types.get(name, TypeSpec()).article,
+            name_label=recipe.types.get(name, TypeSpec()).name_label,
+            key_label=recipe.types.get(name, TypeSpec()).key_label,
             overlaps=tuple(overlaps.get(name, ())),
         )
         for (name, first, count, others), table in zip(rows, tables, strict=True)

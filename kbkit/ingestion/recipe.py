@@ -90,10 +90,15 @@ def _relation(spec: dict[str, Any]) -> RelationSpec:
 
 @dataclass(frozen=True)
 class TypeSpec:
-    """A node type in a recipe; ``article`` precedes the names of its nodes in generated sentences (``the`` Danube)."""
+    """A node type in a recipe; ``article`` precedes the names of its nodes in generated sentences (``the`` Danube).
+
+    ``name_label`` and ``key_label`` are words of questions for the names and the keys of its nodes.
+    """
 
     description: str = ""
     article: str = ""
+    name_label: str = ""
+    key_label: str = ""
 
 
 @dataclass(frozen=True)

@@ -151,7 +151,7 @@ def _recipe(old: Manifest) -> Recipe:
         title=schema.name,
         base=schema.base,
         name_weight=schema.name_weight,
-        types={t.name: TypeSpec(t.description, t.article) for t in schema.node_types},
+        types={t.name: TypeSpec(t.description, t.article, t.name_label, t.key_label) for t in schema.node_types},
         relations={
             **{r.name: RelationSpec(r.label, r.symmetric, r.iri, r.words, r.phrases) for r in schema.relations},
             **{name: spec for name, spec in unused.items() if name not in {r.name for r in schema.relations}},

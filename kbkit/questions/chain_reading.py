@@ -20,6 +20,8 @@ from kbkit.questions.scoring import WEIGHTS, ScoredFrame
 
 EXPLAINED = 0.3
 """Least similarity with which a word counts as explained."""
+LITERAL = 0.85
+"""Least similarity of a word and a label that share a stem."""
 EXPRESSED = 0.8
 """Least similarity with which a word is surely not the name that is written like it."""
 MAX_UNEXPLAINED = 0
@@ -107,9 +109,14 @@ class ChainReading:
 
     @property
     def expressed(self) -> set[int]:
-        """The positions of words that the expression has as the word of a relation, type or attribute."""
+        """The positions of words of a label that the expression has as the word of a relation, type or attribute."""
         pairs = zip(self._scored.words, self._scored.explained[self._row].tolist(), strict=True)
-        return {at for at, value in pairs if value >= EXPRESSED}
+        return {at for at, value in pairs if value >= EXPRESSED and self._is_label(self._question.tokens[at].word)}
+
+    def _is_label(self, word: str) -> bool:
+        """Return whether a word is one of a label or derived from it, rather than only similar, as Europe to country."""
+        similar = self._elements.labels.similarity(word), self._elements.type_labels.similarity(word)
+        return max(one.max(initial=0.0) for one in similar) >= LITERAL
 
     @property
     def has_unknown_name(self) -> bool:

@@ -92,7 +92,7 @@ class Elements:
         self.labels = KindLabels(texts, synonyms)
         last = [{word for text in one for word in label_words(text)[-1:]} for one in texts]
         self.ends_in_preposition = np.array([bool(words & PREPOSITIONS) for words in last], bool)
-        self.type_labels = KindLabels([(t.name,) for t in self.types])
+        self.type_labels = KindLabels([(t.name, *[t.name_label] * bool(t.name_label)) for t in self.types])
         self.of_one_node = [number for number, t in enumerate(self.types) if t.count == 1]
         """The types of one node each."""
         self.mutual = _mutual(schema)

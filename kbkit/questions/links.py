@@ -86,6 +86,9 @@ class Linker:
     def __post_init__(self) -> None:
         for number, node_type in enumerate(self.elements.types):
             self._add(label_words(node_type.name), LabelOption(number))
+            for text, attribute_name in ((node_type.name_label, "name"), (node_type.key_label, "key")):
+                if text:
+                    self._add(label_words(text), LabelOption(number, attribute_name))
             for attribute in node_type.attributes:
                 option = LabelOption(number, attribute.name, 1.0, numeric(attribute.type))
                 for text in dict.fromkeys((attribute.name, attribute.label or attribute.name)):

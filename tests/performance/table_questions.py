@@ -10,6 +10,7 @@ Nodes are right if their names, keys or another text that identifies them are th
 
 from __future__ import annotations
 
+import datetime
 import itertools
 import json
 import sqlite3
@@ -148,7 +149,9 @@ def _gold(one: TableQuestion) -> list[tuple[str, ...]]:
 
 
 def _cell(value: Any) -> str:
-    """Return a value as it is compared: numbers with three decimals, texts in lower case, the key of a node."""
+    """Return a value as it is compared: numbers with three decimals, days as ISO dates (kbkit reads columns of
+    ``9 December 2007`` as dates), texts in lower case, the key of a node.
+    """
     if value is None:
         return ""
     text = str(int(value)) if isinstance(value, bool) else str(value).strip().casefold()
@@ -156,6 +159,10 @@ def _cell(value: Any) -> str:
     text = key if sign and head.replace("_", "").isalnum() else text
     try:
         return f"{round(float(text), 3):g}"
+    except ValueError:
+        pass
+    try:
+        return str(datetime.datetime.strptime(text, "%d %B %Y").date())
     except ValueError:
         return text
 

@@ -236,7 +236,10 @@ def candidates(size: int, shape: str) -> Within:
 
 
 WITHIN: list[tuple[int, str]] = [
-    (1, "scattered"), (1_000, "scattered"), (1_001, "contiguous"), (100_000, "scattered"),
+    (1, "scattered"),
+    (1_000, "scattered"),
+    (1_001, "contiguous"),
+    (100_000, "scattered"),
 ]
 
 

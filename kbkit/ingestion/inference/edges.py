@@ -61,6 +61,7 @@ class _Candidate:
     table: ProfiledTable
     head: TableLink
     tail: TableLink
+    key: Sequence[str]
     ids: Sequence[str]
     values: Sequence[str]
     texts: Collection[str]
@@ -92,7 +93,7 @@ def edges_of(
     linked = {column for link in ends for column in link.columns}
     ids = [name for name in key if name not in linked and names.is_id(name)]
     values = [name for name in table.columns if name not in linked and name not in ids]
-    candidate = _Candidate(con, table, head, tail, ids, values, texts, bare=not links)
+    candidate = _Candidate(con, table, head, tail, key, ids, values, texts, bare=not links)
     if any(reason(candidate) for reason in NODES_INSTEAD):
         return None
     by = _relation_column(candidate)
@@ -158,6 +159,14 @@ def _has_foreign_id(candidate: _Candidate) -> bool:
     return bool(ids) and not candidate.bare and not names.is_own_id(ids[0], table.type)
 
 
+def _has_own_key(candidate: _Candidate) -> bool:
+    """Whether the table declares a text as the key of its rows, which names them."""
+    key = tuple(candidate.key)
+    linked = {*candidate.head.columns, *candidate.tail.columns}
+    declared = len(key) == 1 and candidate.table.declared_key == key and key[0] not in linked
+    return declared and candidate.table.columns[key[0]].look == "text" and "name" in names.words(key[0])
+
+
 def _is_described(candidate: _Candidate) -> bool:
     """Whether the table has a key and describes what joins two different types (an order of a person for a product)."""
     many = len(candidate.values) > _FEW and candidate.head.target != candidate.tail.target
@@ -173,6 +182,7 @@ NODES_INSTEAD: tuple[Callable[[_Candidate], bool], ...] = (
     _has_names_or_prose,
     _has_named_texts,
     _has_foreign_id,
+    _has_own_key,
     _is_described,
     _often_lacks_an_end,
 )

@@ -144,7 +144,7 @@ def reference(table: ProfiledTable, columns: Sequence[str]) -> str:
         if column.look == "list":
             return f"unnest({column.elements})"
         value = column.value if column.kind == "VARCHAR" else f"{column.value}::VARCHAR"
-        # Missing integers make pandas write 1.0.
-        parts.append(f"regexp_replace({value}, '\\.0$', '')" if column.floats else value)
+        # Missing integers make pandas write 1.0, and SQLite reads 1 as 1.0 in a column of type REAL.
+        parts.append(f"regexp_replace({value}, '\\.0$', '')" if column.floats or column.kind == "DOUBLE" else value)
     joined = " || '/' || ".join(parts)
     return joined if len(parts) == 1 else f"({joined})"

@@ -170,6 +170,8 @@ class _Finder:
             return self._as_told(table, column, self._given[table.name, column.name])
         if column.look not in (*KEY_LOOKS, "list", "boolean") and not column.floats:
             return None
+        if names.is_count(column.name) or (column.look == "integer" and names.is_plural(column.name)):
+            return None  # Home_games: how many
         own = self._keys[table.name] == (column.name,)
         ranked: list[tuple[float, TableLink]] = []
         for other in self._tables.values():
@@ -205,6 +207,8 @@ class _Finder:
         key = self._keys[other.name]
         same = bool(key) and names.plain(key[0]) == names.plain(column.name) and not names.is_generic(column.name)
         whole = len(key) == 1 and names.words(column.name) == (*names.words(other.type), *names.words(key[0]))
+        if len(key) == 1 and key[0] != column.name and names.with_key(column.name, key[0]):
+            return 2  # a manager's Mgr_ssn: the key Ssn of employees, or of this table
         if (same or whole) and other is not table:
             return 3  # cid, or compound_cid: the key cid of compounds
         if other is table:

@@ -114,8 +114,40 @@ def is_own_id(column: str, kind: str) -> bool:
 
 
 def is_own_name(column: str, kind: str) -> bool:
-    """Whether a column is named as the name of a type: ``name``, ``title``, or ``film_name`` of ``film``."""
-    return plain(column) in NAMES or (not is_id(column) and fit(column, kind) == 3)
+    """Whether a column is named as the name of a type: ``name``, ``title``, or ``film_name`` or ``fname`` of ``film``."""
+    own = words(column) == (f"{kind[:1].lower()}name",)
+    return plain(column) in NAMES or own or (not is_id(column) and fit(column, kind) == 3)
+
+
+_MEASURES = frozenset(["year", "date", "day", "month", "time", "age", "rank", "size", "season", "week"])
+"""Words that several columns end in without referring to each other."""
+_INITIALED = re.compile(r"([a-z])(no|nr|num|nbr|number|id|code|key)")
+
+
+def with_key(column: str, key: str) -> bool:
+    """Whether a column is named as another table's key with something before it, or with another word for *number*.
+
+    ``Mgr_ssn``, ``Essn``: the key ``Ssn``; ``Dno``: the key ``Dnumber``. Keys of common words say nothing.
+    """
+    here, there = words(column), words(key)
+    if is_generic(key) or not here or not there or there[-1] in _MEASURES:
+        return False
+    if len(here) > len(there):
+        return here[-len(there) :] == there
+    if here == there or len(here) != 1:
+        return False
+    initials = [_INITIALED.fullmatch(one) for one in (here[0], there[0])]
+    if all(initials):
+        return initials[0][1] == initials[1][1]  # type: ignore[index]
+    return len(there[0]) >= 3 and len(here[0]) == len(there[0]) + 1 and here[0].endswith(there[0])
+
+
+def is_count(column: str) -> bool:
+    """Whether a column is named as a number of things: ``Number_of_hosts``, ``num_orders``."""
+    parts = words(column)
+    return parts[:2] in (("number", "of"), ("no", "of"), ("count", "of")) or (
+        len(parts) > 1 and parts[0] in ("num", "count", "total") and parts[1] not in _IDS
+    )
 
 
 def is_plural(column: str) -> bool:

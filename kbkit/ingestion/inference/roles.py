@@ -106,7 +106,7 @@ def plan(
         free = table.name not in referred and table.name not in keyed
         if free and (edges := edges_of(con, table, links, key, texts.get(table.name, ()), types)):
             result.edges.append(edges)
-        elif free and not key and len(links) == 1 and len(links[0].columns) < len(table.columns):
+        elif free and len(links) == 1 and len(links[0].columns) < len(table.columns) and _is_detail(table, key):
             rest.append((table, links[0]))
         else:
             result.nodes.append(_nodes(table, links, key, texts.get(table.name, ())))
@@ -126,6 +126,11 @@ def plan(
     order = {table.name: position for position, table in enumerate(tables)}
     result.nodes.sort(key=lambda nodes: order[nodes.table.name])
     return result
+
+
+def _is_detail(table: ProfiledTable, key: Sequence[str]) -> bool:
+    """Whether rows have no key, or all of the two columns of a table are the key, as of several values of each node."""
+    return not key or (len(key) == 2 and set(key) == set(table.columns))
 
 
 def _type_by_column(nodes: NodeTable) -> None:
@@ -176,8 +181,11 @@ def _name_columns(
     return next((columns for rule in NAME_RULES if (columns := rule(table, key, free)) is not None), ())
 
 
-def _first_and_last_name(_: ProfiledTable, __: Sequence[str], free: Sequence[ProfiledColumn]) -> tuple[str, ...] | None:
-    plain = {names.plain(column.name): column.name for column in free}
+def _first_and_last_name(
+    table: ProfiledTable, _: Sequence[str], free: Sequence[ProfiledColumn]
+) -> tuple[str, ...] | None:
+    own = f"{names.plain(table.type)} "
+    plain = {names.plain(column.name).removeprefix(own): column.name for column in free}
     return next(
         ((plain[first], plain[last]) for first, last in _PERSON_NAMES if first in plain and last in plain), None
     )
@@ -239,7 +247,7 @@ NAME_RULES: tuple[_NameRule, ...] = (
 _PERSON_NAMES = (
     *(("first name", "last name"), ("given name", "family name"), ("firstname", "lastname"), ("forename", "surname")),
     *(("first name", "surname"), ("prénom", "nom"), ("vorname", "nachname"), ("nombre", "apellido")),
-    ("nome", "cognome"),
+    *(("nome", "cognome"), ("fname", "lname")),
 )
 _OTHER_NAMES = {(word,) for word in (
     "category", "type", "group", "class", "status", "city", "country", "region", "state", "host", "domain", "user",
@@ -253,8 +261,11 @@ def _relation(link: TableLink) -> str:
         return names.identifier("_".join(names.words(link.target)))
     parts = names.subject(link.columns[0])
     target = tuple(names.types([names.words(link.target)])[0].split("_")) if link.target else ()
-    if target and names.words(link.columns[0]) == (*target, *names.words(link.by[0])):
+    own = names.words(link.columns[0])
+    if target and own == (*target, *names.words(link.by[0])):
         parts = target  # compound_cid, of the key cid of compounds
+    elif target and names.words(link.by[0]) != target and names.with_key(link.columns[0], link.by[0]):
+        parts = own[: -len(names.words(link.by[0]))] or target  # mgr_ssn, or essn
     return names.identifier("_".join(parts)) if parts else names.identifier(link.columns[0])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 
+from kbkit.ingestion.inference import names
 from kbkit.ingestion.inference.edges import EdgeTable
 from kbkit.ingestion.inference.keys import reference
 from kbkit.ingestion.inference.links import TableLink
@@ -39,8 +40,9 @@ def recipe(plan: TablePlan, tables: Sequence[ProfiledTable], name: str, title: s
             lines.append(f"columns = {_toml(list(spec.columns))}  # the file has no header line")
     loose = [link.loose for edges in plan.edges for link in (edges.head, edges.tail) if link.loose]
     types = [nodes.table.type for nodes in plan.nodes if not nodes.by] + loose
+    labels = {nodes.table.type: _labels(nodes) for nodes in plan.nodes}
     for kind in dict.fromkeys(types):
-        lines += ["", f"[types.{_bare(kind)}]"]
+        lines += ["", f"[types.{_bare(kind)}]", *labels.get(kind, ())]
     for edges in plan.edges:
         if edges.symmetric:
             lines += [
@@ -49,6 +51,16 @@ def recipe(plan: TablePlan, tables: Sequence[ProfiledTable], name: str, title: s
                 "symmetric = true  # every edge is there in both directions",
             ]
     return "\n".join(lines) + "\n"
+
+
+def _labels(nodes: NodeTable) -> list[str]:
+    """Return the lines that say what the file calls the names and keys, if questions need it."""
+    name = nodes.named[0] if len(nodes.named) == 1 else ""
+    key = nodes.key[0] if len(nodes.key) == 1 else ""
+    lines = [f"name_label = {_toml(name)}"] if name and names.plain(name) not in names.NAMES else []
+    if key and not names.is_own_id(key, nodes.table.type):
+        lines.append(f"key_label = {_toml(key)}")
+    return lines
 
 
 def load(plan: TablePlan) -> str:
