@@ -84,6 +84,31 @@ PLAIN_WORDS = _words(
 )
 """Further words that need no explanation beside the clauses of a question."""
 
+ABBREVIATIONS = {
+    "fname": "first name",
+    "firstname": "first name",
+    "lname": "last name",
+    "lastname": "last name",
+    "surname": "last name",
+    "minit": "middle initial",
+    "bdate": "birth date",
+    "birthdate": "birth date",
+    "dob": "date of birth",
+    "mgr": "manager",
+    "emp": "employee",
+    "dept": "department",
+    "addr": "address",
+    "qty": "quantity",
+    "amt": "amount",
+    "desc": "description",
+    "tel": "telephone",
+    "yr": "year",
+    "lang": "language",
+    "loc": "location",
+    "sal": "salary",
+}
+"""Words of column names that people abbreviate, as questions have them."""
+
 TOTALS = {
     **dict.fromkeys(("total", "combined", "sum", "altogether"), "sum"),
     **dict.fromkeys(("average", "mean"), "avg"),

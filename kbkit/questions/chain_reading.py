@@ -114,9 +114,9 @@ class ChainReading:
         return {at for at, value in pairs if value >= EXPRESSED and self._is_label(self._question.tokens[at].word)}
 
     def _is_label(self, word: str) -> bool:
-        """Return whether a word is one of a label or derived from it, rather than only similar, as Europe to country."""
+        """Return whether a word is one of a label or derived from it, rather than similar, as Europe to country."""
         similar = self._elements.labels.similarity(word), self._elements.type_labels.similarity(word)
-        return max(one.max(initial=0.0) for one in similar) >= LITERAL
+        return any(bool((one >= LITERAL).any()) for one in similar)
 
     @property
     def has_unknown_name(self) -> bool:

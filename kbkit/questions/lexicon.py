@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from kbkit.english.question_words import CONCEPTS, FUNCTION_WORDS
+from kbkit.english.question_words import ABBREVIATIONS, CONCEPTS, FUNCTION_WORDS
 from kbkit.stores import embedders
 from kbkit.stores.folding import words
 from kbkit.stores.text import analyzer
@@ -63,9 +63,10 @@ WEAK, STRONG = 0.2, 0.75
 
 
 def label_words(label: str) -> list[str]:
-    """Return the words of a label: the last segment of a path, split at underscores and capitals."""
+    """Return the words of a label: the last segment of a path, split at underscores and capitals, without abbreviations."""
     last = next((part for part in reversed(_SEGMENT.split(label)) if part.strip()), label)
-    return words(_CAMEL.sub(" ", last)).split()
+    found = words(_CAMEL.sub(" ", last)).split()
+    return [word for part in found for word in ABBREVIATIONS.get(part, part).split()]
 
 
 @lru_cache(_CACHE)

@@ -28,6 +28,8 @@ MAX_LETTERS = 100
 _TOKEN = re.compile(r"\d+(?:,\d{3})+|\d+\.\d+|[^\W_]+")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _YEAR = re.compile("1[0-9]{3}|20[0-9]{2}")
+_OF_NAMES = (["first"], ["last"])
+_PARTS = (["name"], ["names"], ["initial"], ["initials"])
 _GENERIC = Adjective(1, ())
 
 
@@ -112,7 +114,7 @@ class Question:
             TOTALS[plain[totals[0]]] if totals else "",
             is_count,
             any(word in SHARED for word in plain),
-            len(negations) < 2 and not any(word in UNSUPPORTED for word in plain),
+            len(negations) < 2 and not any(word in UNSUPPORTED and not _is_aside(plain, at) for at, word in enumerate(plain)),
             frozenset(used | set(negations) | {at + 1 for at in negations if plain[at + 1 : at + 2] == ["t"]}),
         )
 
@@ -146,6 +148,8 @@ def _superlative(plain: list[str]) -> AskedSuperlative | None:
         if adjective is None or (word in ("most", "least") and plain[at - 1 : at] == ["at"]):
             continue
         following = plain[at + 1] if at + 1 < len(plain) else ""
+        if [word] in _OF_NAMES and _names_follow(plain[at + 1 : at + 4]):
+            continue
         if word in ("most", "least") and following in ADJECTIVES:
             inner = ADJECTIVES[following]
             return AskedSuperlative(at, at + 1, inner._replace(sign=inner.sign * adjective.sign))
@@ -155,6 +159,16 @@ def _superlative(plain: list[str]) -> AskedSuperlative | None:
             return AskedSuperlative(at, at + 1, Adjective(adjective.sign, ()))
         return AskedSuperlative(at, at, adjective)
     return None
+
+
+def _is_aside(plain: list[str], at: int) -> bool:
+    """Return whether *only* is about the answer: ``only list the names``, ``the names only``."""
+    return plain[at] == "only" and (at == len(plain) - 1 or plain[at + 1] in ("list", "show", "give", "return", "tell"))
+
+
+def _names_follow(plain: list[str]) -> bool:
+    """Return whether words go on as in ``last name`` or ``first and last names``."""
+    return plain[:1] in _PARTS or (plain[:1] in (["and"], ["or"]) and plain[1:2] in _OF_NAMES and plain[2:3] in _PARTS)
 
 
 def _comparison(text: str, tokens: tuple[QuestionToken, ...], plain: list[str]) -> AskedComparison | None:

@@ -114,7 +114,7 @@ def is_own_id(column: str, kind: str) -> bool:
 
 
 def is_own_name(column: str, kind: str) -> bool:
-    """Whether a column is named as the name of a type: ``name``, ``title``, or ``film_name`` or ``fname`` of ``film``."""
+    """Whether a column is named as the name of a type: ``name``, ``title``; ``film_name`` or ``fname`` of ``film``."""
     own = words(column) == (f"{kind[:1].lower()}name",)
     return plain(column) in NAMES or own or (not is_id(column) and fit(column, kind) == 3)
 
