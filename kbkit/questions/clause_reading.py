@@ -156,7 +156,7 @@ class ClauseReading:
             "label": 1 - doubts.label,
             "relations": float(doubts.relations),
             "choices": float(doubts.choices),
-            "mismatched": float(len(doubts.words)),
+            "mismatched": float(len(set(doubts.words))),
             "empty": float(not self.has_answers),
             "all": float(self._keeps_all()),
         }

@@ -49,6 +49,12 @@ def _comparative(phrase: str) -> Adjective | None:
     return adjective if adjective is not None and adjective.nouns else None
 
 
+def _is_owned(match: re.Match[str]) -> bool:
+    """Return whether the words before a match say that it is a condition: ``whose number of seats is over 100``."""
+    before = match.string[: match.start()]
+    return bool(re.search(r" (?:whose|where|with|having|has|have|if|that|which) (?:the |a |an )?$", before))
+
+
 def averages(at: Rewriter) -> None:
     """``weight below the average``, ``older than the average age of all``."""
 
@@ -113,6 +119,8 @@ def comparisons(at: Rewriter) -> None:
             return None
         if adjective and is_type(label) and match["before"]:
             tail, label = match["before"], None
+        if before is not None and label is before and " of " in before.text and not _is_owned(match):
+            tail = f"{match['before']} {tail}"  # show the amount of the payments over 100
         return f"{tail} {at.restrict(Restriction(label, op, at.linked(match['number']), False, adjective))}"
 
     number = rf"(?P<number>{N})(?P<or> {_OR_MORE})?"
@@ -173,6 +181,9 @@ def values(at: Rewriter) -> None:
             return False
         stems = {stem(word) for word in label.text.casefold().split()}
         values = at.linked(match["value"])[0].values
+        meant = {(option.type, option.attribute) for option in label.attributes() if option.score == 1}
+        if any((value.type, value.attribute) in meant for value in values):
+            return True
         return any(stems <= {*map(stem, label_words(value.attribute))} for value in values)  # a king bed: bed_type
 
     def contained(match: re.Match[str]) -> str:
@@ -184,6 +195,11 @@ def values(at: Rewriter) -> None:
             return None
         if owns(after, match):  # rooms with a modern decor
             return f"{match['label']} {restricted(after, match, negated=negated)}"
+        value = at.linked(match["value"])[0]
+        fits = before is None or is_type(before) or owns(before, match) or not (value.values or value.nodes)
+        is_name = before is not None and bool(value.nodes) and any(o.attribute == "name" for o in before.attributes())
+        if not fits and not is_name and not match["preposition"] and not negated:  # the e-mail of the customer Ann Lee
+            return f"{match['label']} {restricted(None, match)} {match['after'] or ''}"
         sign = restricted(before, match, negated=negated)
         is_context = is_type(before) and not at.linked(match["value"])[0].nodes
         return f"{match['label'] if is_context else ''} {sign} {match['after'] or ''}"
@@ -246,7 +262,7 @@ def absences(at: Rewriter) -> None:
 
     do = "(?:do|does|did|don|doesn|didn|has|have|had|hasn|haven|is|are|was|were|isn|aren|wasn|weren)"
     no = (
-        r"with(?: \w+)? no|without(?: any| a)?|(?:has|have|having|had) no|never (?:\w+ )?(?:any|a)|no|not a single|"
+        r"with(?: \w+)? no|without(?: any| a)?|(?:has|have|having|had) no|never (?:(?:\w+|<L\d+>) )?(?:any|an|a)|no|not a single|"
         rf"not in any|(?:(?:that|which|who) )?{do} (?:not|t)(?: (?!<)\w+){{0,3}}(?: any| a| an| in any)?(?: single)?"
     )
     at.apply(rf"(?:{no}) (?P<label>{L})", use)

@@ -22,6 +22,7 @@ from kbkit.answers.syntax import (
 )
 from kbkit.questions.clauses import Most, Restriction
 from kbkit.questions.expressions import is_date, whole_number, year
+from kbkit.questions.lexicon import label_words, stem
 from kbkit.questions.links import LabelOption
 from kbkit.questions.meanings import Meanings, NotReadError
 
@@ -159,7 +160,9 @@ class ConditionPlanner(Meanings):
         others: dict[int, list[ConditionPart]] = {}
         for part in parts:
             if part.owner != owner and not part.negated:
-                others.setdefault(part.owner if part.tests else -1 - len(others), []).append(part)
+                same = [test for one in others.get(part.owner, ()) for test in one.tests]
+                is_other = not part.tests or any(_excludes(test, one) for test in part.tests for one in same)
+                others.setdefault(-1 - len(others) if is_other else part.owner, []).append(part)
         for group in others.values():
             kind = group[0].owner
             tree = both(tree, self._followed(self._joined(kind, group), self._path(kind, owner)))
@@ -263,6 +266,9 @@ class ConditionPlanner(Meanings):
             if not fitting and any(not attribute for _, attribute in meant):  # the country France: of that type
                 fitting = [one for one in options if one[1] in {kind for kind, attribute in meant if not attribute}]
             if not fitting:
+                stems = {*map(stem, label_words(label.text))}  # a king bed: of bed_type, though beds is another column
+                fitting = [one for one in options if one[2] and stems <= {*map(stem, label_words(one[2]))}]
+            if not fitting:
                 self.doubts.words.append(label.text)
             options = fitting or options
         if not options:
@@ -297,6 +303,12 @@ class ConditionPlanner(Meanings):
         if len(texts) > 1:
             return Condition(attribute, "in", tuple(texts), restriction.negated)
         return Condition(attribute, "!=" if restriction.negated else "=", (texts[0],))
+
+
+def _excludes(test: Test, other: Test) -> bool:
+    """Return whether no node meets both tests: two values of one attribute, each of which another node may have."""
+    pair = isinstance(test, Condition) and isinstance(other, Condition)
+    return pair and test.name == other.name and test.op == other.op == "=" and test.values != other.values  # type: ignore[union-attr]
 
 
 def both(tree: Expression, other: Expression) -> Expression:

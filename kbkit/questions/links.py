@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from kbkit.english.question_words import FUNCTION_WORDS, NUMBERS, PARTICIPLES, SCALES
+from kbkit.english.question_words import COMPARATIVES, FUNCTION_WORDS, NUMBERS, PARTICIPLES, SCALES, SUPERLATIVES
 from kbkit.questions.elements import HOP, VALUE, Element, Elements, numeric
 from kbkit.questions.lexicon import label_words, related, stem
 from kbkit.questions.mentions import DERIVED, Mention
@@ -63,6 +63,11 @@ class QuestionLink:
     def is_value(self) -> bool:
         """Whether it is a value or a node rather than a label."""
         return bool(self.values or self.nodes or self.is_quoted) and not self.labels
+
+    @property
+    def is_verb(self) -> bool:
+        """Whether it is a participle that only derives from a label or is a part of one: *opened*, of opening_year."""
+        return bool(self.labels) and " " not in self.text and self.labels[0].score < 1 and _is_participle(self.text)
 
     def types(self) -> list[LabelOption]:
         """Return the options that are types, the best first."""
@@ -141,7 +146,8 @@ class Linker:
                         take(found_here)
         for at, token in enumerate(tokens):  # last: similar words
             is_verb = any(earlier.word in ("do", "does", "did") for earlier in tokens[:at])  # how many did it play
-            if not taken[at] and not is_verb and token.word not in FUNCTION_WORDS and at not in question.operators:
+            is_operator = at in question.operators or token.word in COMPARATIVES or token.word in SUPERLATIVES
+            if not taken[at] and not is_verb and token.word not in FUNCTION_WORDS and not is_operator:
                 options = self._similar(token.word)
                 if options:
                     take(QuestionLink(at, at + 1, token.word, options))
@@ -271,6 +277,9 @@ def _compounds(question: Question, links: list[QuestionLink]) -> list[QuestionLi
         before = result[-1] if result else None
         is_next = before is not None and before.last == link.first and before.labels and link.labels
         if before and is_next and "," not in question.text[: question.tokens[link.first].start].rstrip()[-1:]:
+            if link.is_verb:
+                result.append(link)
+                continue
             types = {option.type for option in before.types()}
             own = tuple(option for option in link.labels if option.type in types and option.attribute)
             if not own and link.types() and len(before.labels) == len(before.types()):

@@ -18,6 +18,7 @@ from kbkit.english.question_words import (
 from kbkit.english.words import PREPOSITIONS
 from kbkit.questions.clauses import BE, SUPERLATIVE, AskedTarget, Clauses, L, Most, N, Rewriter, is_type
 from kbkit.questions.condition_rules import absences, averages, comparisons, entities, equal_numbers, ranges, values
+from kbkit.questions.expressions import is_date
 from kbkit.questions.links import QuestionLink
 from kbkit.questions.question import Question
 
@@ -40,7 +41,8 @@ _MARKED = frozenset(
 
 def _references(at: Rewriter) -> list[str]:
     """Return the words that refer to something outside the question: ``this lake``, ``its depth``, ``does it flow``."""
-    determined = re.findall(rf" (this|these|that|those)(?= {L})", at.text)
+    marks = re.finditer(rf" (this|these|that|those)(?= ({L}))", at.text)
+    determined = [mark[1] for mark in marks if not (link := at.link(mark[2])) or not link.is_verb]
     first = re.search("<[LV]", at.text)
     owned = re.findall(r" (its|their|his|her)(?= )", at.text[: first.start()] if first else at.text)
     subjects = [] if re.search("<[VN]", at.text) else re.findall(r" (it|they|he|she)(?= )", at.text)
@@ -55,6 +57,24 @@ def _orders(at: Rewriter) -> None:
         at.clauses.order = (at.link(match["by"]), any(word in (match["dir"] or "") for word in _DESCENDING))
         return ""
 
+    def alphabetic(_: re.Match[str]) -> str:
+        at.clauses.order = (None, False)
+        return ""
+
+    at.apply("(?:and )?(?:(?:sorted|ordered|listed|arranged) )?alphabetically(?: sorted| ordered)?", alphabetic)
+
+    def first(match: re.Match[str]) -> str:
+        adjective, by = SUPERLATIVES[match["first"]], at.link(match["by"])
+        is_of_date = adjective.dates and by is not None and any(is_date(o.attribute) for o in by.attributes()[:1])
+        at.clauses.order = (by, (adjective.sign > 0) != is_of_date)
+        return ""
+
+    at.apply(
+        rf"(?:{verb} )?(?:by|in order of|according to)(?: the| their| its)? (?P<by>{L})"
+        rf"(?: (?:they|it|he|she) (?:was|were|is|are) (?:<L\d+>|\w+))?"
+        rf"(?: with| from)?(?: the)? (?P<first>{SUPERLATIVE})(?: ones?)? (?:first|to (?:the )?(?:{SUPERLATIVE}))",
+        first,
+    )
     inner = rf"(?: (?:of|by|on|according to)(?: the| their| its)?(?: total)? (?P<by>{L}))"
     at.apply(rf"(?:{verb} )?(?:in )?(?:the )?(?:an? )?(?P<dir>{_DIRECTION})(?: alphabetical)?(?: order)?{inner}?", use)
 
@@ -218,7 +238,9 @@ def _owners_and_targets(at: Rewriter) -> None:
     for part in re.findall(L, text):
         link = at.link(part)
         assert link is not None
-        if not is_type(link):
+        if link.is_verb:  # cinemas opened in each year: not the year
+            clauses.unexplained.append(link.text.casefold())
+        elif not is_type(link):
             clauses.targets.append(AskedTarget(link, "", owners.get(part)))
         elif asked and asked["type"] == part:
             clauses.context.insert(0, link)
