@@ -84,6 +84,12 @@ PLAIN_WORDS = _words(
 )
 """Further words that need no explanation beside the clauses of a question."""
 
+GENDERS = {"f": ("female", "women", "woman"), "m": ("male", "men", "man")}
+"""What the letters mean in a column that has no others."""
+
+NO = frozenset(["no", "n", "false", "none"])
+"""Values that say that something is absent."""
+
 ABBREVIATIONS = {
     "fname": "first name",
     "firstname": "first name",

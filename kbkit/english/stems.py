@@ -29,7 +29,7 @@ _GENERIC = words_of(
     """
 )
 """Words that names share by chance."""
-_PEOPLES = {
+PEOPLES = {
     "danish": "denmark", "dane": "denmark", "dutch": "netherlands", "english": "england", "finnish": "finland",
     "french": "france", "greek": "greece", "irish": "ireland", "polish": "poland", "scottish": "scotland",
     "spanish": "spain", "swiss": "switzerland", "welsh": "wales", "thai": "thailand", "turkish": "turkiye",
@@ -72,7 +72,7 @@ def _telling(text: str) -> frozenset[str]:
         decomposed = unicodedata.normalize("NFKD", plain.replace("ı", "i"))
         plain = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
     words = set(_WORD.findall(plain))
-    told = {_PEOPLES[word] for word in words if word in _PEOPLES}
+    told = {PEOPLES[word] for word in words if word in PEOPLES}
     return frozenset(told | {word for word in words if len(word) >= _MIN and word not in _GENERIC})
 
 

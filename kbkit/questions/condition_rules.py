@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 
-from kbkit.english.question_words import COMPARATIVES, Adjective
+from kbkit.english.question_words import COMPARATIVES, FUNCTION_WORDS, Adjective
 from kbkit.questions.clauses import BE, OF, L, N, Restriction, Rewriter, V, is_type
 from kbkit.questions.lexicon import label_words, stem
 from kbkit.questions.links import QuestionLink
 
+_OWNING = 0.8
+"""Least score of a label whose attribute has a value beside it: French citizens."""
 _MORE = "more|greater|larger|bigger|higher"
 _LESS = "less|fewer|smaller|lower"
 _OPERATORS = (
@@ -140,6 +142,19 @@ def comparisons(at: Rewriter) -> None:
     at.apply(rf"(?:(?P<before>{L}) )?{BE}(?P<number>{N}) (?P<or>{_OR_MORE})(?: (?P<after>{L}))?", plain)
 
 
+def verbs(at: Rewriter) -> None:
+    """``earn more than 30000``, ``weighing over 3500``: of the number that the verb is about."""
+
+    def use(match: re.Match[str]) -> str | None:
+        if match["verb"] in FUNCTION_WORDS or not at.linked(match["number"]):
+            return None
+        op = _operator(match["op"])
+        adjective = Adjective(1, (match["verb"],))
+        return None if op == "=" else at.restrict(Restriction(None, op, at.linked(match["number"]), False, adjective))
+
+    at.apply(rf"(?P<verb>[a-z]+) (?P<op>{_OP}) (?P<number>{N})", use)
+
+
 def entities(at: Rewriter) -> None:
     """``larger than France``, ``more albums than Queen``."""
 
@@ -181,13 +196,17 @@ def values(at: Rewriter) -> None:
             return False
         stems = {stem(word) for word in label.text.casefold().split()}
         values = at.linked(match["value"])[0].values
-        meant = {(option.type, option.attribute) for option in label.attributes() if option.score == 1}
+        meant = {(option.type, option.attribute) for option in label.attributes() if option.score >= _OWNING}
         if any((value.type, value.attribute) in meant for value in values):
             return True
         return any(stems <= {*map(stem, label_words(value.attribute))} for value in values)  # a king bed: bed_type
 
     def contained(match: re.Match[str]) -> str:
-        return at.restrict(Restriction(at.link(match["label"]), "contains", at.linked(match["value"])))
+        label, before = at.link(match["label"]), at.linked(match.string[: match.start()])
+        texts = [link for link in before if link.labels and not is_type(link)]
+        if is_type(label) and texts:  # the notes of the events with the substring 'East'
+            return f"{match['label']} {at.restrict(Restriction(texts[-1], 'contains', at.linked(match['value'])))}"
+        return at.restrict(Restriction(label, "contains", at.linked(match["value"])))
 
     def labelled(match: re.Match[str]) -> str | None:
         before, after, negated = at.link(match["label"]), at.link(match["after"]), bool(match["not"])
@@ -236,8 +255,9 @@ def equal_numbers(at: Rewriter) -> None:
         return at.restrict(Restriction(label, op, values, bool(match["not"]), adjective))
 
     def labelled(match: re.Match[str]) -> str | None:
-        label = at.link(match["label"])
-        return None if is_type(label) else restricted(label, match)
+        label, numbered = at.link(match["label"]), re.search(rf"{N} $", match.string[: match.start()])
+        is_other = bool(numbered and re.search(" (?:in|on) ", match[0]))  # 8 cylinders in 1974
+        return None if is_type(label) or is_other else restricted(label, match)
 
     def dated(match: re.Match[str]) -> str | None:
         values = at.linked(match["value"])
@@ -248,7 +268,9 @@ def equal_numbers(at: Rewriter) -> None:
     no = rf"(?P<not>{_NO} )?"
     at.apply(rf"(?P<label>{L}) {BE}{no}(?:either |equal to |exactly |in |on )*{_NUMBERS}(?! <L)", labelled)
     at.apply(rf"(?P<not>not )?(?:with |has |have |having |had |exactly )*{_NUMBERS} (?P<label>{L})", labelled)
-    at.apply(rf"(?P<not>not )?(?:either )?(?:in|on|during|of) (?:the )?(?:year )?(?:of )?(?:either )?{_NUMBERS}", dated)
+    at.apply(
+        rf"(?P<not>not )?(?:either )?(?:in|on|during|of|from) (?:the )?(?:year )?(?:of )?(?:either )?{_NUMBERS}", dated
+    )
 
 
 def absences(at: Rewriter) -> None:
@@ -256,9 +278,9 @@ def absences(at: Rewriter) -> None:
 
     def use(match: re.Match[str]) -> str | None:
         label = at.link(match["label"])
-        if not is_type(label):
-            return None
-        return at.restrict(Restriction(label, "none"))
+        if is_type(label):
+            return at.restrict(Restriction(label, "none"))
+        return None if label is None or label.is_verb else at.restrict(Restriction(label, "lacks"))
 
     do = "(?:do|does|did|don|doesn|didn|has|have|had|hasn|haven|is|are|was|were|isn|aren|wasn|weren)"
     no = (

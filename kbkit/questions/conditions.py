@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
+from kbkit.answers.attribute_values import ColumnValues
 from kbkit.answers.syntax import (
     Aggregate,
     Combine,
@@ -20,6 +21,7 @@ from kbkit.answers.syntax import (
     Test,
     ValueColumn,
 )
+from kbkit.english.question_words import NO
 from kbkit.questions.clauses import Most, Restriction
 from kbkit.questions.expressions import is_date, whole_number, year
 from kbkit.questions.lexicon import label_words, stem
@@ -176,6 +178,8 @@ class ConditionPlanner(Meanings):
         """Return a condition as a test of a type, or as named nodes of a type."""
         if restriction.values and not restriction.values[0].number and restriction.operand != "node":
             return self._valued(restriction, near)
+        if restriction.op == "lacks":
+            return self._lacking(restriction, near)
         label = restriction.label
         near = [*self._types_before(label), *near]
         if label is not None and restriction.op != "=":
@@ -190,6 +194,21 @@ class ConditionPlanner(Meanings):
         if restriction.operand == "node":
             return self._than_node(restriction, option.type, option.attribute, self._op(restriction, option))
         return ConditionPart(option.type, self._number_tests(restriction, option))
+
+    def _lacking(self, restriction: Restriction, near: list[int]) -> ConditionPart:
+        """Return the condition that an attribute says no, or that it is missing if no value does."""
+        assert restriction.label is not None
+        option = self._attribute(restriction.label, near)
+        if self._type_of(option) == "BOOLEAN":
+            return ConditionPart(option.type, (Condition(option.attribute, "=", (False,)),))
+        known = next((a for a in self.elements.types[option.type].attributes if a.name == option.attribute), None)
+        if known is None or known.type != "VARCHAR":
+            raise NotReadError(f"no '{restriction.label.text}'")
+        values = ColumnValues.of(self.elements.session.stores).distinct(self.elements.types[option.type], known)
+        negative = [value for value in values if value.casefold() in NO]
+        if not negative:
+            raise NotReadError(f"no '{restriction.label.text}'")
+        return ConditionPart(option.type, (Condition(option.attribute, "in", tuple(negative)),))
 
     def _counting(self, restriction: Restriction, owner: int, counted: int) -> ConditionPart:
         """Return a condition on the number of nodes of a type."""
@@ -307,8 +326,9 @@ class ConditionPlanner(Meanings):
 
 def _excludes(test: Test, other: Test) -> bool:
     """Return whether no node meets both tests: two values of one attribute, each of which another node may have."""
-    pair = isinstance(test, Condition) and isinstance(other, Condition)
-    return pair and test.name == other.name and test.op == other.op == "=" and test.values != other.values  # type: ignore[union-attr]
+    if not isinstance(test, Condition) or not isinstance(other, Condition):
+        return False
+    return test.attribute == other.attribute and test.op == other.op == "=" and test.values != other.values
 
 
 def both(tree: Expression, other: Expression) -> Expression:

@@ -7,10 +7,11 @@ stands beside it and by how far it is from what is asked for.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from kbkit.english.question_words import COMPARATIVES, FUNCTION_WORDS, NUMBERS, PARTICIPLES, SCALES, SUPERLATIVES
+from kbkit.english.stems import PEOPLES
 from kbkit.questions.elements import HOP, VALUE, Element, Elements, numeric
 from kbkit.questions.lexicon import label_words, related, stem
 from kbkit.questions.mentions import DERIVED, Mention
@@ -27,6 +28,8 @@ _DERIVED = 0.85
 """Score of a word derived from a label."""
 _INSIDE = frozenset(("of", "the", "in"))
 """Function words that a question may put inside a label: year of birth."""
+_ENDINGS = ("a", "y", "o", "e", "en", "ia", "al")
+"""Endings of names that adjectives lose: Italian, Swedish, Chinese."""
 _MAX_SHORT = 3
 """Letters up to which a value is only meant if it is written in the same case."""
 _LEAST = 0.7
@@ -180,6 +183,9 @@ class Linker:
             is_name = bool(nodes) and text != text.lower() and not is_operator
             return QuestionLink(span[0], span[-1] + 1, text, nodes=nodes) if is_name else None
         labels = self._labelled(words)
+        if not labels and 2 < len(words) <= MAX_LABEL:
+            labels = self._labelled(["".join(word[0] for word in words)])  # miles per gallon: MPG
+            labels = tuple(option for option in labels if option.score == 1 and option.attribute)
         values = tuple(self.values.named(words))
         if len(text) <= _MAX_SHORT:  # `um` is not the symbol UM
             values = tuple(value for value in values if value.value == text)
@@ -202,13 +208,11 @@ class Linker:
 
     def _derived(self, text: str) -> tuple[tuple[AttributeValue, ...], tuple[int, ...]]:
         """Return the values and nodes that an adjective is derived from: ``European``, of Europe."""
-        for suffix in DERIVED:
-            if text.endswith(suffix) and len(text) - len(suffix) >= 4:
-                base = text[: -len(suffix)]
-                values = tuple(self.values.named([base.lower()]))
-                nodes = tuple(self.elements.session.stores.nodes.named(base).tolist()[:5])
-                if values or nodes:
-                    return values, nodes
+        for base in _bases(text):
+            values = tuple(self.values.named([base.lower()]))
+            nodes = tuple(self.elements.session.stores.nodes.named(base).tolist()[:5])
+            if values or nodes:
+                return values, nodes
         return (), ()
 
     def _labelled(self, words: Sequence[str]) -> tuple[LabelOption, ...]:
@@ -255,6 +259,19 @@ class Linker:
         return tuple(replace(o, score=0.8 * o.score) for o in options if o.score >= best - 0.05)
 
 
+def _bases(text: str) -> Iterator[str]:
+    """Yield the names that an adjective may be derived from: ``Italian``: Italy."""
+    if text.lower() in PEOPLES:
+        yield PEOPLES[text.lower()]
+    for suffix in DERIVED:
+        if text.endswith(suffix) and len(text) - len(suffix) >= 4:
+            base = text[: -len(suffix)]
+            yield base
+            if len(suffix) > 1:
+                yield from (base + ending for ending in _ENDINGS)
+    yield f"{text}y"
+
+
 def _number(words: Sequence[str], text: str) -> str:
     """Return the number that words stand for, in digits: ``three``, ``1,000``, ``2 million``; empty if none."""
     if len(words) == 2 and words[1] in SCALES and _NUMERIC.fullmatch(text.split(maxsplit=1)[0]):
@@ -279,6 +296,9 @@ def _compounds(question: Question, links: list[QuestionLink]) -> list[QuestionLi
         if before and is_next and "," not in question.text[: question.tokens[link.first].start].rstrip()[-1:]:
             if link.is_verb:
                 result.append(link)
+                continue
+            if link.labels == before.labels and " " in before.text and not link.types():
+                result[-1] = replace(before, last=link.last)  # miles per gallon (mpg)
                 continue
             types = {option.type for option in before.types()}
             own = tuple(option for option in link.labels if option.type in types and option.attribute)

@@ -114,7 +114,8 @@ class Question:
             TOTALS[plain[totals[0]]] if totals else "",
             is_count,
             any(word in SHARED for word in plain),
-            len(negations) < 2 and not any(word in UNSUPPORTED and not _is_aside(plain, at) for at, word in enumerate(plain)),
+            len(negations) < 2
+            and not any(word in UNSUPPORTED and not _is_aside(plain, at) for at, word in enumerate(plain)),
             frozenset(used | set(negations) | {at + 1 for at in negations if plain[at + 1 : at + 2] == ["t"]}),
         )
 

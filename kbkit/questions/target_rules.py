@@ -17,7 +17,16 @@ from kbkit.english.question_words import (
 )
 from kbkit.english.words import PREPOSITIONS
 from kbkit.questions.clauses import BE, SUPERLATIVE, AskedTarget, Clauses, L, Most, N, Rewriter, is_type
-from kbkit.questions.condition_rules import absences, averages, comparisons, entities, equal_numbers, ranges, values
+from kbkit.questions.condition_rules import (
+    absences,
+    averages,
+    comparisons,
+    entities,
+    equal_numbers,
+    ranges,
+    values,
+    verbs,
+)
 from kbkit.questions.expressions import is_date
 from kbkit.questions.links import QuestionLink
 from kbkit.questions.question import Question
@@ -211,6 +220,8 @@ def _groups(at: Rewriter) -> None:
         rf"(?: different)? {several}",
         use,
     )
+    if at.clauses.groups:  # for each citizenship, how many singers are from that country
+        at.apply(r"(?:(?:from|in|of|for|by|to|with|at|on) )?(?:that|this|each|the same) (?!<)\w+", lambda _: "")
     if at.clauses.groups or any(target.total == "count" for target in at.clauses.targets):
         at.apply(r"(?:in|for|of|by|from) each(?: <N\d+>| of them)?", lambda _: "")
     if any(target.total for target in at.clauses.targets):
@@ -292,7 +303,7 @@ def read_clauses(question: Question, links: Sequence[QuestionLink]) -> Clauses:
     at = Rewriter(question, links)
     at.clauses.is_yes_no = bool(re.match(r" (?:is|are|was|were|does|do|did|has|have|can) (?!you |we |i )", at.text))
     references = _references(at)
-    conditions = (averages, ranges, comparisons, entities)
+    conditions = (averages, ranges, comparisons, verbs, entities)
     for rule in (_orders, *conditions, _totals, _spread, _superlatives, values, equal_numbers, absences, _counts):
         rule(at)
     _groups(at)

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from kbkit.answers.attribute_values import ColumnValues
+from kbkit.english.question_words import GENDERS
 from kbkit.questions.lexicon import stem
 from kbkit.stores import Stores
 from kbkit.stores.folding import words
@@ -43,8 +44,12 @@ class AttributeValues:
         )
         known = ColumnValues.of(stores)
         for number, node_type, attribute in islice(columns, MAX_COLUMNS):
-            for text in known.distinct(node_type, attribute):
+            texts = known.distinct(node_type, attribute)
+            for text in texts:
                 self._add(AttributeValue(number, attribute.name, text))
+                if {one.casefold() for one in texts} <= GENDERS.keys():
+                    for word in GENDERS[text.casefold()]:
+                        self._exact.setdefault(word, []).append(AttributeValue(number, attribute.name, text))
 
     @staticmethod
     def of(stores: Stores) -> AttributeValues:
