@@ -31,14 +31,14 @@ def columns(total: Total) -> list[TotalColumn]:
 
 
 def group_columns(total: Total) -> list[TotalColumn]:
-    """Return the columns of a table of groups: attributes, or references and names of nodes, and the value."""
+    """Return the columns of a table of groups: attributes, or references and names of nodes, and the value if any."""
     found: list[TotalColumn] = []
     for number, group in enumerate(total.groups):
         if isinstance(group, Count):
             found += [TotalColumn(NODE, "VARCHAR", None, number), TotalColumn("name", "VARCHAR", None, number)]
         else:
             found.append(TotalColumn(group.name, group.sql_type.removesuffix("[]"), group, number))
-    return unique([*found, _aggregate(total)])
+    return unique(found if total.op == "values" else [*found, _aggregate(total)])
 
 
 def _aggregate(total: Total) -> TotalColumn:

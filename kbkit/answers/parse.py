@@ -117,7 +117,7 @@ _ARGUMENTS = {"exists": (0, 0), "count": (0, 1), "values": (1, 1000)}
 
 
 def _check_total(text: str, total: Aggregate) -> None:
-    least, most = _ARGUMENTS.get(total.op, (1, 1))
+    least, most = (0, 0) if total.op == "values" and total.groups else _ARGUMENTS.get(total.op, (1, 1))
     if len(total.columns) < least:
         message = f"{total.op} needs an attribute"
         raise ExpressionError(message, f"Write {total.op}(expression, attribute)", text=text, at=total.at)
@@ -125,8 +125,8 @@ def _check_total(text: str, total: Aggregate) -> None:
         hint = "values(expression, a, b) lists several attributes" if most else "Write exists(expression)"
         message = f"{total.op} takes {'one attribute' if most else 'no attribute'}"
         raise ExpressionError(message, hint, text=text, at=total.columns[most].at)
-    if total.groups and total.op in ("exists", "values"):
-        hint = "Group count, sum, avg, min or max"
+    if total.groups and total.op == "exists":
+        hint = "Group count, values, sum, avg, min or max"
         raise ExpressionError(f"{total.op} has no groups", hint, text=text, at=total.groups[0].at)
     if total.order and total.op != "values" and not total.groups:
         message = f"{total.op} has no rows to sort"

@@ -104,6 +104,10 @@ class TotalSparql:
         for group in total.groups:
             groups += self.group(group)
         by, found = " ".join(groups), text.variable(total.op)
+        if total.op == "values":
+            keys = [groups[order.key] for order in total.order if isinstance(order.key, int)]
+            body = _body(self.lines)
+            return f"SELECT DISTINCT {by} WHERE {{\n{body}\n}}{self.sorted(keys, *groups)}"
         selected, grouped = found, ""
         if not total.measures:
             selected, grouped = f"(COUNT(DISTINCT {self.answer}) AS {found})", f"\nGROUP BY {by}"

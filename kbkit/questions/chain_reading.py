@@ -14,12 +14,14 @@ from kbkit.questions.candidates import CandidateFrame, Topic
 from kbkit.questions.clause_reading import WordMatch
 from kbkit.questions.elements import COMPARED, COMPARED_NEIGHBOURS, MOST, MOST_NEIGHBOURS, VALUE, Element, Elements
 from kbkit.questions.expressions import expression
-from kbkit.questions.lexicon import Floats
+from kbkit.questions.lexicon import Floats, stem
 from kbkit.questions.question import Question
 from kbkit.questions.scoring import WEIGHTS, ScoredFrame
 
 EXPLAINED = 0.3
 """Least similarity with which a word counts as explained."""
+ASKED = 0.4
+"""Least fit of an attribute and what the question asks for."""
 LITERAL = 0.85
 """Least similarity of a word and a label that share a stem."""
 EXPRESSED = 0.8
@@ -117,6 +119,28 @@ class ChainReading:
         """Return whether a word is one of a label or derived from it, rather than similar, as Europe to country."""
         similar = self._elements.labels.similarity(word), self._elements.type_labels.similarity(word)
         return any(bool((one >= LITERAL).any()) for one in similar)
+
+    @property
+    def other_types(self) -> list[str]:
+        """The words that name a type which the expression has nothing to do with."""
+        if not self._elements.typed:
+            return []
+        touched = {topic.type for topic in self.topics}
+        touched |= {number for arm in self.arms for one in arm for number in (one.source, one.target)}
+        touched |= {self._elements.all[one.hop].target for arm in self.arms for one in arm if one.hop >= 0}
+        named = {at for topic in self.topics for at in topic.words}
+        found = []
+        for at in self._question.content(named):
+            word = self._question.tokens[at].word
+            exact = self._elements.types_called(stem(word))
+            found += [f"'{word}'"] * bool(exact and not touched & exact)
+        return found
+
+    @property
+    def is_off_topic(self) -> bool:
+        """Whether it ends with an attribute that is hardly what the question asks for: a code, where actors are."""
+        is_value = any(arm and arm[-1].kind == VALUE for arm in self.arms)
+        return is_value and float(self.features[list(WEIGHTS).index("answer")]) < ASKED
 
     @property
     def has_unknown_name(self) -> bool:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from kbkit.answers.session import Session
 from kbkit.english.question_words import PREPOSITIONS
-from kbkit.questions.lexicon import KindLabels, label_words
+from kbkit.questions.lexicon import KindLabels, label_words, stem
 from kbkit.questions.taught import Taught
 from kbkit.schema import NodeType, Schema
 from kbkit.stores import Stores
@@ -93,6 +93,11 @@ class Elements:
         last = [{word for text in one for word in label_words(text)[-1:]} for one in texts]
         self.ends_in_preposition = np.array([bool(words & PREPOSITIONS) for words in last], bool)
         self.type_labels = KindLabels([(t.name, *[t.name_label] * bool(t.name_label)) for t in self.types])
+        self._called: dict[str, set[int]] = {}
+        for number, node_type in enumerate(self.types):
+            parts = label_words(node_type.name)
+            if len(parts) == 1:
+                self._called.setdefault(stem(parts[0]), set()).add(number)
         self.of_one_node = [number for number, t in enumerate(self.types) if t.count == 1]
         """The types of one node each."""
         self.mutual = _mutual(schema)
@@ -143,6 +148,10 @@ class Elements:
         found: Floats = _INFERRED * np.where(self._named_by, self.labels.similarity(word), 0).max(1)
         own = self.type_labels.similarity(word).max(initial=0.0)  # the name of the only type is a name of all classes
         return np.maximum(found, own) if own >= _OWN_NAME else found
+
+    def types_called(self, word: str) -> set[int]:
+        """Return the types whose name is one word with this stem."""
+        return self._called.get(word, set())
 
     def class_of_nodes(self, nodes: tuple[int, ...], node_type: int) -> int:
         """Return the class of a topic: of the hops that start at its nodes."""

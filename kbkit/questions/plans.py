@@ -21,7 +21,7 @@ from kbkit.answers.syntax import (
 )
 from kbkit.questions.clauses import AskedTarget, Most, is_type
 from kbkit.questions.conditions import ConditionPlanner
-from kbkit.questions.links import QuestionLink
+from kbkit.questions.links import LabelOption, QuestionLink
 from kbkit.questions.meanings import NotReadError
 
 
@@ -128,14 +128,16 @@ class Planner(ConditionPlanner):
     def _listed(self, tree: Expression, plain: list[AskedTarget]) -> Expression:
         """Return nodes, or their values in the order that is asked for."""
         near = [self.focus, *self._types_in(self.clauses.context)]
-        options = []
-        for target in plain:
-            if target.label is None:
-                continue
-            option = self._attribute(target.label, [*self._types_in([target.of] if target.of else []), *near])
+        options: list[LabelOption] = []
+        found = [
+            (target, self._attribute(target.label, [*self._types_in([target.of] if target.of else []), *near]))
+            for target in plain
+            if target.label is not None
+        ]
+        if len({option.type for _, option in found}) > 1:
+            return self._joined_rows(tree, [option for _, option in found])
+        for target, option in found:
             if option.type != self.focus:
-                if len(plain) > 1:
-                    raise NotReadError(f"'{target.label.text}' of other nodes in the same row")
                 if (option.type, self.focus) in self._taken:
                     raise NotReadError("a way there and back")
                 tree = self._followed(tree, self._path(self.focus, option.type))
@@ -147,6 +149,24 @@ class Planner(ConditionPlanner):
             return tree
         columns = tuple(ValueColumn(name) for name in names or ["name"])
         return Aggregate("values", tree, columns, order=order)
+
+    def _joined_rows(self, tree: Expression, options: list[LabelOption]) -> Expression:
+        """Return attributes of the nodes beside the names of other nodes: the songs and their singers."""
+        owner = next((option.type for option in options if option.attribute not in ("name", "key")), self.focus)
+        if owner != self.focus:
+            tree = self._followed(tree, self._path(self.focus, owner))
+            self.focus = owner
+        groups = []
+        for option in options:
+            if option.type == self.focus:
+                groups.append(Group(option.attribute))
+            elif option.attribute in ("name", "key"):
+                groups.append(Group(self._count(self.focus, option.type)))
+            else:
+                raise NotReadError(f"'{option.attribute}' of other nodes in the same row")
+        if self.clauses.order is not None:
+            raise NotReadError("an order of pairs")
+        return Aggregate("values", tree, (), tuple(dict.fromkeys(groups)))
 
     def _order(self, near: list[int]) -> tuple[Order, ...]:
         if self.clauses.order is None:

@@ -258,7 +258,14 @@ def _owners_and_targets(at: Rewriter) -> None:
         else:
             clauses.context.append(link)
     if not clauses.targets and re.search(rf"{L} and (?:the |all )*{L}", text) and len(clauses.context) > 1:
-        clauses.unread.append("a pair of kinds of nodes")
+        if len(clauses.context) > 2 or clauses.most or clauses.groups:
+            clauses.unread.append("a pair of kinds of nodes")
+        clauses.targets = [AskedTarget(_names_of(link)) for link in clauses.context]  # the makers and the models
+
+
+def _names_of(link: QuestionLink) -> QuestionLink:
+    """Return the names of the nodes of a type."""
+    return replace(link, labels=tuple(replace(option, attribute="name") for option in link.types()))
 
 
 def _numbers_left(at: Rewriter) -> None:

@@ -169,9 +169,11 @@ class Writer:
         if op == "exists" or (op == "count" and self.one_in(2)):
             columns = []
         text = "".join(f", {column}" for column in columns)
-        if op not in ("values", "exists") and self.one_in(2):
+        if op == "values" and self.one_in(4):
+            columns, text = [], ""
+        if (op not in ("values", "exists") and self.one_in(2)) or (op == "values" and not columns):
             groups = [self.group(wanted) for _ in range(self.rng.choice([1, 1, 2]))]
-            keys = [op, *(g for g in groups if not g.startswith(("->", "<-")))]
+            keys = [*[op] * (op != "values"), *(g for g in groups if not g.startswith(("->", "<-")))]
             if any(g.startswith(("->", "<-")) for g in groups):
                 keys += ["node", "name"]
             return f"{op}({source}{text} by {', '.join(groups)}{self.order(keys)})"

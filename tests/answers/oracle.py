@@ -403,7 +403,7 @@ class Oracle:
         return self.ordered(tree, made)
 
     def grouped(self, tree: syntax.Aggregate, source: Typed) -> list[tuple[Any, ...]]:
-        """A row for each group: what it is grouped by, and the value of its nodes."""
+        """A row for each group: what it is grouped by, and the value of its nodes, if it is not only listed."""
         kinds = [self.kind(source.type, column.measure) for column in tree.columns]
         values = self.measured(source, tree.columns[0].measure) if tree.columns else {}
         groups: dict[tuple[Any, ...], list[Ref]] = {}
@@ -426,7 +426,7 @@ class Oracle:
         for measure in measures:
             is_path = isinstance(measure, syntax.Count)
             names += ["node", "name"] if is_path else [self.attribute(source.type, measure)[0]]
-        names = [name.casefold() for name in [*names, tree.op]]
+        names = [name.casefold() for name in [*names, *[tree.op] * (tree.op != "values")]]
         made = []
         for chosen in sorted(groups, key=lambda c: self.group_positions(measures, c)):
             row: list[Any] = []
@@ -436,14 +436,16 @@ class Oracle:
                 name = [self.graph.nodes[value].name] if is_path else []
                 row += [f"{value[0]}#{value[1]}", *name] if is_path else [value]
                 sorting += [self.position(value), *name] if is_path else [value]
-            result = self.aggregate(tree, groups[chosen], values, kinds[0] if kinds else "")
-            sorting.append(result)
+            if tree.op != "values":
+                result = self.aggregate(tree, groups[chosen], values, kinds[0] if kinds else "")
+                sorting.append(result)
+                row.append(result)
             keys = []
             for order in tree.order:
                 if isinstance(order.measure, syntax.Count) or order.measure.casefold() not in names:
                     raise RefusedError("not a column")
                 keys.append(sorting[names.index(order.measure.casefold())])
-            made.append((tuple(keys), (*row, result)))
+            made.append((tuple(keys), tuple(row)))
         for order in tree.order:
             if isinstance(order.measure, syntax.Count) or order.measure.casefold() not in names:
                 raise RefusedError("not a column")
