@@ -186,7 +186,7 @@ class Order:
 class Total:
     """A value of all answers: ``op`` is exists, count, values, sum, avg, min or max, mostly of ``measures``.
 
-    A count among ``groups`` stands for the nodes that its steps reach. ``limit`` keeps the first rows and ties.
+    Several functions (``min, max``) have a measure each. A count among ``groups`` stands for the nodes that its steps reach. ``limit`` keeps the first rows and ties.
     """
 
     op: str
@@ -199,6 +199,13 @@ class Total:
     def is_table(self) -> bool:
         """Whether the value is a table: a row for each group, or for each node with several measures or an order."""
         return bool(self.groups or self.order or len(self.measures) > 1)
+
+    @property
+    def parts(self) -> tuple[Total, ...]:
+        """The value of each function, without groups and order."""
+        ops = self.op.split(", ")
+        each = [(measure,) for measure in self.measures] if len(ops) > 1 else [self.measures]
+        return tuple(Total(op, measures) for op, measures in zip(ops, each, strict=True))
 
     @property
     def counts(self) -> tuple[Count, ...]:

@@ -18,6 +18,8 @@ class TotalColumn(NamedTuple):
     measure: Measure | None = None
     group: int = -1
     """For a column of a group: the number of the group."""
+    part: int = 0
+    """For a column of a function: the number of the function."""
 
 
 def columns(total: Total) -> list[TotalColumn]:
@@ -27,7 +29,7 @@ def columns(total: Total) -> list[TotalColumn]:
     if total.op == "values":
         start = [TotalColumn(NODE, "VARCHAR")] if total.is_table else []
         return unique([*start, *(_measured(measure) for measure in total.measures)])
-    return [_aggregate(total)]
+    return unique(_aggregates(total))
 
 
 def group_columns(total: Total) -> list[TotalColumn]:
@@ -38,7 +40,12 @@ def group_columns(total: Total) -> list[TotalColumn]:
             found += [TotalColumn(NODE, "VARCHAR", None, number), TotalColumn("name", "VARCHAR", None, number)]
         else:
             found.append(TotalColumn(group.name, group.sql_type.removesuffix("[]"), group, number))
-    return unique(found if total.op == "values" else [*found, _aggregate(total)])
+    return unique(found if total.op == "values" else [*found, *_aggregates(total)])
+
+
+def _aggregates(total: Total) -> list[TotalColumn]:
+    """Return the column of each function."""
+    return [_aggregate(part)._replace(part=number) for number, part in enumerate(total.parts)]
 
 
 def _aggregate(total: Total) -> TotalColumn:

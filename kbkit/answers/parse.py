@@ -117,7 +117,10 @@ _ARGUMENTS = {"exists": (0, 0), "count": (0, 1), "values": (1, 1000)}
 
 
 def _check_total(text: str, total: Aggregate) -> None:
-    least, most = (0, 0) if total.op == "values" and total.groups else _ARGUMENTS.get(total.op, (1, 1))
+    least, most = (0, 0) if total.op == "values" and total.groups else _ARGUMENTS.get(total.op, (1, len(total.ops)))
+    if least < len(total.columns) < most == len(total.ops):
+        message = f"{total.op} takes one attribute, or one each"
+        raise ExpressionError(message, f"Write {total.op}(expression, attribute)", text=text, at=total.at)
     if len(total.columns) < least:
         message = f"{total.op} needs an attribute"
         raise ExpressionError(message, f"Write {total.op}(expression, attribute)", text=text, at=total.at)
@@ -139,7 +142,8 @@ def _check_total(text: str, total: Aggregate) -> None:
 
 def _check_compared(text: str, test: Comparison) -> None:
     total = test.value
-    if total.op == "exists" or total.groups or total.order or len(total.columns) > 1:
+    is_row = len(total.columns) > 1 or len(total.ops) > 1
+    if total.op == "exists" or total.groups or total.order or is_row:
         hint = "Compare with count, values, sum, avg, min or max of one attribute, without by and order by"
         raise ExpressionError("A condition compares with one value", hint, text=text, at=total.at)
 

@@ -187,14 +187,23 @@ class ConditionResolver(ABC):
     def total(self, tree: syntax.Aggregate, node_type: str | None) -> Total:
         """Resolve a value of the nodes of a type."""
         measures = tuple(self.measure(node_type, column.measure, column.at) for column in tree.columns)
-        for measure, column in zip(measures, tree.columns, strict=True):
-            if tree.op in ("sum", "avg") and not is_number(_type_of(measure)):
+        several = len(tree.ops) > 1
+        measures = measures * len(tree.ops) if several and len(measures) == 1 else measures
+        of = tree.ops if several else tree.ops * len(measures)
+        for measure, op, number in zip(measures, of, range(len(measures)), strict=True):
+            if op in ("sum", "avg") and not is_number(_type_of(measure)):
                 assert isinstance(measure, AttributeMeasure)
+                column = tree.columns[min(number, len(tree.columns) - 1)]
                 hint = f"values(..., {syntax.identifier(measure.name)}) lists its values"
-                message = f"{tree.op} needs an attribute with numbers, but {measure.name} is {measure.sql_type}"
+                message = f"{op} needs an attribute with numbers, but {measure.name} is {measure.sql_type}"
                 raise self.error(message, column.at, hint)
         groups = tuple(self.measure(node_type, group.measure, group.at) for group in tree.groups)
-        total = Total(tree.op, tuple(dict.fromkeys(measures)), tuple(dict.fromkeys(groups)), (), tree.limit)
+        measures = measures if several else tuple(dict.fromkeys(measures))
+        lists = [m for m in measures if isinstance(m, AttributeMeasure) and m.sql_type.endswith("[]")]
+        if groups and lists and len({*measures}) > 1:
+            message = f"Groups have several functions of one list only, but {lists[0].name} is a list"
+            raise self.error(message, tree.columns[0].at, "Write one expression for each attribute")
+        total = Total(tree.op, measures, tuple(dict.fromkeys(groups)), (), tree.limit)
         order = tuple(
             Order(self.column(total, key) if groups else self.measure(node_type, key.measure, key.at), key.descending)
             for key in tree.order

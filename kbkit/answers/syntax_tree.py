@@ -303,6 +303,7 @@ class Order:
 class Aggregate:
     """A value of a whole set: ``op`` is exists, count, values, sum, avg, min or max, mostly of ``columns``.
 
+    Several of sum, avg, min and max, as in ``min, max``, are of one column or of one each.
     With ``groups`` there is a row for each group. ``limit`` keeps the first rows and those that tie with the last one.
     """
 
@@ -313,6 +314,11 @@ class Aggregate:
     order: tuple[Order, ...] = ()
     limit: int | None = None
     at: int = _at()
+
+    @property
+    def ops(self) -> tuple[str, ...]:
+        """The functions."""
+        return tuple(self.op.split(", "))
 
     def __str__(self) -> str:
         columns = "".join(f", {column}" for column in self.columns)

@@ -29,12 +29,18 @@ def read_sparql(session: Session, total: Total, text: str, timeout: float | None
     missing = [pl.lit(None, pl.String).alias(f"c{number}") for number in range(found.width, width)]
     rows = rows.with_columns(missing)
     frames = {"kbkit_rows": rows}
-    if total.is_table:
+    if total.is_table and not _is_row(total):
         nodes = [f"c{number}" for number in _node_columns(total)]
         frames["kbkit_iris"] = _iris(session, [iri for name in nodes for iri in rows[name].drop_nulls().to_list()])
     table = read(session, total, _sql(total), frames)
-    is_scalar = not total.is_table and total.op != "values"
-    return pl.DataFrame({columns(total)[0].name: [None]}) if is_scalar and not table.height else table
+    is_scalar = _is_row(total) or (not total.is_table and total.op != "values")
+    empty = {column.name: [None] for column in columns(total)}
+    return pl.DataFrame(empty) if is_scalar and not table.height else table
+
+
+def _is_row(total: Total) -> bool:
+    """Whether the value is one row, of several functions."""
+    return len(total.parts) > 1 and not total.groups
 
 
 def _node_columns(total: Total) -> list[int]:
@@ -63,6 +69,9 @@ def _sql(total: Total) -> str:
     found = columns(total)
     if total.groups:
         return _groups_sql(total, found)
+    if _is_row(total):
+        cells = [f"{_cast(f'c{n}', column.sql_type)} AS {identifier(column.name)}" for n, column in enumerate(found)]
+        return f"SELECT {', '.join(cells)} FROM kbkit_rows"
     if total.is_table:
         return _listed_sql(total, found)
     name, value = identifier(found[0].name), _cast("c0", found[0].sql_type)

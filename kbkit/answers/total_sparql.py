@@ -35,6 +35,12 @@ class TotalSparql:
         if total.op == "count" and not total.measures:
             body = _body(text.pattern(self.root, self.answer))
             return f"SELECT (COUNT(DISTINCT {self.answer}) AS {text.variable('count')}) WHERE {{\n{body}\n}}"
+        if len(total.parts) > 1:
+            found = [text.variable(part.op) for part in total.parts]
+            parts = zip(total.parts, found, strict=True)
+            each = (text.aggregated(self.root, part, self.answer, name) for part, name in parts)
+            lines = [line for inner in each for line in ("OPTIONAL {", *indented(inner), "}")]  # no average of nothing
+            return f"SELECT {' '.join(found)} WHERE {{\n{_body(lines)}\n}}"
         if total.is_table:
             return self.listed()
         if total.op == "values":
@@ -103,28 +109,34 @@ class TotalSparql:
         groups: list[str] = []
         for group in total.groups:
             groups += self.group(group)
-        by, found = " ".join(groups), text.variable(total.op)
+        by = " ".join(groups)
         if total.op == "values":
             keys = [groups[order.key] for order in total.order if isinstance(order.key, int)]
             body = _body(self.lines)
             return f"SELECT DISTINCT {by} WHERE {{\n{body}\n}}{self.sorted(keys, *groups)}"
-        selected, grouped = found, ""
+        found = [text.variable(part.op) for part in total.parts]
+        selected, grouped = [], ""
         if not total.measures:
-            selected, grouped = f"(COUNT(DISTINCT {self.answer}) AS {found})", f"\nGROUP BY {by}"
+            selected, grouped = [f"(COUNT(DISTINCT {self.answer}) AS {found[0]})"], f"\nGROUP BY {by}"
         else:  # apart, because in an aggregate a node without a value is an error
             members = self.lines
-            value = self.valued(total.measures[0])
-            self.lines = [
-                *[f"{{ SELECT DISTINCT {by} WHERE {{", *indented(members), "} }", "OPTIONAL {"],
-                f"  {{ SELECT {by} ({aggregate(total, value)} AS {found}) WHERE {{",
-                *[*indented(indented(self.lines)), f"  }} GROUP BY {by} }}", "}"],
-            ]
-            if total.op in ("sum", "count"):
-                some, found = found, text.variable(total.op)
-                selected = f"(COALESCE({some}, 0) AS {found})"
-        keys = [[*groups, found][order.key] for order in total.order if isinstance(order.key, int)]
+            lines = [f"{{ SELECT DISTINCT {by} WHERE {{", *indented(members), "} }"]
+            for number, part in enumerate(total.parts):
+                self.lines, name = list(members), found[number]
+                value = self.valued(part.measures[0])
+                lines += [
+                    "OPTIONAL {",
+                    f"  {{ SELECT {by} ({aggregate(part, value)} AS {name}) WHERE {{",
+                    *[*indented(indented(self.lines)), f"  }} GROUP BY {by} }}", "}"],
+                ]
+                if part.op in ("sum", "count"):
+                    found[number] = text.variable(part.op)
+                    name = f"(COALESCE({name}, 0) AS {found[number]})"
+                selected.append(name)
+            self.lines = lines
+        keys = [[*groups, *found][order.key] for order in total.order if isinstance(order.key, int)]
         body = _body(self.lines)
-        return f"SELECT {by} {selected} WHERE {{\n{body}\n}}{grouped}{self.sorted(keys, *groups)}"
+        return f"SELECT {by} {' '.join(selected)} WHERE {{\n{body}\n}}{grouped}{self.sorted(keys, *groups)}"
 
     def valued(self, measure: Measure) -> str:
         """Add the values of a measure to the lines; return the value."""

@@ -35,6 +35,10 @@ class TotalSql:
             return f'SELECT count(*) > 0 AS "exists"\nFROM {self.nodes}'
         if total.op == "count" and not total.measures:
             return f"SELECT count(*) AS count\nFROM {self.nodes}"
+        if len(total.parts) > 1:
+            named = zip(total.parts, columns(total), strict=True)
+            cells = [f"({self.select(part)}) AS {identifier(column.name)}" for part, column in named]
+            return "SELECT " + ",\n".join(cells)
         if total.is_table:
             return self.listed(total)
         [column] = columns(total)
@@ -104,8 +108,8 @@ class TotalSql:
             else:
                 joins += f"\n  JOIN {self.values(group)} g{number} ON g{number}.id = s.id"
             ids.append(f"g{number}.{'id' if isinstance(group, Count) else 'value'}")
-        if total.measures:
-            joins += f"\n  LEFT JOIN {self.values(total.measures[0])} v ON v.id = s.id"
+        for number, measure in enumerate(dict.fromkeys(total.measures)):
+            joins += f"\n  LEFT JOIN {self.values(measure)} v{number or ''} ON v{number or ''}.id = s.id"
         found = group_columns(total)
         cells = [self.group_cell(column, total) for column in found]
         selected = ", ".join(f"{cell} AS {identifier(c.name)}" for cell, c in zip(cells, found, strict=True))
@@ -120,7 +124,9 @@ class TotalSql:
     def group_cell(self, column: TotalColumn, total: Total) -> str:
         """Return the SQL of a column of a table of groups."""
         if column.group < 0:
-            return aggregate(total, "v.value")
+            part = total.parts[column.part]
+            number = list(dict.fromkeys(total.measures)).index(part.measures[0]) if part.measures else 0
+            return aggregate(part, f"v{number or ''}.value")
         group = f"g{column.group + 1}"
         if column.measure is not None:
             return f"{group}.value"

@@ -152,7 +152,9 @@ class Planner(ConditionPlanner):
 
     def _joined_rows(self, tree: Expression, options: list[LabelOption]) -> Expression:
         """Return attributes of the nodes beside the names of other nodes: the songs and their singers."""
-        owner = next((option.type for option in options if option.attribute not in ("name", "key")), self.focus)
+        kinds = list(dict.fromkeys(option.type for option in options))
+        owner = next((option.type for option in options if option.attribute not in ("name", "key")), None)
+        owner = max(kinds, key=lambda kind: self._references(kind, kinds)) if owner is None else owner
         if owner != self.focus:
             tree = self._followed(tree, self._path(self.focus, owner))
             self.focus = owner
@@ -167,6 +169,11 @@ class Planner(ConditionPlanner):
         if self.clauses.order is not None:
             raise NotReadError("an order of pairs")
         return Aggregate("values", tree, (), tuple(dict.fromkeys(groups)))
+
+    def _references(self, kind: int, others: list[int]) -> int:
+        """Return how many relations lead forward from a type to others, as from songs to their singers."""
+        paths = [self._paths(kind, other)[:1] for other in others if other != kind]
+        return sum(int(self.elements.all[hop].forward) for path in paths for hops in path for hop in hops)
 
     def _order(self, near: list[int]) -> tuple[Order, ...]:
         if self.clauses.order is None:

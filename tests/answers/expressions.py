@@ -168,12 +168,15 @@ class Writer:
         columns = [self.measure(wanted) for _ in range(self.rng.choice([1, 1, 2, 3]) if op == "values" else 1)]
         if op == "exists" or (op == "count" and self.one_in(2)):
             columns = []
+        if op in ("min", "max") and self.one_in(2):
+            op = self.rng.choice(["min, max", "max, min", "max, sum, avg", "avg, max"])
+            columns += [self.measure(wanted)] * (op == "avg, max" and self.one_in(2))
         text = "".join(f", {column}" for column in columns)
         if op == "values" and self.one_in(4):
             columns, text = [], ""
         if (op not in ("values", "exists") and self.one_in(2)) or (op == "values" and not columns):
             groups = [self.group(wanted) for _ in range(self.rng.choice([1, 1, 2]))]
-            keys = [*[op] * (op != "values"), *(g for g in groups if not g.startswith(("->", "<-")))]
+            keys = [*op.split(", ") * (op != "values"), *(g for g in groups if not g.startswith(("->", "<-")))]
             if any(g.startswith(("->", "<-")) for g in groups):
                 keys += ["node", "name"]
             return f"{op}({source}{text} by {', '.join(groups)}{self.order(keys)})"

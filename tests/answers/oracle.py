@@ -359,13 +359,26 @@ class Oracle:
         source = self.set(tree.source)
         columns = [self.measured(source, column.measure) for column in tree.columns]
         kinds = [self.kind(source.type, column.measure) for column in tree.columns]
-        if tree.op in ("sum", "avg") and kinds[0] not in ("BIGINT", "DOUBLE"):
-            raise RefusedError(f"{kinds[0]} is no number")
+        for op, kind in zip(tree.ops, kinds * (len(tree.ops) if len(kinds) == 1 else 1), strict=False):
+            if op in ("sum", "avg") and kind not in ("BIGINT", "DOUBLE"):
+                raise RefusedError(f"{kind} is no number")
         if tree.groups:
             return self.grouped(tree, source)
         if tree.op == "values" and (tree.order or len({str(column) for column in tree.columns}) > 1):
             return self.rows(tree, source)
+        if len(tree.ops) > 1:
+            return [tuple(self.several(tree, source.nodes, columns, kinds))]
         return self.aggregate(tree, source.nodes, columns[0] if columns else {}, kinds[0] if kinds else "")
+
+    def several(
+        self, tree: syntax.Aggregate, nodes: Iterable[Ref], columns: list[Mapping[Ref, list[Any]]], kinds: list[str]
+    ) -> list[Any]:
+        """The value of each function, of the only column or of its own."""
+        refs, last = list(nodes), len(columns) - 1
+        return [
+            self.aggregate(replace(tree, op=op), refs, columns[min(n, last)], kinds[min(n, last)])
+            for n, op in enumerate(tree.ops)
+        ]
 
     def aggregate(
         self, tree: syntax.Aggregate, nodes: Iterable[Ref], values: Mapping[Ref, list[Any]], kind: str
@@ -405,7 +418,9 @@ class Oracle:
     def grouped(self, tree: syntax.Aggregate, source: Typed) -> list[tuple[Any, ...]]:
         """A row for each group: what it is grouped by, and the value of its nodes, if it is not only listed."""
         kinds = [self.kind(source.type, column.measure) for column in tree.columns]
-        values = self.measured(source, tree.columns[0].measure) if tree.columns else {}
+        columns = [self.measured(source, column.measure) for column in tree.columns]
+        if len({column.measure for column in tree.columns}) > 1 and any(kind.endswith("[]") for kind in kinds):
+            raise RefusedError("several functions of lists")
         groups: dict[tuple[Any, ...], list[Ref]] = {}
         measures = list(dict.fromkeys(group.measure for group in tree.groups))
         for measure in measures:
@@ -426,7 +441,7 @@ class Oracle:
         for measure in measures:
             is_path = isinstance(measure, syntax.Count)
             names += ["node", "name"] if is_path else [self.attribute(source.type, measure)[0]]
-        names = [name.casefold() for name in [*names, *[tree.op] * (tree.op != "values")]]
+        names = [name.casefold() for name in [*names, *(tree.ops if tree.op != "values" else ())]]
         made = []
         for chosen in sorted(groups, key=lambda c: self.group_positions(measures, c)):
             row: list[Any] = []
@@ -437,9 +452,9 @@ class Oracle:
                 row += [f"{value[0]}#{value[1]}", *name] if is_path else [value]
                 sorting += [self.position(value), *name] if is_path else [value]
             if tree.op != "values":
-                result = self.aggregate(tree, groups[chosen], values, kinds[0] if kinds else "")
-                sorting.append(result)
-                row.append(result)
+                results = self.several(tree, groups[chosen], columns or [{}], kinds or [""])
+                sorting += results
+                row += results
             keys = []
             for order in tree.order:
                 if isinstance(order.measure, syntax.Count) or order.measure.casefold() not in names:

@@ -92,6 +92,17 @@ VALUES = {
         ("continent#asia", "Asia", 51),
     ],
     "max(mountain, height_m by range order by max desc limit 2)": [("Himalayas", 8849), ("Karakoram", 8611)],
+    "min, max(mountain{height_m > 8600}, height_m)": [(8611, 8849)],
+    "max, min(country, area_km2, name)": [(17098246.0, "Afghanistan")],
+    "sum, avg(country - country, area_km2)": [(0, None)],
+    "min, max(mountain, height_m by range order by max desc limit 2)": [
+        ("Himalayas", 5881, 8849),
+        ("Karakoram", 7788, 8611),
+    ],
+    "values(country{name in [\"Chad\", \"Mali\"]} by name, -> continent)": [
+        ("Chad", "continent#africa", "Africa"),
+        ("Mali", "continent#africa", "Africa"),
+    ],
     "values(country{top 2 area_km2}, name, count(<- river) order by area_km2 desc)": [
         ("country#RUS", "Russia", 39),
         ("country#CAN", "Canada", 18),
