@@ -224,7 +224,7 @@ class ClauseReading:
     def ignored_by(self, tree: Expression) -> list[str]:
         """Return the clauses of the question that another expression does not express."""
         parts = list(subtrees(tree))
-        ops = {part.op for part in parts if isinstance(part, Aggregate)}
+        ops = {op for part in parts if isinstance(part, Aggregate) for op in part.ops}
         superlative = any(isinstance(part, Superlative) for part in parts)
         tests = sum(isinstance(part, (Condition, CountTest, Comparison)) for part in parts)
         clauses = self.clauses

@@ -194,8 +194,8 @@ class Linker:
             return QuestionLink(span[0], span[-1] + 1, text, labels, values, nodes)
         if len(words) == 1 and text.islower() and self._is_relation(words[0]):
             return None  # directed, though a film has that name
-        if not values and not nodes and len(words) == 1 and text[:1].isupper() and span[0] > 0:
-            values, nodes = self._derived(text)
+        if not values and not nodes and len(words) == 1 and text[:1].isupper():
+            values, nodes = self._derived(text, is_first=span[0] == 0)
         if values or nodes:
             return QuestionLink(span[0], span[-1] + 1, text, (), values, nodes)
         return None
@@ -206,9 +206,9 @@ class Linker:
         similar = elements.labels.similarity(word)
         return any(similar[element.label] == 1 for element in elements.all[: elements.hops])
 
-    def _derived(self, text: str) -> tuple[tuple[AttributeValue, ...], tuple[int, ...]]:
+    def _derived(self, text: str, *, is_first: bool) -> tuple[tuple[AttributeValue, ...], tuple[int, ...]]:
         """Return the values and nodes that an adjective is derived from: ``European``, of Europe."""
-        for base in _bases(text):
+        for base in _bases(text, is_first=is_first):
             values = tuple(self.values.named([base.lower()]))
             nodes = tuple(self.elements.session.stores.nodes.named(base).tolist()[:5])
             if values or nodes:
@@ -259,12 +259,15 @@ class Linker:
         return tuple(replace(o, score=0.8 * o.score) for o in options if o.score >= best - 0.05)
 
 
-def _bases(text: str) -> Iterator[str]:
-    """Yield the names that an adjective may be derived from: ``Italian``: Italy."""
+def _bases(text: str, *, is_first: bool) -> Iterator[str]:
+    """Yield the names that an adjective may be derived from: ``Italian``: Italy.
+
+    The first word of a question has a capital in any case, so that endings of one letter are no sign of an adjective.
+    """
     if text.lower() in PEOPLES:
         yield PEOPLES[text.lower()]
     for suffix in DERIVED:
-        if text.endswith(suffix) and len(text) - len(suffix) >= 4:
+        if text.endswith(suffix) and len(text) - len(suffix) >= 4 and len(suffix) > is_first:
             base = text[: -len(suffix)]
             yield base
             if len(suffix) > 1:

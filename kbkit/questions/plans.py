@@ -155,7 +155,9 @@ class Planner(ConditionPlanner):
         kinds = list(dict.fromkeys(option.type for option in options))
         owner = next((option.type for option in options if option.attribute not in ("name", "key")), None)
         owner = max(kinds, key=lambda kind: self._references(kind, kinds)) if owner is None else owner
-        if owner != self.focus:
+        if not self.clauses.restrictions and self.clauses.most is None:
+            tree, self.focus = Nodes(self.elements.types[owner].name), owner
+        elif owner != self.focus:
             tree = self._followed(tree, self._path(self.focus, owner))
             self.focus = owner
         groups = []
@@ -193,7 +195,9 @@ class Planner(ConditionPlanner):
     def _total(self, tree: Expression, totals: list[AskedTarget], plain: list[AskedTarget]) -> Expression:
         """Return one number for all nodes: a count or an aggregate of an attribute."""
         if len(totals) > 1:
-            raise NotReadError("several totals")
+            if plain:
+                raise NotReadError("several totals beside values")
+            return self._several(tree, totals)
         [target] = totals
         assert target.label is not None
         if plain:
@@ -205,6 +209,17 @@ class Planner(ConditionPlanner):
             return Aggregate("count", tree, (ValueColumn(option.attribute),))
         option = self._attribute(target.label, [self.focus], True)
         return Aggregate(target.total, tree, (ValueColumn(option.attribute),))
+
+    def _several(self, tree: Expression, totals: list[AskedTarget], groups: tuple[Group, ...] = ()) -> Expression:
+        """Return several aggregates in a row: ``the average and the maximum age``."""
+        if any(target.total not in ("sum", "avg", "min", "max") for target in totals):
+            raise NotReadError("a count beside another total")
+        options = [self._attribute(target.label, [self.focus], True) for target in totals if target.label is not None]
+        if {option.type for option in options} != {self.focus}:
+            raise NotReadError("totals of different kinds of nodes")
+        names = [option.attribute for option in options]
+        columns = tuple(ValueColumn(name) for name in (names[:1] if len({*names}) == 1 else names))
+        return Aggregate(", ".join(target.total for target in totals), tree, columns, groups)
 
     def _beside(self, tree: Expression, total: AskedTarget, plain: list[AskedTarget]) -> Expression:
         """Return a total for each of the values beside it, or the values of the nodes with the greatest or least."""
@@ -229,10 +244,10 @@ class Planner(ConditionPlanner):
         raise NotReadError("a total beside values")
 
     def _grouped(self, tree: Expression, totals: list[AskedTarget]) -> Expression:
-        if len(totals) > 1:
-            raise NotReadError("several totals for each group")
-        [target] = totals
         group = self._group(self.clauses.groups)
+        if len(totals) > 1:
+            return self._several(tree, totals, (group,))
+        [target] = totals
         assert target.label is not None
         columns: tuple[ValueColumn, ...] = ()
         if target.total != "count":

@@ -74,6 +74,9 @@ def _orders(at: Rewriter) -> None:
 
     def first(match: re.Match[str]) -> str:
         adjective, by = SUPERLATIVES[match["first"]], at.link(match["by"])
+        if match["inner"]:  # most expensive first
+            inner = ADJECTIVES[match["inner"]]
+            adjective = inner._replace(sign=inner.sign * adjective.sign)
         is_of_date = adjective.dates and by is not None and any(is_date(o.attribute) for o in by.attributes()[:1])
         at.clauses.order = (by, (adjective.sign > 0) != is_of_date)
         return ""
@@ -81,7 +84,7 @@ def _orders(at: Rewriter) -> None:
     at.apply(
         rf"(?:{verb} )?(?:by|in order of|according to)(?: the| their| its)? (?P<by>{L})"
         rf"(?: (?:they|it|he|she) (?:was|were|is|are) (?:<L\d+>|\w+))?"
-        rf"(?: with| from)?(?: the)? (?P<first>{SUPERLATIVE})(?: ones?)? (?:first|to (?:the )?(?:{SUPERLATIVE}))",
+        rf"(?: with| from)?(?: the)? (?P<first>{SUPERLATIVE})(?: (?P<inner>{'|'.join(ADJECTIVES)}))?(?: ones?)? (?:first|to (?:the )?(?:{SUPERLATIVE}))",
         first,
     )
     inner = rf"(?: (?:of|by|on|according to)(?: the| their| its)?(?: total)? (?P<by>{L}))"
@@ -156,6 +159,8 @@ def _superlatives(at: Rewriter) -> None:
         is_number = bool(match["of"])
         if label is None and not adjective.nouns:
             return None
+        if re.search(r" total <L", match[0]) and not is_type(label):  # the ship with most total injuries
+            at.clauses.unread.append("a total for each")
         at.clauses.most = Most(label, adjective, max(1, count), is_common, is_number)
         keeps = is_type(label) and (bool(adjective.nouns) or is_common) and not is_number
         return f"{match['label']} <S0>" if keeps or is_common else "<S0>"
@@ -257,7 +262,7 @@ def _owners_and_targets(at: Rewriter) -> None:
             clauses.context.insert(0, link)
         else:
             clauses.context.append(link)
-    if not clauses.targets and re.search(rf"{L} and (?:the |all )*{L}", text) and len(clauses.context) > 1:
+    if not clauses.targets and re.search(rf"{L} and (?:(?:the|all|their|its) )*{L}", text) and len(clauses.context) > 1:
         if len(clauses.context) > 2 or clauses.most or clauses.groups:
             clauses.unread.append("a pair of kinds of nodes")
         clauses.targets = [AskedTarget(_names_of(link)) for link in clauses.context]  # the makers and the models
@@ -309,6 +314,7 @@ def read_clauses(question: Question, links: Sequence[QuestionLink]) -> Clauses:
     """Return the clauses of a question whose links are given."""
     at = Rewriter(question, links)
     at.clauses.is_yes_no = bool(re.match(r" (?:is|are|was|were|does|do|did|has|have|can) (?!you |we |i )", at.text))
+    at.text = re.sub(r"^ only (?=list|show|give|return|tell)|(?<= )only $", " ", at.text)
     references = _references(at)
     conditions = (averages, ranges, comparisons, verbs, entities)
     for rule in (_orders, *conditions, _totals, _spread, _superlatives, values, equal_numbers, absences, _counts):

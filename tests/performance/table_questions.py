@@ -5,6 +5,8 @@ writer who had not seen the code wrote about eight more: five were looked at whi
 question without SQL has no answer in the data; it is right to refuse it.
 
 An answer is right if it gives the rows of the gold: columns in any order, and one more at most, which names the node.
+Golds compare columns of numbers that SQLite stores as text as text (``'97' > '150'``); kbkit reads them as numbers.
+``as numbers`` are the figures for golds over a copy of the database with such columns as numbers.
 Nodes are right if their names, keys or another text that identifies them are the gold's only column, or two of them.
 """
 
@@ -15,6 +17,7 @@ import itertools
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,13 +45,17 @@ class TableQuestion(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of a question: ``sure`` is whether it is answered, ``right`` whether the answers are the gold's."""
+    """What became of a question: ``sure`` is whether it is answered, ``right`` whether the answers are the gold's.
+
+    ``right_as_numbers``: those of the gold over numbers.
+    """
 
     database: str
     confidence: float
     sure: bool
     right: bool
     refusable: bool
+    right_as_numbers: bool = False
 
 
 def kbkit(scale: float, engine: str) -> Iterator[Figure]:
@@ -108,14 +115,15 @@ def _figure(what: str, asked: Sequence[TableQuestion]) -> tuple[Figure, list[Out
             kb.ask(asked[0].question)
 
         def ask(one: TableQuestion) -> None:
-            kb = opened[one.database]
+            kb, right = opened[one.database], [False, False]
             try:
                 result = kb.ask(one.question)
-                right = one.sql is not None and is_right(kb, result, _gold(one))
                 sure, confidence = result.is_sure, result.confidence
+                if one.sql is not None:
+                    right = [is_right(kb, result, _gold(one, as_numbers=numbers)) for numbers in (False, True)]
             except KbError:
-                sure, confidence, right = False, 0.0, False
-            outcomes.append(Outcome(one.database, confidence, sure, right, one.sql is None))
+                sure, confidence = False, 0.0
+            outcomes.append(Outcome(one.database, confidence, sure, right[0], one.sql is None, right[1]))
 
         median, high, _ = times(ask, asked, budget=600)
     finally:
@@ -127,6 +135,8 @@ def _figure(what: str, asked: Sequence[TableQuestion]) -> tuple[Figure, list[Out
         "right": sum(one.right if one.sure else one.refusable for one in outcomes) / len(asked),
         f"wrong at {SURE}": sum(one.sure and not one.right for one in outcomes) / len(asked),
         f"right at {HIGH}": sum(one.right for one in certain) / max(1, len(certain)),
+        "right as numbers": sum(one.right_as_numbers if one.sure else one.refusable for one in outcomes) / len(asked),
+        "wrong as numbers": sum(one.sure and not one.right_as_numbers for one in outcomes) / len(asked),
     }
     extra = {name: round(share, 3) for name, share in shares.items()}
     return Figure(what, median, p95=high, answers=len(asked), extra=extra), outcomes
@@ -141,11 +151,42 @@ def _kb(name: str) -> Path:
     return data.made(data.folder() / f"spider-{name}.kb", make)
 
 
-def _gold(one: TableQuestion) -> list[tuple[str, ...]]:
+def _gold(one: TableQuestion, *, as_numbers: bool = False) -> list[tuple[str, ...]]:
     assert one.sql is not None
     with sqlite3.connect(f"file:{SPIDER}/databases/{one.database}.sqlite?mode=ro", uri=True) as database:
         database.text_factory = lambda text: text.decode("utf-8", "replace")
-        return [tuple(map(_cell, row)) for row in database.execute(one.sql).fetchall()]
+        used = _with_numbers(one.database) if as_numbers else database
+        return [tuple(map(_cell, row)) for row in used.execute(one.sql).fetchall()]
+
+
+@cache
+def _with_numbers(name: str) -> sqlite3.Connection:
+    """Return a copy of a database in which columns of text that have numbers only (or ``null``) are numbers."""
+    copied = sqlite3.connect(":memory:")
+    copied.text_factory = lambda text: text.decode("utf-8", "replace")
+    with sqlite3.connect(f"file:{SPIDER}/databases/{name}.sqlite?mode=ro", uri=True) as database:
+        database.backup(copied)
+    for (table,) in copied.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+        own, parts = quote(table), []
+        for _, column, kind, *_ in copied.execute(f"PRAGMA table_info({own})").fetchall():
+            cell = quote(column)
+            words = [row[0] for row in copied.execute(f"SELECT DISTINCT {cell} FROM {own}").fetchall()]
+            texts = [str(word) for word in words if word is not None and str(word).casefold() != "null"]
+            is_number = kind.upper() == "TEXT" and bool(texts) and all(_is_number(text) for text in texts)
+            value = f"CASE WHEN lower({cell}) <> 'null' THEN CAST({cell} AS NUMERIC) END AS {cell}"
+            parts.append(value if is_number else cell)
+        copied.execute(f"CREATE TABLE kbkit_copy AS SELECT {', '.join(parts)} FROM {own}")
+        copied.execute(f"DROP TABLE {own}")
+        copied.execute(f"ALTER TABLE kbkit_copy RENAME TO {own}")
+    return copied
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _cell(value: Any) -> str:

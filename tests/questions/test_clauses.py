@@ -24,9 +24,9 @@ CREATE TABLE customer (id INTEGER PRIMARY KEY, name TEXT, gender TEXT, birth_yea
 INSERT INTO customer VALUES (1, 'Ann Bell', 'female', 1980, '2011-05-01', 'FR'),
   (2, 'Bob Cole', 'male', 1975, '2012-12-31', 'BR'), (3, 'Cleo Dun', 'female', 1990, '2013-01-01', 'BR'),
   (4, 'Dan Eck', 'male', 1965, '2012-01-01', 'JP'), (5, 'Eva Fox', 'female', 1990, NULL, 'DE');
-CREATE TABLE product (id INTEGER PRIMARY KEY, name TEXT, category TEXT, unit_price REAL);
-INSERT INTO product VALUES (1, 'Green tea', 'beverages', 4.5), (2, 'Black coffee', 'beverages', 7.5),
-  (3, 'Olive oil', 'condiments', 12), (4, 'Rye bread', 'bakery', 3);
+CREATE TABLE product (id INTEGER PRIMARY KEY, name TEXT, category TEXT, unit_price REAL, award TEXT);
+INSERT INTO product VALUES (1, 'Green tea', 'beverages', 4.5, 'No'), (2, 'Black coffee', 'beverages', 7.5, 'Gold'),
+  (3, 'Olive oil', 'condiments', 12, 'Silver'), (4, 'Rye bread', 'bakery', 3, 'No');
 CREATE TABLE purchase (id INTEGER PRIMARY KEY, name TEXT UNIQUE, customer INTEGER, product INTEGER, quantity INTEGER,
   FOREIGN KEY (customer) REFERENCES customer(id), FOREIGN KEY (product) REFERENCES product(id));
 INSERT INTO purchase VALUES (1, 'A-1', 1, 1, 3), (2, 'A-2', 1, 3, 1), (3, 'A-3', 2, 2, 2), (4, 'B-1', 3, 1, 8),
@@ -71,12 +71,31 @@ READ = {
     ),
     "list all products": "SELECT name FROM product",
     "total quantity of the purchases": "SELECT sum(quantity) FROM purchase",
+    "what are the maximum and minimum unit price of products": "SELECT max(unit_price), min(unit_price) FROM product",
+    "minimum and average unit price of products per category": (
+        "SELECT category, min(unit_price), avg(unit_price) FROM product GROUP BY category"
+    ),
+    "names of products and names of customers": (
+        "SELECT DISTINCT p.name, c.name FROM purchase JOIN product p ON p.id = product JOIN customer c ON c.id = customer"
+    ),
+    "customers and their countries": "SELECT c.name, o.name FROM customer c JOIN country o ON o.code = c.country",
+    "unit price and category of the product Green tea": "SELECT unit_price, category FROM product WHERE id = 1",
+    "unit prices of the products over 5": "SELECT unit_price FROM product WHERE unit_price > 5",
+    "customers who have never made a purchase": "SELECT name FROM customer WHERE id = 4",
+    "Which products have no award?": "SELECT name FROM product WHERE award = 'No'",
+    "French customers": "SELECT name FROM customer WHERE country = 'FR'",
+    "list the products by unit price, most expensive first": "SELECT name FROM product",
+    "Which customers purchased both Green tea and Olive oil?": "SELECT name FROM customer WHERE id = 1",
+    "For each category, how many products are in that category?": (
+        "SELECT category, count(*) FROM product GROUP BY category"
+    ),
+    "the names of the customers only": "SELECT name FROM customer",
 }
 REFUSED = {
     "products twice as expensive as Green tea": "'twice' is not read",
     "Which customers like jazz?": "'jazz'",
-    "what are the maximum and minimum unit price of products": "no meaning found for 'minimum'",
-    "names of products and names of customers": "of other nodes in the same row is not read",
+    "names and unit prices of products and birth years of customers": "of other nodes in the same row is not read",
+    "When is the birthday of each country?": "'when' is not read",
     "What is its unit price?": "what 'its' refers to is not read",
     "Which country is this customer from?": "what 'this' refers to is not read",
     "What is the telephone of Ann Bell?": "'telephone'",
