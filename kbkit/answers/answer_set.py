@@ -243,7 +243,10 @@ class AnswerSet:
         Of ``values(...)`` with one attribute, a sorted list; of a table, its rows as tuples. None for an expression
         that is only a set, and for an average, minimum or maximum without values.
         """
-        return None if self.plan.total is None else value_of(self.plan.total, self._values)
+        total = self.plan.total
+        if self.engine == "walk" and total is not None and not total.measures and not total.is_table:
+            return bool(len(self.ids)) if total.op == "exists" else len(self.ids)
+        return None if total is None else value_of(total, self._values)
 
     def value_table(self) -> pl.DataFrame | None:
         """Return the value as a table; None for an expression that is only a set.

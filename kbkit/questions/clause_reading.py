@@ -221,6 +221,15 @@ class ClauseReading:
 
     # -- what other readings must express --------------------------------------------------------------------------
 
+    @property
+    def is_beyond_chains(self) -> bool:
+        """Whether the question has clauses that no chain expresses; see :meth:`ignored_by`."""
+        clauses = self.clauses
+        totals = any(target.total for target in clauses.targets)
+        is_common = clauses.most is not None and clauses.most.is_common
+        several = len({target.meaning for target in clauses.targets}) > 1
+        return bool((totals and clauses.groups) or clauses.order or clauses.is_yes_no or is_common or several)
+
     def ignored_by(self, tree: Expression) -> list[str]:
         """Return the clauses of the question that another expression does not express."""
         parts = list(subtrees(tree))

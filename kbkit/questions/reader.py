@@ -6,7 +6,7 @@ executed. A reading that leaves words unexplained, or ignores an operator such a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -60,14 +60,21 @@ class Read:
 
     question: Question
     mentions: list[Mention]
-    readings: list[ChainReading]
+    candidates: Callable[[], list[ChainReading]]
     by_clauses: ClauseReading
+
+    @cached_property
+    def readings(self) -> list[ChainReading]:
+        """The readings along chains, best first; found when they are needed."""
+        return self.candidates()
 
     @cached_property
     def best(self) -> ChainReading | ClauseReading | None:
         """The reading of the greater confidence, if any."""
         if self.by_clauses.tree is None:
             return self.chain
+        if self.by_clauses.is_beyond_chains and self._of_clauses > MAX_DOUBTFUL:
+            return self.by_clauses
         if self.chain is None or (self.ignored and self._of_clauses > MAX_DOUBTFUL):
             return self.by_clauses
         if self._of_clauses >= _BEFORE_CHAIN and self.chain.has_attribute:
@@ -169,13 +176,17 @@ class QuestionReader:
         found = mentions(self.stores, question)
         names = (mention for mention in found if mention.is_sure or mention.text.isdigit())
         question = Question.of(text, frozenset(at for mention in names for at in mention.tokens))
+        return Read(question, found, lambda: self._readings(question, found), self._by_clauses.read(question, found))
+
+    def _readings(self, question: Question, found: list[Mention]) -> list[ChainReading]:
+        """Return the best candidates with their probabilities."""
         readings = self._candidates(question, found)
         if readings:
             scores = np.array([reading.score for reading in readings])
             odds = np.exp(scores - scores.max())
             for reading, share in zip(readings, (odds / odds.sum()).tolist(), strict=True):
                 reading.probability = share
-        return Read(question, found, readings, self._by_clauses.read(question, found))
+        return readings
 
     def _candidates(self, question: Question, found: list[Mention]) -> list[ChainReading]:
         """Return the best candidates of all frames, best first."""
