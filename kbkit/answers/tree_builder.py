@@ -79,7 +79,9 @@ class _Builder(lark.Transformer[lark.Token, Any]):
         op, source, columns, groups, order, _, limit = parts
         number = None if limit is None else _positive(limit)
         at = op.start_pos or 0
-        return Aggregate(", ".join(re.split(r"\s*,\s*", op)), _set(source), columns or (), groups or (), order or (), number, at)
+        return Aggregate(
+            ", ".join(re.split(r"\s*,\s*", op)), _set(source), columns or (), groups or (), order or (), number, at
+        )
 
     def columns(self, parts: list[ValueColumn]) -> tuple[ValueColumn, ...]:
         return tuple(parts)

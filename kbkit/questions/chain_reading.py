@@ -12,7 +12,7 @@ from kbkit.answers.syntax import Expression
 from kbkit.english.words import PREPOSITIONS, may_be_verb
 from kbkit.questions.candidates import CandidateFrame, Topic
 from kbkit.questions.clause_reading import WordMatch
-from kbkit.questions.elements import COMPARED, COMPARED_NEIGHBOURS, MOST, MOST_NEIGHBOURS, VALUE, Element, Elements
+from kbkit.questions.elements import COMPARED, COMPARED_NEIGHBOURS, HOP, MOST, MOST_NEIGHBOURS, VALUE, Element, Elements
 from kbkit.questions.expressions import expression
 from kbkit.questions.lexicon import Floats, stem
 from kbkit.questions.question import Question
@@ -135,6 +135,16 @@ class ChainReading:
             exact = self._elements.types_called(stem(word))
             found += [f"'{word}'"] * bool(exact and not touched & exact)
         return found
+
+    @property
+    def starts_unnamed(self) -> bool:
+        """Whether it comes from a type that no word names to one that a word names: *services*, of any events."""
+        if not self._elements.typed or self.selects:
+            return False
+        stems = [stem(self._question.tokens[at].word) for at in self._question.content(set())]
+        called = set().union(*(self._elements.types_called(one) for one in stems))
+        firsts = [(topic, arm[0]) for topic, arm in zip(self.topics, self.arms, strict=True) if arm and not topic.words]
+        return any(one.kind == HOP and one.target in called and one.source not in called for _, one in firsts)
 
     @property
     def is_off_topic(self) -> bool:

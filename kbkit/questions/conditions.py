@@ -222,7 +222,9 @@ class ConditionPlanner(Meanings):
         label = restriction.label
         if label is not None and label.attributes():
             numbers = [option for option in label.attributes() if self._is_number(option)]
-            if numbers or not restriction.adjective or restriction.op == "=":
+            if not numbers and restriction.op != "=" and not restriction.adjective:
+                raise NotReadError(f"'{label.text}' is no number")
+            if numbers or restriction.op == "=":
                 return self._attribute(label, near, bool(numbers))
         if restriction.adjective is None or not restriction.adjective.nouns:
             raise NotReadError("the number compares with nothing")

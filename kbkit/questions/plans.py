@@ -34,7 +34,7 @@ class Planner(ConditionPlanner):
         if clauses.unread:
             raise NotReadError(clauses.unread[0])
         context = [link.labels[0].type for link in clauses.context]
-        if len(set(context)) < len(context) and clauses.unexplained:  # states that border states
+        if len(set(context)) < len(context):  # states that border states
             raise NotReadError("a relation between nodes of one type")
         if clauses.asks_for and not clauses.targets and not clauses.context:
             raise NotReadError(f"'{clauses.asks_for}'")
@@ -47,6 +47,8 @@ class Planner(ConditionPlanner):
         totals = [target for target in targets if target.total]
         plain = [target for target in targets if not target.total]
         self.focus = self._focus(totals, plain)
+        if clauses.asks_for in ("who", "whom") and not targets and self._is_nameless(self.focus):
+            raise NotReadError(f"'{clauses.asks_for}'")
         tree = self._selected()
         named = _named_in(tree)
         if named is not None and not clauses.targets and not clauses.most and not clauses.is_yes_no:
@@ -60,6 +62,12 @@ class Planner(ConditionPlanner):
         if totals:
             return self._total(tree, totals, plain)
         return self._listed(tree, [*plain, *self._of_groups()])
+
+    def _is_nameless(self, kind: int) -> bool:
+        """Return whether the nodes of a type are called by their keys only, to judge by the first."""
+        nodes = self.elements.session.stores.nodes
+        row = nodes.row(self.elements.types[kind].first)
+        return row.name == row.key
 
     def _uncounted(self, target: AskedTarget) -> AskedTarget:
         """Return the attribute itself for a number that is an attribute: ``how many cylinders does it have``."""

@@ -103,7 +103,7 @@ class Read:
             return []
         ignored = self.by_clauses.ignored_by(self.chain.tree) + ["a condition that all meet"] * self.chain.keeps_all
         ignored += self.chain.other_types
-        ignored += ["what is asked for"] * self.chain.is_off_topic
+        ignored += ["what is asked for"] * (self.chain.is_off_topic or self.chain.starts_unnamed)
         used = {at for topic in self.chain.topics for at in topic.words}
         named = {self.question.tokens[at].word for at in used}
         clauses = self.by_clauses.clauses

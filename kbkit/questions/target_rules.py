@@ -257,15 +257,29 @@ def _owners_and_targets(at: Rewriter) -> None:
         if link.is_verb:  # cinemas opened in each year: not the year
             clauses.unexplained.append(link.text.casefold())
         elif not is_type(link):
-            clauses.targets.append(AskedTarget(link, "", owners.get(part)))
+            if not clauses.targets or not re.search(rf" (?:have|has|had|having) (?:(?:a|an|any|the) )?{part}", text):
+                clauses.targets.append(AskedTarget(link, "", owners.get(part)))
         elif asked and asked["type"] == part:
             clauses.context.insert(0, link)
         else:
             clauses.context.append(link)
-    if not clauses.targets and re.search(rf"{L} and (?:(?:the|all|their|its) )*{L}", text) and len(clauses.context) > 1:
-        if len(clauses.context) > 2 or clauses.most or clauses.groups:
-            clauses.unread.append("a pair of kinds of nodes")
-        clauses.targets = [AskedTarget(_names_of(link)) for link in clauses.context]  # the makers and the models
+    _pairs(at, text)
+
+
+def _pairs(at: Rewriter, text: str) -> None:
+    """``the makers and the models``, ``titles of songs and their singers``: the names of the nodes of a type, too."""
+    clauses = at.clauses
+    joined = re.search(rf"(?P<first>{L}) and (?:(?:the|all|their|its) )*(?P<second>{L})", text)
+    if joined is None:
+        return
+    first, second = at.link(joined["first"]), at.link(joined["second"])
+    pair = [link for link in (first, second) if is_type(link) and link in clauses.context]
+    if len(pair) == 2 and not clauses.targets and len(clauses.context) == 2 and not clauses.most and not clauses.groups:
+        clauses.targets = [AskedTarget(_names_of(link)) for link in clauses.context]
+    elif len(pair) == 2:
+        clauses.unread.append("a pair of kinds of nodes")
+    elif pair and second is pair[0] and first is not None and not first.is_verb and clauses.targets:
+        clauses.targets.append(AskedTarget(_names_of(second)))
 
 
 def _names_of(link: QuestionLink) -> QuestionLink:

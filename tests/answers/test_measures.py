@@ -99,7 +99,7 @@ VALUES = {
         ("Himalayas", 5881, 8849),
         ("Karakoram", 7788, 8611),
     ],
-    "values(country{name in [\"Chad\", \"Mali\"]} by name, -> continent)": [
+    'values(country{name in ["Chad", "Mali"]} by name, -> continent)': [
         ("Chad", "continent#africa", "Africa"),
         ("Mali", "continent#africa", "Africa"),
     ],
