@@ -87,6 +87,8 @@ class Clauses:
     """Words that follow an article, a preposition or an unexplained word, so that they are hardly verbs."""
     capitalized: set[str] = field(default_factory=set)
     """Words that begin with a capital inside the question, as names do."""
+    is_who: bool = False
+    """Whether it begins with *who*."""
     asks_for: str = ""
     """The question word that asks for a person, place or time."""
     unexplained: list[str] = field(default_factory=list)
@@ -108,13 +110,22 @@ class Rewriter:
         while at < len(question.tokens):
             if at in starts:
                 number, link = starts[at]
-                letter = "N" if link.number else "V" if not link.labels else "L"
+                is_value = not link.labels or self._is_value_of_label(number)
+                letter = "N" if link.number else "V" if is_value else "L"
                 words.append(f"<{letter}{number}>")
                 at = link.last
             else:
                 words.append(question.tokens[at].word)
                 at += 1
         return " " + " ".join(words) + " "
+
+    def _is_value_of_label(self, number: int) -> bool:
+        """Return whether a label is written like a value of the attribute before it: *of type Participant*."""
+        link, before = self.links[number], self.links[number - 1] if number else None
+        if before is None or before.last != link.first or link.text == link.text.lower():
+            return False
+        meant = {(option.type, option.attribute) for option in before.attributes()}
+        return any((value.type, value.attribute) in meant and value.value == link.text for value in link.values)
 
     def link(self, sign: str | None) -> QuestionLink | None:
         """Return the link of a sign."""

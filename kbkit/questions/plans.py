@@ -47,9 +47,9 @@ class Planner(ConditionPlanner):
         totals = [target for target in targets if target.total]
         plain = [target for target in targets if not target.total]
         self.focus = self._focus(totals, plain)
-        if clauses.asks_for in ("who", "whom") and not targets and self._is_nameless(self.focus):
-            raise NotReadError(f"'{clauses.asks_for}'")
         tree = self._selected()
+        if clauses.is_who and not targets and self._is_nameless(self.focus):
+            tree = self._owners(tree)
         named = _named_in(tree)
         if named is not None and not clauses.targets and not clauses.most and not clauses.is_yes_no:
             raise NotReadError(f"what is asked of {named.selector}")
@@ -62,6 +62,17 @@ class Planner(ConditionPlanner):
         if totals:
             return self._total(tree, totals, plain)
         return self._listed(tree, [*plain, *self._of_groups()])
+
+    def _owners(self, tree: Expression) -> Expression:
+        """Return the named nodes that nameless ones belong to: the owners of accounts."""
+        hops = self.elements.from_type(self.focus).tolist()
+        named = {int(self.elements.target[hop]) for hop in hops} - {self.focus}
+        named = {kind for kind in named if not self._is_nameless(kind)}
+        if len(named) != 1:
+            raise NotReadError("'who'")
+        [kind] = named
+        tree, self.focus = self._followed(tree, self._path(self.focus, kind)), kind
+        return tree
 
     def _is_nameless(self, kind: int) -> bool:
         """Return whether the nodes of a type are called by their keys only, to judge by the first."""
