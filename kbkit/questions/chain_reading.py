@@ -147,10 +147,14 @@ class ChainReading:
         return any(one.kind == HOP and one.target in called and one.source not in called for _, one in firsts)
 
     @property
+    def ends_with_attribute(self) -> bool:
+        """Whether it gives values of an attribute."""
+        return any(arm and arm[-1].kind == VALUE for arm in self.arms)
+
+    @property
     def is_off_topic(self) -> bool:
         """Whether it ends with an attribute that is hardly what the question asks for: a code, where actors are."""
-        is_value = any(arm and arm[-1].kind == VALUE for arm in self.arms)
-        return is_value and float(self.features[list(WEIGHTS).index("answer")]) < ASKED
+        return self.ends_with_attribute and float(self.features[list(WEIGHTS).index("answer")]) < ASKED
 
     @property
     def has_unknown_name(self) -> bool:

@@ -22,6 +22,8 @@ BE = (
     "value|named|called|it|they) )*"
 )
 """Verbs, pronouns and articles that may stand between a label and its value."""
+_SURE = 0.95
+"""Least score of a label that is surely meant."""
 SUPERLATIVE = "|".join(sorted(SUPERLATIVES, key=len, reverse=True))
 
 
@@ -94,6 +96,13 @@ class Clauses:
     unexplained: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
     """Phrases that no rule reads."""
+
+    @property
+    def asks_attribute(self) -> bool:
+        """Whether an attribute other than a name is surely asked for."""
+        plain = [target.label for target in self.targets if target.label is not None and not target.total]
+        surely = (label.labels[0] for label in plain if label.labels and label.labels[0].score >= _SURE)
+        return any(option.attribute not in ("", "name", "key") for option in surely)
 
 
 class Rewriter:

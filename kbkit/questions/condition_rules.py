@@ -217,10 +217,13 @@ def values(at: Rewriter) -> None:
         value = at.linked(match["value"])[0]
         fits = before is None or is_type(before) or owns(before, match) or not (value.values or value.nodes)
         is_name = before is not None and bool(value.nodes) and any(o.attribute == "name" for o in before.attributes())
-        if not fits and not is_name and not match["preposition"] and not negated:  # the e-mail of the customer Ann Lee
-            return f"{match['label']} {restricted(None, match)} {match['after'] or ''}"
+        if not fits and not is_name and not match["preposition"]:  # the e-mail of the customer Ann Lee
+            return f"{match['label']} {restricted(None, match, negated=negated)} {match['after'] or ''}"
+        if before is not None and is_type(before) and value.node_types.isdisjoint(o.type for o in before.types()):
+            if value.nodes and not value.values:  # products that are yellow, a node of another type
+                return f"{match['label']} {restricted(None, match, negated=negated)} {match['after'] or ''}"
         sign = restricted(before, match, negated=negated)
-        is_context = is_type(before) and not at.linked(match["value"])[0].nodes
+        is_context = is_type(before) and not value.nodes
         return f"{match['label'] if is_context else ''} {sign} {match['after'] or ''}"
 
     def named(match: re.Match[str]) -> str:

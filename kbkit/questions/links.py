@@ -61,6 +61,8 @@ class QuestionLink:
     nodes: tuple[int, ...] = ()
     number: str = ""
     is_quoted: bool = False
+    node_types: frozenset[int] = frozenset()
+    """The types of the nodes."""
 
     @property
     def is_value(self) -> bool:
@@ -154,7 +156,9 @@ class Linker:
                 options = self._similar(token.word)
                 if options:
                     take(QuestionLink(at, at + 1, token.word, options))
-        return _compounds(question, sorted(found, key=lambda link: link.first))
+        of = self.elements.type_number
+        typed = [replace(one, node_types=frozenset(map(of, one.nodes))) if one.nodes else one for one in found]
+        return _compounds(question, sorted(typed, key=lambda link: link.first))
 
     def _is_number(self, element: Element) -> bool:
         attributes = self.elements.types[element.source].attributes

@@ -162,7 +162,7 @@ class Planner(ConditionPlanner):
                 tree = self._followed(tree, self._path(self.focus, option.type))
                 self.focus = option.type
             options.append(option)
-        order = self._order(near)
+        order = self._order(near, options)
         names = list(dict.fromkeys(option.attribute for option in options))
         if not order and set(names) <= {"name", "key"}:
             return tree
@@ -196,12 +196,12 @@ class Planner(ConditionPlanner):
         paths = [self._paths(kind, other)[:1] for other in others if other != kind]
         return sum(int(self.elements.all[hop].forward) for path in paths for hops in path for hop in hops)
 
-    def _order(self, near: list[int]) -> tuple[Order, ...]:
+    def _order(self, near: list[int], options: list[LabelOption]) -> tuple[Order, ...]:
         if self.clauses.order is None:
             return ()
         link, descending = self.clauses.order
         if link is None:
-            return (Order("name", descending),)
+            return (Order(options[0].attribute if options else "name", descending),)
         if link.labels and not link.labels[0].attribute and link.types()[0].type != self.focus:
             return (Order(self._count(self.focus, link.types()[0].type), descending),)
         if is_type(link):
@@ -218,7 +218,8 @@ class Planner(ConditionPlanner):
                 raise NotReadError("several totals beside values")
             return self._several(tree, totals)
         [target] = totals
-        assert target.label is not None
+        if target.label is None:
+            return Aggregate("count", tree)
         if plain:
             return self._beside(tree, target, plain)
         if target.total == "count":
@@ -267,7 +268,8 @@ class Planner(ConditionPlanner):
         if len(totals) > 1:
             return self._several(tree, totals, (group,))
         [target] = totals
-        assert target.label is not None
+        if target.label is None:
+            return Aggregate("count", tree, (), (group,))
         columns: tuple[ValueColumn, ...] = ()
         if target.total != "count":
             columns = (ValueColumn(self._attribute(target.label, [self.focus], True).attribute),)

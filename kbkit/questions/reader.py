@@ -104,6 +104,7 @@ class Read:
         ignored = self.by_clauses.ignored_by(self.chain.tree) + ["a condition that all meet"] * self.chain.keeps_all
         ignored += self.chain.other_types
         ignored += ["what is asked for"] * (self.chain.is_off_topic or self.chain.starts_unnamed)
+        ignored += ["an attribute"] * (self.by_clauses.clauses.asks_attribute and not self.chain.ends_with_attribute)
         used = {at for topic in self.chain.topics for at in topic.words}
         named = {self.question.tokens[at].word for at in used}
         clauses = self.by_clauses.clauses

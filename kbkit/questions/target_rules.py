@@ -278,8 +278,14 @@ def _pairs(at: Rewriter, text: str) -> None:
         clauses.targets = [AskedTarget(_names_of(link)) for link in clauses.context]
     elif len(pair) == 2:
         clauses.unread.append("a pair of kinds of nodes")
+    elif pair and first is pair[0] and second is not None and not {o.type for o in first.types()} & _owners(second):
+        clauses.unread.append("a pair of kinds of nodes")  # the savings and checking balances
     elif pair and second is pair[0] and first is not None and not first.is_verb and clauses.targets:
         clauses.targets.append(AskedTarget(_names_of(second)))
+
+
+def _owners(link: QuestionLink) -> set[int]:
+    return {option.type for option in link.attributes()}
 
 
 def _names_of(link: QuestionLink) -> QuestionLink:
@@ -303,8 +309,14 @@ def _numbers_left(at: Rewriter) -> None:
         if " in total " in at.text and target.total == "count" and not is_type(target.label):
             clauses.targets[number] = replace(target, total="sum")
             at.text = at.text.replace(" in total ", " ")
-    if " how many " in at.text or " number of " in at.text:
-        clauses.unread.append("what is counted")
+    if re.search(" how many | number of |^ count ", at.text):
+        is_noun = re.search(r"(?: how many| number of|^ count) (?:the )?<C\d+> ", at.text)
+        values = [value for one in clauses.restrictions for value in one.values]
+        named = not all(value.values for value in values)
+        if clauses.targets or clauses.context or not values or named or not is_noun:
+            clauses.unread.append("what is counted")
+        else:  # count the organizers
+            clauses.targets.append(AskedTarget(None, "count"))
 
 
 def _words_left(at: Rewriter) -> None:
