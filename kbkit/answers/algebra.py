@@ -186,7 +186,8 @@ class Order:
 class Total:
     """A value of all answers: ``op`` is exists, count, values, sum, avg, min or max, mostly of ``measures``.
 
-    Several functions (``min, max``) have a measure each. A count among ``groups`` stands for the nodes that its steps reach. ``limit`` keeps the first rows and ties.
+    Several functions (``min, max``) have a measure each. A count among ``groups`` stands for the nodes that its steps
+    reach. ``limit`` keeps the first rows and ties.
     """
 
     op: str

@@ -36,11 +36,11 @@ class TotalSparql:
             body = _body(text.pattern(self.root, self.answer))
             return f"SELECT (COUNT(DISTINCT {self.answer}) AS {text.variable('count')}) WHERE {{\n{body}\n}}"
         if len(total.parts) > 1:
-            found = [text.variable(part.op) for part in total.parts]
-            parts = zip(total.parts, found, strict=True)
+            several = [text.variable(part.op) for part in total.parts]
+            parts = zip(total.parts, several, strict=True)
             each = (text.aggregated(self.root, part, self.answer, name) for part, name in parts)
             lines = [line for inner in each for line in ("OPTIONAL {", *indented(inner), "}")]  # no average of nothing
-            return f"SELECT {' '.join(found)} WHERE {{\n{_body(lines)}\n}}"
+            return f"SELECT {' '.join(several)} WHERE {{\n{_body(lines)}\n}}"
         if total.is_table:
             return self.listed()
         if total.op == "values":

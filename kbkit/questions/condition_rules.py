@@ -219,9 +219,9 @@ def values(at: Rewriter) -> None:
         is_name = before is not None and bool(value.nodes) and any(o.attribute == "name" for o in before.attributes())
         if not fits and not is_name and not match["preposition"]:  # the e-mail of the customer Ann Lee
             return f"{match['label']} {restricted(None, match, negated=negated)} {match['after'] or ''}"
-        if before is not None and is_type(before) and value.node_types.isdisjoint(o.type for o in before.types()):
-            if value.nodes and not value.values:  # products that are yellow, a node of another type
-                return f"{match['label']} {restricted(None, match, negated=negated)} {match['after'] or ''}"
+        types = {option.type for option in before.types()} if before is not None and is_type(before) else set()
+        if types and value.nodes and not value.values and not types & value.node_types:  # products that are yellow
+            return f"{match['label']} {restricted(None, match, negated=negated)} {match['after'] or ''}"
         sign = restricted(before, match, negated=negated)
         is_context = is_type(before) and not value.nodes
         return f"{match['label'] if is_context else ''} {sign} {match['after'] or ''}"
@@ -287,7 +287,8 @@ def absences(at: Rewriter) -> None:
 
     do = "(?:do|does|did|don|doesn|didn|has|have|had|hasn|haven|is|are|was|were|isn|aren|wasn|weren)"
     no = (
-        r"with(?: \w+)? no|without(?: any| a)?|(?:has|have|having|had) no|never (?:(?:\w+|<L\d+>) )?(?:any|an|a)|no|not a single|"
+        r"with(?: \w+)? no|without(?: any| a)?|(?:has|have|having|had) no|no|not a single|"
+        r"never (?:(?:\w+|<L\d+>) )?(?:any|an|a)|"
         rf"not in any|(?:(?:that|which|who) )?{do} (?:not|t)(?: (?!<)\w+){{0,3}}(?: any| a| an| in any)?(?: single)?"
     )
     at.apply(rf"(?:{no}) (?P<label>{L})", use)

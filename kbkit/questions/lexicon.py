@@ -63,7 +63,7 @@ WEAK, STRONG = 0.2, 0.75
 
 
 def label_words(label: str) -> list[str]:
-    """Return the words of a label: the last segment of a path, split at underscores and capitals, without abbreviations."""
+    """Return the words of a label: the last segment of a path, split at underscores and capitals; none abbreviated."""
     last = next((part for part in reversed(_SEGMENT.split(label)) if part.strip()), label)
     found = words(_CAMEL.sub(" ", last)).split()
     return [word for part in found for word in ABBREVIATIONS.get(part, part).split()]

@@ -155,7 +155,7 @@ class Planner(ConditionPlanner):
         ]
         if len({option.type for _, option in found}) > 1:
             return self._joined_rows(tree, [option for _, option in found])
-        for target, option in found:
+        for _, option in found:
             if option.type != self.focus:
                 if (option.type, self.focus) in self._taken:
                     raise NotReadError("a way there and back")

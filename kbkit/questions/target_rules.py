@@ -84,7 +84,8 @@ def _orders(at: Rewriter) -> None:
     at.apply(
         rf"(?:{verb} )?(?:by|in order of|according to)(?: the| their| its)? (?P<by>{L})"
         rf"(?: (?:they|it|he|she) (?:was|were|is|are) (?:<L\d+>|\w+))?"
-        rf"(?: with| from)?(?: the)? (?P<first>{SUPERLATIVE})(?: (?P<inner>{'|'.join(ADJECTIVES)}))?(?: ones?)? (?:first|to (?:the )?(?:{SUPERLATIVE}))",
+        rf"(?: with| from)?(?: the)? (?P<first>{SUPERLATIVE})(?: (?P<inner>{'|'.join(ADJECTIVES)}))?(?: ones?)?"
+        rf" (?:first|to (?:the )?(?:{SUPERLATIVE}))",
         first,
     )
     inner = rf"(?: (?:of|by|on|according to)(?: the| their| its)?(?: total)? (?P<by>{L}))"

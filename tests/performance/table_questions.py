@@ -2,7 +2,8 @@
 
 Spider's development questions over three databases (tuned on), and questions in ``table_questions.jsonl``, which a
 writer who had not seen the code wrote about eight more, which were looked at while developing, and others about three
-that were not: these were written before any of them was tried, by someone who knew the code. A question without SQL has no answer in the data; it is right to refuse it.
+that were not: these were written before any of them was tried, by someone who knew the code. A question without SQL has
+no answer in the data; it is right to refuse it.
 
 An answer is right if it gives the rows of the gold: columns in any order, and one more at most, which names the node.
 Golds compare columns of numbers that SQLite stores as text as text (``'97' > '150'``); kbkit reads them as numbers.

@@ -76,7 +76,8 @@ READ = {
         "SELECT category, min(unit_price), avg(unit_price) FROM product GROUP BY category"
     ),
     "names of products and names of customers": (
-        "SELECT DISTINCT p.name, c.name FROM purchase JOIN product p ON p.id = product JOIN customer c ON c.id = customer"
+        "SELECT DISTINCT p.name, c.name FROM purchase JOIN product p ON p.id = product"
+        " JOIN customer c ON c.id = customer"
     ),
     "customers and their countries": "SELECT c.name, o.name FROM customer c JOIN country o ON o.code = c.country",
     "unit price and category of the product Green tea": "SELECT unit_price, category FROM product WHERE id = 1",
