@@ -18,7 +18,7 @@ from kbkit.questions.lexicon import Floats, stem
 from kbkit.questions.question import Question
 from kbkit.questions.scoring import WEIGHTS, ScoredFrame
 
-EXPLAINED = 0.3
+EXPLAINED = 0.4
 """Least similarity with which a word counts as explained."""
 ASKED = 0.4
 """Least fit of an attribute and what the question asks for."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from kbkit.english.question_words import COMPARATIVES, FUNCTION_WORDS, NUMBERS, PARTICIPLES, SCALES, SUPERLATIVES
 from kbkit.english.stems import PEOPLES
+from kbkit.english.words import may_be_verb
 from kbkit.questions.elements import HOP, VALUE, Element, Elements, numeric
 from kbkit.questions.lexicon import label_words, related, stem
 from kbkit.questions.mentions import DERIVED, Mention
@@ -32,6 +33,8 @@ _ENDINGS = ("a", "y", "o", "e", "en", "ia", "al")
 """Endings of names that adjectives lose: Italian, Swedish, Chinese."""
 _MAX_SHORT = 3
 """Letters up to which a value is only meant if it is written in the same case."""
+_WHOLE = 0.95
+"""Least score of a label with all its words."""
 _LEAST = 0.7
 """Least similarity of a word and a label of which it is neither a word nor a derived word."""
 
@@ -72,7 +75,10 @@ class QuestionLink:
     @property
     def is_verb(self) -> bool:
         """Whether it is a participle that only derives from a label or is a part of one: *opened*, of opening_year."""
-        return bool(self.labels) and " " not in self.text and self.labels[0].score < 1 and _is_participle(self.text)
+        if not self.labels or " " in self.text or not _is_participle(self.text):
+            return False
+        best = self.labels[0]
+        return best.score < 1 or self.text.casefold() not in label_words(best.attribute or self.text)
 
     def types(self) -> list[LabelOption]:
         """Return the options that are types, the best first."""
@@ -151,6 +157,8 @@ class Linker:
                         take(found_here)
         for at, token in enumerate(tokens):  # last: similar words
             is_verb = any(earlier.word in ("do", "does", "did") for earlier in tokens[:at])  # how many did it play
+            follows = any(link.last == at and link.types() for link in found)  # the customers pay
+            is_verb = is_verb or (follows and may_be_verb(token.word))
             is_operator = at in question.operators or token.word in COMPARATIVES or token.word in SUPERLATIVES
             if not taken[at] and not is_verb and token.word not in FUNCTION_WORDS and not is_operator:
                 options = self._similar(token.word)
@@ -228,6 +236,8 @@ class Linker:
             score = _overlap(stems, label, {*words} - {*content} <= _INSIDE)
             if score == _DERIVED and not option.is_number and _is_participle(words[-1]):
                 score = 0.0  # cars made in 1970: not the make
+            if option.attribute == "key" and score < _WHOLE:
+                score = 0.0  # counties: not the county_id
             if score:
                 options.append(replace(option, score=score))
         if words[-1] in _NAMES | _KEYS and (len(words) == 1 or words[:-1] == ["full"]):
@@ -301,7 +311,7 @@ def _compounds(question: Question, links: list[QuestionLink]) -> list[QuestionLi
         before = result[-1] if result else None
         is_next = before is not None and before.last == link.first and before.labels and link.labels
         if before and is_next and "," not in question.text[: question.tokens[link.first].start].rstrip()[-1:]:
-            if link.is_verb:
+            if _is_participle(link.text):
                 result.append(link)
                 continue
             if link.labels == before.labels and " " in before.text and not link.types():
@@ -311,7 +321,8 @@ def _compounds(question: Question, links: list[QuestionLink]) -> list[QuestionLi
             own = tuple(option for option in link.labels if option.type in types and option.attribute)
             if not own and link.types() and len(before.labels) == len(before.types()):
                 own = link.labels  # car models
-            if not own and before.attributes() and link.attributes() and not before.types() and not link.types():
+            are_attributes = before.attributes() and link.attributes() and not before.types() and not link.types()
+            if not own and are_attributes and link.labels[0].score >= _WHOLE:
                 own = tuple(replace(option, score=0.8 * option.score) for option in link.labels)  # population density
             if own:
                 text = f"{before.text} {link.text}"
