@@ -12,8 +12,18 @@ from kbkit.answers.syntax import Expression
 from kbkit.english.words import PREPOSITIONS, may_be_verb
 from kbkit.questions.candidates import CandidateFrame, Topic
 from kbkit.questions.clause_reading import WordMatch
-from kbkit.questions.elements import COMPARED, COMPARED_NEIGHBOURS, HOP, MOST, MOST_NEIGHBOURS, VALUE, Element, Elements
-from kbkit.questions.expressions import expression
+from kbkit.questions.elements import (
+    COMPARED,
+    COMPARED_NEIGHBOURS,
+    HOP,
+    MOST,
+    MOST_NEIGHBOURS,
+    VALUE,
+    Element,
+    Elements,
+    numeric,
+)
+from kbkit.questions.expressions import expression, type_of_value
 from kbkit.questions.lexicon import Floats, stem
 from kbkit.questions.question import Question
 from kbkit.questions.scoring import WEIGHTS, ScoredFrame
@@ -154,6 +164,10 @@ class ChainReading:
     @property
     def is_off_topic(self) -> bool:
         """Whether it ends with an attribute that is hardly what the question asks for: a code, where actors are."""
+        values = [arm[-1] for arm in self.arms if arm and arm[-1].kind == VALUE]
+        asks_who = any(token.word in ("who", "whom") for token in self._question.tokens[:1])
+        if asks_who and any(numeric(type_of_value(self._elements, value)) for value in values):
+            return True  # no person is a number
         return self.ends_with_attribute and float(self.features[list(WEIGHTS).index("answer")]) < ASKED
 
     @property

@@ -46,12 +46,12 @@ def expression(
         tree = sets[0]
     last_element = arms[0][-1] if arms[0] else None
     if last_element is not None and last_element.kind == VALUE:
-        has_total = question.total and is_number(_type_of(elements, last_element))
+        has_total = question.total and is_number(type_of_value(elements, last_element))
         return Aggregate(question.total if has_total else "values", tree, (ValueColumn(last_element.name),))
     return Aggregate("count", tree) if question.is_count else tree
 
 
-def _type_of(elements: Elements, value: Element) -> str:
+def type_of_value(elements: Elements, value: Element) -> str:
     """Return the DuckDB type of an attribute."""
     attributes = elements.types[value.source].attributes
     return next((attribute.type for attribute in attributes if attribute.name == value.name), "")

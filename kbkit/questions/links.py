@@ -236,7 +236,7 @@ class Linker:
             score = _overlap(stems, label, {*words} - {*content} <= _INSIDE)
             if score == _DERIVED and not option.is_number and _is_participle(words[-1]):
                 score = 0.0  # cars made in 1970: not the make
-            if option.attribute == "key" and score < _WHOLE:
+            if option.attribute == "key" and score < _WHOLE and not _KEYS.isdisjoint(label):
                 score = 0.0  # counties: not the county_id
             if score:
                 options.append(replace(option, score=score))
