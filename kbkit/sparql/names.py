@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from kbkit.schema import Schema
     from kbkit.stores import Stores
 
+_CORRECTED = re.compile(r"group_concat|\breplace\b", re.IGNORECASE)
+"""Functions whose calls are rewritten in every dialect (``standard.py``)."""
 _MOST = 3
 """Maximum number of unknown names that are looked up."""
 _TIMEOUT = 5.0
@@ -46,6 +48,11 @@ def star_columns(text: str) -> list[str]:
     if chosen != "*":
         return []
     return list(dict.fromkeys(token.text[1:] for token in words if token.kind == "variable"))
+
+
+def is_corrected(text: str) -> bool:
+    """Return whether a query may have calls in which the engines deviate from the standard."""
+    return _CORRECTED.search(text) is not None
 
 
 def unknown_names(stores: Stores, text: str) -> list[str]:

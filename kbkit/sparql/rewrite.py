@@ -14,8 +14,9 @@ from lark import Token, Tree
 
 from kbkit.errors import BadInputError, QuerySyntaxError, UnknownNameError, suggest
 from kbkit.schema import STANDARD_PREFIXES, Wikibase
-from kbkit.sparql import blazegraph, checks, paths, private, services, times
+from kbkit.sparql import blazegraph, checks, paths, private, services, standard, times
 from kbkit.sparql.context import Context, QueryPrefixes, Search, Walk
+from kbkit.sparql.names import is_corrected
 from kbkit.sparql.parse import error_at, parse
 from kbkit.sparql.printing import to_text
 from kbkit.sparql.tree import ParseTree, child, merge_triples, nodes, projected, tokens
@@ -55,7 +56,8 @@ def rewrite(
     """Rewrite a query to standard SPARQL 1.1 (and ``geof:`` functions) without ``SERVICE``.
 
     ``dialect`` is ``wikidata``, for queries written for the Wikidata Query Service, or ``sparql``, which changes only
-    ``SERVICE kb:search`` and the limit; a query with neither is returned unchanged. ``search`` answers
+    ``SERVICE kb:search``, the limit and calls in which the engines deviate from the standard; a query with none of
+    these is returned unchanged. ``search`` answers
     ``SERVICE kb:search``, ``walk`` answers ``SERVICE gas:service``. ``languages``, best first, replace
     ``[AUTO_LANGUAGE]``. ``limit`` is the maximum number of rows of SELECT, or of solutions that CONSTRUCT and DESCRIBE
     are built from. ``prefixes`` are those known to the engine. With ``types_apart``, the triples of ``kb:type`` are in
@@ -69,7 +71,8 @@ def rewrite(
     if limit is not None and limit < 0:
         raise BadInputError(f"Invalid limit: {limit}", "Use 0 or more, or None for no limit")
     wikidata = dialect == "wikidata"
-    if not wikidata and limit is None and not types_apart and "service" not in text.lower():
+    plain = not wikidata and limit is None and not types_apart and "service" not in text.lower()
+    if plain and not is_corrected(text):
         return Rewritten(text)
     try:
         tree = parse(text)
@@ -90,6 +93,7 @@ def rewrite(
     else:
         services.evaluate(tree, context, wikidata=False)
         services.refuse_others(tree, context, wikidata=False)
+        standard.correct(tree, context)
         apply_limit(tree, context)
     if not wikidata and not context.notes:
         return Rewritten(text)
@@ -119,6 +123,8 @@ def _wikidata(tree: ParseTree, context: Context, *, known: bool) -> None:
     apply_limit(tree, context)
     services.evaluate(tree, context, wikidata=True, last=True)
     blazegraph.separate_aggregates(tree, context)
+    standard.skip_missing(tree, context)
+    standard.correct(tree, context)
     services.refuse_others(tree, context, wikidata=True)
     paths.split_closures(tree, context)
     blazegraph.separate_bindings(tree, context)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kbkit.errors import QueryError, QuerySyntaxError, UnknownNameWarning
 from kbkit.schema import KB_NAMESPACE
 from kbkit.sparql.engines import COLUMNS, ColumnResults, EngineChoice, Serialized, choose, explained, rows
+from kbkit.sparql.names import is_corrected
 from kbkit.stores.sparql_formats import PLAIN
 from kbkit.stores.sparql_text import bind, is_update, read_only, term
 
@@ -216,7 +217,7 @@ class SparqlQuery:
             from kbkit.sparql.parse import check_nesting
 
             check_nesting(self.text)
-        plain = self._dialect == _STANDARD and "service" not in self.text.lower()
+        plain = self._dialect == _STANDARD and "service" not in self.text.lower() and not is_corrected(self.text)
         if plain and self.limit is None and not self._types_apart:  # skips loading the grammar
             return _Sent(self.text, limited=True)
         sent = self.rewritten(add_columns=formats.solutions == PLAIN.solutions and self._has_other)

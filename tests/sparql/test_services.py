@@ -400,10 +400,10 @@ def test_columns_computed_from_columns(either: KnowledgeBase) -> None:
     )
     same(
         either,
-        "SELECT ?c (GROUP_CONCAT(?l) AS ?names) (IF(BOUND(?names), 1, 0) AS ?any) { ?c wdt:P279 ?d"
-        " OPTIONAL { ?d rdfs:label ?l FILTER(LANG(?l) = 'en') } } GROUP BY ?c",
-        "SELECT ?c ?names (IF(BOUND(?names), 1, 0) AS ?any) { { SELECT ?c (GROUP_CONCAT(?l) AS ?names) { ?c wdt:P279 ?d"
-        " OPTIONAL { ?d rdfs:label ?l FILTER(LANG(?l) = 'en') } } GROUP BY ?c } }",
+        "SELECT ?c ?d (MAX(?l) AS ?name) (IF(BOUND(?name), 1, 0) AS ?any) { ?c wdt:P279 ?d"
+        " OPTIONAL { ?d rdfs:label ?l FILTER(LANG(?l) = 'en') } } GROUP BY ?c ?d",
+        "SELECT ?c ?d ?name (IF(BOUND(?name), 1, 0) AS ?any) { { SELECT ?c ?d (MAX(?l) AS ?name) { ?c wdt:P279 ?d"
+        " OPTIONAL { ?d rdfs:label ?l FILTER(LANG(?l) = 'en') } } GROUP BY ?c ?d } }",
         20,
     )
 
