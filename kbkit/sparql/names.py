@@ -19,8 +19,12 @@ if TYPE_CHECKING:
     from kbkit.schema import Schema
     from kbkit.stores import Stores
 
-_CORRECTED = re.compile(r"group_concat|\breplace\b", re.IGNORECASE)
-"""Functions whose calls are rewritten in every dialect (``standard.py``)."""
+_CORRECTED = re.compile(
+    r"group_concat|\breplace\b|\b(?:bds|ql|luc|lucene|stardog|bif):"
+    r"|bigdata\.com/rdf/search|qlever|jena\.apache|ontotext",
+    re.IGNORECASE,
+)
+"""Functions whose calls are rewritten in every dialect (``standard.py``), and predicates that are refused."""
 _MOST = 3
 """Maximum number of unknown names that are looked up."""
 _TIMEOUT = 5.0
@@ -51,7 +55,7 @@ def star_columns(text: str) -> list[str]:
 
 
 def is_corrected(text: str) -> bool:
-    """Return whether a query may have calls in which the engines deviate from the standard."""
+    """Return whether a query may have what no engine understands as the standard, or its writer, does."""
     return _CORRECTED.search(text) is not None
 
 

@@ -15,7 +15,7 @@ from lark import Token, Tree
 from kbkit.errors import BadInputError, QuerySyntaxError, UnknownNameError, suggest
 from kbkit.schema import STANDARD_PREFIXES, Wikibase
 from kbkit.sparql import blazegraph, checks, paths, private, services, standard, times
-from kbkit.sparql.context import Context, QueryPrefixes, Search, Walk
+from kbkit.sparql.context import Context, Find, QueryPrefixes, Search, Values, Walk
 from kbkit.sparql.names import is_corrected
 from kbkit.sparql.parse import error_at, parse
 from kbkit.sparql.printing import to_text
@@ -52,13 +52,16 @@ def rewrite(
     prefixes: Mapping[str, str] | None = None,
     types_apart: bool = False,
     add_columns: bool = False,
+    find: Find | None = None,
+    values: Values | None = None,
 ) -> Rewritten:
     """Rewrite a query to standard SPARQL 1.1 (and ``geof:`` functions) without ``SERVICE``.
 
     ``dialect`` is ``wikidata``, for queries written for the Wikidata Query Service, or ``sparql``, which changes only
     ``SERVICE kb:search``, the limit and calls in which the engines deviate from the standard; a query with none of
     these is returned unchanged. ``search`` answers
-    ``SERVICE kb:search``, ``walk`` answers ``SERVICE gas:service``. ``languages``, best first, replace
+    ``SERVICE kb:search``, ``walk`` answers ``SERVICE gas:service``, ``find`` the EntitySearch of
+    ``SERVICE wikibase:mwapi``, whose words may be those that ``values`` returns. ``languages``, best first, replace
     ``[AUTO_LANGUAGE]``. ``limit`` is the maximum number of rows of SELECT, or of solutions that CONSTRUCT and DESCRIBE
     are built from. ``prefixes`` are those known to the engine. With ``types_apart``, the triples of ``kb:type`` are in
     a graph of their own. With ``add_columns``, labels that are only shown are columns of the result rather than of the
@@ -85,7 +88,8 @@ def rewrite(
     names = QueryPrefixes(tree, {**(Wikibase.PREFIXES if wikidata else {}), **STANDARD_PREFIXES, **(prefixes or {})})
     taken = {str(token)[1:].lstrip(":") for token in tokens(tree) if token.type in ("VAR", "BLANK_NODE_LABEL")}
     columns: list[ResultColumn] | None = [] if add_columns else None
-    context = Context(names, tuple(languages) or ("en",), search, walk, limit, taken, columns=columns)
+    context = Context(names, tuple(languages) or ("en",), search, walk, limit, taken, [], columns, find, values)
+    services.refuse_foreign(tree, context)
     if types_apart:
         private.find_types(tree, context)
     if wikidata:

@@ -14,7 +14,7 @@ from kbkit.schema import KB_NAMESPACE
 from kbkit.sparql.engines import COLUMNS, ColumnResults, EngineChoice, Serialized, choose, explained, rows
 from kbkit.sparql.names import is_corrected
 from kbkit.stores.sparql_formats import PLAIN
-from kbkit.stores.sparql_text import bind, is_update, read_only, term
+from kbkit.stores.sparql_text import bind, is_update, read_only, string_literal, term
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,6 +33,7 @@ _STANDARD = "sparql"
 _MANY = 100
 """Brackets of a kind above which their nesting is checked, which loads the grammar."""
 REJECTED = "The engine rejected the rewritten query: "
+_SILENT = re.compile(r"service\s+silent", re.IGNORECASE)
 _POSITION = re.compile(r"^error at \d+:\d+: ")
 
 
@@ -137,7 +138,15 @@ class SparqlQuery:
             prefixes=self.stores.schema.prefixes(),
             types_apart=self._types_apart,
             add_columns=add_columns,
+            find=partial(_find, self.stores),
+            values=self._values,
         )
+
+    def _values(self, text: str) -> list[tuple[str, str]]:
+        """Return the terms of the first column of a query, which is a part of this one, as texts and in SPARQL."""
+        found = SparqlQuery(self.stores, text, self.timeout, self._dialect, graphs=self.graphs, search=self.search)
+        terms = found.terms()
+        return [(one["value"], _written(one)) for one in terms[terms.columns[0]] if one and one["type"] != "bnode"]
 
     @property
     def _dialect(self) -> str:
@@ -149,10 +158,18 @@ class SparqlQuery:
         return self.stores.schema.types_apart and ("kb:" in self.text or KB_NAMESPACE in self.text)
 
     def unknown_names(self) -> list[str]:
-        """Return a sentence for each name of the KB's vocabulary and nodes that the query uses and the KB lacks."""
+        """Return a sentence for each name that the query uses and the KB lacks, and for each service left out."""
         from kbkit.sparql.names import unknown_names
 
-        return unknown_names(self.stores, self.text)
+        return unknown_names(self.stores, self.text) + self._skipped()
+
+    def _skipped(self) -> list[str]:
+        """Return a sentence for each service that is left out."""
+        if not _SILENT.search(self.text):
+            return []
+        from kbkit.sparql.services import SKIPPED
+
+        return [note for note in self.rewritten().notes if note.startswith(SKIPPED)]
 
     def warned(self) -> SparqlQuery:
         """Return the query after a Python warning for each of its unknown names, located at the caller's caller."""
@@ -234,6 +251,21 @@ def _service(
     found = search(stores, mode, limit, node_type=node_type).one(words)
     rows = found.select("type", "key", "score").iter_rows()
     return [(stores.schema.node_iri(kind, key), float(score)) for kind, key, score in rows]
+
+
+def _written(value: Mapping[str, str | None]) -> str:
+    """Return an RDF term in SPARQL."""
+    text, datatype, language = value["value"] or "", value["datatype"], value["language"]
+    if value["type"] == "uri":
+        return f"<{text}>"
+    return string_literal(text) + (f"@{language}" if language else f"^^<{datatype}>" if datatype else "")
+
+
+def _find(stores: Stores, words: str, limit: int, letter: str) -> list[str]:
+    from kbkit.search.entities import entities
+
+    rows = [stores.nodes.row(node) for node in entities(stores, words, limit, letter)]
+    return [stores.schema.node_iri(row.type, row.key) for row in rows]
 
 
 def _walk(stores: Stores, traversal: Traversal) -> list[tuple[str, int, str | None]]:

@@ -32,6 +32,7 @@ UNKNOWN = {
     ],
     "ASK { country:zzzzzzzzz ?p ?o }": ["Unknown country 'zzzzzzzzz' in country:zzzzzzzzz. No key is similar."],
 }
+SILENT = "SELECT ?s { SERVICE SILENT <https://dbpedia.org/sparql> { ?s ?p ?o } }"
 KNOWN = [
     "SELECT ?s { ?s rel:borders country:FRA ; a type:country ; attr:area_km2 ?a ; text:description ?t }",
     "PREFIX rel: <http://elsewhere.org/> SELECT * { ?s rel:bordres ?o }",
@@ -41,6 +42,11 @@ KNOWN = [
     "SELECT * { ?s attr:since ?year }",  # of edges
     "SELECT * { ?s kb:type ?o ; rdfs:label ?l } LIMIT 1",
 ]
+
+
+def test_services_that_are_left_out(world: KnowledgeBase) -> None:
+    with pytest.warns(UnknownNameWarning, match="Skipped SERVICE SILENT: SERVICE <https://dbpedia.org/sparql>"):
+        assert world.sparql(SILENT).height == 1
 
 
 @pytest.mark.parametrize("query", UNKNOWN)
