@@ -148,7 +148,7 @@ class Outcome:
     """The outcome of a query: ``kind`` is ``results``, ``empty``, ``syntax``, ``timeout`` or ``error``.
 
     ``frame`` holds the rows, up to the limit (then ``cut`` is true); ``shown`` is a table of its first and last rows,
-    with IRIs as prefixed names. ``message`` describes an error.
+    with IRIs as prefixed names, or says why there are none. ``message`` describes an error.
     """
 
     kind: str
@@ -181,8 +181,9 @@ class Outcome:
         }.get(self.kind, f"error: {self.message}")
 
     def to_json(self) -> dict[str, Any]:
-        """The outcome and the lines of the table."""
-        return {"outcome": self.said, **({"rows": self.shown} if self.shown else {})}
+        """The outcome and the lines of the table, or of the explanation of an empty result."""
+        name = "why" if self.kind == "empty" else "rows"
+        return {"outcome": self.said, **({name: self.shown} if self.shown else {})}
 
     @property
     def text(self) -> str:
@@ -193,6 +194,8 @@ class Outcome:
     def folded(self) -> str:
         """The outcome folded to one line."""
         columns = ", ".join(self.frame.columns) if self.frame is not None else ""
+        if self.kind == "empty":
+            return _short(" ".join([self.said, *self.shown[:3]]))
         return _short(f"results: {self.count} of {columns}" if self.kind == "results" else self.said)
 
 

@@ -165,7 +165,7 @@ class _Work:
         if found.kind not in ("results", "empty") or found.frame is None:
             raise KbError(found.said)
         if not found.frame.height:
-            return ToolReply(found.said, _data(found.frame, limit, cut=False))
+            return ToolReply(found.text, _data(found.frame, limit, cut=False))
         return self._table(found.frame, limit, found.cut, self._explorer.names.shortened)
 
     def sql(self, query: str, limit: int = SHOWN) -> ToolReply:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kbkit.sparql.engines import CompiledRows, SparqlEngine
     from kbkit.sparql.rewrite import Rewritten
     from kbkit.sparql.view import View
+    from kbkit.sparql.why_empty import EmptyResult
     from kbkit.stores import Stores
     from kbkit.stores.sparql_formats import Formats
     from kbkit.stores.sparql_process import Graphs, ResultColumn, Results
@@ -118,8 +119,26 @@ class SparqlQuery:
         return "".join(f"-- {' '.join(note.split())}\n" for note in sent.notes) + compiled.sql
 
     def explained(self) -> str:
-        """Run the query and return its plan, or why Oxigraph answers it, which has no plan to show."""
-        return explained(self.stores, self._choice(self._sent(PLAIN)), self.timeout)
+        """Run the query and return its plan, or why Oxigraph answers it, which has no plan to show.
+
+        If there are no rows, the patterns that exclude each other follow.
+        """
+        plan, reason = explained(self.stores, self._choice(self._sent(PLAIN)), self.timeout), self.why_empty()
+        return plan if reason is None else "\n".join([plan, *reason.lines])
+
+    def why_empty(self) -> EmptyResult | None:
+        """Return why the query has no rows, from queries of its parts; None if it has some, or that is unknown."""
+        from kbkit.sparql.why_empty import SECONDS, explain
+
+        if self.frame().height:
+            return None
+
+        def value(text: str, seconds: float) -> int:
+            part = SparqlQuery(self.stores, text, seconds, self._dialect, None, self.graphs, self.search, self.engine)
+            return int(part.frame().item(0, 0))
+
+        limit = SECONDS if self.timeout is None else min(SECONDS, self.timeout)
+        return explain(self.text, value, self.stores.schema.prefixes(), limit)
 
     def rewritten(self, *, add_columns: bool = False) -> Rewritten:
         """Return the query as sent to the engine; see :meth:`kbkit.kb.KnowledgeBase.rewrite`.

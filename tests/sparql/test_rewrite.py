@@ -876,10 +876,6 @@ def test_text_searches_of_other_engines_are_refused(verb: str) -> None:
             ["line 2", "column 3"],
         ),
         (
-            "SELECT * { ?x bds:search 'a' }",
-            ["line 1", "column 15", "bds:search", "kb:search"],
-        ),
-        (
             service("?any"),
             ["line 2", "column 3", "?any"],
         ),
@@ -966,6 +962,10 @@ def test_text_searches_of_other_engines_are_refused(verb: str) -> None:
         (
             "SELECT * { ?x wdx:P31 ?y }",
             ["line 1", "column 15", "'wd'", "'wdv'"],
+        ),
+        (
+            "SELECT * { ?x bds:search 'a' }",
+            ["line 1", "column 15", "bds:search", "kb:search"],
         ),
     ],
 )
