@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from kbkit.search.settings import SearchOptions
     from kbkit.sparql.engines import SparqlEngine
     from kbkit.sparql.rewrite import Rewritten
-    from kbkit.sparql.why_empty import EmptyResult
     from kbkit.sparql.view import View
+    from kbkit.sparql.why_empty import EmptyResult
     from kbkit.stores.adjacency import Adjacency
     from kbkit.stores.embedders import Embedder
     from kbkit.stores.embeddings import Embeddings

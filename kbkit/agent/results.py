@@ -115,7 +115,9 @@ class Entry:
 
 @dataclass(frozen=True)
 class Examples:
-    """The use of a property: its description, and examples with ``subject``, ``value`` and optional ``Qualifiers``."""
+    """The use of a property: its description, and examples with ``subject``, ``value`` and, if any, ``Qualifiers`` and
+    ``References``.
+    """
 
     id: str
     name: str
@@ -225,7 +227,8 @@ def _example(example: Mapping[str, Any]) -> str:
     shown = f"{example['subject']}: {', '.join(map(str, value)) if isinstance(value, list) else value}"
     qualifiers = example.get("Qualifiers") or {}
     more = "; ".join(f"{name}: {said}" for name, said in qualifiers.items())
-    return f"{shown}  [{more}]" if more else shown
+    source = "; ".join(f"{name}: {said}" for name, said in (example.get("References") or {}).items())
+    return shown + (f"  [{more}]" if more else "") + (f"  (reference: {source})" if source else "")
 
 
 def _short(text: str) -> str:

@@ -29,7 +29,7 @@ from tests.wording import Wording
 
 mcp = pytest.importorskip("mcp")
 
-TOOLS = ["schema", "search", "entry", "show", "examples", "sql", "sparql", "answers", "ask"]
+TOOLS = ["schema", "search", "entry", "show", "examples", "sql", "sparql", "answers", "path", "ask", "similar"]
 Talk = Callable[[Any], Awaitable[None]]
 
 
@@ -166,7 +166,7 @@ def test_results_are_data_too(world: KnowledgeBase) -> None:
 
     async def call(client: Any) -> None:
         outputs = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
-        assert [name for name in outputs if outputs[name]] == ["schema", "sql", "sparql", "answers", "ask"]
+        assert [name for name in outputs if outputs[name]] == ["schema", "sql", "sparql", "answers", "ask", "similar"]
         data = {
             name: (await client.call_tool(name, arguments)).structured_content
             for name, arguments in {
@@ -245,6 +245,15 @@ def test_show_has_the_texts_whole(world: KnowledgeBase) -> None:
 def test_examples(world: KnowledgeBase) -> None:
     text, _ = called(world, "examples", property="rel:member_of")
     assert text.count("[attr:since: ") == 5
+
+
+def test_paths_and_similar_entities(world: KnowledgeBase) -> None:
+    text, failed = called(world, "path", start="country:FRA", end="Nepal", limit=1)
+    assert not failed
+    assert text.startswith("France (country#FRA) ->") or text.startswith("France (country#FRA)\n->")
+    text, failed = called(world, "similar", id="country:FRA", limit=3)
+    assert not failed
+    assert len(text.split("\n")) == 3 and "(country:FRA)" not in text
 
 
 @pytest.mark.parametrize(
