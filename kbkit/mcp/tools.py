@@ -206,8 +206,8 @@ class _Work:
         return ToolReply(text, data | ({} if found.plan.total is None else {"value": found.value}))
 
     def path(self, start: str, end: str, limit: int = 5) -> ToolReply:
-        ends = [self._explorer.names.find(name) for name in (start, end)]
-        found = self._kb.paths(*ends, limit=limit)
+        find = self._explorer.names.find
+        found = self._kb.paths(find(start), find(end), limit=limit)
         if not found.listed:
             hint = "Look at their entries, or join them in a query"
             raise KbError("No path of at most 4 steps between these entities", hint)
