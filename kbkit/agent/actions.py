@@ -83,7 +83,7 @@ class Explorer:
             return Outcome("syntax", query, message="the query is empty")
         asked = sparql_query(self.stores, query, timeout, limit=limit + 1)
         try:
-            frame = asked.frame()
+            frame, terms = asked.values_and_terms()
         except QueryTimeoutError as error:
             return Outcome("timeout", query, message=f"{line(error.message)}; make the query simpler")
         except QueryError as error:
@@ -91,7 +91,8 @@ class Explorer:
         if not frame.height:
             return Outcome("empty", query, frame, shown=self._why_empty(asked))
         kept = frame.head(limit)
-        return Outcome("results", query, kept, table(kept, self.names.shortened), cut=frame.height > limit)
+        shown = table(kept, self.names.shortened)
+        return Outcome("results", query, kept, shown, cut=frame.height > limit, terms=terms.head(limit))
 
     def _why_empty(self, asked: SparqlQuery) -> list[str]:
         """Return lines that explain an empty result: names that the KB lacks, and patterns that exclude each other."""

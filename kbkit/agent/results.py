@@ -150,7 +150,8 @@ class Outcome:
     """The outcome of a query: ``kind`` is ``results``, ``empty``, ``syntax``, ``timeout`` or ``error``.
 
     ``frame`` holds the rows, up to the limit (then ``cut`` is true); ``shown`` is a table of its first and last rows,
-    with IRIs as prefixed names, or says why there are none. ``message`` describes an error.
+    with IRIs as prefixed names, or says why there are none. ``message`` describes an error. ``terms`` are the rows as
+    RDF terms.
     """
 
     kind: str
@@ -159,6 +160,7 @@ class Outcome:
     shown: list[str] = field(default_factory=list)
     message: str = ""
     cut: bool = False
+    terms: pl.DataFrame | None = None
 
     @property
     def rows(self) -> int:

@@ -92,6 +92,11 @@ class SparqlQuery:
         found = self._answer()
         return self._first(found.terms(), found.kind)
 
+    def values_and_terms(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Run the query once and return its result as values and as terms."""
+        found = self._answer()
+        return self._first(found.values(), found.kind), self._first(found.terms(), found.kind)
+
     def view(self) -> View:
         """Run the query and return the view that it asks for; see :meth:`kbkit.kb.KnowledgeBase.sparql_view`."""
         from kbkit.sparql.view import wanted
