@@ -63,7 +63,7 @@ class EmptyResult:
 
 
 @dataclass(eq=False)
-class _Part:
+class _PatternPart:
     """A part of a group: a triple, a filter, or another pattern."""
 
     node: Node
@@ -107,12 +107,12 @@ class _Explanation:
         self._head, self._run, self._context = head, run, context
         self._end, self._each = time.monotonic() + seconds, seconds / 6
 
-    def _ask(self, parts: Sequence[_Part]) -> bool | None:
+    def _ask(self, parts: Sequence[_PatternPart]) -> bool | None:
         where = " ".join(part.text for part in parts)
         found = self._started(f"ASK {{ {where} }}")
         return None if found is None else bool(found)
 
-    def _count(self, part: _Part) -> CountedPattern:
+    def _count(self, part: _PatternPart) -> CountedPattern:
         return CountedPattern(_shown(part.node), self._counted(f"{{ {part.text} }}"))
 
     def _counted(self, group: str) -> int | None:
@@ -148,7 +148,7 @@ class _Explanation:
             reason = f"{last} excludes every solution of {joined}:"
         return EmptyResult(reason, told, listed)
 
-    def _alone(self, part: _Part, counted: CountedPattern, listed: list[CountedPattern]) -> EmptyResult:
+    def _alone(self, part: _PatternPart, counted: CountedPattern, listed: list[CountedPattern]) -> EmptyResult:
         """Return the explanation of a part that has no solutions alone, in terms of what is inside it."""
         inner = next(nodes(part.node, "group_graph_pattern"), None) if isinstance(part.node, Tree) else None
         branches = children(part.node, "group_graph_pattern") if isinstance(part.node, Tree) else []
@@ -158,7 +158,7 @@ class _Explanation:
                 return found
         return EmptyResult("This pattern alone has no solutions:", [counted], listed)
 
-    def _conflict(self, parts: list[_Part]) -> list[_Part] | None:
+    def _conflict(self, parts: list[_PatternPart]) -> list[_PatternPart] | None:
         """Return the first parts without a common solution, as few as possible, in their order."""
         ordered = _ordered(parts)
         for end in range(2, len(ordered) + 1):
@@ -169,7 +169,7 @@ class _Explanation:
                 return self._fewest(ordered[:end])
         return None
 
-    def _fewest(self, parts: list[_Part]) -> list[_Part]:
+    def _fewest(self, parts: list[_PatternPart]) -> list[_PatternPart]:
         """Leave out the parts without which the others have no common solution either."""
         kept = list(parts)
         for part in parts[:-1]:
@@ -197,15 +197,15 @@ class _Explanation:
                 return EmptyResult(f"{reason} {to_text(part)}", counted)
         return None
 
-    def _parts(self, group: ParseTree, more: Sequence[ParseTree]) -> list[_Part]:
-        found: list[_Part] = []
-        optional: list[_Part] = []
+    def _parts(self, group: ParseTree, more: Sequence[ParseTree]) -> list[_PatternPart]:
+        found: list[_PatternPart] = []
+        optional: list[_PatternPart] = []
         for node in (*group.children, *more):
             if not isinstance(node, Tree) or self._is_label(node):
                 continue
             if node.data == "triples_block":
                 found += [
-                    _Part(triple, to_text(triple) + " .", "triple", variables(triple))
+                    _PatternPart(triple, to_text(triple) + " .", "triple", variables(triple))
                     for same_subject in children(node, "triples_same_subject_path", "triples_same_subject")
                     for triple in _single(same_subject)
                 ]
@@ -232,26 +232,26 @@ def _single(same_subject: ParseTree) -> list[ParseTree]:
     ]
 
 
-def _part(node: ParseTree) -> _Part:
+def _part(node: ParseTree) -> _PatternPart:
     text, kind = to_text(node), str(node.data)
     if kind == "filter":
         inside = set().union(*map(variables, nodes(node, "exists_func", "not_exists_func")))
-        return _Part(node, text, kind, set(), variables(node) - inside)
+        return _PatternPart(node, text, kind, set(), variables(node) - inside)
     if kind == "minus_graph_pattern":
-        return _Part(node, text, kind, set(), set())
+        return _PatternPart(node, text, kind, set(), set())
     if kind == "bind":
-        return _Part(node, text, kind, {str(node.children[-2])[1:]}, variables(node.children[2]))
+        return _PatternPart(node, text, kind, {str(node.children[-2])[1:]}, variables(node.children[2]))
     if kind == "optional_graph_pattern":
-        return _Part(node, text, kind, set(visible(node)), set())
-    return _Part(node, f"{{ {text} }}" if kind == "sub_select" else text, kind, set(visible(node)))
+        return _PatternPart(node, text, kind, set(visible(node)), set())
+    return _PatternPart(node, f"{{ {text} }}" if kind == "sub_select" else text, kind, set(visible(node)))
 
 
-def _ordered(parts: list[_Part]) -> list[_Part]:
+def _ordered(parts: list[_PatternPart]) -> list[_PatternPart]:
     """Return the parts so that each is joined with one before it, and follows those that bind its variables.
 
     Filters and assignments of variables come as early as that allows, those with EXISTS, and MINUS, after all others.
     """
-    rest, done, bound = list(parts), list[_Part](), set[str]()
+    rest, done, bound = list(parts), list[_PatternPart](), set[str]()
     every = set().union(*(part.binds for part in parts))
     while rest:
         ready = [part for part in rest if part.needs is not None and not (part.needs & every) - bound]
