@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from kbkit.sparql.engines import SparqlEngine
     from kbkit.sparql.rewrite import Rewritten
     from kbkit.sparql.view import View
+    from kbkit.sparql.why_empty import EmptyResult
     from kbkit.stores.adjacency import Adjacency
     from kbkit.stores.embedders import Embedder
     from kbkit.stores.embeddings import Embeddings
@@ -455,6 +456,15 @@ class KnowledgeBase:
         from kbkit.sparql.run import query
 
         return query(self.stores, text, None, dialect, max_rows, params).rewritten()
+
+    def why_empty(self, text: str, timeout: float | None = 60.0, **params: Any) -> EmptyResult | None:
+        """Return why a SPARQL query has no rows: the patterns that exclude each other, and the solutions of each.
+
+        ``.lines`` is the explanation as text. None: the query has rows, or the reason is unknown.
+        """
+        from kbkit.sparql.run import query
+
+        return query(self.stores, text, timeout, params=params).why_empty()
 
     @cached_property
     def explore(self) -> Explorer:

@@ -91,6 +91,7 @@ class Wikibase:
         "prov": "http://www.w3.org/ns/prov#",
         "geo": GEO,
         "geof": GEOF,
+        "uom": "http://www.opengis.net/def/uom/OGC/1.0/",
         **{name: STANDARD_PREFIXES[name] for name in ("rdf", "rdfs", "xsd", "owl", "skos")},
         "dct": "http://purl.org/dc/terms/",
         "cc": "http://creativecommons.org/ns#",

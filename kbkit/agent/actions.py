@@ -12,7 +12,7 @@ from kbkit.agent.search import PROPERTY, Searcher
 from kbkit.assets.arguments import checked
 from kbkit.errors import KbError, QueryError, QuerySyntaxError, QueryTimeoutError, UnknownNameError
 from kbkit.graph.nodes import describe
-from kbkit.sparql.run import REJECTED
+from kbkit.sparql.run import REJECTED, SparqlQuery
 from kbkit.sparql.run import query as sparql_query
 
 if TYPE_CHECKING:
@@ -81,16 +81,23 @@ class Explorer:
         """
         if not query.strip():
             return Outcome("syntax", query, message="the query is empty")
+        asked = sparql_query(self.stores, query, timeout, limit=limit + 1)
         try:
-            frame = sparql_query(self.stores, query, timeout, limit=limit + 1).frame()
+            frame, terms = asked.values_and_terms()
         except QueryTimeoutError as error:
             return Outcome("timeout", query, message=f"{line(error.message)}; make the query simpler")
         except QueryError as error:
             return self._refused(query, error)
         if not frame.height:
-            return Outcome("empty", query, frame)
+            return Outcome("empty", query, frame, shown=self._why_empty(asked))
         kept = frame.head(limit)
-        return Outcome("results", query, kept, table(kept, self.names.shortened), cut=frame.height > limit)
+        shown = table(kept, self.names.shortened)
+        return Outcome("results", query, kept, shown, cut=frame.height > limit, terms=terms.head(limit))
+
+    def _why_empty(self, asked: SparqlQuery) -> list[str]:
+        """Return lines that explain an empty result: names that the KB lacks, and patterns that exclude each other."""
+        reason = asked.why_empty()
+        return [*asked.unknown_names(), *([] if reason is None else reason.lines)]
 
     def _refused(self, query: str, error: QueryError) -> Outcome:
         """Return the outcome of a query that cannot be parsed (with line and column) or that the engine rejects."""

@@ -98,6 +98,8 @@ class AgentAnswer:
     cut: bool = False
     shown: list[str] = field(default_factory=list)
     sentence: str = ""
+    terms: pl.DataFrame | None = None
+    """The rows as RDF terms."""
 
     @property
     def rolled_back(self) -> int:
@@ -250,6 +252,7 @@ class Agent:
             best.cut if best is not None else False,
             best.shown if best is not None else [],
             sentence,
+            best.terms if best is not None else None,
         )
 
     def _sentence(self, question: str, history: Sequence[EarlierQuestion], best: Outcome) -> tuple[str, Usage]:

@@ -115,7 +115,9 @@ class Entry:
 
 @dataclass(frozen=True)
 class Examples:
-    """The use of a property: its description, and examples with ``subject``, ``value`` and optional ``Qualifiers``."""
+    """The use of a property: its description, and examples with ``subject``, ``value`` and, if any, ``Qualifiers`` and
+    ``References``.
+    """
 
     id: str
     name: str
@@ -148,7 +150,8 @@ class Outcome:
     """The outcome of a query: ``kind`` is ``results``, ``empty``, ``syntax``, ``timeout`` or ``error``.
 
     ``frame`` holds the rows, up to the limit (then ``cut`` is true); ``shown`` is a table of its first and last rows,
-    with IRIs as prefixed names. ``message`` describes an error.
+    with IRIs as prefixed names, or says why there are none. ``message`` describes an error. ``terms`` are the rows as
+    RDF terms.
     """
 
     kind: str
@@ -157,6 +160,7 @@ class Outcome:
     shown: list[str] = field(default_factory=list)
     message: str = ""
     cut: bool = False
+    terms: pl.DataFrame | None = None
 
     @property
     def rows(self) -> int:
@@ -181,8 +185,9 @@ class Outcome:
         }.get(self.kind, f"error: {self.message}")
 
     def to_json(self) -> dict[str, Any]:
-        """The outcome and the lines of the table."""
-        return {"outcome": self.said, **({"rows": self.shown} if self.shown else {})}
+        """The outcome and the lines of the table, or of the explanation of an empty result."""
+        name = "why" if self.kind == "empty" else "rows"
+        return {"outcome": self.said, **({name: self.shown} if self.shown else {})}
 
     @property
     def text(self) -> str:
@@ -193,6 +198,8 @@ class Outcome:
     def folded(self) -> str:
         """The outcome folded to one line."""
         columns = ", ".join(self.frame.columns) if self.frame is not None else ""
+        if self.kind == "empty":
+            return _short(" ".join([self.said, *self.shown[:3]]))
         return _short(f"results: {self.count} of {columns}" if self.kind == "results" else self.said)
 
 
@@ -222,7 +229,8 @@ def _example(example: Mapping[str, Any]) -> str:
     shown = f"{example['subject']}: {', '.join(map(str, value)) if isinstance(value, list) else value}"
     qualifiers = example.get("Qualifiers") or {}
     more = "; ".join(f"{name}: {said}" for name, said in qualifiers.items())
-    return f"{shown}  [{more}]" if more else shown
+    source = "; ".join(f"{name}: {said}" for name, said in (example.get("References") or {}).items())
+    return shown + (f"  [{more}]" if more else "") + (f"  (reference: {source})" if source else "")
 
 
 def _short(text: str) -> str:

@@ -10,6 +10,7 @@ from kbkit.agent.names import KbNames, Property, titled
 from kbkit.agent.results import Hit, SearchHits
 from kbkit.answers.answer_set import answers
 from kbkit.errors import KbError
+from kbkit.search.entities import degrees
 from kbkit.search.run import search
 from kbkit.stores.arrays import is_in
 from kbkit.stores.folding import words
@@ -95,15 +96,8 @@ class Searcher:
             named = named[is_in(named, within.ids)]
         rows = ((node, words(nodes.name(node)) != wanted) for node in named.tolist())
         ids = sorted(rows, key=lambda row: row[::-1])[:_NAMESAKES]
-        degrees = self._degrees([node for node, _ in ids]) if len(ids) > 1 else {}
-        return [node for node, _ in sorted(ids, key=lambda row: (row[1], -degrees.get(row[0], 0)))][:limit]
-
-    def _degrees(self, ids: Sequence[int]) -> dict[int, int]:
-        sql = (
-            "SELECT id, count(*) FROM (SELECT head AS id FROM edges UNION ALL SELECT tail FROM edges)"
-            " WHERE id IN (SELECT unnest($ids)) GROUP BY id"
-        )
-        return dict(self._stores.tables.rows(sql, {"ids": list(ids)}))
+        count = degrees(self._stores, [node for node, _ in ids]) if len(ids) > 1 else {}
+        return [node for node, _ in sorted(ids, key=lambda row: (row[1], -count.get(row[0], 0)))][:limit]
 
     def _found(self, text: str, within: AnswerSet | None, limit: int, mode: str) -> list[int]:
         frame = search(self._stores, mode, limit, within, options={"quotes": False, "include_weak": True}).one(text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from kbkit.agent.agent import AgentAnswer, EarlierQuestion
 from kbkit.agent.state import State
 from kbkit.directory.files import parse_json, write_files
 from kbkit.errors import BadInputError, Command, KbError, Option
+from kbkit.llm.account import Account
 from kbkit.llm.client import Usage
 
 _MOST_BYTES = 1 << 28
@@ -24,11 +25,20 @@ _HINT = ("Write a trace with ", Option("trace"), " of ", Command("ask"))
 
 class Trace:
     """The trace file of one question. It is rewritten atomically after each step, so nothing is lost; ``before`` are
-    lines that stay at the top.
+    lines that stay at the top. ``limits`` are those of the session, and ``account`` knows what its calls cost.
     """
 
-    def __init__(self, path: Path, question: str, history: Sequence[EarlierQuestion] = (), before: str = "") -> None:
+    def __init__(
+        self,
+        path: Path,
+        question: str,
+        history: Sequence[EarlierQuestion] = (),
+        before: str = "",
+        limits: Mapping[str, Any] | None = None,
+        account: Account | None = None,
+    ) -> None:
         self._path, self._before = path, before
+        self._limits, self._account = limits or {}, account
         self._turn = {"question": question, "history": [turn._asdict() for turn in history]}
         self._state = State()
 
@@ -52,6 +62,7 @@ class Trace:
                 "actions": answer.actions,
                 "rolled_back": answer.rolled_back,
                 "tokens": list(answer.usage),
+                **self._session(),
             }
         }
         self._write(record)
@@ -60,9 +71,16 @@ class Trace:
         """Write the error, and the best query so far."""
         best = self._state.best
         usage: Usage = self._state.usage
-        self._write(
-            {"error": {**self._turn, "message": message, "sparql": best.query if best else "", "tokens": list(usage)}}
-        )
+        record = {"message": message, "sparql": best.query if best else "", "tokens": list(usage), **self._session()}
+        self._write({"error": {**self._turn, **record}})
+
+    def _session(self) -> dict[str, Any]:
+        """Return the limits of the session, and its calls: how many, the tokens paid for, and their cost."""
+        found: dict[str, Any] = {"limits": dict(self._limits)} if self._limits else {}
+        if self._account is not None:
+            spent = {name: getattr(self._account, name) for name in ("calls", "cached", "input", "output", "cost")}
+            found["spent"] = spent | {"budget": self._account.budget}
+        return found
 
     def _write(self, *last: dict[str, Any]) -> None:
         records = [*(step.record() for step in self._state.trace), *last]

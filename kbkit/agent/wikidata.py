@@ -18,6 +18,11 @@ _CLASSES = ("P31", "P279")
 _EXAMPLE = "P1855"
 """The property "Wikidata property example", whose qualifiers show the use of a property."""
 
+_FULL = 3
+"""Examples with qualifiers or references, where there are any."""
+_SAMPLE = 300
+"""Statements that examples are chosen from."""
+
 _COLUMNS = (
     "id, subject, property, rank, best, snak, datatype, value, target, precision, calendar, unit, globe, language,"
     " count"
@@ -59,31 +64,73 @@ def entry(stores: Stores, names: KbNames, node: int) -> Entry:
 
 
 def examples(stores: Stores, node: int) -> Examples:
-    """Return the examples on a property's page, or else a fixed sample of its statements."""
+    """Return the examples on a property's page, and statements of its own that are unlike each other: until three have
+    qualifiers and references, where there are any, or else a fixed sample.
+    """
     found = describe(stores, node)
-    given = _of(stores, f"subject = $key AND property = '{_EXAMPLE}'", "rowid", found.key)
-    rows = given or _of(stores, "property = $key", "best DESC, hash(id), id", found.key)
-    qualifiers = _qualifiers_of(stores, rows)
-    labels = _labels(stores, [*rows, *(q for held in qualifiers.values() for q in held)])
-    labels |= _names(stores, {row["subject"] for row in rows})
-    shown = []
-    for row in rows:
-        held = qualifiers.get(row["id"], [])
-        if given:
-            own = [written(q, labels) for q in held if q["property"] == found.key]
-            subject, value = written(row, labels), own[0] if len(own) == 1 else own
-            held = [q for q in held if q["property"] != found.key]
-        else:
-            subject, value = titled(labels.get(row["subject"], ""), row["subject"]), written(row, labels)
-        said = _said(held, labels)
-        shown.append({"subject": subject, "value": value} | ({"Qualifiers": said} if said else {}))
+    given = _of(stores, f"subject = $key AND property = '{_EXAMPLE}'", "rowid", found.key, EXAMPLES)
+    given_qualifiers = _qualifiers_of(stores, given)
+    rows = _of(stores, "property = $key", "best DESC, hash(id), id", found.key, _SAMPLE)
+    qualifiers, references = _qualifiers_of(stores, rows), _references_of(stores, rows)
+    full = sum(len(given_qualifiers.get(row["id"], ())) > 1 for row in given)
+    chosen = _varied(rows, qualifiers, references, max(_FULL - full, 0), EXAMPLES - len(given))
+    held = {**qualifiers, **given_qualifiers}
+    said = [row for one in (*given, *chosen) for row in (*held.get(one["id"], ()), *references.get(one["id"], ()))]
+    labels = _labels(stores, [*given, *chosen, *said]) | _names(stores, {row["subject"] for row in (*given, *chosen)})
+    shown = [_given(row, found.key, given_qualifiers.get(row["id"], []), labels) for row in given]
+    for row in chosen:
+        subject = titled(labels.get(row["subject"], ""), row["subject"])
+        parts = {"Qualifiers": qualifiers.get(row["id"], ()), "References": references.get(row["id"], ())}
+        more = {name: _said(some, labels) for name, some in parts.items() if some}
+        example = {"subject": subject, "value": written(row, labels)} | more
+        if more or not any(example.items() <= other.items() for other in shown):
+            shown.append(example)
     return Examples(found.key, found.name, _about(stores, found.key, found.texts), shown)
 
 
-def _of(stores: Stores, where: str, order: str, key: str) -> list[Row]:
+def _given(row: Row, key: str, held: Sequence[Row], labels: Mapping[str, str]) -> dict[str, Any]:
+    """Return an example of a property's page: the value is among the qualifiers."""
+    own = [written(one, labels) for one in held if one["property"] == key]
+    said = _said([one for one in held if one["property"] != key], labels)
+    example: dict[str, Any] = {"subject": written(row, labels), "value": own[0] if len(own) == 1 else own}
+    return example | ({"Qualifiers": said} if said else {})
+
+
+def _varied(
+    rows: Sequence[Row],
+    qualifiers: Mapping[str, Sequence[Row]],
+    references: Mapping[str, Sequence[Row]],
+    full: int,
+    count: int,
+) -> list[Row]:
+    """Return statements that say more than those before: ``full`` of them with qualifiers or references, where there
+    are any, and others up to ``count``.
+    """
+    seen: set[tuple[str, str]] = set()
+    chosen: list[Row] = []
+    rest = list(rows)
+
+    def facts(row: Row) -> set[tuple[str, str]]:
+        parts = (("qualifier", qualifiers), ("reference", references))
+        held = {(kind, one["property"]) for kind, some in parts for one in some.get(row["id"], ())}
+        return held | ({("value", row["value"] or row["target"] or "")} if held else set())
+
+    while rest and len(chosen) < max(full, count):
+        best = max(rest, key=lambda row: (len(facts(row) - seen), len(facts(row))))
+        if len(chosen) >= count and not facts(best):
+            break
+        if len(chosen) >= full and not facts(best) - seen:
+            best = rest[0]
+        rest.remove(best)
+        chosen.append(best)
+        seen |= facts(best)
+    return chosen
+
+
+def _of(stores: Stores, where: str, order: str, key: str, limit: int) -> list[Row]:
     sql = (
         f"SELECT {_COLUMNS} FROM (SELECT *, 1 AS count FROM statements WHERE {where} AND rank <> 'deprecated'"
-        f" ORDER BY {order} LIMIT {EXAMPLES}) ORDER BY id"
+        f" ORDER BY {order} LIMIT {limit}) ORDER BY id"
     )
     return stores.tables.lookup(sql, {"key": key}).rows(named=True)
 
@@ -93,6 +140,26 @@ def _qualifiers_of(stores: Stores, rows: Sequence[Row]) -> dict[str, list[Row]]:
     sql = (
         f"SELECT {_QUALIFIER_COLUMNS} FROM qualifiers WHERE subject IN (SELECT unnest($subjects))"
         " AND statement IN (SELECT unnest($ids)) ORDER BY statement, position"
+    )
+    subjects = list({row["subject"] for row in rows})
+    frame = stores.tables.lookup(sql, {"ids": [row["id"] for row in rows], "subjects": subjects})
+    result: dict[str, list[Row]] = {}
+    for row in frame.rows(named=True):
+        result.setdefault(row["statement"], []).append(row)
+    return result
+
+
+def _references_of(stores: Stores, rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """Return what the first reference of each statement says; empty without the table."""
+    tables = stores.tables.rows("SELECT 1 FROM duckdb_tables() WHERE table_name = 'reference_snaks'")
+    if not tables:
+        return {}
+    columns = _QUALIFIER_COLUMNS
+    sql = (
+        f"SELECT {columns} FROM reference_snaks WHERE subject IN (SELECT unnest($subjects))"
+        " AND statement IN (SELECT unnest($ids))"
+        " QUALIFY reference = first(reference) OVER (PARTITION BY statement ORDER BY reference)"
+        " ORDER BY statement, position"
     )
     subjects = list({row["subject"] for row in rows})
     frame = stores.tables.lookup(sql, {"ids": [row["id"] for row in rows], "subjects": subjects})

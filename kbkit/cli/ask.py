@@ -6,9 +6,9 @@ import contextlib
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from kbkit.agent.state import State
     from kbkit.agent.trace import Trace
     from kbkit.kb import KnowledgeBase
+    from kbkit.llm.account import Account
     from kbkit.llm.calls import Calls
     from kbkit.questions.ask import AskResult
     from kbkit.questions.taught import Learned
@@ -227,7 +228,8 @@ def _explored(
 
     calls.listen = None  # one call after another: the steps show the progress
     agent = Agent(known.stores, calls, settings)
-    with _recorded(recording.path, question, history, recording.before) as record:
+    limits = asdict(settings)
+    with _recorded(recording.path, question, history, recording.before, limits, calls.account) as record:
         show = not context.obj.quiet and sys.stderr.isatty()
 
         def listen(state: State) -> None:
@@ -342,7 +344,14 @@ def _conversation(path: Path | None, trace: Path | None) -> tuple[list[EarlierQu
 
 
 @contextlib.contextmanager
-def _recorded(path: Path | None, question: str, history: list[EarlierQuestion], before: str) -> Iterator[Trace | None]:
+def _recorded(
+    path: Path | None,
+    question: str,
+    history: list[EarlierQuestion],
+    before: str,
+    limits: Mapping[str, Any] | None = None,
+    account: Account | None = None,
+) -> Iterator[Trace | None]:
     """Open the trace's file, if there is one; an error that ends the work is its last record."""
     from kbkit.agent.state import State
     from kbkit.agent.trace import Trace
@@ -350,7 +359,7 @@ def _recorded(path: Path | None, question: str, history: list[EarlierQuestion], 
     if path is None:
         yield None
         return
-    trace = Trace(path, question, history, before)
+    trace = Trace(path, question, history, before, limits, account)
     trace.step(State())
     try:
         yield trace

@@ -98,7 +98,7 @@ def sparql(
         bool, typer.Option("--print", help="Print the query as its engine receives it, without running it.")
     ] = False,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Run the query and print its plan, with the rows of each step.")
+        bool, typer.Option("--explain", help="Run the query and print its plan, and why it has no rows.")
     ] = False,
     limit: Annotated[int | None, typer.Option("--limit", "-n", metavar="N", help="Maximum number of rows.")] = None,
     timeout: Timeout = 60,

@@ -91,6 +91,9 @@ _ASK_SCHEMA = {
         closest={**_WORDS, "description": "The closest readings as answer expressions, if it is not answered."},
     )
 }
+_SIMILAR_SCHEMA = _object(nodes=_RECORDS)
+_PATHS = 50
+"""Maximum number of paths."""
 _ANSWERS_SCHEMA = _object(nodes=_RECORDS, count=_COUNT, complete=_COMPLETE)
 
 
@@ -124,12 +127,25 @@ def tools(kb: KnowledgeBase, limits: ToolLimits) -> list[McpTool]:
         does = f"{does} Example: {example.answers}"
         found.append(McpTool("answers", does, {"expression": text, **limit}, work.answers, _ANSWERS_SCHEMA))
         does = (
+            "Return the shortest paths between two entities, by any relations and against their directions, at most 4"
+            " steps long. Needs two ids or names."
+        )
+        does = f"{does} Example: {example.path}"
+        ends = {"start": text, "end": text}
+        paths_limit = {"limit": {"type": "integer", "minimum": 1, "maximum": _PATHS, "default": 5}}
+        found.append(McpTool("path", does, {**ends, **paths_limit}, work.path))
+        does = (
             "Answer a question in plain English without a language model. Returns the answers with proofs, the"
             " expression that was evaluated, and a confidence. If the reading is uncertain, returns no answers, but"
             " what could not be read and the closest readings, which the tool answers can run."
         )
         does = f"{does} Example: {example.ask}"
         found.append(McpTool("ask", does, {"question": text, **limit}, work.ask, _ASK_SCHEMA))
+    if kb.has("embeddings") or kb.has("vectors"):
+        does = "Return the entities of the same type that are most similar to one, by the graph or else by their texts."
+        found.append(
+            McpTool("similar", f"{does} Example: {example.entry}", {"id": text, **limit}, work.similar, _SIMILAR_SCHEMA)
+        )
     return found
 
 
@@ -163,9 +179,10 @@ class _Work:
     def sparql(self, query: str, limit: int = SHOWN) -> ToolReply:
         found = self._explorer.sparql(query, self._limits.timeout, self._limits.rows)
         if found.kind not in ("results", "empty") or found.frame is None:
-            raise KbError(found.said)
+            hint = "Try its parts one by one, or look at examples of its properties first"
+            raise KbError(found.said, hint if found.kind == "timeout" else "")
         if not found.frame.height:
-            return ToolReply(found.said, _data(found.frame, limit, cut=False))
+            return ToolReply(found.text, _data(found.frame, limit, cut=False))
         return self._table(found.frame, limit, found.cut, self._explorer.names.shortened)
 
     def sql(self, query: str, limit: int = SHOWN) -> ToolReply:
@@ -187,6 +204,29 @@ class _Work:
         text = "\n".join([*value, plural(len(ids), "answer") + more, *lines, *warnings])
         data = {"nodes": records(shown), "count": len(ids), "complete": len(ids) <= limit}
         return ToolReply(text, data | ({} if found.plan.total is None else {"value": found.value}))
+
+    def path(self, start: str, end: str, limit: int = 5) -> ToolReply:
+        find = self._explorer.names.find
+        found = self._kb.paths(find(start), find(end), limit=limit)
+        if not found.listed:
+            hint = "Look at their entries, or join them in a query"
+            raise KbError("No path of at most 4 steps between these entities", hint)
+        return ToolReply("\n".join(line(one, _LONGEST_TEXT) for one in found.lines(0)))
+
+    def similar(self, id: str, limit: int = SHOWN) -> ToolReply:  # noqa: A002
+        node = self._explorer.names.find(id)
+        if self._kb.has("embeddings"):
+            found = self._kb.related(node, limit)
+        else:
+            row = self._kb.stores.nodes.row(node)
+            texts = self._kb.node(node).texts
+            words = texts[0][1] if texts else row.name
+            found = self._kb.search(words, limit + 1, mode="dense", type=row.type)
+            found = found.filter(found["id"] != node).head(limit)
+        shown = found.select("type", "key", "name", "score")
+        names = self._explorer.names
+        lines = [f"- {names.titled_node(kind, key, name)}: {score:.3f}" for kind, key, name, score in shown.iter_rows()]
+        return ToolReply("\n".join(lines) or "no similar entity", {"nodes": records(shown)})
 
     def ask(self, question: str, limit: int = SHOWN) -> ToolReply:
         found = reply(self._kb.ask(question), limit)
@@ -280,6 +320,14 @@ class _Examples:
     @property
     def entry(self) -> str:
         return _call(id=self._names.node(self._node[1], self._node[2]))
+
+    @property
+    def path(self) -> str:
+        other = self._node
+        if self._relation is not None:
+            first = f"(SELECT min(tail) FROM {quote(self._relation.table)})"
+            other = self._kb.tables.rows(f"SELECT id, type, key, name FROM nodes WHERE id = {first}")[0]
+        return _call(start=self._names.node(*self._node[1:3]), end=self._names.node(*other[1:3]))
 
     @property
     def examples(self) -> str:

@@ -38,6 +38,12 @@ Search: TypeAlias = Callable[[str, int, str, str | None], Sequence[tuple[str, fl
 Walk: TypeAlias = Callable[[Traversal], Sequence[tuple[str, int, str | None]]]
 """``walk(traversal)`` returns (IRI, depth, IRI of the predecessor) of each node reached, the nearest first."""
 
+Find: TypeAlias = Callable[[str, int, str], Sequence[str]]
+"""``find(words, limit, letter)`` returns IRIs of entities by label, best first; the letter is that of their ids."""
+
+Values: TypeAlias = Callable[[str], Sequence[tuple[str, str]]]
+"""``values(query)`` returns the first column of a query: the text of each term, and the term as SPARQL."""
+
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _IRIS = ("IRIREF", "PNAME_LN", "PNAME_NS")
 _PLAIN_LOCAL = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?")
@@ -105,6 +111,8 @@ class Context:
     notes: list[str] = field(default_factory=list)
     columns: list[ResultColumn] | None = None
     """Columns of the result, if labels may be added to it."""
+    find: Find | None = None
+    values: Values | None = None
 
     def note(self, text: str) -> None:
         """Record a change for the user; duplicates are dropped."""

@@ -9,17 +9,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from lark import Token
+from lark import Token, Tree
 
 from kbkit.schema import KB_NAMESPACE, STANDARD_PREFIXES, Wikibase
-from kbkit.sparql.calls import constant, iri_token, number_token, parameters, values, variable
+from kbkit.sparql.calls import body, constant, iri_token, number_token, parameters, values, variable
 from kbkit.sparql.context import Context
 from kbkit.sparql.fulltext import MAX_LIMIT, hits
 from kbkit.sparql.parse import patterns, refuse
 from kbkit.sparql.printing import to_text
-from kbkit.sparql.tree import Node, ParseTree, parents, put
+from kbkit.sparql.tree import (
+    Node,
+    ParseTree,
+    Triple,
+    above,
+    child,
+    copy,
+    drop_verbs,
+    group,
+    is_variable,
+    parents,
+    put,
+    tokens,
+    variables,
+    visible,
+)
 from kbkit.stores.sparql_text import string_literal
 
 _HINT = 'Find entities with SERVICE kb:search { ?item kb:matches "words" }'
@@ -28,6 +43,9 @@ _WORDS = {"EntitySearch": "search", "Search": "srsearch", "Generator": "gsrsearc
 _LIMITS = {"EntitySearch": ("limit", 50), "Search": ("srlimit", 500), "Generator": ("gsrlimit", 500)}
 """The parameter that limits the hits, and its maximum."""
 _KINDS = {"item": "Q", "property": "P", "lexeme": "L", "form": "L", "sense": "L"}
+_MOST_SEARCHES = 200
+"""Maximum number of values of the words."""
+_WITHOUT_VALUES = ("filter", "minus_graph_pattern", "service_graph_pattern")
 _KEYWORD = re.compile(r'(-?)([a-z]+):("[^"]*"|\S+)', re.I)
 _PROPERTY = re.compile(r"P[1-9][0-9]*")
 _ENTITY = re.compile(r"[QPL][1-9][0-9]*")
@@ -54,6 +72,15 @@ class _Statement(NamedTuple):
         return f"FILTER {'NOT ' if self.negated else ''}EXISTS {{ {self.pattern(item, context)} }}"
 
 
+class QueryWords(NamedTuple):
+    """Words that are the values of a variable."""
+
+    name: str
+
+
+_Arguments: TypeAlias = dict[str, str | QueryWords]
+
+
 class _Outputs(NamedTuple):
     """The variables of a call, empty if not requested."""
 
@@ -64,60 +91,93 @@ class _Outputs(NamedTuple):
 
 
 def search(tree: ParseTree, calls: list[ParseTree], context: Context) -> None:
-    """Replace each call by its hits."""
+    """Replace each call by its hits; if its words are a variable, by those of each of its values."""
     parent_of = parents(tree)
     for call in calls:
         arguments, outputs = _read(call, context)
-        api = arguments.get("api", "")
-        words, tests = _words(call, arguments[_WORDS[api]])
-        item = outputs.item or context.variable("item")
-        name, most = _LIMITS[api]
-        limit = min(int(arguments[name]), MAX_LIMIT) if arguments.get(name, "").isdecimal() else most
-        new: list[Node] = []
-        if words:
-            names = [item, outputs.ordinal] if outputs.ordinal else [item]
-            new.append(_table(context, words, arguments.get("type", "item"), names, limit))
-            new += patterns(" ".join(test.filter(item, context) for test in tests)) if tests else []
+        words = arguments[_WORDS[str(arguments["api"])]]
+        if isinstance(words, str):
+            new = _hits(call, context, arguments, outputs, words)
         else:
-            parts = [test.filter(item, context) if test.negated else test.pattern(item, context) for test in tests]
-            where = " ".join(parts)
-            new += patterns(f"{{ SELECT DISTINCT {item} WHERE {{ {where} }} LIMIT {limit} }}")
-            context.note(f"Rewrote the search {arguments[_WORDS[api]]!r} as a pattern")
-        if outputs.title:
-            id_of = f"STRAFTER(STR({item}), {string_literal(Wikibase.ENTITY)})"
-            new += patterns(f"BIND({id_of} AS {outputs.title})")
-        if outputs.label:
-            label = context.names.short(STANDARD_PREFIXES["rdfs"] + "label")
-            codes = string_literal(",".join(dict.fromkeys([arguments.get("language", "en"), *context.languages])))
-            function = context.names.short(KB_NAMESPACE + "inLanguage")
-            new += patterns(f"BIND(STR({function}({item}, {label}, {codes})) AS {outputs.label})")
+            found = _values(tree, call, words.name, parent_of, context)
+            new = _union([(one, _hits(call, context, arguments, outputs, text)) for text, one in found], words.name)
         put(parent_of[id(call)], call, *new)
 
 
-def _read(call: ParseTree, context: Context) -> tuple[dict[str, str], _Outputs]:
+def _hits(call: ParseTree, context: Context, arguments: _Arguments, outputs: _Outputs, text: str) -> list[Node]:
+    """Return a pattern that matches the hits of a text."""
+    api = str(arguments["api"])
+    words, tests = _words(call, text)
+    item = outputs.item or context.variable("item")
+    name, most = _LIMITS[api]
+    wanted = str(arguments.get(name, ""))
+    limit = min(int(wanted), MAX_LIMIT) if wanted.isdecimal() else most
+    new: list[Node] = []
+    if words:
+        names = [item, outputs.ordinal] if outputs.ordinal else [item]
+        kind = str(arguments.get("type", "item"))
+        found = _found(context, api, words, _KINDS.get(kind, ""), limit)
+        rows = ([iri_token(iri), number_token(at)][: len(names)] for at, iri in enumerate(found, 1))
+        new.append(values(names, rows))
+        new += patterns(" ".join(test.filter(item, context) for test in tests)) if tests else []
+    else:
+        parts = [test.filter(item, context) if test.negated else test.pattern(item, context) for test in tests]
+        new += patterns(f"{{ SELECT DISTINCT {item} WHERE {{ {' '.join(parts)} }} LIMIT {limit} }}")
+        context.note(f"Rewrote the search {text!r} as a pattern")
+    if outputs.title:
+        id_of = f"STRAFTER(STR({item}), {string_literal(Wikibase.ENTITY)})"
+        new += patterns(f"BIND({id_of} AS {outputs.title})")
+    if outputs.label:
+        label = context.names.short(STANDARD_PREFIXES["rdfs"] + "label")
+        codes = string_literal(",".join(dict.fromkeys([str(arguments.get("language", "en")), *context.languages])))
+        function = context.names.short(KB_NAMESPACE + "inLanguage")
+        new += patterns(f"BIND(STR({function}({item}, {label}, {codes})) AS {outputs.label})")
+    return new
+
+
+def _found(context: Context, api: str, words: str, letter: str, limit: int) -> list[str]:
+    """Return the IRIs of hits: EntitySearch prefers labels."""
+    if api != "EntitySearch" or context.find is None:
+        return [iri for iri in hits(context, words, limit) if iri.startswith(Wikibase.ENTITY + letter)]
+    found = [iri for iri in context.find(words, limit, letter) if iri.startswith(Wikibase.ENTITY + letter)]
+    context.note(f"Searched for {words!r}: {len(found)} hit{'' if len(found) == 1 else 's'}")
+    return found
+
+
+def _read(call: ParseTree, context: Context) -> tuple[_Arguments, _Outputs]:
     """Return the parameters by local name, and the variables of the outputs."""
     given, rest = parameters(call, context)
-    arguments: dict[str, str] = {}
+    arguments: _Arguments = {}
     for iri, node in given:
         text = constant(node)
         name = iri.removeprefix(Wikibase.MWAPI).removeprefix(Wikibase.ONTOLOGY)
+        if text is None and name in _WORDS.values() and context.values is not None and is_variable(node):
+            arguments[name] = QueryWords(variable(node)[1:])
+            continue
         if text is None and name in (*_WORDS.values(), "api", "endpoint", "generator"):
             hint = "The search runs before the query: use a string or a query parameter"
             refuse(call, f"The value of {context.names.short(iri)} must be a constant, not {to_text(node)}", hint)
         arguments[name] = text or ""
-    api, host = arguments.get("api", ""), arguments.get("endpoint", "")
-    reason = ""
-    if host.removeprefix("https://") != "www.wikidata.org":
-        reason = f"it reads {host or 'a wiki'}, and a KB has entities of Wikidata only"
-    elif api not in _WORDS or (api == "Generator" and arguments.get("generator") != "search"):
-        name = f"{api} {arguments.get('generator', '')}".strip() or "no API"
-        reason = f"{name} reads pages of a wiki, and a KB has entities only"
-    elif context.search is None:
-        reason = "there is no text index"
-    elif _WORDS[api] not in arguments:
-        reason = f"mwapi:{_WORDS[api]} is missing"
+    reason = _unsupported(arguments, context)
     if reason:
         refuse(call, f"SERVICE wikibase:mwapi is not supported here: {reason}", _HINT)
+    return arguments, _outputs(call, rest, context)
+
+
+def _unsupported(arguments: _Arguments, context: Context) -> str:
+    """Return why a call cannot be answered, empty if it can."""
+    api, host = str(arguments.get("api", "")), str(arguments.get("endpoint", ""))
+    if host.removeprefix("https://") != "www.wikidata.org":
+        return f"it reads {host or 'a wiki'}, and a KB has entities of Wikidata only"
+    if api not in _WORDS or (api == "Generator" and arguments.get("generator") != "search"):
+        name = f"{api} {arguments.get('generator', '')}".strip() or "no API"
+        return f"{name} reads pages of a wiki, and a KB has entities only"
+    if context.search is None:
+        return "there is no text index"
+    return "" if _WORDS[api] in arguments else f"mwapi:{_WORDS[api]} is missing"
+
+
+def _outputs(call: ParseTree, rest: Sequence[Triple], context: Context) -> _Outputs:
     found = {"item": "", "title": "", "label": "", "ordinal": ""}
     for triple in rest:
         verb = (context.names.iri(triple.verb) or "").removeprefix(Wikibase.ONTOLOGY)
@@ -127,7 +187,59 @@ def _read(call: ParseTree, context: Context) -> tuple[dict[str, str], _Outputs]:
             hint = "Valid: ?item wikibase:apiOutputItem mwapi:item, mwapi:title, mwapi:label, wikibase:apiOrdinal"
             refuse(call, f"Unsupported output {to_text(triple.object)} of SERVICE wikibase:mwapi", hint)
         found[name] = variable(triple.subject)
-    return arguments, _Outputs(**found)
+    return _Outputs(**found)
+
+
+# -- words that are a variable ----------------------------------------------------------------------------------------
+
+
+def _values(
+    tree: ParseTree, call: ParseTree, name: str, parent_of: dict[int, ParseTree], context: Context
+) -> Sequence[tuple[str, str]]:
+    """Return the values of a variable, as the patterns around a call bind it: their texts, and the terms."""
+    assert context.values is not None
+    outputs = {str(word)[1:] for word in tokens(body(call)) if word.type == "VAR"} - {name}
+    around = above(call, parent_of, "group_graph_pattern")
+    chosen: list[Node] = []
+    while around is not None and not chosen:
+        chosen = _binding(around, name, outputs)
+        around = above(around, parent_of, "group_graph_pattern")
+    if not chosen:
+        hint = "Bind it, or use a string"
+        refuse(call, f"The words of SERVICE wikibase:mwapi are ?{name}, which no pattern binds", hint)
+    prologue = child(tree, "prologue")
+    head = "" if prologue is None else to_text(prologue)
+    where = " ".join(map(to_text, chosen))
+    found = context.values(f"{head} SELECT DISTINCT ?{name} WHERE {{ {where} }} LIMIT {_MOST_SEARCHES + 1}")
+    if len(found) > _MOST_SEARCHES:
+        hint = "Add patterns that bind fewer, or use a constant"
+        refuse(call, f"?{name} has over {_MOST_SEARCHES} values, each of them a search", hint)
+    return found
+
+
+def _binding(around: ParseTree, name: str, outputs: set[str]) -> list[Node]:
+    """Return the patterns of a group that bind a variable, and what they depend on, without those of the outputs."""
+    parts = [copy(part) for part in around.children if isinstance(part, Tree) and part.data not in _WITHOUT_VALUES]
+    blocks = group(*parts)
+    drop_verbs(blocks, lambda triple: bool(outputs & variables(Tree("triple", list(triple)))))
+    known, chosen = {name}, list[Node]()
+    rest = [part for part in blocks.children[1:-1] if isinstance(part, Tree) and not outputs & set(visible(part))]
+    while found := [part for part in rest if known & set(visible(part))]:
+        chosen += found
+        known = known.union(*map(variables, found))
+        rest = [part for part in rest if part not in found]
+    bound = [part for part in parts if any(part is other for other in chosen)]
+    return bound if name in visible(*bound) else []
+
+
+def _union(branches: Sequence[tuple[str, list[Node]]], name: str) -> list[Node]:
+    """Return a pattern that matches the hits of each value."""
+    if not branches:
+        return patterns(f"VALUES ?{name} {{ }}")
+    words: list[Node] = []
+    for one, found in branches:
+        words += [Token("UNION", "UNION"), group(*patterns(f"VALUES ?{name} {{ {one} }}"), *found)]
+    return [Tree("group_or_union_graph_pattern", words[1:])]
 
 
 def _words(call: ParseTree, text: str) -> tuple[str, list[_Statement]]:
@@ -151,10 +263,3 @@ def _words(call: ParseTree, text: str) -> tuple[str, list[_Statement]]:
     if wrong is not None:
         refuse(call, f"Invalid property {wrong!r} in haswbstatement:", "Write haswbstatement:P31=Q5")
     return remaining, sorted(tests)
-
-
-def _table(context: Context, words: str, kind: str, names: Sequence[str], limit: int) -> Node:
-    """Return the hits as ``VALUES``: entities, and their positions from 1."""
-    letter = _KINDS.get(kind, "")
-    found = [iri for iri in hits(context, words, limit) if iri.startswith(Wikibase.ENTITY + letter)]
-    return values(names, ([iri_token(iri), number_token(at)][: len(names)] for at, iri in enumerate(found, 1)))

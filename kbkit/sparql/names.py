@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 import urllib.parse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from kbkit.errors import KbError, UnknownNameError
-from kbkit.schema import iri_escape
+from kbkit.schema import Wikibase, iri_escape
+from kbkit.sparql import wikidata_names
 from kbkit.stores.sparql_formats import PLAIN
 from kbkit.stores.sparql_text import Token, tokens
 
@@ -19,6 +20,14 @@ if TYPE_CHECKING:
     from kbkit.schema import Schema
     from kbkit.stores import Stores
 
+WIKIDATA = "wikidata"
+"""The dialect of KBs of Wikidata."""
+_CORRECTED = re.compile(
+    r"group_concat|\breplace\b|\b(?:bds|ql|luc|lucene|stardog|bif):"
+    r"|bigdata\.com/rdf/search|qlever|jena\.apache|ontotext",
+    re.IGNORECASE,
+)
+"""Functions whose calls are rewritten in every dialect (``standard.py``), and predicates that are refused."""
 _MOST = 3
 """Maximum number of unknown names that are looked up."""
 _TIMEOUT = 5.0
@@ -48,6 +57,11 @@ def star_columns(text: str) -> list[str]:
     return list(dict.fromkeys(token.text[1:] for token in words if token.kind == "variable"))
 
 
+def is_corrected(text: str) -> bool:
+    """Return whether a query may have what no engine understands as the standard, or its writer, does."""
+    return _CORRECTED.search(text) is not None
+
+
 def unknown_names(stores: Stores, text: str) -> list[str]:
     """Return a sentence for each IRI of the KB's vocabulary or nodes that a query uses and the KB lacks.
 
@@ -55,34 +69,55 @@ def unknown_names(stores: Stores, text: str) -> list[str]:
     sentences have the closest names.
     """
     found = []
+    for error in _errors(stores, text):
+        found.append(str(error))
+        if len(found) == _MOST:
+            break
+    return found
+
+
+def _errors(stores: Stores, text: str) -> Iterator[KbError]:
     for name in _used(stores.schema, text):
         error = _error(stores, name)
         if error is not None and not _occurs(stores, name.iri):
-            found.append(str(error))
-            if len(found) == _MOST:
-                break
-    return found
+            yield error
+    if stores.schema.dialect == WIKIDATA:
+        for one in wikidata_names.ids(_resolved({**Wikibase.PREFIXES, **stores.schema.prefixes()}, text)):
+            error = wikidata_names.error(stores, one)
+            if error is not None:
+                yield error
 
 
 def _used(schema: Schema, text: str) -> list[IriName]:
     """Return the IRIs in the KB's own namespaces, each once, but those that CONSTRUCT makes."""
-    prefixes, declared = schema.prefixes(), dict[str, str]()
     found: dict[str, IriName] = {}
+    for word, iri in _resolved(schema.prefixes(), text):
+        if iri:
+            found.update(_names(schema, word.text, iri))
+    return list(found.values())
+
+
+def _resolved(prefixes: Mapping[str, str], text: str) -> list[tuple[Token, str]]:
+    """Return the tokens of a query, without its prologue, each with its IRI (empty: it is not a known one)."""
+    declared = dict[str, str]()
+    found: list[tuple[Token, str]] = []
     previous = ""
-    for kind, part, _ in _matched(text):
-        if kind == "iri":
-            iri = part[1:-1]
+    for word in _matched(text):
+        iri = ""
+        if word.kind == "iri":
+            iri = word.text[1:-1]
             if previous.endswith(":"):  # PREFIX name: <...>
                 declared[previous[:-1]] = iri
-            else:
-                found.update(_names(schema, part, iri))
-        elif kind == "name":
-            prefix, _, local = part.partition(":")
+                del found[-2:]
+                previous = ""
+                continue
+        elif word.kind == "name":
+            prefix, _, local = word.text.partition(":")
             space = declared.get(prefix, prefixes.get(prefix))
-            if space is not None and local:
-                found.update(_names(schema, part, space + local.replace("\\", "")))
-        previous = part if kind == "name" else ""
-    return list(found.values())
+            iri = space + local.replace("\\", "") if space is not None and local else ""
+        found.append((word, iri))
+        previous = word.text if word.kind == "name" else ""
+    return found
 
 
 def _matched(text: str) -> Iterator[Token]:

@@ -14,8 +14,9 @@ from lark import Token, Tree
 
 from kbkit.errors import BadInputError, QuerySyntaxError, UnknownNameError, suggest
 from kbkit.schema import STANDARD_PREFIXES, Wikibase
-from kbkit.sparql import blazegraph, checks, paths, private, services, times
-from kbkit.sparql.context import Context, QueryPrefixes, Search, Walk
+from kbkit.sparql import blazegraph, checks, paths, private, services, standard, times
+from kbkit.sparql.context import Context, Find, QueryPrefixes, Search, Values, Walk
+from kbkit.sparql.names import is_corrected
 from kbkit.sparql.parse import error_at, parse
 from kbkit.sparql.printing import to_text
 from kbkit.sparql.tree import ParseTree, child, merge_triples, nodes, projected, tokens
@@ -51,12 +52,16 @@ def rewrite(
     prefixes: Mapping[str, str] | None = None,
     types_apart: bool = False,
     add_columns: bool = False,
+    find: Find | None = None,
+    values: Values | None = None,
 ) -> Rewritten:
     """Rewrite a query to standard SPARQL 1.1 (and ``geof:`` functions) without ``SERVICE``.
 
     ``dialect`` is ``wikidata``, for queries written for the Wikidata Query Service, or ``sparql``, which changes only
-    ``SERVICE kb:search`` and the limit; a query with neither is returned unchanged. ``search`` answers
-    ``SERVICE kb:search``, ``walk`` answers ``SERVICE gas:service``. ``languages``, best first, replace
+    ``SERVICE kb:search``, the limit and calls in which the engines deviate from the standard; a query with none of
+    these is returned unchanged. ``search`` answers
+    ``SERVICE kb:search``, ``walk`` answers ``SERVICE gas:service``, ``find`` the EntitySearch of
+    ``SERVICE wikibase:mwapi``, whose words may be those that ``values`` returns. ``languages``, best first, replace
     ``[AUTO_LANGUAGE]``. ``limit`` is the maximum number of rows of SELECT, or of solutions that CONSTRUCT and DESCRIBE
     are built from. ``prefixes`` are those known to the engine. With ``types_apart``, the triples of ``kb:type`` are in
     a graph of their own. With ``add_columns``, labels that are only shown are columns of the result rather than of the
@@ -69,7 +74,8 @@ def rewrite(
     if limit is not None and limit < 0:
         raise BadInputError(f"Invalid limit: {limit}", "Use 0 or more, or None for no limit")
     wikidata = dialect == "wikidata"
-    if not wikidata and limit is None and not types_apart and "service" not in text.lower():
+    plain = not wikidata and limit is None and not types_apart and "service" not in text.lower()
+    if plain and not is_corrected(text):
         return Rewritten(text)
     try:
         tree = parse(text)
@@ -82,7 +88,8 @@ def rewrite(
     names = QueryPrefixes(tree, {**(Wikibase.PREFIXES if wikidata else {}), **STANDARD_PREFIXES, **(prefixes or {})})
     taken = {str(token)[1:].lstrip(":") for token in tokens(tree) if token.type in ("VAR", "BLANK_NODE_LABEL")}
     columns: list[ResultColumn] | None = [] if add_columns else None
-    context = Context(names, tuple(languages) or ("en",), search, walk, limit, taken, columns=columns)
+    context = Context(names, tuple(languages) or ("en",), search, walk, limit, taken, [], columns, find, values)
+    services.refuse_foreign(tree, context)
     if types_apart:
         private.find_types(tree, context)
     if wikidata:
@@ -90,6 +97,7 @@ def rewrite(
     else:
         services.evaluate(tree, context, wikidata=False)
         services.refuse_others(tree, context, wikidata=False)
+        standard.correct(tree, context)
         apply_limit(tree, context)
     if not wikidata and not context.notes:
         return Rewritten(text)
@@ -119,6 +127,8 @@ def _wikidata(tree: ParseTree, context: Context, *, known: bool) -> None:
     apply_limit(tree, context)
     services.evaluate(tree, context, wikidata=True, last=True)
     blazegraph.separate_aggregates(tree, context)
+    standard.skip_missing(tree, context)
+    standard.correct(tree, context)
     services.refuse_others(tree, context, wikidata=True)
     paths.split_closures(tree, context)
     blazegraph.separate_bindings(tree, context)

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kbkit.errors import QueryError, QuerySyntaxError, UnknownNameWarning
 from kbkit.schema import KB_NAMESPACE
 from kbkit.sparql.engines import COLUMNS, ColumnResults, EngineChoice, Serialized, choose, explained, rows
+from kbkit.sparql.names import is_corrected
 from kbkit.stores.sparql_formats import PLAIN
-from kbkit.stores.sparql_text import bind, is_update, read_only, term
+from kbkit.stores.sparql_text import bind, is_update, read_only, string_literal, term
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from kbkit.sparql.engines import CompiledRows, SparqlEngine
     from kbkit.sparql.rewrite import Rewritten
     from kbkit.sparql.view import View
+    from kbkit.sparql.why_empty import EmptyResult
     from kbkit.stores import Stores
     from kbkit.stores.sparql_formats import Formats
     from kbkit.stores.sparql_process import Graphs, ResultColumn, Results
@@ -32,6 +34,7 @@ _STANDARD = "sparql"
 _MANY = 100
 """Brackets of a kind above which their nesting is checked, which loads the grammar."""
 REJECTED = "The engine rejected the rewritten query: "
+_SILENT = re.compile(r"service\s+silent", re.IGNORECASE)
 _POSITION = re.compile(r"^error at \d+:\d+: ")
 
 
@@ -89,6 +92,11 @@ class SparqlQuery:
         found = self._answer()
         return self._first(found.terms(), found.kind)
 
+    def values_and_terms(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Run the query once and return its result as values and as terms."""
+        found = self._answer()
+        return self._first(found.values(), found.kind), self._first(found.terms(), found.kind)
+
     def view(self) -> View:
         """Run the query and return the view that it asks for; see :meth:`kbkit.kb.KnowledgeBase.sparql_view`."""
         from kbkit.sparql.view import wanted
@@ -116,8 +124,26 @@ class SparqlQuery:
         return "".join(f"-- {' '.join(note.split())}\n" for note in sent.notes) + compiled.sql
 
     def explained(self) -> str:
-        """Run the query and return its plan, or why Oxigraph answers it, which has no plan to show."""
-        return explained(self.stores, self._choice(self._sent(PLAIN)), self.timeout)
+        """Run the query and return its plan, or why Oxigraph answers it, which has no plan to show.
+
+        If there are no rows, the patterns that exclude each other follow.
+        """
+        plan, reason = explained(self.stores, self._choice(self._sent(PLAIN)), self.timeout), self.why_empty()
+        return plan if reason is None else "\n".join([plan, *reason.lines])
+
+    def why_empty(self) -> EmptyResult | None:
+        """Return why the query has no rows, from queries of its parts; None if it has some, or that is unknown."""
+        from kbkit.sparql.why_empty import SECONDS, explain
+
+        if self.frame().height:
+            return None
+
+        def value(text: str, seconds: float) -> int:
+            part = SparqlQuery(self.stores, text, seconds, self._dialect, None, self.graphs, self.search, self.engine)
+            return int(part.frame().item(0, 0))
+
+        limit = SECONDS if self.timeout is None else min(SECONDS, self.timeout)
+        return explain(self.text, value, self.stores.schema.prefixes(), limit)
 
     def rewritten(self, *, add_columns: bool = False) -> Rewritten:
         """Return the query as sent to the engine; see :meth:`kbkit.kb.KnowledgeBase.rewrite`.
@@ -136,7 +162,15 @@ class SparqlQuery:
             prefixes=self.stores.schema.prefixes(),
             types_apart=self._types_apart,
             add_columns=add_columns,
+            find=partial(_find, self.stores),
+            values=self._values,
         )
+
+    def _values(self, text: str) -> list[tuple[str, str]]:
+        """Return the terms of the first column of a query, which is a part of this one, as texts and in SPARQL."""
+        found = SparqlQuery(self.stores, text, self.timeout, self._dialect, graphs=self.graphs, search=self.search)
+        terms = found.terms()
+        return [(one["value"], _written(one)) for one in terms[terms.columns[0]] if one and one["type"] != "bnode"]
 
     @property
     def _dialect(self) -> str:
@@ -148,10 +182,18 @@ class SparqlQuery:
         return self.stores.schema.types_apart and ("kb:" in self.text or KB_NAMESPACE in self.text)
 
     def unknown_names(self) -> list[str]:
-        """Return a sentence for each name of the KB's vocabulary and nodes that the query uses and the KB lacks."""
+        """Return a sentence for each name that the query uses and the KB lacks, and for each service left out."""
         from kbkit.sparql.names import unknown_names
 
-        return unknown_names(self.stores, self.text)
+        return unknown_names(self.stores, self.text) + self._skipped()
+
+    def _skipped(self) -> list[str]:
+        """Return a sentence for each service that is left out."""
+        if not _SILENT.search(self.text):
+            return []
+        from kbkit.sparql.services import SKIPPED
+
+        return [note for note in self.rewritten().notes if note.startswith(SKIPPED)]
 
     def warned(self) -> SparqlQuery:
         """Return the query after a Python warning for each of its unknown names, located at the caller's caller."""
@@ -216,7 +258,7 @@ class SparqlQuery:
             from kbkit.sparql.parse import check_nesting
 
             check_nesting(self.text)
-        plain = self._dialect == _STANDARD and "service" not in self.text.lower()
+        plain = self._dialect == _STANDARD and "service" not in self.text.lower() and not is_corrected(self.text)
         if plain and self.limit is None and not self._types_apart:  # skips loading the grammar
             return _Sent(self.text, limited=True)
         sent = self.rewritten(add_columns=formats.solutions == PLAIN.solutions and self._has_other)
@@ -233,6 +275,21 @@ def _service(
     found = search(stores, mode, limit, node_type=node_type).one(words)
     rows = found.select("type", "key", "score").iter_rows()
     return [(stores.schema.node_iri(kind, key), float(score)) for kind, key, score in rows]
+
+
+def _written(value: Mapping[str, str | None]) -> str:
+    """Return an RDF term in SPARQL."""
+    text, datatype, language = value["value"] or "", value["datatype"], value["language"]
+    if value["type"] == "uri":
+        return f"<{text}>"
+    return string_literal(text) + (f"@{language}" if language else f"^^<{datatype}>" if datatype else "")
+
+
+def _find(stores: Stores, words: str, limit: int, letter: str) -> list[str]:
+    from kbkit.search.entities import entities
+
+    rows = [stores.nodes.row(node) for node in entities(stores, words, limit, letter)]
+    return [stores.schema.node_iri(row.type, row.key) for row in rows]
 
 
 def _walk(stores: Stores, traversal: Traversal) -> list[tuple[str, int, str | None]]:

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import chain
 from typing import NamedTuple
 
 from lark import Tree
 
-from kbkit.errors import Option
+from kbkit.errors import Option, QuerySyntaxError
 from kbkit.schema import KB_NAMESPACE, Wikibase
 from kbkit.sparql import calls, fulltext, geo, labels, mwapi, slices, traversal
 from kbkit.sparql.context import Context
 from kbkit.sparql.parse import refuse
-from kbkit.sparql.tree import ParseTree, nodes, parents, put
+from kbkit.sparql.tree import ParseTree, child, group, nodes, parents, put, tokens
 
 
 class Service(NamedTuple):
@@ -42,6 +43,19 @@ SERVICES = {
 }
 """The supported services by their IRI, in the order of their evaluation."""
 
+FOREIGN = {
+    "http://www.bigdata.com/rdf/search#": "bds",
+    "http://qlever.cs.uni-freiburg.de/builtin-functions/": "ql",
+    "http://jena.apache.org/text#": "jena",
+    "http://www.ontotext.com/connectors/lucene#": "luc",
+    "http://www.ontotext.com/owlim/lucene#": "lucene",
+    "tag:stardog:api:property:": "stardog",
+    "bif:": "bif",
+}
+"""Namespaces of other engines' predicates, all of them searches of text, with their usual prefixes."""
+
+SKIPPED = "Skipped SERVICE SILENT: "
+"""How the notes on services that are left out start."""
 NO_NETWORK = "kbkit sends nothing to the network"
 _HERE = re.compile(  # Wikidata, whole or a subgraph, from its own endpoints or a copy elsewhere
     r"https?://query(?:-main|-scholarly|-legacy-full)?\.wikidata\.org/(?:bigdata/namespace/wdq/)?sparql/?"
@@ -61,18 +75,57 @@ def inline(tree: ParseTree, context: Context) -> None:
 
 
 def evaluate(tree: ParseTree, context: Context, *, wikidata: bool, last: bool = False) -> None:
-    """Replace the calls of all services of a dialect, of those that come ``last`` or of the others."""
+    """Replace the calls of all services of a dialect, of those that come ``last`` or of the others.
+
+    A call with SILENT that cannot be evaluated has one empty solution.
+    """
     for iri, service in SERVICES.items():
-        if service.last == last and (wikidata or service.everywhere):
-            found = calls.of(tree, context, iri)
-            if found:
-                service.replace(tree, found, context)
+        if service.last != last or not (wikidata or service.everywhere):
+            continue
+        found = calls.of(tree, context, iri)
+        silent = [] if last else [call for call in found if _is_silent(call)]
+        others = [call for call in found if call not in silent]
+        if others:
+            service.replace(tree, others, context)
+        for call in silent:
+            try:
+                service.replace(tree, [call], context)
+            except QuerySyntaxError as error:
+                _skip(tree, call, error.message, context)
 
 
 def refuse_others(tree: ParseTree, context: Context, *, wikidata: bool) -> None:
-    """Raise :class:`QuerySyntaxError` for any remaining service: Oxigraph would send a request for it."""
-    for call in nodes(tree, "service_graph_pattern"):
+    """Raise :class:`QuerySyntaxError` for any remaining service: Oxigraph would send a request for it.
+
+    A call with SILENT has one empty solution, as the standard says.
+    """
+    for call in list(nodes(tree, "service_graph_pattern")):
         name = calls.name_of(call)
+        if _is_silent(call):
+            _skip(tree, call, f"SERVICE {name} is not supported: {NO_NETWORK}", context)
+            continue
         if not wikidata and context.names.iri(name) in SERVICES:
             refuse(call, f"SERVICE {name} needs the dialect 'wikidata'", "Use ", Option("dialect", "wikidata"))
         refuse(call, f"SERVICE {name} is not supported: {NO_NETWORK}", "Query the contents of this KB, without SERVICE")
+
+
+def _is_silent(call: ParseTree) -> bool:
+    return str(call.children[1]).upper() == "SILENT"
+
+
+def _skip(tree: ParseTree, call: ParseTree, reason: str, context: Context) -> None:
+    """Replace a call by a pattern with one empty solution."""
+    parent = parents(tree).get(id(call))
+    if parent is not None:  # it may be inside another one
+        put(parent, call, Tree("group_or_union_graph_pattern", [group()]))
+        context.note(SKIPPED + reason)
+
+
+def refuse_foreign(tree: ParseTree, context: Context) -> None:
+    """Raise :class:`QuerySyntaxError` for predicates by which other engines search text."""
+    for word in chain.from_iterable(tokens(part) for part in tree.children if part is not child(tree, "prologue")):
+        iri = context.names.iri(word)
+        prefix = str(word).partition(":")[0] if word.type == "PNAME_LN" and iri is None else ""
+        if prefix in FOREIGN.values() or (iri is not None and iri.startswith(tuple(FOREIGN))):
+            hint = 'Write SERVICE kb:search { ?x kb:matches "words" ; kb:score ?score }'
+            refuse(word, f"{word} is a text search of another engine", hint)

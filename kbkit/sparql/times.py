@@ -15,7 +15,7 @@ from kbkit.schema import KB_NAMESPACE, Wikibase
 from kbkit.sparql.context import Context, string
 from kbkit.sparql.parse import expression
 from kbkit.sparql.printing import to_text
-from kbkit.sparql.tree import Node, ParseTree, nodes, pairs, replace
+from kbkit.sparql.tree import Node, ParseTree, is_variable, nodes, pairs, replace
 
 _XSD = Wikibase.PREFIXES["xsd"]
 _DATE = re.compile(r"([-+]?\d{4,})(?:-(\d\d)(?:-(\d\d))?)?(?:T(\d\d:\d\d:\d\d(?:\.\d+)?))?(Z|[-+]\d\d:\d\d)?")
@@ -116,12 +116,12 @@ class _Kinds:
                 values.setdefault(str(part.children[-2])[1:], []).append(part.children[-4])
         for part in nodes(tree, "inline_data", "values_clause"):
             if any(self.is_date(literal) for literal in nodes(part, "rdf_literal")):
-                self._dates |= {str(name)[1:] for name in part.scan_values(_is_variable)}
+                self._dates |= {str(name)[1:] for name in part.scan_values(is_variable)}
         objects = [
             (str(value)[1:], (context.names.iri(verb) or "").startswith(Wikibase.ONTOLOGY))
             for properties in nodes(tree, "property_list_path_not_empty")
             for verb, value in pairs(properties)
-            if _is_variable(value)
+            if is_variable(value)
         ]
         counts = {name for name, of_wikibase in objects if of_wikibase} - {name for name, other in objects if not other}
         self._numbers |= counts - values.keys()  # wikibase:quantityAmount, wikibase:sitelinks; no verb has times
@@ -142,7 +142,7 @@ class _Kinds:
     def is_date(self, node: Node) -> bool:
         """Return whether an expression may be an ``xsd:date``."""
         if isinstance(node, Token):
-            return _is_variable(node) and str(node)[1:] in self._dates
+            return is_variable(node) and str(node)[1:] in self._dates
         if node.data == "rdf_literal":
             return len(node.children) == 3 and self._context.is_iri(node.children[2], _XSD + "date")
         if node.data == "function_call":
@@ -154,7 +154,7 @@ class _Kinds:
     def is_number(self, node: Node) -> bool:
         """Return whether an expression is a number, if it has a value."""
         if isinstance(node, Token):
-            is_known = _is_variable(node) and str(node)[1:] in self._numbers
+            is_known = is_variable(node) and str(node)[1:] in self._numbers
             return is_known or node.type in ("NUMBER", "SIGNED_NUMBER", "INTEGER")
         if node.data == "bracketted_expression":
             return self.is_number(node.children[1])
@@ -172,7 +172,3 @@ class _Kinds:
         if not isinstance(node, Tree) or node.data != "rdf_literal" or len(node.children) != 3:
             return False
         return (self._context.names.iri(node.children[2]) or "") in _DURATIONS
-
-
-def _is_variable(node: object) -> bool:
-    return isinstance(node, Token) and node.type == "VAR"

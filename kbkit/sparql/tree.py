@@ -207,6 +207,11 @@ def pairs(properties: ParseTree) -> Iterator[tuple[Node, Node]]:
             verb = part
 
 
+def is_variable(node: object) -> bool:
+    """Return whether a node is a variable."""
+    return isinstance(node, Token) and node.type == "VAR"
+
+
 def is_list(node: Node) -> bool:
     """Return whether a node is a property list."""
     return isinstance(node, Tree) and node.data in _LISTS

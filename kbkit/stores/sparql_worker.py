@@ -35,6 +35,16 @@ _CHUNK = 1 << 20
 """Bytes of a frame."""
 _EARTH_RADIUS = 6371.0087714
 """Mean radius in km (IUGG 1980, as in spatial4j)."""
+_UNITS = {
+    **{f"{space}{name}": factor
+       for space in ("http://www.opengis.net/def/uom/OGC/1.0/", "http://qudt.org/vocab/unit/", "http://qudt.org/vocab/unit#")
+       for factor, names in ((1000.0, ("metre", "meter", "M", "Meter")), (1.0, ("kilometre", "KiloM", "Kilometer")),
+                             (1 / 1.609344, ("mile", "statuteMile", "MI", "MileInternational")))
+       for name in names},
+    "http://www.opengis.net/def/uom/OGC/1.0/degree": 180 / math.pi / _EARTH_RADIUS,
+    "http://www.opengis.net/def/uom/OGC/1.0/radian": 1 / _EARTH_RADIUS,
+}  # fmt: skip
+"""Units of distances, as GeoSPARQL and other endpoints write them, in a km."""
 _ENTITY = "http://www.wikidata.org/entity/"
 _EARTH = _ENTITY + "Q2"
 _XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -202,14 +212,15 @@ def _read(term: Term | None) -> tuple[float, float, str] | None:
     return _point(term.value) if isinstance(term, ox.Literal) else None
 
 
-def distance(a: Term, b: Term) -> ox.Literal | None:
-    """Return the distance of two points in km, by the haversine formula with Earth's mean radius."""
+def distance(a: Term, b: Term, unit: Term | None = None) -> ox.Literal | None:
+    """Return the distance of two points, by the haversine formula with Earth's mean radius; without a unit in km."""
     first, second = _read(a), _read(b)
-    if first is None or second is None or first[2] != second[2]:
+    factor = 1.0 if unit is None else _UNITS.get(str(getattr(unit, "value", "")))
+    if first is None or second is None or first[2] != second[2] or factor is None:
         return None
     (lon1, lat1), (lon2, lat2) = (map(math.radians, point[:2]) for point in (first, second))
     chord = math.sin((lat2 - lat1) / 2) ** 2 + math.cos(lat1) * math.cos(lat2) * math.sin((lon2 - lon1) / 2) ** 2
-    return _double(2 * _EARTH_RADIUS * math.asin(min(1.0, math.sqrt(chord))))
+    return _double(factor * 2 * _EARTH_RADIUS * math.asin(min(1.0, math.sqrt(chord))))
 
 
 def latitude(a: Term) -> ox.Literal | None:

@@ -10,13 +10,16 @@ from starlette.middleware import Middleware
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from kbkit.web import sparql
+from kbkit.web import sparql, wikibase
 from kbkit.web.rules import Guard, Rules, refused
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
     from kbkit.kb import KnowledgeBase
+
+_BLAZEGRAPH = "/bigdata/namespace/wdq/sparql"
+"""Where the Wikidata Query Service has its endpoint."""
 
 
 def application(
@@ -25,7 +28,7 @@ def application(
     rules: Rules | None = None,
     dialect: str | None = None,
 ) -> Starlette:
-    """Return the application: the SPARQL endpoint at ``/sparql``, to which ``/`` leads.
+    """Return the application: the SPARQL endpoint at ``/sparql``, to which ``/`` leads, and Wikidata's own addresses.
 
     Raises :class:`kbkit.errors.KbError` if the KB has no RDF store, and for an unknown dialect.
     """
@@ -36,11 +39,19 @@ def application(
     async def home(_: Request) -> Response:
         return RedirectResponse(sparql.PATH)
 
-    async def answer(request: Request) -> Response:
-        return await endpoint(request)
+    is_wikidata = kb.schema.dialect == "wikidata"
 
+    async def answer(request: Request) -> Response:
+        found = await endpoint(request)
+        return wikibase.named_as_by_blazegraph(found) if is_wikidata else found
+
+    paths = [sparql.PATH, *([_BLAZEGRAPH] if is_wikidata else [])]
     return Starlette(
-        routes=[Route("/", home), Route(sparql.PATH, answer, methods=list(sparql.METHODS))],
+        routes=[
+            Route("/", home),
+            *(Route(path, answer, methods=list(sparql.METHODS)) for path in paths),
+            *wikibase.routes(kb),
+        ],
         middleware=[Middleware(Guard, rules=rules or Rules())],
         exception_handlers={HTTPException: refused},
     )

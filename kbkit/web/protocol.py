@@ -61,6 +61,8 @@ async def _posted(request: Request) -> list[tuple[str, str]]:
     if kind == UPDATE:
         raise _update()
     if kind not in (FORM, QUERY):
+        if not await request.body():  # some clients name a type, and have the query in the address
+            return []
         raise HTTPException(415, f"Unsupported content type. Use {FORM} or {QUERY}.")
     charset = re.search(r'charset\s*=\s*"?([^\s";]+)', parameters, re.IGNORECASE)
     if charset and charset[1].lower() not in ("utf-8", "utf8", "us-ascii"):

@@ -21,6 +21,7 @@ from kbkit.agent.state import AgentStep, State
 from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.llm import prompts, recording
+from kbkit.llm.account import Account
 from kbkit.llm.cache import Cache
 from kbkit.llm.calls import BudgetError, Calls
 from kbkit.llm.client import Message, ModelRequest, Usage
@@ -745,6 +746,17 @@ def test_ask_keeps_what_was_found_when_it_cannot_go_on(
     assert "answered 401" in last["error"]["message"]
     done = here("ask", kb_path, "And now?", "--llm", "m@http://127.0.0.1:9/v1", "--continue", kept_trace)
     wording(done.stderr, "cli")
+
+
+def test_a_trace_has_the_limits_and_the_cost_of_its_session(tmp_path: Path) -> None:
+    account = Account({"m": "the cache"}, {"m": (1.0, 2.0)}, budget=3.0)
+    account.add("m", Usage(1_000_000, 500_000))
+    limits = {"actions": 15, "timeout": 60.0}
+    trace.Trace(tmp_path / "t.jsonl", QUESTION, limits=limits, account=account).error("stopped")
+    [last] = records(tmp_path / "t.jsonl")
+    assert last["error"]["limits"] == {"actions": 15, "timeout": 60.0}
+    spent = {"calls": 1, "cached": 0, "input": 1_000_000, "output": 500_000, "cost": 2.0, "budget": 3.0}
+    assert last["error"]["spent"] == spent
 
 
 def test_ctrl_c_is_the_last_record_of_a_trace(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from tests.wording import Wording
 
 mcp = pytest.importorskip("mcp")
 
-TOOLS = ["schema", "search", "entry", "show", "examples", "sql", "sparql", "answers", "ask"]
+TOOLS = ["schema", "search", "entry", "show", "examples", "sql", "sparql", "answers", "path", "ask", "similar"]
 Talk = Callable[[Any], Awaitable[None]]
 
 
@@ -166,7 +166,7 @@ def test_results_are_data_too(world: KnowledgeBase) -> None:
 
     async def call(client: Any) -> None:
         outputs = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
-        assert [name for name in outputs if outputs[name]] == ["schema", "sql", "sparql", "answers", "ask"]
+        assert [name for name in outputs if outputs[name]] == ["schema", "sql", "sparql", "answers", "ask", "similar"]
         data = {
             name: (await client.call_tool(name, arguments)).structured_content
             for name, arguments in {
@@ -247,11 +247,20 @@ def test_examples(world: KnowledgeBase) -> None:
     assert text.count("[attr:since: ") == 5
 
 
+def test_paths_and_similar_entities(world: KnowledgeBase) -> None:
+    text, failed = called(world, "path", start="country:FRA", end="Nepal", limit=1)
+    assert not failed
+    assert text.startswith("France (country#FRA) ->") or text.startswith("France (country#FRA)\n->")
+    text, failed = called(world, "similar", id="country:FRA", limit=3)
+    assert not failed
+    assert len(text.split("\n")) == 3 and "(country:FRA)" not in text
+
+
 @pytest.mark.parametrize(
     ("name", "arguments", "first", "rows"),
     [
         ("sparql", {"query": "SELECT ?x { ?x a type:country }", "limit": 3}, "197 rows; the first 3:", 5),
-        ("sparql", {"query": "SELECT ?x { ?x a type:nothing }"}, "empty: the query ran, and gave no rows", 0),
+        ("sparql", {"query": "SELECT ?x { ?x a type:nothing }"}, "empty: the query ran, and gave no rows", 3),
         ("sql", {"query": "SELECT name FROM country ORDER BY name DESC; ", "limit": 2}, "197 rows; the first 2:", 4),
         ("sql", {"query": "FROM country WHERE false"}, "0 rows", 0),
         ("sql", {"query": "SELECT 1 AS a -- a remark"}, "1 row:", 3),

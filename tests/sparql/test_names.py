@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 import pytest
 
 import kbkit
 from kbkit.errors import UnknownNameWarning
 from kbkit.kb import KnowledgeBase
+from kbkit.sparql import wikidata_names
 from kbkit.sparql.names import star_columns, unknown_names
 from tests.console import good
 
@@ -32,6 +35,7 @@ UNKNOWN = {
     ],
     "ASK { country:zzzzzzzzz ?p ?o }": ["Unknown country 'zzzzzzzzz' in country:zzzzzzzzz. No key is similar."],
 }
+SILENT = "SELECT ?s { SERVICE SILENT <https://dbpedia.org/sparql> { ?s ?p ?o } }"
 KNOWN = [
     "SELECT ?s { ?s rel:borders country:FRA ; a type:country ; attr:area_km2 ?a ; text:description ?t }",
     "PREFIX rel: <http://elsewhere.org/> SELECT * { ?s rel:bordres ?o }",
@@ -41,6 +45,11 @@ KNOWN = [
     "SELECT * { ?s attr:since ?year }",  # of edges
     "SELECT * { ?s kb:type ?o ; rdfs:label ?l } LIMIT 1",
 ]
+
+
+def test_services_that_are_left_out(world: KnowledgeBase) -> None:
+    with pytest.warns(UnknownNameWarning, match="Skipped SERVICE SILENT: SERVICE <https://dbpedia.org/sparql>"):
+        assert world.sparql(SILENT).height == 1
 
 
 @pytest.mark.parametrize("query", UNKNOWN)
@@ -76,6 +85,52 @@ def test_names_of_an_rdf_source(rdf_kb: Path, wikidata_kb: Path) -> None:
             [name, *_] = (attribute.name for t in kb.schema.node_types for attribute in t.attributes)
             assert unknown_names(kb.stores, f"SELECT * {{ ?s attr:{name} ?o }}") == []
             assert unknown_names(kb.stores, "SELECT * { ?s wdt:P31 wd:Q5 ; a <http://example.org/x> }") == []
+
+
+@pytest.fixture(scope="module")
+def wikidata(wikidata_kb: Path) -> Iterator[KnowledgeBase]:
+    with kbkit.open(wikidata_kb) as kb:
+        yield kb
+
+
+@pytest.mark.parametrize(
+    ("pattern", "parts"),
+    [
+        ("?x wdt:P99999 ?y", ["Unknown property 'P99999' in wdt:P99999"]),
+        ("wd:Q99999999 wdt:P31 ?x", ["Unknown entity 'Q99999999' in wd:Q99999999", "a part of Wikidata"]),
+        ("?x wd:P31 wd:Q5", ["wd:P31 is an entity, and never a predicate. Did you mean wdt:P31 or p:P31?"]),
+        ("?x wd:P31/wdt:P279* wd:Q5", ["wd:P31", "wdt:P31"]),
+        ("?x wdt:P31 wdt:Q5", ["wdt:Q5. Did you mean wd:Q5?"]),
+        (
+            "?x p:P1696 [ pq:P1696 ?y ]",
+            ["No qualifier has pq:P1696 (inverse property)", "occurs as wdt:P1696, p:P1696, ps:P1696"],
+        ),
+        ("?s <http://www.wikidata.org/prop/qualifier/P1696> ?y", ["No qualifier", "(inverse property)"]),
+    ],
+)
+@pytest.mark.parametrize("has_columns", [True, False])
+def test_ids_of_wikidata(
+    wikidata: KnowledgeBase, pattern: str, parts: list[str], has_columns: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    has = wikidata.stores.has
+    monkeypatch.setattr(type(wikidata.stores), "has", lambda _, name: has(name) and (has_columns or name != "columns"))
+    monkeypatch.setattr(wikidata_names, "_KNOWN", WeakKeyDictionary())
+    [message] = unknown_names(wikidata.stores, f"SELECT * {{ {pattern} }}")
+    assert [part for part in parts if part not in message] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * { ?x wdt:P31/wdt:P279* wd:Q5 ; p:P69 [ ps:P69 ?s ; pq:P580 ?t ; prov:wasDerivedFrom/pr:P854 ?u ] }",
+        "SELECT * { VALUES ?p { wd:P31 wd:P279 wd:P69 } ?p wikibase:directClaim ?d . ?x ?d wd:Q5 }",
+        "SELECT * { wd:P31 rdfs:label ?x FILTER(?y IN (wd:P31, wd:P279)) ?x ?p wd:P31 . ?z ?q wd:P279 }",
+        "CONSTRUCT { ?x wd:P31 ?y } { ?x wdt:P31 ?y }",
+        "PREFIX wd: <http://elsewhere.org/> SELECT * { ?x wd:P31 wd:Q99999999 }",
+    ],
+)
+def test_ids_that_the_kb_has(wikidata: KnowledgeBase, text: str) -> None:
+    assert unknown_names(wikidata.stores, text) == []
 
 
 @pytest.mark.parametrize(

@@ -800,6 +800,35 @@ def mwapi(api: str, more: str) -> str:
 
 
 @pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("<https://dbpedia.org/sparql>", "network"),
+        ("?any", "?any"),
+        ("wikibase:mwapi", "wikibase:mwapi"),
+        ("kb:search", "kb:search"),
+    ],
+)
+@pytest.mark.parametrize("dialect", ["wikidata", "sparql"])
+def test_a_silent_service_that_cannot_run_has_one_empty_solution(name: str, reason: str, dialect: str) -> None:
+    text = f"SELECT * {{ VALUES ?x {{ 1 2 }} SERVICE SILENT {name} {{ ?x ?p ?y SERVICE SILENT ?other {{ }} }} }}"
+    text = f"PREFIX wikibase: <{Wikibase.ONTOLOGY}> PREFIX kb: <urn:kbkit:> {text}"
+    done = rewrite(text, dialect, search=lambda *_: [], prefixes={})
+    assert [row[0].value for row in ox.Store().query(done.text)] == ["1", "2"]
+    assert any(reason in note and "SILENT" in note for note in done.notes)
+
+
+@pytest.mark.parametrize(
+    "verb", ["ql:contains-word", "<http://www.bigdata.com/rdf/search#search>", "<http://jena.apache.org/text#query>"]
+)
+def test_text_searches_of_other_engines_are_refused(verb: str) -> None:
+    for dialect in ("wikidata", "sparql"):
+        with pytest.raises(QuerySyntaxError, match="kb:search"):
+            rewrite(f"SELECT * {{ ?x {verb} 'a' }}", dialect)
+    declared = "PREFIX bds: <http://www.bigdata.com/rdf/search#> SELECT * { ?x ?y 'ql:a' }"
+    assert rewrite(declared, "sparql").text == declared
+
+
+@pytest.mark.parametrize(
     ("text", "facts"),
     [
         (
@@ -843,7 +872,7 @@ def mwapi(api: str, more: str) -> str:
             ["line 2", "column 3", "gas:in", "?start"],
         ),
         (
-            service("SILENT <https://dbpedia.org/sparql>"),
+            service("<https://dbpedia.org/sparql>"),
             ["line 2", "column 3"],
         ),
         (
@@ -933,6 +962,10 @@ def mwapi(api: str, more: str) -> str:
         (
             "SELECT * { ?x wdx:P31 ?y }",
             ["line 1", "column 15", "'wd'", "'wdv'"],
+        ),
+        (
+            "SELECT * { ?x bds:search 'a' }",
+            ["line 1", "column 15", "bds:search", "kb:search"],
         ),
     ],
 )

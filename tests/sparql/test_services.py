@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import kbkit
 from kbkit.directory.typed_json import from_json
+from kbkit.errors import QuerySyntaxError
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Schema
 from kbkit.sparql.rewrite import rewrite
@@ -400,10 +401,10 @@ def test_columns_computed_from_columns(either: KnowledgeBase) -> None:
     )
     same(
         either,
-        "SELECT ?c (GROUP_CONCAT(?l) AS ?names) (IF(BOUND(?names), 1, 0) AS ?any) { ?c wdt:P279 ?d"
-        " OPTIONAL { ?d rdfs:label ?l FILTER(LANG(?l) = 'en') } } GROUP BY ?c",
-        "SELECT ?c ?names (IF(BOUND(?names), 1, 0) AS ?any) { { SELECT ?c (GROUP_CONCAT(?l) AS ?names) { ?c wdt:P279 ?d"
-        " OPTIONAL { ?d rdfs:label ?l FILTER(LANG(?l) = 'en') } } GROUP BY ?c } }",
+        "SELECT ?c ?d (MAX(?l) AS ?name) (IF(BOUND(?name), 1, 0) AS ?any) { ?c wdt:P279 ?d"
+        " OPTIONAL { ?d rdfs:label ?l FILTER(LANG(?l) = 'en') } } GROUP BY ?c ?d",
+        "SELECT ?c ?d ?name (IF(BOUND(?name), 1, 0) AS ?any) { { SELECT ?c ?d (MAX(?l) AS ?name) { ?c wdt:P279 ?d"
+        " OPTIONAL { ?d rdfs:label ?l FILTER(LANG(?l) = 'en') } } GROUP BY ?c ?d } }",
         20,
     )
 
@@ -553,6 +554,60 @@ def test_words_and_statements(kb: KnowledgeBase) -> None:
     assert people == hits & humans
 
 
+@pytest.mark.parametrize(
+    ("before", "words"),
+    [
+        ('VALUES ?w { "Douglas Adams" "Berlin"@en }', ["Berlin", "Douglas Adams"]),
+        ('wd:Q42 rdfs:label ?w FILTER(LANG(?w) = "en")', ["Douglas Adams"]),
+        ('wd:Q42 rdfs:label ?l FILTER(LANG(?l) = "en") BIND(UCASE(STR(?l)) AS ?w) ?x wdt:P31 ?c', ["DOUGLAS ADAMS"]),
+        ("VALUES ?w { }", []),
+    ],
+)
+def test_the_words_of_a_search_may_be_a_variable(kb: KnowledgeBase, before: str, words: list[str]) -> None:
+    output = "?x wikibase:apiOutputItem mwapi:item . ?n wikibase:apiOrdinal true"
+    call = mwapi("EntitySearch", 'mwapi:search ?w ; mwapi:limit "3"', output)
+    found = rows(kb, f"SELECT ?w ?x ?n {{ {before} {call} }} ORDER BY ?w ?n")
+    assert [w for w, _, n in found if n == 1] == words
+    more = "?x wdt:P31 ?c" if "?c" in before else ""
+    for w in words:
+        alone = rows(kb, f"SELECT ?x ?n {{ {call.replace('?w', repr(w))} {more} }}")
+        assert {(x, n) for one, x, n in found if one == w} == set(alone)
+
+
+def test_statements_searched_for_in_a_variable(kb: KnowledgeBase) -> None:
+    call = mwapi("Search", "mwapi:srsearch ?w", "?x wikibase:apiOutputItem mwapi:title")
+    values = 'VALUES ?w { "haswbstatement:P31=Q5" "haswbstatement:P31=Q6256" }'
+    found = rows(kb, f"SELECT ?w (COUNT(?x) AS ?n) {{ {values} {call} }} GROUP BY ?w")
+    twin = "SELECT ?c (COUNT(DISTINCT ?x) AS ?n) { VALUES ?c { wd:Q5 wd:Q6256 } ?x wdt:P31 ?c } GROUP BY ?c"
+    assert sorted(n for _, n in found) == sorted(n for _, n in rows(kb, twin))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "problem"),
+    [("", "which no pattern binds"), ("?y rdfs:label ?w", "over 200 values"), ("?x ?p ?w", "no")],
+)
+def test_words_without_values_or_with_too_many(kb: KnowledgeBase, pattern: str, problem: str) -> None:
+    with pytest.raises(QuerySyntaxError, match=problem):
+        rows(kb, f"SELECT ?x {{ {pattern} {mwapi('EntitySearch', 'mwapi:search ?w')} }}")
+
+
+def test_entity_search_ranks_labels_before_aliases_and_descriptions(kb: KnowledgeBase) -> None:
+    """As the search box of Wikidata does: a label, then aliases, then longer labels, then texts."""
+    limit = 'mwapi:search "{}" ; mwapi:limit "20"'
+    output = "?x wikibase:apiOutputItem mwapi:item . ?n wikibase:apiOrdinal true"
+    names = {}
+    for words in ("city", "DNA", "write"):
+        found = rows(
+            kb,
+            f"SELECT ?label {{ {mwapi('EntitySearch', limit.format(words), output)} ?x rdfs:label ?label"
+            " FILTER(LANG(?label) = 'en') } ORDER BY ?n",
+        )
+        names[words] = [label for (label,) in found]
+    assert names["city"][0] == "city" and len(names["city"]) > 3
+    assert names["DNA"][0] == "Douglas Adams"
+    assert names["write"][0] == "writer"
+
+
 CENTER = '"Point(10 50)"^^geo:wktLiteral'
 CORNERS = '"Point(-20 30)"^^geo:wktLiteral', '"Point(40 60)"^^geo:wktLiteral'
 
@@ -588,6 +643,15 @@ def test_functions_in_either_namespace(kb: KnowledgeBase) -> None:
     assert rows(kb, own + text) == [("Point(1 5)", "Point(0.5 2)", 2)]
     service = rows(kb, "SELECT (<http://www.opengis.net/def/geosparql/function/latitude>('Point(1 2)') AS ?x) {}")
     assert service == [(2,)]
+
+
+def test_units_of_distances(kb: KnowledgeBase) -> None:
+    units = ("uom:metre", "uom:kilometre", "<http://qudt.org/vocab/unit/MI>", "uom:degree", "uom:furlong")
+    ends = '"Point(0 0)"^^geo:wktLiteral, "Point(1 0)"^^geo:wktLiteral'
+    columns = " ".join(f"(geof:distance({ends}, {unit}) AS ?d{n})" for n, unit in enumerate(units))
+    [(metres, km, miles, degrees, unknown, plain)] = rows(kb, f"SELECT {columns} (geof:distance({ends}) AS ?d) {{}}")
+    assert (metres / 1000, km, degrees, unknown) == pytest.approx((plain, plain, 1.0, None))
+    assert miles == pytest.approx(69.09, abs=0.01)
 
 
 def test_casts_to_derived_types(kb: KnowledgeBase) -> None:

@@ -61,7 +61,9 @@ def with_gold(run: Run, gold: QuestionFile, execute: Callable[[str], Executed] |
         )
     untyped = bool(run.settings) or execute is not None
     records = [_with_gold(one, record, gold, execute) for one, record in pairs]
-    return replace(run, rows={r.id: replace(r, gold=plain(r.gold)) if untyped else r for r in records})
+    if untyped:  # gold answers of a file may have other kinds and datatypes
+        records = [replace(r, predicted=plain(r.predicted), gold=plain(r.gold)) for r in records]
+    return replace(run, rows={r.id: r for r in records})
 
 
 def outside(run: Run, gold: QuestionFile) -> list[str]:

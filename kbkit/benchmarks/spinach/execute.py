@@ -68,14 +68,14 @@ def execute(kb: KnowledgeBase, text: str, timeout: float | None = TIMEOUT, max_r
     except KbError as error:
         return Executed(None, "rewrite" if _is_valid(text) else "syntax", _line(error))
     try:
-        frame = query(kb.stores, text, timeout, limit=max_rows + 1).frame()
+        frame, terms = query(kb.stores, text, timeout, limit=max_rows + 1).values_and_terms()
     except QueryTimeoutError as error:
         return Executed(None, "time", _line(error), notes=notes)
     except QuerySyntaxError as error:  # by the engine, reported by kbkit's parser
         return Executed(None, "engine" if _is_valid(text) else "syntax", _line(error), notes=notes)
     except QueryError as error:
         return Executed(None, "engine" if _REFUSED.match(error.message) else "run", _line(error), notes=notes)
-    rows = rows_of(frame.head(max_rows))
+    rows = rows_of(frame.head(max_rows), terms.head(max_rows))
     return Executed(rows, "rows" if rows == [] else "done", cut=frame.height > max_rows, notes=notes)
 
 
@@ -92,17 +92,29 @@ def _line(error: KbError) -> str:
     return " ".join(error.message.split())
 
 
-def rows_of(frame: pl.DataFrame) -> Result:
+def rows_of(frame: pl.DataFrame, terms: pl.DataFrame | None = None) -> Result:
     """Return a frame of :meth:`KnowledgeBase.sparql` as rows of cells, or the boolean of an ASK query.
 
-    Cells are texts without datatype and language, so results are comparable only within one KB.
+    ``terms`` is the same result as RDF terms: cells then have the kinds of the terms, ``uri``, ``bnode`` or
+    ``literal``; otherwise all are literals. Their texts are those of values, without datatype and language, so results
+    are comparable only within one KB.
     """
     if frame.columns == ["ask"] and frame.schema["ask"] == pl.Boolean:
         return bool(frame.item())
+    kinds = [{}] * frame.height if terms is None else terms.select(_kinds(terms)).iter_rows(named=True)
     return [
-        {name: {"type": "literal", "value": _text(value)} for name, value in row.items() if value is not None}
-        for row in frame.iter_rows(named=True)
+        {
+            name: {"type": kind.get(name) or "literal", "value": _text(value)}
+            for name, value in row.items()
+            if value is not None
+        }
+        for row, kind in zip(frame.iter_rows(named=True), kinds, strict=True)
     ]
+
+
+def _kinds(terms: pl.DataFrame) -> list[pl.Expr]:
+    """Return the kinds of the terms of each column, such as uri."""
+    return [pl.col(name).struct.field("type").alias(name) for name in terms.columns]
 
 
 def gold_problem(gold: Executed) -> str:

@@ -166,7 +166,7 @@ class AgentSystem:
         answer = self._agent.ask(question.text)
         usable = bool(answer.sparql and answer.rows.columns)
         return {
-            "predicted_answer_tuple": rows_of(answer.rows) if usable else None,
+            "predicted_answer_tuple": rows_of(answer.rows, answer.terms) if usable else None,
             "predicted_sparql": answer.sparql,
             "error": "" if usable else "no query that ran" if answer.sparql else "no query",
             **self._measured(answer),

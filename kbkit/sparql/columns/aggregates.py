@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kbkit.schema import literal as sql_string
-from kbkit.sparql.columns.algebra import AggregateCall, FunctionCall, QueryVariable, walk_algebra
+from kbkit.sparql.columns.algebra import AggregateCall, Expression, FunctionCall, QueryVariable, walk_algebra
 from kbkit.sparql.columns.counting import WEIGHT
 from kbkit.sparql.columns.expressions import ExpressionScope
 from kbkit.sparql.columns.parts import number_of, parts_of, quotient
@@ -16,8 +18,10 @@ from kbkit.sparql.columns.terms import (
     beyond,
     decimal_text,
     double_text,
+    literal,
     typed,
 )
+from kbkit.sparql.standard import NONE
 
 POSITION = "\0position"
 """How the hidden variables start that number the rows of ordered subqueries."""
@@ -47,7 +51,8 @@ def aggregate(scope: ExpressionScope, call: AggregateCall, column: GroupColumns)
         listed = ", ".join(v.sql for name, v in scope.rows.variables.items() if not name.startswith(POSITION))
         counted = f"count(DISTINCT ({listed}))" if call.distinct else "count(*)"
         return SqlValue(column(counted), "integer", nullable=False)
-    value = scope.rows.plain(scope.value(call.argument))
+    present = _present(call)
+    value = scope.rows.plain(scope.value(call.argument if present is None else present))
     if call.name == "COUNT":
         counted = column(f"count({_distinct(call)}{value.sql})")
         if isinstance(call.argument, QueryVariable):
@@ -58,8 +63,20 @@ def aggregate(scope: ExpressionScope, call: AggregateCall, column: GroupColumns)
     if call.name == "SAMPLE":
         return SqlValue(column(f"any_value({value.sql})"), value.kind)
     value = scope.rows.plain(scope.rows.decoded(value))
+    if present is not None:
+        value = replace(value, nullable=False)
     aggregates = {"GROUP_CONCAT": _concatenated, "MIN": _extreme, "MAX": _extreme, "SUM": _total, "AVG": _total}
     return aggregates[call.name](scope, call, value, column)
+
+
+def _present(call: AggregateCall) -> Expression | None:
+    """Return what MIN and MAX are taken of if their argument stands for missing values, which they skip."""
+    whole = call.argument
+    if call.name not in ("MIN", "MAX") or not isinstance(whole, FunctionCall) or whole.name != "COALESCE":
+        return None
+    lowest, highest = FunctionCall("BNODE", ()), literal("\U0010ffff", datatype=NONE)
+    first, *others = whole.arguments
+    return first if others == [lowest if call.name == "MAX" else highest] else None
 
 
 def _distinct(call: AggregateCall) -> str:

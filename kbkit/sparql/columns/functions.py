@@ -292,6 +292,9 @@ def _for_re2(pattern: str) -> str:
     return "".join(parts)
 
 
+_OTHER_REFERENCE = r"\$(?!\{[0-9]\}|[0-9](?![0-9A-Za-z_]))|\\"
+
+
 def _constant_text(argument: Expression) -> str:
     if not isinstance(argument, ConstantTerm) or not argument.text.startswith('""'):
         raise UnsupportedQueryError("a regular expression that is not a constant")
@@ -311,9 +314,9 @@ def _replace(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
     value = scope.plain(arguments[0])
     pattern = _pattern(arguments[1], arguments[3] if len(arguments) > 3 else None)
     replacement = _constant_text(arguments[2])
-    if re.search(r"\$(?![0-9](?![0-9A-Za-z_]))|\\", replacement) or arguments[1] == ConstantTerm('""'):
+    if re.search(_OTHER_REFERENCE, replacement) or arguments[1] == ConstantTerm('""'):
         raise UnsupportedQueryError("this replacement of a regular expression")
-    replacement = re.sub(r"\$([0-9])", r"\\\1", replacement)
+    replacement = re.sub(r"\$(?:([0-9])|\{([0-9])\})", r"\\\1\2", replacement)
     text = _text(scope.rows, value)
     return _like(scope.rows, value, f"regexp_replace({text}, {pattern}, {sql_string(replacement)}, 'g')")
 

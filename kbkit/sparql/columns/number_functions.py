@@ -46,7 +46,8 @@ def _rounded(name: str, kind: str, x: str) -> str:
         return x
     whole = {"CEIL": f"ceil({x})", "FLOOR": f"floor({x})", "ROUND": f"floor({x} + 0.5)"}[name]
     if kind == "double" and name == "ROUND":
-        whole = f"if(abs({x}) < 1e15, floor({x} + 0.5), {x})"
+        whole = f"CASE WHEN abs({x}) >= 1e15 OR {x} = 0 THEN {x} WHEN {x} < 0 AND {x} >= -0.5 THEN '-0'::DOUBLE"
+        whole += f" ELSE floor({x} + 0.5) END"
     return f"({whole})::DECIMAL(38,18)" if kind == "decimal" else whole
 
 

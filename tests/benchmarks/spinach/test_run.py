@@ -102,10 +102,29 @@ def cells(*rows: dict[str, str]) -> Result:
 def test_results(kb: KnowledgeBase) -> None:
     found = execute.execute(kb, LONGEST)
     danube = {"r": "http://example.org/world/river/danube", "km": "2850"}
-    assert (found.result, found.stage, found.rows, found.accepted, found.ran) == (cells(danube), "done", 1, True, True)
+    [cell] = cells(danube)
+    expected = [cell | {"r": {"type": "uri", "value": danube["r"]}}]
+    assert (found.result, found.stage, found.rows, found.accepted, found.ran) == (expected, "done", 1, True, True)
     assert execute.execute(kb, "ASK { ?s ?p 'no such text' }").result is False
     unbound = execute.execute(kb, "SELECT ?a ?b { VALUES (?a ?b) { (1 UNDEF) ('x' 2.5) } }")
     assert unbound.result == cells({"a": "1"}, {"a": "x", "b": "2.5"})
+
+
+def test_files_of_wdql(tmp_path: Path) -> None:
+    """The form that its authors publish: JSON lines with paraphrases and the query of the log."""
+    one = {
+        "id": "train_1",
+        "question": "List all languages.",
+        "sparql": "SELECT ?x WHERE { ?x wdt:P31 wd:Q34770 . }",
+        "paraphrases": ["Which languages are there?"],
+        "info": {"raw_sparql": "SELECT ?var1 WHERE { ?var1 ?p ?o . }"},
+    }
+    (tmp_path / "train.jsonl").write_text(json.dumps(one) + "\n" + json.dumps(one | {"id": "train_2"}) + "\n")
+    found = files.read_questions(tmp_path / "train.jsonl", question=True).questions
+    assert [(q.id, q.text, q.sparql, q.answers) for q in found[:1]] == [
+        ("train_1", one["question"], one["sparql"], None)
+    ]
+    assert len(found) == 2
 
 
 def test_stages(kb: KnowledgeBase) -> None:
