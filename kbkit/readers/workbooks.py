@@ -84,7 +84,7 @@ class _Workbook:
 
     def __enter__(self) -> Any:
         try:
-            import openpyxl
+            import openpyxl  # noqa: F401
         except ImportError:
             raise MissingExtraError("Reading Excel workbooks", "excel") from None
         try:
