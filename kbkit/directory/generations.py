@@ -28,7 +28,7 @@ from kbkit.directory import forks, systems, temporary
 from kbkit.directory.damage import check_plain
 from kbkit.directory.files import remove_unfinished
 from kbkit.directory.manifest import FileRecord, Manifest, SourceRecord
-from kbkit.errors import Command, KbError, LockedError, NotAKbError, Option, reason, system_error
+from kbkit.errors import Command, KbError, LockedError, NotAKbError, Option, reason, shortage, system_error
 
 VOLATILE = {"LOCK", "LOG", "lock", ".tantivy-meta.lock", ".tantivy-writer.lock", "manifest.json"}
 """Lock files, the manifest, and files that engines write when they open a store; they have no checksums."""
@@ -66,6 +66,7 @@ class KbDirectory:
     """A KB directory, which may not exist yet."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
+        systems.check_limits()
         self.path = Path(path)
 
     def current(self) -> str:
@@ -86,9 +87,10 @@ class KbDirectory:
                 " for a sample",
             ) from None
         except (OSError, UnicodeDecodeError) as error:
-            raise NotAKbError(
+            other = NotAKbError(
                 f"{self.path} is not a KB: {reason(error)}", "Use a directory built by ", Command("ingest")
-            ) from None
+            )
+            raise shortage(error) or other from None
         if not name.isdecimal():
             raise NotAKbError(
                 f"Invalid generation {name!r} in {self.path / 'CURRENT'}", "The file must contain a name such as 0001"
@@ -139,9 +141,8 @@ class KbDirectory:
                     break
                 continue
             except OSError as error:
-                raise NotAKbError(
-                    f"Cannot read {folder / 'lock'}: {reason(error)}", "Ingest the source again"
-                ) from None
+                other = NotAKbError(f"Cannot read {folder / 'lock'}: {reason(error)}", "Ingest the source again")
+                raise shortage(error) or other from None
             if systems.lock(handle, shared=True) and (folder / "lock").exists():
                 return Pin(folder, handle)
             handle.close()
