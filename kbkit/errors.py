@@ -223,7 +223,7 @@ _SHORTAGES: tuple[tuple[tuple[str, ...], str, str], ...] = (
         "Free memory, or raise the limit: ulimit -v unlimited",
     ),
     (
-        ("Max expression depth", "maximum recursion depth"),
+        ("Max expression depth", "maximum recursion depth exceeded"),
         "an expression is nested too deeply",
         "Split it into smaller ones",
     ),

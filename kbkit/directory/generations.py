@@ -62,12 +62,18 @@ class Pin:
         self._handle.close()
 
 
+_UNSUPPORTED = re.compile(r"[\x00-\x1f\x7f]" if systems.WINDOWS else r"[\x00-\x1f\x7f\\]")
+"""LanceDB rejects control characters in paths, and DuckDB takes backslashes for separators."""
+
+
 class KbDirectory:
     """A KB directory, which may not exist yet."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         systems.check_limits()
         self.path = Path(path)
+        if found := _UNSUPPORTED.search(str(self.path.absolute())):
+            raise NotAKbError(f"Unsupported character {found[0]!r} in the path {str(self.path)!r}", "Rename the folder")
 
     def current(self) -> str:
         """Return the name of the live generation, or raise :class:`NotAKbError`."""
@@ -231,19 +237,17 @@ class KbDirectory:
     def _build_lock(self, command: str) -> Iterator[None]:
         self.check_plain()
         path = self.path / "build.lock"
-        with path.open("a+", encoding="utf-8", newline="\n") as handle:
+        with path.open("a+b", buffering=0) as handle:  # else what a full disk rejects is written again on closing
             if not systems.lock(handle, shared=False) or not systems.same_file(handle, path):
                 handle.seek(0)
-                holder = handle.read().strip() or "another process"
+                holder = handle.read().decode("utf-8", "replace").strip() or "another process"
                 raise LockedError(f"{self.path} is being built by {holder}", "Wait until it ends, or stop it")
-            handle.truncate(0)
-            handle.write(f"process {os.getpid()} on {socket.gethostname()} ({command}, since {now()})")
-            handle.flush()
             try:
+                handle.truncate(0)
+                handle.write(f"process {os.getpid()} on {socket.gethostname()} ({command}, since {now()})".encode())
                 yield
             finally:
                 handle.truncate(0)
-                handle.flush()
                 if not self.exists():  # a failed first build leaves no files
                     systems.drop_lock(handle, path)
 

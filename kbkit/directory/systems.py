@@ -220,7 +220,11 @@ def swap(new: Path, old: Path) -> None:
         return
     former = new.with_name(new.name + ".former")
     rename(old, former)
-    rename(new, old)
+    try:
+        rename(new, old)
+    except BaseException:
+        rename(former, old)
+        raise
     remove_tree(former)
 
 
