@@ -204,8 +204,8 @@ def _explain(error: BaseException) -> tuple[str, int]:
     """Return the error's text and exit code."""
     if isinstance(error, KbError):
         return error.text_for(SPELLER), error.exit_code
-    if found := shortage(error):
-        return found.text_for(SPELLER), found.exit_code
+    if short := shortage(error):
+        return short.text_for(SPELLER), short.exit_code
     if isinstance(error, OSError):
         found = system_error(error)
         return found.text_for(SPELLER), found.exit_code

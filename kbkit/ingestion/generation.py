@@ -124,8 +124,8 @@ def one_line_errors() -> Iterator[None]:
             hint = ("Nothing was changed. Free disk space, or choose another ", Option("out"))
             raise KbError("Disk full", *hint) from error
         if short := shortage(error):
-            hint = ("Nothing was changed. ", *short.hints)
-            raise ShortageError(f"Build failed: {short.message.lower()}", *hint) from error
+            message = f"Build failed: {short.message.lower()}"
+            raise ShortageError(message, "Nothing was changed. ", *short.hints) from error
         if isinstance(error, OSError):
             raise BadInputError(f"Build failed: {system_error(error).message}", remedy(error)) from error
         if isinstance(error, tables.Error):

@@ -21,6 +21,7 @@ AREAS: dict[str, int] = {
     "strangers": 2,
     "kills": 1,
     "shortages": 6,
+    "bombs": 6,
     "calls": 5,
     "commands": 3,
     "sources": 4,
