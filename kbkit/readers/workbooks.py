@@ -125,17 +125,17 @@ def _opened(path: Path) -> Any:
     from openpyxl.reader.excel import ExcelReader
     from openpyxl.worksheet._read_only import ReadOnlyWorksheet
 
-    class Sheet(ReadOnlyWorksheet):  # type: ignore[misc]
+    class UnsizedSheet(ReadOnlyWorksheet):  # type: ignore[misc]
         def _get_size(self) -> None:
             pass
 
-    class Reader(ExcelReader):  # type: ignore[misc]
+    class UnsizedReader(ExcelReader):  # type: ignore[misc]
         def read_worksheets(self) -> None:
             for sheet, part in self.parser.find_sheets():
                 if part.target in self.valid_files and "chartsheet" not in part.Type:
-                    self.wb._sheets.append(Sheet(self.wb, sheet.name, part.target, self.shared_strings))
+                    self.wb._sheets.append(UnsizedSheet(self.wb, sheet.name, part.target, self.shared_strings))
 
-    reader = Reader(path, read_only=True, data_only=True, keep_links=False)
+    reader = UnsizedReader(path, read_only=True, data_only=True, keep_links=False)
     reader.read()
     return reader.wb
 
