@@ -135,6 +135,10 @@ class DamagedError(KbError):
     """A KB with a file that is damaged or missing."""
 
 
+class ShortageError(KbError):
+    """Too little memory, or too few threads or open files, for what was asked. No file is damaged."""
+
+
 class LockedError(KbError):
     """Another process holds the lock; the message names it."""
 
@@ -199,6 +203,41 @@ def is_disk_full(error: Exception) -> bool:
     if isinstance(error, OSError) and error.errno in DISK_FULL:
         return True
     return any(words in str(error) for words in ("No space left", "File too large", "Disk quota"))
+
+
+_SHORTAGES: tuple[tuple[tuple[str, ...], str, str], ...] = (
+    (
+        ("Too many open files", "os error 23)", "os error 24)"),
+        "too many open files",
+        "Close other programs, or raise the limit: ulimit -n 4096",
+    ),
+    (
+        ("start new thread", "spawn thread", "Resource temporarily unavailable", "os error 11)", "thread constructor"),
+        "too many threads",
+        "Close other programs, or raise the limit: ulimit -u 4096",
+    ),
+    (
+        ("MemoryError", "Out of Memory", "bad allocation", "bad_alloc", "Unable to allocate", "allocate memory",
+         "os error 12)", "failed to map segment", "malloc of size"),
+        "out of memory",
+        "Free memory, or raise the limit: ulimit -v unlimited",
+    ),
+    (
+        ("Max expression depth", "maximum recursion depth exceeded"),
+        "an expression is nested too deeply",
+        "Split it into smaller ones",
+    ),
+)  # fmt: skip
+"""Phrases of the engines' errors, the shortage, and the remedy."""
+
+
+def shortage(error: BaseException | str) -> ShortageError | None:
+    """Return the error for a shortage that an engine or the system reports in its own words; None for other errors."""
+    text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+    for phrases, what, hint in _SHORTAGES:
+        if any(phrase in text for phrase in phrases):
+            return ShortageError(what[:1].upper() + what[1:], hint)
+    return None
 
 
 def system_error(error: OSError, action: str = "") -> KbError:

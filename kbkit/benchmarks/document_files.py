@@ -8,9 +8,8 @@ from pathlib import Path
 
 import polars as pl
 
-from kbkit.benchmarks.dataset import writing
 from kbkit.benchmarks.documents import types_with_text
-from kbkit.directory import systems
+from kbkit.directory.files import replacing
 from kbkit.errors import BadInputError, KbError, UnknownNameError
 from kbkit.kb import KnowledgeBase
 from kbkit.measures.records import content, load
@@ -160,11 +159,9 @@ def write_documents(
     ``further`` (id, further) holds text that follows the KB's texts of a node.
     ``documents.nodes.jsonl`` in the same folder has their nodes (title, type, key).
     """
-    aside = path.with_name(f".{path.name}.new")
     nodes = path.with_name(f"{path.stem}.nodes.jsonl")
     empty = 0
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as aside:
         with aside.open("w", encoding="utf-8", newline="\n") as file:
             for start in range(0, frame.height, _BATCH):
                 wanted = frame.slice(start, _BATCH)
@@ -174,7 +171,6 @@ def write_documents(
                 empty += texts.filter(pl.col("text") == "").height
                 file.write(texts.select("title", "text").write_ndjson())
         frame.select("title", "type", "key").write_ndjson(nodes)
-        systems.replace(aside, path)
     return empty
 
 

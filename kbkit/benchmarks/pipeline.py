@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from kbkit import __version__
 from kbkit.benchmarks.dataset import writing
 from kbkit.directory import systems
-from kbkit.directory.files import parse_json
+from kbkit.directory.files import parse_json, replacing
 from kbkit.directory.systems import exclusive
 from kbkit.directory.typed_json import from_json, shortened, to_json
 from kbkit.errors import BadInputError, KbError, Option
@@ -300,15 +300,11 @@ class Table(Generic[R]):
 
     def write(self, rows: list[R]) -> list[R]:
         """Write all rows at once, or none if that fails."""
-        aside = self.path.with_name(f".{self.path.name}.new")
-        with writing(self.path):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with aside.open("w", encoding="utf-8", newline="\n") as file:
-                file.write(self.head(len(rows)))
-                file.writelines(_line(to_json(row)) + "\n" for row in rows)
-                file.flush()
-                systems.sync(file.fileno())
-            systems.replace(aside, self.path)
+        with replacing(self.path) as aside, aside.open("w", encoding="utf-8", newline="\n") as file:
+            file.write(self.head(len(rows)))
+            file.writelines(_line(to_json(row)) + "\n" for row in rows)
+            file.flush()
+            systems.sync(file.fileno())
         return rows
 
     def head(self, rows: int, width: int = 0) -> str:

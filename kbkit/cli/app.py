@@ -38,8 +38,9 @@ from kbkit.cli.commands import Program, branch
 from kbkit.cli.progress import watch
 from kbkit.cli.spelling import SPELLER
 from kbkit.directory import systems
+from kbkit.directory.damage import is_panic
 from kbkit.directory.files import is_folder
-from kbkit.errors import KbError, sentence, suggest, system_error
+from kbkit.errors import KbError, sentence, shortage, suggest, system_error
 
 _UNKNOWN_COMMAND = re.compile(r"No such command '(.*?)'\.(.*)", re.S)
 
@@ -85,6 +86,8 @@ def _options(
     ] = False,
 ) -> None:
     context.obj.debug, context.obj.quiet = debug, quiet
+    if not any(one in context.help_option_names for one in sys.argv):
+        systems.check_limits()  # before a command imports an engine
     owns_terminal = context.invoked_subcommand in ("shell", "mcp", "serve", "explore")
     context.with_resource(watch(_running(context), quiet or owns_terminal))
 
@@ -153,6 +156,10 @@ def main() -> None:
         if state.debug:
             raise
         _fail(*_explain(error))
+    except BaseException as error:
+        if state.debug or not is_panic(error):
+            raise
+        _fail(*_explain(error))
 
 
 def _leave_quietly() -> NoReturn:
@@ -193,10 +200,12 @@ def _usage_message(error: Any, context: Any) -> str:
     return _UNKNOWN_COMMAND.sub(r"Unknown command '\1'.\2", message)
 
 
-def _explain(error: Exception) -> tuple[str, int]:
+def _explain(error: BaseException) -> tuple[str, int]:
     """Return the error's text and exit code."""
     if isinstance(error, KbError):
         return error.text_for(SPELLER), error.exit_code
+    if short := shortage(error):
+        return short.text_for(SPELLER), short.exit_code
     if isinstance(error, OSError):
         found = system_error(error)
         return found.text_for(SPELLER), found.exit_code

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 
 from kbkit.directory.manifest import FileRecord
-from kbkit.errors import Command, DamagedError, KbError, NotAKbError, Part
+from kbkit.errors import Command, DamagedError, KbError, NotAKbError, Part, ShortageError, shortage
 
 STORE_OF_RECORD = "tables"
 """The store that the others are built from."""
@@ -23,12 +23,18 @@ _MAX_REASON = 200
 _PANICKING = ("text", "vectors")
 _MAX_HASHED = 1_000_000
 """Bytes of a store that are hashed when it opens, which takes about a millisecond."""
-_OUR_BUGS = (TypeError, AttributeError, NameError, AssertionError, NotImplementedError, MemoryError)
+_OUR_BUGS = (TypeError, AttributeError, NameError, AssertionError, NotImplementedError)
 """Exceptions that no damaged file explains."""
 
 
-def damaged(path: Path, reason: str = "", store: str = "") -> DamagedError:
-    """Return the error for a damaged file or folder; ``store`` is the store to rebuild."""
+def damaged(path: Path, reason: str = "", store: str = "") -> DamagedError | ShortageError:
+    """Return the error for a damaged file or folder, or for a shortage that keeps an engine from reading it.
+
+    ``store`` is the store to rebuild.
+    """
+    if short := shortage(reason):  # a damaged file may also ask for more memory than there is
+        hint = (*short.hints, ". If that does not help, run ", Command("check KB"))
+        return ShortageError(f"Cannot read {path}: {short.message.lower()}", *hint)
     remedy: tuple[Part, ...] = (" for details",)
     if store == STORE_OF_RECORD:
         remedy = (" for details. Then restore the KB from a copy, or ingest the source again",)
@@ -53,7 +59,8 @@ class reading:  # noqa: N801 - a context manager, called for each query
         if error is None or isinstance(error, (KbError, *_OUR_BUGS)):
             return
         if isinstance(error, Exception) or is_panic(error):
-            raise damaged(self._path, describe(error), self._store) from error
+            reason = type(error).__name__ if isinstance(error, MemoryError) else describe(error)
+            raise damaged(self._path, reason, self._store) from error
 
 
 def is_panic(error: BaseException) -> bool:

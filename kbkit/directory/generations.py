@@ -28,7 +28,7 @@ from kbkit.directory import forks, systems, temporary
 from kbkit.directory.damage import check_plain
 from kbkit.directory.files import remove_unfinished
 from kbkit.directory.manifest import FileRecord, Manifest, SourceRecord
-from kbkit.errors import Command, KbError, LockedError, NotAKbError, Option, reason, system_error
+from kbkit.errors import Command, KbError, LockedError, NotAKbError, Option, reason, shortage, system_error
 
 VOLATILE = {"LOCK", "LOG", "lock", ".tantivy-meta.lock", ".tantivy-writer.lock", "manifest.json"}
 """Lock files, the manifest, and files that engines write when they open a store; they have no checksums."""
@@ -62,11 +62,18 @@ class Pin:
         self._handle.close()
 
 
+_UNSUPPORTED = re.compile(r"[\x00-\x1f\x7f]" if systems.WINDOWS else r"[\x00-\x1f\x7f\\]")
+"""LanceDB rejects control characters in paths, and DuckDB takes backslashes for separators."""
+
+
 class KbDirectory:
     """A KB directory, which may not exist yet."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
+        systems.check_limits()
         self.path = Path(path)
+        if found := _UNSUPPORTED.search(str(self.path.absolute())):
+            raise NotAKbError(f"Unsupported character {found[0]!r} in the path {str(self.path)!r}", "Rename the folder")
 
     def current(self) -> str:
         """Return the name of the live generation, or raise :class:`NotAKbError`."""
@@ -86,9 +93,10 @@ class KbDirectory:
                 " for a sample",
             ) from None
         except (OSError, UnicodeDecodeError) as error:
-            raise NotAKbError(
+            other = NotAKbError(
                 f"{self.path} is not a KB: {reason(error)}", "Use a directory built by ", Command("ingest")
-            ) from None
+            )
+            raise shortage(error) or other from None
         if not name.isdecimal():
             raise NotAKbError(
                 f"Invalid generation {name!r} in {self.path / 'CURRENT'}", "The file must contain a name such as 0001"
@@ -139,9 +147,8 @@ class KbDirectory:
                     break
                 continue
             except OSError as error:
-                raise NotAKbError(
-                    f"Cannot read {folder / 'lock'}: {reason(error)}", "Ingest the source again"
-                ) from None
+                other = NotAKbError(f"Cannot read {folder / 'lock'}: {reason(error)}", "Ingest the source again")
+                raise shortage(error) or other from None
             if systems.lock(handle, shared=True) and (folder / "lock").exists():
                 return Pin(folder, handle)
             handle.close()
@@ -230,19 +237,17 @@ class KbDirectory:
     def _build_lock(self, command: str) -> Iterator[None]:
         self.check_plain()
         path = self.path / "build.lock"
-        with path.open("a+", encoding="utf-8", newline="\n") as handle:
+        with path.open("a+b", buffering=0) as handle:  # else what a full disk rejects is written again on closing
             if not systems.lock(handle, shared=False) or not systems.same_file(handle, path):
                 handle.seek(0)
-                holder = handle.read().strip() or "another process"
+                holder = handle.read().decode("utf-8", "replace").strip() or "another process"
                 raise LockedError(f"{self.path} is being built by {holder}", "Wait until it ends, or stop it")
-            handle.truncate(0)
-            handle.write(f"process {os.getpid()} on {socket.gethostname()} ({command}, since {now()})")
-            handle.flush()
             try:
+                handle.truncate(0)
+                handle.write(f"process {os.getpid()} on {socket.gethostname()} ({command}, since {now()})".encode())
                 yield
             finally:
                 handle.truncate(0)
-                handle.flush()
                 if not self.exists():  # a failed first build leaves no files
                     systems.drop_lock(handle, path)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypedDict, TypeVar
 
 from kbkit.directory.typed_json import from_json
-from kbkit.errors import BadInputError, Command, KbError, NotAKbError, check_unicode
+from kbkit.errors import BadInputError, Command, KbError, NotAKbError, check_unicode, shortage
 from kbkit.schema import Schema
 
 T = TypeVar("T")
@@ -158,7 +158,8 @@ class Manifest:
                 raise ValueError(problem)
         except (OSError, ValueError, RecursionError, BadInputError) as error:
             reason = error.message if isinstance(error, BadInputError) else getattr(error, "strerror", None) or error
-            raise NotAKbError(f"Cannot read {path}: {reason}", *_RESTORE) from error
+            short = shortage(error) if isinstance(error, OSError) else None
+            raise short or NotAKbError(f"Cannot read {path}: {reason}", *_RESTORE) from error
         return manifest
 
 

@@ -82,6 +82,8 @@ def export(
     for option, given, choices in (("flat", flat, ("parquet", "csv")), ("gzip", gzip, ("csv",))):
         if given and to not in choices:
             raise KbError(f"Format {to} has no option '{option}'", f"Use it with {' or '.join(choices)}")
+    if not Path(out).absolute().name:
+        raise KbError(f"{out} contains other files", "Use a new or empty folder")
     # Nothing but the export and the KB: tables.duckdb may be a stranger's, with views that read other files.
     opened = Tables(stores.folder / FILE, files=[_aside_of(Path(out)) if to in _FOLDERS else stores.folder])
     try:

@@ -22,8 +22,10 @@ from kbkit.errors import (
     InterruptedBuildError,
     KbError,
     Option,
+    ShortageError,
     is_disk_full,
     remedy,
+    shortage,
     system_error,
 )
 from kbkit.ingestion import archives, encodings, json_shapes
@@ -121,6 +123,9 @@ def one_line_errors() -> Iterator[None]:
         if is_disk_full(error):
             hint = ("Nothing was changed. Free disk space, or choose another ", Option("out"))
             raise KbError("Disk full", *hint) from error
+        if short := shortage(error):
+            message = f"Build failed: {short.message.lower()}"
+            raise ShortageError(message, "Nothing was changed. ", *short.hints) from error
         if isinstance(error, OSError):
             raise BadInputError(f"Build failed: {system_error(error).message}", remedy(error)) from error
         if isinstance(error, tables.Error):

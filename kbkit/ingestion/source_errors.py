@@ -15,19 +15,26 @@ from pathlib import Path
 from typing import IO
 
 from kbkit.directory.files import parse_json
-from kbkit.errors import BadInputError
+from kbkit.errors import BadInputError, is_disk_full, shortage
 from kbkit.stores.tables import Error, RaisedError, first_line
 
 MAX_LINE = 10_000_000
 """Maximum bytes of a line of CSV or TSV."""
+MAX_OBJECT = 16 * MAX_LINE
+"""Maximum bytes of a JSON object."""
 _CHUNK = 1 << 20
 _PROBLEMS = (
+    ("bytes exceeded while reading", "JSON too long", f"The maximum of an object is {MAX_OBJECT:,} bytes"),
     ("recursion depth", "JSON nested too deeply", ""),
     ("duplicate key", "Duplicate key", ""),
     ("JSON", "Invalid JSON", "Write one object per line, or one array"),
     ("unterminated quote", "Unterminated quote", "Double the quotes inside a quoted field"),
     ("quote should be followed", "Text after a closing quote", "Double the quotes inside a quoted field"),
-    ("Maximum line size", "Line too long", "A quote in an earlier line may be unterminated"),
+    (
+        "Maximum line size",
+        "Line too long",
+        f"The maximum is {MAX_LINE:,} bytes; a quote in an earlier line may be unterminated",
+    ),
 )
 """Phrases of DuckDB's errors, the problems in our words, and the remedies."""
 
@@ -42,6 +49,8 @@ def explained(script: Path, sources: Sequence[Path], unverified: Collection[Path
         with _verified([path for path in sources if path not in unverified]):
             yield
     except (Error, UnicodeDecodeError) as error:  # of a message that quotes bytes
+        if is_disk_full(error) or shortage(error):
+            raise
         raise source_error(error, script, sources) from error
 
 
@@ -69,8 +78,12 @@ def _damage(path: Path, stopped: threading.Event) -> str:
     if path.suffix.lower() == ".gz":
         return damaged_gzip(path, stopped) or ""
     if name.endswith((".csv", ".tsv", ".tab", ".txt")) and _unended(path) > MAX_LINE:
-        return f"Line too long at the end of {path}"
+        return _too_long(path)
     return ""
+
+
+def _too_long(path: Path) -> str:
+    return f"Line longer than {MAX_LINE:,} bytes in {path}"
 
 
 def _unended(path: Path) -> int:
@@ -85,6 +98,7 @@ def damaged_gzip(path: Path, stopped: threading.Event | None = None) -> str:
     """Return what is wrong with a compressed file, empty if nothing is or it is not compressed."""
     if path.suffix.lower() != ".gz":
         return ""
+    is_table = path.name.lower().endswith((".csv.gz", ".tsv.gz", ".tab.gz", ".txt.gz"))
     length = 0
     try:
         with gzip.open(path, "rb") as handle:
@@ -92,10 +106,11 @@ def damaged_gzip(path: Path, stopped: threading.Event | None = None) -> str:
                 stripped = chunk.rstrip(b"\r\n")
                 end = max(stripped.rfind(b"\n"), stripped.rfind(b"\r"))
                 length = len(chunk) - end - 1 if end >= 0 else length + len(chunk)
+                if is_table and length > MAX_LINE + _CHUNK:
+                    return _too_long(path)
     except (OSError, EOFError, zlib.error) as error:
         return f"Corrupt gzip file {path}: {error}"
-    is_table = path.name.lower().endswith((".csv.gz", ".tsv.gz", ".tab.gz", ".txt.gz"))
-    return f"Line too long at the end of {path}" if is_table and length > MAX_LINE + _CHUNK else ""
+    return ""
 
 
 def source_error(error: Exception, script: Path, sources: Sequence[Path]) -> BadInputError:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kbkit.errors import BadInputError, Option, UnknownNameError, reason
 from kbkit.ingestion.recipe import FileSpec, Recipe
-from kbkit.ingestion.source_errors import MAX_LINE, damaged_gzip, invalid_utf8
+from kbkit.ingestion.source_errors import MAX_LINE, MAX_OBJECT, damaged_gzip, invalid_utf8
 from kbkit.ingestion.source_files import FORMATS, format_of
 from kbkit.readers import reader
 from kbkit.readers.columns import unique
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
+MAX_COLUMNS = 5_000
+"""Maximum number of columns of a file. Queries take time and memory that grow with the square of the number."""
 _STORED = ("database", "excel", "graph")
 """Formats of files with several tables."""
 
@@ -110,6 +112,7 @@ def _empty(spec: FileSpec) -> str:
 def _select(con: duckdb.DuckDBPyConnection, spec: FileSpec, path: Path, columns: Mapping[str, str]) -> str:
     """Return ``SELECT`` over one file that renames its columns to the declared names."""
     source, present = _source(con, spec, path, columns)
+    _check_number(path, len(present))
     folded = {name.casefold(): name for name in present}
     renamed: dict[str, str] = {}
     missing: list[str] = []
@@ -162,6 +165,12 @@ def _source(
     return source, list(_columns(con, source))
 
 
+def _check_number(path: Path, columns: int) -> None:
+    if columns > MAX_COLUMNS:
+        hint = f"The maximum is {MAX_COLUMNS:,}. Write one row per value"
+        raise BadInputError(f"{path} has {columns:,} columns", hint)
+
+
 def _stored(con: duckdb.DuckDBPyConnection, spec: FileSpec, path: Path, kind: str) -> tuple[str, list[str]]:
     """Copy a table of a database, workbook or graph into the staging database; return it and its columns."""
     from kbkit.readers import databases, graphs, workbooks
@@ -189,9 +198,10 @@ def _json(con: duckdb.DuckDBPyConnection, path: Path, texts: Collection[str]) ->
     DuckDB alone types a column by the first 20,480 rows, rewrites strings that look like dates or UUIDs, and keeps the
     quotes of strings in columns that also hold numbers. Here strings stay as they are written.
     """
-    file = f"{literal(str(path))}, maximum_object_size = {16 * MAX_LINE}"
+    file = f"{literal(str(path))}, maximum_object_size = {MAX_OBJECT}"
     whole = "sample_size = -1, map_inference_threshold = -1, field_appearance_threshold = 0"
     found = _columns(con, f"read_json({file}, {whole})")
+    _check_number(path, len(found))
     types = {
         name: _PARSED.sub(lambda part: part[0] if part[0].startswith('"') else "VARCHAR", kind)
         for name, kind in found.items()

@@ -341,6 +341,9 @@ def _duckdb_query(con: duckdb.DuckDBPyConnection, table: str) -> str:
         inner = kind.rstrip("[]")
         if kind == "BLOB":
             value = f"to_base64({value})"
+        elif kind == "VARCHAR":  # SQLite has such a limit itself
+            problem = literal(f"a text is longer than {_MAX_VALUE:,} bytes")
+            value = f"CASE WHEN strlen({value}) > {_MAX_VALUE} THEN error({problem}) ELSE {value} END"
         elif inner not in _KEPT and not inner.startswith(_NESTED):
             value = f"{value}::VARCHAR{'[]' if kind.endswith('[]') else ''}"
         parts.append(f"{value} AS {quote(name)}")

@@ -22,6 +22,7 @@ from pyarrow import csv as pa_csv
 
 from kbkit.errors import BadInputError, UnknownNameError, reason
 from kbkit.readers.columns import text
+from kbkit.readers.delimited import parsed
 from kbkit.readers.graphs.model import free, records
 
 NODES = pa.schema([("space", pa.string()), ("key", pa.string()), ("labels", pa.list_(pa.string()))])
@@ -154,7 +155,7 @@ def _header(path: Path) -> tuple[_Header | None, bool]:
     except (OSError, EOFError, zlib.error) as error:
         raise BadInputError(f"Cannot read {path}: {reason(error)}") from None
     delimiter = max(",\t;|", key=first.count)
-    cells = [cell.strip() for cell in next(csv.reader([first], delimiter=delimiter), [])]
+    cells = [cell.strip() for cell in next(parsed(csv.reader([first], delimiter=delimiter), path), [])]
     if "_id" in cells or "_start" in cells:
         cells = [_APOC.get(cell, cell) for cell in cells]
     fields, label = [], ""

@@ -1,4 +1,4 @@
-"""A limit for the nesting of RDF files.
+"""Limits for the nesting of RDF files, and for the entities of RDF/XML.
 
 Oxigraph's parsers need time that grows with the square of the depth of RDF/XML, and overflow the stack for deep JSON-LD
 and triple terms, which ends the process.
@@ -14,6 +14,8 @@ from xml.parsers import expat
 import numpy as np
 import pyoxigraph as ox
 
+from kbkit.readers.entities import check_entity
+
 LIMIT = 256
 """Levels. Files of ontologies have about 30; the stack of a thread holds 300 of JSON-LD on every system."""
 
@@ -22,12 +24,19 @@ MOST_PREFIXES = 1_000
 """Maximum number of prefixes that are kept of a file."""
 
 
+_LONGEST_HEAD = 1 << 20
+"""Maximum bytes before the first element of RDF/XML."""
+
+
 class TooDeepError(Exception):
     """A file is nested deeper than the limit."""
 
 
 class Shallow:
-    """A binary file whose ``read`` raises :class:`TooDeepError` if elements, objects or terms are too deep."""
+    """A binary file whose ``read`` raises :class:`TooDeepError` if elements, objects or terms are too deep.
+
+    It raises ``SyntaxError`` for invalid XML, and for entities that could expand to much.
+    """
 
     def __init__(self, file: IO[bytes], syntax: ox.RdfFormat) -> None:
         kinds: dict[ox.RdfFormat, Callable[[], _Depth]] = {
@@ -65,20 +74,42 @@ class _Xml(_Depth):
     def __init__(self) -> None:
         super().__init__()
         self._top = 0
-        self._valid = True
+        self._head = b""
+        self._entities = 0
+        self._in_head = True
         self._parser = expat.ParserCreate()
         self._parser.StartElementHandler = self._open
         self._parser.EndElementHandler = self._close
+        self._parser.EndDoctypeDeclHandler = self._end_doctype
+        self._parser.EntityDeclHandler = self._entity
 
     def deepest(self, data: bytes) -> int:
+        if self._in_head:
+            if len(self._head) > _LONGEST_HEAD:
+                raise self._error(f"No element in the first {_LONGEST_HEAD:,} bytes")
+            self._head += data
         try:
-            if self._valid:
-                self._parser.Parse(data)
-        except expat.ExpatError:  # Oxigraph reports it with the line
-            self._valid = False
+            self._parser.Parse(data, not data)
+        except expat.ExpatError as error:
+            raise self._error(f"Invalid XML: {expat.ErrorString(error.code)}") from None
         return self._top
 
+    def _error(self, problem: str) -> SyntaxError:
+        return SyntaxError(problem, ("", self._parser.CurrentLineNumber, None, None))
+
+    def _entity(self, name: str, is_parameter: int, value: str | None, *_: object) -> None:
+        self._entities += 1
+        check_entity(self._error, name, is_parameter, value)
+
+    def _end_doctype(self) -> None:
+        """Refuse declarations that Oxigraph would see and expat does not: those in comments, and repeated ones."""
+        if self._head[: self._parser.CurrentByteIndex].count(b"!ENTITY") != self._entities:
+            raise self._error("Unsupported entity (declared twice, or inside of another declaration)")
+        self._in_head = False
+        self._head = b""
+
     def _open(self, _: str, attributes: dict[str, str]) -> None:
+        self._in_head, self._head = False, b""
         self.now += 1
         self._top = max(self._top, self.now)
         for name, value in attributes.items():

@@ -1,8 +1,8 @@
 """Read the sheets of Excel workbooks (``.xlsx``) as Arrow tables, with openpyxl.
 
 The files are untrusted: what they decompress to and the number of cells have limits. Formulas have the values that
-Excel stored, and errors such as ``#N/A`` are missing values. openpyxl streams rows; faster readers allocate the whole
-rectangle that a sheet claims, which ends the process for a sheet of two distant cells.
+Excel stored, and errors such as ``#N/A`` are missing values. openpyxl parses rows as a stream; faster readers allocate
+the whole rectangle that a sheet claims, which ends the process for a sheet of two distant cells.
 """
 
 from __future__ import annotations
@@ -25,6 +25,10 @@ from kbkit.readers.databases import chosen
 
 ENDINGS = (".xlsx", ".xlsm")
 _MAX_BYTES = 2 << 30
+_MAX_RATIO = 100
+"""Maximum compression of a large part, as in Apache POI: more is no data, and its elements would not fit in memory."""
+_LARGE = 100_000_000
+"""Bytes from which a part is large."""
 _MAX_ROWS = 1_048_576
 _MAX_CELLS = 100_000_000
 _ROWS = 10_000
@@ -80,20 +84,26 @@ class _Workbook:
 
     def __enter__(self) -> Any:
         try:
-            import openpyxl
+            import openpyxl  # noqa: F401
         except ImportError:
             raise MissingExtraError("Reading Excel workbooks", "excel") from None
         try:
             with zipfile.ZipFile(self._path) as archive:
-                size = sum(info.file_size for info in archive.infolist())
+                parts = archive.infolist()
         except (zipfile.BadZipFile, OSError, ValueError, EOFError):
             raise BadInputError(f"{self._path} is not an Excel workbook (.xlsx)", _REMEDY) from None
+        size = sum(part.file_size for part in parts)
         if size > _MAX_BYTES:
             raise BadInputError(f"{self._path} is too large: {size:,} bytes", f"The maximum is {_MAX_BYTES:,}")
+        for part in parts:
+            if part.file_size > max(_LARGE, _MAX_RATIO * part.compress_size):
+                what = f"{part.filename!r} decompresses to {part.file_size:,} bytes"
+                limit = f"The maximum is {_MAX_RATIO} times its size, {part.compress_size:,}"
+                raise BadInputError(f"{self._path} is too large: {what}", limit)
         self._warnings.__enter__()
         warnings.simplefilter("ignore")  # of features of Excel that openpyxl leaves out
         try:
-            self._book = openpyxl.load_workbook(self._path, read_only=True, data_only=True, keep_links=False)
+            self._book = _opened(self._path)
         except Exception as error:  # noqa: BLE001
             self._warnings.__exit__(None, None, None)
             raise self._unreadable(error) from None
@@ -108,6 +118,26 @@ class _Workbook:
     def _unreadable(self, error: Exception) -> BadInputError:
         detail = " ".join(str(error).split())[:200] or type(error).__name__
         return BadInputError(f"Cannot read {self._path}: {detail}", _REMEDY)
+
+
+def _opened(path: Path) -> Any:
+    """Open a workbook without the size of its sheets: openpyxl reads the whole of a sheet that does not tell it."""
+    from openpyxl.reader.excel import ExcelReader
+    from openpyxl.worksheet._read_only import ReadOnlyWorksheet
+
+    class UnsizedSheet(ReadOnlyWorksheet):  # type: ignore[misc]
+        def _get_size(self) -> None:
+            pass
+
+    class UnsizedReader(ExcelReader):  # type: ignore[misc]
+        def read_worksheets(self) -> None:
+            for sheet, part in self.parser.find_sheets():
+                if part.target in self.valid_files and "chartsheet" not in part.Type:
+                    self.wb._sheets.append(UnsizedSheet(self.wb, sheet.name, part.target, self.shared_strings))
+
+    reader = UnsizedReader(path, read_only=True, data_only=True, keep_links=False)
+    reader.read()
+    return reader.wb
 
 
 def _problem(sheet: Any, where: str) -> str:
@@ -153,18 +183,29 @@ def _table(sheet: Any, where: str) -> pa.Table:
 
 def _rows(sheet: Any, where: str) -> Iterator[tuple[int, tuple[Any, ...]]]:
     """Yield number and values of each row that is not empty, without empty cells at the end."""
-    sheet.reset_dimensions()  # which some programs write wrongly
-    cells = 0
-    for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
-        cells += len(row)
-        if number > _MAX_ROWS or cells > _MAX_CELLS:
-            limit = f"The maximum is {_MAX_ROWS:,} rows and {_MAX_CELLS:,} cells"
-            raise BadInputError(f"{where} is too large", limit)
-        values = [_value(value) for value in row]
-        while values and values[-1] is None:
-            values.pop()
-        if values:
-            yield number, tuple(values)
+    from openpyxl.worksheet._reader import WorkSheetParser
+
+    cells = last = 0
+    with sheet._get_source() as source:
+        book = sheet.parent
+        kinds = {"date_formats": book._date_formats, "timedelta_formats": book._timedelta_formats}
+        parser = WorkSheetParser(source, sheet._shared_strings, data_only=True, epoch=book.epoch, **kinds)
+        for number, row in parser.parse():
+            if number <= last:  # openpyxl's own loop passes over it
+                raise BadInputError(f"Row {number} after row {last} in {where}", _REMEDY)
+            width = max((cell["column"] for cell in row), default=0)
+            cells += width
+            if number > _MAX_ROWS or cells > _MAX_CELLS:
+                limit = f"The maximum is {_MAX_ROWS:,} rows and {_MAX_CELLS:,} cells"
+                raise BadInputError(f"{where} is too large", limit)
+            values: list[Any] = [None] * width
+            for cell in row:
+                values[cell["column"] - 1] = _value(cell["value"])
+            while values and values[-1] is None:
+                values.pop()
+            if values:
+                yield number, tuple(values)
+            last = number
 
 
 def _value(value: Any) -> Any:

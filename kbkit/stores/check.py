@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kbkit.directory.damage import reading
 from kbkit.directory.generations import check_files
 from kbkit.directory.manifest import Manifest
-from kbkit.errors import DamagedError, KbError
+from kbkit.errors import DamagedError, KbError, ShortageError
 from kbkit.stores import ntriples
 from kbkit.stores.sparql_text import string_literal
 
@@ -47,6 +47,8 @@ def check_stores(stores: Stores, progress: Progress | None = None) -> list[tuple
         try:
             with reading(name, stores.folder / name):
                 problem = _joined(steps[name](stores))
+        except ShortageError:  # which says nothing about the store
+            raise
         except KbError as error:
             problem = error.message if isinstance(error, DamagedError) else str(error)
         except Exception as error:  # noqa: BLE001 - a bug in one check does not hide what the others find

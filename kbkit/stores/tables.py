@@ -22,7 +22,7 @@ import duckdb
 
 from kbkit.directory import forks, temporary
 from kbkit.directory.damage import STORE_OF_RECORD, damaged
-from kbkit.errors import Option, QueryError, QueryTimeoutError, suggest
+from kbkit.errors import Option, QueryError, QueryTimeoutError, shortage, suggest
 from kbkit.schema import literal, quote
 from kbkit.stores import columns as column_store
 from kbkit.stores import data_tables
@@ -146,6 +146,8 @@ class Tables:
         except duckdb.PermissionException as error:
             raise QueryError(first_line(error), *_ALLOW_FILES) from None
         except (duckdb.Error, RuntimeError, UnicodeEncodeError) as error:
+            if isinstance(error, RuntimeError) and (short := shortage(error)):
+                raise short from error
             raise _query_error(_with_position(cursor, text, params or {}, error), text, self._called) from error
         finally:
             if on is None:
@@ -248,7 +250,7 @@ class Tables:
         except RuntimeError as error:  # which DuckDB raises in the main thread
             if str(error) == "Query interrupted":
                 raise KeyboardInterrupt from None
-            raise
+            raise shortage(error) or error from None
         except _NOT_DAMAGED:
             raise
         except duckdb.Error as error:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from kbkit.directory import systems
 from kbkit.directory.damage import damaged, reading
 from kbkit.directory.temporary import TemporaryFolder
-from kbkit.errors import DamagedError, UnknownNameError
+from kbkit.errors import KbError, UnknownNameError
 from kbkit.schema import Schema
 from kbkit.stores.arrays import Within, is_within
 from kbkit.stores.text_query import STOP_WORDS, TextQuery, Token, snippet, superlative
@@ -112,7 +112,7 @@ class Text:
         try:
             with reading(FOLDER, folder):
                 self._index = self._opened(folder)
-        except DamagedError:
+        except KbError:
             self.close()
             raise
         self._analyzer = analyzer(settings.analyzer)

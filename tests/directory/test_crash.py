@@ -381,6 +381,17 @@ def test_a_full_disk(light: Path, tmp_path: Path, free: int) -> None:
     assert_whole(left, 2)
 
 
+def test_a_full_disk_in_an_update(light: Path, tmp_path: Path) -> None:
+    disk, left = tmp_path / "disk", tmp_path / "left.kb"
+    disk.mkdir()
+    folder = kbs.source(tmp_path / "source", 3)
+    command = 'update "$DISK/small.kb" --nodes "$SOURCE/nodes.csv"'
+    script = FILL.replace('ingest table "$SOURCE" -o "$DISK/small.kb" --replace --stores text', command)
+    done = kbs.in_namespace(script, DISK=disk, KB=light, FREE=300_000, SOURCE=folder, LEFT=left)
+    assert (done.stdout, done.stderr) == ("exit 1\n", FULL)
+    assert_whole(left, 2)
+
+
 # Only the vectors need room here: the other stores are links.
 FILL_REBUILD = """
 mount -t tmpfs -o size=64m none "$DISK"

@@ -7,6 +7,7 @@ import errno
 import hashlib
 import json
 import os
+import resource
 import shutil
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from kbkit.directory.damage import reading
 from kbkit.directory.files import replacing, write_files
 from kbkit.directory.generations import KbDirectory
 from kbkit.directory.manifest import FORMAT, Manifest, RecipeRecord, StoreRecord
-from kbkit.errors import DamagedError, KbError, LockedError, NotAKbError
+from kbkit.errors import DamagedError, KbError, LockedError, NotAKbError, ShortageError
 from kbkit.schema import NodeType, Schema
 from tests.wording import Wording
 
@@ -182,10 +183,51 @@ def test_what_an_engine_raises_is_damage_unless_it_is_a_bug(tmp_path: Path) -> N
         ):
             raise error
         assert "\n" not in str(caught.value)
-    for error in (KeyboardInterrupt(), TypeError("a bug"), MemoryError(), KbError("refused")):
+    for error in (KeyboardInterrupt(), TypeError("a bug"), KbError("refused")):
         with pytest.raises(type(error)) as same, reading("text", tmp_path):
             raise error
         assert same.value is error
+
+
+@pytest.mark.parametrize(
+    ("error", "shortage"),
+    [
+        (MemoryError(), "out of memory"),
+        (RuntimeError("Out of Memory Error: Failed to allocate block of 2048 bytes"), "out of memory"),
+        (OSError(24, "Too many open files"), "too many open files"),
+        (ValueError("IO error: Too many open files (os error 24)"), "too many open files"),
+        (RuntimeError("can't start new thread"), "too many threads"),
+        (PanicException("failed to spawn thread: Resource temporarily unavailable"), "too many threads"),
+        (RuntimeError("Binder Error: Max expression depth limit of 1000 exceeded"), "an expression is nested too"),
+    ],
+)
+def test_a_shortage_is_not_damage(tmp_path: Path, error: BaseException, shortage: str) -> None:
+    message = rf"^Cannot read {tmp_path}: {shortage}"
+    with pytest.raises(ShortageError, match=message) as caught, reading("text", tmp_path):
+        raise error
+    assert "damaged" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("limit", "value", "message"),
+    [
+        (resource.RLIMIT_AS, 1 << 30, "The limit of the address space is too low: 1.1 of at least 4 GB"),
+        (resource.RLIMIT_NOFILE, 32, "The limit of open files is too low: 32 of at least 128"),
+    ],
+)
+def test_limits_that_are_too_low_for_the_engines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int, value: int, message: str
+) -> None:
+    known = resource.getrlimit
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (value, value) if which == limit else known(which))
+    with pytest.raises(ShortageError, match=message):
+        KbDirectory(tmp_path / "x.kb")
+
+
+@pytest.mark.parametrize("name", ["line\nbreak.kb", "back\\slash.kb"])
+def test_paths_that_an_engine_cannot_use(tmp_path: Path, name: str) -> None:
+    with pytest.raises(NotAKbError, match="Unsupported character"):
+        KbDirectory(tmp_path / name)
 
 
 @pytest.mark.parametrize("name", ["build.lock", "CURRENT.new", "partial", "workspace", "generations"])

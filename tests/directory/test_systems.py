@@ -252,6 +252,17 @@ def test_rename_replace_remove(system: str, tmp_path: Path) -> None:
     assert names(tmp_path) == []
 
 
+def test_a_swap_that_fails_restores_the_old_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = tmp_path / "old"
+    old.mkdir()
+    (old / "file").write_text("old", encoding="utf-8")
+    monkeypatch.setattr(systems, "exchange", lambda one, other: False)
+    with pytest.raises(FileNotFoundError):
+        systems.swap(tmp_path / "missing", old)
+    assert [path.name for path in tmp_path.iterdir()] == ["old"]
+    assert (old / "file").read_text(encoding="utf-8") == "old"
+
+
 def test_a_folder_is_renamed_unless_it_is_locked(system: str, tmp_path: Path) -> None:
     folder, new = tmp_path / "old", tmp_path / "new"
     folder.mkdir()

@@ -639,6 +639,12 @@ def test_nothing_is_written_into_a_kb(small: KnowledgeBase, wording: Wording) ->
     assert not place.exists()
 
 
+@pytest.mark.parametrize("form", ["csv", "kgtk"])
+def test_the_root_is_no_place_for_an_export(small: KnowledgeBase, form: str) -> None:
+    with pytest.raises(KbError, match=r"^/ contains other files. Use a new or empty folder"):
+        export(small, form, "/")
+
+
 def test_a_former_export_is_replaced_when_asked_and_an_empty_folder_taken(
     small: KnowledgeBase, tmp_path: Path, wording: Wording
 ) -> None:

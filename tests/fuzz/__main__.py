@@ -20,6 +20,8 @@ AREAS: dict[str, int] = {
     "damage": 2,
     "strangers": 2,
     "kills": 1,
+    "shortages": 3,
+    "bombs": 2,
     "calls": 5,
     "commands": 3,
     "sources": 4,

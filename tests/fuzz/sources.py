@@ -178,6 +178,8 @@ def same(value: Any, seen: Any) -> bool:
         return _number(value) == seen or math.isclose(float(_number(value) or 0), seen, rel_tol=1e-14)
     if isinstance(seen, (datetime.date, datetime.time)):
         return _moment(seen) == _moment(value)
+    if isinstance(value, float) and math.isnan(value) and seen == "NaN":  # which only Python reads as a number
+        return True
     return str(value) == seen or (not isinstance(value, str) and _number(seen) == value)
 
 

@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 
 import kbkit
 from kbkit.errors import BadInputError, KbError
+from kbkit.ingestion import sources
 from kbkit.ingestion.inference import infer
 from kbkit.kb import KnowledgeBase
 from tests.console import here
@@ -552,6 +553,23 @@ def test_an_edited_recipe_is_not_overwritten(folder: Path) -> None:
     done = here("ingest", "films.csv", "-o", "my.kb", "--replace", "--stores", "tables", cwd=folder)
     assert (done.returncode, "my.recipe" in done.stderr) == (1, True)
     assert (folder / "my.recipe" / "load.sql").read_bytes() == before
+
+
+def test_a_failed_ingest_restores_the_earlier_recipe(folder: Path) -> None:
+    with ingest(folder):
+        pass
+    before = {path.name: path.read_bytes() for path in (folder / "my.recipe").iterdir()}
+    done = here("ingest", "people.csv", "-o", "my.kb", "--stores", "tables", cwd=folder)
+    assert (done.returncode, "my.kb is already a KB" in done.stderr) == (1, True)
+    assert {path.name: path.read_bytes() for path in (folder / "my.recipe").iterdir()} == before
+
+
+def test_many_columns_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "MAX_COLUMNS", 3)
+    for name, text in {"a.csv": "id,a,b,c\n1,2,3,4\n", "a.json": '[{"id": 1, "a": 2, "b": 3, "c": 4}]'}.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        with pytest.raises(BadInputError, match=rf"{name} has 4 columns. The maximum is 3"):
+            kbkit.ingest(str(tmp_path / name), out=tmp_path / "my.kb")
 
 
 def test_files_of_link_prediction_are_recognized(tmp_path: Path) -> None:

@@ -142,6 +142,7 @@ BAD = {
     "no header": ({"x.csv": "a,b\n1,2\n"}, r"Missing header in .*x.csv, line 1. The header needs a field :ID"),
     "number": ({"x.csv": ":ID,n:int\n1,x\n"}, r"Invalid value of 'n' in .*x.csv"),
     "columns": ({"x.csv": ":ID,n\n1,x,y\n"}, r"Cannot read .*x.csv: .*Expected 2 columns, got 3"),
+    "line end": ({"x.csv": ":I\rD,n\n1,x\n"}, r"Invalid CSV in .*x.csv, line 1: new-line character"),
     "twice": ({"x.csv": ":ID,n,n\n1,x,y\n"}, r"Duplicate column 'n' in .*x.csv, line 1"),
     "utf-8": ({"x.csv": ":ID,n\n1,\udcff\n"}, r"Cannot read .*x.csv: .*UTF8"),
     "edges only": ({"x.csv": ROLES}, r"No nodes in these files"),

@@ -285,6 +285,31 @@ def test_a_sheet_that_claims_to_be_huge(tmp_path: Path) -> None:
         workbooks.read(tmp_path / "y.xlsx")
 
 
+@pytest.mark.parametrize(
+    ("rows", "limit", "problem"),
+    [
+        (3, 100_000_000, r"Row 2 after row 2 in .*y.xlsx, sheet 'Sheet'"),
+        (2_000, 10_000, r"y.xlsx is too large: .*sheet1.xml' decompresses to [\d,]+ bytes"),
+    ],
+)
+def test_a_sheet_of_many_rows_with_one_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int, limit: int, problem: str
+) -> None:
+    monkeypatch.setattr(workbooks, "_LARGE", limit)
+    book = openpyxl.Workbook()
+    book.active.append(["id"])
+    book.save(tmp_path / "x.xlsx")
+    with (
+        zipfile.ZipFile(tmp_path / "x.xlsx") as old,
+        zipfile.ZipFile(tmp_path / "y.xlsx", "w", zipfile.ZIP_DEFLATED) as new,
+    ):
+        for name in old.namelist():
+            more = b'<row r="2"><c r="A2"><v>1</v></c></row>' * rows + b"</sheetData>"
+            new.writestr(name, old.read(name).replace(b"</sheetData>", more))
+    with pytest.raises(BadInputError, match=problem):
+        workbooks.read(tmp_path / "y.xlsx")
+
+
 @pytest.mark.system
 def test_without_the_extra(tmp_path: Path) -> None:
     write(tmp_path / "x.xlsx")

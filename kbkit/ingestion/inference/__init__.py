@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kbkit.directory import systems
 from kbkit.directory.files import write_files
 from kbkit.directory.temporary import TemporaryFolder
 from kbkit.errors import BadInputError, Command
@@ -67,6 +68,7 @@ def infer(paths: Sequence[Path], name: str, corrections: Corrections | None = No
     """Infer a recipe called ``name`` for files and folders. Raises :class:`BadInputError`, and
     :class:`kbkit.errors.UnknownNameError` for corrections of unknown tables and columns.
     """
+    systems.check_limits()
     told = corrections or Corrections()
     found = {"files": source_files.tables_in(paths)}
     with TemporaryFolder() as folder, one_line_errors():
@@ -138,7 +140,8 @@ def _tables(files: Sequence[tuple[Path, Path]], *, no_header: bool) -> dict[Prof
         raise BadInputError(f"{len(found):,} tables are too many", f"The maximum is {MAX_TABLES:,}")
     plain = unique([names.identifier(names.without_hash(name)) for name, _, _ in found])
     taken = [f"{name}_file" if name.casefold() in _TAKEN or name.startswith("kb_") else name for name in plain]
-    declared = {path: databases.keys(path) for _, spec, path in found if spec.table and databases.is_database(path)}
+    stored = {path for _, spec, path in found if spec.table}
+    declared = {path: databases.keys(path) for path in stored if databases.is_database(path)}
     by_name = {(path, spec.table): name for name, (_, spec, path) in zip(taken, found, strict=True)}
     result = {}
     split = names.tables(names.without_dates(plain))

@@ -106,6 +106,7 @@ class _Finder:
         self._con, self._keys, self._given, self._nodes = con, keys, given, nodes
         self._tables = {table.name: table for table in tables}
         self._targets: dict[str, list[str]] = {}
+        self._known: dict[tuple[str, ...], frozenset[str]] = {}
         self.unclear: dict[str, Sequence[str]] = {}
 
     def find_targets(self) -> None:
@@ -319,6 +320,9 @@ class _Finder:
         limit: int | None = None,
     ) -> tuple[int, int]:
         """Return how many different values of the columns the other table lacks, and how many there are."""
+        own, known = self._values(table, columns), self._values(other, by)
+        if own is not None and known is not None:
+            return len(own - known), len(own)
         source = identifier(table.name) if limit is None else f"(FROM {identifier(table.name)} LIMIT {limit})"
         [(missing, distinct)] = self._con.execute(f"""
             SELECT count(*) FILTER (k IS NULL), count(*)
@@ -326,6 +330,17 @@ class _Finder:
             LEFT JOIN (SELECT DISTINCT {reference(other, by)} AS k FROM {identifier(other.name)}) b ON v = k
             WHERE v IS NOT NULL""").fetchall()
         return missing, distinct
+
+    def _values(self, table: ProfiledTable, columns: Sequence[str]) -> frozenset[str] | None:
+        """Return the different values of the columns of a small table, each pair of which would be a query else."""
+        if table.rows > _PREVIEW:
+            return None
+        place = (table.name, *columns)
+        if place not in self._known:
+            query = f"SELECT DISTINCT {reference(table, columns)} FROM {identifier(table.name)}"
+            rows = self._con.execute(query).fetchall()
+            self._known[place] = frozenset(value for (value,) in rows if value is not None)
+        return self._known[place]
 
 
 def _numbers(table: ProfiledTable, column: str) -> str:

@@ -47,6 +47,8 @@ _ISO = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9:.]+Z?)?"
 _ABSENT = ("NULL", "N/A", "#N/A", "NaN", r"\N")
 _DASHES = ("-", "--", "–", "—")
 """Missing, too, in a column of words."""
+_LONGEST_VALUE = 1_000_000
+"""Characters of a value that are looked at."""
 _SEPARATORS = ("[", "[]", ";", "|", ",")
 _MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "none", "-", "?", r"\N", "#N/A", "unknown")
 _CHECKS = {
@@ -135,21 +137,16 @@ def looks_of(con: duckdb.DuckDBPyConnection, source: str, fields: Sequence[Table
     if not fields:
         return {}
 
-    def parts(value: str) -> list[str]:
-        return [
-            f"count({value})",
-            f"coalesce(avg(length({value})), 0)",
-            f"coalesce(avg(length({value}) - length(replace({value}, ' ', '')) + 1), 0)",
-            *(f"count(*) FILTER ({test.replace('{v}', value)})" for test in _CHECKS.values()),
-        ]
-
-    row = con.execute(
-        f"SELECT {', '.join(part for one in fields for part in parts(one.value))} FROM {source}"
-    ).fetchone()
-    assert row is not None
+    # The columns one below the other: each check is planned and its pattern compiled once, not for each column.
+    values = ", ".join(f"left({one.value}, {_LONGEST_VALUE})" for one in fields)
+    tests = ", ".join(f"count(*) FILTER ({test.replace('{v}', 'v')})" for test in _CHECKS.values())
+    rows = con.execute(f"""
+        SELECT c, count(v), coalesce(avg(length(v)), 0),
+               coalesce(avg(length(v) - length(replace(v, ' ', '')) + 1), 0), {tests}
+        FROM (SELECT unnest(range({len(fields)})) AS c, unnest([{values}]) AS v FROM {source}) GROUP BY c""").fetchall()
     keys = ("values", "length", "words", *_CHECKS)
-    found = (row[i * len(keys) : (i + 1) * len(keys)] for i in range(len(fields)))
-    return {one.name: dict(zip(keys, counts, strict=True)) for one, counts in zip(fields, found, strict=True)}
+    found = {number: dict(zip(keys, counts, strict=True)) for number, *counts in rows}
+    return {one.name: found.get(number, dict.fromkeys(keys, 0)) for number, one in enumerate(fields)}
 
 
 def separator_of(con: duckdb.DuckDBPyConnection, source: str, one: TableField, look: Mapping[str, float]) -> str:

@@ -57,11 +57,13 @@ _WORD = re.compile(r"[A-Z]+(?![^\W\dA-Z_])|[A-Z]?[^\W\dA-Z_]+|\d+")
 _IRREGULAR = {"people": "person", "persons": "person", "movies": "movie", "data": "data"}
 
 
+@functools.lru_cache(1 << 16)  # of each pair of a column and a table
 def words(name: str) -> tuple[str, ...]:
     """Return the words of a name in lower case: ``birthCountry_id`` has ``birth``, ``country`` and ``id``."""
     return tuple(word.lower() for word in _WORD.findall(name))
 
 
+@functools.lru_cache(1 << 16)
 def plain(name: str) -> str:
     """Return a name as words separated by spaces."""
     return " ".join(words(name))
@@ -165,6 +167,7 @@ LAST_WORD = 1.5
 """See :func:`fit`."""
 
 
+@functools.lru_cache(1 << 16)
 def fit(column: str, kind: str) -> float:
     """Return how well a column's name fits the name of a type: 3 the same, 2 the type at the end of the column's name
     (``birth_country``: ``country``), 1.5 the same last word (``color``: ``car_color``), 0 otherwise.

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _TOGETHER = 20
 """Columns that one query profiles: the memory of a query grows with the square of their number."""
+_VALUES_TOGETHER = 5_000
+"""Values that one query profiles of a table with few rows and many columns."""
 _SAMPLE = 20_000
 """Rows from which the look of values is judged; keys and links are judged by all rows."""
 _MAP_FIELDS = 4
@@ -61,8 +63,9 @@ def profile(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
     if table.rows > 2 * _SAMPLE:
         sampled = identifier(f"{table.name} sample")
         con.execute(f"CREATE TABLE {sampled} AS FROM {source} USING SAMPLE reservoir({_SAMPLE} ROWS) REPEATABLE (1)")
-    for start in range(0, len(fields), _TOGETHER):
-        part = fields[start : start + _TOGETHER]
+    together = max(_TOGETHER, _VALUES_TOGETHER // max(table.rows, 1))
+    for start in range(0, len(fields), together):
+        part = fields[start : start + together]
         counts = _counts(con, source, part)
         looks = looks_of(con, sampled, [one for one in part if one.kind == "VARCHAR"])
         part = [without_address(one, looks.get(one.name)) for one in part]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kbkit.directory import systems
-from kbkit.directory.files import is_file, is_folder
+from kbkit.directory.files import is_file, is_folder, write_files
 from kbkit.errors import BadInputError, KbError
 from kbkit.ingestion import recipe as recipes
 from kbkit.ingestion import source_files
@@ -56,9 +56,11 @@ def named(source: str, paths: Sequence[Path]) -> str | None:
 def resolved(
     source: str, paths: Sequence[Path], out: Path, corrections: Corrections | None = None
 ) -> Iterator[RecipeSource]:
-    """Yield the recipe and the files of a source. An inferred recipe is written next to the KB ``out``, to
-    ``NAME.recipe``; if the block fails, a new one is deleted. Corrections infer a recipe for files that a shipped one
-    would read. Raises :class:`BadInputError` for a missing file, and if the user edited an earlier recipe.
+    """Yield the recipe and the files of a source.
+
+    An inferred recipe is written next to the KB ``out``, to ``NAME.recipe``; if the block fails, a new one is deleted,
+    and an earlier one restored. Corrections infer a recipe for files that a shipped one would read.
+    Raises :class:`BadInputError` for a missing file, and if the user edited an earlier recipe.
     """
     told = corrections not in (None, Corrections())
     if not is_files(source):
@@ -77,11 +79,14 @@ def resolved(
         raise BadInputError(f"{path} is a dataset of questions, made from a KB: it has no nodes to load")
     folder = out.with_name(f"{out.stem}.recipe")
     inferred = infer(files, out.stem, corrections)
+    former = {path: path.read_bytes() for path in (folder / "recipe.toml", folder / "load.sql") if path.is_file()}
     is_new = not folder.exists()
-    inferred.write(folder)
     try:
+        inferred.write(folder)
         yield RecipeSource(str(folder.absolute() if len(folder.parts) == 1 else folder), files, inferred, folder)
     except BaseException:
         if is_new:
             systems.remove_tree(folder)
+        elif former != {path: path.read_bytes() for path in former}:
+            write_files(former)
         raise

@@ -1,7 +1,7 @@
 """Read GraphML and GEXF with expat, as a stream. Formats: http://graphml.graphdrawing.org/specification.html,
 https://gexf.net/schema.html.
 
-The files are untrusted: declarations of entities are refused, so nothing expands and no other file is read.
+The files are untrusted: entities that expand to more than a short text are refused, and no other file is read.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import IO, Any
 from xml.parsers import expat
 
 from kbkit.errors import BadInputError
+from kbkit.readers.entities import check_entity
 from kbkit.readers.graphs.model import FileGraph
 
 _CHUNK = 1 << 18
@@ -60,8 +61,8 @@ class _MarkupReader:
     def close(self, name: str, text: str) -> None:
         raise NotImplementedError
 
-    def _entity(self, *_: object) -> None:
-        raise self.error("Declaration of an entity, which is not supported,")
+    def _entity(self, name: str, is_parameter: int, value: str | None, *_: object) -> None:
+        check_entity(self.error, name, is_parameter, value)
 
     def _open(self, name: str, attributes: dict[str, str]) -> None:
         self.depth += 1
