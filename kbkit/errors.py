@@ -161,6 +161,13 @@ class QueryTimeoutError(KbError):
     exit_code = 124  # as timeout(1)
 
 
+class ResultTooLargeError(KbError):
+    """A result with more bytes than the caller accepts."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"The result has more than {limit // 10**6:,} MB", "Select fewer rows or columns")
+
+
 class InterruptedBuildError(KbError):
     """A build that the user interrupted; the live generation is unchanged."""
 
