@@ -22,6 +22,7 @@ AREAS: dict[str, int] = {
     "kills": 1,
     "calls": 5,
     "commands": 3,
+    "requests": 2,
     "sources": 4,
     "sparql": 3,
 }
