@@ -1,4 +1,4 @@
-"""Generators of hostile input: calls, commands, source files, damaged KBs, strangers' KBs and killed builds.
+"""Generators of hostile input: calls, commands, requests, files of sources, datasets and KBs, and killed builds.
 
 ``python -m tests.fuzz --minutes N`` runs them; ``tests/kb/test_fuzz.py`` runs a bounded sample. An area is a module of
 this package with one function ``case``, listed in ``__main__.AREAS``. A case is made from its

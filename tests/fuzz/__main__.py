@@ -23,6 +23,7 @@ AREAS: dict[str, int] = {
     "calls": 5,
     "commands": 3,
     "requests": 2,
+    "datasets": 2,
     "sources": 4,
     "sparql": 3,
 }
