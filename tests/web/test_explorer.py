@@ -668,6 +668,9 @@ def test_a_grown_graph_counts_what_it_leaves_out(world: KnowledgeBase) -> None:
         assert 0 < rest.neighbours < total
     more = world.grow("Russia", [], 2, {("Russia", "borders", 0): 100})
     assert not [rest for rest in more.rest if rest.relation == "borders"]
+    for wrong in ({"x": "x"}, {("Russia", "borders", 2): 1}, {("Russia", "borders", 0): "x"}):
+        with pytest.raises(KbError, match="Invalid more"):
+            world.grow("Russia", more=wrong)
     with pytest.raises(KbError, match="more than 1,000 nodes"):
         world.grow("Africa", world.answers("country").ids.tolist(), 50)
 
