@@ -23,6 +23,8 @@ INVALID_UNICODE_HINT = "Convert the text to UTF-8"
 _LONGEST = 1_500
 """Maximum characters of a message or hint."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_PASSWORD = re.compile(r"(?<=://)[^/\s@'\"<>]+(?=@)")
+"""The user name and password of an address."""
 
 
 class Option(NamedTuple):
@@ -75,14 +77,15 @@ class KbError(Exception):
     """An error that the user can fix.
 
     ``message`` describes the problem and its location, ``hints`` are the parts of a sentence with the remedy, ``hint``
-    is that sentence for Python users (empty: none), ``exit_code`` is the exit status of the command line.
+    is that sentence for Python users (empty: none), ``exit_code`` is the exit status of the command line. Addresses in
+    them lose user name and password, because errors are shown, logged and reported.
     """
 
     exit_code = 1
 
     def __init__(self, message: str, *hints: Part) -> None:
-        super().__init__(message)
-        self.message = message
+        self.message = without_passwords(message)
+        super().__init__(self.message)
         self.hints = hints
 
     @property
@@ -92,7 +95,7 @@ class KbError(Exception):
 
     def hint_for(self, speller: Speller) -> str:
         """Return the hint in the words of a front end."""
-        return "".join(_spelled(part, speller) for part in self.hints)
+        return without_passwords("".join(_spelled(part, speller) for part in self.hints))
 
     def text_for(self, speller: Speller) -> str:
         """Return message and hint as sentences, in the words of a front end."""
@@ -163,6 +166,13 @@ class QueryTimeoutError(KbError):
     """A query that exceeded its time limit."""
 
     exit_code = 124  # as timeout(1)
+
+
+class ResultTooLargeError(KbError):
+    """A result with more bytes than the caller accepts."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"The result has more than {limit // 10**6:,} MB", "Select fewer rows or columns")
 
 
 class InterruptedBuildError(KbError):
@@ -281,6 +291,15 @@ def install_command(extra: str) -> str:
     data = json.loads(origin)
     target = unquote(urlsplit(data["url"]).path) if "dir_info" in data else DISTRIBUTION
     return f"python -m pip install '{target}[{extra}]'"
+
+
+def without_passwords(text: str) -> str:
+    """Return a text without the user names and passwords of its addresses.
+
+    >>> without_passwords("http://me:secret@localhost:8000/v1 does not answer")
+    'http://...@localhost:8000/v1 does not answer'
+    """
+    return _PASSWORD.sub("...", text) if "@" in text else text
 
 
 def sentence(text: str) -> str:

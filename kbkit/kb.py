@@ -315,6 +315,10 @@ class KnowledgeBase:
         from kbkit.graph.grown import grown
 
         find = self.stores.nodes.find
+        for key, count in (more or {}).items():
+            if not isinstance(key, tuple) or len(key) != 3 or key[2] not in (1, -1, 0) or not isinstance(count, int):
+                hint = "Use numbers by (node, relation, direction), with direction 1, -1 or 0"
+                raise invalid("more", {key: count}, hint)
         extra = {(find(end), relation, way): count for (end, relation, way), count in (more or {}).items()}
         return grown(self.stores, find(node), [find(end) for end in opened], limit, extra)
 

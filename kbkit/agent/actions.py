@@ -10,10 +10,18 @@ from kbkit.agent.names import KbNames, is_entity, line
 from kbkit.agent.results import Entry, Examples, Outcome, SearchHits, table
 from kbkit.agent.search import PROPERTY, Searcher
 from kbkit.assets.arguments import checked
-from kbkit.errors import KbError, QueryError, QuerySyntaxError, QueryTimeoutError, UnknownNameError
+from kbkit.errors import (
+    KbError,
+    QueryError,
+    QuerySyntaxError,
+    QueryTimeoutError,
+    ResultTooLargeError,
+    UnknownNameError,
+)
 from kbkit.graph.nodes import describe
 from kbkit.sparql.run import REJECTED, SparqlQuery
 from kbkit.sparql.run import query as sparql_query
+from kbkit.stores.tables import ResultBounds
 
 if TYPE_CHECKING:
     from kbkit.stores import Stores
@@ -22,6 +30,8 @@ TIMEOUT = 60.0
 """Default time limit of a query in seconds."""
 ROWS = 10_000
 """Default maximum number of rows of a query."""
+MOST_BYTES = 100 * 10**6
+"""Maximum size of these rows."""
 
 _PLACE = re.compile(r"error at (\d+):(\d+): ", re.DOTALL)
 
@@ -76,16 +86,19 @@ class Explorer:
     def sparql(self, query: str, timeout: float | None = TIMEOUT, limit: int = ROWS) -> Outcome:
         """Run a query and report its outcome: results, empty, a syntax error with its position, or a timeout.
 
-        ``timeout`` is in seconds, ``limit`` is the maximum number of rows. Errors of the query are outcomes and are not
-        raised.
+        ``timeout`` is in seconds, ``limit`` is the maximum number of rows, which may have 100 MB. Errors of the query
+        are outcomes and are not raised.
         """
         if not query.strip():
             return Outcome("syntax", query, message="the query is empty")
-        asked = sparql_query(self.stores, query, timeout, limit=limit + 1)
+        bounds = ResultBounds(limit + 1, MOST_BYTES)
+        asked = sparql_query(self.stores, query, timeout, limit=limit + 1, bounds=bounds)
         try:
             frame, terms = asked.values_and_terms()
         except QueryTimeoutError as error:
             return Outcome("timeout", query, message=f"{line(error.message)}; make the query simpler")
+        except ResultTooLargeError as error:
+            return Outcome("error", query, message=line(str(error)))
         except QueryError as error:
             return self._refused(query, error)
         if not frame.height:

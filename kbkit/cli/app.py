@@ -40,7 +40,7 @@ from kbkit.cli.spelling import SPELLER
 from kbkit.directory import systems
 from kbkit.directory.damage import is_panic
 from kbkit.directory.files import is_folder
-from kbkit.errors import KbError, sentence, shortage, suggest, system_error
+from kbkit.errors import KbError, sentence, shortage, suggest, system_error, without_passwords
 
 _UNKNOWN_COMMAND = re.compile(r"No such command '(.*?)'\.(.*)", re.S)
 
@@ -223,5 +223,5 @@ def _check_arguments() -> None:
 def _fail(text: str, code: int) -> None:
     from kbkit.display.render import clean
 
-    typer.echo(clean(f"kbkit: {text}").replace("\n", " "), err=True)
+    typer.echo(clean(f"kbkit: {without_passwords(text)}").replace("\n", " "), err=True)
     sys.exit(code)

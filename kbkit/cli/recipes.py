@@ -132,7 +132,7 @@ def fetch(
         _list(plan, format)
         return
     with bars(context.obj.quiet, sizes=True) as listener:
-        fetched = files.fetch(source, folder, parts or [], listener)
+        fetched = files.fetch(source, folder, parts or [], listener, tell=lambda text: note(context, [text]))
     note(context, (f"{f.path}: {f.bytes / 1e6:,.1f} MB{'' if f.new else ', already downloaded'}" for f in fetched))
     note(context, ["Next: " + _next_command(source, folder, [file.path for file in fetched])])
 

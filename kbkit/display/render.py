@@ -11,7 +11,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -140,6 +140,24 @@ def _as_text(frame: pl.DataFrame, kind: str) -> str:
         return markdown(frame)
     lines = _jsonable(frame).write_ndjson()
     return lines if kind == "ndjson" else "[" + ",\n ".join(lines.rstrip("\n").split("\n")) + "]\n"
+
+
+def chunks_of(frame: pl.DataFrame, kind: str, rows: int) -> Iterator[bytes]:
+    """Yield the bytes of a file of a format (csv, json or parquet), those of text in slices of ``rows`` rows."""
+    if kind == "parquet":
+        content = io.BytesIO()
+        frame.write_parquet(content)
+        yield content.getvalue()
+        return
+    for first in range(0, max(frame.height, 1), rows):
+        part = frame.slice(first, rows)
+        if kind == "csv":
+            yield _flat(part).write_csv(include_header=first == 0).encode()
+        else:
+            text = _as_text(part, kind).removesuffix("]\n")
+            yield (text if first == 0 else ",\n " + text.removeprefix("[")).encode()
+    if kind == "json":
+        yield b"]\n"
 
 
 def records(frame: pl.DataFrame) -> list[dict[str, Any]]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from kbkit.answers.answer_set import AnswerSet
     from kbkit.graph.pages import Page
+    from kbkit.stores.tables import ResultBounds
 
 _SURROGATE = re.compile("[\ud800-\udfff]")  # stands for bytes that could not be decoded
 _LAST = re.compile(r"(?<![\w@/.:#`\[])_(?![\w/:#`])")
@@ -158,6 +159,8 @@ class Executor:
     system: Callable[[str], int] | None = None
     page_rows: Callable[[], int | None] = lambda: None
     values: dict[str, str] = field(default_factory=dict)
+    bounds: ResultBounds | None = None
+    """How much of a result of SQL or SPARQL is read; None: all."""
     ran: str = ""
     """The text last passed to an engine; positions in its errors refer to it."""
     _announced: str = ""
@@ -244,7 +247,7 @@ class Executor:
         if language == "sparql":
             from kbkit.sparql.run import query  # imports the engines, which would delay the first prompt
 
-            asked = query(self.kb.stores, self.ran, self.settings.timeout, params=values)
+            asked = query(self.kb.stores, self.ran, self.settings.timeout, params=values, bounds=self.bounds)
             kind = self.settings.kind(self.settings.file)
             if kind in sparql_formats.NAMES:
                 with asked.results(sparql_formats.only(kind)) as results:
@@ -281,7 +284,7 @@ class Executor:
         frames = {LAST: self.result().frame} if uses_last else {}
         if self._connection is None:
             self._connection = self.kb.tables.connect()
-        return self.kb.tables.frame(text, values, self.settings.timeout, frames, self._connection)
+        return self.kb.tables.frame(text, values, self.settings.timeout, frames, self._connection, self.bounds)
 
     def answer_set(self, text: str, slots: Mapping[str, Any] | None = None) -> AnswerSet:
         """Return the set of an answer expression, in which ``_`` is the last result."""

@@ -27,7 +27,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -44,6 +44,8 @@ WAITS = (1.0, 2.0, 4.0, 8.0)
 TIMEOUT = 60.0
 """Seconds without data from the server before a connection is closed."""
 
+_LONGEST_WAIT = 60
+"""Seconds that a server may ask to wait before a retry (``Retry-After``)."""
 _RESUME = "Run the same command again to resume"
 _CHUNK, _MAX_REDIRECTS = 1 << 20, 10
 _REDIRECTS, _TRANSIENT = (301, 302, 303, 307, 308), (408, 425, 429, 500, 502, 503, 504)
@@ -94,6 +96,7 @@ class _Job:
     timeout: float
     opener: urllib.request.OpenerDirector
     listener: Listener | None
+    tell: Callable[[str], None] | None = None
 
     @property
     def part(self) -> Path:
@@ -118,6 +121,7 @@ def fetch(
     parts: Sequence[str] = (),
     listener: Listener | None = None,
     *,
+    tell: Callable[[str], None] | None = None,
     waits: Sequence[float] = WAITS,
     timeout: float = TIMEOUT,
 ) -> list[Fetched]:
@@ -125,12 +129,13 @@ def fetch(
 
     ``parts`` selects files with these labels, and all without a label. An existing file with the right size and digest
     is kept; a wrong one is an error, as are a download with the wrong size or digest, an HTTP error, and a full disk
-    (received data is kept then). ``listener`` is called with the bytes of each file; ``waits`` are the seconds before
-    each retry after a connection error.
+    (received data is kept then). ``listener`` is called with the bytes of each file, ``tell`` with a sentence before
+    each wait; ``waits`` are the seconds before each retry after a connection error, or more if the server asks for
+    more. A server that asks for more than a minute is an error.
     """
     recipe, opener = recipes.load(source), _opener()
     by_hand = f"Download it yourself: {recipe.get}" if recipe.get else "Check the URL in the recipe"
-    jobs = [_Job(d, path, by_hand, timeout, opener, listener) for d, path in plan(recipe, Path(to), parts)]
+    jobs = [_Job(d, path, by_hand, timeout, opener, listener, tell) for d, path in plan(recipe, Path(to), parts)]
     with _one_line_errors():
         return [_fetch(job, Path(to), waits) for job in jobs]
 
@@ -216,7 +221,10 @@ def _try(job: _Job, waits: Sequence[float]) -> None:
                 resumable = _size(job.part) and _read_state(job).validator
                 hint = f"Received data is kept. {_RESUME}" if resumable else job.by_hand
                 raise KbError(f"{job.download.url}: {error}", hint) from None
-            time.sleep(max(left.pop(0), error.wait))
+            seconds = max(left.pop(0), error.wait)
+            if job.tell is not None and seconds:
+                job.tell(f"{job.download.name}: {error}; retrying in {seconds:g} s")
+            time.sleep(seconds)
         else:
             return
 
@@ -280,8 +288,12 @@ def _redirected(job: _Job, url: str, location: str) -> str:
 def _refused(job: _Job, error: urllib.error.HTTPError) -> Exception:
     status = " ".join(f"HTTP status {error.code} {error.reason}".split())[:200]
     if error.code in _TRANSIENT:
-        after = error.headers.get("Retry-After", "")
-        return _TransientError(status, min(float(after), TIMEOUT) if re.fullmatch(r"\d{1,9}", after) else 0)
+        after = error.headers.get("Retry-After", "").strip()
+        seconds = int(after) if re.fullmatch(r"[0-9]{1,12}", after) else 0
+        if seconds <= _LONGEST_WAIT:
+            return _TransientError(status, seconds)
+        status += f"; the server asks to wait {seconds:,} s"
+        return KbError(f"{job.download.url}: {status}", "Run the same command again later")
     return KbError(f"{job.download.url}: {status}", job.by_hand)
 
 

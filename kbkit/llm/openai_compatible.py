@@ -51,12 +51,7 @@ class OpenAIModel:
     """
 
     def __init__(self, model: str, url: str, *, timeout: float | None = None, retries: int = RETRIES) -> None:
-        endpoint.check_url(url, "Use an address such as llama3.2@http://localhost:11434/v1")
-        if {"?", "#"} & set(url):
-            raise KbError(
-                f"Invalid address {url.partition('?')[0]!r}: contains ? or #",
-                "End the address with its path, such as /v1",
-            )
+        endpoint.check_base(url, "Use an address such as llama3.2@http://localhost:11434/v1")
         self.name = model
         self.url = url
         self.timeout, self.retries = _seconds() if timeout is None else timeout, retries

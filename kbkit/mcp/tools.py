@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kbkit.agent import describe
-from kbkit.agent.actions import Explorer
+from kbkit.agent.actions import MOST_BYTES, Explorer
 from kbkit.agent.names import line
 from kbkit.agent.results import Outcome, table
 from kbkit.display.render import records
 from kbkit.errors import KbError, plural
 from kbkit.questions.reply import reply
 from kbkit.schema import quote
+from kbkit.stores.tables import ResultBounds
 
 if TYPE_CHECKING:
     import polars as pl
@@ -189,7 +190,7 @@ class _Work:
         cap = self._limits.rows
         self._kb.tables.check_one_query(query)
         text = f"SELECT * FROM (\n{query.strip().rstrip(';')}\n) LIMIT {cap + 1}"
-        frame = self._kb.sql(text, timeout=self._limits.timeout)
+        frame = self._kb.tables.frame(text, timeout=self._limits.timeout, bounds=ResultBounds(cap + 1, MOST_BYTES))
         return self._table(frame.head(cap), limit, frame.height > cap)
 
     def answers(self, expression: str, limit: int = SHOWN) -> ToolReply:

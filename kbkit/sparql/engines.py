@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kbkit.stores import Stores
     from kbkit.stores.sparql_formats import Formats
     from kbkit.stores.sparql_process import Graphs, ResultColumn
+    from kbkit.stores.tables import ResultBounds
 
 SparqlEngine = Literal["auto", "columns", "oxigraph"]
 """``auto`` chooses by the query."""
@@ -149,12 +150,15 @@ class Serialized:
         return sparql_results.terms(self.kind, self.body)
 
 
-def rows(stores: Stores, compiled: Compiled, timeout: float | None) -> CompiledRows:
-    """Run a compiled query. Raises :class:`QueryError` and :class:`QueryTimeoutError`."""
+def rows(stores: Stores, compiled: Compiled, timeout: float | None, bounds: ResultBounds | None = None) -> CompiledRows:
+    """Run a compiled query; see :meth:`kbkit.stores.tables.Tables.arrow` for ``bounds`` and errors."""
     from kbkit.sparql.columns import BEYOND, UnsupportedQueryError, run
 
+    first = compiled
+    if bounds is not None:  # so that DuckDB does not sort all rows to find the first ones
+        first = replace(compiled, sql=f"SELECT * FROM ({compiled.sql}) LIMIT {bounds.rows}")
     try:
-        return CompiledRows(compiled, run(stores, compiled, timeout))
+        return CompiledRows(compiled, run(stores, first, timeout, bounds))
     except QueryTimeoutError:
         raise expired(timeout) from None
     except QueryError as error:

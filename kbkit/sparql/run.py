@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kbkit.errors import QueryError, QuerySyntaxError, UnknownNameWarning
+from kbkit.errors import QueryError, QuerySyntaxError, ResultTooLargeError, UnknownNameWarning
 from kbkit.schema import KB_NAMESPACE
 from kbkit.sparql.engines import COLUMNS, ColumnResults, EngineChoice, Serialized, choose, explained, rows
 from kbkit.sparql.names import is_corrected
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from kbkit.stores import Stores
     from kbkit.stores.sparql_formats import Formats
     from kbkit.stores.sparql_process import Graphs, ResultColumn, Results
+    from kbkit.stores.tables import ResultBounds
 
 _STANDARD = "sparql"
 _MANY = 100
@@ -57,10 +58,11 @@ def query(
     params: Mapping[str, Any] | None = None,
     graphs: Graphs = (None, None),
     engine: SparqlEngine = "auto",
+    bounds: ResultBounds | None = None,
 ) -> SparqlQuery:
     """Return a query with the values of its parameters, in which ``SERVICE kb:search`` searches this KB."""
     bound = bind(text, {name: term(value) for name, value in (params or {}).items()})
-    return SparqlQuery(stores, bound, timeout, dialect, limit, graphs, partial(_service, stores), engine)
+    return SparqlQuery(stores, bound, timeout, dialect, limit, graphs, partial(_service, stores), engine, bounds)
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class SparqlQuery:
     ``dialect`` is the KB's by default, ``limit`` a maximum number of rows, ``timeout`` is in seconds (None: no limit).
     ``graphs`` are the IRIs of the default graphs and of the named graphs that replace the dataset of the query.
     ``search`` answers ``SERVICE kb:search``. ``engine`` is ``columns``, ``oxigraph`` or ``auto``
-    (:mod:`kbkit.sparql.engines`).
+    (:mod:`kbkit.sparql.engines`). ``bounds`` limit what :meth:`frame` reads of a result.
     """
 
     stores: Stores
@@ -81,6 +83,7 @@ class SparqlQuery:
     graphs: Graphs = (None, None)
     search: Search | None = None
     engine: SparqlEngine = "auto"
+    bounds: ResultBounds | None = None
 
     def frame(self) -> pl.DataFrame:
         """Run the query; see :meth:`kbkit.kb.KnowledgeBase.sparql`."""
@@ -232,12 +235,31 @@ class SparqlQuery:
         compiled = self._choice(sent).compiled
         if compiled is not None:
             try:
-                return rows(self.stores, compiled, self.timeout)
+                return rows(self.stores, compiled, self.timeout, self.bounds)
             except QueryError:
                 if not self._has_other:
                     raise
         with self._started(sent, PLAIN, time.monotonic() - started if compiled else 0.0) as found:
-            return Serialized(found.kind, found.read())
+            return Serialized(found.kind, self._read(found))
+
+    def _read(self, found: Results) -> bytes:
+        """Return the lines of a result as far as the bounds allow: its rows, after the names of a table.
+
+        Raises :class:`ResultTooLargeError`.
+        """
+        if self.bounds is None or found.kind == "ask":
+            return found.read()
+        lines = self.bounds.rows + (found.kind == "select")
+        body = bytearray()
+        for chunk in found:
+            body += chunk
+            lines -= chunk.count(b"\n")
+            if len(body) > self.bounds.bytes:
+                raise ResultTooLargeError(self.bounds.bytes)
+            if lines <= 0:
+                break
+        kept = bytes(body)
+        return kept if lines >= 0 else kept.rsplit(b"\n", 1 - lines)[0] + b"\n"
 
     def _started(self, sent: _Sent, formats: Formats, spent: float = 0.0) -> Results:
         """Return Oxigraph's result of ``sent``, for which ``spent`` seconds have passed.

@@ -64,6 +64,14 @@ def check_url(
         raise KbError(f"Invalid address of an endpoint: {url!r}", hint)
 
 
+def check_base(url: str, hint: str = "For example http://localhost:8080/v1") -> None:
+    """Raise :class:`KbError` for an address that :func:`check_url` refuses, or one that does not end with its path."""
+    check_url(url, hint)
+    if {"?", "#"} & set(url):
+        base = re.split(r"[?#]", url, maxsplit=1)[0]
+        raise KbError(f"Invalid address {base!r}: contains ? or #", "End the address with its path, such as /v1")
+
+
 def api_key() -> str:
     """Return the key in the environment (empty: none). Raises :class:`KbError` if no header can have it."""
     key = next((os.environ[name].strip() for name in KEY_VARIABLES if os.environ.get(name, "").strip()), "")
@@ -73,10 +81,10 @@ def api_key() -> str:
 
 
 def masked(text: str, key: str) -> str:
-    """Return a message on one line, without the whole key, which some servers repeat."""
+    """Return a message on one line, without the key, which some servers repeat, also as a part of a longer word."""
     if len(key) >= _SHORTEST_KEY:
-        spelled = "|".join(re.escape(form) for form in {key, urllib.parse.quote(key, safe="")})
-        text = re.sub(rf"(?<![\w-])(?:{spelled})(?![\w-])", "...", text)
+        for form in (key, urllib.parse.quote(key, safe=""), json.dumps(key)[1:-1]):
+            text = text.replace(form, "...")
     return " ".join(text.split())
 
 

@@ -70,7 +70,7 @@ class EndpointEmbedder:
             raise KbError(
                 f"Embedder {name!r} needs a model and an address", "For example openai:MODEL@http://localhost:8080/v1"
             )
-        endpoint.check_url(url)
+        endpoint.check_base(url)
         lasting = {key: value for key, value in options.items() if key in model_options.LASTING}
         self.name = f"{KIND}{model_options.joined(self._model, lasting)}@{url}"
         own = instructed(self._model, task) if (task := options.get("instruction")) else known_prefixes(self._model)

@@ -16,13 +16,13 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import duckdb
 
 from kbkit.directory import forks, temporary
 from kbkit.directory.damage import STORE_OF_RECORD, damaged
-from kbkit.errors import Option, QueryError, QueryTimeoutError, shortage, suggest
+from kbkit.errors import Option, QueryError, QueryTimeoutError, ResultTooLargeError, shortage, suggest
 from kbkit.schema import literal, quote
 from kbkit.stores import columns as column_store
 from kbkit.stores import data_tables
@@ -48,6 +48,16 @@ NO_EXTENSIONS = {"autoinstall_known_extensions": "false", "autoload_known_extens
 
 Values = Mapping[str, Any] | Sequence[Any]
 """Values of parameters, by name or by position."""
+
+_BATCH = 2048
+"""Rows of a batch of a bounded result: those that DuckDB computes at once."""
+
+
+class ResultBounds(NamedTuple):
+    """How much of a result is read: the first ``rows``, which may have at most ``bytes``."""
+
+    rows: int
+    bytes: int
 
 
 class Tables:
@@ -118,13 +128,15 @@ class Tables:
         timeout: float | None = None,
         frames: Mapping[str, pl.DataFrame] | None = None,
         on: duckdb.DuckDBPyConnection | None = None,
+        bounds: ResultBounds | None = None,
     ) -> pa.Table:
         """Run a user's SQL and return the result of the last statement, without columns if it is not a query.
 
         ``params`` are the values of ``$name``, or a list of those of ``?``. ``timeout`` is in seconds, ``on`` is a
         connection of :meth:`connect`. ``frames`` are additional tables, which hide the KB's tables of the same name.
-        Values of types that Arrow or polars lack become text. Raises :class:`QueryError` with DuckDB's message and the
-        position, and :class:`QueryTimeoutError`.
+        Values of types that Arrow or polars lack become text. ``bounds`` limit what is read of the result. Raises
+        :class:`QueryError` with DuckDB's message and the position, :class:`QueryTimeoutError`, and
+        :class:`ResultTooLargeError`.
         """
         statements = self._statements(text)
         # Others than queries could leave tables and schemas that later calls see.
@@ -138,7 +150,7 @@ class Tables:
                 self._define_sets(cursor)
             if self._has_data:
                 data_tables.define_views(cursor, text)
-            return run(lambda: _result(cursor, text, params or {}), cursor.interrupt, timeout)
+            return run(lambda: _result(cursor, text, params or {}, bounds), cursor.interrupt, timeout)
         except Expired:
             raise QueryTimeoutError(
                 f"SQL query cancelled after {timeout:g} s", "Use ", Option("timeout"), " to raise the limit"
@@ -193,9 +205,10 @@ class Tables:
         timeout: float | None = None,
         frames: Mapping[str, pl.DataFrame] | None = None,
         on: duckdb.DuckDBPyConnection | None = None,
+        bounds: ResultBounds | None = None,
     ) -> pl.DataFrame:
         """Run :meth:`arrow` and return a polars frame, with strings for ENUMs."""
-        return to_frame(self.arrow(text, params, timeout, frames, on))
+        return to_frame(self.arrow(text, params, timeout, frames, on, bounds))
 
     def lookup(
         self, text: str, params: Mapping[str, Any] | None = None, frames: Mapping[str, pl.DataFrame] | None = None
@@ -311,7 +324,9 @@ def _given(params: Values) -> dict[str, Any] | list[Any]:
     return dict(params) if isinstance(params, Mapping) else list(params)
 
 
-def _result(cursor: duckdb.DuckDBPyConnection, text: str, params: Values) -> pa.Table:
+def _result(
+    cursor: duckdb.DuckDBPyConnection, text: str, params: Values, bounds: ResultBounds | None = None
+) -> pa.Table:
     import pyarrow
 
     relation = cursor.sql(text, params=_given(params)) if params else cursor.sql(text)
@@ -320,9 +335,25 @@ def _result(cursor: duckdb.DuckDBPyConnection, text: str, params: Values) -> pa.
     kinds = [str(kind) for kind in relation.types]
     as_text = {i for i, kind in enumerate(kinds) if any(name in kind for name in _NO_ARROW)}
     as_text |= {i for i, kind in enumerate(kinds) if "BLOB" in kind and kind != "BLOB"}
-    table = _as_text(relation, as_text).to_arrow_table()
+    table = _read(_as_text(relation, as_text), bounds)
     out_of_range = {i for i, kind in enumerate(kinds) if i not in as_text and _beyond_calendar(table.column(i))}
-    return _as_text(relation, as_text | out_of_range).to_arrow_table() if out_of_range else table
+    return _read(_as_text(relation, as_text | out_of_range), bounds) if out_of_range else table
+
+
+def _read(relation: duckdb.DuckDBPyRelation, bounds: ResultBounds | None) -> pa.Table:
+    """Return the result, or the first rows of it. Raises :class:`ResultTooLargeError`."""
+    if bounds is None:
+        return relation.to_arrow_table()
+    import pyarrow
+
+    batches, rows, size = [], 0, 0
+    reader = relation.to_arrow_reader(_BATCH)
+    while rows < bounds.rows and (batch := next(reader, None)) is not None:
+        batches.append(batch.slice(0, bounds.rows - rows))
+        rows, size = rows + batches[-1].num_rows, size + batches[-1].nbytes
+        if size > bounds.bytes:
+            raise ResultTooLargeError(bounds.bytes)
+    return pyarrow.Table.from_batches(batches, reader.schema)
 
 
 _STATUS_COLUMNS = (["Count"], ["Success"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import signal
 import socket
@@ -12,6 +13,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from kbkit.directory import systems
 from kbkit.errors import KbError, Option
@@ -24,6 +26,9 @@ _SHUTDOWN = 1
 """Seconds that running requests have to end."""
 _LONGEST_HEAD = 1 << 20
 """Maximum number of bytes of a request's address and headers: as long as a query may be."""
+STALLED = 30.0
+"""Seconds after which a connection is cut whose client has not read ``_FEWEST_READ`` bytes of what waits for it."""
+_FEWEST_READ = 1 << 16
 
 
 def listen(port: int) -> socket.socket:
@@ -56,7 +61,7 @@ def server(app: ASGIApp, started: Callable[[], None] = lambda: None, *, debug: b
             logging.getLogger(name).addHandler(logging.NullHandler())
     config = uvicorn.Config(
         app,
-        http="h11",
+        http=_Protocol,
         ws="none",
         loop="asyncio",
         lifespan="on",
@@ -74,6 +79,47 @@ def open_browser(address: str) -> None:
     """Open an address in the user's browser, if the machine has a screen, without waiting for the browser."""
     if systems.has_screen():
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+
+
+class _Protocol(H11Protocol):
+    """A connection that is cut if its client does not read: it would hold memory and a file descriptor forever."""
+
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Let the transport report all bytes that wait, also the last ones of an answer."""
+        super().connection_made(transport)
+        transport.set_write_buffer_limits(0)
+
+    def pause_writing(self) -> None:
+        """Start the time of the client: bytes wait for it."""
+        super().pause_writing()
+        self._watch()
+
+    def resume_writing(self) -> None:
+        """Stop the time of the client: it has read all bytes."""
+        super().resume_writing()
+        self._unwatch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the time of the client: it is gone."""
+        self._unwatch()
+        super().connection_lost(exc)
+
+    def _watch(self) -> None:
+        waiting = self.transport.get_write_buffer_size()
+
+        def check() -> None:
+            if self.transport.get_write_buffer_size() > waiting - _FEWEST_READ:
+                self.transport.abort()
+            else:
+                self._watch()
+
+        self._timer = asyncio.get_running_loop().call_later(STALLED, check)
+
+    def _unwatch(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
 
 
 class _Server(uvicorn.Server):

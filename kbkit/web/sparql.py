@@ -21,7 +21,7 @@ from kbkit.web.protocol import QueryRequest
 from kbkit.web.rules import plain
 
 if TYPE_CHECKING:
-    from starlette.types import Message, Receive, Scope, Send
+    from starlette.types import Receive, Scope, Send
 
     from kbkit.kb import KnowledgeBase
     from kbkit.stores.sparql_process import Results
@@ -32,14 +32,14 @@ PATH = "/sparql"
 METHODS = ("GET", "HEAD", "POST", "OPTIONS")
 _WAITING = 100
 """Maximum number of requests that wait for others."""
-_STALLED = 30.0
-"""Seconds after which a client that reads nothing is given up."""
 _NO_STORE = {"Cache-Control": "no-store", "Vary": "Accept"}
 
 
 @dataclass(frozen=True)
 class EndpointLimits:
-    """Limits of a query: seconds before it is cancelled, and number of rows (None: no limit)."""
+    """Limits of a query (None: no limit): seconds before it is cancelled, in which the client has to read the result,
+    and number of rows.
+    """
 
     timeout: float | None = 60.0
     rows: int | None = None
@@ -76,6 +76,7 @@ class KbEndpoint:
             nonlocal held
             await self._turns.acquire()
             held = True
+            run.started = anyio.current_time()
             await anyio.to_thread.run_sync(run.start, abandon_on_cancel=True)
 
         try:
@@ -114,7 +115,10 @@ class KbEndpoint:
 
 
 class _Run:
-    """One query: its rewriting and its result. ``close``, from any thread, cancels it."""
+    """One query: its rewriting and its result. ``close``, from any thread, cancels it.
+
+    ``timeout`` is in seconds (None: no limit), from ``started`` on, when the query got its turn.
+    """
 
     def __init__(
         self, kb: KnowledgeBase, asked: QueryRequest, choice: Choice, limits: EndpointLimits, dialect: str | None
@@ -122,13 +126,13 @@ class _Run:
         self._kb, self._asked, self._choice, self._limits, self._dialect = kb, asked, choice, limits, dialect
         self._results: Results | None = None
         self._closed = False
+        self.timeout = min((limit for limit in (limits.timeout, asked.timeout) if limit is not None), default=None)
+        self.started = 0.0
 
     def start(self) -> None:
         """Run the query up to its first bytes. Raises :class:`KbError`."""
-        limits = (self._limits.timeout, self._asked.timeout)
-        timeout = min((limit for limit in limits if limit is not None), default=None)
         asked, rows = self._asked, self._limits.rows
-        sent = query(self._kb.stores, asked.query, timeout, self._dialect, rows, graphs=asked.graphs)
+        sent = query(self._kb.stores, asked.query, self.timeout, self._dialect, rows, graphs=asked.graphs)
         self._results = sent.results(self._choice.formats)
         if self._closed:
             raise QueryError("The query was cancelled")
@@ -156,8 +160,9 @@ class _Run:
 class _ResultStream(StreamingResponse):
     """The result of a query in chunks. Its end, also an early one, ends the query.
 
-    If the query fails after the first bytes, the connection is closed without the end of the answer, by which clients
-    notice that it is incomplete.
+    The client reads within the time limit of the query, or the turns of all others would wait for it. If the time is
+    over or the query fails after the first bytes, the connection is closed without the end of the answer, by which
+    clients notice that it is incomplete.
     """
 
     def __init__(self, run: _Run, done: Callable[[], None]) -> None:
@@ -169,13 +174,11 @@ class _ResultStream(StreamingResponse):
             yield chunk
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def timely(message: Message) -> None:
-            with anyio.fail_after(_STALLED):
-                await send(message)
-
+        timeout = self._run.timeout
         try:
-            await super().__call__(scope, receive, timely)
-        except (KbError, TimeoutError):
+            with anyio.move_on_at(None if timeout is None else self._run.started + timeout):
+                await super().__call__(scope, receive, send)
+        except KbError:
             return  # the answer has no end
         finally:
             self._run.close()

@@ -1,4 +1,4 @@
-"""Generators of hostile input: calls, commands, source files, damaged KBs, strangers' KBs, kills and shortages.
+"""Generators of hostile input: calls, commands, requests, files, datasets, strangers' KBs, damage, kills, shortages.
 
 ``python -m tests.fuzz --minutes N`` runs them; ``tests/kb/test_fuzz.py`` runs a bounded sample. An area is a module of
 this package with one function ``case``, listed in ``__main__.AREAS``. A case is made from its

@@ -24,6 +24,8 @@ AREAS: dict[str, int] = {
     "bombs": 2,
     "calls": 5,
     "commands": 3,
+    "requests": 2,
+    "datasets": 2,
     "sources": 4,
     "sparql": 3,
 }

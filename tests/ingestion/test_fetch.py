@@ -529,6 +529,17 @@ def test_a_passing_failure_is_tried_again(site: Site, get: Get, tmp_path: Path, 
     assert (tmp_path / "to" / "data.bin").read_bytes() == DATA
 
 
+def test_a_wait_is_announced_and_a_long_one_refused(site: Site, tmp_path: Path, wording: Wording) -> None:
+    source = write_recipe(tmp_path / "mine", {"url": f"{site.address}/data.bin"})
+    site.faults, told = [status(503, Retry_After="0")], []
+    fetch(source, tmp_path / "to", waits=(0.01,), tell=told.append)
+    assert told == ["data.bin: HTTP status 503 Service Unavailable; retrying in 0.01 s"]
+    site.faults = [status(503, Retry_After="999999999")]
+    message = refused(lambda: fetch(source, tmp_path / "again"))
+    wording(mentions(message, f"{site.address} | 503 | wait 999,999,999 s"), replace={site.address: "SITE"})
+    assert len(site.requests) == 3
+
+
 def test_a_failure_that_does_not_pass(site: Site, get: Get, wording: Wording) -> None:
     site.faults = [status(500, Retry_After="soon")] * 3
     message = refused(lambda: get(tries=3))

@@ -88,6 +88,7 @@ class ColumnStores:
         params: object = None,
         timeout: float | None = None,
         frames: Mapping[str, pl.DataFrame] | None = None,
+        bounds: object = None,
     ) -> pa.Table:
         """Run SQL and return an Arrow table."""
         try:

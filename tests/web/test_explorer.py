@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import html
+import io
 import random
 import re
 import signal
@@ -19,6 +20,7 @@ from http.cookiejar import CookieJar
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from starlette import testclient
 from starlette.applications import Starlette
@@ -26,9 +28,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 import kbkit
+from kbkit.display import render
 from kbkit.errors import KbError, QueryTimeoutError
 from kbkit.kb import KnowledgeBase
 from kbkit.web.explore import links
+from kbkit.web.explore import query as query_screen
 from kbkit.web.explore.app import application
 from kbkit.web.explore.running import route
 from kbkit.web.explore.site import PageLimits
@@ -267,6 +271,39 @@ def test_queries_in_every_language(client: Any, world: KnowledgeBase) -> None:
         "/query", params={"q": "x"}, headers={"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
     )
     assert not any(link.startswith("/query/run?") for link in Page(led.text).links())
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT a.name, b.name FROM nodes a, nodes b",
+        "SELECT 1; SELECT a.name, b.name FROM nodes a, nodes b",
+        "SELECT * { ?a ?b ?c . ?d ?e ?f }",
+        "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i FILTER(RAND() < 2) }",
+        "CONSTRUCT { ?a ?b ?c . ?d ?e ?f } { ?a ?b ?c . ?d ?e ?f FILTER(RAND() < 2) }",
+    ],
+)
+def test_results_that_memory_cannot_hold(world: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, query: str) -> None:
+    client = opened(world, PageLimits(timeout=60, rows=40))
+    assert "More than 40 rows" in shown(client.get("/query/run", params={"q": query}, headers=PART))
+    file = {"q": query, "format": "csv"}
+    monkeypatch.setattr(query_screen, "_FILE", query_screen._FILE._replace(rows=3_000))
+    refused = client.get("/query/file", params=file, headers=PART)
+    assert (refused.status_code, "more than 3,000 rows" in shown(refused)) == (400, True)
+    monkeypatch.setattr(query_screen, "_FILE", query_screen._FILE._replace(bytes=50_000))
+    monkeypatch.setattr(query_screen, "_PAGE_BYTES", 500)
+    for path in ("/query/file", "/query/run"):
+        refused = client.get(path, params=file, headers=PART)
+        assert (refused.status_code, "The result has more than" in shown(refused)) == (400, True)
+
+
+@pytest.mark.parametrize("kind", ["csv", "json"])
+def test_files_are_written_in_slices(kind: str) -> None:
+    for height in (0, 1, 4, 5):
+        frame = pl.DataFrame({"a": range(height), "b": ["x,\n]"] * height, "c": [[1, 2]] * height})
+        stream = io.StringIO()
+        render.write_text(frame, kind, stream)
+        assert b"".join(render.chunks_of(frame, kind, 2)).decode() == stream.getvalue()
 
 
 def test_queries_that_fail(client: Any, world: KnowledgeBase) -> None:
@@ -631,6 +668,9 @@ def test_a_grown_graph_counts_what_it_leaves_out(world: KnowledgeBase) -> None:
         assert 0 < rest.neighbours < total
     more = world.grow("Russia", [], 2, {("Russia", "borders", 0): 100})
     assert not [rest for rest in more.rest if rest.relation == "borders"]
+    for wrong in ({"x": "x"}, {("Russia", "borders", 2): 1}, {("Russia", "borders", 0): "x"}):
+        with pytest.raises(KbError, match="Invalid more"):
+            world.grow("Russia", more=wrong)
     with pytest.raises(KbError, match="more than 1,000 nodes"):
         world.grow("Africa", world.answers("country").ids.tolist(), 50)
 

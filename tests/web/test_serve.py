@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import html
 import http.client
@@ -61,9 +62,15 @@ def client(world: KnowledgeBase) -> Any:
 
 @pytest.fixture(scope="module")
 def served(world_kb: Path) -> Iterator[tuple[str, KnowledgeBase]]:
+    with serving(world_kb, 20) as served:
+        yield served
+
+
+@contextlib.contextmanager
+def serving(world_kb: Path, timeout: float | None) -> Iterator[tuple[str, KnowledgeBase]]:
     """A server of this process at a port: its address, and its KB."""
     with kbkit.open(world_kb) as kb, server.listen(0) as listening:
-        running = server.server(application(kb, EndpointLimits(timeout=20)))
+        running = server.server(application(kb, EndpointLimits(timeout)))
         thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]})
         thread.start()
         yield server.url(listening), kb
@@ -378,6 +385,33 @@ def test_a_result_that_breaks_off_is_seen_to_be_incomplete(served) -> None:
     with pytest.raises(http.client.IncompleteRead):
         ask(served, HUGE, timeout="1")
     assert not served[1].triples.pool._busy
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("timeout", [1, None])
+def test_clients_that_do_not_read_are_cut(world_kb: Path, monkeypatch: pytest.MonkeyPatch, timeout: int | None) -> None:
+    """They hold all turns no longer than the time limit, and without one, no longer than a client may stall."""
+    monkeypatch.setattr(server, "STALLED", 0.5)
+    data = urllib.parse.urlencode({"query": HUGE}).encode()
+    head = f"POST /sparql HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: {FORM}\r\nContent-Length: {len(data)}\r\n\r\n"
+    with serving(world_kb, timeout) as served, contextlib.ExitStack() as clients:
+        address = urllib.parse.urlsplit(served[0])
+        stalled = []
+        for _ in range(8):
+            client = clients.enter_context(socket.socket())
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            client.connect((address.hostname, address.port))
+            client.sendall(head.encode() + data)
+            stalled.append(client)
+        began = time.monotonic()
+        assert ask(served, "ASK { ?a ?b ?c }")[0] == 200
+        assert time.monotonic() - began < 10
+        assert wait_until(lambda: not served[1].triples.pool._busy)
+        for client in stalled:  # all that was sent is a part of the result
+            client.settimeout(10)
+            with contextlib.suppress(ConnectionResetError):
+                while client.recv(1 << 16):
+                    pass
 
 
 def test_200_malformed_requests(served) -> None:

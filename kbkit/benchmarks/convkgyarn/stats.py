@@ -113,7 +113,14 @@ def _row(name: str, table: pl.DataFrame, column: str) -> tuple[str, int, int, in
 def _frame(path: Path, columns: dict[str, Any], wanted: list[str]) -> pl.DataFrame:
     with path.open("rb") as file:
         file.readline()
-        return pl.read_ndjson(file, schema=columns).select(wanted)
+        try:
+            return pl.read_ndjson(file, schema=columns).select(wanted)
+        except pl.exceptions.PolarsError as error:
+            raise BadInputError(f"Invalid JSON in {path}: {_line(error)}") from None
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())
 
 
 def _counts(folder: Path) -> Counter[tuple[str, int, int]]:
@@ -121,10 +128,16 @@ def _counts(folder: Path) -> Counter[tuple[str, int, int]]:
     file = conversations.dataset_file(folder)
     counts: Counter[tuple[str, int, int]] = Counter()
     frame = pl.scan_parquet(file) if file.suffix == ".parquet" else pl.scan_ndjson(file)
-    grouped = frame.select(
+    counted = frame.select(
         "interaction", "deixis", "disfluency", "typo", related=pl.col("related").is_not_null(),
         turns=pl.col("turns").list.len(),
-    ).group_by(pl.all()).len().collect()  # fmt: skip
+    ).group_by(pl.all()).len()  # fmt: skip
+    try:
+        grouped = counted.collect()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        for _ in conversations.read_conversations(file):  # which words what is wrong
+            pass
+        raise BadInputError(f"Invalid conversations in {file}: {_line(error)}") from None
     for interaction, deixis, disfluency, typo, related, turns, number in grouped.iter_rows():
         entity = conversations.ConvEntity("", "", "") if related else None
         one = Conversation(

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from kbkit.stores import Stores
     from kbkit.stores.sparql_process import Graphs, ResultColumn
+    from kbkit.stores.tables import ResultBounds
 
 
 @dataclass(frozen=True)
@@ -139,9 +140,11 @@ def _constructed(template: Sequence[TriplePattern], sql: str, results: Mapping[s
     )
 
 
-def run(stores: Stores, compiled: Compiled, timeout: float | None = None) -> pa.Table:
-    """Run a compiled query. Raises :class:`QueryError` and :class:`QueryTimeoutError`."""
-    return pairs.run(stores, compiled.sql, compiled.pair_counts, timeout)
+def run(
+    stores: Stores, compiled: Compiled, timeout: float | None = None, bounds: ResultBounds | None = None
+) -> pa.Table:
+    """Run a compiled query; see :meth:`kbkit.stores.tables.Tables.arrow` for ``bounds`` and errors."""
+    return pairs.run(stores, compiled.sql, compiled.pair_counts, timeout, bounds)
 
 
 def _uses(query: AlgebraQuery) -> Counter[str]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from kbkit.stores import Stores
+    from kbkit.stores.tables import ResultBounds
 
 MANY = 10_000_000
 """Joined rows from which the product is faster than DISTINCT, which also needs memory for every pair."""
@@ -49,10 +50,16 @@ class PairCounts:
         return f"SELECT sum(l.n * r.n)::DOUBLE FROM {left} l JOIN {right} r USING (shared)"
 
 
-def run(stores: Stores, text: str, counted: tuple[PairCounts, ...], timeout: float | None) -> pa.Table:
+def run(
+    stores: Stores,
+    text: str,
+    counted: tuple[PairCounts, ...],
+    timeout: float | None,
+    bounds: ResultBounds | None = None,
+) -> pa.Table:
     """Run a statement, with tables in place of those of its parts whose joins have many rows.
 
-    Raises :class:`QueryError` and :class:`QueryTimeoutError`.
+    See :meth:`kbkit.stores.tables.Tables.arrow` for ``bounds`` and errors.
     """
     limit = None if not timeout else time.monotonic() + timeout
     frames = {}
@@ -63,7 +70,7 @@ def run(stores: Stores, text: str, counted: tuple[PairCounts, ...], timeout: flo
             name = f"kbkit_pairs_{number}"
             text = text.replace(part.text, f"FROM {name}")
             frames[name] = found
-    return stores.tables.arrow(text, timeout=_left(limit), frames=frames)
+    return stores.tables.arrow(text, timeout=_left(limit), frames=frames, bounds=bounds)
 
 
 def _counted(stores: Stores, part: PairCounts, limit: float | None) -> pl.DataFrame | None:

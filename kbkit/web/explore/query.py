@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import tempfile
+import threading
 from collections import deque
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 import anyio
+from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 
 from kbkit.display.bars import bars
-from kbkit.display.render import cell, clean, write
+from kbkit.display.render import cell, chunks_of, clean
 from kbkit.errors import KbError, QueryError
 from kbkit.executor import languages
 from kbkit.executor.executor import Executor, PromptSettings, StatementOutcome
+from kbkit.stores.tables import ResultBounds
+from kbkit.stores.threads import run
 from kbkit.web.explore import links
 from kbkit.web.explore.site import is_part
 
@@ -33,6 +37,13 @@ if TYPE_CHECKING:
 _AT_ONCE = 4
 """Queries that run at the same time; others wait."""
 _LONGEST = 50_000
+_PAGE_BYTES = 32 * 10**6
+"""Maximum size of the rows of a page."""
+_FILE = ResultBounds(1_000_000, 256 * 10**6)
+"""Maximum rows of a file, and their size in memory."""
+_SLICE = 10_000
+"""Rows that are written to a file at once."""
+_CHUNK = 1 << 20
 _COMPLETED = 12
 _REMEMBERED = 30
 _FILES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet", "json": "application/json"}
@@ -132,32 +143,32 @@ class _Query:
 
     # -- running ------------------------------------------------------------------------------------------------------
 
-    def _executor(self) -> Executor:
-        return Executor(self._site.kb, PromptSettings(timeout=self._site.limits.timeout))
+    def _executor(self, bounds: ResultBounds | None = None) -> Executor:
+        return Executor(self._site.kb, PromptSettings(timeout=self._site.limits.timeout), bounds=bounds)
 
-    def _outcome(self, text: str, language: str, limit: int | None = None) -> tuple[StatementOutcome, Sequence[int]]:
+    def _outcome(self, text: str, language: str, most: ResultBounds) -> tuple[StatementOutcome, Sequence[int]]:
         """Return the result, and the nodes that its rows describe, if they do.
 
-        Of one SQL query, only ``limit`` rows and one more are read: a table can have more rows than memory holds.
+        Of SQL and SPARQL, one row more than ``most`` is read: a result can have more rows than memory holds.
         """
-        executor = self._executor()
+        executor = self._executor(most._replace(rows=most.rows + 1))
         known = language or executor.language(text)
         if known == languages.COMMAND:
             raise KbError("Commands of the shell do not run here", "Use SQL, SPARQL, an expression or words")
-        outcome = executor.timed(lambda: self._bounded(executor, text, known, limit))
+        outcome = executor.timed(lambda: self._bounded(executor, text, known, most.rows + 1))
         describes = outcome.frame is not None and "id" in outcome.frame.columns
         return outcome, [int(node) for node in executor.links] if describes else []
 
-    def _bounded(self, executor: Executor, text: str, language: str, limit: int | None) -> StatementOutcome:
-        if language == "sql" and limit is not None:
+    def _bounded(self, executor: Executor, text: str, language: str, limit: int) -> StatementOutcome:
+        if language == "sql":  # with LIMIT, DuckDB does not sort all rows to find the first ones
             query = languages.without_end(text, "sql")
             with contextlib.suppress(QueryError):  # several statements, or an error whose position is that in the text
                 self._site.kb.tables.check_one_query(query)
-                return executor.run(f"SELECT * FROM (\n{query}\n) LIMIT {limit + 1}", language)
+                return executor.run(f"SELECT * FROM (\n{query}\n) LIMIT {limit}", language)
         return executor.run(text, language)
 
     def _result(self, request: Request, text: str, language: str) -> Response:
-        outcome, nodes = self._outcome(text, language, self._site.limits.rows)
+        outcome, nodes = self._outcome(text, language, ResultBounds(self._site.limits.rows, _PAGE_BYTES))
         self._remember(outcome.language, text)
         frame, most = outcome.frame, self._site.limits.rows
         if outcome.language == "answers" and outcome.value is not None:
@@ -174,7 +185,7 @@ class _Query:
             rows=rows,
             ids=nodes if outcome.language == "answers" else [],
             total=0 if frame is None else frame.height,
-            many=outcome.language == "sql" and frame is not None and frame.height > most,
+            many=outcome.language in ("sql", "sparql") and frame is not None and frame.height > most,
             chart=None if frame is None else bars(frame.select(_shown(frame, outcome.language))),
             forms=_forms(outcome, text),
             files=list(_FILES),
@@ -188,15 +199,24 @@ class _Query:
         self._history.append(entry)
 
     def _file(self, text: str, language: str, kind: str) -> Response:
-        frame = self._outcome(text, language)[0].frame
+        outcome, _ = self._outcome(text, language, _FILE)
+        frame = outcome.frame
         if frame is None:
             raise KbError("The statement has no rows to save")
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / f"result.{kind}"
-            write(frame, kind, path)
-            content = path.read_bytes()
-        headers = {"Content-Disposition": f'attachment; filename="result.{kind}"', "Cache-Control": "no-store"}
-        return Response(content, media_type=_FILES[kind], headers=headers)
+        if frame.height > _FILE.rows:
+            hint = f"Use LIMIT, or save it with kbkit {outcome.language} KB QUERY -o FILE"
+            raise KbError(f"The result has more than {_FILE.rows:,} rows", hint)
+        file = _written(frame, kind)
+        headers = {
+            "Content-Disposition": f'attachment; filename="result.{kind}"',
+            "Content-Length": str(file.seek(0, os.SEEK_END)),
+            "Cache-Control": "no-store",
+        }
+        file.seek(0)
+        chunks = iter(lambda: file.read(_CHUNK), b"")
+        return StreamingResponse(
+            chunks, media_type=_FILES[kind], headers=headers, background=BackgroundTask(file.close)
+        )
 
     # -- rows ---------------------------------------------------------------------------------------------------------
 
@@ -233,6 +253,21 @@ class _Query:
         ids, _ = self._site.kb.stores.nodes.by_iri(iris)
         rows = self._site.kb.stores.nodes.rows(ids.tolist()).values()
         return {self._site.kb.schema.node_iri(row.type, row.key): (row.type, row.key, row.name) for row in rows}
+
+
+def _written(frame: pl.DataFrame, kind: str) -> IO[bytes]:
+    """Return a temporary file with all rows, so that a slow reader holds no memory."""
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - closed when it is sent
+    stopped = threading.Event()
+
+    def write_slices() -> None:
+        for chunk in chunks_of(frame, kind, _SLICE):
+            if stopped.is_set():
+                return
+            file.write(chunk)
+
+    run(write_slices, stopped.set)
+    return file
 
 
 def _is_foreign(request: Request) -> bool:

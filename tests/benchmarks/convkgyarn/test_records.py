@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kbkit.benchmarks.convkgyarn import stats
 from kbkit.benchmarks.convkgyarn.conversations import (
     ConvEntity,
     Conversation,
@@ -69,3 +70,10 @@ def test_a_damaged_line_is_named(tmp_path: Path, old: str, new: str, message: st
     path.write_text("\n".join([lines[0], lines[1].replace(old, new)]) + "\n")
     with pytest.raises(BadInputError, match=rf"{message}.*conversations.jsonl, line 2"):
         list(read_conversations(path))
+
+
+@pytest.mark.parametrize("text", ["\x00", '{"id": "g1"}', "[1]", '{"turns": 3}'])
+def test_the_statistics_of_a_file_that_holds_no_conversations(tmp_path: Path, text: str) -> None:
+    (tmp_path / "conversations.jsonl").write_text(text + "\n")
+    with pytest.raises(BadInputError):
+        stats._counts(tmp_path)
