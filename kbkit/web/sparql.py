@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
-from kbkit.errors import DamagedError, KbError, Option, PythonSpeller, QueryError, QueryTimeoutError
+from kbkit.errors import DamagedError, KbError, Option, PythonSpeller, QueryError, QueryTimeoutError, ShortageError
 from kbkit.sparql.run import query
 from kbkit.stores.sparql_process import MOST, WrongFormatError
 from kbkit.web import description, protocol
@@ -225,6 +225,6 @@ def failed(error: KbError, limits: EndpointLimits) -> Response:
         return plain(f"{error.message}.{most}", 504)
     status = 406 if isinstance(error, WrongFormatError) else 400
     died = isinstance(error, QueryError) and error.__cause__ is not None
-    if died or isinstance(error, DamagedError):
+    if died or isinstance(error, (DamagedError, ShortageError)):
         status = 503
     return plain(error.text_for(_RequestSpeller()), status)

@@ -25,6 +25,7 @@ from kbkit.errors import (
     Option,
     PythonSpeller,
     QueryTimeoutError,
+    ShortageError,
     UnknownNameError,
     plural,
 )
@@ -213,7 +214,7 @@ def is_part(request: Request) -> bool:
 def status_of(error: KbError) -> int:
     """Return the HTTP status of an error."""
     known: tuple[tuple[type[KbError], int], ...] = (
-        (UnknownNameError, 404), (QueryTimeoutError, 504), (DamagedError, 503),
+        (UnknownNameError, 404), (QueryTimeoutError, 504), (DamagedError, 503), (ShortageError, 503),
     )  # fmt: skip
     return next((status for kind, status in known if isinstance(error, kind)), 400)
 
