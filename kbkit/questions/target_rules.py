@@ -270,12 +270,14 @@ def _owners_and_targets(at: Rewriter) -> None:
 def _pairs(at: Rewriter, text: str) -> None:
     """``the makers and the models``, ``titles of songs and their singers``: the names of the nodes of a type, too."""
     clauses = at.clauses
-    joined = re.search(rf"(?P<first>{L}) and (?:(?:the|all|their|its) )*(?P<second>{L})", text)
+    joined = re.search(rf"(?P<the>the )?(?P<first>{L}) and (?P<of>(?:(?:the|all|their|its) )*)(?P<second>{L})", text)
     if joined is None:
         return
+    is_row = bool(re.search("their|its", joined["of"])) or (bool(joined["the"]) and "the" in joined["of"])
     first, second = at.link(joined["first"]), at.link(joined["second"])
     pair = [link for link in (first, second) if is_type(link) and link in clauses.context]
-    if len(pair) == 2 and not clauses.targets and len(clauses.context) == 2 and not clauses.most and not clauses.groups:
+    is_alone = not clauses.targets and len(clauses.context) == 2 and not clauses.most and not clauses.groups
+    if len(pair) == 2 and is_alone and is_row:  # "rivers and lakes" are not rivers beside their lakes
         clauses.targets = [AskedTarget(_names_of(link)) for link in clauses.context]
     elif len(pair) == 2:
         clauses.unread.append("a pair of kinds of nodes")

@@ -92,9 +92,10 @@ def names_first(
         return result
     ranking = result.ranking
     same = np.isin(ranking.ids, found)
-    if same.sum() == len(found) and same[: len(found)].all():  # they are first already
+    if len(found) == 1 and same[:1].all():  # it is first already
         return result._replace(named=found)
-    own = (ranking if same.sum() == len(found) else rank(found).ranking).score_of(found)
+    # Always ranked apart, because the hits that they are among depend on their number.
+    own = rank(found).ranking.score_of(found)
     rest = Ranking(ranking.ids[~same], ranking.scores[~same])
     best = max(0.0, float(rest.scores[0])) if len(rest.scores) else 0.0
     first = Ranking.of(found, best + np.maximum(np.nan_to_num(own), _LEAST))

@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 
 import kbkit
 from kbkit.display.progress import Event
-from kbkit.errors import BadInputError, KbError, UnknownNameError
+from kbkit.errors import BadInputError, KbError, UnknownNameError, without_passwords
 from kbkit.ingestion import recipe as recipes
 from kbkit.ingestion.fetch import Fetched, InterruptedFetchError, fetch
 from tests.kbs import mentions
@@ -630,7 +630,7 @@ def test_redirects_that_are_not_followed(site: Site, get: Get, tmp_path: Path, t
     site.faults = [status(302, Location=target)]
     message = refused(lambda: get(tries=3))
     wording(
-        mentions(message, f"{site.address} | /data.bin | {target!r}"),
+        mentions(message, f"{site.address} | /data.bin | {without_passwords(target)!r}"),
         replace={str(tmp_path): "DIR", site.address: "SITE"},
     )
     assert left(tmp_path / "to") == {}
@@ -815,7 +815,7 @@ def test_downloads_of_a_recipe(tmp_path: Path) -> None:
         ([{"url": URL, "sha256": "abc"}], "'abc' | downloads[0].sha256 | 64"),
         ([{"url": "ftp://a/b"}], "'ftp://a/b' | downloads[0].url"),
         ([{"url": "file:///etc/passwd"}], "'file:///etc/passwd' | downloads[0].url"),
-        ([{"url": "https://u:p@a/b"}], "'https://u:p@a/b' | downloads[0].url"),
+        ([{"url": "https://u:p@a/b"}], "'https://...@a/b' | downloads[0].url"),
         ([{"url": "https://a/b c"}], "'https://a/b c' | downloads[0].url"),
         ([{"url": "https://a/\r\nX: y"}], "'https://a/\\r\\nX: y' | downloads[0].url"),
         ([{"url": "https://a/é"}], "'https://a/é' | downloads[0].url"),

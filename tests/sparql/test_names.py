@@ -15,6 +15,7 @@ from kbkit.kb import KnowledgeBase
 from kbkit.sparql import wikidata_names
 from kbkit.sparql.names import star_columns, unknown_names
 from tests.console import good
+from tests.loops import each
 
 RELATION = "Unknown relation 'bordres' in {}. Did you mean 'borders'?"
 BASE = "http://example.org/world/"
@@ -116,7 +117,7 @@ def test_ids_of_wikidata(
     monkeypatch.setattr(type(wikidata.stores), "has", lambda _, name: has(name) and (has_columns or name != "columns"))
     monkeypatch.setattr(wikidata_names, "_KNOWN", WeakKeyDictionary())
     [message] = unknown_names(wikidata.stores, f"SELECT * {{ {pattern} }}")
-    assert [part for part in parts if part not in message] == []
+    assert [part for part in each(parts) if part not in message] == []
 
 
 @pytest.mark.parametrize(

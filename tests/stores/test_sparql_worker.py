@@ -100,7 +100,8 @@ linux = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="process
 )
 def test_no_query_calls_anybody(kb: KnowledgeBase, loopback: tuple[str, list[str]], text: str) -> None:
     url, requests = loopback
-    refused = "service" in text.lower() or "LOAD" in text
+    silent = "silent" in text  # which has one empty solution, without columns here
+    refused = not silent and ("SERVICE" in text or "LOAD" in text)
     try:
         frame = kb.sparql(text.format(url=url))
     except QueryError:
