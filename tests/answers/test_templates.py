@@ -131,7 +131,7 @@ def test_without_exclude_start_the_start_may_be_an_answer(shapes: dict[str, Know
         assert set(kb.answers(template, **bound).ids.tolist()) == plain - own
 
 
-@stark
+@pytest.mark.parametrize("template", first_some(STARK, 2), ids=lambda t: t.id)
 def test_query_files_agree(shapes: dict[str, KnowledgeBase], template: Template) -> None:
     kb = shapes[template.id.split("/")[0]]
     sql, sparql = (queries.load(kind, stem(template)) for kind in queries.ENDINGS)

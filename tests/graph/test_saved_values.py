@@ -15,6 +15,7 @@ import kbkit
 from kbkit.errors import KbError
 from kbkit.graph.algorithms.table import ALGORITHMS
 from kbkit.ingestion.build import rebuild
+from tests.conftest import Run
 from tests.kbs import KBKIT, source
 
 
@@ -118,27 +119,23 @@ def test_a_kb_from_rdf(tmp_path: Path) -> None:
         assert [problem for _, problem in kb.check() if problem] == []
 
 
-def kbkit_run(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([KBKIT, *words], capture_output=True, text=True, encoding="utf-8", check=False)
-
-
 @pytest.mark.core
-def test_the_commands(four: Path) -> None:
-    done = kbkit_run("graph", "pagerank", str(four), "-r", "knows", "--save", "fame", "-k", "1", "-f", "csv")
+def test_the_commands(four: Path, here: Run) -> None:
+    done = here("graph", "pagerank", str(four), "-r", "knows", "--save", "fame", "-k", "1", "-f", "csv")
     assert (done.returncode, done.stdout) == (0, "id,key,type,name,value\n0,a,person,Ada v1,0.5\n")
     assert "Saved the attribute fame of 2 nodes" in done.stderr
-    done = kbkit_run("answers", str(four), "person{fame > .4} -> [knows] -> person", "--count-paths")
+    done = here("answers", str(four), "person{fame > .4} -> [knows] -> person", "--count-paths")
     assert done.stdout == "2\n"
-    done = kbkit_run("answers", str(four), "person -> [knows] -> person", "--paths-by", "1", "-f", "csv")
+    done = here("answers", str(four), "person -> [knows] -> person", "--paths-by", "1", "-f", "csv")
     assert done.stdout == "id,key,type,name,paths\n0,a,person,Ada v1,1\n1,b,person,Bob,1\n"
-    done = kbkit_run("graph", "shortest-paths", str(four), "--start", "b", "--end", "c", "-f", "csv")
+    done = here("graph", "shortest-paths", str(four), "--start", "b", "--end", "c", "-f", "csv")
     assert done.stdout.splitlines()[1:] == [
         "1,1,1,b,person,Bob,0,a,person,Ada v1,1.0,2.0", "1,2,0,a,person,Ada v1,2,c,city,Cairo,1.0,2.0"
     ]  # fmt: skip
-    done = kbkit_run("graph", "pagerank", str(four), "--edge-weight", "km")
+    done = here("graph", "pagerank", str(four), "--edge-weight", "km")
     assert done.returncode == 1
     assert "kbkit: Unknown attribute of edges 'km'" in done.stderr
-    done = kbkit_run("graph", "--help")
+    done = here("graph", "--help")
     assert [one.name for one in ALGORITHMS if f"\n  {one.name} " not in done.stdout] == []
 
 

@@ -304,6 +304,7 @@ def test_time_caps(world: KnowledgeBase, name: str) -> None:
     assert "cancelled after 0.3 s" in text
 
 
+@pytest.mark.system
 def test_waiting_for_the_worker_is_not_a_call_s_own_time(world: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     """Five queries that each use up their time take longer than any of them may."""
     monkeypatch.setattr(mcp_server, "_GRACE", 1.0)

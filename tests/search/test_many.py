@@ -62,7 +62,13 @@ def assert_each_is_as_alone(
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("options", [{"k": 7, "type": "river"}, {"k": 30, "within": 'continent:"Africa" <- country'}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"k": 30, "within": 'continent:"Africa" <- country'},
+        pytest.param({"k": 7, "type": "river"}, marks=pytest.mark.system),
+    ],
+)
 def test_many_equal_single_searches(kb: KnowledgeBase, mode: str, options: dict[str, object]) -> None:
     many = kb.search_many(QUERIES, mode=mode, **options)
     assert_each_is_as_alone(kb, QUERIES, many, mode=mode, **options)

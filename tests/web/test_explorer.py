@@ -283,6 +283,7 @@ def test_queries_in_every_language(client: Any, world: KnowledgeBase) -> None:
         "CONSTRUCT { ?a ?b ?c . ?d ?e ?f } { ?a ?b ?c . ?d ?e ?f FILTER(RAND() < 2) }",
     ],
 )
+@pytest.mark.system
 def test_results_that_memory_cannot_hold(world: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, query: str) -> None:
     client = opened(world, PageLimits(timeout=60, rows=40))
     assert "More than 40 rows" in shown(client.get("/query/run", params={"q": query}, headers=PART))
