@@ -81,21 +81,27 @@ def _few(ids: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def names_first(
-    result: QueryResult, found: NDArray[np.int64], within: Within, k: int, rank: Callable[[Within], QueryResult]
+    result: QueryResult,
+    found: NDArray[np.int64],
+    within: Within,
+    k: int,
+    rank: Callable[[Within], QueryResult],
+    *,
+    apart: bool = False,
 ) -> QueryResult:
     """Put the nodes ``found`` first, by their scores, each increased by the score of the best other hit.
 
-    Only candidates of ``within`` count. ``rank`` is called to rank nodes that are not among the hits.
+    Only candidates of ``within`` count. ``rank`` is called to rank nodes that are not among the hits; with ``apart``,
+    for all, so that scaled scores do not depend on the number of hits.
     """
     found = found[is_within(found, within)]
     if not len(found):
         return result
     ranking = result.ranking
     same = np.isin(ranking.ids, found)
-    if len(found) == 1 and same[:1].all():  # it is first already
+    if not apart and same.sum() == len(found) and same[: len(found)].all():  # they are first already
         return result._replace(named=found)
-    # Always ranked apart, because the hits that they are among depend on their number.
-    own = rank(found).ranking.score_of(found)
+    own = (ranking if same.sum() == len(found) and not apart else rank(found).ranking).score_of(found)
     rest = Ranking(ranking.ids[~same], ranking.scores[~same])
     best = max(0.0, float(rest.scores[0])) if len(rest.scores) else 0.0
     first = Ranking.of(found, best + np.maximum(np.nan_to_num(own), _LEAST))

@@ -66,7 +66,7 @@ class RelationalSearch(Search):
         def rank(within: Within) -> QueryResult:
             return super(RelationalSearch, self).rank(batch, replace(settings, within=within))[0]
 
-        ranked = names_first(result, answers, settings.within, settings.k, rank)
+        ranked = names_first(result, answers, settings.within, settings.k, rank, apart=True)
         return ranked._replace(components=components, named=result.named)
 
     def explained(self, query: TextQuery, result: QueryResult, frame: pl.DataFrame) -> pl.DataFrame:

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.fuzz.commands import leaves
+from tests.places import ROOT
 
 pytestmark = pytest.mark.system
 
@@ -167,6 +168,7 @@ def connections(script: str, stdin: str, folder: Path) -> tuple[list[str], str]:
     calls = "trace=connect,sendto,sendmsg,sendmmsg"
     command = ["strace", "-f", "--seccomp-bpf", "-qq", "-e", calls, "-e", "signal=none", "-o", str(log)]
     env = {**os.environ, "HOME": str(folder), "KBKIT_SETTINGS": str(folder / "settings"), "COLUMNS": "100"}
+    env["PYTHONPATH"] = str(ROOT)  # the script imports this package
     for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"):  # which a user may not have set
         env.pop(name, None)
     done = subprocess.run(

@@ -109,11 +109,14 @@ def test_oxigraph_returns_the_published_results(evaluated: list[tuple[w3c.Case, 
 
 
 def test_rewritten_queries_return_the_same(evaluated: list[tuple[w3c.Case, Dataset, Answer]]) -> None:
-    problems = [
-        f"{case.name}: {problem}"
-        for case, data, found in evaluated
-        if (problem := difference(found, rewritten(data, case.text())))
-    ]
+    """The result of Oxigraph or, where that is not the published one, either."""
+    problems = []
+    for case, data, wanted in evaluated:
+        found = rewritten(data, case.text())
+        problem = difference(wanted, found)
+        if problem and case.name in ALTERNATIVES:
+            problem = unlike(case, case.expected(), found)
+        problems += [f"{case.name}: {problem}"] if problem else []
     assert not problems, "\n".join(problems)
 
 
