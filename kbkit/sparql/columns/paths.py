@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from kbkit.sparql.columns.algebra import PathPattern, QueryVariable, Term, TriplePattern
@@ -32,10 +33,11 @@ def _is_known(term: Term, before: SqlRows) -> bool:
     return value is not None and not value.nullable
 
 
-def closure(compiler: PatternCompiling, path: PathPattern, before: SqlRows) -> SqlRows:
+def closure(compiler: PatternCompiling, path: PathPattern, before: SqlRows, nodes: Collection[str]) -> SqlRows:
     """Return the join of rows with the distinct pairs of nodes that a closure joins.
 
     It starts from a constant end if there is one, else from the ends that ``before`` binds, else from all nodes.
+    ``nodes`` are the variables that are surely subjects or objects.
     """
     if compiler.graph_variable is not None:
         raise UnsupportedQueryError("a path in GRAPH with a variable")
@@ -47,7 +49,7 @@ def closure(compiler: PatternCompiling, path: PathPattern, before: SqlRows) -> S
     edges, start, end = compiler.step(path.closure)
     if backward:
         start, end = end, start
-    seeds = _seeds(compiler, path, first, before, start.kind, backward=backward)
+    seeds = _seeds(compiler, path, first, before, start.kind, nodes, backward=backward)
     start, end = (edges.plain(edges.converted(value, seeds.kind)) for value in (start, end))
     rows = _pairs(compiler, path, edges, (start.sql, end.sql), seeds)
     for term, name in ((first, "\0first"), (last, "\0last")):
@@ -97,23 +99,35 @@ _SEED = "\0seed"
 
 
 def _seeds(
-    compiler: PatternCompiling, path: PathPattern, first: Term, before: SqlRows, kind: str, *, backward: bool
+    compiler: PatternCompiling,
+    path: PathPattern,
+    first: Term,
+    before: SqlRows,
+    kind: str,
+    nodes: Collection[str],
+    *,
+    backward: bool,
 ) -> _Seeds:
     if isinstance(first, ConstantTerm):
         return _constant_seed(compiler, path, first, kind)
     if _is_known(first, before):
         value = before.variables[first.name]
-        wide = common_kind((kind, value.kind))
+        known = _nodes(compiler) if path.closure.zero and first.name not in nodes else None
+        wide = common_kind((kind, value.kind, *([] if known is None else [known.variables["_:k"].kind])))
         before.variables[_SEED] = before.plain(before.converted(value, wide))
         rows, table = before.closed(), compiler.names.new("w")
-        return _Seeds(f"SELECT DISTINCT {rows.variables[_SEED].sql} AS k FROM {table}", wide, rows, table)
+        seed = rows.variables[_SEED].sql
+        where = ""
+        if known is not None:  # a verb or a value may be no node, and no path leads from it to itself
+            where = f" WHERE {seed} IN ({known.select({'k': known.converted(known.variables['_:k'], wide).sql})})"
+        return _Seeds(f"SELECT DISTINCT {seed} AS k FROM {table}{where}", wide, rows, table)
     if not path.closure.zero:
         edges, start, end = compiler.step(path.closure)
         return _Seeds(edges.select({"k": (end if backward else start).sql}, distinct=True), kind)
-    nodes = _nodes(compiler)
-    value = nodes.variables["_:k"]
+    every = _nodes(compiler)
+    value = every.variables["_:k"]
     wide = common_kind((kind, value.kind))
-    return _Seeds(nodes.select({"k": nodes.converted(value, wide).sql}, distinct=True), wide)
+    return _Seeds(every.select({"k": every.converted(value, wide).sql}, distinct=True), wide)
 
 
 def _constant_seed(compiler: PatternCompiling, path: PathPattern, first: ConstantTerm, kind: str) -> _Seeds:

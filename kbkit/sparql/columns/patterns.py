@@ -88,10 +88,12 @@ class PatternCompiler(TriplePatternCompiler):
         for part in basic.parts:
             if isinstance(part, SelectPattern):  # the alternatives of a path
                 rows = join(rows, self.pattern(part))
+        nodes = {term.name for t in triples for term in (t.subject, t.object) if isinstance(term, QueryVariable)}
         while paths:  # those that start from few nodes first
             path = next((path for path in paths if is_anchored(path, rows)), paths[0])
             paths.remove(path)
-            rows = closure(self, path, rows)
+            rows = closure(self, path, rows, nodes)
+            nodes |= {term.name for term in (path.subject, path.object) if isinstance(term, QueryVariable)}
         return rows
 
     def _graphs(self) -> SqlRows:

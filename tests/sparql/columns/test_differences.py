@@ -10,6 +10,7 @@ from tests.sparql.engines import Dataset, columns, oxigraph
 DATA = """
 @prefix : <http://e/> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
 :a :p :b, "P1D"^^xsd:dayTimeDuration . :b :p :c . :c :q 1, 2.5 .
+:q :p :c .
 """
 QUERIES = [
     "SELECT (COUNT(?unbound) AS ?n) { ?a :p ?c . ?c :p ?d }",
@@ -18,6 +19,10 @@ QUERIES = [
     "SELECT (MIN(:d >= ?c) AS ?m) { ?a :p ?c }",
     "SELECT ?a { ?a :p ?c FILTER(?c != :b) }",
     "SELECT ?a { ?a :q ?c FILTER(?c != 'x') }",
+    "SELECT ?a ?verb ?d { ?a ?verb ?c . ?verb :p? ?d }",
+    "SELECT ?a ?verb ?d { ?a ?verb ?c . ?d :p* ?verb }",
+    "SELECT ?x ?y { VALUES ?x { :z :a 1 } { ?x :p? ?y } }",
+    "SELECT ?a ?verb ?d ?e { ?a ?verb ?c . ?d :p? ?verb . ?verb :p? ?e }",
 ]
 
 
