@@ -137,16 +137,7 @@ def _of(stores: Stores, where: str, order: str, key: str, limit: int) -> list[Ro
 
 def _qualifiers_of(stores: Stores, rows: Sequence[Row]) -> dict[str, list[Row]]:
     """Return the qualifiers by statement."""
-    sql = (
-        f"SELECT {_QUALIFIER_COLUMNS} FROM qualifiers WHERE subject IN (SELECT unnest($subjects))"
-        " AND statement IN (SELECT unnest($ids)) ORDER BY statement, position"
-    )
-    subjects = list({row["subject"] for row in rows})
-    frame = stores.tables.lookup(sql, {"ids": [row["id"] for row in rows], "subjects": subjects})
-    result: dict[str, list[Row]] = {}
-    for row in frame.rows(named=True):
-        result.setdefault(row["statement"], []).append(row)
-    return result
+    return _by_statement(stores, rows, "qualifiers")
 
 
 def _references_of(stores: Stores, rows: Sequence[Row]) -> dict[str, list[Row]]:
@@ -154,12 +145,15 @@ def _references_of(stores: Stores, rows: Sequence[Row]) -> dict[str, list[Row]]:
     tables = stores.tables.rows("SELECT 1 FROM duckdb_tables() WHERE table_name = 'reference_snaks'")
     if not tables:
         return {}
-    columns = _QUALIFIER_COLUMNS
+    first = "QUALIFY reference = first(reference) OVER (PARTITION BY statement ORDER BY reference)"
+    return _by_statement(stores, rows, "reference_snaks", first)
+
+
+def _by_statement(stores: Stores, rows: Sequence[Row], table: str, clause: str = "") -> dict[str, list[Row]]:
+    """Return the rows of a table about statements, by statement."""
     sql = (
-        f"SELECT {columns} FROM reference_snaks WHERE subject IN (SELECT unnest($subjects))"
-        " AND statement IN (SELECT unnest($ids))"
-        " QUALIFY reference = first(reference) OVER (PARTITION BY statement ORDER BY reference)"
-        " ORDER BY statement, position"
+        f"SELECT {_QUALIFIER_COLUMNS} FROM {table} WHERE subject IN (SELECT unnest($subjects))"
+        f" AND statement IN (SELECT unnest($ids)) {clause} ORDER BY statement, position"
     )
     subjects = list({row["subject"] for row in rows})
     frame = stores.tables.lookup(sql, {"ids": [row["id"] for row in rows], "subjects": subjects})

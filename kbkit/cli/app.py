@@ -37,7 +37,7 @@ from kbkit.cli import (
 from kbkit.cli.commands import Program, branch
 from kbkit.cli.progress import watch
 from kbkit.cli.spelling import SPELLER
-from kbkit.directory import systems
+from kbkit.directory import limits, systems
 from kbkit.directory.damage import is_panic
 from kbkit.directory.files import is_folder
 from kbkit.errors import KbError, sentence, shortage, suggest, system_error, without_passwords
@@ -87,7 +87,7 @@ def _options(
 ) -> None:
     context.obj.debug, context.obj.quiet = debug, quiet
     if not any(one in context.help_option_names for one in sys.argv):
-        systems.check_limits()  # before a command imports an engine
+        limits.check_limits()  # before a command imports an engine
     owns_terminal = context.invoked_subcommand in ("shell", "mcp", "serve", "explore")
     context.with_resource(watch(_running(context), quiet or owns_terminal))
 

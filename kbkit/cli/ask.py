@@ -2,96 +2,37 @@
 
 from __future__ import annotations
 
-import contextlib
 import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kbkit.cli.agent import AskAgentOptions, Recording, conversation, explored
 from kbkit.cli.commands import add
 from kbkit.cli.models import Budget, Llm, Price, Prompts, default_models, opened
 from kbkit.cli.options import (
     RARE,
     Format,
     Kb,
-    MaxRows,
     Output,
-    Timeout,
-    Without,
     Wrap,
     counted,
     cut,
     note,
     on_screen,
     pairs,
-    seconds,
 )
 from kbkit.errors import Command, KbError, Option
 from kbkit.llm.client import EXAMPLE, VARIABLE, missing_model
 
 if TYPE_CHECKING:
-    from kbkit.agent.agent import AgentAnswer, AgentSettings, EarlierQuestion
-    from kbkit.agent.state import State
-    from kbkit.agent.trace import Trace
-    from kbkit.kb import KnowledgeBase
-    from kbkit.llm.account import Account
-    from kbkit.llm.calls import Calls
+    from kbkit.agent.agent import AgentAnswer
     from kbkit.questions.ask import AskResult
     from kbkit.questions.taught import Learned
-
-
-@dataclass(frozen=True)
-class AgentOptions:
-    """How an agent explores: the options that ``ask`` and ``spinach run`` share."""
-
-    without: Without = None
-    actions: Annotated[
-        int,
-        typer.Option(
-            "--max-actions",
-            metavar="N",
-            help="Maximum number of actions (twice that, counting rolled-back ones).",
-            rich_help_panel=RARE,
-        ),
-    ] = 15
-    full_history: Annotated[
-        bool,
-        typer.Option(
-            "--full-history",
-            help="Show all observations to the model in full (default: the last 6, older ones folded).",
-            rich_help_panel=RARE,
-        ),
-    ] = False
-    timeout: Timeout = 60
-
-    def settings(self, limit: int, total: int | None = None, *, sentence: bool = False) -> AgentSettings:
-        """Return the settings of the agent; ``total`` is twice the number of actions by default."""
-        from kbkit.agent.agent import AgentSettings
-
-        return AgentSettings(
-            self.actions,
-            total or 2 * self.actions,
-            tuple(dict.fromkeys(self.without or ())),
-            timeout=seconds(self.timeout),
-            limit=limit,
-            fold=0 if self.full_history else AgentSettings.fold,
-            sentence=sentence,
-        )
-
-
-@dataclass(frozen=True)
-class AskAgentOptions(AgentOptions):
-    """How an agent explores for ``ask``, and what it answers."""
-
-    sentence: Annotated[
-        bool,
-        typer.Option("--sentence/--no-sentence", help="With --llm, also answer in a sentence.", rich_help_panel=RARE),
-    ] = True
-    limit: MaxRows = 10_000
 
 
 @dataclass(frozen=True)
@@ -193,11 +134,11 @@ def ask(
             if not models or result.is_sure:
                 _write_result(context, result, explain, alternatives, format, output, cut(wrap))
                 return
-        history, before = _conversation(continue_, trace)
+        history, before = conversation(continue_, trace)
         with opened(context, known, models, budget, price, prompt) as calls:
             assert calls is not None
             settings = agent.settings(agent.limit, sentence=agent.sentence)
-            answer = _explored(context, known, calls, settings, question, history, _Recording(trace, before))
+            answer = explored(context, known, calls, settings, question, history, Recording(trace, before))
         prefixes = known.schema.prefixes()
     _write(context, answer, format, output, cut(wrap), prefixes)
 
@@ -212,43 +153,6 @@ def _models(llm: Sequence[str] | None, *, traced: bool) -> list[str]:
     if not models and traced:
         raise missing_model("A trace needs a language model")
     return models
-
-
-def _explored(
-    context: typer.Context,
-    known: KnowledgeBase,
-    calls: Calls,
-    settings: AgentSettings,
-    question: str,
-    history: list[EarlierQuestion],
-    recording: _Recording,
-) -> AgentAnswer:
-    """Answer a question with a language model, showing and recording its steps."""
-    from kbkit.agent.agent import Agent
-
-    calls.listen = None  # one call after another: the steps show the progress
-    agent = Agent(known.stores, calls, settings)
-    limits = asdict(settings)
-    with _recorded(recording.path, question, history, recording.before, limits, calls.account) as record:
-        show = not context.obj.quiet and sys.stderr.isatty()
-
-        def listen(state: State) -> None:
-            if record is not None:
-                record.step(state)
-            if show:
-                _print_step(state)
-
-        answer = agent.ask(question, history, listen)
-        if record is not None:
-            record.answer(answer)
-    return answer
-
-
-class _Recording(NamedTuple):
-    """The file of a trace, and the text that it begins with."""
-
-    path: Path | None
-    before: str
 
 
 def _print_learned(learned: Learned, *, is_kept: bool) -> None:
@@ -330,59 +234,6 @@ def _write_doubts(context: typer.Context, result: AskResult, explain: bool, alte
     default = f"{VARIABLE} sets a default (kbkit docs llm)."
     note(context, [f"Answers of a reading: kbkit answers {kb} {shlex.quote(closest[0])}"])
     note(context, [f"A language model may answer it: {shlex.join(words)} (see kbkit docs agent). {default}"])
-
-
-def _conversation(path: Path | None, trace: Path | None) -> tuple[list[EarlierQuestion], str]:
-    """Return the turns of the trace ``path``, and its text if the new trace continues the same file."""
-    from kbkit.agent import trace as files
-
-    if path is None:
-        return [], ""
-    history, text = files.read(path)
-    same = trace is not None and trace.resolve() == path.resolve()
-    return history, text if same else ""
-
-
-@contextlib.contextmanager
-def _recorded(
-    path: Path | None,
-    question: str,
-    history: list[EarlierQuestion],
-    before: str,
-    limits: Mapping[str, Any] | None = None,
-    account: Account | None = None,
-) -> Iterator[Trace | None]:
-    """Open the trace's file, if there is one; an error that ends the work is its last record."""
-    from kbkit.agent.state import State
-    from kbkit.agent.trace import Trace
-
-    if path is None:
-        yield None
-        return
-    trace = Trace(path, question, history, before, limits, account)
-    trace.step(State())
-    try:
-        yield trace
-    except KbError as error:
-        trace.error(str(error))
-        raise
-    except KeyboardInterrupt:
-        trace.error("stopped")
-        raise
-
-
-def _print_step(state: State) -> None:
-    """Print the last step on standard error."""
-    from kbkit.agent.names import line
-    from kbkit.display.render import clean
-
-    step = state.trace[-1]
-    typer.echo("", err=True)
-    if step.thought:
-        typer.echo(f"{step.number}. {line(step.thought, 2_000)}", err=True)
-    action = f"{step.action}({clean(step.argument).strip()})" if step.action else "(no action)"
-    typer.secho("   " + action.replace("\n", "\n   "), err=True, bold=True)
-    typer.secho(f"   {line(step.folded or step.observation)}", err=True, dim=True)
 
 
 def _write(

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
-from kbkit.directory import forks, systems, temporary
+from kbkit.directory import forks, limits, systems, temporary
 from kbkit.directory.damage import check_plain
 from kbkit.directory.files import remove_unfinished
 from kbkit.directory.manifest import FileRecord, Manifest, SourceRecord
@@ -70,7 +70,7 @@ class KbDirectory:
     """A KB directory, which may not exist yet."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        systems.check_limits()
+        limits.check_limits()
         self.path = Path(path)
         if found := _UNSUPPORTED.search(str(self.path.absolute())):
             raise NotAKbError(f"Unsupported character {found[0]!r} in the path {str(self.path)!r}", "Rename the folder")

@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
-import functools
 import os
 import shlex
 import shutil
@@ -26,7 +25,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from kbkit.errors import LockedError, ShortageError
+from kbkit.errors import LockedError
 
 WINDOWS = sys.platform == "win32"
 MACOS = sys.platform == "darwin"
@@ -226,53 +225,6 @@ def swap(new: Path, old: Path) -> None:
         rename(former, old)
         raise
     remove_tree(former)
-
-
-_ADDRESS_SPACE = 4_000_000_000
-"""Bytes that the engines reserve for small KBs, most of them never used."""
-_OPEN_FILES = 128
-"""Files that the engines open for small KBs."""
-_THREADS = min(64, 16 + 8 * (os.cpu_count() or 1))
-"""Threads that the engines start, about."""
-
-
-def check_limits() -> None:
-    """Raise :class:`ShortageError` if a limit of this process (``ulimit``) is too low for the engines.
-
-    Several of them do not report a lack of memory or files, but end the process.
-    """
-    if WINDOWS:
-        return
-    import resource
-
-    space, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if space != resource.RLIM_INFINITY and space < _ADDRESS_SPACE:
-        shown = f"{space / 1e9:.1f} of at least {_ADDRESS_SPACE / 1e9:.0f} GB"
-        raise ShortageError(f"The limit of the address space is too low: {shown}", "Raise it: ulimit -v unlimited")
-    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if files != resource.RLIM_INFINITY and files < _OPEN_FILES:
-        shown = f"{files} of at least {_OPEN_FILES}"
-        raise ShortageError(f"The limit of open files is too low: {shown}", "Raise it: ulimit -n 4096")
-    _check_threads()
-
-
-@functools.cache
-def _check_threads() -> None:
-    """Start threads once, because what other programs of the user and of the container use is not known."""
-    ended = threading.Event()
-    started = []
-    try:
-        for _ in range(_THREADS):
-            started.append(threading.Thread(target=ended.wait))
-            started[-1].start()
-    except RuntimeError:
-        started.pop()
-        hint = "Close other programs, or raise the limit: ulimit -u 4096"
-        raise ShortageError(f"Cannot start {_THREADS} threads", hint) from None
-    finally:
-        ended.set()
-        for thread in started:
-            thread.join()
 
 
 def is_running(process: int) -> bool:

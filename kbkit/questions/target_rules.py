@@ -273,7 +273,8 @@ def _pairs(at: Rewriter, text: str) -> None:
     joined = re.search(rf"(?P<the>the )?(?P<first>{L}) and (?P<of>(?:(?:the|all|their|its) )*)(?P<second>{L})", text)
     if joined is None:
         return
-    is_row = bool(re.search("their|its", joined["of"])) or (bool(joined["the"]) and "the" in joined["of"])
+    owned = joined["of"].split()
+    is_row = "their" in owned or "its" in owned or ("the" in owned and joined["the"] is not None)
     first, second = at.link(joined["first"]), at.link(joined["second"])
     pair = [link for link in (first, second) if is_type(link) and link in clauses.context]
     is_alone = not clauses.targets and len(clauses.context) == 2 and not clauses.most and not clauses.groups

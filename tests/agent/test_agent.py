@@ -760,7 +760,7 @@ def test_a_trace_has_the_limits_and_the_cost_of_its_session(tmp_path: Path) -> N
 
 
 def test_ctrl_c_is_the_last_record_of_a_trace(tmp_path: Path) -> None:
-    from kbkit.cli.ask import _recorded
+    from kbkit.cli.agent import _recorded
 
     path = tmp_path / "t.jsonl"
     state = State()
@@ -826,7 +826,7 @@ def test_traces_that_are_none(tmp_path: Path, content: str, wording: Wording) ->
 
 
 def test_steps_are_shown_without_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
-    from kbkit.cli.ask import _print_step
+    from kbkit.cli.agent import _print_step
 
     step = AgentStep(3, "I see \x1b[2J it.", "sparql", "SELECT ?x\n{ \x1b[31m }", folded="results: 1 row\x07")
     _print_step(State([step], [step]))

@@ -1,6 +1,7 @@
 """Lists the licences of all packages that kbkit installs: ``python -m tests.generate.licences`` prints Markdown.
 
-``--write`` writes ``DEPENDENCIES.md``; a test fails if a package or a licence is missing there. It has no versions.
+``--write`` writes ``kbkit/assets/dependencies.md``; a test fails if a package or a licence is missing there. It has no
+versions.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
-FILE = ROOT / "DEPENDENCIES.md"
+FILE = ROOT / "kbkit" / "assets" / "dependencies.md"
 _SPDX = {
     "Apache 2": "Apache-2.0",
     "Apache License, Version 2.0": "Apache-2.0",

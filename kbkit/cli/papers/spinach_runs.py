@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.cli.ask import AgentOptions
+from kbkit.cli.agent import AgentOptions
 from kbkit.cli.models import ModelOptions
 from kbkit.cli.options import RowLimit, Seed, Timeout, note, seconds
 from kbkit.cli.papers.arguments import RunFile, SpinachPaper, SpinachQuestions

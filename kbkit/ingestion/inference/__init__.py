@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kbkit.directory import systems
+from kbkit.directory import limits
 from kbkit.directory.files import write_files
 from kbkit.directory.temporary import TemporaryFolder
 from kbkit.errors import BadInputError, Command
@@ -68,7 +68,7 @@ def infer(paths: Sequence[Path], name: str, corrections: Corrections | None = No
     """Infer a recipe called ``name`` for files and folders. Raises :class:`BadInputError`, and
     :class:`kbkit.errors.UnknownNameError` for corrections of unknown tables and columns.
     """
-    systems.check_limits()
+    limits.check_limits()
     told = corrections or Corrections()
     found = {"files": source_files.tables_in(paths)}
     with TemporaryFolder() as folder, one_line_errors():
