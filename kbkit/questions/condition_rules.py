@@ -182,8 +182,24 @@ def entities(at: Rewriter) -> None:
     )
 
 
+def _substrings(at: Rewriter) -> None:
+    """``songs that contain the word love``, ``the notes of the events with the substring 'East'``."""
+
+    def contained(match: re.Match[str]) -> str:
+        label, before = at.link(match["label"]), at.linked(match.string[: match.start()])
+        texts = [link for link in before if link.labels and not is_type(link)]
+        if is_type(label) and texts:
+            return f"{match['label']} {at.restrict(Restriction(texts[-1], 'contains', at.linked(match['value'])))}"
+        return at.restrict(Restriction(label, "contains", at.linked(match["value"])))
+
+    word = r"(?:contain\w*|includ\w*|substring|(?:the )?(?:word|phrase|string|text)s?)"
+    most = r"(?:(?!<)\S+ ){0,4}?"
+    at.apply(rf"(?P<label>{L}) {most}{word} (?:the |a |word |substring |phrase )*(?P<value>{V})", contained)
+
+
 def values(at: Rewriter) -> None:
     """Values and names: ``whose citizenship is France``, ``French singers``, ``not built by Ford``."""
+    _substrings(at)
 
     def restricted(label: QuestionLink | None, match: re.Match[str], *, negated: bool = False) -> str:
         values = at.linked(match["value"])
@@ -200,13 +216,6 @@ def values(at: Rewriter) -> None:
         if any((value.type, value.attribute) in meant for value in values):
             return True
         return any(stems <= {*map(stem, label_words(value.attribute))} for value in values)  # a king bed: bed_type
-
-    def contained(match: re.Match[str]) -> str:
-        label, before = at.link(match["label"]), at.linked(match.string[: match.start()])
-        texts = [link for link in before if link.labels and not is_type(link)]
-        if is_type(label) and texts:  # the notes of the events with the substring 'East'
-            return f"{match['label']} {at.restrict(Restriction(texts[-1], 'contains', at.linked(match['value'])))}"
-        return at.restrict(Restriction(label, "contains", at.linked(match["value"])))
 
     def labelled(match: re.Match[str]) -> str | None:
         before, after, negated = at.link(match["label"]), at.link(match["after"]), bool(match["not"])
@@ -232,9 +241,6 @@ def values(at: Rewriter) -> None:
         sign = restricted(label if is_own else None, match, negated=bool(match["not"]))
         return sign if is_own else f"{sign} {match['after'] or ''}"
 
-    word = r"(?:contain\w*|includ\w*|substring|(?:the )?(?:word|phrase|string|text)s?)"
-    most = r"(?:(?!<)\S+ ){0,4}?"
-    at.apply(rf"(?P<label>{L}) {most}{word} (?:the |a |word |substring |phrase )*(?P<value>{V})", contained)
     after = rf"(?: (?P<after>{L}))?"
     either = "(?:either |both |the )*"
     at.apply(
