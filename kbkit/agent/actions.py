@@ -21,7 +21,7 @@ from kbkit.errors import (
 from kbkit.graph.nodes import describe
 from kbkit.sparql.run import REJECTED, SparqlQuery
 from kbkit.sparql.run import query as sparql_query
-from kbkit.stores.tables import ResultBounds
+from kbkit.stores.sql_results import ResultBounds
 
 if TYPE_CHECKING:
     from kbkit.stores import Stores

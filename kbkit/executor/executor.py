@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from kbkit.answers.answer_set import AnswerSet
     from kbkit.graph.pages import Page
-    from kbkit.stores.tables import ResultBounds
+    from kbkit.stores.sql_results import ResultBounds
 
 _SURROGATE = re.compile("[\ud800-\udfff]")  # stands for bytes that could not be decoded
 _LAST = re.compile(r"(?<![\w@/.:#`\[])_(?![\w/:#`])")

@@ -81,7 +81,7 @@ def neighbors(
     """See :meth:`kbkit.kb.KnowledgeBase.neighbors`. Only edges with attributes are read from the tables."""
     import polars as pl
 
-    from kbkit.stores.tables import unique_names
+    from kbkit.stores.sql_results import unique_names
 
     relations = [stores.schema.relation(relation)] if relation else stores.schema.relations
     tables, adjacency, node = stores.tables, stores.adjacency, stores.nodes.find(reference)

@@ -15,7 +15,7 @@ from kbkit.display.render import records
 from kbkit.errors import KbError, plural
 from kbkit.questions.reply import reply
 from kbkit.schema import quote
-from kbkit.stores.tables import ResultBounds
+from kbkit.stores.sql_results import ResultBounds
 
 if TYPE_CHECKING:
     import polars as pl

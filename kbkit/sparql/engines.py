@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kbkit.stores import Stores
     from kbkit.stores.sparql_formats import Formats
     from kbkit.stores.sparql_process import Graphs, ResultColumn
-    from kbkit.stores.tables import ResultBounds
+    from kbkit.stores.sql_results import ResultBounds
 
 SparqlEngine = Literal["auto", "columns", "oxigraph"]
 """``auto`` chooses by the query."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kbkit.stores import Stores
     from kbkit.stores.sparql_formats import Formats
     from kbkit.stores.sparql_process import Graphs, ResultColumn, Results
-    from kbkit.stores.tables import ResultBounds
+    from kbkit.stores.sql_results import ResultBounds
 
 _STANDARD = "sparql"
 _MANY = 100

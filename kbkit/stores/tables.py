@@ -16,16 +16,17 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 
 from kbkit.directory import forks, temporary
 from kbkit.directory.damage import STORE_OF_RECORD, damaged
-from kbkit.errors import Option, QueryError, QueryTimeoutError, ResultTooLargeError, shortage, suggest
-from kbkit.schema import literal, quote
+from kbkit.errors import Option, QueryError, QueryTimeoutError, shortage, suggest
+from kbkit.schema import literal
 from kbkit.stores import columns as column_store
 from kbkit.stores import data_tables
+from kbkit.stores.sql_results import ResultBounds, Values, given, read_result, to_frame
 from kbkit.stores.table_schema import TABLES, selected
 from kbkit.stores.threads import Expired, run, stopped_by_ctrl_c
 
@@ -44,20 +45,6 @@ RaisedError = duckdb.InvalidInputException
 _NOT_DAMAGED = (duckdb.InterruptException, duckdb.OutOfMemoryException, RaisedError)
 
 NO_EXTENSIONS = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
-
-
-Values = Mapping[str, Any] | Sequence[Any]
-"""Values of parameters, by name or by position."""
-
-_BATCH = 2048
-"""Rows of a batch of a bounded result: those that DuckDB computes at once."""
-
-
-class ResultBounds(NamedTuple):
-    """How much of a result is read: the first ``rows``, which may have at most ``bytes``."""
-
-    rows: int
-    bytes: int
 
 
 class Tables:
@@ -150,7 +137,7 @@ class Tables:
                 self._define_sets(cursor)
             if self._has_data:
                 data_tables.define_views(cursor, text)
-            return run(lambda: _result(cursor, text, params or {}, bounds), cursor.interrupt, timeout)
+            return run(lambda: read_result(cursor, text, params or {}, bounds), cursor.interrupt, timeout)
         except Expired:
             raise QueryTimeoutError(
                 f"SQL query cancelled after {timeout:g} s", "Use ", Option("timeout"), " to raise the limit"
@@ -317,99 +304,6 @@ def _refuse_writes(con: duckdb.DuckDBPyConnection, statements: Iterable[duckdb.S
 
 
 _EXPLAIN = re.compile(r"(?is)^(?:\s|--[^\n]*\n|/\*.*?\*/)*EXPLAIN(?:\s*\([^)]*\)|\s+ANALYZE\b|\s+VERBOSE\b)*")
-_NO_ARROW = ("INTERVAL", "UNION", "BIT", "UHUGEINT", "BIGNUM", "TIME WITH TIME ZONE", "GEOMETRY", "VARIANT", "TIME_NS")
-
-
-def _given(params: Values) -> dict[str, Any] | list[Any]:
-    return dict(params) if isinstance(params, Mapping) else list(params)
-
-
-def _result(
-    cursor: duckdb.DuckDBPyConnection, text: str, params: Values, bounds: ResultBounds | None = None
-) -> pa.Table:
-    import pyarrow
-
-    relation = cursor.sql(text, params=_given(params)) if params else cursor.sql(text)
-    if relation is None or (relation.columns in _STATUS_COLUMNS and not _is_query(cursor, text)):
-        return pyarrow.table({})
-    kinds = [str(kind) for kind in relation.types]
-    as_text = {i for i, kind in enumerate(kinds) if any(name in kind for name in _NO_ARROW)}
-    as_text |= {i for i, kind in enumerate(kinds) if "BLOB" in kind and kind != "BLOB"}
-    table = _read(_as_text(relation, as_text), bounds)
-    out_of_range = {i for i, kind in enumerate(kinds) if i not in as_text and _beyond_calendar(table.column(i))}
-    return _read(_as_text(relation, as_text | out_of_range), bounds) if out_of_range else table
-
-
-def _read(relation: duckdb.DuckDBPyRelation, bounds: ResultBounds | None) -> pa.Table:
-    """Return the result, or the first rows of it. Raises :class:`ResultTooLargeError`."""
-    if bounds is None:
-        return relation.to_arrow_table()
-    import pyarrow
-
-    batches, rows, size = [], 0, 0
-    reader = relation.to_arrow_reader(_BATCH)
-    while rows < bounds.rows and (batch := next(reader, None)) is not None:
-        batches.append(batch.slice(0, bounds.rows - rows))
-        rows, size = rows + batches[-1].num_rows, size + batches[-1].nbytes
-        if size > bounds.bytes:
-            raise ResultTooLargeError(bounds.bytes)
-    return pyarrow.Table.from_batches(batches, reader.schema)
-
-
-_STATUS_COLUMNS = (["Count"], ["Success"])
-"""Columns of DuckDB's result for statements that are not queries."""
-
-
-def _is_query(cursor: duckdb.DuckDBPyConnection, text: str) -> bool:
-    """Return whether the last statement of a text is a query."""
-    statements = cursor.extract_statements(text)
-    return not statements or statements[-1].expected_result_type == [duckdb.ExpectedResultType.QUERY_RESULT]
-
-
-def _as_text(relation: duckdb.DuckDBPyRelation, columns: set[int]) -> duckdb.DuckDBPyRelation:
-    if not columns:
-        return relation
-    parts = [
-        f"#{i + 1}::VARCHAR AS {quote(n)}" if i in columns else f"#{i + 1}" for i, n in enumerate(relation.columns)
-    ]
-    return relation.project(", ".join(parts))
-
-
-def _beyond_calendar(column: pa.ChunkedArray) -> bool:
-    """Return whether a column has dates or times before year 1 or after year 9999, including infinity."""
-    import pyarrow as pa
-
-    kind = column.type
-    if not (pa.types.is_date32(kind) or pa.types.is_timestamp(kind)):
-        return False
-    import pyarrow.compute as pc
-
-    width = pa.int32() if pa.types.is_date32(kind) else pa.int64()
-    per_day = 1 if pa.types.is_date32(kind) else 86_400 * {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[kind.unit]
-    bounds = pc.min_max(pa.chunked_array([chunk.view(width) for chunk in column.chunks], width))
-    first, last = bounds["min"].as_py(), bounds["max"].as_py()
-    return first is not None and (first < -719_162 * per_day or last >= 2_932_897 * per_day)
-
-
-def to_frame(table: pa.Table) -> pl.DataFrame:
-    """Return an Arrow table as a polars frame, with strings for ENUMs and a number after repeated column names."""
-    import polars as pl
-
-    # Column by column: for a table, polars starts its threads, after which the process cannot fork.
-    columns = [pl.Series(*pair) for pair in zip(unique_names(table.column_names), table.columns, strict=True)]
-    return pl.DataFrame([c.cast(pl.String) if isinstance(c.dtype, (pl.Categorical, pl.Enum)) else c for c in columns])
-
-
-def unique_names(names: Sequence[str]) -> list[str]:
-    """Return the names with ``_1``, ``_2`` after repeated ones, as in DuckDB's subqueries."""
-    result: list[str] = []
-    for name in names:
-        unique, number = name, 0
-        while unique in result:
-            number += 1
-            unique = f"{name}_{number}"
-        result.append(unique)
-    return result
 
 
 # -- errors ----------------------------------------------------------------------------------------------------------
@@ -438,7 +332,7 @@ def _with_position(cursor: duckdb.DuckDBPyConnection, text: str, params: Values,
     if not isinstance(error, (duckdb.BinderException, duckdb.CatalogException)) or "position" in _details(str(error)):
         return error
     try:
-        cursor.execute("EXPLAIN " + text, _given(params))
+        cursor.execute("EXPLAIN " + text, given(params))
     except duckdb.Error as again:
         details = _details(str(again))
         if first_line(again) == first_line(error) and details.get("position", "").isdecimal():

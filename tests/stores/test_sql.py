@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import kbkit
 from kbkit.errors import BadInputError, KbError, QueryError, QueryTimeoutError
 from kbkit.kb import KnowledgeBase
-from kbkit.stores.tables import unique_names
+from kbkit.stores.sql_results import unique_names
 from tests.examples import examples
 from tests.wording import Wording
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from kbkit.stores import Stores
-    from kbkit.stores.tables import ResultBounds
+    from kbkit.stores.sql_results import ResultBounds
 
 MANY = 10_000_000
 """Joined rows from which the product is faster than DISTINCT, which also needs memory for every pair."""

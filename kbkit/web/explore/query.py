@@ -20,7 +20,7 @@ from kbkit.display.render import cell, chunks_of, clean
 from kbkit.errors import KbError, QueryError
 from kbkit.executor import languages
 from kbkit.executor.executor import Executor, PromptSettings, StatementOutcome
-from kbkit.stores.tables import ResultBounds
+from kbkit.stores.sql_results import ResultBounds
 from kbkit.stores.threads import run
 from kbkit.web.explore import links
 from kbkit.web.explore.site import is_part

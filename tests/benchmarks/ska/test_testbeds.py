@@ -27,7 +27,7 @@ from kbkit.benchmarks.ska.instances import (
     read_instances,
     write_instances,
 )
-from kbkit.benchmarks.ska.testbeds import INTEGRATION, NOISE, ORDER, REJECTION, TestbedRecord
+from kbkit.benchmarks.ska.testbeds import INTEGRATION, NOISE, ORDER, REJECTION
 from kbkit.benchmarks.ska.tokens import Tokenizer
 from kbkit.errors import BadInputError, KbError, UnknownNameError
 from tests.benchmarks.ska import data as ska_data
@@ -328,7 +328,7 @@ def test_records_have_the_columns_of_the_paper() -> None:
     for testbed in (NOISE, ORDER, INTEGRATION, REJECTION):
         columns = {(r.form, r.setting) for r in found if r.testbed == testbed}
         assert columns <= set(evaluate.columns(testbed))
-    assert isinstance(found[0], TestbedRecord)
+    assert isinstance(found[0], testbeds.TestbedRecord)
 
 
 # -- reading instances ------------------------------------------------------------------------------------------------
