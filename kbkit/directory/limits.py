@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import functools
-import os
 import threading
 
-from kbkit.directory.systems import WINDOWS
+from kbkit.directory import systems
 from kbkit.errors import ShortageError
 
 _ADDRESS_SPACE = 4_000_000_000
 """Bytes that the engines reserve for small KBs, most of them never used."""
 _OPEN_FILES = 128
 """Files that the engines open for small KBs."""
-_THREADS = min(64, 16 + 8 * (os.cpu_count() or 1))
+_THREADS = min(64, 16 + 8 * systems.cores())
 """Threads that the engines start, about."""
 
 
@@ -22,16 +21,11 @@ def check_limits() -> None:
 
     Several of them do not report a lack of memory or files, but end the process.
     """
-    if WINDOWS:
-        return
-    import resource
-
-    space, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if space != resource.RLIM_INFINITY and space < _ADDRESS_SPACE:
+    space, files = systems.limit_of("AS"), systems.limit_of("NOFILE")
+    if space is not None and space < _ADDRESS_SPACE:
         shown = f"{space / 1e9:.1f} of at least {_ADDRESS_SPACE / 1e9:.0f} GB"
         raise ShortageError(f"The limit of the address space is too low: {shown}", "Raise it: ulimit -v unlimited")
-    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if files != resource.RLIM_INFINITY and files < _OPEN_FILES:
+    if files is not None and files < _OPEN_FILES:
         shown = f"{files} of at least {_OPEN_FILES}"
         raise ShortageError(f"The limit of open files is too low: {shown}", "Raise it: ulimit -n 4096")
     _check_threads()

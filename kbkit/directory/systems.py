@@ -397,6 +397,16 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def limit_of(resource_name: str) -> int | None:
+    """Return the soft limit of a resource of this process (``AS``, ``NOFILE``); None if there is none."""
+    if WINDOWS:
+        return None
+    import resource
+
+    soft, _ = resource.getrlimit(getattr(resource, f"RLIMIT_{resource_name}"))
+    return None if soft == resource.RLIM_INFINITY else soft
+
+
 def has_screen() -> bool:
     """Return whether programs can open windows; a browser for terminals would take over the terminal."""
     return WINDOWS or MACOS or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

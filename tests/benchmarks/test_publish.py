@@ -24,16 +24,10 @@ from kbkit.benchmarks.published import publish
 from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.measures import files
-from tests.benchmarks.published import BENCHMARKS, RETRIEVAL, a_run, hashes, publish_all
+from tests.benchmarks.published import BENCHMARKS, RETRIEVAL, a_run, hashes
 from tests.conftest import Run
 from tests.examples import first_some
 from tests.hostile import NAMES
-from tests.once import Once
-
-
-@pytest.fixture(scope="module")
-def folders(world: KnowledgeBase, once: Once) -> Path:
-    return once("published", lambda out: publish_all(world, out))
 
 
 def rows(folder: Path, table: str) -> dict[str, pl.DataFrame]:

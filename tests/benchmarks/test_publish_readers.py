@@ -16,21 +16,14 @@ from typing import Any
 import polars as pl
 import pytest
 
-from kbkit.kb import KnowledgeBase
 from kbkit.measures import files
 from kbkit.measures.ranking import measure
-from tests.benchmarks.published import BENCHMARKS, RETRIEVAL, SPARQL, a_run, publish_all
-from tests.once import Once
+from tests.benchmarks.published import BENCHMARKS, RETRIEVAL, SPARQL, a_run
 
 pytestmark = pytest.mark.system
 STARK = os.environ.get("STARK_QA_PYTHON", "")
 SCRIPT = Path(__file__).parent / "stark" / "stark_package.py"
 CUTS = (1, 10, 20, 1000)
-
-
-@pytest.fixture(scope="module")
-def folders(world: KnowledgeBase, once: Once) -> Path:
-    return once("published", lambda out: publish_all(world, out))
 
 
 @pytest.fixture(autouse=True)
