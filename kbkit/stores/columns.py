@@ -19,6 +19,7 @@ Oxigraph stores them (``01`` of xsd:int is the integer 1):
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,8 @@ SCHEMA = "columns"
 
 LANDMARK = 2048
 """Distance of the ids in ``landmarks``: the beginnings that terms share hide from DuckDB which blocks may hold one."""
+_SHORT = 1000
+"""Characters of the terms that are looked up only once: most constants of a query are in the next query as well."""
 
 
 def attach(con: duckdb.DuckDBPyConnection, path: Path) -> None:
@@ -56,12 +59,16 @@ class Columns:
             raise damaged(path, error, FOLDER)
         self._path, self._run = path, run
         self._ranges: dict[str, tuple[int, int]] = {}
+        self._cached = lru_cache(4096)(self._lookup)
 
     def close(self) -> None:
         """Do nothing: the connections belong to the tables."""
 
     def find(self, term: str) -> int | None:
         """Return the id of a term, by its internal text; None if no statement has it."""
+        return self._cached(term) if len(term) < _SHORT else self._lookup(term)
+
+    def _lookup(self, term: str) -> int | None:
         [(first,)] = self._rows(f"SELECT max(id) FROM {SCHEMA}.landmarks WHERE term <= $term", {"term": term})
         ids = f"id BETWEEN {first} AND {first + LANDMARK - 1}"
         found = self._rows(f"SELECT id FROM {SCHEMA}.terms WHERE {ids} AND term = $term", {"term": term})
