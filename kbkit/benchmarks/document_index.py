@@ -25,7 +25,7 @@ from kbkit.ingestion.build import ingest
 from kbkit.ingestion.generation import recorded_settings
 from kbkit.ingestion.request import Identity, IngestRequest
 from kbkit.kb import KnowledgeBase
-from kbkit.search.settings import needs
+from kbkit.search.settings import LEARNED, needs
 from kbkit.stores.embedders import ModelRecord
 
 INDEX = "documents.kb"
@@ -90,8 +90,11 @@ class DocumentIndex:
     documents: pl.DataFrame
 
     def searches(self, mode: str) -> bool:
-        """Whether a mode ranks texts alone, so that the index can answer it; other modes need the relations of a KB."""
-        return "adjacency" not in needs(mode)
+        """Whether a mode ranks texts alone, so that the index can answer it.
+
+        Others need the relations of a KB, or the ranking that was learned for it.
+        """
+        return "adjacency" not in needs(mode) and mode != LEARNED
 
     def nodes(self, kb: KnowledgeBase, types: Sequence[str]) -> pl.DataFrame:
         """Return document, id, type, key of the documents that are exactly one node of a KB, sorted by document."""

@@ -19,7 +19,7 @@ import numpy as np
 from kbkit.answers.session import Session
 from kbkit.directory import systems
 from kbkit.directory.files import parse_json, write_files
-from kbkit.errors import KbError, Option
+from kbkit.errors import Command, KbError, Option
 from kbkit.search.answer_types import TypeExamples
 from kbkit.search.features import FEATURES, ExampleCounts, features
 from kbkit.search.ranking import EMPTY, QueryResult, Ranking
@@ -131,7 +131,7 @@ def required(stores: Stores) -> LearnedRanking:
     """Return the learned ranking of a KB, or raise :class:`KbError` if there is none."""
     found = learned(stores)
     if found is None:
-        raise KbError("No ranking has been learned for this KB", "Learn one from examples: ", Option("learn", "FILE"))
+        raise KbError("No ranking has been learned for this KB", "Run ", Command("search KB --learn FILE"))
     return found
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from kbkit.errors import KbError
 from kbkit.search.hybrid import Search
+from kbkit.search.learned import required
 from kbkit.search.ranking import QueryResult
-from kbkit.search.settings import missing_stores
+from kbkit.search.settings import LEARNED, missing_stores
 from kbkit.search.system_kinds import TextRetriever, imported, is_model, parse_name
 from kbkit.stores import Stores
 
@@ -70,7 +71,9 @@ def open_retriever(stores: Stores, name: str) -> TextRetriever:
 
 
 def retriever_settings(stores: Stores, mode: str) -> dict[str, Any]:
-    """Return what the rankings of a mode depend on beside the KB: the settings of its retriever, if it has a model."""
+    """Return what the rankings of a mode depend on beside the KB: settings of its model, or weights of its features."""
+    if mode == LEARNED:
+        return {"weights": dict(required(stores).weights)}
     return {"retriever": dict(open_retriever(stores, mode).settings)} if is_model(mode) else {}
 
 

@@ -18,12 +18,12 @@ from kbkit.stores.text import Text
 if TYPE_CHECKING:
     from kbkit.stores import Stores
 
-MODES = tuple(kind.name for kind in KINDS if kind.role == RETRIEVER and not kind.opens)
-"""The search modes of the KB's own stores; a retriever with a model is a mode too, as ``KIND:MODEL``."""
 AUTO = "auto"
 """The default of a single search: the best mode for the stores of the KB and for the query."""
 LEARNED = "learned"
 """The mode of a ranking learned from examples, over the hits of :func:`base_mode`."""
+MODES = tuple(kind.name for kind in KINDS if kind.role == RETRIEVER and not kind.opens and kind.name != LEARNED)
+"""The search modes of the KB's own stores, without examples; a retriever with a model is a mode too, ``KIND:MODEL``."""
 RETRIEVERS = ("bm25", "dense", "multivector")
 """The retrievers that mode ``hybrid`` can fuse."""
 WEIGHTS: Mapping[str, Mapping[str, float]] = {
@@ -87,7 +87,7 @@ class SearchSettings:
 
     def __post_init__(self) -> None:
         if self.mode not in MODES and not is_model(self.mode):
-            raise UnknownNameError("mode", self.mode, (AUTO, *known_modes(), LEARNED))
+            raise UnknownNameError("mode", self.mode, (AUTO, *known_modes()))
         if self.fusion not in METHODS:
             raise UnknownNameError("fusion", str(self.fusion), METHODS)
         for name, weight in self.leg_weights.items():

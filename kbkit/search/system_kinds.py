@@ -244,6 +244,7 @@ KINDS = (
     SystemKind(
         "relational", RETRIEVER, "hybrid, answers of read questions first", needs=("text", "vectors", "adjacency")
     ),
+    SystemKind("learned", RETRIEVER, "ranking of the KB, learned from examples", needs=("text",)),
     SystemKind(
         "biencoder",
         RETRIEVER,

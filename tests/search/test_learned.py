@@ -262,6 +262,28 @@ def test_the_command_learns_and_forgets(here: Any, folder: Path, tmp_path: Path)
     assert "No query given" in here("search", tmp_path / "w.kb").stderr
 
 
+def test_benchmarks_run_it_and_resume_it_with_the_same_weights(
+    kb: KnowledgeBase, folder: Path, tmp_path: Path, here: Any
+) -> None:
+    shutil.copytree(folder / "w.kb", tmp_path / "w.kb")
+    rows = [(place, row["query"], json.dumps(row["relevant"])) for place, row in enumerate(pairs(kb)[:3])]
+    pl.DataFrame(rows, schema=["id", "query", "answer_ids"], orient="row").write_csv(tmp_path / "q.csv")
+    kept = "--split", "", "--type", "country", "--latency", "0", "--runs", tmp_path / "runs"
+    run = ("stark", "run", tmp_path / "w.kb", tmp_path / "q.csv", "-m", "learned", *kept)
+    assert here(*run).returncode == 0
+    expected = kb.search(rows[0][1], type="country", mode="learned", k=100, quotes=False)["key"].to_list()
+    lines = (tmp_path / "runs" / "learned.trec").read_text(encoding="utf-8").splitlines()
+    assert [line.split()[2] for line in lines if line.startswith("0 ")] == expected
+    weights = json.loads((tmp_path / "w.kb" / "workspace" / FILE).read_bytes())
+    name = next(iter(weights["weights"]))
+    weights["weights"][name] += 1
+    (tmp_path / "w.kb" / "workspace" / FILE).write_text(json.dumps(weights))
+    assert "weights" in here(*run).stderr
+    (tmp_path / "w.kb" / "workspace" / FILE).unlink()
+    refused = here(*run)
+    assert refused.returncode and "search KB --learn FILE" in refused.stderr
+
+
 # -- the best sentence ------------------------------------------------------------------------------------------------
 
 STEMS = analyzer("english").analyze

@@ -11,7 +11,7 @@ from typer.models import OptionInfo
 
 def modes_option(default: str) -> OptionInfo:
     """Return the option for search modes, of which ``default`` are run otherwise."""
-    modes = "bm25, dense, multivector, hybrid, relational, or a system such as biencoder:MODEL"
+    modes = "bm25, dense, multivector, hybrid, relational, learned, or a system such as biencoder:MODEL"
     help_ = f"Search mode: {modes} (default: {default}); repeatable."
     option: OptionInfo = typer.Option("--mode", "-m", metavar="MODE", help=help_)
     return option
