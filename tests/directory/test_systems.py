@@ -263,6 +263,7 @@ def test_a_swap_that_fails_restores_the_old_folder(tmp_path: Path, monkeypatch: 
     assert (old / "file").read_text(encoding="utf-8") == "old"
 
 
+@pytest.mark.system
 def test_a_folder_is_renamed_unless_it_is_locked(system: str, tmp_path: Path) -> None:
     folder, new = tmp_path / "old", tmp_path / "new"
     folder.mkdir()

@@ -19,7 +19,7 @@ from kbkit.ingestion import recipe as recipes
 from kbkit.kb import KnowledgeBase
 from kbkit.readers import nesting, rdf
 from kbkit.stores.triples import QUADS
-from tests.examples import examples
+from tests.examples import examples, first_some
 from tests.ingestion.test_recipes import assert_sound, content
 
 PREFIXES = """
@@ -97,7 +97,9 @@ def rows_of(con: duckdb.DuckDBPyConnection) -> dict[str, list[tuple[Any, ...]]]:
     return {name: sorted(con.execute(f'FROM "{name}"').fetchall(), key=repr) for name in names}
 
 
-@pytest.mark.parametrize("ending", ["nq", "ttl.gz", "trig", "rdf", "owl", "jsonld", "n3", "nt.gz", "rdf.gz"])
+@pytest.mark.parametrize(
+    "ending", first_some(["nq", "ttl.gz", "trig", "rdf", "owl", "jsonld", "n3", "nt.gz", "rdf.gz"], 3)
+)
 def test_every_syntax_gives_the_same_tables(ending: str, tiny: Path, tmp_path: Path) -> None:
     path = write_syntax(tiny, tmp_path, ending)
     assert rows_of(staged(path)) == rows_of(staged(tiny / "tiny.ttl"))
@@ -182,7 +184,7 @@ def test_entities_of_rdf_xml_are_short(declared: str, problem: str, tmp_path: Pa
         assert rdf.read([path]).read_all()["s"].to_pylist()[0] == "<http://e/1>"
 
 
-@pytest.mark.parametrize("ending", ["nt", "jsonld.gz"])
+@pytest.mark.parametrize("ending", first_some(["nt", "jsonld.gz"], 2))
 def test_other_syntaxes_give_the_same_kb(ending: str, tiny: Path, expected: Any, tmp_path: Path) -> None:
     path = write_syntax(tiny, tmp_path, ending)
     with kbkit.ingest("rdf", path, out=tmp_path / "kb", name="rdf", stores=["triples"]) as kb:

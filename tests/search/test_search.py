@@ -18,7 +18,7 @@ from kbkit.kb import KnowledgeBase
 from kbkit.stores.embedders import load
 from kbkit.stores.text import analyzer
 from kbkit.stores.text_query import TextQuery, parse
-from tests.examples import examples
+from tests.examples import examples, first_some
 from tests.wording import Wording
 
 QUERY = "long river in Africa"
@@ -459,7 +459,7 @@ def test_endless_queries_without_a_word(kb: KnowledgeBase, mode: str, query: str
     assert frame["bm25"].null_count() == frame.height if "bm25" in PARTS[mode] else frame.height <= 5
 
 
-@pytest.mark.parametrize("query", ["nile river " * 20_000, '"nile ' * 40_000, "nile\0river\n" * 20_000])
+@pytest.mark.parametrize("query", first_some(["nile river " * 20_000, '"nile ' * 40_000, "nile\0river\n" * 20_000], 3))
 def test_endless_queries(kb: KnowledgeBase, query: str) -> None:
     frame = kb.search(query, mode="hybrid", k=5)
     assert frame.height == 5

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from kbkit.benchmarks.quest.grammar import Shape, grammar
 from kbkit.benchmarks.quest.paraphrase import Parser, by_grammar, parse_query
 from kbkit.english.modifiers import affirmed, denied, divided
+from tests.examples import first_some
 
 CATEGORIES = {
     "films that are about robots": "keyword#robots -> film",
@@ -89,7 +90,7 @@ def sorted_expression(shape: Shape, parts: list[str]) -> str:
     return shape.expression([parts[i] for i in shape.ordered(parts)])
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.template)
+@pytest.mark.parametrize("shape", first_some(SHAPES, 3), ids=lambda shape: shape.template)
 def test_every_form_is_written_and_parsed(shape: Shape) -> None:
     """Of phrases of all kinds, each form of each shape is written for some, and has one reading."""
     parser = Parser(KINDS)

@@ -140,7 +140,7 @@ COLUMNS = st.one_of(
 )
 
 
-@examples(60)
+@examples(25)
 @given(x=COLUMNS, y=COLUMNS)
 @example(x=[ox.Literal("")] * 6, y=[None, ox.Literal("a,b"), None, None, ox.Literal('"'), ox.Literal("\r\n")])
 @example(x=[ox.Literal("".join(map(chr, range(0x20))) + "\x7f\x80\ufffe\uffff")] * 6, y=[None] * 6)
@@ -200,7 +200,7 @@ def either(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Any]]:
     return st.lists(st.one_of(st.none(), strategy), max_size=6)
 
 
-@examples(40)
+@examples(20)
 @given(either(st.integers(-(2**63), 2**63 - 1)))
 def test_integers(numbers: list[int | None]) -> None:
     assert_typed("integer", pa.array(numbers, pa.int64()), [None if n is None else ox.Literal(n) for n in numbers])
@@ -209,14 +209,14 @@ def test_integers(numbers: list[int | None]) -> None:
 EDGES = [10.0**n for n in range(-12, 26)] + [1234567890123456.7, 123456789012345.67, 9007199254740993.0, 5e-324, -0.0]
 
 
-@examples(60)
+@examples(25)
 @given(either(st.one_of(st.floats(), st.sampled_from(EDGES))))
 @example([*EDGES, 1.7976931348623157e308, 1.5e15, -1.25e16, math.inf, -math.inf, math.nan])
 def test_doubles(numbers: list[float | None]) -> None:
     assert_typed("double", pa.array(numbers, pa.float64()), [None if n is None else ox.Literal(n) for n in numbers])
 
 
-@examples(60)
+@examples(25)
 @given(either(st.one_of(st.decimals(-(10**19), 10**19, places=18), st.decimals(-(10**6), 10**6, places=2))))
 @example([Decimal(1).scaleb(-n) for n in range(19)] + [Decimal("-5"), Decimal("0.10"), Decimal("100"), Decimal(0)])
 def test_decimals(numbers: list[Decimal | None]) -> None:
@@ -229,7 +229,7 @@ def test_booleans(numbers: list[bool | None]) -> None:
     assert_typed("boolean", pa.array(numbers, pa.bool_()), [None if n is None else ox.Literal(n) for n in numbers])
 
 
-@examples(40)
+@examples(20)
 @given(either(TEXT))
 def test_strings(texts: list[str | None]) -> None:
     assert_typed("string", pa.array(texts, pa.string()), [None if t is None else ox.Literal(t) for t in texts])
@@ -281,7 +281,7 @@ def test_times_beyond_four_digits() -> None:
 # -- triples ----------------------------------------------------------------------------------------------------------
 
 
-@examples(40)
+@examples(20)
 @given(st.lists(st.tuples(NODES, IRIS, st.one_of(NODES, STRINGS, TAGGED, TYPED, NUMBERS.map(number))), max_size=6))
 @example([(NODE, NODE, ox.Literal("".join(map(chr, range(0x20))) + "\x7f\x80\ufffe\uffff"))])
 def test_triples(given_: list[tuple[Any, Any, Any]]) -> None:
