@@ -70,7 +70,7 @@ def ingest(
 ) -> None:
     """Build a KB from the files of a source.
 
-    Without a recipe (kbkit ingest people.csv films.csv -o my.kb), one is inferred and written next to the KB.
+    Without a recipe (kbkit ingest films.csv -o my.kb), one is inferred.
     """
     from kbkit.cli.progress import bars
     from kbkit.ingestion.build import ingest as run

@@ -117,7 +117,7 @@ class IngestSettings:
 
     corrections: Corrections = field(default_factory=Corrections)
     replace: Annotated[bool, Setting("Build the next generation of an existing KB.")] = False
-    sync: Annotated[bool, Setting("Keep the KB in step with its files: later runs write what changed.")] = False
+    sync: Annotated[bool, Setting("Update the KB from files that change.")] = False
     options: Annotated[
         Mapping[str, str],
         Setting(
