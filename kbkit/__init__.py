@@ -89,6 +89,7 @@ def ingest(
     chunk_characters: int = 0,
     stores: Sequence[str] | None = None,
     replace: bool = False,
+    sync: bool = False,
     skip_dangling: bool = False,
     merge_duplicates: bool = False,
     progress: Listener | None = None,
@@ -100,6 +101,8 @@ def ingest(
     names to those of the files (``{"head": "subject"}``); ``files`` maps the recipe's file names to paths. ``name``,
     ``title``, ``licence`` and ``base`` (of IRIs) describe the KB in place of the recipe. Edges of ``symmetric``
     relations are stored in both directions. ``replace`` builds the next generation of an existing KB.
+    With ``sync``, the KB is kept in step with its files: if it exists, they are read with its own recipe, and a
+    generation is built only if nodes, edges or texts changed.
     ``skip_dangling`` skips edges and texts of unknown nodes, and ``merge_duplicates`` merges nodes with the same key;
     otherwise both are errors.
 
@@ -134,14 +137,21 @@ def _build(source: str, paths: Sequence[Path], out: Path, given: Mapping[str, An
     from kbkit.ingestion.build import ingest as build
     from kbkit.ingestion.inference.source import resolved
     from kbkit.ingestion.request import IngestRequest
+    from kbkit.ingestion.sync import is_started, sync
 
     values = {name: value for name, value in given.items() if value is not None}
     values["files"] = {file: Path(path) for file, path in (given["files"] or {}).items()}
     request = operations.build(IngestRequest, values, source=source, paths=paths)
-    with resolved(source, request.paths, out, request.corrections) as recognized:
+    if is_started(out, request):
+        for note in sync(source, paths, out, request, given["progress"]).notes:
+            warnings.warn(note, stacklevel=3)
+        return
+    with resolved(source, request.paths, out, request.corrections, sync=request.sync) as recognized:
         for note in recognized.inferred.notes if recognized.inferred else ():
             warnings.warn(note, stacklevel=3)
-        build(replace(request, source=recognized.recipe, paths=recognized.paths), out, given["progress"])
+        inferred = recognized.inferred is not None
+        request = replace(request, source=recognized.recipe, paths=recognized.paths, inferred=inferred)
+        build(request, out, given["progress"])
 
 
 def from_frames(nodes: Any, edges: Any = None, texts: Any = None, *, out: PathLike, **settings: Any) -> KnowledgeBase:

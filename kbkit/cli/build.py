@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +17,7 @@ from kbkit.ingestion.request import Delta, IngestRequest, IngestSettings, Rebuil
 
 if TYPE_CHECKING:
     from kbkit.ingestion.inference import Inferred
+    from kbkit.ingestion.sync import SyncResult
 
 KbOutput = Annotated[Path, typer.Option("--output", "-o", metavar="KB", help="Directory of the new KB.")]
 Source = Annotated[str, typer.Argument(metavar="SOURCE", help="Recipe (see kbkit recipe list), or folder of a recipe.")]
@@ -51,7 +54,9 @@ def ingest(
     dry_run: Annotated[
         bool,
         typer.Option(
-            "--dry-run", help="Estimate the result without building it (wikidata only).", rich_help_panel=RARE
+            "--dry-run",
+            help="With --sync: only show what would change. With wikidata: estimate the result.",
+            rich_help_panel=RARE,
         ),
     ] = False,
     stark_compat: Annotated[
@@ -65,11 +70,12 @@ def ingest(
 ) -> None:
     """Build a KB from the files of a source.
 
-    Without a recipe (kbkit ingest people.csv films.csv -o my.kb), one is inferred and written next to the KB.
+    Without a recipe (kbkit ingest films.csv -o my.kb), one is inferred.
     """
     from kbkit.cli.progress import bars
     from kbkit.ingestion.build import ingest as run
     from kbkit.ingestion.inference.source import resolved
+    from kbkit.ingestion.sync import is_started, sync
 
     started = time.perf_counter()
     files, own = _recipe_options(context, source, paths or [])
@@ -77,18 +83,32 @@ def ingest(
         raise KbError("No directory for the KB", "Use ", Option("output", "my.kb"))
     options = own | dict(settings.options) | ({"compat": "yes"} if stark_compat else {})
     out = output or Path("my.kb")
-    with resolved(source, files, out, settings.corrections) as found:
+    settings = replace(settings, options=options)
+    if is_started(out, settings):
+        with bars(context.obj.quiet) as listener:
+            result = sync(source, files, out, settings, listener, dry_run=dry_run)
+        _show_changes(context, out, result, started)
+        return
+    with resolved(source, files, out, settings.corrections, sync=settings.sync) as found:
         if found.inferred:
             show_inferred(context, found.inferred, found.folder)
         elif found.recipe != source:
             note(context, [f"Recognized the files of the recipe {found.recipe}"])
-        request = IngestRequest(found.recipe, found.paths, **{**vars(settings), "options": options})
+        request = IngestRequest(found.recipe, found.paths, found.inferred is not None, **vars(settings))
         if dry_run:
             _estimate(request)
             return
         with bars(context.obj.quiet) as listener:
             run(request, out, listener)
     summarize(context, out, started)
+
+
+def _show_changes(context: typer.Context, out: Path, result: SyncResult, started: float) -> None:
+    """Print what a run of ``--sync`` found, and the KB that it built."""
+    note(context, [*result.notes, *(f"Files {line}" for line in result.files)])
+    sys.stdout.write(f"{result.changes}\n")
+    if result.folder:
+        summarize(context, out, started)
 
 
 def show_inferred(context: typer.Context, inferred: Inferred, folder: Path | None) -> None:

@@ -15,6 +15,14 @@ class FieldText(TypedDict):
     text: str
 
 
+class NodeProvenance(TypedDict):
+    """The file of a node, if known, and when it was added and last changed (UTC)."""
+
+    file: str | None
+    added: str
+    changed: str
+
+
 class NeighborGroup(TypedDict):
     """Neighbours by one relation, direction (out, in) and type: their number, and those after the first ``start``.
 
@@ -41,6 +49,7 @@ class NodeData(TypedDict):
     attributes: dict[str, Any]
     attribute_labels: NotRequired[dict[str, str]]
     texts: list[FieldText]
+    provenance: NotRequired[NodeProvenance]
     relations: NotRequired[list[NeighborGroup]]
 
 

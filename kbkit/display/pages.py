@@ -44,6 +44,10 @@ def _about(data: NodeData, width: int) -> Iterator[Line]:
         yield from _folded("also called " + ", ".join(data["aliases"]), width)
     for name, value in data["attributes"].items():
         yield from _folded(f"{attribute_title(data, name)}: {cell(value)}", width, 2)
+    if origin := data.get("provenance"):
+        file = f"from {origin['file']}, " if origin["file"] else ""
+        changed = f", changed {origin['changed']}" if origin["changed"] != origin["added"] else ""
+        yield from _folded(f"{file}added {origin['added']}{changed} (UTC)", width)
 
 
 def _texts(data: NodeData, width: int, full: bool) -> Iterator[Line]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kbkit.assets.arguments import check_range
-from kbkit.display.node_data import NodeData
+from kbkit.display.node_data import NodeData, NodeProvenance
 from kbkit.schema import Relation, quote
 from kbkit.stores import Stores
 
@@ -34,6 +34,7 @@ class Node:
     attributes: dict[str, Any] = field(default_factory=dict)
     texts: list[tuple[str, str]] = field(default_factory=list)
     attribute_labels: dict[str, str] = field(default_factory=dict)
+    provenance: NodeProvenance | None = None
 
     @property
     def data(self) -> NodeData:
@@ -47,6 +48,7 @@ class Node:
             "attributes": self.attributes,
             **({"attribute_labels": self.attribute_labels} if self.attribute_labels else {}),  # type: ignore[typeddict-item]
             "texts": [{"field": name, "text": text} for name, text in self.texts],
+            **({"provenance": self.provenance} if self.provenance else {}),  # type: ignore[typeddict-item]
         }
 
     @property
@@ -72,7 +74,16 @@ def describe(stores: Stores, reference: str | int) -> Node:
         [row] = tables.rows(f"SELECT {columns} FROM {quote(node_type.table)} WHERE id = $id", {"id": node})
         attributes = {a.name: v for a, v in zip(node_type.attributes, row, strict=True) if v is not None}
     labels = {a.name: a.label for a in node_type.attributes if a.label and a.name in attributes}
-    return Node(node, key, kind, name, list(aliases), nodes.secondary_types(node), attributes, texts, labels)
+    others, origin = nodes.secondary_types(node), _provenance(stores, node)
+    return Node(node, key, kind, name, list(aliases), others, attributes, texts, labels, origin)
+
+
+def _provenance(stores: Stores, node: int) -> NodeProvenance | None:
+    """Return where a node comes from, in a KB that is kept in step with its files."""
+    if "provenance" not in stores.schema.extra_tables:
+        return None
+    found = stores.tables.rows("SELECT file, added, changed FROM provenance WHERE id = $id", {"id": node})
+    return {"file": found[0][0], "added": str(found[0][1]), "changed": str(found[0][2])} if found else None
 
 
 def neighbors(

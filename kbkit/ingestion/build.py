@@ -18,9 +18,10 @@ from kbkit.directory.generations import KbDirectory, link_tree, now, source_reco
 from kbkit.directory.manifest import ALL_STORES, STORES, Manifest, RecipeRecord, StoreRecord
 from kbkit.display.progress import Listener, Progress
 from kbkit.errors import BadInputError, Command, InterruptedBuildError, KbError, Option, UnknownNameError
-from kbkit.ingestion import archives, data_tables, source_files, sources
+from kbkit.ingestion import archives, data_tables, source_files, sources, sync_record
 from kbkit.ingestion import recipe as recipes
 from kbkit.ingestion.describe import describe, symmetric_relations
+from kbkit.ingestion.folder_watch import FolderWatch
 from kbkit.ingestion.generation import (
     StoreBuilder,
     StoreSettings,
@@ -66,11 +67,15 @@ ENTITIES = "source/entities.jsonl.gz"
 
 @dataclass(frozen=True)
 class UpdatedSource:
-    """What an update of a source keeps: the generation it is based on, records of its files, settings of the stores."""
+    """What an update of a source keeps: the generation it is based on, records of its files, settings of the stores;
+    the recipe, if it is not that of the request, and the folder of vectors to reuse.
+    """
 
     base: str
     sources: Sequence[Mapping[str, Any]] = ()
     settings: StoreSettings = field(default_factory=StoreSettings)
+    recipe: Recipe | None = None
+    vectors: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -83,8 +88,8 @@ class _RequestedSource:
     files: Mapping[str, Sequence[Path]]
 
     @staticmethod
-    def of(request: IngestRequest) -> _RequestedSource:
-        loaded = recipes.load(request.source)
+    def of(request: IngestRequest, recipe: Recipe | None = None) -> _RequestedSource:
+        loaded = recipe or recipes.load(request.source)
         options = recipes.settings(loaded, request.options)
         sources.check_columns(loaded, request.columns)
         files = _find_files(loaded, request)
@@ -105,11 +110,17 @@ class _BuiltTables:
 
 
 def ingest(
-    request: IngestRequest, out: Path, listener: Listener | None = None, *, updated: UpdatedSource | None = None
+    request: IngestRequest,
+    out: Path,
+    listener: Listener | None = None,
+    *,
+    updated: UpdatedSource | None = None,
+    watch: FolderWatch | None = None,
 ) -> Path:
     """Build a KB at ``out``, or its next generation with ``replace``, and return the new generation's folder.
 
-    The source is a recipe. ``updated`` is given if it was made from the live generation.
+    The source is a recipe. ``updated`` is given if it was made from the live generation, ``watch`` follows the ingest
+    of a folder that changes.
     Raises :class:`KbError` for every problem that the user can fix; then the directory is unchanged.
     """
     directory = KbDirectory(out)
@@ -119,7 +130,11 @@ def ingest(
     settings = updated.settings if updated else _settings(request)
     check_analyzer(settings.text.analyzer)
     stores = _stores_to_build(STORES if request.stores is None else request.stores)
-    source = _RequestedSource.of(request)
+    source = _RequestedSource.of(request, updated.recipe if updated else None)
+    watch = watch or (FolderWatch() if request.sync else None)
+    if watch:
+        _check_can_sync(source.recipe)
+        watch.files = sync_record.describe_files(request.paths, source.files)
     prefixes = _prefixes(request)
     embedder = embed.load(request.embedder, prefixes, download=True) if "vectors" in stores else None
     progress = Progress(listener)
@@ -128,7 +143,9 @@ def ingest(
             raise KbError("Another build published a generation meanwhile", "Run the update again")
         parts = directory.partial if source.recipe.converted else None
         with _keeping_parts(parts):
-            built = _build_tables(source, request, folder, directory.partial, progress)
+            built = _build_tables(source, request, folder, directory.partial, progress, watch)
+        if watch:
+            watch.write(folder, source.name, source.recipe, request)
         manifest = Manifest(
             schema=built.schema,
             generation=folder.name,
@@ -142,14 +159,20 @@ def ingest(
         with _keeping_parts(parts):
             # The tables of other sources already hold what the columns would.
             needed = [name for name in stores if name != "columns" or built.schema.rdf_source]
-            StoreBuilder(folder, manifest, built.quads, embedder, settings, progress).run(needed)
+            known = updated.vectors if updated else None
+            StoreBuilder(folder, manifest, built.quads, embedder, settings, progress, known).run(needed)
         final = publish(directory, folder, manifest, progress)
         systems.remove_tree(directory.partial)
         return final
 
 
 def _build_tables(
-    source: _RequestedSource, request: IngestRequest, folder: Path, partial: Path, progress: Progress
+    source: _RequestedSource,
+    request: IngestRequest,
+    folder: Path,
+    partial: Path,
+    progress: Progress,
+    watch: FolderWatch | None,
 ) -> _BuiltTables:
     """Convert and load a source into the tables of a generation; parts of the conversion are kept in ``partial``."""
     progress.report("load")
@@ -160,11 +183,14 @@ def _build_tables(
     def step() -> None:
         progress.report("load", next(steps), _LOAD_STEPS)
 
-    with staging_database(folder, source.files, parts=parts, specs=specs) as (con, local):
+    live = watch.live if watch else None
+    with staging_database(folder, source.files, live, parts, specs) as (con, local):
 
         def load() -> tuple[Recipe, Schema, dict[str, int], dict[str, int | str], Path | None]:
             converted = _convert(source.recipe, local, source.options, partial, progress)
-            complete, report = _load(con, source.recipe, request, folder, local, source.options, converted, step)
+            complete, report = _load(con, source, request, folder, local, converted, step, watch)
+            if watch:
+                complete = watch.staged(con, complete)
             schema = describe(con, complete)
             step()
             counts = table_build.build(con, folder, schema)
@@ -181,6 +207,12 @@ def _build_tables(
         made = threads.run(load, stop)
     step()
     return _BuiltTables(*made, round(time.perf_counter() - started, 3))
+
+
+def _check_can_sync(recipe: Recipe) -> None:
+    if recipe.rdf_quads or recipe.converted:
+        hint = ("Leave out ", Option("sync"), ", and use ", Option("replace"), " when the source has changed")
+        raise KbError(f"Recipe {recipe.name} cannot be kept in step with its files", *hint)
 
 
 def _settings(request: IngestRequest) -> StoreSettings:
@@ -273,24 +305,29 @@ def _convert(
 
 def _load(
     con: Connection,
-    recipe: Recipe,
+    source: _RequestedSource,
     request: IngestRequest,
     folder: Path,
     found: Mapping[str, Sequence[Path]],
-    options: Mapping[str, str],
     converted: Converted | None,
     step: Callable[[], None],
+    watch: FolderWatch | None,
 ) -> tuple[Recipe, StagingReport]:
     """Run the recipe's SQL and stage its tables; return the recipe with the symmetric relations that the SQL found.
 
     ``step`` is called after the SQL and after each kind of row.
     """
+    recipe, options = source.recipe, source.options
     files = [path for taken in found.values() for path in taken]
+    given = [path for taken in source.files.values() for path in taken]
+    labels = {path: source_files.label(one, request.paths) for path, one in zip(files, given, strict=True)}
     own = [path for spec in recipe.files if spec.reader or spec.converter for path in found[spec.name]]
     with explained(recipe.folder / "load.sql", files, own):
         for name, value in options.items():
             con.execute(f"SET VARIABLE {quote(name)} = {literal(value)}")
-        sources.create_views(con, recipe, found, request.columns)
+        sources.create_views(con, recipe, found, request.columns, labels)
+        if watch:
+            watch.opened(con, recipe, request, found, labels)
         if converted is not None:
             _create_part_views(con, recipe, converted)
         table_build.run_script(con, recipe.sql, recipe.folder / "load.sql")

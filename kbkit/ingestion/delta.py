@@ -40,7 +40,7 @@ def apply(con: Connection, schema: Schema, *, skip: bool) -> None:
     _create_typed(con, "edges", of_edges)
     _create_typed(con, "texts", ())
     con.execute("CREATE TABLE deleted AS SELECT *, row_number() OVER () AS row FROM new_delete")
-    _old_nodes(con, schema)
+    old_nodes(con, schema)
     _delete_nodes(con, skip=skip)
     _nodes(con, [a.name for a in of_nodes], changed)
     _delete_edges(con, schema, skip=skip)
@@ -82,7 +82,7 @@ def _fixed(name: str, kind: str) -> str:
 # -- nodes ------------------------------------------------------------------------------------------------------------
 
 
-def _old_nodes(con: Connection, schema: Schema) -> None:
+def old_nodes(con: Connection, schema: Schema) -> None:
     """Create ``old_nodes``: the live nodes in the form of a recipe, with ``id`` and ``is kept`` true."""
     rich = [t for t in schema.node_types if t.attributes and t.count]
     plain = ", ".join(literal(t.name) for t in rich)

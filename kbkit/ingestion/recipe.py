@@ -133,7 +133,8 @@ class Recipe:
     the table of quads for SPARQL, or the file whose converter makes them; then a node's IRI is ``key_base`` and its
     key. ``extra_tables`` are further tables for SQL; ``dialect`` is the SPARQL dialect of the source's users. With
     ``tables``, the recipe makes tables of data (:mod:`kbkit.ingestion.data_tables`), which are extra tables too. A
-    ``generic`` recipe is for any files of a format: a KB is called like its source.
+    ``generic`` recipe is for any files of a format: a KB is called like its source. With ``source_file``, the tables of
+    files have a column ``file of the row``, and ``nodes`` keeps it for the provenance of nodes.
     """
 
     name: str
@@ -160,6 +161,7 @@ class Recipe:
     dialect: str = ""
     extra_tables: tuple[str, ...] = ()
     generic: bool = False
+    source_file: bool = False
 
     @property
     def converted(self) -> FileSpec | None:

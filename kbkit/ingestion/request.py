@@ -112,11 +112,12 @@ class IngestSettings:
 
     ``options`` and ``columns`` are the recipe's, ``files`` assigns single files. ``identity`` replaces the recipe's
     name, title, licence and base. ``stores`` are the stores to build in addition to the tables and the node directory
-    (None: all but the embeddings).
+    (None: all but the embeddings). With ``sync``, the generation keeps the recipe and what it read, for later runs.
     """
 
     corrections: Corrections = field(default_factory=Corrections)
     replace: Annotated[bool, Setting("Build the next generation of an existing KB.")] = False
+    sync: Annotated[bool, Setting("Update the KB from files that change.")] = False
     options: Annotated[
         Mapping[str, str],
         Setting(
@@ -158,10 +159,11 @@ class IngestSettings:
 
 @dataclass(frozen=True)
 class IngestRequest(IngestSettings):
-    """A source to ingest, which is a recipe and the paths of its files, with settings."""
+    """A source to ingest, which is a recipe (``inferred`` or not) and the paths of its files, with settings."""
 
     source: str
     paths: Sequence[Path] = ()
+    inferred: bool = False
 
 
 @dataclass(frozen=True)

@@ -175,6 +175,12 @@ def format_of(path: Path) -> str:
     return FORMATS[suffix(path)]
 
 
+def label(path: Path, given: Sequence[Path]) -> str:
+    """Return what a file is called among the paths that a user gave: its path in a folder or archive, or its name."""
+    above = next((one for one in given if one != path and path.is_relative_to(one)), path.parent)
+    return path.relative_to(above).as_posix()
+
+
 def suffix(path: Path) -> str:
     """Return the ending of a file's name in lower case, without that of its compression."""
     return Path(plain_name(path)).suffix.lower()

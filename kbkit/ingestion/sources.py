@@ -37,6 +37,9 @@ class Delimiters(NamedTuple):
     quote: str
 
 
+SOURCE_FILE = "file of the row"
+"""The column of a table with the file of each row, which is no attribute."""
+
 DELIMITERS = {"csv": Delimiters(",", '"'), "psv": Delimiters("|", '"'), "tsv": Delimiters("\t", "")}
 """What files of a format use unless a recipe says otherwise."""
 
@@ -50,18 +53,27 @@ def check_columns(recipe: Recipe, columns: Iterable[str]) -> None:
 
 
 def create_views(
-    con: duckdb.DuckDBPyConnection, recipe: Recipe, found: Mapping[str, Sequence[Path]], columns: Mapping[str, str]
+    con: duckdb.DuckDBPyConnection,
+    recipe: Recipe,
+    found: Mapping[str, Sequence[Path]],
+    columns: Mapping[str, str],
+    labels: Mapping[Path, str] | None = None,
 ) -> None:
     """Turn each declared file into a table of the staging database: a view of the file, or the output of its reader.
 
-    ``columns`` maps a column name to the file's own (``head=subject``).
+    ``columns`` maps a column name to the file's own (``head=subject``). ``labels`` are the names of the files for a
+    recipe with ``source_file``.
     """
     for spec in recipe.files:
-        create_view(con, spec, found[spec.name], columns)
+        create_view(con, spec, found[spec.name], columns, labels if recipe.source_file else None)
 
 
 def create_view(
-    con: duckdb.DuckDBPyConnection, spec: FileSpec, paths: Sequence[Path], columns: Mapping[str, str]
+    con: duckdb.DuckDBPyConnection,
+    spec: FileSpec,
+    paths: Sequence[Path],
+    columns: Mapping[str, str],
+    labels: Mapping[Path, str] | None = None,
 ) -> None:
     """Turn one declared file into a table, without rows if the file is missing."""
     if spec.converter:
@@ -70,6 +82,11 @@ def create_view(
         _read(con, spec, paths)
         return
     selects = [_select(con, spec, path, columns) for path in paths] or [_empty(spec)]
+    if labels is not None:
+        names = [literal(labels[path]) for path in paths] or ["NULL::VARCHAR"]
+        selects = [
+            f"SELECT *, {name} AS {quote(SOURCE_FILE)} FROM ({one})" for name, one in zip(names, selects, strict=True)
+        ]
     con.execute(f"CREATE VIEW {quote(spec.name)} AS " + " UNION ALL BY NAME ".join(selects))
 
 
@@ -163,6 +180,11 @@ def _source(
         raise UnknownNameError("format", kind, set(FORMATS.values()), f"files.{spec.name} of the recipe")
     source = f"read_parquet({literal(str(path))})"
     return source, list(_columns(con, source))
+
+
+def columns_of(con: duckdb.DuckDBPyConnection, spec: FileSpec, path: Path) -> list[str]:
+    """Return the columns of one file of a specification."""
+    return _source(con, spec, path, {})[1]
 
 
 def _check_number(path: Path, columns: int) -> None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from kbkit.errors import BadInputError, Command, Option
 from kbkit.ingestion import staging_edges
 from kbkit.ingestion.recipe import Recipe
+from kbkit.ingestion.sources import SOURCE_FILE
 from kbkit.schema import UNTYPED, literal, quote
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ COLUMNS = {
 """The fixed columns of the tables that a recipe creates."""
 REQUIRED = {"nodes": ("key",), "edges": ("head", "relation", "tail"), "texts": ("key", "text")}
 """The columns that must exist."""
-STAGED_COLUMNS = {"kb_nodes": ("id", *COLUMNS["nodes"]), "kb_edges": ("head", "relation", "tail")}
+STAGED_COLUMNS = {"kb_nodes": ("id", *COLUMNS["nodes"], SOURCE_FILE), "kb_edges": ("head", "relation", "tail")}
 """The fixed columns of staged nodes and edges; the others are attributes."""
 
 # In order of preference: a text attribute gets the first type that fits all its values.
@@ -124,7 +125,9 @@ def _create_typed(con: duckdb.DuckDBPyConnection, table: str, target: str, recip
         f"{quote(by_name[name])}::{kind} AS {name}" if name in by_name else f"NULL::{kind} AS {name}"
         for name, kind in fixed.items()
     ]
-    raw = [name for name in types if name.casefold() not in fixed]
+    if table == "nodes":
+        parts.append(quote(SOURCE_FILE) if SOURCE_FILE in types else f"NULL::VARCHAR AS {quote(SOURCE_FILE)}")
+    raw = [name for name in types if name.casefold() not in (*fixed, SOURCE_FILE)]
     values = {name: quote(name) for name in raw}
     if recipe.single_values:
         lists = [name for name in raw if types[name].endswith("[]")]
@@ -223,7 +226,7 @@ def _nodes(con: duckdb.DuckDBPyConnection, recipe: Recipe, *, merge: bool) -> in
         SELECT (row_number() OVER (ORDER BY o.position, n.position) - 1)::INTEGER AS id, n.type, n.key,
                coalesce(nullif(trim(n.name), ''), n.key) AS name,
                list_filter(n.aliases, lambda alias, i: alias <> '' AND list_position(n.aliases, alias) = i) AS aliases,
-               n.types{columns}
+               n.types, n.{quote(SOURCE_FILE)}{columns}
         FROM raw_nodes n JOIN kb_type_order o USING (type)""")
     con.execute("""
         CREATE TABLE kb_node_types AS
@@ -247,7 +250,7 @@ def _merge_nodes(con: duckdb.DuckDBPyConnection, attributes: list[str], *, merge
         examples = ", ".join(f"{type_} {key!r}" for type_, key, _ in twice[:5]) + (", ..." if len(twice) > 5 else "")
         message = f"Duplicate key: {examples}" if len(twice) == 1 else f"{len(twice):,} duplicate keys: {examples}"
         raise BadInputError(message, "Use ", Option("merge_duplicates"), " to merge their nodes")
-    columns = "".join(f", arg_min({quote(c)}, position) AS {quote(c)}" for c in ["name", *attributes])
+    columns = "".join(f", arg_min({quote(c)}, position) AS {quote(c)}" for c in ["name", SOURCE_FILE, *attributes])
     lists = "".join(f", flatten(list({c}) FILTER ({c} IS NOT NULL)) AS {c}" for c in ("aliases", "types"))
     con.execute(f"""
         CREATE TABLE merged_nodes AS

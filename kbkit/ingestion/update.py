@@ -18,7 +18,8 @@ from kbkit.directory.manifest import Manifest, StoreRecord
 from kbkit.display.progress import Listener, Progress
 from kbkit.errors import BadInputError, KbError, Option
 from kbkit.ingestion import recipe as recipes
-from kbkit.ingestion import sources
+from kbkit.ingestion import sources, sync_record
+from kbkit.ingestion.changes import PROVENANCE, compare, write_provenance
 from kbkit.ingestion.delta import apply
 from kbkit.ingestion.describe import describe
 from kbkit.ingestion.generation import (
@@ -92,6 +93,8 @@ def update(out: Path, delta: Delta, listener: Listener | None = None) -> Path:
             stores={"tables": StoreRecord(counts, round(time.perf_counter() - started, 3))},
             files={},
         )
+        if (live / sync_record.FOLDER).exists():
+            link_tree(live / sync_record.FOLDER, folder / sync_record.FOLDER)
         _rebuild(folder, live, old, manifest, delta, progress)
         return publish(directory, folder, manifest, progress)
 
@@ -113,6 +116,9 @@ def _build(
         apply(con, schema, skip=delta.skip_dangling)
         _keep_metadata(con, schema)
         report = stage(con, recipe, folder, skip_dangling=delta.skip_dangling, merge_duplicates=False)
+        if PROVENANCE in schema.extra_tables:
+            compare(con, schema)
+            write_provenance(con, now(), schema, ", ".join(path.name for path in delta.nodes))
         described = describe(con, recipe)
         return report, described, table_build.build(con, folder, described)
 
@@ -122,7 +128,7 @@ def _keep_metadata(con: duckdb.DuckDBPyConnection, schema: Schema) -> None:
     con.execute("CREATE TABLE type_iris(type VARCHAR, iri VARCHAR)")
     con.execute("CREATE TABLE candidate_types(type VARCHAR)")
     con.execute("CREATE TABLE attribute_names(attribute VARCHAR, label VARCHAR)")
-    for name in schema.extra_tables:
+    for name in (name for name in schema.extra_tables if name != PROVENANCE):  # that one is written again
         con.execute(f"CREATE VIEW {quote(name)} AS FROM old.{quote(name)}")
     owners = [*(t.attributes for t in schema.node_types), *(r.attributes for r in schema.relations)]
     labels = {a.name: a.label for attributes in owners for a in attributes if a.label}

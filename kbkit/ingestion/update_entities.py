@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from kbkit.directory.generations import KbDirectory, source_record
 from kbkit.directory.manifest import ALL_STORES, Manifest
@@ -46,11 +47,6 @@ def update_entities(
     recipe = recipes.load(old.recipe["name"])
     spec = recipe.converted
     assert spec is not None
-    settings = recorded_settings(old)
-    embedder, prefixes = "static", Prefixes()
-    if "vectors" in old.stores:
-        model = embed.recorded(old.settings("vectors", embed.ModelRecord), download=True)
-        embedder, prefixes = model.name, Prefixes(model.prefixes.query, model.prefixes.document)
     with TemporaryFolder() as folder:
         merged = folder / "entities.jsonl.gz"
         converter(spec.converter).merge(live / ENTITIES, changed, deleted, merged, skip=skip)
@@ -59,11 +55,22 @@ def update_entities(
             [merged],
             replace=True,
             options=old.recipe["options"],
-            identity=Identity(old.schema.name, old.recipe["title"], old.recipe["licence"], old.schema.base),
-            embedder=embedder,
-            query_prefix=prefixes.query,
-            document_prefix=prefixes.document,
-            stores=[name for name in ALL_STORES if name in old.stores],
+            **recorded_request(old),
         )
         records = [*old.sources, *(source_record(path, update=True) for path in (*changed, *deleted))]
-        return ingest(request, out, listener, updated=UpdatedSource(base, records, settings))
+        return ingest(request, out, listener, updated=UpdatedSource(base, records, recorded_settings(old)))
+
+
+def recorded_request(old: Manifest) -> dict[str, Any]:
+    """Return the arguments of an :class:`IngestRequest` for a KB of the same name with the same stores and model."""
+    embedder, prefixes = "static", Prefixes()
+    if "vectors" in old.stores:
+        model = embed.recorded(old.settings("vectors", embed.ModelRecord), download=True)
+        embedder, prefixes = model.name, Prefixes(model.prefixes.query, model.prefixes.document)
+    return {
+        "identity": Identity(old.schema.name, old.recipe["title"], old.recipe["licence"], old.schema.base),
+        "embedder": embedder,
+        "query_prefix": prefixes.query,
+        "document_prefix": prefixes.document,
+        "stores": [name for name in ALL_STORES if name in old.stores],
+    }

@@ -64,8 +64,12 @@ class Inferred:
         return summary(self.tables, self.plan)
 
 
-def infer(paths: Sequence[Path], name: str, corrections: Corrections | None = None) -> Inferred:
-    """Infer a recipe called ``name`` for files and folders. Raises :class:`BadInputError`, and
+def infer(
+    paths: Sequence[Path], name: str, corrections: Corrections | None = None, *, source_file: bool = False
+) -> Inferred:
+    """Infer a recipe called ``name`` for files and folders.
+
+    With ``source_file``, nodes keep the file of their row. Raises :class:`BadInputError`, and
     :class:`kbkit.errors.UnknownNameError` for corrections of unknown tables and columns.
     """
     limits.check_limits()
@@ -82,7 +86,8 @@ def infer(paths: Sequence[Path], name: str, corrections: Corrections | None = No
             raise BadInputError(archives.original(error.message, found, local), *error.hints) from error
     used = list(tables)
     notes += _missing(used)
-    return Inferred(script.recipe(plan, used, name, _title(plan)), script.load(plan), used, plan, notes)
+    toml = script.recipe(plan, used, name, _title(plan), source_file=source_file)
+    return Inferred(toml, script.load(plan, source_file=source_file), used, plan, notes)
 
 
 def _examine(tables: Mapping[ProfiledTable, Path], told: Corrections, folder: Path) -> TablePlan:

@@ -12,6 +12,7 @@ from kbkit.ingestion.inference.links import TableLink
 from kbkit.ingestion.inference.looks import ProfiledColumn
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.roles import DetailTable, NodeTable, TablePlan
+from kbkit.ingestion.sources import SOURCE_FILE
 from kbkit.ingestion.staging import COLUMNS
 from kbkit.schema import literal
 from kbkit.stores.sql_names import identifier
@@ -19,7 +20,9 @@ from kbkit.stores.sql_names import identifier
 _SCALAR, _LIST, _TEXT = "scalar", "list", "text"
 
 
-def recipe(plan: TablePlan, tables: Sequence[ProfiledTable], name: str, title: str) -> str:
+def recipe(
+    plan: TablePlan, tables: Sequence[ProfiledTable], name: str, title: str, *, source_file: bool = False
+) -> str:
     """Return the text of ``recipe.toml``."""
     lines = [
         "# Written by kbkit from the files below. Edit it, and load.sql, as you like.",
@@ -27,6 +30,7 @@ def recipe(plan: TablePlan, tables: Sequence[ProfiledTable], name: str, title: s
         f"title = {_toml(title)}",
         'licence = "your own"',
         "infer = true            # numbers, dates and booleans get their types",
+        *(['source_file = true      # tables have the column "file of the row"'] if source_file else []),
     ]
     for table in tables:
         spec = table.spec
@@ -63,16 +67,17 @@ def _labels(nodes: NodeTable) -> list[str]:
     return lines
 
 
-def load(plan: TablePlan) -> str:
-    """Return the text of ``load.sql``."""
-    return _Script(plan).text()
+def load(plan: TablePlan, *, source_file: bool = False) -> str:
+    """Return the text of ``load.sql``; with ``source_file``, the nodes have the file of their row."""
+    return _Script(plan, source_file).text()
 
 
 class _Script:
     """Writes the SQL of a plan."""
 
-    def __init__(self, plan: TablePlan) -> None:
+    def __init__(self, plan: TablePlan, source_file: bool) -> None:
         self._plan = plan
+        self._file_column = [identifier(SOURCE_FILE)] if source_file else []
         self._shapes = _shapes(plan)
         self._made = {
             nodes.table.name: nodes.table
@@ -98,6 +103,10 @@ class _Script:
         name = identifier(f"{table.name}_rows")
         number = 'SELECT *, row_number() OVER () AS "row number"'
         source = f"({table.folded.strip()})" if table.folded else identifier(table.name)
+        if table.folded and self._file_column:  # the rows of several files may have become one
+            [file] = self._file_column
+            only = f"CASE WHEN min({file}) = max({file}) THEN min({file}) END"
+            number += f",\n       (SELECT {only} FROM {identifier(table.name)}) AS {file}"
         return f"CREATE TABLE {name} AS\n{number}\nFROM {source};"
 
     def _source(self, nodes: NodeTable) -> str:
@@ -122,6 +131,7 @@ class _Script:
         for number, detail in enumerate(details):
             others = [attribute(name, kind) for name in detail.values if not detail.is_alias]
             columns += [_as(identifier(f"d{number} {name}"), name) for name in others]
+        columns += self._file_column
         text = f"SELECT {_wrapped(columns)}\nFROM {self._source(nodes)}"
         if not details:
             return text
@@ -155,12 +165,16 @@ class _Script:
         for table, link in self._links():
             nodes = self._plan.of(link.target)
             if link.missing or nodes is None:
-                rows = f"SELECT {reference(table, link.columns)} AS key FROM {self._file(table)}"
+                columns = ", ".join([f"{reference(table, link.columns)} AS key", *self._file_column])
+                rows = f"SELECT {columns} FROM {self._file(table)}"
                 unknown = "IS NOT NULL" if nodes is None else f"NOT IN (SELECT k FROM ({self._lookup(link)}))"
                 kind = link.loose if nodes is None else nodes.table.type
-                parts.setdefault(kind, []).append(f"SELECT key FROM ({rows}) WHERE key {unknown}")
+                parts.setdefault(kind, []).append(f"SELECT * FROM ({rows}) WHERE key {unknown}")
+        first = "".join(f", min({file}) AS {file}" for file in self._file_column)
         return [
-            f"(SELECT DISTINCT {literal(kind)} AS type, key\nFROM (" + "\nUNION ALL ".join(queries) + ")\nORDER BY key)"
+            f"(SELECT {literal(kind)} AS type, key{first}\nFROM ("
+            + "\nUNION ALL ".join(queries)
+            + ")\nGROUP BY key ORDER BY key)"
             for kind, queries in parts.items()
         ]
 

@@ -54,12 +54,13 @@ def named(source: str, paths: Sequence[Path]) -> str | None:
 
 @contextlib.contextmanager
 def resolved(
-    source: str, paths: Sequence[Path], out: Path, corrections: Corrections | None = None
+    source: str, paths: Sequence[Path], out: Path, corrections: Corrections | None = None, *, sync: bool = False
 ) -> Iterator[RecipeSource]:
     """Yield the recipe and the files of a source.
 
     An inferred recipe is written next to the KB ``out``, to ``NAME.recipe``; if the block fails, a new one is deleted,
-    and an earlier one restored. Corrections infer a recipe for files that a shipped one would read.
+    and an earlier one restored. With ``sync``, its nodes keep the file of their row.
+    Corrections infer a recipe for files that a shipped one would read.
     Raises :class:`BadInputError` for a missing file, and if the user edited an earlier recipe.
     """
     told = corrections not in (None, Corrections())
@@ -78,7 +79,7 @@ def resolved(
     for path in (path for path in files if _is_dataset(path)):
         raise BadInputError(f"{path} is a dataset of questions, made from a KB: it has no nodes to load")
     folder = out.with_name(f"{out.stem}.recipe")
-    inferred = infer(files, out.stem, corrections)
+    inferred = infer(files, out.stem, corrections, source_file=sync)
     former = {path: path.read_bytes() for path in (folder / "recipe.toml", folder / "load.sql") if path.is_file()}
     is_new = not folder.exists()
     try:
