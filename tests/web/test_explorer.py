@@ -157,7 +157,7 @@ def test_search_shows_hits_with_reasons_types_and_the_reading(client: Any, world
     assert set(re.findall(r'href="/node/([^/"]+)/', rivers.text)) == {"river"}
     expression = 'country:"France" -> [flows_through] -> river'
     within = client.get("/search", params={"q": "longest river", "within": expression})
-    keys = set(re.findall(r'href="/node/river/([^"]+)"', within.text))
+    keys = set(re.findall(r'href="/node/river/([^"?]+)', within.text))
     assert keys
     assert keys <= set(world.answers(expression).nodes()["key"])
 
@@ -175,8 +175,11 @@ def test_search_side_by_side_and_invalid_settings(client: Any) -> None:
 
 def test_a_node_shows_texts_attributes_and_pages_of_neighbours(client: Any, world: KnowledgeBase) -> None:
     page = client.get("/node/country/RUS")
-    for text in ("Russia", "area_km2", "borders", "Moscow"):
+    for text in ("Russia", "area (km²) 17,098,246", "has a land border with", "mountains that lie in it", "Moscow"):
         assert text in shown(page)
+    city = client.get("/node?ref=Kathmandu&q=a+temple")
+    assert "27.72° N, 85.32° E" in shown(city)
+    assert "<mark>temples</mark>" in client.get("/node/city/kathmandu?q=a+temple").text
     more = [link for link in Page(page.text).links() if link.startswith("/group")]
     [borders] = [link for link in more if "relation=borders" in link]
     first = set(re.findall(r'href="(/node/country/[^"]+)"', page.text))
