@@ -226,6 +226,15 @@ class KnowledgeBase:
 
         return popular(self.stores, type, limit)
 
+    def well_known(self, limit: int = 10) -> pl.DataFrame:
+        """Return nodes to begin with: those with the most neighbours of each type in turn; columns as :meth:`popular`.
+
+        Types whose nodes are values that many others share, such as years and genres, are left out.
+        """
+        from kbkit.graph.nodes import well_known
+
+        return well_known(self.stores, limit)
+
     def page(self, reference: str | int, limit: int = 5) -> Page:
         """Return the page of a node: attributes, texts, and the first ``limit`` neighbours of each group.
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import html
 import io
+import json
 import random
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -682,3 +684,38 @@ def test_a_grown_graph_counts_what_it_leaves_out(world: KnowledgeBase) -> None:
 def _names(graph: Any) -> list[str]:
     names: list[str] = graph.graph.nodes["name"].to_list()
     return names
+
+
+def test_a_view_is_saved_opened_and_deleted(world_kb: Path, tmp_path: Path) -> None:
+    client = opened(kbkit.open(shutil.copytree(world_kb, tmp_path / "w.kb")))
+    places = {"country#NPL": [10, 20.5, 1], "country#IND": [3, 4, 0]}
+    given = {"name": "the 'Alps'", "address": "?node=Nepal&size=*neighbours&view=old", "places": json.dumps(places)}
+    address = client.post("/graph/views", data=given).json()["address"]
+    assert address == "/graph?view=the+%27Alps%27&node=Nepal&size=%2Aneighbours"
+    assert client.get(address).status_code == 200
+    assert address in Page(client.get("/graph").text).links()
+    assert client.get(address.replace("/graph?", "/graph/data?")).json()["places"] == places
+    for wrong in ("[", "[]", '{"a": [1, 2]}', '{"a": [1, 2, "x"]}', '{"a": [1, 2, NaN]}'):
+        assert client.post("/graph/views", data={**given, "places": wrong}).status_code == 400
+    assert client.post("/graph/views", data={**given, "name": " "}).status_code == 400
+    assert client.get("/graph/data?node=Nepal&view=none", headers=PART).status_code == 404
+    assert "Saved views" not in shown(client.post("/graph/views/delete", data={"name": "the 'Alps'"}))
+    assert client.post("/graph/views/delete", data={"name": "the 'Alps'"}).status_code == 404
+
+
+def test_nodes_of_a_graph_have_values(client: Any, world: KnowledgeBase) -> None:
+    data = client.get("/graph/data", params={"node": "Nepal"}).json()
+    values = {one["name"]: one for one in data["values"]}
+    assert values["area_km2"]["heading"] == "area (km²)"
+    assert values["area_km2"]["values"]["0"] == 147181
+    names = [node["name"] for node in data["nodes"]]
+    assert values["*neighbours"]["values"]["0"] == len(names) - 1
+    assert values["*pagerank"]["values"] == {}
+    ranked = {one["name"]: one["values"] for one in client.get("/graph/values", params={"node": "Nepal"}).json()}
+    ranks = dict(world.graph.pagerank().select("id", "value").iter_rows())
+    assert ranked["*pagerank"]["0"] == pytest.approx(ranks[world.find("Nepal")])
+    more = json.dumps(["continent#asia", "in_continent", -1, 25])
+    grown = client.get("/graph/data", params={"node": "Nepal", "more": more}).json()
+    assert len(grown["nodes"]) >= len(names) + 20  # a relation of a node that is not opened
+    assert {"mountain", "country"} <= set(world.well_known(10)["type"])
+    assert "year" not in set(world.well_known(20)["type"])

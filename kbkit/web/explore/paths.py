@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse, Response
 from kbkit.display.drawing import page
 from kbkit.errors import KbError
 from kbkit.web.explore import links
-from kbkit.web.explore.graph import FILES, drawn_file
+from kbkit.web.explore.graph import FILES, PALETTE, drawn_file, drawn_values
 from kbkit.web.explore.site import said, status_of
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ class _Paths:
         shown = page.content(drawing)
         for node, (kind, key) in zip(shown["nodes"], drawing.nodes.select("type", "key").iter_rows(), strict=True):
             node.update(command="", page=links.node(kind, key), graph=links.page("/graph", node=f"{kind}#{key}"))
-        shown.update(title=drawing.title, summary=drawing.summary)
+        values = drawn_values(self._site, drawing, links.texts(request, "rank"))
+        shown.update(title=drawing.title, summary=drawing.summary, values=values, palette=PALETTE, places={})
         shown["files"] = {kind: f"/paths/file?format={kind}&{request.url.query}" for kind in FILES}
         return JSONResponse(shown, headers={"Cache-Control": "no-store"})
 

@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, Response
 
 from kbkit import assets
 from kbkit.display.drawing.colours import of_types
-from kbkit.display.node_data import edge_attributes
+from kbkit.display.node_data import edge_attributes, shown_name
 from kbkit.display.render import cell, clean
 from kbkit.errors import (
     DamagedError,
@@ -105,6 +105,7 @@ class Pages:
             snippet=_snippet,
             marked=_marked,
             edge_attributes=edge_attributes,
+            shown_name=shown_name,
         )
         made.globals.update(plural=plural, page_url=links.page, file_url=self.file_url, **self.names())
         return made
