@@ -25,8 +25,6 @@ def titles(stores: Stores, ids: Iterable[int]) -> dict[int, str]:
     The names in parentheses are those of the first nodes that its own relations lead to. A node that leads to none has
     no title.
     """
-    if not stores.has("adjacency"):
-        return {}
     rows = stores.nodes.rows(list(ids))
     found = {}
     for node, row in rows.items():

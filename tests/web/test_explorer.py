@@ -242,7 +242,9 @@ def test_paths_are_listed_and_drawn(client: Any) -> None:
     assert client.get(data["files"]["graphml"]).status_code == 200
     none = client.get("/paths", params={**ends, "relation": "speaks"})
     assert "No path of at most 4 steps" in shown(none)
-    assert client.get("/paths", params={"from": "x#y", "to": "Tokyo"}).status_code == 404
+    unknown = client.get("/paths", params={"from": "Frence", "to": "Tokyo"})
+    assert unknown.status_code == 404
+    assert "/paths?from=country%23FRA&to=Tokyo&steps=4" in Page(unknown.text).links()
     assert client.get("/paths/data", params={**ends, "relation": "speaks"}, headers=PART).status_code == 400
 
 
