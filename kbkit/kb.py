@@ -226,6 +226,15 @@ class KnowledgeBase:
 
         return popular(self.stores, type, limit)
 
+    def well_known(self, limit: int = 10) -> pl.DataFrame:
+        """Return nodes to begin with: those with the most neighbours of each type in turn; columns as :meth:`popular`.
+
+        Types whose nodes are values that many others share, such as years and genres, are left out.
+        """
+        from kbkit.graph.nodes import well_known
+
+        return well_known(self.stores, limit)
+
     def page(self, reference: str | int, limit: int = 5) -> Page:
         """Return the page of a node: attributes, texts, and the first ``limit`` neighbours of each group.
 
@@ -270,15 +279,18 @@ class KnowledgeBase:
         limit: int = 10,
         relations: Iterable[str] | None = None,
         types: Iterable[str] | None = None,
+        *,
+        longer: bool = False,
     ) -> Paths:
         """Return the shortest paths between two nodes, ignoring edge direction; empty if all are longer.
 
         Paths have at most ``max_steps`` edges. The first ``limit`` are returned, those through nodes of low degree
-        first (:mod:`kbkit.graph.paths`). ``relations`` restricts the edges, ``types`` the nodes between the ends.
+        first (:mod:`kbkit.graph.paths`). ``relations`` restricts the edges, ``types`` the nodes between the ends. With
+        ``longer``, longer paths that avoid the hubs of the shortest ones compete with them.
         """
         from kbkit.graph.paths import paths
 
-        return paths(self.stores, start, end, max_steps, limit, relations, types)
+        return paths(self.stores, start, end, max_steps, limit, relations, types, longer=longer)
 
     def around(
         self,

@@ -16,6 +16,7 @@ from kbkit.directory.damage import check_plain
 from kbkit.directory.files import write_files
 from kbkit.directory.generations import now
 from kbkit.directory.saved_queries import SavedQueries, check_name
+from kbkit.directory.saved_views import SavedViews
 from kbkit.errors import KbError, UnknownNameError, check_unicode
 from kbkit.schema import iri_escape
 
@@ -66,6 +67,11 @@ class Workspace:
     def queries(self) -> SavedQueries:
         """The saved queries."""
         return SavedQueries(self.folder / "queries")
+
+    @property
+    def views(self) -> SavedViews:
+        """The saved drawings of the graph."""
+        return SavedViews(self.folder / "views")
 
     @property
     def sets_folder(self) -> Path:

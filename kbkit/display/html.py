@@ -19,6 +19,7 @@ from kbkit.display.node_data import (
     attribute_title,
     edge_attributes,
     neighbors_shown,
+    shown_name,
 )
 from kbkit.display.render import cell, clean
 from kbkit.errors import plural
@@ -100,7 +101,7 @@ def node(data: NodeData) -> str:
     called = _line("also called " + text(", ".join(data["aliases"]), 1000), dim=True) if data["aliases"] else ""
     rows = [(attribute_title(data, name), value) for name, value in data["attributes"].items()]
     return _page(
-        _line(f"<b>{text(data['name'])}</b>"),
+        _line(f"<b>{text(data.get('title', data['name']))}</b>"),
         _line(f"<code>{text(data['reference'])}</code>{more} (id {data['id']:,})", dim=True),
         called,
         table(("", ""), rows) if rows else "",
@@ -250,7 +251,7 @@ def _group(group: NeighborGroup) -> str:
     """Render the neighbours of one relation and direction, collapsed, with the first names in the summary."""
     sign = html.escape(arrow(group))
     label = f" ({text(group['label'])})" if "label" in group else ""
-    first = ", ".join(text(n["name"], 60) for n in group["neighbors"][:3]) + ", …" * (group["count"] > 3)
+    first = ", ".join(text(shown_name(n), 60) for n in group["neighbors"][:3]) + ", …" * (group["count"] > 3)
     items = [_neighbor(neighbor) for neighbor in group["neighbors"]]
     if group["count"] > neighbors_shown(group):
         items.append(f'<span class="dim">… and {group["count"] - neighbors_shown(group):,} more</span>')
@@ -260,4 +261,4 @@ def _group(group: NeighborGroup) -> str:
 
 def _neighbor(neighbor: Neighbor) -> str:
     extra = "".join(f"; {text(k)} {text(v)}" for k, v in edge_attributes(neighbor).items())
-    return f'{text(neighbor["name"])} <span class="dim">({text(neighbor["reference"])}{extra})</span>'
+    return f'{text(shown_name(neighbor))} <span class="dim">({text(neighbor["reference"])}{extra})</span>'

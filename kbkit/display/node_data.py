@@ -8,6 +8,10 @@ Neighbor = dict[str, Any]
 """A neighbour: ``reference``, ``name``, and the attributes of the edge; parallel edges are neighbours of their own."""
 
 
+TITLE = "*title"
+"""In a neighbour: a title of a node without a name, made of the names that it links to. No attribute has this name."""
+
+
 class FieldText(TypedDict):
     """A text of a node."""
 
@@ -39,11 +43,15 @@ class NeighborGroup(TypedDict):
 
 
 class NodeData(TypedDict):
-    """A node; without ``relations`` if its neighbours were not read."""
+    """A node; without ``relations`` if its neighbours were not read.
+
+    ``title`` is that of a node whose name is only its key, a number: it has the names that the node links to.
+    """
 
     id: int
     reference: str
     name: str
+    title: NotRequired[str]
     aliases: list[str]
     other_types: list[str]
     attributes: dict[str, Any]
@@ -61,7 +69,13 @@ def attribute_title(node: NodeData, name: str) -> str:
 
 def edge_attributes(neighbor: Neighbor) -> dict[str, Any]:
     """Return the attributes of the edge to a neighbour."""
-    return {name: value for name, value in neighbor.items() if name not in ("reference", "name")}
+    return {name: value for name, value in neighbor.items() if name not in ("reference", "name", TITLE)}
+
+
+def shown_name(neighbor: Neighbor) -> str:
+    """Return the title of a neighbour without a name, else its name."""
+    title: str = neighbor.get(TITLE) or neighbor["name"]
+    return title
 
 
 def neighbors_shown(group: NeighborGroup) -> int:

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from kbkit.display.node_data import NodeData, arrow, attribute_title, edge_attributes, neighbors_shown
+from kbkit.display.node_data import NodeData, arrow, attribute_title, edge_attributes, neighbors_shown, shown_name
 from kbkit.display.render import cell, clean, heading, print_table, width_of
 from kbkit.errors import plural
 
@@ -38,7 +38,7 @@ def node_lines(data: NodeData, width: int = 80, *, full: bool = False, numbered:
 
 def _about(data: NodeData, width: int) -> Iterator[Line]:
     more = f", also {', '.join(data['other_types'])}" if data["other_types"] else ""
-    yield from _folded(data["name"], width, is_heading=True)
+    yield from _folded(data.get("title", data["name"]), width, is_heading=True)
     yield from _folded(f"{data['reference']}{more} (id {data['id']})", width)
     if data["aliases"]:
         yield from _folded("also called " + ", ".join(data["aliases"]), width)
@@ -82,7 +82,7 @@ def _groups(data: NodeData, width: int, numbered: bool) -> Iterator[Line]:
             number += 1
             extra = "".join(f"; {k} {cell(v)}" for k, v in edge_attributes(neighbor).items())
             lead = f"{number:>{digits}}  " if numbered else ""
-            yield from _folded(f"{neighbor['name']}  ({neighbor['reference']}{extra})", width, 2, lead)
+            yield from _folded(f"{shown_name(neighbor)}  ({neighbor['reference']}{extra})", width, 2, lead)
         more = group["count"] - neighbors_shown(group)
         if more > 0:
             yield Line(f"{' ' * (2 + (digits + 2) * numbered)}... and {more:,} more")

@@ -12,6 +12,7 @@ import numpy as np
 from kbkit.display import drawing, html
 from kbkit.display.drawing.model import BOTH, IN, OUT, Drawing
 from kbkit.graph.steps import Graph
+from kbkit.graph.titles import titles
 from kbkit.schema import Schema
 from kbkit.stores import Stores
 from kbkit.stores.adjacency import Ids
@@ -53,8 +54,18 @@ def described(stores: Stores, hops: Sequence[Ids]) -> pl.DataFrame:
     numbers = np.repeat(np.arange(len(hops)), [len(front) for front in hops])
     wanted = {"ids": ids.tolist()}
     frame = pl.DataFrame({"id": ids, "hop": numbers}).join(stores.nodes.frame(ids), on="id", how="left")
+    frame = frame.with_columns(name=_titled(stores, frame))
     frame = frame.join(stores.tables.lookup(_FIRST_LINES, wanted), on="id", how="left", maintain_order="left")
     return frame.select("id", "key", "type", "name", "hop", "line").sort("hop", "id")
+
+
+def _titled(stores: Stores, frame: pl.DataFrame) -> pl.Series:
+    """Return the names, of nodes without one their titles."""
+    import polars as pl
+
+    found = titles(stores, frame.filter(frame["name"] == frame["key"])["id"].to_list())
+    pairs = zip(frame["id"].to_list(), frame["name"].to_list(), strict=True)
+    return pl.Series("name", [found.get(node, name) for node, name in pairs], pl.String)
 
 
 def totals(graph: Graph, nodes: Ids) -> pl.DataFrame:

@@ -64,12 +64,14 @@ def grown(
     graph = Graph(stores.schema, stores.adjacency)
     popularity = stores.shared(degrees_of_all)
     hops, shown = {center: 0}, []
-    waiting = [center, *(node for node in dict.fromkeys(opened) if node != center)]
+    chosen = {center, *opened}
+    partly = [node for node, _, _ in more or {}]
+    waiting = [center, *(node for node in dict.fromkeys([*opened, *partly]) if node != center)]
     while reachable := [node for node in waiting if node in hops]:
         node = min(reachable, key=lambda node: hops[node])
         waiting.remove(node)
         shown.append(node)
-        for best in _best(graph, popularity, node, limit, more or {}):
+        for best in _best(graph, popularity, node, limit if node in chosen else 0, more or {}):
             for neighbour in best:
                 hops.setdefault(neighbour, hops[node] + 1)
         if len(hops) > MAX_NODES:
@@ -81,12 +83,17 @@ def grown(
 
 
 def _best(graph: Graph, popularity: Ids, node: int, limit: int, more: More) -> list[list[int]]:
-    """Return the neighbours to show by each relation and direction: those with most neighbours of their own."""
+    """Return the neighbours to show by each relation and direction: those with most neighbours of their own.
+
+    ``limit`` is 0 for a node that is not opened, of which only some relations have ``more``.
+    """
     symmetric = symmetric_of(graph.schema)
     result = []
     for rows in graph.rows(np.array([node], np.int32)):
         way = BOTH if rows.move.relation in symmetric else OUT if rows.move.forward else IN
         count = limit + more.get((node, rows.move.relation, way), 0)
+        if not count:
+            continue
         ids = rows.csr.expand(rows.starts, rows.counts)
         known = popularity[ids]
         if len(ids) > count:  # sort only those that may be among the best

@@ -10,13 +10,16 @@ import numpy as np
 
 from kbkit.assets.arguments import check_range
 from kbkit.display.node_data import NodeData, NodeProvenance
-from kbkit.schema import Relation, quote
+from kbkit.schema import NodeType, Relation, quote
 from kbkit.stores import Stores
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+_SHARED = 4
+"""Times the usual number of neighbours: nodes without texts and attributes that have more are values, such as years."""
+_WITH_TEXTS = "SELECT id FROM texts WHERE id BETWEEN $first AND $last LIMIT 1"
 _MAX_RELATIONS = 40
 """Relations whose edges count as popularity: the largest ones."""
 
@@ -162,6 +165,29 @@ def degrees_of_all(stores: Stores) -> NDArray[np.int32]:
             counts = side.degrees()
             found[slice(side.first, side.first + len(counts)) if side.heads is None else side.heads] += counts
     return found
+
+
+def well_known(stores: Stores, limit: int) -> pl.DataFrame:
+    """See :meth:`kbkit.kb.KnowledgeBase.well_known`."""
+    import polars as pl
+
+    check_range("limit", limit, 0)
+    schema = stores.schema
+    counts = stores.shared(degrees_of_all)
+    usual = _SHARED * max(1.0, 2 * schema.edges / max(1, schema.nodes))
+    entities: list[tuple[bool, NodeType]] = []
+    values: list[tuple[bool, NodeType]] = []
+    for one in (t for t in schema.node_types if t.count):
+        is_described = bool(one.attributes) or bool(
+            stores.tables.rows(_WITH_TEXTS, {"first": one.first, "last": one.last})
+        )
+        shared = not is_described and counts[one.first : one.last + 1].mean() > usual
+        (values if shared else entities).append((not is_described, one))
+    chosen = sorted(entities or values, key=lambda pair: (pair[0], -pair[1].count))
+    tops = [popular(stores, one.name, limit).with_columns(place=pl.int_range(pl.len())) for _, one in chosen]
+    if not tops:
+        return popular(stores, None, 0)
+    return pl.concat(tops).sort("place", maintain_order=True).head(limit).drop("place")
 
 
 def popular(stores: Stores, node_type: str | None, limit: int) -> pl.DataFrame:

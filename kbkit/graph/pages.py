@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from kbkit.assets.arguments import check_range, invalid
-from kbkit.display.node_data import NeighborGroup, NodeData, neighbors_shown
+from kbkit.display.node_data import TITLE, NeighborGroup, NodeData, neighbors_shown
 from kbkit.display.pages import Line, node_lines
 from kbkit.graph.nodes import degrees, describe
+from kbkit.graph.titles import titles
 from kbkit.schema import quote
 
 if TYPE_CHECKING:
@@ -63,7 +64,11 @@ class Page:
 def page(stores: Stores, reference: str | int, limit: int = NEIGHBORS) -> Page:
     """Return the page of a node, with the first ``limit`` neighbours of each group."""
     node = describe(stores, reference)
-    return Page({**node.data, "relations": _relations(stores, node.id, limit)})
+    title = titles(stores, [node.id])
+    data: NodeData = {**node.data, "relations": _relations(stores, node.id, limit)}
+    if node.id in title:
+        data["title"] = title[node.id]
+    return Page(data)
 
 
 def following(stores: Stores, page: Page, limit: int) -> Page:
@@ -127,11 +132,17 @@ def _described(stores: Stores, node: int, groups: Sequence[_Group]) -> list[Neig
     """Return groups as plain data; neighbours with parallel edges occur once for each edge."""
     shown = {i for group in groups for i in group.ids}
     names = {i: (row.key, row.name) for i, row in stores.nodes.rows(list(shown)).items()}
+    titled = titles(stores, shown)
     result: list[NeighborGroup] = []
     for relation, direction, kind, ids, count in groups:
         edges = _edge_attributes(stores, relation, direction, node, ids)
         neighbors = [
-            {"reference": f"{kind}#{names[i][0]}", "name": names[i][1], **attributes}
+            {
+                "reference": f"{kind}#{names[i][0]}",
+                "name": names[i][1],
+                **({TITLE: titled[i]} if i in titled else {}),
+                **attributes,
+            }
             for i in ids
             for attributes in edges.get(i, [{}])
         ]

@@ -1,7 +1,9 @@
 """Shortest paths between two nodes: bidirectional breadth-first search, then the best paths through the layers.
 
-A path is a sequence of nodes; several relations between two consecutive nodes are one step. Paths are sorted by the sum
-of the degrees of the inner nodes, ascending, because paths through hubs say little; then by ids.
+A path is a sequence of nodes; several relations between two consecutive nodes are one step. Paths are sorted by weight,
+ascending: the sum of the binary logarithms of the degrees of the inner nodes. A random walk from the second node on
+follows the path with the probability 2 to the power of -weight, so that paths through hubs, which join most nodes by
+chance, come last. Equal ones are sorted by ids.
 """
 
 from __future__ import annotations
@@ -17,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.assets.arguments import check_range
-from kbkit.display.drawing.model import Drawing
 from kbkit.display.render import clean
 from kbkit.errors import BadInputError, KbError, plural
-from kbkit.graph.drawn import Drawable, described, labels_of, symmetric_of, totals
+from kbkit.graph.drawn import Drawable
+from kbkit.graph.nodes import degrees_of_all
 from kbkit.graph.steps import CLOSED, Graph, Marks, RelationMove, Rows, closed, spread, work
 from kbkit.stores import Stores
 from kbkit.stores.adjacency import Ids
@@ -28,8 +30,17 @@ from kbkit.stores.adjacency import Ids
 if TYPE_CHECKING:
     import polars as pl
 
+    from kbkit.display.drawing.model import Drawing
+
 
 MAX_STEPS = 100
+_UNITS = 1000
+"""Weights are compared in thousandths of a bit, as integers."""
+_ROUNDS = 4
+"""Searches for longer paths, each without the hubs of the one before."""
+
+Weighted = tuple[int, tuple[int, ...]]
+"""A path with its weight."""
 
 
 class Place(NamedTuple):
@@ -73,10 +84,11 @@ class PathStep:
 
 @dataclass(frozen=True, repr=False)
 class GraphPath:
-    """A path from ``start``, with one step per edge."""
+    """A path from ``start``, with one step per edge, and its ``weight`` in bits (least: most informative)."""
 
     start: Place
     steps: tuple[PathStep, ...]
+    weight: float = 0.0
 
     @property
     def nodes(self) -> tuple[Place, ...]:
@@ -101,7 +113,7 @@ class GraphPath:
 
 @dataclass(frozen=True, repr=False)
 class Paths(Sequence[GraphPath], Drawable):
-    """The shortest paths between two nodes, in order; empty if all are too long.
+    """The shortest paths between two nodes, and longer ones if asked for, in order; empty if all are too long.
 
     ``total`` is the number of all shortest paths (exact up to 2**53). ``separate`` is true if no path of any length
     exists. ``stores`` are those of the KB, for the drawing.
@@ -117,7 +129,7 @@ class Paths(Sequence[GraphPath], Drawable):
     @property
     def steps(self) -> int:
         """The length of the paths in edges."""
-        return len(self.listed[0]) if self.listed else 0
+        return min(map(len, self.listed), default=0)
 
     @overload
     def __getitem__(self, index: int) -> GraphPath: ...
@@ -138,6 +150,10 @@ class Paths(Sequence[GraphPath], Drawable):
         if not self.listed:
             return "no path"
         told = f"{plural(self.total, 'shortest path')} of {plural(self.steps, 'step')}"
+        longer = sum(len(path) > self.steps for path in self.listed)
+        if longer:
+            listed = len(self.listed) - longer
+            return f"{told}, {listed:,} of them shown, and {plural(longer, 'longer path')} through less linked nodes"
         return told if self.total == len(self.listed) else f"{told}; the first {len(self.listed):,} are shown"
 
     def lines(self, width: int = 0) -> list[str]:
@@ -167,7 +183,9 @@ class Paths(Sequence[GraphPath], Drawable):
         """Return the graph of the listed paths. Raises :class:`KbError` if there is none."""
         if not self.listed or self.stores is None:
             raise KbError(f"No path from {self.start} to {self.end} to draw", "Allow longer paths or more relations")
-        return _drawing(self.stores, self)
+        from kbkit.graph.path_drawing import paths_drawing
+
+        return paths_drawing(self.stores, self)
 
     def _repr_html_(self) -> str:
         from kbkit.display import html
@@ -183,6 +201,8 @@ def paths(
     limit: int = 10,
     relations: Iterable[str] | None = None,
     types: Iterable[str] | None = None,
+    *,
+    longer: bool = False,
 ) -> Paths:
     """Return the first ``limit`` shortest paths between two nodes; see :meth:`kbkit.kb.KnowledgeBase.paths`."""
     tables, schema, ends = stores.tables, stores.schema, (stores.nodes.find(start), stores.nodes.find(end))
@@ -194,51 +214,50 @@ def paths(
     marks = closed(schema, tables, types)
     layers, separate = _meet(graph, ends, max_steps, marks)
     sequences, count = ([], 0) if layers is None else _best(graph, layers, limit)
-    names = _named(stores, sorted({*ends, *(node for sequence in sequences for node in sequence)}))
-    joins = graph.joining(pair for sequence in sequences for pair in itertools.pairwise(sequence))
+    if longer and sequences:
+        sequences = _with_longer(stores, graph, ends, sequences, max_steps, limit, marks)
+    names = _named(stores, sorted({*ends, *(node for _, sequence in sequences for node in sequence)}))
+    joins = graph.joining(pair for _, sequence in sequences for pair in itertools.pairwise(sequence))
     listed = tuple(
         GraphPath(
             names[nodes[0]],
             tuple(PathStep(joins[pair], names[pair[1]]) for pair in itertools.pairwise(nodes)),
+            weight / _UNITS,
         )
-        for nodes in sequences
+        for weight, nodes in sequences
     )
     return Paths(names[ends[0]], names[ends[1]], listed, count, separate, stores)
 
 
-def _drawing(stores: Stores, found: Paths) -> Drawing:
-    """Return the nodes and edges of the listed paths as a drawing with one column for each step."""
-    import polars as pl
+def _with_longer(
+    stores: Stores,
+    graph: Graph,
+    ends: tuple[int, int],
+    shortest: list[Weighted],
+    max_steps: int,
+    limit: int,
+    marks: Marks,
+) -> list[Weighted]:
+    """Return the best of the shortest paths and of longer ones through nodes with fewer neighbours.
 
-    schema, symmetric = stores.schema, symmetric_of(stores.schema)
-    sequences = [[node.id for node in path.nodes] for path in found.listed]
-    columns = [np.unique(np.array(column, np.int32)) for column in zip(*sequences, strict=True)]
-    order = {node: i for i, node in enumerate(dict.fromkeys(node for sequence in sequences for node in sequence))}
-    nodes = described(stores, columns).sort("hop", pl.col("id").replace_strict(order))  # the first path on top
-    edges: dict[tuple[int, str, int], None] = {}
-    for path, ids in zip(found.listed, sequences, strict=True):
-        for step, before, after in zip(path.steps, ids[:-1], ids[1:], strict=True):
-            for move in step.relations:
-                forward, backward = (before, move.relation, after), (after, move.relation, before)
-                if move.forward:
-                    edges[forward] = None
-                if not move.forward or move.relation in symmetric:
-                    edges[backward] = None
-    kinds = {"head": pl.Int32, "relation": pl.String, "tail": pl.Int32}
-    ends = f"{found.start.name} to {found.end.name}"
-    return Drawing(
-        f"{ends}: {found.summary}",
-        f"{plural(nodes.height, 'node')}, {plural(len(edges), 'edge')}",
-        sequences[0][0],
-        nodes,
-        pl.DataFrame(list(edges), kinds, orient="row"),
-        tuple(t.name for t in schema.node_types),
-        symmetric,
-        labels_of(schema),
-        totals(Graph(schema, stores.adjacency), np.sort(np.concatenate(columns))),
-        stores.directory.path.name,
-        layered=True,
-    )
+    Each search leaves out the nodes with as many neighbours as the hub of the best path so far. The first of the
+    shortest paths is always listed.
+    """
+    degrees = stores.shared(degrees_of_all)
+    found = dict.fromkeys(shortest)
+    for _ in range(_ROUNDS):
+        best = min(found)[1]
+        if len(best) < 3:  # the ends are neighbours
+            break
+        hub = min(int(degrees[list(path[1:-1])].max()) for _, path in found)
+        closed_marks = marks.copy()
+        closed_marks[degrees >= hub] = CLOSED
+        layers, _ = _meet(graph, ends, max_steps, closed_marks)
+        if layers is None:
+            break
+        found |= dict.fromkeys(_best(graph, layers, limit)[0])
+    ranked = sorted(found)[:limit]
+    return ranked if shortest[0] in ranked else [*ranked[:-1], shortest[0]]
 
 
 def _check(max_steps: int, limit: int) -> None:
@@ -322,29 +341,34 @@ class _Layer(NamedTuple):
     ways: NDArray[np.float64]
 
 
-def _best(graph: Graph, layers: Layers, limit: int) -> tuple[list[tuple[int, ...]], int]:
-    """Return the best ``limit`` paths as ids, and the number of paths."""
+def _best(graph: Graph, layers: Layers, limit: int) -> tuple[list[Weighted], int]:
+    """Return the best ``limit`` paths as ids, with their weights, and the number of paths."""
     levels = [_Layer(layers[-1][1][:1], np.zeros(1, np.int64), np.zeros(1, np.int64), np.ones(1))]
     for position in range(len(layers) - 1, -1, -1):
         before, after = layers[position]
         first = np.flatnonzero(np.diff(before, prepend=-1))
         nodes = before[first]
         place = np.searchsorted(levels[0].nodes, after)
-        own = graph.degrees(nodes) if position else np.zeros(1, np.int64)
+        own = _weights(graph.degrees(nodes)) if position else np.zeros(1, np.int64)
         cost = own + np.minimum.reduceat(levels[0].cost[place], first)
         levels.insert(0, _Layer(nodes, first, cost, np.add.reduceat(levels[0].ways[place], first)))
     return _enumerate(layers, levels, limit), int(levels[0].ways[0])
 
 
-def _enumerate(layers: Layers, levels: Sequence[_Layer], limit: int) -> list[tuple[int, ...]]:
+def _weights(degrees: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the weights of nodes by their degrees, in thousandths of a bit."""
+    return np.rint(_UNITS * np.log2(degrees)).astype(np.int64)
+
+
+def _enumerate(layers: Layers, levels: Sequence[_Layer], limit: int) -> list[Weighted]:
     """Enumerate paths best first, with exact remaining costs: at most ``limit`` times the length are expanded."""
-    found: list[tuple[int, ...]] = []
-    queue: list[tuple[int, tuple[int, ...]]] = [(int(levels[0].cost[0]), (int(levels[0].nodes[0]),))]
+    found: list[Weighted] = []
+    queue: list[Weighted] = [(int(levels[0].cost[0]), (int(levels[0].nodes[0]),))]
     while queue and len(found) < limit:
         total, path = heapq.heappop(queue)
         position = len(path) - 1
         if position == len(layers):
-            found.append(path)
+            found.append((total, path))
             continue
         here, then = levels[position], levels[position + 1]
         row = int(np.searchsorted(here.nodes, path[-1]))

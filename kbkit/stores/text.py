@@ -346,11 +346,11 @@ class Text:
             only = tantivy.Query.term_set_query(schema, "id", within.tolist())
         return tantivy.Query.const_score_query(only, 0.0)
 
-    def snippets(self, words: Collection[str], documents: Sequence[str]) -> list[str]:
-        """Return the part of each document with the most index words, each between ``**``."""
+    def snippets(self, words: Collection[str], documents: Sequence[str], characters: int = 160) -> list[str]:
+        """Return the part of each document with the most index words, each between ``**``; about ``characters``."""
         if self._unstemmed:
             words = {*words, *filter(None, map(superlative, words))}
-        return [snippet(document, self._tokens(document), words) for document in documents]
+        return [snippet(document, self._tokens(document), words, characters) for document in documents]
 
     def _tokens(self, document: str) -> list[Token]:
         tokens = self._analyzer.pre_tokenize(document[:_SNIPPET_DEPTH]).tokens

@@ -280,10 +280,10 @@ def test_a_click_shows_a_node(browser: Any, studio: KnowledgeBase, tmp_path: Pat
         assert "Film f0" in panel
         assert "film#f0" in panel
         assert "The first film of the studio." in panel
-        assert "\N{RIGHTWARDS ARROW} made_by 1" in panel
+        assert "\N{RIGHTWARDS ARROW} made by 1" in panel
         shown.page.locator("#panel .link", has_text="Studio").click()
         shown.settle()
-        assert f"\N{LEFTWARDS ARROW} made_by {MANY}" in shown.panel()
+        assert f"\N{LEFTWARDS ARROW} made by {MANY}" in shown.panel()
         shown.page.keyboard.press("Escape")
         assert shown.panel() == ""
 
@@ -314,7 +314,7 @@ def test_paths_lead_across_or_down_the_page(browser: Any, world: KnowledgeBase, 
         with Shown(browser, path, width) as shown:
             places = [place[axis] for place in shown.dots().values()]
             assert round(places[0]) < round(places[1]) == round(places[2]) < round(places[-1])
-            assert {"Nepal", "France", "member_of"} <= {label["text"] for label in shown.labels()}
+            assert {"Nepal", "France", "member of"} <= {label["text"] for label in shown.labels()}
 
 
 def test_hostile_names_are_text(browser: Any, hostile: Neighbourhood, tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """Fetch the JavaScript libraries of drawings and pages: ``python -m tests.generate.vendor`` (needs npm and a network).
 
 Each package is fetched by exact version and verified by its SHA-512 before anything of it is read. Cytoscape.js and
-htmx come minified; the layout fcose and CodeMirror are bundled with the packages they need into one file each.
+htmx come minified; the layout fcose and CodeMirror are bundled with the packages they need into one file each; the land
+of the world is converted to SVG.
 ``vendor.json`` records the SHA-256 of the files, which a test compares. With ``--check`` nothing is written, and a
 difference is an error.
 """
@@ -121,6 +122,11 @@ PACKAGES = (
         "2.2.8",
         "dpojBhNsCNN7T82Tm7k26A6G9ML3NkhDsnw9n/eoxSRlVBB4CEtIQ/KTCLI2Fwf3ataSXRhYFkQi3SlnFwPvPQ==",
     ),
+    Package(
+        "world-atlas",
+        "2.0.2",
+        "IXfV0qwlKXpckz1FhwXVwKRjiIhOnWttOskm5CtxMsjgE/MXAYRHWJqgXOpM8IkcPBoXnyTU5lFHcYa5ChG0LQ==",
+    ),
 )
 _BUNDLER = "esbuild@0.28.2"
 _BUNDLES = {
@@ -159,6 +165,7 @@ def files() -> dict[str, bytes]:
         fetched = {package.name: fetch(package, folder) for package in PACKAGES}
         result = {
             "cytoscape.min.js": (fetched["cytoscape"] / "dist" / "cytoscape.min.js").read_bytes(),
+            "world.svg": _world(fetched["world-atlas"] / "land-110m.json"),
             "htmx.min.js": (fetched["htmx.org"] / "dist" / "htmx.min.js").read_bytes(),
             **{f"{name}.min.js": _bundle(name, source, folder) for name, source in _BUNDLES.items()},
             **{f"LICENSE-{_plain(name)}": (path / "LICENSE").read_bytes() for name, path in fetched.items()},
@@ -179,6 +186,48 @@ def _bundle(name: str, source: str, folder: Path) -> bytes:
     command = ["npm", "exec", "--yes", f"--package={_BUNDLER}", "--", *bundle]
     subprocess.run(command, cwd=folder, capture_output=True, check=True)
     return (folder / f"{name}.min.js").read_bytes()
+
+
+def _world(topology: Path) -> bytes:
+    """Return the land of the earth (Natural Earth, public domain) as SVG: a unit is a degree, north is up."""
+    data = json.loads(topology.read_text())
+    (scale_x, scale_y), (left, low) = data["transform"]["scale"], data["transform"]["translate"]
+    arcs = []
+    for arc in data["arcs"]:
+        x = y = 0
+        points = []
+        for dx, dy in arc:
+            x, y = x + dx, y + dy
+            points.append((round(x * scale_x + left, 1), round(-(y * scale_y + low), 1)))
+        arcs.append(points)
+    rings = []
+    for polygons in (one["arcs"] for one in data["objects"]["land"]["geometries"]):
+        for ring in (ring for polygon in polygons for ring in polygon):
+            points = [point for at in ring for point in (arcs[at] if at >= 0 else arcs[~at][::-1])]
+            rings += [_ring(part) for part in _unwrapped(points)]
+    head = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="-180 -90 360 180">'
+    return f'{head}<path fill="#8a949e" fill-opacity="0.45" d="{"".join(rings)}"/></svg>\n'.encode()
+
+
+def _unwrapped(ring: list[tuple[float, float]]) -> list[list[tuple[float, float]]]:
+    """Return a ring without jumps at the date line, once for each side of the map that it reaches; without Antarctica,
+    which goes round the pole.
+    """
+    if any(y > 62 for _, y in ring):  # y points south
+        return []
+    found, turn = [], 0
+    for (before, _), (x, y) in zip([ring[0], *ring], ring, strict=False):
+        turn += 360 if x - before < -180 else -360 if x - before > 180 else 0
+        found.append((x + turn, y))
+    return [
+        [(x + shift, y) for x, y in found]
+        for shift in (-360, 0, 360)
+        if any(-180 <= x + shift <= 180 for x, _ in found)
+    ]
+
+
+def _ring(points: list[tuple[float, float]]) -> str:
+    return "M" + "L".join(f"{x:g} {y:g}" for x, y in points) + "Z"
 
 
 def _plain(name: str) -> str:

@@ -92,7 +92,7 @@ class Oracle:
             found = [(*p, n) for p in found for n in self.near[p[-1]] if n not in p and (n in self.open or n == end)]
             there = [p for p in found if p[-1] == end]
             if there:
-                return sorted(there, key=lambda p: (sum(self.degree[n] for n in p[1:-1]), p))
+                return sorted(there, key=lambda p: (sum(round(1000 * math.log2(self.degree[n])) for n in p[1:-1]), p))
         return []
 
     def hops(self, center: int, longest: int) -> dict[int, int]:
@@ -201,6 +201,30 @@ def test_hubs_come_last_and_the_rest_is_counted(world: KnowledgeBase) -> None:
     assert [path.nodes[1].key for path in found] == sorted(degree, key=degree.__getitem__)
     assert found.summary == "9 shortest paths of 2 steps; the first 3 are shown"
     assert str(found[:1][0]).startswith("France  (country#FRA)\n  -> [member_of] -> Group of Seven")
+
+
+def test_longer_paths_through_less_linked_nodes_compete_with_the_shortest(tmp_path: Path) -> None:
+    """Two films of a genre that all films have, and an actor of both who is linked by a third film."""
+    films = [f"f{n}" for n in range(200)]
+    nodes = [*(f"{film},film,{film}" for film in films), "drama,genre,Drama", "ann,person,Ann", "bob,person,Bob"]
+    acts = ["ann,acts_in,f0", "ann,acts_in,f7", "bob,acts_in,f7", "bob,acts_in,f1"]
+    (tmp_path / "nodes.csv").write_text("\n".join(["key,type,name", *nodes, ""]))
+    edges = [*(f"{film},has_genre,drama" for film in films), *acts]
+    (tmp_path / "edges.csv").write_text("\n".join(["head,relation,tail", *edges, ""]))
+    with kbkit.ingest("table", tmp_path, out=tmp_path / "k.kb", stores=["tables", "adjacency"]) as kb:
+        assert [len(path) for path in kb.paths("film#f0", "film#f1")] == [2]
+        found = kb.paths("film#f0", "film#f1", longer=True)
+        assert [[node.name for node in path.nodes] for path in found] == [
+            ["f0", "Ann", "f7", "Bob", "f1"],
+            ["f0", "Drama", "f1"],
+        ]
+        assert [path.weight for path in found] == pytest.approx([math.log2(2 * 3 * 2), math.log2(200)], abs=0.01)
+        assert (
+            found.summary == "1 shortest path of 2 steps, 1 of them shown, and 1 longer path through less linked nodes"
+        )
+        assert found.drawing().nodes.sort("hop")["name"].to_list()[-1] == "f1"
+        assert len(kb.paths("film#f0", "film#f1", limit=1, longer=True)) == 1
+        assert len(kb.paths("film#f0", "person#ann", longer=True)[0]) == 1
 
 
 def test_several_relations_are_one_step(small: KnowledgeBase) -> None:

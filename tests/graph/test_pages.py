@@ -307,3 +307,18 @@ def test_info_fits(world: KnowledgeBase, width: int) -> None:
     assert [line for line in lines if line in ("types", "relations", "text fields", "stores")] == [
         *("types", "relations", "text fields", "stores"),
     ]
+
+
+def test_rows_without_a_name_have_titles_of_what_they_link_to(tmp_path: Path) -> None:
+    (tmp_path / "ships.csv").write_text("id,name\n1,Lettice\n2,Mary\n")
+    (tmp_path / "deaths.csv").write_text("id,ship_id,killed\n7,1,3\n8,2,5\n")
+    (tmp_path / "notes.csv").write_text("id,death_id,pages\n70,7,1\n71,8,2\n")
+    files = [str(tmp_path / f"{name}.csv") for name in ("ships", "deaths", "notes")]
+    with kbkit.ingest(*files, out=tmp_path / "k.kb", stores=["tables", "adjacency"]) as kb:
+        names = kb.grow("death#7").graph.nodes["name"].to_list()
+        assert sorted(names) == ["Lettice", "death 7 (Lettice)", "note 70 (Lettice)"]
+        page = kb.page("note#71")
+        assert page.data["name"] == "71"
+        assert str(page).startswith("note 71 (Mary)")
+        assert "death 8 (Mary)  (death#8)" in str(page)
+        assert "title" not in kb.page("ship#1").data

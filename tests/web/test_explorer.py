@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import html
 import io
+import json
 import random
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -157,7 +159,7 @@ def test_search_shows_hits_with_reasons_types_and_the_reading(client: Any, world
     assert set(re.findall(r'href="/node/([^/"]+)/', rivers.text)) == {"river"}
     expression = 'country:"France" -> [flows_through] -> river'
     within = client.get("/search", params={"q": "longest river", "within": expression})
-    keys = set(re.findall(r'href="/node/river/([^"]+)"', within.text))
+    keys = set(re.findall(r'href="/node/river/([^"?]+)', within.text))
     assert keys
     assert keys <= set(world.answers(expression).nodes()["key"])
 
@@ -175,8 +177,11 @@ def test_search_side_by_side_and_invalid_settings(client: Any) -> None:
 
 def test_a_node_shows_texts_attributes_and_pages_of_neighbours(client: Any, world: KnowledgeBase) -> None:
     page = client.get("/node/country/RUS")
-    for text in ("Russia", "area_km2", "borders", "Moscow"):
+    for text in ("Russia", "area (km²) 17,098,246", "has a land border with", "mountains that lie in it", "Moscow"):
         assert text in shown(page)
+    city = client.get("/node?ref=Kathmandu&q=a+temple")
+    assert "27.72° N, 85.32° E" in shown(city)
+    assert "<mark>temples</mark>" in client.get("/node/city/kathmandu?q=a+temple").text
     more = [link for link in Page(page.text).links() if link.startswith("/group")]
     [borders] = [link for link in more if "relation=borders" in link]
     first = set(re.findall(r'href="(/node/country/[^"]+)"', page.text))
@@ -237,7 +242,9 @@ def test_paths_are_listed_and_drawn(client: Any) -> None:
     assert client.get(data["files"]["graphml"]).status_code == 200
     none = client.get("/paths", params={**ends, "relation": "speaks"})
     assert "No path of at most 4 steps" in shown(none)
-    assert client.get("/paths", params={"from": "x#y", "to": "Tokyo"}).status_code == 404
+    unknown = client.get("/paths", params={"from": "Frence", "to": "Tokyo"})
+    assert unknown.status_code == 404
+    assert "/paths?from=country%23FRA&to=Tokyo&steps=4" in Page(unknown.text).links()
     assert client.get("/paths/data", params={**ends, "relation": "speaks"}, headers=PART).status_code == 400
 
 
@@ -679,3 +686,38 @@ def test_a_grown_graph_counts_what_it_leaves_out(world: KnowledgeBase) -> None:
 def _names(graph: Any) -> list[str]:
     names: list[str] = graph.graph.nodes["name"].to_list()
     return names
+
+
+def test_a_view_is_saved_opened_and_deleted(world_kb: Path, tmp_path: Path) -> None:
+    client = opened(kbkit.open(shutil.copytree(world_kb, tmp_path / "w.kb")))
+    places = {"country#NPL": [10, 20.5, 1], "country#IND": [3, 4, 0]}
+    given = {"name": "the 'Alps'", "address": "?node=Nepal&size=*neighbours&view=old", "places": json.dumps(places)}
+    address = client.post("/graph/views", data=given).json()["address"]
+    assert address == "/graph?view=the+%27Alps%27&node=Nepal&size=%2Aneighbours"
+    assert client.get(address).status_code == 200
+    assert address in Page(client.get("/graph").text).links()
+    assert client.get(address.replace("/graph?", "/graph/data?")).json()["places"] == places
+    for wrong in ("[", "[]", '{"a": [1, 2]}', '{"a": [1, 2, "x"]}', '{"a": [1, 2, NaN]}'):
+        assert client.post("/graph/views", data={**given, "places": wrong}).status_code == 400
+    assert client.post("/graph/views", data={**given, "name": " "}).status_code == 400
+    assert client.get("/graph/data?node=Nepal&view=none", headers=PART).status_code == 404
+    assert "Saved views" not in shown(client.post("/graph/views/delete", data={"name": "the 'Alps'"}))
+    assert client.post("/graph/views/delete", data={"name": "the 'Alps'"}).status_code == 404
+
+
+def test_nodes_of_a_graph_have_values(client: Any, world: KnowledgeBase) -> None:
+    data = client.get("/graph/data", params={"node": "Nepal"}).json()
+    values = {one["name"]: one for one in data["values"]}
+    assert values["area_km2"]["heading"] == "area (km²)"
+    assert values["area_km2"]["values"]["0"] == 147181
+    names = [node["name"] for node in data["nodes"]]
+    assert values["*neighbours"]["values"]["0"] == len(names) - 1
+    assert values["*pagerank"]["values"] == {}
+    ranked = {one["name"]: one["values"] for one in client.get("/graph/values", params={"node": "Nepal"}).json()}
+    ranks = dict(world.graph.pagerank().select("id", "value").iter_rows())
+    assert ranked["*pagerank"]["0"] == pytest.approx(ranks[world.find("Nepal")])
+    more = json.dumps(["continent#asia", "in_continent", -1, 25])
+    grown = client.get("/graph/data", params={"node": "Nepal", "more": more}).json()
+    assert len(grown["nodes"]) >= len(names) + 20  # a relation of a node that is not opened
+    assert {"mountain", "country"} <= set(world.well_known(10)["type"])
+    assert "year" not in set(world.well_known(20)["type"])

@@ -105,6 +105,54 @@ def test_a_graph_grows_shrinks_and_is_undone(tab: Tab) -> None:
     assert saved.value.suggested_filename == "graph.graphml"
 
 
+def test_a_graph_looks_as_chosen_and_is_saved_as_a_view(tab: Tab) -> None:
+    page = tab.page
+    radii = "kbkit.drawn.data.nodes.map((_, i) => kbkit.drawn.cy.$id(`n${i}`).data('r'))"
+    colours = "new Set(kbkit.drawn.data.nodes.map((_, i) => kbkit.drawn.cy.$id(`n${i}`).data('colour'))).size"
+    visible = "kbkit.drawn.visible.filter(Boolean).length"
+    tab.go(links.page("/graph", node="country#NPL"))
+    nodes = len(tab.drawn())
+    page.locator("summary", has_text="Display").click()
+    page.get_by_label("Size").select_option(label="PageRank")
+    page.locator("#legend").get_by_text("Size: PageRank").wait_for()
+    sizes = page.evaluate(radii)
+    assert len(set(sizes)) > nodes / 3
+    page.get_by_label("Colour").select_option("height_m")
+    assert page.evaluate(colours) > 5
+    page.get_by_label("Layout").select_option("rings")
+    page.keyboard.press("Escape")
+    page.locator("summary", has_text="Filter").click()
+    page.get_by_label("mountain").uncheck()
+    shown = page.evaluate(visible)
+    assert shown == nodes - 10
+    page.get_by_label(re.compile(r"\bmember of")).uncheck()
+    assert page.evaluate(visible) == shown - 6
+    page.keyboard.press("Escape")
+    page.locator("#find").fill("China")
+    page.locator("#find").press("Enter")
+    page.get_by_role("button", name="Pin").click()
+    page.locator("summary", has_text="Save").click()
+    page.get_by_label("View").fill("Himalaya")
+    page.get_by_label("View").press("Enter")
+    page.get_by_text("Saved.").wait_for()
+    places = "kbkit.drawn.dots().map((dot) => [dot.id(), Math.round(dot.position().x), dot.locked()])"
+    before = page.evaluate(places)
+    tab.go("/graph")
+    page.get_by_role("link", name="Himalaya").click()
+    tab.drawn()
+    assert page.evaluate(visible) == shown - 6
+    assert page.evaluate(radii) == sizes
+    after = page.evaluate(places)  # the panel is closed, so that the positions are scaled
+    assert [(one, locked) for one, _, locked in after] == [(one, locked) for one, _, locked in before]
+    ranks = [[sorted(x for _, x, _ in found).index(x) for _, x, _ in found] for found in (before, after)]
+    assert ranks[0] == pytest.approx(ranks[1], abs=2)
+    page.locator("#find").fill("Asia")
+    page.locator("#find").press("Enter")
+    page.get_by_role("button", name=re.compile("^Add 2[0-9] by in continent")).click()
+    tab.drawn(f"n >= {nodes + 20}")
+    assert "layout=rings" in page.url
+
+
 def test_paths_are_listed_and_drawn(tab: Tab) -> None:
     tab.go("/paths")
     for name, text in (("from", "Nepal"), ("to", "France")):

@@ -6,13 +6,18 @@ const RADII = [14, 7.5, 6]; // of dots, by importance
 const STEP = 25; // neighbours that a click on "+N more" adds
 const MARGIN = 46; // room around the outermost dots, for their labels
 const FEW = 40; // lines up to which relations are always labelled
+const SHARES = [0.5, 0.4, 0.6, 0.3, 0.7]; // places of a relation's label on its line, the first free one is taken
 const ALIKE = 5; // lines of the same relation that are labelled
 
 // Draw `data` in `container`. `selected(index or null)` is called on a click on a node or on the background, `full(group)`
-// on a "+N more" whose nodes the page does not have.
+// on a "+N more" whose nodes the page does not have. `layout` is force, layered, or a function that returns the
+// positions of the visible nodes, [x, y] by index.
 kbkit.Graph = class {
-  constructor(container, data, { selected = () => {}, full = () => {} } = {}) {
-    Object.assign(this, { container, data, selected, full, over: null, chosen: null, type: null });
+  constructor(container, data, { selected = () => {}, full = () => {}, layout = "force" } = {}) {
+    Object.assign(this, { container, data, selected, full, over: null, chosen: null, type: null, line: null });
+    this.layout = data.layered ? "layered" : layout;
+    this.hidden = { types: new Set(), relations: new Set() }; // by index
+    this.looks = { colours: [], radii: [] }; // by index of the node, where they differ from those of its type
     this.folded = new Set(data.groups.flatMap((group) => group.hidden));
     this.near = data.nodes.map(() => new Set());
     for (const { s, t } of data.edges) {
@@ -36,7 +41,7 @@ kbkit.Graph = class {
     const { nodes, edges, groups } = this.data;
     return [
       ...nodes.map((node, i) => ({
-        data: { id: `n${i}`, i, colour: node.colour, r: 2 * RADII[node.level] },
+        data: { id: `n${i}`, i, colour: this.looks.colours[i] ?? node.colour, r: 2 * (this.looks.radii[i] ?? RADII[node.level]) },
         classes: node.level === 0 ? "centre" : "",
       })),
       ...groups.map((group, g) => ({ data: { id: `g${g}`, g, r: 16 }, classes: "group" })),
@@ -80,6 +85,10 @@ kbkit.Graph = class {
     cy.on("tap", ({ target }) => target === cy && this.choose(null));
     cy.on("mouseover", "node", ({ target }) => this.hover(target.data("i") ?? null));
     cy.on("mouseout", "node", () => this.hover(null));
+    cy.on("mouseover mouseout", "edge", ({ type, target }) => {
+      this.line = type === "mouseover" ? target.data("e") ?? null : null;
+      this.label();
+    });
     cy.on("dragfree", "node", () => {
       this.spots = this.positions();
     });
@@ -102,13 +111,40 @@ kbkit.Graph = class {
     return this.visible[i];
   }
 
-  // Show the nodes that are not folded; a node is shown with its parent only.
+  // The relations of a line that are not filtered out.
+  relationsOf(e) {
+    return this.data.edges[e].relations.filter(([relation]) => !this.hidden.relations.has(relation));
+  }
+
+  // Hide types and relations (sets of indexes), and the nodes that this leaves without a line.
+  filter(types, relations) {
+    this.hidden = { types, relations };
+    this.show();
+    this.attend();
+  }
+
+  // Draw nodes with other colours and radii (lists by index, with gaps).
+  dress(looks) {
+    this.looks = looks;
+    this.cy.batch(() => this.data.nodes.forEach((node, i) => {
+      this.cy.$id(`n${i}`).data({ colour: looks.colours[i] ?? node.colour, r: 2 * (looks.radii[i] ?? RADII[node.level]) });
+    }));
+    this.label();
+  }
+
+  // Show the nodes that are neither folded nor filtered out; a node is shown with its parent only.
   show() {
-    const { nodes, groups } = this.data;
+    const { nodes, groups, edges } = this.data;
     this.visible = [];
     nodes.forEach((node, i) => {
       this.visible.push(node.parent < 0 || (this.visible[node.parent] && !this.folded.has(i)));
     });
+    if (this.hidden.types.size || this.hidden.relations.size) {
+      const kept = this.visible.map((on, i) => on && (i === 0 || !this.hidden.types.has(nodes[i].type)));
+      const held = new Set([0]);
+      edges.forEach(({ s, t }, e) => kept[s] && kept[t] && this.relationsOf(e).length && held.add(s).add(t));
+      this.visible = kept.map((on, i) => on && held.has(i));
+    }
     this.cy.batch(() => {
       nodes.forEach((_, i) => this.cy.$id(`n${i}`).toggleClass("hidden", !this.visible[i]));
       groups.forEach((group, g) => {
@@ -119,6 +155,7 @@ kbkit.Graph = class {
       lines.forEach((line) => {
         const { s, t } = this.data.edges[line.data("e")];
         line.toggleClass("weak", many && s !== 0 && t !== 0);
+        line.toggleClass("hidden", !this.relationsOf(line.data("e")).length);
       });
     });
   }
@@ -174,8 +211,10 @@ kbkit.Graph = class {
     const dots = this.dots();
     const shown = dots.union(dots.edgesWith(dots));
     const before = this.positions();
-    if (this.data.layered) this.layers();
-    else {
+    if (this.layout === "layered") this.layers();
+    else if (typeof this.layout === "function") {
+      this.layout(this).forEach(([x, y], id) => this.cy.$id(id).position({ x, y }));
+    } else {
       const random = Math.random; // the same graph gives the same picture
       Math.random = seeded(7);
       shown.layout({
@@ -202,18 +241,20 @@ kbkit.Graph = class {
   layers() {
     this.tall = this.isTall();
     const columns = new Map();
-    this.data.nodes.forEach(({ hop }, i) => columns.set(hop, [...(columns.get(hop) ?? []), i]));
+    const add = (hop, id) => columns.set(hop, [...(columns.get(hop) ?? []), id]);
+    this.data.nodes.forEach(({ hop }, i) => this.visible[i] && add(hop, `n${i}`));
+    this.data.groups.forEach((group, g) => this.visible[group.node] && this.rest(group) && add(this.data.nodes[group.node].hop + 1, `g${g}`));
     for (const [hop, column] of columns) {
-      column.forEach((i, place) => {
+      column.forEach((id, place) => {
         const across = (place - (column.length - 1) / 2) * 60;
-        this.cy.$id(`n${i}`).position(this.tall ? { x: across, y: hop * 160 } : { x: hop * 160, y: across });
+        this.cy.$id(id).position(this.tall ? { x: across, y: hop * 160 } : { x: hop * 160, y: across });
       });
     }
   }
 
   // Scale the positions to the container; width and height are scaled alike within limits.
   place(animate) {
-    if (this.data.layered && this.isTall() !== this.tall) {
+    if (this.layout === "layered" && this.isTall() !== this.tall) {
       this.layers();
       this.spots = this.positions();
     }
@@ -224,7 +265,7 @@ kbkit.Graph = class {
     const margin = Math.min(MARGIN + (wide > 700 ? 50 : 0), wide / 6);
     let kx = (wide - 2 * margin) / Math.max(right - left, 1);
     let ky = (high - 2 * MARGIN) / Math.max(bottom - top, 1);
-    const most = this.data.layered ? 8 : 2.2;
+    const most = this.layout === "layered" ? 8 : typeof this.layout === "function" ? 1.5 : 2.2;
     [kx, ky] = [Math.min(kx, most * ky, 3), Math.min(ky, most * kx, 3)];
     this.cy.stop();
     this.cy.viewport({ zoom: 1, pan: { x: 0, y: 0 } });
@@ -326,13 +367,20 @@ kbkit.Graph = class {
     const lines = this.lines();
     const used = new Map();
     lines.forEach((line) => {
-      const { s, t, relations } = data.edges[line.data("e")];
-      if (s === t || (focus === null ? lines.length > FEW : s !== focus && t !== focus)) return;
+      const e = line.data("e");
+      const { s, t } = data.edges[e];
+      const over = e === this.line;
+      const relations = this.relationsOf(e);
+      if (s === t || !relations.length || (!over && (focus === null ? lines.length > FEW && s !== 0 : s !== focus && t !== focus))) return;
       const [a, b] = [spots.get(`n${s}`), spots.get(`n${t}`)];
-      const text = [...new Set(relations.map(([relation]) => data.relations[relation].label))].join(" | ");
+      const names = [...new Set(relations.map(([relation]) => data.relations[relation].label))];
+      const text = names.join(" | ");
       used.set(text, (used.get(text) ?? 0) + 1);
-      if (used.get(text) > ALIKE && !data.layered) return;
-      labels.push({ x: (a[0] + b[0]) / 2, y: (a[1] + b[1]) / 2, r: 0, text, size: 10, colour: look.soft });
+      if (used.get(text) > ALIKE && !data.layered && !over) return;
+      const along = SHARES.map((share) => [a[0] + (b[0] - a[0]) * share, a[1] + (b[1] - a[1]) * share]);
+      const label = { along, text, brief: names.length > 1 ? `${names.length} relations` : text, size: over ? 12 : 10.5, colour: over ? look.ink : look.soft, always: over };
+      if (over) labels.unshift(label);
+      else labels.push(label);
     });
     this.labelled = kbkit.drawLabels(this.canvas, labels, dots, look.ground, look.font);
   }

@@ -2,10 +2,10 @@
 "use strict";
 var kbkit = globalThis.kbkit ?? {};
 
-// Draw labels in order of importance, each at its first free place. A label has x, y (of its dot), r (of the dot; 0: it
-// lies on the point), text, brief (a shorter text for where there is little room), size, colour, bold, faint, away ([x, y],
-// the preferred direction), and `always`: draw it even if no place is free. `dots` are [x, y, r]. Returns the text
-// and the box (left, top, right, bottom) of the labels drawn.
+// Draw labels in order of importance, each at its first free place. A label has x, y and r of its dot, or `along`: points
+// [x, y] on which it may lie; text, brief (a shorter text for where there is little room), size, colour, bold, faint, away
+// ([x, y], the preferred direction), and `always`: draw it even if no place is free. `dots` are [x, y, r]. Returns the
+// text and the box (left, top, right, bottom) of the labels drawn.
 kbkit.drawLabels = (canvas, labels, dots, halo, font) => {
   const [wide, high] = [canvas.clientWidth, canvas.clientHeight];
   const ratio = globalThis.devicePixelRatio || 1;
@@ -47,9 +47,9 @@ kbkit.drawLabels = (canvas, labels, dots, halo, font) => {
   pen.globalAlpha = 1;
   return drawn;
 
-  function places({ x, y, r, size, away = [0, 1] }, width) {
+  function places({ x, y, r, along, size, away = [0, 1] }, width) {
     const [w, h, gap] = [width + 4, size * 1.25, r + 2];
-    if (!r) return [[x - w / 2, y - h / 2, x + w / 2, y + h / 2]];
+    if (along) return along.map(([at, down]) => [at - w / 2, down - h / 2, at + w / 2, down + h / 2]);
     const sides = [
       [1, 0, [x + gap, y - h / 2, x + gap + w, y + h / 2]],
       [-1, 0, [x - gap - w, y - h / 2, x - gap, y + h / 2]],

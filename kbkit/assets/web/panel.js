@@ -2,6 +2,7 @@
 "use strict";
 var kbkit = globalThis.kbkit ?? {};
 
+const ADDED = 25; // neighbours that a click on a relation adds
 const LISTED = 12; // neighbours of a relation that the panel lists at first
 
 // Return an element with attributes and children; functions are listeners.
@@ -15,8 +16,9 @@ kbkit.element = (tag, attributes = {}, ...children) => {
   return made;
 };
 
-// Fill `panel` with node `i` of the graph; `go(index)` is called on a click on a neighbour.
-kbkit.showNode = (panel, data, i, go, close) => {
+// Fill `panel` with node `i` of the graph; `go(index)` is called on a click on a neighbour, and `grow(relation, way)`, if
+// given, on a click on a relation with neighbours that are not in the graph.
+kbkit.showNode = (panel, data, i, go, close, grow) => {
   const { element } = kbkit;
   const node = data.nodes[i];
   const parts = [
@@ -30,7 +32,13 @@ kbkit.showNode = (panel, data, i, go, close) => {
     const arrow = { 1: "\u2192", "-1": "\u2190", 0: "\u2194" }[group.way];
     const count = group.total > group.nodes.length
       ? `${group.nodes.length.toLocaleString("en")} of ${group.total.toLocaleString("en")}` : `${group.nodes.length}`;
-    parts.push(element("h3", {}, `${arrow} ${relation.name} `, element("span", { class: "soft" }, count)));
+    const heading = element("h3", {}, `${arrow} ${relation.label} `, element("span", { class: "soft" }, count));
+    const rest = group.total - group.nodes.length;
+    if (grow && rest > 0) {
+      const label = `Add ${Math.min(rest, ADDED)}`;
+      heading.append(" ", element("button", { class: "small", "aria-label": `${label} by ${relation.label}`, click: () => grow(group.relation, group.way) }, label));
+    }
+    parts.push(heading);
     parts.push(listed(group.nodes, (j) => neighbour(data, j, go)));
   }
   if (node.command && relationsOf(data, i).some((group) => group.total > group.nodes.length)) {

@@ -18,6 +18,7 @@ from kbkit import assets
 from kbkit.display.drawing.colours import of_types
 from kbkit.display.drawing.model import BOTH
 from kbkit.display.drawing.text import line, middle, short
+from kbkit.english.words import spoken
 
 if TYPE_CHECKING:
     from kbkit.display.drawing.model import Drawing, Pairs
@@ -101,7 +102,11 @@ def content(graph: Drawing) -> dict[str, Any]:
             for name in types
         ],
         "relations": [
-            {"name": line(graph.shown(name)), "label": middle(graph.labels.get(name, name), _LABEL)}
+            {
+                "name": line(graph.shown(name)),
+                "key": name,
+                "label": middle(spoken(graph.labels.get(name, name)), _LABEL),
+            }
             for name in relations
         ],
         "nodes": [

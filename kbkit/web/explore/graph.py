@@ -1,24 +1,31 @@
-"""Graph: a neighbourhood that a person grows by clicks, and its files."""
+"""Graph: a neighbourhood that a person grows by clicks, its files, and saved views."""
 
 from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlencode
 
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 
+from kbkit.directory.saved_views import SavedView
 from kbkit.display.drawing import page
+from kbkit.display.drawing.colours import of_types
+from kbkit.errors import UnknownNameError
+from kbkit.graph.titles import titles
+from kbkit.graph.values import NEIGHBOURS, PAGERANK, node_values
 from kbkit.web.explore import links
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.routing import Route
 
+    from kbkit.display.drawing.model import Drawing
     from kbkit.graph.drawn import Drawable
     from kbkit.graph.grown import GrownGraph, Rest
     from kbkit.web.explore.site import Site
@@ -29,12 +36,17 @@ _STEP = 25
 _KNOWN = 12
 _MOST = 40
 """Maximum number of opened nodes, and of relations with more neighbours than at first."""
+PALETTE = [*of_types([str(place) for place in range(10)]).values()][:10]
+"""Colours of values, apart from those of types."""
 FILES = {"svg": "image/svg+xml", "png": "image/png", "graphml": "application/graphml+xml"}
 
 
 @dataclass(frozen=True)
 class _State:
-    """What an address asks for: the node, the opened nodes, and (node, relation, direction, number) of more."""
+    """What an address asks for: the node, the opened nodes, and (node, relation, direction, number) of more.
+
+    How the graph looks (layout, size, colour, what is hidden) is in the address, too, but only the script reads it.
+    """
 
     node: str
     opened: tuple[str, ...]
@@ -62,7 +74,10 @@ def routes(site: Site) -> list[Route]:
     return [
         site.route(_PATH, screen.page),
         site.route("/graph/data", screen.data),
+        site.route("/graph/values", screen.values),
         site.route("/graph/file", screen.file),
+        site.route("/graph/views", screen.save, method="POST"),
+        site.route("/graph/views/delete", screen.delete, method="POST"),
     ]
 
 
@@ -74,9 +89,17 @@ class _Graph:
         """Show the page; its script fetches the graph."""
         state = _state(request)
         kb = self._site.kb
-        known = [] if state.node else kb.popular(limit=_KNOWN).select("type", "key", "name").rows()
-        row = kb.stores.nodes.row(kb.find(state.node)) if state.node else None
-        return self._site.page("graph.html", request, row=row, known=known, node=state.node)
+        if state.node:
+            node = kb.find(state.node)
+            row = kb.stores.nodes.row(node)
+            title = titles(kb.stores, [node]).get(node, row.name or row.key)
+            return self._site.page("graph.html", request, row=row, title=title, known=(), views=(), node=state.node)
+        known = kb.well_known(_KNOWN).select("id", "type", "key", "name").rows()
+        titled = titles(kb.stores, [node for node, _, _, _ in known])
+        shown = [(kind, key, titled.get(node, name)) for node, kind, key, name in known]
+        return self._site.page(
+            "graph.html", request, row=None, title="", known=shown, views=kb.workspace.views.all(), node=""
+        )
 
     def data(self, request: Request) -> Response:
         """Return the graph as the scripts read it, with the addresses that clicks lead to."""
@@ -100,19 +123,83 @@ class _Graph:
             }
             for rest in graph.rest
         ]
-        shown.update(title=graph.graph.title, summary=graph.graph.summary)
+        view = self._view(request)
+        shown.update(
+            title=graph.graph.title,
+            summary=graph.graph.summary,
+            values=drawn_values(self._site, graph.graph, links.texts(request, "rank")),
+            palette=PALETTE,
+            places=view.places if view else {},
+        )
         shown["files"] = {kind: links.page("/graph/file", format=kind) + "&" + state.url("")[1:] for kind in FILES}
+        return JSONResponse(shown, headers={"Cache-Control": "no-store"})
+
+    def values(self, request: Request) -> Response:
+        """Return the values of the graph's nodes with PageRank, which takes seconds at first in a large KB."""
+        drawing = self._grown(_state(request)).graph
+        shown = drawn_values(self._site, drawing, [PAGERANK])
         return JSONResponse(shown, headers={"Cache-Control": "no-store"})
 
     def file(self, request: Request) -> Response:
         """Return the graph as a file."""
         return drawn_file(request, lambda: self._grown(_state(request)))
 
+    def save(self, request: Request) -> Response:
+        """Save a view: the parameters of an address, and the positions of the nodes."""
+        form = request.state.form
+        try:
+            places = json.loads(form.get("places", "{}"))
+        except (ValueError, RecursionError):
+            raise HTTPException(400, "Invalid positions of a view.") from None
+        if not isinstance(places, dict):
+            raise HTTPException(400, "Invalid positions of a view.")
+        name, address = form.get("name", "").strip(), form.get("address", "").removeprefix("?")
+        kept = [pair for pair in parse_qsl(address) if pair[0] != "view"]
+        self._site.kb.workspace.views.save(name, urlencode(kept), places)
+        return JSONResponse({"address": links.page(_PATH, view=name) + "&" + urlencode(kept)})
+
+    def delete(self, request: Request) -> Response:
+        """Delete a view, and return to the list."""
+        self._site.kb.workspace.views.drop(request.state.form.get("name", ""))
+        return RedirectResponse(_PATH, 303)
+
+    def _view(self, request: Request) -> SavedView | None:
+        name = links.text(request, "view")
+        if not name:
+            return None
+        views = self._site.kb.workspace.views
+        found = views.find(name)
+        if found is None:
+            raise UnknownNameError("saved view", name, [view.name for view in views.all()])
+        return found
+
     def _grown(self, state: _State) -> GrownGraph:
         if not state.node:
             raise HTTPException(400, "No node given. Send it as the parameter 'node'.")
         more: dict[tuple[str | int, str, int], int] = {entry[:3]: entry[3] for entry in state.more}
         return self._site.kb.grow(state.node, state.opened, more=more)
+
+
+def drawn_values(site: Site, drawing: Drawing, ranks: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """Return the values by which the nodes of a drawing can be sized and coloured, by their positions in the drawing.
+
+    PageRank has no values unless ``ranks`` asks for it.
+    """
+    place = {node: i for i, node in enumerate(drawing.nodes["id"].to_list())}
+    found = node_values(site.kb.stores, drawing.nodes, ranks=bool(ranks))
+    shown = [
+        {
+            "name": one.name,
+            "heading": one.heading,
+            "numbers": one.are_numbers,
+            "values": {place[node]: value for node, value in one.values.items()},
+        }
+        for one in found
+    ]
+    if not ranks:
+        at = 1 + [one.name for one in found].index(NEIGHBOURS)
+        shown.insert(at, {"name": PAGERANK, "heading": "PageRank", "numbers": True, "values": {}})
+    return shown
 
 
 def drawn_file(request: Request, graph: Callable[[], Drawable]) -> Response:

@@ -21,11 +21,11 @@ def page(path: str, **parameters: Any) -> str:
     return path + (f"?{urlencode(given, doseq=True, errors='replace')}" if given else "")
 
 
-def node(kind: str, key: str) -> str:
-    """Return the address of a node's page."""
+def node(kind: str, key: str, query: str = "") -> str:
+    """Return the address of a node's page; the words of ``query`` are marked in its texts."""
     if kind in _DOTS or key in _DOTS:
-        return page(_NODE.rstrip("/"), ref=f"{kind}#{key}")
-    return f"{_NODE}{quote(kind, safe='', errors='replace')}/{quote(key, safe='', errors='replace')}"
+        return page(_NODE.rstrip("/"), ref=f"{kind}#{key}", q=query)
+    return page(f"{_NODE}{quote(kind, safe='', errors='replace')}/{quote(key, safe='', errors='replace')}", q=query)
 
 
 def members(kind: str) -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from starlette.responses import RedirectResponse
 
+from kbkit.display.places import coordinates
 from kbkit.display.render import cell
+from kbkit.english.headings import attribute_heading, figure, relation_heading
 from kbkit.web.explore import links
 
 if TYPE_CHECKING:
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.routing import Route
 
+    from kbkit.display.node_data import NodeData
     from kbkit.web.explore.site import Site
 
 _FIRST, _NEXT = 10, 50
@@ -57,13 +61,28 @@ class _Node:
             node=data,
             kind=kind,
             key=key,
-            attributes=[(name, data.get("attribute_labels", {}).get(name), value, _address(value))
-                        for name, value in data["attributes"].items()],
+            attributes=_attributes(data),
+            heading=attribute_heading,
+            figure=figure,
+            headings=[
+                relation_heading(kb.schema, one["relation"], kind, one["type"], of_head=one["direction"] == "out")
+                for one in data["relations"]
+            ],
+            place=coordinates(data["attributes"]),
+            marked=self._marked(links.text(request, "q")),
             texts=texts if whole else texts[:_TEXTS],
             omitted=0 if whole else max(0, len(texts) - _TEXTS),
             related=related,
             first=_FIRST,
         )  # fmt: skip
+
+    def _marked(self, query: str) -> Callable[[str], str]:
+        """Return a function that puts the words of a query in a text between ``**``."""
+        if not query or not self._site.kb.has("text"):
+            return lambda text: text
+        text = self._site.kb.text
+        words = set(text.words(query))
+        return lambda given: text.snippets(words, [given], len(given))[0]
 
     def group(self, request: Request) -> Response:
         """Return the next neighbours of a group as a part of a page."""
@@ -71,11 +90,28 @@ class _Node:
         given = {name: links.text(request, name) for name in ("relation", "direction", "type")}
         reference = links.reference(request)
         group = self._site.kb.page_group(reference, **given, limit=_NEXT, offset=offset)
-        return self._site.page("group.html", request, group=group, reference=reference, shown=offset + _NEXT)
+        return self._site.page(
+            "group.html",
+            request,
+            group=group,
+            reference=reference,
+            shown=offset + _NEXT,
+            heading=attribute_heading,
+            figure=figure,
+        )
 
 
 def _parts(reference: str, kind: str) -> tuple[str, str]:
     return kind, reference[len(kind) + 1 :]
+
+
+def _attributes(data: NodeData) -> list[tuple[str, str, Any, str]]:
+    """Return (name, heading, value, address on the web or "") of each attribute."""
+    labels = data.get("attribute_labels", {})
+    return [
+        (name, attribute_heading(labels.get(name, name)), figure(name, value), _address(value))
+        for name, value in data["attributes"].items()
+    ]
 
 
 def _address(value: object) -> str:

@@ -7,17 +7,21 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import JSONResponse, Response
 
 from kbkit.display.drawing import page
+from kbkit.english.words import spoken
 from kbkit.errors import KbError
 from kbkit.web.explore import links
-from kbkit.web.explore.graph import FILES, drawn_file
+from kbkit.web.explore.graph import FILES, PALETTE, drawn_file, drawn_values
 from kbkit.web.explore.site import said, status_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.routing import Route
 
-    from kbkit.graph.paths import Paths
+    from kbkit.graph.paths import Paths, PathStep
     from kbkit.web.explore.site import Site
+
+_CLOSE = 5
+"""Names like one that is unknown."""
 
 
 def routes(site: Site) -> list[Route]:
@@ -46,8 +50,31 @@ class _Paths:
         relations = [r.name for r in self._site.kb.schema.relations]
         status = status_of(problem) if problem else 200
         return self._site.page(
-            "paths.html", request, status, **asked, found=found, problem=said(problem), all_relations=relations
+            "paths.html",
+            request,
+            status,
+            **asked,
+            found=found,
+            problem=said(problem),
+            meant=self._meant(asked) if problem else {},
+            all_relations=relations,
+            words=_words,
         )
+
+    def _meant(self, asked: dict[str, Any]) -> dict[str, list[tuple[str, str, str, str]]]:
+        """Return for each unknown end the nodes with similar names: type, key, name, address of the page with it."""
+        meant = {}
+        for end, name in (("start", "from_"), ("end", "to")):
+            try:
+                self._site.kb.find(asked[end])
+            except KbError:
+                close = self._site.kb.stores.nodes.closest(asked[end], limit=_CLOSE)
+                given = {"from_": asked["start"], "to": asked["end"], "steps": asked["steps"]}
+                meant[asked[end]] = [
+                    (row.type, row.key, row.name, links.page("/paths", **{**given, name: f"{row.type}#{row.key}"}))
+                    for row in close
+                ]
+        return meant
 
     def data(self, request: Request) -> Response:
         """Return the drawing as the scripts read it."""
@@ -56,7 +83,8 @@ class _Paths:
         shown = page.content(drawing)
         for node, (kind, key) in zip(shown["nodes"], drawing.nodes.select("type", "key").iter_rows(), strict=True):
             node.update(command="", page=links.node(kind, key), graph=links.page("/graph", node=f"{kind}#{key}"))
-        shown.update(title=drawing.title, summary=drawing.summary)
+        values = drawn_values(self._site, drawing, links.texts(request, "rank"))
+        shown.update(title=drawing.title, summary=drawing.summary, values=values, palette=PALETTE, places={})
         shown["files"] = {kind: f"/paths/file?format={kind}&{request.url.query}" for kind in FILES}
         return JSONResponse(shown, headers={"Cache-Control": "no-store"})
 
@@ -66,8 +94,21 @@ class _Paths:
 
     def _found(self, asked: dict[str, Any]) -> Paths:
         return self._site.kb.paths(
-            asked["start"], asked["end"], asked["steps"], asked["limit"], asked["relations"] or None
+            asked["start"],
+            asked["end"],
+            asked["steps"],
+            asked["limit"],
+            asked["relations"] or None,
+            longer=not asked["shortest"],
         )
+
+
+def _words(step: PathStep) -> str:
+    """Return the relations of a step in words, between arrows."""
+    onward = any(move.forward for move in step.relations)
+    names = dict.fromkeys(spoken(move.label or move.relation) for move in step.relations)
+    arrow = "\N{RIGHTWARDS ARROW}" if onward else "\N{LEFTWARDS ARROW}"
+    return f"{arrow} {' | '.join(names)} {arrow}"
 
 
 def _asked(request: Request) -> dict[str, Any]:
@@ -77,4 +118,5 @@ def _asked(request: Request) -> dict[str, Any]:
         "steps": links.number(request, "steps", 4, 1, 10),
         "limit": links.number(request, "limit", 10, 1, 100),
         "relations": links.texts(request, "relation", 200),
+        "shortest": links.flag(request, "shortest"),
     }

@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, Response
 
 from kbkit import assets
 from kbkit.display.drawing.colours import of_types
-from kbkit.display.node_data import edge_attributes
+from kbkit.display.node_data import edge_attributes, shown_name
 from kbkit.display.render import cell, clean
 from kbkit.errors import (
     DamagedError,
@@ -44,6 +44,7 @@ _HERE = Path(__file__).parent
 _SCRIPTS = (
     "labels.js", "graph.js", "panel.js",
     "vendor/codemirror.min.js", "vendor/cytoscape.min.js", "vendor/fcose.min.js", "vendor/htmx.min.js",
+    "vendor/world.svg",
 )  # fmt: skip
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self';"
@@ -56,7 +57,7 @@ _HEADERS = {
     "Referrer-Policy": "same-origin",  # without a referrer, browsers send forms with the origin "null"
 }
 _MARK = Markup("<mark>{}</mark>")
-_KINDS = {".css": "text/css", ".js": "text/javascript"}
+_KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _YEAR = "public, max-age=31536000, immutable"
 
 
@@ -99,7 +100,12 @@ class Pages:
             finalize=_shown,
         )
         made.filters.update(
-            number=lambda value: f"{value:,}", cell=cell, snippet=_snippet, edge_attributes=edge_attributes
+            number=lambda value: f"{value:,}",
+            cell=cell,
+            snippet=_snippet,
+            marked=_marked,
+            edge_attributes=edge_attributes,
+            shown_name=shown_name,
         )
         made.globals.update(plural=plural, page_url=links.page, file_url=self.file_url, **self.names())
         return made
@@ -244,7 +250,12 @@ def _shown(value: Any) -> Any:
 
 def _snippet(text: str | None) -> Markup:
     """Return the text of a hit, with the matches (between ``**``) marked."""
-    parts = clean((text or "")[:1000]).split("**")
+    return _marked((text or "")[:1000])
+
+
+def _marked(text: str) -> Markup:
+    """Return a text with the matches (between ``**``) marked."""
+    parts = clean(text).split("**")
     marked = [_MARK.format(part) if i % 2 else escape(part) for i, part in enumerate(parts)]
     return Markup("").join(marked)
 

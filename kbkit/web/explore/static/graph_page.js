@@ -1,82 +1,216 @@
-// The page of a graph that grows. The server decides what is shown and where clicks lead: every state is an address.
+// The page of a graph that grows. The server decides what is shown and where clicks lead: every state is an address. How
+// the graph looks is in the address, too: layout, size, colour, and the types and relations that are hidden.
 "use strict";
 (() => {
   const { element } = kbkit;
-  const [panel, legend, find, shown, undo, files, problem, summary] =
-    ["panel", "legend", "find", "shown", "undo", "files", "problem", "summary"].map((id) => document.getElementById(id));
+  const byId = (id) => document.getElementById(id);
+  const [panel, legend, find, shown, undo, files, problem, summary, filters] =
+    ["panel", "legend", "find", "shown", "undo", "files", "problem", "summary", "filters"].map(byId);
+  const [layout, size, colour, save] = ["layout", "size", "colour", "save"].map(byId);
   const stage = document.querySelector(".stage");
+  const LOOK = ["layout", "size", "colour", "hide", "view"]; // parameters that the server leaves to this script
+  const PAGERANK = "*pagerank";
+  const MORE = 25; // neighbours by a relation that a click adds
   const pinned = new Map(); // positions of pinned nodes by key
   let [graph, type, wanted] = [null, null, 0];
   const steps = () => history.state?.steps ?? 0; // the browser keeps it for each address, also after a reload
+  const asked = () => new URLSearchParams(location.search);
 
   // Fetch the graph of the page's address and draw it; the nodes that stay move to their new places.
   async function load(keep) {
     const mine = ++wanted;
-    const answer = await fetch(`${stage.dataset.source}${location.search}`).catch(() => null);
-    if (mine !== wanted) return;
+    const ranked = [asked().get("size"), asked().get("colour")].includes(PAGERANK) ? "&rank=1" : "";
+    const answer = await fetched(`${stage.dataset.source}${location.search}${ranked}`);
+    if (mine === wanted && answer) draw(answer, keep);
+  }
+
+  async function fetched(address) {
+    const answer = await fetch(address).catch(() => null);
     problem.hidden = answer?.ok ?? false;
-    if (!answer?.ok) {
-      summary.textContent = "";
-      problem.textContent = answer ? new DOMParser().parseFromString(await answer.text(), "text/html").querySelector(".problem")?.textContent : "The server does not answer.";
-      return;
-    }
-    draw(await answer.json(), keep);
+    if (answer?.ok) return answer.json();
+    summary.textContent = "";
+    problem.textContent = answer ? new DOMParser().parseFromString(await answer.text(), "text/html").querySelector(".problem")?.textContent : "The server does not answer.";
+    return null;
   }
 
   function draw(data, keep) {
     const before = new Map();
+    const first = !graph;
     if (graph) {
       graph.dots().forEach((dot) => {
         if (dot.data("i") !== undefined) before.set(graph.data.nodes[dot.data("i")].key, { ...dot.position() });
       });
       graph.cy.destroy();
     }
-    const fresh = document.getElementById("graph").cloneNode(false);
-    document.getElementById("graph").replaceWith(fresh);
-    graph = new kbkit.Graph(fresh, data, { selected: select, full: (group) => go(group.more) });
-    data.nodes.forEach(({ key, parent }, i) => {
-      const at = pinned.get(key) ?? before.get(key) ?? before.get(data.nodes[parent]?.key);
-      if (at) graph.cy.$id(`n${i}`).position({ ...at });
-      if (pinned.has(key)) graph.cy.$id(`n${i}`).lock();
-    });
+    const fresh = byId("graph").cloneNode(false);
+    byId("graph").replaceWith(fresh);
+    graph = new kbkit.Graph(fresh, data, { selected: select, full: (group) => go(group.more), layout: layoutOf() });
+    if (first) restore(data);
+    else {
+      data.nodes.forEach(({ key, parent }, i) => {
+        const at = pinned.get(key) ?? before.get(key) ?? before.get(data.nodes[parent]?.key);
+        if (at) graph.cy.$id(`n${i}`).position({ ...at });
+        if (pinned.has(key)) graph.cy.$id(`n${i}`).lock();
+      });
+    }
     if (before.size) graph.place(true);
     graph.cy.on("dragfree", "node", ({ target }) => pinned.has(data.nodes[target.data("i")]?.key) && pin(target.data("i"), true));
     summary.textContent = data.summary;
     shown.replaceChildren(...data.nodes.map(({ name, key }) => element("option", { value: name }, key)));
     files.replaceChildren(...Object.entries(data.files).map(([kind, href]) => element("a", { href }, kind === "graphml" ? "GraphML" : kind.toUpperCase())));
-    showLegend(data);
+    showControls(data);
+    look();
     const kept = keep ? data.nodes.findIndex(({ key }) => key === keep) : -1;
     if (kept >= 0) graph.choose(kept);
     else panel.hidden = true;
     globalThis.kbkit.drawn = graph;
   }
 
-  function showLegend(data) {
+  // Put the nodes of a saved view where they were, if the view has them all; pinned ones stay there.
+  function restore(data) {
+    const places = data.nodes.map(({ key }) => data.places[key]);
+    places.forEach((place, i) => place?.[2] && pinned.set(data.nodes[i].key, { x: place[0], y: place[1] }));
+    if (!places.every(Boolean)) return;
+    places.forEach(([x, y], i) => graph.cy.$id(`n${i}`).position({ x, y }));
+    data.groups.forEach((group, g) => {
+      const place = data.places[`+${g}`];
+      if (place) graph.cy.$id(`g${g}`).position({ x: place[0], y: place[1] });
+    });
+    graph.spots = graph.positions();
+    graph.place(false);
+    data.nodes.forEach(({ key }, i) => {
+      if (!pinned.has(key)) return;
+      pinned.set(key, { ...graph.cy.$id(`n${i}`).position() });
+      graph.cy.$id(`n${i}`).lock();
+    });
+  }
+
+  // -- how the graph looks --------------------------------------------------------------------------------------------
+
+  const layoutOf = () => ({ layered: "layered", rings: kbkit.rings })[asked().get("layout")] ?? "force";
+
+  function showControls(data) {
+    const option = (value, text) => element("option", { value }, text);
+    const groups = (kinds) => data.values.filter(({ numbers }) => kinds.includes(numbers)).map(({ name, heading }) => option(name, heading));
+    size.replaceChildren(option("", "by distance"), ...groups([true]));
+    colour.replaceChildren(option("", "type"), ...groups([true, false]));
+    for (const [field, name] of [[layout, "layout"], [size, "size"], [colour, "colour"]]) {
+      if (field) field.value = asked().get(name) ?? "";
+      if (field && field.selectedIndex < 0) field.value = "";
+    }
+    const hidden = new Set(asked().getAll("hide"));
+    const counts = new Map();
+    data.edges.forEach(({ relations }) => relations.forEach(([r]) => counts.set(r, (counts.get(r) ?? 0) + 1)));
+    const boxes = (title, entries) => element("fieldset", {}, element("legend", {}, title), ...entries.map(([name, text, count]) => {
+      const box = element("input", { type: "checkbox", value: name, change: hide });
+      box.checked = !hidden.has(name);
+      return element("label", {}, box, ` ${text} `, element("span", { class: "soft" }, count.toLocaleString("en")));
+    }));
+    filters.replaceChildren(
+      boxes("Types", data.types.filter(({ count }) => count).map(({ name, count }) => [`type:${name}`, name, count])),
+      boxes("Relations", [...counts].map(([r, count]) => [`relation:${data.relations[r].key}`, data.relations[r].label, count])),
+    );
+  }
+
+  // Keep how the graph looks in the address, without a step back.
+  function keep(name, values) {
+    const now = asked();
+    now.delete(name);
+    values.filter(Boolean).forEach((value) => now.append(name, value));
+    history.replaceState(history.state, "", `${location.pathname}?${now}`);
+  }
+
+  function hide() {
+    keep("hide", [...filters.querySelectorAll("input")].filter((box) => !box.checked).map((box) => box.value));
+    look();
+  }
+
+  // Apply the filters, colours and sizes of the address.
+  function look() {
+    const { data } = graph;
+    const hidden = new Set(asked().getAll("hide"));
+    const indexes = (list, name) => new Set(list.map((_, i) => i).filter((i) => hidden.has(name(list[i]))));
+    graph.filter(indexes(data.types, (one) => `type:${one.name}`), indexes(data.relations, (one) => `relation:${one.key}`));
+    const looks = kbkit.looksOf(data, { size: size.value, colour: colour.value });
+    graph.dress(looks);
+    showLegend(data, looks);
+    filters.closest("details").querySelector("summary").classList.toggle("on", hidden.size > 0);
+    const away = data.nodes.filter((node, i) => !graph.visible[i] && !graph.folded.has(i)).length;
+    summary.textContent = data.summary + (hidden.size ? `; ${away.toLocaleString("en")} nodes filtered out` : "");
+  }
+
+  async function choose(field, name) {
+    keep(name, [field.value]);
+    const known = graph.data.values.find((one) => one.name === PAGERANK);
+    if (field.value === PAGERANK && known && !Object.keys(known.values).length) {
+      const before = summary.textContent;
+      summary.textContent = "Computing PageRank \u2026";
+      const values = await fetched(`${stage.dataset.source.replace("/data", "/values")}${location.search}`);
+      if (!values) return;
+      summary.textContent = before;
+      graph.data.values = values;
+    }
+    look();
+  }
+
+  function showLegend(data, looks) {
     legend.replaceChildren();
-    for (const [number, { name, count, colour }] of data.types.entries()) {
+    const dot = (hue) => {
+      const made = element("span", { class: "dot" });
+      made.style.background = hue;
+      return made;
+    };
+    const span = (low, high) => `${rounded(low)} to ${rounded(high)}`;
+    if (looks.size) legend.append(element("li", { class: "soft" }, `Size: ${looks.size.heading}, ${span(looks.size.low, looks.size.high)}`));
+    if (looks.legend?.ramp) {
+      const bar = element("span", { class: "ramp" });
+      bar.style.background = `linear-gradient(90deg, ${looks.legend.ramp.join(", ")})`;
+      legend.append(element("li", { class: "soft" }, `Colour: ${looks.legend.heading}, ${rounded(looks.legend.low)} `, bar, ` ${rounded(looks.legend.high)}`));
+    } else if (looks.legend) {
+      legend.append(element("li", { class: "soft" }, `Colour: ${looks.legend.heading}`));
+      for (const [value, count, hue] of looks.legend.values) legend.append(element("li", { class: "soft" }, dot(hue), `${value} ${count.toLocaleString("en")}`));
+    }
+    for (const [number, { name, count, colour: hue }] of looks.legend ? [] : data.types.entries()) {
       if (!count) continue;
-      const button = element("button", { "aria-pressed": String(type === name), click: () => filter(type === name ? null : name) });
-      const dot = element("span", { class: "dot" });
-      dot.style.background = colour;
-      button.append(dot, `${name} `, element("span", { class: "soft" }, count.toLocaleString("en")));
+      const button = element("button", { "aria-pressed": String(type === name), click: () => highlight(type === name ? null : name) });
+      button.append(dot(hue), `${name} `, element("span", { class: "soft" }, count.toLocaleString("en")));
       legend.append(element("li", {}, button));
       if (type === name) graph.highlight(number);
     }
   }
 
-  function filter(name) {
+  const rounded = (value) => value.toLocaleString("en", { maximumSignificantDigits: 3, useGrouping: Math.abs(value) >= 10_000 });
+
+  function highlight(name) {
     type = name;
     graph.choose(null); // a chosen node dims others, too
     graph.highlight(name === null ? null : graph.data.types.findIndex((known) => known.name === name));
     for (const button of legend.querySelectorAll("button")) button.setAttribute("aria-pressed", String(button.firstChild.nextSibling.textContent === `${name} `));
   }
 
+  // -- steps ----------------------------------------------------------------------------------------------------------
+
   function go(address) {
-    if (new URL(address, location).href === location.href) return; // a double click
-    const keep = graph.chosen === null ? null : graph.data.nodes[graph.chosen].key;
-    history.pushState({ steps: steps() + 1 }, "", address);
+    const url = new URL(address, location);
+    for (const name of LOOK) url.searchParams.delete(name);
+    for (const name of LOOK) asked().getAll(name).forEach((value) => url.searchParams.append(name, value));
+    if (url.search === `?${asked()}`) return; // a double click
+    const kept = graph.chosen === null ? null : graph.data.nodes[graph.chosen].key;
+    history.pushState({ steps: steps() + 1 }, "", url);
     undo.disabled = false;
-    load(keep);
+    load(kept);
+  }
+
+  // The address of the graph with more neighbours of a node by a relation.
+  function withMore(key, relation, way) {
+    const now = asked();
+    const entries = now.getAll("more").map((entry) => JSON.parse(entry));
+    const known = entries.find((entry) => entry[0] === key && entry[1] === relation && entry[2] === way);
+    if (known) known[3] += MORE;
+    else entries.push([key, relation, way, MORE]);
+    now.delete("more");
+    entries.forEach((entry) => now.append("more", JSON.stringify(entry)));
+    return `${location.pathname}?${now}`;
   }
 
   function select(i) {
@@ -84,8 +218,9 @@
       panel.hidden = true;
       return;
     }
-    const node = graph.data.nodes[i];
-    kbkit.showNode(panel, graph.data, i, (j) => graph.choose(j), () => graph.choose(null));
+    const { data } = graph;
+    const node = data.nodes[i];
+    kbkit.showNode(panel, data, i, (j) => graph.choose(j), () => graph.choose(null), layout && ((relation, way) => go(withMore(node.key, data.relations[relation].key, way))));
     const actions = element("p", { class: "actions" }, element("a", { class: "button", href: node.page }, "Open page"));
     if (node.toggle) actions.prepend(element("button", { id: "toggle", click: () => go(node.toggle) }, node.opened ? "Collapse" : "Expand"));
     if (node.graph) actions.append(element("a", { class: "button", href: node.graph }, "Centre"));
@@ -95,6 +230,11 @@
     } }, "Pin");
     actions.append(button);
     panel.querySelector("h2").after(actions);
+    const values = data.values.filter((one) => i in one.values && !one.name.startsWith("*"));
+    if (values.length) {
+      panel.querySelector("p.soft").after(element("dl", {}, ...values.flatMap(({ heading, values: of, numbers }) =>
+        [element("dt", {}, heading), element("dd", {}, numbers ? of[i].toLocaleString("en", { useGrouping: Math.abs(of[i]) >= 10_000 }) : of[i])])));
+    }
   }
 
   // Keep a node where it is while the graph grows.
@@ -108,13 +248,38 @@
     dot.lock();
   }
 
+  save?.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const places = {};
+    graph.cy.nodes().forEach((dot) => {
+      const { x, y } = dot.position();
+      const key = dot.data("i") === undefined ? `+${dot.data("g")}` : graph.data.nodes[dot.data("i")].key;
+      places[key] = [Math.round(x), Math.round(y), pinned.has(key) ? 1 : 0];
+    });
+    const name = byId("view").value;
+    const body = new URLSearchParams({ name, address: location.search, places: JSON.stringify(places) });
+    const answer = await fetch("/graph/views", { method: "POST", body }).catch(() => null);
+    const text = answer?.ok ? "" : await answer?.text();
+    byId("saved").textContent = answer?.ok ? "Saved. The view is on the page Graph." : new DOMParser().parseFromString(text ?? "", "text/html").querySelector(".problem")?.textContent ?? "Not saved.";
+    if (answer?.ok) history.replaceState(history.state, "", (await answer.json()).address);
+  });
+  layout?.addEventListener("change", () => {
+    keep("layout", [layout.value]);
+    graph.layout = layoutOf();
+    graph.arrange(true);
+  });
+  size.addEventListener("change", () => choose(size, "size"));
+  colour.addEventListener("change", () => choose(colour, "colour"));
   addEventListener("popstate", () => {
     undo.disabled = !steps();
     load(graph?.chosen == null ? null : graph.data.nodes[graph.chosen].key);
   });
   undo.disabled = !steps();
   undo.addEventListener("click", () => history.back());
-  document.getElementById("fit").addEventListener("click", () => graph.place(true));
+  byId("fit").addEventListener("click", () => {
+    if (graph.hidden.types.size || graph.hidden.relations.size) graph.arrange(true);
+    else graph.place(true);
+  });
   find.addEventListener("change", () => {
     const typed = find.value.trim().toLowerCase();
     const found = typed ? graph.data.nodes.findIndex(({ name }) => name.toLowerCase().startsWith(typed)) : -1;
@@ -122,7 +287,18 @@
     find.setCustomValidity(typed && found < 0 ? "No node of this graph has this name." : "");
     find.reportValidity();
   });
-  document.addEventListener("keydown", ({ key }) => key === "Escape" && graph?.choose(null));
+  document.addEventListener("keydown", ({ key, target }) => {
+    const open = document.querySelectorAll("details.menu[open]");
+    if (key !== "Escape") return;
+    if (open.length) open.forEach((menu) => {
+      menu.open = false;
+      if (menu.contains(target)) menu.firstElementChild.focus();
+    });
+    else graph?.choose(null);
+  });
+  document.addEventListener("click", ({ target }) => {
+    document.querySelectorAll("details.menu[open]").forEach((menu) => menu.contains(target) || (menu.open = false));
+  });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => graph?.restyle());
   load(null);
 })();

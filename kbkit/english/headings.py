@@ -1,0 +1,68 @@
+"""Headings of attributes and relations in words, and their values as a page shows them."""
+
+from __future__ import annotations
+
+import math
+import re
+from functools import lru_cache
+from typing import Any
+
+from kbkit.english.attributes import words_of_name
+from kbkit.english.relations import Link
+from kbkit.english.types import type_plural
+from kbkit.english.verbs import verb_phrase
+from kbkit.english.words import PREPOSITIONS, spoken
+from kbkit.schema import Relation, Schema
+
+_LARGE = 10_000
+"""Numbers from here on have separators; smaller ones may be years."""
+_CODES = frozenset(("code", "id", "isbn", "key", "number", "phone", "postcode", "zip"))
+"""Last words of the names of attributes whose numbers are not quantities."""
+
+
+def attribute_heading(name: str) -> str:
+    """Return the name or label of an attribute in words, with the unit in parentheses: *maximum depth (m)*."""
+    words = words_of_name(name)
+    return f"{words.noun} ({words.unit.symbol})" if words.unit else words.noun
+
+
+def figure(name: str, value: Any) -> Any:
+    """Return the value of an attribute as a page shows it: numbers from 10,000 with separators; others as they are.
+
+    Numbers that are not quantities (``zip_code``) are left as they are.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or re.split(r"[\W_]+", name.lower())[-1] in _CODES:
+        return value
+    if abs(value) < _LARGE or not math.isfinite(value):
+        return value
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}".rstrip("0")
+
+
+@lru_cache(10_000)
+def relation_words(relation: Relation) -> str:
+    """Return a relation's label, or its name, in words: *acted in*."""
+    return spoken(relation.label or relation.name)
+
+
+def relation_heading(schema: Schema, name: str, subject: str, other: str, *, of_head: bool) -> str:
+    """Return a heading for the neighbours of type ``other`` that a node of type ``subject`` has by a relation.
+
+    ``of_head``: the node is the head. *was directed by*, *countries that have a coast on it*.
+    """
+    return _heading(schema.relation(name), subject, other, of_head)
+
+
+@lru_cache(10_000)
+def _heading(relation: Relation, subject: str, other: str, of_head: bool) -> str:
+    verb = Link(relation, subject, other, of_head=of_head).verb
+    if verb is not None and "{}" not in verb.singular:
+        return verb.singular
+    words = relation_words(relation)
+    if of_head or relation.symmetric:
+        return words
+    given = relation.phrase(other, of_head=True)
+    active = verb_phrase(given or words)
+    if active is None or "{}" in active.singular:
+        return f"{type_plural(other)}: {words}"
+    ends_open = active.singular.rpartition(" ")[2] in PREPOSITIONS
+    return f"{type_plural(other)} that {active.plural}{' it' if ends_open else ''}"

@@ -1,0 +1,60 @@
+"""The drawing of paths between two nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kbkit.display.drawing.model import Drawing
+from kbkit.errors import plural
+from kbkit.graph.drawn import described, labels_of, symmetric_of, totals
+from kbkit.graph.steps import Graph
+
+if TYPE_CHECKING:
+    from kbkit.graph.paths import Paths
+    from kbkit.stores import Stores
+
+
+def paths_drawing(stores: Stores, found: Paths) -> Drawing:
+    """Return the nodes and edges of the listed paths as a drawing with one column for each step.
+
+    A node is in the column of the first listed path that it is on; the end is in the last column.
+    """
+    import polars as pl
+
+    schema, symmetric = stores.schema, symmetric_of(stores.schema)
+    sequences = [[node.id for node in path.nodes] for path in found.listed]
+    hops: dict[int, int] = {sequence[-1]: max(map(len, sequences)) - 1 for sequence in sequences}
+    for sequence in sequences:
+        for hop, node in enumerate(sequence):
+            hops.setdefault(node, hop)
+    columns = [
+        np.array(sorted(n for n, h in hops.items() if h == hop), np.int32) for hop in range(max(hops.values()) + 1)
+    ]
+    order = {node: i for i, node in enumerate(dict.fromkeys(node for sequence in sequences for node in sequence))}
+    nodes = described(stores, columns).sort("hop", pl.col("id").replace_strict(order))  # the first path on top
+    edges: dict[tuple[int, str, int], None] = {}
+    for path, ids in zip(found.listed, sequences, strict=True):
+        for step, before, after in zip(path.steps, ids[:-1], ids[1:], strict=True):
+            for move in step.relations:
+                forward, backward = (before, move.relation, after), (after, move.relation, before)
+                if move.forward:
+                    edges[forward] = None
+                if not move.forward or move.relation in symmetric:
+                    edges[backward] = None
+    kinds = {"head": pl.Int32, "relation": pl.String, "tail": pl.Int32}
+    ends = f"{found.start.name} to {found.end.name}"
+    return Drawing(
+        f"{ends}: {found.summary}",
+        f"{plural(nodes.height, 'node')}, {plural(len(edges), 'edge')}",
+        sequences[0][0],
+        nodes,
+        pl.DataFrame(list(edges), kinds, orient="row"),
+        tuple(t.name for t in schema.node_types),
+        symmetric,
+        labels_of(schema),
+        totals(Graph(schema, stores.adjacency), np.sort(np.concatenate(columns))),
+        stores.directory.path.name,
+        layered=True,
+    )

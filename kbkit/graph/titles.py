@@ -1,0 +1,50 @@
+"""Titles of nodes without a name, such as rows with a number for a key: made of the names that they link to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from kbkit.english.types import type_noun
+
+if TYPE_CHECKING:
+    from kbkit.stores import Stores
+
+_NUMBERED = re.compile(r"[\W\d_]+|[0-9a-fA-F-]{32,}")
+"""Keys that say nothing: numbers, also joined ones (``12-7``), and UUIDs."""
+_LINKS = 3
+"""Names in a title."""
+_DEPTH = 2
+"""Steps to a node with a name."""
+
+
+def titles(stores: Stores, ids: Iterable[int]) -> dict[int, str]:
+    """Return a title for each node whose name is only its key, a number: *death 7 (Lettice)*.
+
+    The names in parentheses are those of the first nodes that its own relations lead to. A node that leads to none has
+    no title.
+    """
+    rows = stores.nodes.rows(list(ids))
+    found = {}
+    for node, row in rows.items():
+        if row.name == row.key and _NUMBERED.fullmatch(row.key):
+            names = _linked(stores, node, _DEPTH)
+            if names:
+                found[node] = f"{type_noun(row.type)} {row.name} ({', '.join(names)})"
+    return found
+
+
+def _linked(stores: Stores, node: int, depth: int) -> Sequence[str]:
+    """Return the names of the nodes that the node's own relations lead to; of one without a name, those beyond it."""
+    names: dict[str, None] = {}
+    for relation in stores.schema.relations:
+        if relation.symmetric or len(names) >= _LINKS:
+            continue
+        for other in stores.adjacency.forward(relation.name).neighbors(node)[:_LINKS].tolist():
+            row = stores.nodes.row(other)
+            if row.name != row.key or not _NUMBERED.fullmatch(row.key):
+                names[row.name] = None
+            elif depth > 1:
+                names.update(dict.fromkeys(_linked(stores, other, depth - 1)))
+    return list(names)[:_LINKS]
