@@ -433,6 +433,27 @@ def test_the_side_pane_of_the_queries(world_kb: Path, tmp_path: Path) -> None:
         assert "SELECT 43" not in shown(client.get("/query"))
 
 
+def test_the_schema_is_drawn_listed_and_linked(client: Any, world: KnowledgeBase) -> None:
+    page = client.get("/schema")
+    assert re.search(r"river flows_into flows into sea 162 .*river flows_into flows into river 103", shown(page))
+    data = client.get("/schema/data").json()
+    assert {node["type_name"] for node in data["nodes"]} == {t.name for t in world.schema.node_types}
+    labels = {relation["label"] for relation in data["relations"]}
+    assert {"borders 638", "flows_into 162", "flows_into 21", "lies_in 201"} < labels
+    assert len(data["relations"]) == sum(len(r.signatures) for r in world.schema.relations)
+    about = client.get("/schema/type", params={"name": "river"})
+    assert re.search(r"Danube|Rhine", shown(about))
+    assert "length_km bigint" in shown(about)
+    assert client.get("/schema/type", params={"name": "x"}, headers=PART).status_code == 404
+    few = shown(client.get("/schema", params={"find": "capital"}))
+    assert "country capital has the capital city 209" in few
+    assert "flows_into" not in few
+    samples = [html.unescape(link) for link in Page(about.text + page.text).links() if link.startswith("/query?")]
+    for link in samples[::7]:
+        answer = client.get(link.replace("/query?", "/query/view?"), headers=PART)
+        assert re.search(r"[1-9]\d* rows? in", shown(answer)), link
+
+
 def test_a_link_of_another_site_runs_no_query(client: Any) -> None:
     foreign = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
     led = client.get("/query/run", params={"q": "SELECT 42"}, headers=foreign, follow_redirects=False)
@@ -524,6 +545,8 @@ def test_pages_run_no_script_but_the_files(client: Any) -> None:
         "/graph?node=France",
         "/paths?from=France&to=Japan",
         "/query",
+        "/query?q=country&view=chart",
+        "/schema",
     ):
         answer = client.get(address)
         policy = answer.headers["content-security-policy"]
@@ -674,7 +697,7 @@ ADDRESSES = """
     /graph/data?node=France&more= /graph/data?node=France&open= /graph/file?node=France&format= /paths?from=France&to=
     /paths?from=France&to=Japan&steps= /complete?q= /static/ /query?q= /query/run?q= /query/run?language=sql&q= //
     /query/view?q= /query/view?q=country&f0= /query/view?q=country&order= /query/view?q=country&page= /query/names?find=
-    /query/graph?q= /query/chart?q=country&column= /query/complete?q=
+    /schema?find= /schema/type?name= /query/graph?q= /query/chart?q=country&column= /query/complete?q=
     /query/complete?q=SELECT&at= /query/file?q=SELECT+1&format= /query/why?node=3&q= /../.. /?token=
 """.split()  # noqa: SIM905
 

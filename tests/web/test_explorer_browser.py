@@ -196,6 +196,18 @@ def test_a_result_is_sorted_filtered_counted_and_drawn(tab: Tab) -> None:
     assert {"Danube", "Austria"} < set(tab.drawn())
 
 
+def test_the_schema_shows_a_type(tab: Tab) -> None:
+    page = tab.page
+    tab.go("/schema")
+    assert "river 293" in tab.drawn()
+    page.get_by_label("Find a type in the drawing").fill("river")
+    page.keyboard.press("Enter")
+    panel = page.get_by_role("complementary", name="Type")
+    panel.get_by_role("heading", name="river").wait_for()
+    panel.get_by_role("link", name="river → flows_into → sea").click()
+    page.get_by_text("162 rows in").wait_for()
+
+
 def _first_row(page: Any) -> list[str]:
     return page.locator("#result tbody tr").first.locator("td").first.inner_text().split()  # type: ignore[no-any-return]
 
@@ -270,6 +282,7 @@ SCREENS = {
         for view in ("table", "columns", "chart", "code", "graph")
     },
     "wrong query": links.page("/query", q="SELECT nme FROM country"),
+    "schema": "/schema",
     "error": "/node/country/nowhere",
 }
 
@@ -281,7 +294,7 @@ def test_every_screen_fits_and_is_accessible(browser: Any, address: str, width: 
     tab.page.request.post(f"{address}/label", form={"q": "long rivers", "annotator": "ann"})
     for name, path in SCREENS.items():
         tab.go(path)
-        if name in ("graph", "paths", "query as graph"):
+        if name in ("graph", "paths", "query as graph", "schema"):
             tab.drawn()
         assert tab.page.evaluate("document.documentElement.scrollWidth") <= width, name
         found = axe.Axe().run(tab.page).response["violations"]
