@@ -110,7 +110,7 @@ def explore(
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Print the address without opening a browser.")
     ] = False,
-    limit: MaxRows = 1_000,
+    limit: MaxRows = 100_000,
     timeout: Timeout = 60,
 ) -> None:
     """Explore a KB in a browser.

@@ -357,7 +357,8 @@ def _best(graph: Graph, layers: Layers, limit: int) -> tuple[list[Weighted], int
 
 def _weights(degrees: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the weights of nodes by their degrees, in thousandths of a bit."""
-    return np.rint(_UNITS * np.log2(degrees)).astype(np.int64)
+    weights: NDArray[np.int64] = np.rint(_UNITS * np.log2(degrees)).astype(np.int64)
+    return weights
 
 
 def _enumerate(layers: Layers, levels: Sequence[_Layer], limit: int) -> list[Weighted]:

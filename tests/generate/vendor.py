@@ -1,8 +1,8 @@
 """Fetch the JavaScript libraries of drawings and pages: ``python -m tests.generate.vendor`` (needs npm and a network).
 
-Each package is fetched by exact version and verified by its SHA-512 before anything of it is read. Cytoscape.js and
-htmx come minified; the layout fcose and CodeMirror are bundled with the packages they need into one file each; the land
-of the world is converted to SVG.
+Each package is fetched by exact version and verified by its SHA-512 before anything of it is read. Cytoscape.js, htmx,
+Vega and Vega-Lite come minified; the layout fcose, CodeMirror and Vega's interpreter are bundled with the packages they
+need into one file each; the land of the world is converted to SVG.
 ``vendor.json`` records the SHA-256 of the files, which a test compares. With ``--check`` nothing is written, and a
 difference is an error.
 """
@@ -31,7 +31,7 @@ class Package:
     sha512: str
 
 
-PACKAGES = (
+PACKAGES: tuple[Package, ...] = (
     Package(
         "cytoscape",
         "3.34.4",
@@ -128,6 +128,39 @@ PACKAGES = (
         "IXfV0qwlKXpckz1FhwXVwKRjiIhOnWttOskm5CtxMsjgE/MXAYRHWJqgXOpM8IkcPBoXnyTU5lFHcYa5ChG0LQ==",
     ),
 )
+_CHARTS = """
+vega 6.4.0 rHXCq2LpEWCLMjXBEj7hocY9G0/i5TGYRayGGSj06VTF4+l2IG2Z7oeZKCjWbUh/7hTE/mVhbaOPB72wCElh6g==
+vega-interpreter 2.3.2 JDAoi3taFcCDLujZG84TNNUXdkAZ5WsSHssx8lWVYaxb9Slsjk7v7PtRIYXpSlUwLaKGRBqoJ9KDs36Z0eMEIw==
+vega-lite 6.4.3 d/7hPjfz560UERaQuTmGgIVfXAe3g2hJWeC+igDeaGohUdEoNrHLXgR/yTOBT8vV/lIuuKnw+0/xWWblkDwkMQ==
+vega-util 2.1.3 Znj01Gj5XVUw/U7QvwjMhl+XCGs09UF5KDyMXZz9NtjhoKP04anWjcbA7hqoVH+eEigO92KlTi+Yai6Roo1n0A==
+d3-array 3.2.5 Th8qGXoBalmWsstpkuhmBuTsBQIFqYOJtjlBvNVvBfJ8E3uYusBUwUR8HU20U0qKKQkgCvKyR1YjiozWadk5QA==
+d3-color 3.1.1 lfab8x0Bj0UO7SNsY8dZSbNIA6ipbkE3X0NG9nqjCu6CfCHZseuDnOSJY7hidKrjpP++i1M2qT+FlAdPKYRilA==
+d3-delaunay 6.0.6 DMQIEvSJhZCB6pwedcXaAlQ+MeKU5LlM2XakKtc73b/VM+RBiI1SRXycOEOKg2jsKj4zZ9F0KGYG6nCGwwWu/g==
+d3-dispatch 3.0.2 sAzH4Y4nsLo8eSqw5jKiZt+LU2wZmL/qS+OkxQGjhwazB/D7TY34R/QK1eshfGr7cZEKymKZ/Haem7m+lu98Sg==
+d3-dsv 3.0.2 FUnXhX7I4/AXyRCZzwfZTDGSq8PGZ4oR0tiCBqNGOZMsDrQ+6sIWNQnBzcCGhzJKZ6uCvCezTwflUqI209RRiQ==
+d3-ease 3.0.2 B5znKqRmKROAN4oHWQ50W/qisVjA9GXh2WMsVKdFVp4DxWmcrOsweqgUOUVsv5th96kwaZlokU6SlV4J3gak1w==
+d3-force 3.0.1 kAaaHLFebBYwgi5cYBXAI8vKrQFMCD2MEswj2QuPKKbdU1wYLc8WXtS7O8F/b6POCIe3gJjY6hkDstHi1yMETQ==
+d3-format 3.1.3 +F+/49swqmGuQJmSKnVMIDH/QkEFV5li9QRj0xm/KhyAUBv099O5PrvpQFxBp24PYph17Mnvt9mjKQV0ii0nMA==
+d3-geo 3.1.2 5R8ZgDQorIxmauv7R6gpE/ndz+Z0qAZssigq0aXFdvPHdY41RqtW02jrRUQAL724NdPABYXo1+gQEGBBr7uKNg==
+d3-geo-projection 4.0.0 p0bK60CEzph1iqmnxut7d/1kyTmm3UWtPlwdkM31AU+LW+BXazd5zJdoCn7VFxNCHXRngPHRnsNn5uGjLRGndg==
+d3-hierarchy 3.1.3 GRajN5ZcnEwYFWqqdzhG1qJ3+fDg6WWzk47TJg7ePY7yvYAgRfD2r1mUx+wviBOWuCwamCUzjwMSdato43jbGA==
+d3-interpolate 3.0.2 IRzGU62DtxhvsnSTWMQIdnoZ6gA+BCWwBon1EJI6SjoN595799b6z/QRBzXfFhE8iupUPp3042yBNo0STPqnzQ==
+d3-path 3.1.1 jsbgV8zIT38ReB9O7X7gcLndTQRONSqNNd+oGIaTBdUug4r5jFmp0N6RY9R5GWbdUDucn0qoTGyfjapT4tDhcg==
+d3-quadtree 3.0.2 9Lu9mqJKRbIk0d6mKDjpvPURaPdwHVK5CYbcdd0/4vBgz4ldz/7TIOse3kNERsByGNfld58KEco507AztJWyTQ==
+d3-scale 4.0.3 66cWobCNzcMvlfoaDHCxuIv9TBUWG1BLOWdv9kHHFuCr1JdqAWPvTmsaEYDD5NRMyWZ5+7u0GqiCDfMXMqh3hg==
+d3-scale-chromatic 3.1.1 lA5gfN2yMvmChubmptnDiBfeGpHD7Yb1EbvCz0TZE0WHXhyR6W2allPuhKtzV5ILQRqeOdefF0qYtERReLUBDg==
+d3-shape 3.2.1 dm2o+lbKdzg9tY7GEag/dB9hcbodLfwkE/DkvqbELJXaMz0yKzWWhZqhbI7CKubukA7HnRyz0avdtvi7EPxPvw==
+d3-time 3.1.1 Ze7rjrhMzdeulh0/hjcfFj7XLAHOfowtEMfsoG6DU866HPynQNW7Wfen6hzXcqKTv8XzxvF6Hzr5XD6bMHr2ug==
+d3-time-format 4.1.1 22XaqjyCjpqgda20erhsOjGmC3vvYwTNYniKAd45W5UWLDF43moeOuV9qYpRqobIlsnK0UhnKZjUUJm3VgORUA==
+d3-timer 3.0.2 1Il1aliroVSErrv5aulRBxAY+7+DnaoLIWGd1C6SsBTWDeobWiP/V69vwb8vT6abR1kKwaNe1196pmaQ1fK90A==
+delaunator 5.1.0 AGrQ4QSgssa1NGmWmLPqN5NY2KajF5MqxetNEO+o0n3ZwZZeTmt7bBnvzHWrmkZFxGgr4HdyFgelzgi06otLuQ==
+internmap 2.0.3 5Hh7Y1wQbvY5ooGgPbDaL5iYLAPzMTUrjMulskHLH6wnv/A+1q5rgEaiuqEjB+oxGXIVZs1FF+R/KPN3ZSQYYg==
+json-stringify-pretty-compact 4.0.0 3CNZ2DnrpByG9Nqj6Xo8vqbjT4F6N+tb4Gb28ESAZjYZ5yqvmc56J+/kuIwkaAMOyblTQhUW7PxMkUb8Q36N3Q==
+robust-predicates 3.0.3 NS3levdsRIUOmiJ8FZWCP7LG3QpJyrs/TE0Zpf1yvZu8cAJJ6QMW92H1c7kWpdIHo8RvmLxN/o2JXTKHp74lUA==
+topojson-client 3.1.0 605uxS6bcYxGXw9qi62XyrV6Q3xwbndjachmNxu8HWTtVPxZfEJN9fd/SZS1Q54Sn2y0TMyMxFj/cJINqGHrKw==
+"""  # noqa: E501
+"""Vega with what its minified files contain, for the licences: name, version and SHA-512 of each package."""
+PACKAGES += tuple(Package(*row.split()) for row in _CHARTS.strip().splitlines())
 _BUNDLER = "esbuild@0.28.2"
 _BUNDLES = {
     "fcose": 'require("cytoscape-fcose");\n',  # it registers itself with the global ``cytoscape``
@@ -135,10 +168,11 @@ _BUNDLES = {
 export { autocompletion, closeCompletion } from "@codemirror/autocomplete";
 export { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 export { HighlightStyle, StreamLanguage, bracketMatching, syntaxHighlighting } from "@codemirror/language";
-export { EditorState, Prec } from "@codemirror/state";
-export { EditorView, keymap, placeholder } from "@codemirror/view";
+export { EditorState, Prec, StateEffect, StateField } from "@codemirror/state";
+export { Decoration, EditorView, keymap, placeholder } from "@codemirror/view";
 export { tags } from "@lezer/highlight";
 """,
+    "interpreter": 'export { expressionInterpreter } from "vega-interpreter";\n',  # Vega without eval
 }
 """What goes into the bundled files; its exports are properties of the global ``kbkit_NAME``."""
 
@@ -167,6 +201,8 @@ def files() -> dict[str, bytes]:
             "cytoscape.min.js": (fetched["cytoscape"] / "dist" / "cytoscape.min.js").read_bytes(),
             "world.svg": _world(fetched["world-atlas"] / "land-110m.json"),
             "htmx.min.js": (fetched["htmx.org"] / "dist" / "htmx.min.js").read_bytes(),
+            "vega.min.js": _without_map(fetched["vega"] / "build" / "vega.min.js"),
+            "vega-lite.min.js": _without_map(fetched["vega-lite"] / "build" / "vega-lite.min.js"),
             **{f"{name}.min.js": _bundle(name, source, folder) for name, source in _BUNDLES.items()},
             **{f"LICENSE-{_plain(name)}": (path / "LICENSE").read_bytes() for name, path in fetched.items()},
         }
@@ -186,6 +222,12 @@ def _bundle(name: str, source: str, folder: Path) -> bytes:
     command = ["npm", "exec", "--yes", f"--package={_BUNDLER}", "--", *bundle]
     subprocess.run(command, cwd=folder, capture_output=True, check=True)
     return (folder / f"{name}.min.js").read_bytes()
+
+
+def _without_map(path: Path) -> bytes:
+    """Return a minified script without the address of its source map, which is not shipped."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return ("\n".join(line for line in lines if not line.startswith("//# sourceMappingURL=")) + "\n").encode()
 
 
 def _world(topology: Path) -> bytes:

@@ -33,7 +33,7 @@ import kbkit
 from kbkit.display import render
 from kbkit.errors import KbError, QueryTimeoutError
 from kbkit.kb import KnowledgeBase
-from kbkit.web.explore import links
+from kbkit.web.explore import links, query_results
 from kbkit.web.explore import query as query_screen
 from kbkit.web.explore.app import application
 from kbkit.web.explore.running import route
@@ -261,7 +261,8 @@ def test_queries_in_every_language(client: Any, world: KnowledgeBase) -> None:
     expression = 'river:"Danube" -> [flows_through] -> country'
     answers = run(expression)
     assert "10 rows" in shown(answers)
-    assert "SELECT DISTINCT" in shown(answers)
+    code = client.get("/query/view", params={"q": expression, "view": "code"}, headers=PART)
+    assert "SELECT DISTINCT" in shown(code)
     proof = next(link for link in Page(answers.text).links() if link.startswith("/query/why"))
     assert "Danube -> [flows_through] -> Austria" in shown(client.get(proof))
     assert "197" in shown(run("count(country)"))
@@ -271,13 +272,13 @@ def test_queries_in_every_language(client: Any, world: KnowledgeBase) -> None:
     parquet = client.get("/query/file", params={"q": "SELECT 1 AS x", "format": "parquet"})
     assert parquet.content.startswith(b"PAR1")
     page = client.get("/query", params={"q": expression, "language": "answers"})
-    assert any(link.startswith("/query/run?") for link in Page(page.text).links())
+    assert any(link.startswith("/query/view?") for link in Page(page.text).links())
     assert "SELECT name FROM sea" not in shown(page)
     assert "SELECT id, name, area_km2" in shown(page)  # the history
     led = client.get(
         "/query", params={"q": "x"}, headers={"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
     )
-    assert not any(link.startswith("/query/run?") for link in Page(led.text).links())
+    assert not any("x" in link for link in Page(led.text).links() if link.startswith(("/query/run?", "/query/view?")))
 
 
 @pytest.mark.parametrize(
@@ -299,7 +300,7 @@ def test_results_that_memory_cannot_hold(world: KnowledgeBase, monkeypatch: pyte
     refused = client.get("/query/file", params=file, headers=PART)
     assert (refused.status_code, "more than 3,000 rows" in shown(refused)) == (400, True)
     monkeypatch.setattr(query_screen, "_FILE", query_screen._FILE._replace(bytes=50_000))
-    monkeypatch.setattr(query_screen, "_PAGE_BYTES", 500)
+    monkeypatch.setattr(query_results, "_BYTES", 500)
     for path in ("/query/file", "/query/run"):
         refused = client.get(path, params=file, headers=PART)
         assert (refused.status_code, "The result has more than" in shown(refused)) == (400, True)
@@ -334,7 +335,7 @@ def test_queries_that_fail(client: Any, world: KnowledgeBase) -> None:
     assert (endless.status_code, "cancelled after 0.3 s" in shown(endless)) == (504, True)
     few = short.get("/query/run", params={"q": "SELECT * FROM country"}, headers=PART)
     assert "More than 3 rows" in shown(few)
-    assert "first 3 are shown" in shown(few)
+    assert "the first 3 are shown" in shown(few)
     both = short.get("/query/run", params={"q": "SELECT 1 AS x UNION ALL SELECT 2; -- all"}, headers=PART)
     assert "2 rows" in shown(both)
     crossed = "SELECT a.id FROM nodes a, nodes b, nodes c, nodes d"
@@ -343,12 +344,135 @@ def test_queries_that_fail(client: Any, world: KnowledgeBase) -> None:
     )
 
 
+def test_views_of_a_result(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(query_screen, "PAGE", 10)
+    query = {"q": "SELECT id, name, area_km2, un_status FROM country ORDER BY name"}
+
+    def view(**more: str) -> Any:
+        answer = client.get("/query/view", params={**query, **more}, headers=PART)
+        assert answer.status_code == 200
+        return answer
+
+    first = view()
+    assert "Rows 1–10 of 197 Next Last" in shown(first)
+    assert "Rows 191–197 of 197 First Previous" in shown(view(page="99"))
+    largest = view(order="2", desc="1")
+    assert re.search(r'aria-sort="descending".*?Russia.*?Canada', largest.text, re.S)
+    assert largest.headers["hx-replace-url"].endswith("order=2&desc=1")
+    kept = view(f1="land", f2=">400000", order="2")
+    assert re.search(r"197 rows in [\d.]+ s; 1 match the filters", shown(kept))
+    assert "Thailand" in shown(kept)
+    wrong = view(f2="> many")
+    assert "Invalid filter for the numbers of area_km2: 'many'" in shown(wrong)
+    assert 'value="&gt; many"' in wrong.text  # where it can be mended
+    columns = view(view="columns")
+    assert re.search(r"un_status text 0 3 member observer member 193", shown(columns))
+    chosen = next(html.unescape(link) for link in Page(columns.text).links() if "f3=" in link)
+    assert "193 match the filters" in shown(client.get(chosen.replace("/query?", "/query/view?"), headers=PART))
+    chart = client.get("/query/chart", params={**query, "column": ["1", "2"], "order": "2", "desc": "1"}).json()
+    assert (chart["total"], chart["columns"][0][0], chart["columns"][1][0]) == (197, "Russia", 17098246)
+    assert client.get("/query/run", params=query).history[0].headers["location"] == "/query?" + urllib.parse.urlencode(
+        query
+    )
+
+
+def test_graphs_of_results(client: Any) -> None:
+    def graph(text: str, status: int = 200) -> Any:
+        answer = client.get("/query/graph", params={"q": text}, headers=PART)
+        assert answer.status_code == status
+        return answer.json() if status == 200 else shown(answer)
+
+    proven = graph('river:"Danube" -> [flows_through] -> country')
+    assert len(proven["nodes"]) == 11
+    assert len(proven["edges"]) == 10
+    assert proven["nodes"][0]["name"] == "Danube"
+    pairs = graph("SELECT head, tail FROM borders WHERE head IN (SELECT id FROM country WHERE name = 'Nepal')")
+    assert {node["name"] for node in pairs["nodes"]} == {"Nepal", "China", "India"}
+    assert len(pairs["edges"]) == 3  # that between the neighbours, too
+    rdf = graph("SELECT ?river ?sea { ?river rel:flows_into ?sea . ?river rdfs:label 'Nile' }")
+    assert {node["name"] for node in rdf["nodes"]} == {"Nile", "Mediterranean Sea"}
+    assert "; 77 more nodes omitted" in graph("country")["summary"]
+    assert "no nodes to draw" in graph("SELECT name FROM country", 400)
+
+
+def test_the_place_of_an_error(client: Any) -> None:
+    for text, place in (
+        ("SELECT nme FROM country", (1, 8)),
+        ("\n\n  SELECT name\nFROM countri", (4, 6)),
+        ("country ->", (1, 11)),
+        ('# a remark\ncountry:"Franc"', (2, 1)),
+        ("SELECT ?x {\n ?x rdfs:label 'France }", (2, 16)),
+    ):
+        answer = client.get("/query/run", params={"q": text}, headers=PART)
+        [(_, attrs)] = [found for found in Page(answer.text).found if "data-line" in found[1]]
+        assert (int(attrs["data-line"] or 0), int(attrs["data-column"] or 0)) == place, text
+
+
+def test_the_side_pane_of_the_queries(world_kb: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(world_kb, tmp_path / "k.kb")
+    with kbkit.open(copy) as kb:
+        client = opened(kb)
+        names = Page(client.get("/query/names", params={"find": "area_"}).text).found
+        inserted = [attrs["data-sparql"] for tag, attrs in names if tag == "button"]
+        assert {"type:country", "attr:area_km2"} < set(inserted)
+        assert "type:language" not in inserted
+        assert "No name contains" in shown(client.get("/query/names", params={"find": "zzz"}))
+        examples = client.get("/query/examples")
+        languages = set()
+        for link in map(html.unescape, Page(examples.text).links()):
+            answer = client.get(link.replace("/query?", "/query/view?"), headers=PART)
+            assert answer.status_code == 200, link
+            assert re.search(r"[1-9]\d* rows? in", shown(answer)), link
+            languages |= set(urllib.parse.parse_qs(link.partition("?")[2])["language"])
+        assert languages == {"sql", "sparql", "answers", "ask", "search"}
+        form = {"q": "SELECT 40 + 2 AS x", "name": "Answer", "language": ""}
+        saved = client.post("/query/save", data=form, headers=PART)
+        assert kb.workspace.queries.find("Answer").language == "sql"  # type: ignore[union-attr]
+        assert "Answer" in shown(saved)
+        assert "Invalid name" in shown(client.post("/query/save", data={**form, "name": ""}, headers=PART))
+        assert "Answer" not in shown(client.post("/query/save", data={"delete": "Answer"}, headers=PART))
+        client.get("/query/run", params={"q": "SELECT 43"}, headers=PART)
+    with kbkit.open(copy) as kb:  # it outlives the server
+        client = opened(kb)
+        assert "SELECT 43" in shown(client.get("/query"))
+        assert "SELECT 43" not in shown(client.post("/query/forget", headers=PART))
+        assert "SELECT 43" not in shown(client.get("/query"))
+
+
+def test_the_schema_is_drawn_listed_and_linked(client: Any, world: KnowledgeBase) -> None:
+    page = client.get("/schema")
+    assert re.search(r"river flows_into flows into sea 162 .*river flows_into flows into river 103", shown(page))
+    data = client.get("/schema/data").json()
+    assert {node["type_name"] for node in data["nodes"]} == {t.name for t in world.schema.node_types}
+    labels = {relation["label"] for relation in data["relations"]}
+    assert {"borders 638", "flows into 162", "flows into 21", "lies in 201"} < labels
+    assert len(data["relations"]) == sum(len(r.signatures) for r in world.schema.relations)
+    about = client.get("/schema/type", params={"name": "river"})
+    assert re.search(r"Danube|Rhine", shown(about))
+    assert "length_km bigint" in shown(about)
+    assert client.get("/schema/type", params={"name": "x"}, headers=PART).status_code == 404
+    few = shown(client.get("/schema", params={"find": "capital"}))
+    assert "country capital has the capital city 209" in few
+    assert "flows_into" not in few
+    samples = [html.unescape(link) for link in Page(about.text + page.text).links() if link.startswith("/query?")]
+    for link in samples[::7]:
+        answer = client.get(link.replace("/query?", "/query/view?"), headers=PART)
+        assert re.search(r"[1-9]\d* rows? in", shown(answer)), link
+
+
 def test_a_link_of_another_site_runs_no_query(client: Any) -> None:
     foreign = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
     led = client.get("/query/run", params={"q": "SELECT 42"}, headers=foreign, follow_redirects=False)
     assert (led.status_code, led.headers["location"]) == (303, "/query?q=SELECT+42")
-    assert "/query/run" not in client.get("/query?q=SELECT+42", headers=foreign).text.split('id="result"')[1]
-    for path in ("/query/file?format=csv&q=SELECT+42", "/query/why?q=country&node=1"):
+    assert "/query/view" not in client.get("/query?q=SELECT+42", headers=foreign).text
+    viewed = client.get("/query/view", params={"q": "SELECT 42"}, headers=foreign, follow_redirects=False)
+    assert (viewed.status_code, viewed.headers["location"]) == (303, "/query?q=SELECT+42")
+    for path in (
+        "/query/file?format=csv&q=SELECT+42",
+        "/query/why?q=country&node=1",
+        "/query/graph?q=country",
+        "/query/chart?q=SELECT+42&column=0",
+    ):
         assert client.get(path, headers=foreign).status_code == 403
 
 
@@ -427,6 +551,8 @@ def test_pages_run_no_script_but_the_files(client: Any) -> None:
         "/graph?node=France",
         "/paths?from=France&to=Japan",
         "/query",
+        "/query?q=country&view=chart",
+        "/schema",
     ):
         answer = client.get(address)
         policy = answer.headers["content-security-policy"]
@@ -576,7 +702,9 @@ ADDRESSES = """
     /group?ref=France&relation= /group?ref=France&relation=borders&type=country&direction=out&offset= /graph?node=
     /graph/data?node=France&more= /graph/data?node=France&open= /graph/file?node=France&format= /paths?from=France&to=
     /paths?from=France&to=Japan&steps= /complete?q= /static/ /query?q= /query/run?q= /query/run?language=sql&q= //
-    /query/complete?q= /query/complete?q=SELECT&at= /query/file?q=SELECT+1&format= /query/why?node=3&q= /../.. /?token=
+    /query/view?q= /query/view?q=country&f0= /query/view?q=country&order= /query/view?q=country&page= /query/names?find=
+    /schema?find= /schema/type?name= /query/graph?q= /query/chart?q=country&column= /query/complete?q=
+    /query/complete?q=SELECT&at= /query/file?q=SELECT+1&format= /query/why?node=3&q= /../.. /?token=
 """.split()  # noqa: SIM905
 
 

@@ -191,6 +191,11 @@ def test_a_query_is_completed_run_and_cancelled(tab: Tab) -> None:
     page.get_by_text("The query was cancelled.").wait_for()
     run("SELECT nonsense FROM country")
     page.locator("#result .problem").wait_for()
+    assert page.locator(".wrong").inner_text() == "nonsense"  # in the editor
+    page.get_by_role("button", name="Go to line 1, column 8").click()
+    page.keyboard.type("1 AS ")
+    assert box.inner_text() == "SELECT 1 AS nonsense FROM country"
+    assert page.locator(".wrong").count() == 0
     assert "nonsense" in page.url  # an error can be shared, too
     tab.wrong.clear()  # the console reports the status of the refused query
     run('country:"Nepal" -> [borders] -> country')
@@ -199,6 +204,60 @@ def test_a_query_is_completed_run_and_cancelled(tab: Tab) -> None:
     assert "Nepal" in page.locator(".proof").inner_text()
     page.get_by_role("link", name="China").click()
     assert page.get_by_role("heading", level=1).inner_text() == "China"
+
+
+def test_a_result_is_sorted_filtered_counted_and_drawn(tab: Tab) -> None:
+    page = tab.page
+    tab.go("/query")
+    box = page.get_by_role("textbox", name=re.compile("^SQL, SPARQL"))
+    box.press_sequentially("SELECT id, name, length_km FROM ")
+    page.keyboard.press("Escape")
+    pane = page.get_by_role("complementary", name="Names and queries")
+    pane.get_by_label("Filter types, attributes and relations").fill("length")
+    pane.get_by_role("button", name="river", exact=True).click()
+    assert box.inner_text() == "SELECT id, name, length_km FROM river"
+    page.keyboard.press("Control+Enter")
+    page.get_by_text("293 rows in").wait_for()
+    page.get_by_role("link", name="Next").click()
+    page.get_by_text("Rows 101–200 of 293").wait_for()
+    for arrow in "▲▼":
+        page.locator("thead").get_by_role("link", name="length_km").click()
+        page.get_by_text(arrow).wait_for()
+    assert page.locator("#result tbody tr").first.inner_text().split() == [*_first_row(page), "Nile", "6650"]
+    page.locator("#filter-2").press_sequentially("<6000")
+    page.get_by_text("match the filters").wait_for()
+    assert page.evaluate("document.activeElement.id") == "filter-2"
+    page.reload()  # every state is an address
+    page.get_by_text("match the filters").wait_for()
+    page.get_by_role("link", name="Columns").click()
+    page.get_by_text("all differ").wait_for()
+    page.get_by_role("link", name="Chart").click()
+    page.get_by_text(re.compile("rows; the 40 largest")).wait_for()
+    assert page.evaluate("kbkit_chart.view.data('rows').length") > 200
+    page.get_by_label("Marks").select_option("point")
+    page.wait_for_function("kbkit_chart.spec.mark.type === 'point'")
+    assert "mark=point" in page.url
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="SVG").click()
+    assert "<svg" in Path(saved.value.path()).read_text()
+    tab.go(links.page("/query", q='river:"Danube" -> [flows_through] -> country', view="graph"))
+    assert {"Danube", "Austria"} < set(tab.drawn())
+
+
+def test_the_schema_shows_a_type(tab: Tab) -> None:
+    page = tab.page
+    tab.go("/schema")
+    assert "river 293" in tab.drawn()
+    page.get_by_label("Find a type in the drawing").fill("river")
+    page.keyboard.press("Enter")
+    panel = page.get_by_role("complementary", name="Type")
+    panel.get_by_role("heading", name="river").wait_for()
+    panel.get_by_role("link", name="river → flows_into → sea").click()
+    page.get_by_text("162 rows in").wait_for()
+
+
+def _first_row(page: Any) -> list[str]:
+    return page.locator("#result tbody tr").first.locator("td").first.inner_text().split()  # type: ignore[no-any-return]
 
 
 def test_hits_are_graded_by_keys_and_resumed(browser: Any, world_kb: Path, tmp_path: Path) -> None:
@@ -266,6 +325,12 @@ SCREENS = {
     "graph": links.page("/graph", node="country#NPL"),
     "paths": links.page("/paths", from_="Nepal", to="France"),
     "query": links.page("/query", q='country:"Nepal" -> [borders] -> country'),
+    **{
+        f"query as {view}": links.page("/query", q="SELECT id, name, area_km2 FROM country", view=view)
+        for view in ("table", "columns", "chart", "code", "graph")
+    },
+    "wrong query": links.page("/query", q="SELECT nme FROM country"),
+    "schema": "/schema",
     "error": "/node/country/nowhere",
 }
 
@@ -277,7 +342,7 @@ def test_every_screen_fits_and_is_accessible(browser: Any, address: str, width: 
     tab.page.request.post(f"{address}/label", form={"q": "long rivers", "annotator": "ann"})
     for name, path in SCREENS.items():
         tab.go(path)
-        if name in ("graph", "paths"):
+        if name in ("graph", "paths", "query as graph", "schema"):
             tab.drawn()
         assert tab.page.evaluate("document.documentElement.scrollWidth") <= width, name
         found = axe.Axe().run(tab.page).response["violations"]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import tempfile
 import threading
-from collections import deque
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 import anyio
@@ -15,15 +13,17 @@ from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 
-from kbkit.display.bars import bars
+from kbkit.answers.errors import ExpressionError
 from kbkit.display.render import cell, chunks_of, clean
 from kbkit.errors import KbError, QueryError
 from kbkit.executor import languages
-from kbkit.executor.executor import Executor, PromptSettings, StatementOutcome
+from kbkit.executor.executor import StatementOutcome
 from kbkit.stores.sql_results import ResultBounds
 from kbkit.stores.threads import run
-from kbkit.web.explore import links
-from kbkit.web.explore.site import is_part
+from kbkit.web.explore import links, query_drawings
+from kbkit.web.explore.query_results import PAGE, VIEWS, KeptResult, Results, ResultState, iris_of
+from kbkit.web.explore.query_side import SidePane
+from kbkit.web.explore.site import is_part, said
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,15 +37,12 @@ if TYPE_CHECKING:
 _AT_ONCE = 4
 """Queries that run at the same time; others wait."""
 _LONGEST = 50_000
-_PAGE_BYTES = 32 * 10**6
-"""Maximum size of the rows of a page."""
 _FILE = ResultBounds(1_000_000, 256 * 10**6)
 """Maximum rows of a file, and their size in memory."""
 _SLICE = 10_000
 """Rows that are written to a file at once."""
 _CHUNK = 1 << 20
 _COMPLETED = 12
-_REMEMBERED = 30
 _FILES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet", "json": "application/json"}
 _CHOICES = {
     "": "Any language",
@@ -60,35 +57,39 @@ _CHOICES = {
 def routes(site: Site) -> list[Route]:
     """Return the routes of this screen."""
     screen = _Query(site)
-
     turns = anyio.CapacityLimiter(_AT_ONCE)
     return [
         site.route("/query", screen.page),
         site.route("/query/run", screen.run, turns),
+        site.route("/query/view", screen.view, turns),
+        site.route("/query/graph", screen.graph, turns),
+        site.route("/query/chart", screen.chart, turns),
         site.route("/query/file", screen.file, turns),
         site.route("/query/why", screen.why, turns),
         site.route("/query/complete", screen.complete),
+        *screen.side.routes(),
     ]
 
 
 class _Query:
     def __init__(self, site: Site) -> None:
         self._site = site
-        self._history: deque[tuple[str, str]] = deque(maxlen=_REMEMBERED)
+        self._results = Results(site)
+        self.side = SidePane(site, _CHOICES)
 
     def page(self, request: Request) -> Response:
         """Show the box. The query of the address runs, unless another site led here."""
         text, language = _asked(request)
+        state = ResultState.of(request, text, language)
         return self._site.page(
             "query.html",
             request,
             q=text,
             language=language,
             choices=_CHOICES,
-            runs=bool(text) and not _is_foreign(request),
-            history=[known for known in reversed(self._history) if known[1] != text],
-            saved=self._site.kb.workspace.queries.all(),
-            examples=[] if text else self._site.kb.examples(3).rows(),
+            runs=state.url("/query/view") if text and not _is_foreign(request) else "",
+            **self.side.shown_names(""),
+            **self.side.shown_queries(),
         )
 
     def run(self, request: Request) -> Response:
@@ -96,18 +97,60 @@ class _Query:
         text, language = _asked(request)
         if not text:
             return Response("")
-        address = links.page("/query", language=language, q=text)
+        state = ResultState(text, language)
         if not is_part(request):  # a link led here: the page shows the query, and does not run that of another site
-            return RedirectResponse(address, 303)
+            return RedirectResponse(state.url(), 303)
         try:
-            answer = self._result(request, text, language)
+            answer = self._result(request, self._results.run(text, language), state)
         except KbError as error:  # its address can be kept, too
-            answer = self._site.failed(request, error)
-            self._remember(language, text)
+            answer = self._failed(request, error)
+        self._remember(answer, language, text)
         shown = parse_qs(urlsplit(request.headers.get("hx-current-url", "")).query)
         if [text] != shown.get("q"):  # else the page shows the query already
-            answer.headers["HX-Push-Url"] = address
+            answer.headers["HX-Push-Url"] = state.url()
         return answer
+
+    def view(self, request: Request) -> Response:
+        """Return a part of a result, which is kept or runs again: a page of its table, statistics, a graph, a chart."""
+        text, language = _asked(request)
+        state = ResultState.of(request, text, language)
+        if not text or not is_part(request):
+            return RedirectResponse(state.url(), 303)
+        runs = not self._results.has(text, language)
+        try:
+            answer = self._result(request, self._results.result(text, language), state)
+        except KbError as error:
+            answer = self._failed(request, error)
+        if runs:
+            self._remember(answer, language, text)
+        answer.headers["HX-Replace-Url"] = state.url()
+        return answer
+
+    def _remember(self, answer: Response, language: str, text: str) -> None:
+        """Add a query to the history, and let the page show it."""
+        self.side.history.add(language, text)
+        answer.headers["HX-Trigger-After-Settle"] = "known"
+
+    def graph(self, request: Request) -> Response:
+        """Return the graph of a result as the scripts read it."""
+        _refuse_foreign(request)
+        state, kept = self._asked_result(request)
+        content = query_drawings.graph_content(self._site, kept, state)
+        return JSONResponse(content, headers={"Cache-Control": "no-store"})
+
+    def chart(self, request: Request) -> Response:
+        """Return columns of a result for a chart."""
+        _refuse_foreign(request)
+        state, kept = self._asked_result(request)
+        columns = [int(text) for text in links.texts(request, "column", 3) if text.isdecimal() and len(text) < 5]
+        return JSONResponse(query_drawings.chart_content(kept, state, columns), headers={"Cache-Control": "no-store"})
+
+    def _asked_result(self, request: Request) -> tuple[ResultState, KeptResult]:
+        text, language = _asked(request)
+        kept = self._results.result(text, language)
+        if kept.frame is None:
+            raise KbError("The statement has no rows")
+        return ResultState.of(request, text, language), kept
 
     def file(self, request: Request) -> Response:
         """Run a query; return all its rows as a file."""
@@ -132,8 +175,7 @@ class _Query:
 
         text, language = request.query_params.get("q", ""), links.text(request, "language")
         at = links.number(request, "at", len(text), 0, len(text))
-        executor = self._executor()
-        known = language or executor.language(text[:at])
+        known = language or self._results.executor().language(text[:at])
         found = complete(text, at, self._site.vocabulary, known)[:_COMPLETED] if len(text) < _LONGEST else []
         shown = [
             {"text": one.text, "start": one.start, "display": clean(one.display or one.text), "meta": clean(one.meta)}
@@ -141,65 +183,97 @@ class _Query:
         ]
         return JSONResponse(shown, headers={"Cache-Control": "no-store"})
 
-    # -- running ------------------------------------------------------------------------------------------------------
+    # -- results ------------------------------------------------------------------------------------------------------
 
-    def _executor(self, bounds: ResultBounds | None = None) -> Executor:
-        return Executor(self._site.kb, PromptSettings(timeout=self._site.limits.timeout), bounds=bounds)
-
-    def _outcome(self, text: str, language: str, most: ResultBounds) -> tuple[StatementOutcome, Sequence[int]]:
-        """Return the result, and the nodes that its rows describe, if they do.
-
-        Of SQL and SPARQL, one row more than ``most`` is read: a result can have more rows than memory holds.
-        """
-        executor = self._executor(most._replace(rows=most.rows + 1))
-        known = language or executor.language(text)
-        if known == languages.COMMAND:
-            raise KbError("Commands of the shell do not run here", "Use SQL, SPARQL, an expression or words")
-        outcome = executor.timed(lambda: self._bounded(executor, text, known, most.rows + 1))
-        describes = outcome.frame is not None and "id" in outcome.frame.columns
-        return outcome, [int(node) for node in executor.links] if describes else []
-
-    def _bounded(self, executor: Executor, text: str, language: str, limit: int) -> StatementOutcome:
-        if language == "sql":  # with LIMIT, DuckDB does not sort all rows to find the first ones
-            query = languages.without_end(text, "sql")
-            with contextlib.suppress(QueryError):  # several statements, or an error whose position is that in the text
-                self._site.kb.tables.check_one_query(query)
-                return executor.run(f"SELECT * FROM (\n{query}\n) LIMIT {limit}", language)
-        return executor.run(text, language)
-
-    def _result(self, request: Request, text: str, language: str) -> Response:
-        outcome, nodes = self._outcome(text, language, ResultBounds(self._site.limits.rows, _PAGE_BYTES))
-        self._remember(outcome.language, text)
-        frame, most = outcome.frame, self._site.limits.rows
+    def _result(self, request: Request, kept: KeptResult, state: ResultState) -> Response:
+        outcome, frame, problem = kept.outcome, kept.frame, ""
+        expression = state.text
         if outcome.language == "answers" and outcome.value is not None:
-            text = outcome.value.expression  # of a question, what it was read as
-        rows = None if frame is None else self._rows(frame.head(most), nodes[:most], outcome.language)
+            expression = outcome.value.expression  # of a question, what it was read as
+        view = state.view if frame is not None else "code"
+        values: dict[str, Any] = {"rows": [], "found": 0, "pages": 1, "ids": []}
+        try:
+            if view == "table":
+                values |= self._table(kept, state)
+            elif view == "columns":
+                values["statistics"] = kept.statistics(state)
+            elif view == "chart":
+                values["fields"] = query_drawings.chart_fields(kept)
+        except KbError as error:  # a filter, which is mended where it is
+            problem = said(error)
+        total = 0 if frame is None else frame.height
         return self._site.page(
             "result.html",
             request,
-            q=text,
+            state=state,
+            view=view,
+            views=VIEWS,
+            q=state.text,
+            expression=expression,
             language=outcome.language,
             seconds=outcome.seconds,
-            columns=[] if frame is None else _shown(frame, outcome.language),
-            numeric=[] if frame is None else [name for name, kind in frame.schema.items() if kind.is_numeric()],
-            rows=rows,
-            ids=nodes if outcome.language == "answers" else [],
-            total=0 if frame is None else frame.height,
-            many=outcome.language in ("sql", "sparql") and frame is not None and frame.height > most,
-            chart=None if frame is None else bars(frame.select(_shown(frame, outcome.language))),
-            forms=_forms(outcome, text),
+            columns=kept.columns,
+            numeric=[] if frame is None else [name for name in kept.columns if frame.schema[name].is_numeric()],
+            has_rows=frame is not None,
+            total=total,
+            many=kept.is_cut,
+            forms=_forms(outcome, expression),
             files=list(_FILES),
             note=outcome.note,
+            problem=problem,
+            **values,
         )
 
-    def _remember(self, language: str, text: str) -> None:
-        entry = (language, text)
-        if entry in self._history:
-            self._history.remove(entry)
-        self._history.append(entry)
+    def _table(self, kept: KeptResult, state: ResultState) -> dict[str, Any]:
+        assert kept.frame is not None
+        rows = kept.rows(state)
+        pages = max(1, -(-len(rows) // PAGE))
+        page = min(state.page, pages)
+        shown = rows[(page - 1) * PAGE : page * PAGE]
+        nodes = [kept.nodes[row] for row in shown] if kept.nodes else []
+        return {
+            "rows": self._rows(kept.frame[shown], kept.columns, nodes, kept.outcome.language),
+            "ids": nodes if kept.outcome.language == "answers" else [],
+            "found": len(rows),
+            "pages": pages,
+            "page_number": page,
+            "start": (page - 1) * PAGE,
+        }
+
+    def _rows(
+        self, frame: pl.DataFrame, shown: Sequence[str], nodes: Sequence[int], language: str
+    ) -> list[list[tuple[str, str, str]]]:
+        """Return each value as (text, address of its node or nothing, type of the node).
+
+        ``nodes`` are the nodes that the rows describe, if they do.
+        """
+        named = next((name for name in ("name", "key", "id") if name in shown), "") if nodes else ""
+        known = self._site.kb.stores.nodes.rows(list(set(nodes)))
+        iris = iris_of(self._site, frame) if language == "sparql" else {}
+        result = []
+        for number, row in enumerate(frame.iter_rows(named=True)):
+            cells = []
+            for name in shown:
+                value, text, kind, key = row[name], cell(row[name]), "", ""
+                if name == named:
+                    kind, key = known[nodes[number]].type, known[nodes[number]].key
+                elif isinstance(value, str) and value in iris:
+                    _, kind, key, text = iris[value]
+                cells.append((text, links.node(kind, key) if kind else "", kind))
+            result.append(cells)
+        return result
+
+    def _failed(self, request: Request, error: KbError) -> Response:
+        """Return the message about a query, with the place of the error in its text."""
+        answer = self._site.failed(request, error)
+        line, column = _place(error, request.query_params.get("q", ""))
+        if line:
+            values = {"message": said(error), "line": line, "column": column}
+            return self._site.page("query_error.html", request, answer.status_code, **values)
+        return answer
 
     def _file(self, text: str, language: str, kind: str) -> Response:
-        outcome, _ = self._outcome(text, language, _FILE)
+        outcome, _ = self._results.outcome(text, language, _FILE)
         frame = outcome.frame
         if frame is None:
             raise KbError("The statement has no rows to save")
@@ -218,42 +292,6 @@ class _Query:
             chunks, media_type=_FILES[kind], headers=headers, background=BackgroundTask(file.close)
         )
 
-    # -- rows ---------------------------------------------------------------------------------------------------------
-
-    def _rows(self, frame: pl.DataFrame, nodes: Sequence[int], language: str) -> list[list[tuple[str, str, str]]]:
-        """Return each value as (text, address of its node or nothing, type of the node).
-
-        ``nodes`` are the nodes that the rows describe, if they do.
-        """
-        shown = _shown(frame, language)
-        named = next((name for name in ("name", "key", "id") if name in shown), "") if nodes else ""
-        known = self._site.kb.stores.nodes.rows(list(set(nodes)))
-        iris = self._iris(frame) if language == "sparql" else {}
-        result = []
-        for number, row in enumerate(frame.iter_rows(named=True)):
-            cells = []
-            for name in shown:
-                value, text, kind, key = row[name], cell(row[name]), "", ""
-                if name == named:
-                    kind, key = known[nodes[number]].type, known[nodes[number]].key
-                elif isinstance(value, str) and value in iris:
-                    kind, key, text = iris[value]
-                cells.append((text, links.node(kind, key) if kind else "", kind))
-            result.append(cells)
-        return result
-
-    def _iris(self, frame: pl.DataFrame) -> dict[str, tuple[str, str, str]]:
-        """Return (type, key, name) of the nodes whose IRIs are among the values."""
-        import polars as pl
-
-        columns = frame.select(pl.col(pl.String))
-        iris = sorted({value for column in columns.iter_columns() for value in column if value and ":" in value})
-        if not iris:
-            return {}
-        ids, _ = self._site.kb.stores.nodes.by_iri(iris)
-        rows = self._site.kb.stores.nodes.rows(ids.tolist()).values()
-        return {self._site.kb.schema.node_iri(row.type, row.key): (row.type, row.key, row.name) for row in rows}
-
 
 def _written(frame: pl.DataFrame, kind: str) -> IO[bytes]:
     """Return a temporary file with all rows, so that a slow reader holds no memory."""
@@ -268,6 +306,19 @@ def _written(frame: pl.DataFrame, kind: str) -> IO[bytes]:
 
     run(write_slices, stopped.set)
     return file
+
+
+def _place(error: KbError, text: str) -> tuple[int, int]:
+    """Return the line and the column of an error in a text, from 1; (0, 0) if they are unknown."""
+    query = text.lstrip()  # what ran: positions count from its start, of expressions after the comments before it
+    before = len(text) - len(query)
+    if isinstance(error, QueryError) and error.line:
+        first = before - (text.rfind("\n", 0, before) + 1)
+        return error.line + text[:before].count("\n"), max(error.column, 1) + (first if error.line == 1 else 0)
+    if isinstance(error, ExpressionError):
+        at = min(before + len(query) - len(languages.body(query)) + error.at, len(text))
+        return text.count("\n", 0, at) + 1, at - (text.rfind("\n", 0, at) + 1) + 1
+    return 0, 0
 
 
 def _is_foreign(request: Request) -> bool:
@@ -285,12 +336,6 @@ def _asked(request: Request) -> tuple[str, str]:
     if language not in _CHOICES:
         raise HTTPException(400, f"Unknown language. Use {', '.join(filter(None, _CHOICES))}.")
     return links.text(request, "q", _LONGEST), language
-
-
-def _shown(frame: pl.DataFrame, language: str) -> list[str]:
-    """Return the columns that a person sees."""
-    hidden = {"answers": ("id",), "search": ("id", "why", "linked")}.get(language, ())
-    return [name for name in frame.columns if name not in hidden]
 
 
 def _forms(outcome: StatementOutcome, text: str) -> dict[str, str]:

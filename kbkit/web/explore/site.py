@@ -44,6 +44,7 @@ _HERE = Path(__file__).parent
 _SCRIPTS = (
     "labels.js", "graph.js", "panel.js",
     "vendor/codemirror.min.js", "vendor/cytoscape.min.js", "vendor/fcose.min.js", "vendor/htmx.min.js",
+    "vendor/interpreter.min.js", "vendor/vega-lite.min.js", "vendor/vega.min.js",
     "vendor/world.svg",
 )  # fmt: skip
 POLICY = (
@@ -63,10 +64,10 @@ _YEAR = "public, max-age=31536000, immutable"
 
 @dataclass(frozen=True)
 class PageLimits:
-    """Limits of a query: seconds before it is cancelled (None: no limit), and number of rows on the page."""
+    """Limits of a query: seconds before it is cancelled (None: no limit), and rows that are read of a result."""
 
     timeout: float | None = 60.0
-    rows: int = 1_000
+    rows: int = 100_000
 
 
 class Pages:
@@ -80,6 +81,7 @@ class Pages:
     def __init__(self, timeout: float | None) -> None:
         self.timeout = timeout
         self.first_page = threading.Event()
+        self._addresses: dict[str, str] = {}
 
     def route(
         self, path: str, handler: Handler, turns: anyio.CapacityLimiter | None = None, method: str = "GET"
@@ -131,7 +133,9 @@ class Pages:
 
     def file_url(self, name: str) -> str:
         """Return the address of a file; it changes with the content."""
-        return f"/static/{name}?v={_digest(self.files[name].read_bytes())}"
+        if name not in self._addresses:
+            self._addresses[name] = f"/static/{name}?v={_digest(self.files[name].read_bytes())}"
+        return self._addresses[name]
 
     def file(self, request: Request) -> Response:
         """Serve a file."""

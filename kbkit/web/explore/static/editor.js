@@ -3,7 +3,7 @@
 (() => {
   const box = document.querySelector("textarea[data-editor]");
   if (!box) return;
-  const { EditorState, EditorView, HighlightStyle, Prec, StreamLanguage, tags } = kbkit_codemirror;
+  const { Decoration, EditorState, EditorView, HighlightStyle, Prec, StateEffect, StateField, StreamLanguage, tags } = kbkit_codemirror;
   const KEYWORDS = new Set(
     `ALL AND ANTI AS ASC ASK AVG BASE BETWEEN BIND BY CASE CONSTRUCT COUNT CROSS DESC DESCRIBE DISTINCT ELSE END EXCEPT
     EXISTS FALSE FILTER FROM FULL GRAPH GROUP HAVING IN INNER INTERSECT IS JOIN LEFT LIKE LIMIT MAX MIN MINUS NOT NULL
@@ -41,6 +41,8 @@
     ".cm-tooltip-autocomplete ul li[aria-selected]": { color: "var(--on-main)", background: "var(--main)" },
     ".cm-completionDetail": { color: "var(--soft)", fontStyle: "normal" },
     "li[aria-selected] .cm-completionDetail": { color: "inherit" },
+    ".wrong": { textDecoration: "underline wavy var(--problem)", textDecorationSkipInk: "none" },
+    ".wrong-line": { backgroundColor: "color-mix(in srgb, var(--problem) 12%, transparent)" },
   });
 
   // The server completes; it counts characters, where scripts count UTF-16 units.
@@ -67,6 +69,50 @@
     return true;
   }
 
+  // The place of an error: its line, and the word at its column. Any change of the text removes it.
+  const setWrong = StateEffect.define();
+  const wrong = StateField.define({
+    create: () => Decoration.none,
+    update(marks, { effects, docChanged }) {
+      const set = effects.find((effect) => effect.is(setWrong));
+      return set ? set.value : docChanged ? Decoration.none : marks;
+    },
+    provide: (field) => EditorView.decorations.from(field),
+  });
+
+  // Return the position of a line and a column, which count characters from 1.
+  function position(doc, line, column) {
+    const found = doc.line(Math.min(Math.max(line, 1), doc.lines));
+    return Math.min(found.from + [...found.text].slice(0, column - 1).join("").length, found.to);
+  }
+
+  function mark(line, column) {
+    const { doc } = view.state;
+    const at = position(doc, line, column);
+    const { from, to, text } = doc.lineAt(at);
+    const word = text.slice(at - from).match(/^[\p{L}\p{N}_]+|^\S+/u)?.[0].length ?? 0;
+    const start = word ? at : Math.max(from, at - 1); // at the end of a line, its last character
+    const marks = [Decoration.line({ class: "wrong-line" }).range(from)];
+    if (to > from) marks.push(Decoration.mark({ class: "wrong" }).range(start, Math.min(to, at + (word || 1))));
+    view.dispatch({ effects: setWrong.of(Decoration.set(marks)) });
+  }
+
+  // Put the cursor at a place.
+  function go(line, column) {
+    const at = position(view.state.doc, line, column);
+    view.dispatch({ selection: { anchor: at }, scrollIntoView: true });
+    view.focus();
+  }
+
+  // Insert a name at the cursor, with a space before it where it would touch a word.
+  function insert(text) {
+    const { from, to } = view.state.selection.main;
+    const before = view.state.sliceDoc(Math.max(0, from - 1), from);
+    const inserted = `${/[\p{L}\p{N}_"`\]>]/u.test(before) ? " " : ""}${text}`;
+    view.dispatch({ changes: { from, to, insert: inserted }, selection: { anchor: from + inserted.length }, userEvent: "input.paste" });
+    view.focus();
+  }
+
   const host = document.createElement("div");
   host.className = "editor";
   box.before(host);
@@ -88,6 +134,7 @@
         StreamLanguage.define({ token }),
         syntaxHighlighting(colours),
         theme,
+        wrong,
         EditorView.lineWrapping,
         EditorView.domEventHandlers({ beforeinput: replace }),
         placeholder(box.placeholder),
@@ -97,6 +144,7 @@
     }),
   });
   box.hidden = true;
+  globalThis.kbkit_editor = { mark, go, insert, clear: () => view.dispatch({ effects: setWrong.of(Decoration.none) }) };
   document.addEventListener("submit", () => kbkit_codemirror.closeCompletion(view));
   if (box.autofocus) view.focus();
 })();

@@ -1,0 +1,141 @@
+// The chart of a result: Vega-Lite, run by Vega's interpreter, because the policy of the page forbids eval.
+"use strict";
+globalThis.kbkit_drawChart = (form) => {
+  const FEW = 40; // categories of an axis; others are left out, the largest stay
+  const place = document.getElementById("chart");
+  const note = document.getElementById("chart-note");
+  const files = form.querySelector(".chart-files");
+  const fields = [...form.elements.x.options].slice(1).map(({ value, text, dataset }) => ({ place: Number(value), name: text, kind: dataset.kind }));
+  const ids = /^(id|key|rank|n)$|_id$/;
+  let [view, wanted, spec] = [null, 0, null];
+
+  // What is drawn: fields (numbers in `fields`, null for none), mark and total, with a guess where a person chose nothing.
+  function settings() {
+    const value = (name) => (form.elements[name].value === "" ? null : fields[Number(form.elements[name].value)]);
+    const numbers = fields.filter(({ kind, name }) => kind === "number" && !ids.test(name));
+    const date = fields.find(({ kind, name }) => kind === "date" || (kind === "number" && /year/i.test(name)));
+    const text = fields.find(({ kind, name }) => kind === "text" && /^(name|.*label|type)$/i.test(name)) ?? fields.find(({ kind }) => kind === "text");
+    const automatic = form.elements.x.value === "" && form.elements.y.value === "";
+    let [x, y] = [value("x"), value("y")];
+    if (automatic) {
+      y = numbers.find((field) => field !== date) ?? null;
+      x = (numbers.length > 1 && !text ? numbers.find((field) => field !== y) : null) ?? (y && date) ?? text ?? numbers[0] ?? fields[0];
+      if (x === y) y = null;
+    }
+    x ??= text ?? fields[0];
+    const mark = form.elements.mark.value
+      || (x.kind === "text" ? "bar" : y === null ? "bar" : x === date || x.kind === "date" ? "line" : "point");
+    return { x, y, colour: value("colour"), mark, total: form.elements.total.value, automatic };
+  }
+
+  const type = ({ kind }) => ({ number: "quantitative", date: "temporal", text: "nominal" })[kind];
+
+  function specification({ x, y, colour, mark, total }) {
+    const field = (axis, name, more = {}) => ({ field: name, type: type(axis), title: axis.name, ...more });
+    const year = (axis) => (axis.kind === "number" && /year/i.test(axis.name) ? { axis: { format: "d" } } : {});
+    const transform = [];
+    const count = { aggregate: "count", title: "rows" };
+    const across = field(x, "x", { ...year(x), ...(y === null && x.kind === "number" ? { bin: { maxbins: 30 } } : {}) });
+    let along = y === null ? { ...count } : field(y, "y", year(y));
+    if (y !== null && total) along = { ...along, aggregate: total, title: `${total} of ${y.name}` };
+    if (x.kind === "text" && y?.kind !== "text" && mark !== "boxplot") {
+      const counted = y === null ? { op: "count", as: "size" } : { op: total || "sum", field: "y", as: "size" };
+      transform.push(
+        { joinaggregate: [counted], groupby: ["x"] },
+        { window: [{ op: "dense_rank", as: "place" }], sort: [{ field: "size", order: "descending" }, { field: "x", order: "ascending" }] },
+        { filter: `datum.place <= ${FEW}` },
+      );
+    }
+    const shade = colour ? { color: field(colour, "colour", { type: colour.kind === "number" ? "quantitative" : "nominal" }) } : {};
+    const sort = x.kind === "text" ? { sort: { field: "size", op: "max", order: "descending" } } : {};
+    let encoding = { x: { ...across, ...sort }, y: along, ...shade };
+    if (mark === "bar" && x.kind === "text") encoding = { y: { ...across, ...sort }, x: along, ...shade }; // names are read
+    if (mark === "arc") encoding = { theta: along, color: { ...across, ...sort } };
+    if (mark === "rect") {
+      const cells = y === null ? shade.color ?? count : colour ? { ...shade.color, aggregate: "mean" } : count;
+      encoding = { x: across, y: y === null ? along : field(y, "y"), color: cells };
+      if (x.kind === "number") encoding.x = { ...across, bin: { maxbins: 40 } };
+      if (y?.kind === "number") encoding.y = { ...encoding.y, bin: { maxbins: 40 } };
+    }
+    const look = (name) => getComputedStyle(place).getPropertyValue(name).trim();
+    const [ink, soft, edge] = ["--ink", "--soft", "--edge"].map(look);
+    const narrow = place.parentElement.clientWidth < 600;
+    return {
+      $schema: "https://vega.github.io/schema/vega-lite/v6.json",
+      data: { name: "rows" },
+      transform,
+      mark: { type: mark, tooltip: true, ...(mark === "point" ? { filled: true, opacity: 0.7 } : {}), ...(mark === "line" ? { point: true } : {}) },
+      encoding,
+      width: mark === "arc" ? 260 : Math.max(220, Math.min(place.parentElement.clientWidth - (narrow ? 140 : 260), 900)),
+      height: mark === "bar" && x.kind === "text" ? { step: 18 } : mark === "arc" ? 260 : 340,
+      background: "transparent",
+      config: {
+        font: "system-ui, sans-serif",
+        view: { stroke: edge },
+        mark: { color: look("--link") },
+        axis: { labelColor: ink, titleColor: soft, gridColor: edge, domainColor: soft, tickColor: soft, labelLimit: narrow ? 90 : 180, labelFontSize: 12, titleFontSize: 12 },
+        legend: { labelColor: ink, titleColor: soft, labelLimit: 150 },
+        range: { category: { scheme: "tableau10" } },
+      },
+    };
+  }
+
+  async function draw() {
+    const mine = ++wanted;
+    if (!fields.length) return void (note.textContent = "The result has no columns.");
+    const chosen = settings();
+    const used = [chosen.x, chosen.y, chosen.colour].filter(Boolean);
+    const address = new URL(form.dataset.chart, location);
+    for (const { place: column } of used) address.searchParams.append("column", column);
+    const answer = await fetch(address, { headers: { "HX-Request": "true" } }).catch(() => null);
+    if (mine !== wanted) return;
+    if (!answer?.ok) return void (note.textContent = answer ? "The rows cannot be read." : "The server does not answer.");
+    const { total, columns } = await answer.json();
+    const of = (field) => columns[used.indexOf(field)];
+    const rows = of(chosen.x).map((x, i) => ({ x, y: chosen.y && of(chosen.y)[i], colour: chosen.colour && of(chosen.colour)[i] }));
+    spec = specification(chosen);
+    try {
+      const warn = { level: () => warn, warn: () => warn, error: () => warn, info: () => warn, debug: () => warn };
+      const compiled = vegaLite.compile(spec, { logger: warn }).spec;
+      const fresh = new vega.View(vega.parse(compiled, null, { ast: true }), {
+        expr: kbkit_interpreter.expressionInterpreter, renderer: "canvas", hover: true, logger: warn,
+      }).data("rows", rows);
+      await fresh.initialize(place).runAsync();
+      view?.finalize();
+      view = fresh;
+    } catch (error) {
+      note.textContent = `These fields cannot be drawn like this: ${error.message}`;
+      return;
+    }
+    files.hidden = false;
+    const names = new Set(of(chosen.x)).size;
+    const cut = chosen.x.kind === "text" && names > FEW && spec.transform.length ? `; the ${FEW} largest of ${names.toLocaleString("en")} values of ${chosen.x.name} are drawn` : "";
+    const more = total > rows.length ? ` of ${total.toLocaleString("en")}` : "";
+    note.textContent = `${rows.length.toLocaleString("en")}${more} rows${cut}.`;
+    const what = chosen.y ? `${chosen.y.name} by ${chosen.x.name}` : `rows by ${chosen.x.name}`;
+    place.setAttribute("aria-label", `Chart: ${what}; the table has the same numbers`);
+    globalThis.kbkit_chart = { view, spec, rows };
+  }
+
+  function keep() {
+    const address = new URL(form.dataset.address, location);
+    for (const name of ["mark", "x", "y", "colour", "total"]) {
+      if (form.elements[name].value) address.searchParams.set(name, form.elements[name].value);
+      else address.searchParams.delete(name);
+    }
+    history.replaceState(history.state, "", address);
+  }
+
+  async function save(kind) {
+    const named = { ...spec, data: { values: globalThis.kbkit_chart.rows } };
+    const href = kind === "json" ? URL.createObjectURL(new Blob([JSON.stringify(named, null, 1)], { type: "application/json" })) : await view.toImageURL(kind, 2);
+    const link = Object.assign(document.createElement("a"), { href, download: `chart.${kind}` });
+    link.click();
+  }
+
+  form.addEventListener("change", () => (keep(), draw()));
+  form.addEventListener("submit", (event) => event.preventDefault());
+  files.addEventListener("click", ({ target }) => target.dataset.save && save(target.dataset.save));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+  draw();
+};
