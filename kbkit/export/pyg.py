@@ -74,7 +74,7 @@ def node_arrays(stores: Stores, tables: Tables, kind: NodeType) -> Arrays:
         result["x"] = np.asarray(stores.vectors.matrix.between(kind.first, kind.last + 1))
     numbers = _numbers(kind.attributes)
     if numbers and kind.table:
-        columns = ", ".join(f"{quote(one.name)}::FLOAT AS {quote(one.name)}" for one in numbers)
+        columns = ", ".join(f"{quote(attribute.name)}::FLOAT AS {quote(attribute.name)}" for attribute in numbers)
         result |= _columns(tables, f"SELECT {columns} FROM {quote(kind.table)} WHERE id BETWEEN {kind.first} AND"
                                    f" {kind.last} ORDER BY id", numbers, result)  # fmt: skip
     return result
@@ -84,16 +84,16 @@ def edge_arrays(stores: Stores, tables: Tables, relation: Relation, ends: Signat
     """Return the arrays of the edges of a relation between two types, sorted by head and tail."""
     head, tail = stores.schema.type(ends.head), stores.schema.type(ends.tail)
     numbers = _numbers(relation.attributes)
-    columns = "".join(f", {quote(one.name)}::FLOAT AS {quote(one.name)}" for one in numbers)
+    columns = "".join(f", {quote(attribute.name)}::FLOAT AS {quote(attribute.name)}" for attribute in numbers)
     query = (
         f"SELECT head, tail{columns} FROM {quote(relation.table)}"
         f" WHERE head BETWEEN {head.first} AND {head.last} AND tail BETWEEN {tail.first} AND {tail.last} ORDER BY ALL"
     )
-    found = tables.arrow(query)
-    pairs = np.stack([found.column(0).to_numpy(), found.column(1).to_numpy()]).astype(np.int64)
+    edges = tables.arrow(query)
+    pairs = np.stack([edges.column(0).to_numpy(), edges.column(1).to_numpy()]).astype(np.int64)
     result: Arrays = {"edge_index": pairs - np.array([[head.first], [tail.first]])}
-    for one in numbers:
-        result[_free(one.name, result)] = _floats(found.column(one.name))
+    for attribute in numbers:
+        result[_free(attribute.name, result)] = _floats(edges.column(attribute.name))
     return result
 
 
@@ -102,12 +102,12 @@ def _signatures(stores: Stores) -> Iterator[tuple[Relation, Signature]]:
 
 
 def _numbers(attributes: Sequence[Attribute]) -> list[Attribute]:
-    return [one for one in attributes if one.type in _NUMERIC]
+    return [attribute for attribute in attributes if attribute.type in _NUMERIC]
 
 
 def _columns(tables: Tables, query: str, numbers: Sequence[Attribute], taken: Arrays) -> Arrays:
-    found = tables.arrow(query)
-    return {_free(one.name, taken): _floats(found.column(one.name)) for one in numbers}
+    table = tables.arrow(query)
+    return {_free(attribute.name, taken): _floats(table.column(attribute.name)) for attribute in numbers}
 
 
 def _floats(column: Any) -> NDArray[np.float32]:
