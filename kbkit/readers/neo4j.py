@@ -59,7 +59,7 @@ def read(paths: Sequence[Path], table: str) -> pa.RecordBatchReader:
         raise UnknownNameError("table", table, _RESERVED)
     documents = [path for path in paths if _plain(path).suffix in _JSON]
     sources: list[_Csv | _ApocJson] = [_ApocJson(path, table) for path in documents]
-    sources += [_Csv(*one, table) for one in _csv_files([path for path in paths if path not in documents])]
+    sources += [_Csv(*file, table) for file in _csv_files([path for path in paths if path not in documents])]
     parts = [source for source in sources if source.schema is not None]
     schema = _united([part.schema for part in parts if part.schema is not None], NODES if table == "nodes" else EDGES)
     return pa.RecordBatchReader.from_batches(schema, _batches(parts, schema))

@@ -109,11 +109,11 @@ def _graph(content: Pairs, path: Path) -> FileGraph:
 
 def _attributes(pairs: Pairs) -> dict[str, Any]:
     """Return keys with their values, or lists of them where a key repeats."""
-    found: dict[str, list[Any]] = {}
+    by_name: dict[str, list[Any]] = {}
     for name, value in pairs:
-        found.setdefault(name, []).append(_attributes(value) if isinstance(value, list) else value)
+        by_name.setdefault(name, []).append(_attributes(value) if isinstance(value, list) else value)
     result = {}
-    for name, values in found.items():
+    for name, values in by_name.items():
         if values[0] == _LIST:
             result[name] = values[1:]
         else:

@@ -120,7 +120,7 @@ class JsonReader:
             rank == best,
             self._snak(prop, statement["mainsnak"]),
             self._snaks(qualifiers, statement.get("qualifiers-order")) if qualifiers else (),
-            [self._reference(one) for one in references] if references and self._cites else (),
+            [self._reference(reference) for reference in references] if references and self._cites else (),
         )
 
     def _snak(self, prop: str, snak: Json) -> Snak:

@@ -35,8 +35,8 @@ _ID = re.compile(r"[QPLM][1-9][0-9]*(-[A-Z][0-9]+)?")
 
 def task(name: str) -> Task:
     """Return the task of this name."""
-    found: Task = getattr(importlib.import_module(__name__), name)
-    return found
+    function: Task = getattr(importlib.import_module(__name__), name)
+    return function
 
 
 # -- convert ----------------------------------------------------------------------------------------------------------
