@@ -147,22 +147,22 @@ def load_records(path: Path) -> list[JsonRecord] | dict[str, Any]:
         raise BadInputError(f"Cannot read {path}: {error.strerror}") from None
     lines = [line for line in text.split("\n") if line.strip()]
     if path.suffix.lower() in (".jsonl", ".ndjson") or (len(lines) > 1 and _is_object(lines[0])):
-        found = [_record(path, *row, kind="line") for row in _lines(path, text)]
+        all_records = [_record(path, *row, kind="line") for row in _lines(path, text)]
     else:
         value = load(text, str(path))
         if isinstance(value, dict) and ("head" in value or not any(name in value for name in IDS)):
             return value
         values = value if isinstance(value, list) else [value]
-        found = [_record(path, number, value, "record") for number, value in enumerate(values, 1)]
-    if not found:
+        all_records = [_record(path, number, value, "record") for number, value in enumerate(values, 1)]
+    if not all_records:
         raise BadInputError(f"No records in {path}")
-    return found
+    return all_records
 
 
 def items(path: Path) -> list[JsonRecord]:
     """Return the records of a file; a single object is one record."""
-    found = load_records(path)
-    return [JsonRecord(found, f"{path}, record 1")] if isinstance(found, dict) else found
+    loaded = load_records(path)
+    return [JsonRecord(loaded, f"{path}, record 1")] if isinstance(loaded, dict) else loaded
 
 
 def _is_object(line: str) -> bool:
@@ -180,9 +180,9 @@ def invalid(where: str, value: object, hint: str) -> BadInputError:
 # -- ids and pairs ----------------------------------------------------------------------------------------------------
 
 
-def names(found: Sequence[JsonRecord]) -> list[str]:
+def names(all_records: Sequence[JsonRecord]) -> list[str]:
     """Return the id of each record: its id, question or query, or its position. Raise if two are equal."""
-    return _distinct(found, [_name(record, IDS) or str(number) for number, record in enumerate(found, 1)])
+    return _distinct(all_records, [_name(record, IDS) or str(number) for number, record in enumerate(all_records, 1)])
 
 
 def _name(record: JsonRecord, fields: Sequence[str]) -> str:
@@ -197,9 +197,9 @@ def _name(record: JsonRecord, fields: Sequence[str]) -> str:
     return ""
 
 
-def _distinct(found: Sequence[JsonRecord], ids: list[str]) -> list[str]:
+def _distinct(all_records: Sequence[JsonRecord], ids: list[str]) -> list[str]:
     seen: dict[str, str] = {}
-    for record, name in zip(found, ids, strict=True):
+    for record, name in zip(all_records, ids, strict=True):
         if name in seen:
             raise record.error(f"Duplicate record {describe(name)}", f"The first is in {seen[name]}")
         seen[name] = record.where
