@@ -306,10 +306,10 @@ def conjunction(parts: list[Operator]) -> Operator:
             selected.append(part)
     if not selected:
         return parts[0] if len(set(parts)) == 1 else _complements_only(parts, removed)
-    found = selected[0] if len(selected) == 1 else Intersection(node_type, tuple(selected))
+    intersection = selected[0] if len(selected) == 1 else Intersection(node_type, tuple(selected))
     if not removed:
-        return found
-    return Difference(found, removed[0] if len(removed) == 1 else Union(node_type, tuple(removed)))
+        return intersection
+    return Difference(intersection, removed[0] if len(removed) == 1 else Union(node_type, tuple(removed)))
 
 
 def _is_all_or_complement(part: Operator) -> bool:
@@ -371,14 +371,14 @@ def plan_operators(plan: Plan) -> Iterator[Operator]:
 
 def parameters(*roots: Operator) -> set[str]:
     """Return the names of the parameters that operators and their inputs use."""
-    found: set[str] = set()
+    names: set[str] = set()
     for part in (part for root in roots for part in operators(root)):
         if isinstance(part, Lookup):
-            found.add(part.parameter)
+            names.add(part.parameter)
         elif isinstance(part, Filter):
-            found.update(name for condition in part.conditions for name in condition.parameters)
+            names.update(name for condition in part.conditions for name in condition.parameters)
         elif isinstance(part, CountFilter):
-            found.add(part.parameter)
+            names.add(part.parameter)
         elif isinstance(part, Superlative) and part.number is not None:
-            found.add(part.number)
-    return found
+            names.add(part.number)
+    return names

@@ -87,8 +87,8 @@ def answers_many(session: Session, plan: Plan, bindings: pl.DataFrame | Mapping[
     shared = bind_constants(plan, session)
     slots = [(p, p.source.name) for p in plan.parameters if isinstance(p.source, Slot)]
     columns = {p.name: bind_column(plan, p, session, table[slot]) for p, slot in slots}
-    found = evaluate_batch(plan, session, shared, columns, table.height)
-    return pl.DataFrame({"binding": found.rows.astype(np.uint32), "node": found.nodes})
+    batch = evaluate_batch(plan, session, shared, columns, table.height)
+    return pl.DataFrame({"binding": batch.rows.astype(np.uint32), "node": batch.nodes})
 
 
 @lru_cache(_MAX_UNPICKLED)
@@ -157,24 +157,24 @@ class AnswerSet:
     def ids(self) -> Ids:
         """The ids of the members: int32, sorted, distinct; valid for this generation."""
         if self.engine == "walk":
-            found = evaluate(self.plan, self._session, self._bound)
+            ids = evaluate(self.plan, self._session, self._bound)
         elif not isinstance(self.engine, str):
-            found = self.engine.ids(self, self._session, self._timeout)
+            ids = self.engine.ids(self, self._session, self._timeout)
         elif self.engine == "sql":
             frame = self._session.stores.tables.frame(self.sql, timeout=self._timeout)
-            found = frame["id"].to_numpy().astype(np.int32)
+            ids = frame["id"].to_numpy().astype(np.int32)
         else:
-            found = self._ids_of(self._session.stores.triples.frame(self.sparql, timeout=self._timeout))
-        found.flags.writeable = False
-        return found
+            ids = self._ids_of(self._session.stores.triples.frame(self.sparql, timeout=self._timeout))
+        ids.flags.writeable = False
+        return ids
 
     def _ids_of(self, answers: pl.DataFrame) -> Ids:
         iris = answers["answer"].to_list() if answers.width else []
-        found, missing = self._session.stores.nodes.by_iri(iris)
-        if missing or len(found) != len(iris):
-            message = f"SPARQL returned {len(iris):,} answers, but only {len(found):,} are nodes of the tables"
+        ids, missing = self._session.stores.nodes.by_iri(iris)
+        if missing or len(ids) != len(iris):
+            message = f"SPARQL returned {len(iris):,} answers, but only {len(ids):,} are nodes of the tables"
             raise KbError(message, "Run ", Command("check KB"), " for details")
-        return found
+        return ids
 
     def nodes(self) -> pl.DataFrame:
         """Return the members sorted by id: id, type, key, name."""

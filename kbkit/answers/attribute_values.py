@@ -40,8 +40,8 @@ class ColumnValues:
             is_list = attribute.type.endswith("[]")
             column = f"unnest({quote(attribute.name)})" if is_list else quote(attribute.name)
             sql = f"SELECT DISTINCT {column} AS value FROM {quote(node_type.table)} LIMIT {MAX_VALUES + 1}"
-            found = self._stores.tables.lookup(sql)["value"].drop_nulls().to_list()
-            self._known[key] = found if len(found) <= MAX_VALUES else []
+            values = self._stores.tables.lookup(sql)["value"].drop_nulls().to_list()
+            self._known[key] = values if len(values) <= MAX_VALUES else []
         return self._known[key]
 
 

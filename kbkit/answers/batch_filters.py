@@ -80,5 +80,5 @@ def extreme_of_rows(
 
 
 def _pairs(session: Session, sql: str, frames: Mapping[str, pl.DataFrame]) -> Pairs:
-    found = session.stores.tables.lookup(sql, frames=frames)
-    return unique(pack(found["row"].to_numpy(), found["id"].to_numpy()))
+    rows = session.stores.tables.lookup(sql, frames=frames)
+    return unique(pack(rows["row"].to_numpy(), rows["id"].to_numpy()))

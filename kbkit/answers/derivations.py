@@ -91,18 +91,20 @@ def why_all(plan: Plan, session: Session, bound: Bindings, node: int) -> Why:
     """Return the union of all proofs of a node; see :meth:`kbkit.answers.answer_set.AnswerSet.why`."""
     import polars as pl
 
-    found = derivations(plan, session, bound, np.array([node], np.int32))
-    ids = pl.concat([found.triples["head"], found.triples["tail"], found.facts["node"], found.absent["node"]])
+    proofs = derivations(plan, session, bound, np.array([node], np.int32))
+    ids = pl.concat([proofs.triples["head"], proofs.triples["tail"], proofs.facts["node"], proofs.absent["node"]])
     nodes = session.stores.nodes
     known = {n: row.name for n, row in nodes.rows(sorted({node, *ids.to_list()})).items()}
     names = pl.DataFrame({"id": list(known), "name": list(known.values())}, {"id": pl.Int32, "name": pl.String})
     triples = (
-        found.triples.join(names.rename({"id": "head", "name": "head_name"}), on="head", maintain_order="left")
+        proofs.triples.join(names.rename({"id": "head", "name": "head_name"}), on="head", maintain_order="left")
         .join(names.rename({"id": "tail", "name": "tail_name"}), on="tail", maintain_order="left")
         .select("head", "head_name", "relation", "tail", "tail_name")
     )
-    facts = [text if n == node else f"{known[n]}: {text}" for n, text in found.facts.select("node", "text").iter_rows()]
-    absent = [text if n == node else f"{text}: {known[n]}" for n, text in found.absent.iter_rows()]
+    facts = [
+        text if n == node else f"{known[n]}: {text}" for n, text in proofs.facts.select("node", "text").iter_rows()
+    ]
+    absent = [text if n == node else f"{text}: {known[n]}" for n, text in proofs.absent.iter_rows()]
     return Why(node, known[node], triples, tuple(facts), tuple(absent))
 
 

@@ -123,10 +123,10 @@ class SingleEvaluator(Evaluator):
     def _choose_direction(self, hop: Hop, members: Ids, backward: int) -> Mask | None:
         return is_in(members, self.members(hop)) if self.cost(hop) <= backward else None
 
-    def _source_contains(self, source: Operator, members: Ids, count: Any, found: Ids) -> Mask:  # noqa: ARG002
-        if self.cost(source) <= max(len(found), SMALL):
-            return is_in(found, self.members(source))
-        unique_ids, position = np.unique(found, return_inverse=True)
+    def _source_contains(self, source: Operator, members: Ids, count: Any, candidates: Ids) -> Mask:  # noqa: ARG002
+        if self.cost(source) <= max(len(candidates), SMALL):
+            return is_in(candidates, self.members(source))
+        unique_ids, position = np.unique(candidates, return_inverse=True)
         mask: Mask = self.contains(source, unique_ids)[position]
         return mask
 

@@ -61,10 +61,10 @@ class Evaluator(ABC):
 
     def members(self, operator: Operator) -> Members:
         """Return the set of an operator."""
-        found = self.evaluated.get(id(operator))
-        if found is None:
-            found = self.evaluated[id(operator)] = self.evaluate(operator)
-        return found
+        members = self.evaluated.get(id(operator))
+        if members is None:
+            members = self.evaluated[id(operator)] = self.evaluate(operator)
+        return members
 
     def evaluate(self, operator: Operator) -> Members:
         """Compute the set of an operator."""
@@ -162,10 +162,10 @@ class Evaluator(ABC):
         """Return the nodes that the moves of ``hop`` reach from ``source``."""
         parts = [self.follow_move(move, source) for move in hop.moves]
         if len(parts) == 1 and len(source) == 1 and not hop.moves[0].closure:
-            found = parts[0].copy()  # the neighbours of one node are sorted and distinct
+            reached = parts[0].copy()  # the neighbours of one node are sorted and distinct
         else:
-            found = self._unique(parts[0] if len(parts) == 1 else np.concatenate(parts))
-        return found[self.session.has_type(self._ids(found), hop.type)] if hop.check and len(found) else found
+            reached = self._unique(parts[0] if len(parts) == 1 else np.concatenate(parts))
+        return reached[self.session.has_type(self._ids(reached), hop.type)] if hop.check and len(reached) else reached
 
     def follow_move(self, move: Move, source: Members) -> Members:
         """Return the nodes that one move reaches, possibly repeated."""
@@ -280,8 +280,8 @@ class Evaluator(ABC):
         """Return the mask of reached members if forward is cheaper than ``backward`` edges, else None."""
 
     @abstractmethod
-    def _source_contains(self, source: Operator, members: Members, count: Any, found: Ids) -> Mask:
-        """Return a mask of ``found`` in the source; each member has ``count`` consecutive nodes in ``found``."""
+    def _source_contains(self, source: Operator, members: Members, count: Any, candidates: Ids) -> Mask:
+        """Return a mask of ``candidates`` in the source; each member has ``count`` of them, in a row."""
 
     @abstractmethod
     def _ids(self, members: Members) -> Ids:

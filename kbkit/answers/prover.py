@@ -187,7 +187,7 @@ class Prover:
 
     def _shortest_hop(self, hop: Hop, wanted: Ids) -> Evidence:
         [node] = wanted.tolist()
-        return min((self._shortest_walk(hop, move, node) for move in hop.moves), key=lambda found: found[0])[1]
+        return min((self._shortest_walk(hop, move, node) for move in hop.moves), key=lambda walk: walk[0])[1]
 
     def _shortest_walk(self, hop: Hop, move: Move, node: int) -> tuple[float, Evidence]:
         """Return the length and the shortest proof that ends with a move, by a breadth-first search backward."""
@@ -248,7 +248,7 @@ class Prover:
 
     def _before(self, hop: Hop, node: int) -> list[int]:
         """Return the nodes from which a hop could reach ``node``, of each move in turn."""
-        found: list[int] = []
+        sources: list[int] = []
         for move in hop.moves:
             back = self.session.move(move.relation, not move.forward)
             frontier, seen = [node], {node} if move.closure == "*" else set()
@@ -256,8 +256,8 @@ class Prover:
                 before = {n for there in frontier for n in back.neighbors(there).tolist()} - seen
                 seen |= before
                 frontier = sorted(before) if move.closure else []
-            found += sorted(seen)
-        return found
+            sources += sorted(seen)
+        return sources
 
     def _holds(self, operator: Operator, node: int) -> bool:
         return bool(self.evaluator.contains(operator, _one(node))[0])

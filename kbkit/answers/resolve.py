@@ -146,9 +146,9 @@ class _Resolver(ConditionResolver):
         if isinstance(element, Nodes):
             return None if element.type is None else self.type(element.type, element.at)
         saved_parameters = dict(self.parameters)
-        found = self.set(element).type
+        node_type = self.set(element).type
         self.parameters = saved_parameters  # resolved again where it is used
-        return found
+        return node_type
 
     def restrict(self, reached: list[Operator], element: syntax.Expression) -> Operator:
         """Return the nodes that all arms reached and that are in the set of ``element``."""

@@ -150,11 +150,11 @@ class ConditionResolver(ABC):
 
     def periods(self, node_type: str | None, condition: syntax.Condition) -> list[Period | None]:
         """Return the periods that a date is compared with (None: a date), or nothing if there are none."""
-        found = [period_of(value) for value in condition.values]
-        if not any(found) or condition.op not in ("=", "!=", "<", "<=", ">", ">=", "in"):
+        periods = [period_of(value) for value in condition.values]
+        if not any(periods) or condition.op not in ("=", "!=", "<", "<=", ">", ">=", "in"):
             return []
         sql_type = self.attribute(node_type, condition.attribute, condition.at)[1]
-        return found if sql_type.startswith(("DATE", "TIMESTAMP")) else []
+        return periods if sql_type.startswith(("DATE", "TIMESTAMP")) else []
 
     def dated(self, source: Operator, test: syntax.Condition, periods: Sequence[Period | None]) -> Operator:
         """Compare a date with years and months: with their first day, or the first day after them."""

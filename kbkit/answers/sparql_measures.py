@@ -96,24 +96,28 @@ class SparqlMeasures(ABC):
         """Return a pattern of the nodes whose measure compares with a value."""
         value, measure = operator.value, operator.measure
         total, other = value.total, self.variable(value.root.type)
-        lines, own = self.measured(operator, node)
+        lines, mine = self.measured(operator, node)
         if total.op != "values":
-            found = self.variable(total.op)
-            return [*self.aggregated(value.root, total, other, found), *lines, f"FILTER({own} {operator.op} {found})"]
+            variable = self.variable(total.op)
+            return [
+                *self.aggregated(value.root, total, other, variable),
+                *lines,
+                f"FILTER({mine} {operator.op} {variable})",
+            ]
         inner, theirs = self.values_of(value.root, total.measures[0], other)
         if operator.op == "=":
-            found = self.variable("value")
-            same = [f"{{ SELECT DISTINCT ({theirs} AS {found}) WHERE {{", *indented(inner), "} }"]
-            if _same_terms(measure, total.measures[0]) and own.startswith("?"):
-                return [*(line.replace(found, own) for line in same), *lines]
-            return [*same, *lines, f"FILTER({own} = {found})"]
+            variable = self.variable("value")
+            same = [f"{{ SELECT DISTINCT ({theirs} AS {variable}) WHERE {{", *indented(inner), "} }"]
+            if _same_terms(measure, total.measures[0]) and mine.startswith("?"):
+                return [*(line.replace(variable, mine) for line in same), *lines]
+            return [*same, *lines, f"FILTER({mine} = {variable})"]
         least, greatest = self.variable("least"), self.variable("greatest")
         return [
             f"{{ SELECT (MIN({theirs}) AS {least}) (MAX({theirs}) AS {greatest}) WHERE {{",
             *indented(inner),
             "} }",
             *lines,
-            f"FILTER({own} != {least} || {own} != {greatest})",
+            f"FILTER({mine} != {least} || {mine} != {greatest})",
         ]
 
     def measured(self, operator: Superlative | ValueFilter, node: str) -> tuple[list[str], str]:
@@ -181,13 +185,13 @@ class SparqlMeasures(ABC):
         typed = isinstance(root, AllNodes) and root.type is not None
         return self.pattern(root, node) if typed else self.distinct(root, node)
 
-    def aggregated(self, root: Operator, total: Total, node: str, found: str) -> list[str]:
-        """Return a sub-select of the variable ``found`` with a value of the operator's nodes."""
+    def aggregated(self, root: Operator, total: Total, node: str, variable: str) -> list[str]:
+        """Return a sub-select of the variable ``variable`` with a value of the operator's nodes."""
         inner, value = (
             (self.nodes(root, node), node) if not total.measures else self.values_of(root, total.measures[0], node)
         )
         having = f" HAVING (COUNT({value}) > 0)" if total.op == "avg" else ""
-        return [f"{{ SELECT ({aggregate(total, value)} AS {found}) WHERE {{", *indented(inner), f"}}{having} }}"]
+        return [f"{{ SELECT ({aggregate(total, value)} AS {variable}) WHERE {{", *indented(inner), f"}}{having} }}"]
 
 
 def aggregate(total: Total, value: str) -> str:

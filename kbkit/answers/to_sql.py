@@ -192,14 +192,14 @@ class _Sql:
         mine = self.items(operator.source, operator.measure)
         other = self.new_name(value.total.op)
         self.steps[other] = self.total(value.root, value.total)
-        found = f"SELECT DISTINCT id FROM {mine} WHERE"
+        select = f"SELECT DISTINCT id FROM {mine} WHERE"
         if value.total.op != "values":
-            return f"{found} value {op} (SELECT * FROM {other})"
+            return f"{select} value {op} (SELECT * FROM {other})"
         column = identifier(columns(value.total)[0].name)
         if op == "=":
-            return f"{found} value IN (SELECT {column} FROM {other})"
+            return f"{select} value IN (SELECT {column} FROM {other})"
         ends = (f"value <> (SELECT {end}({column}) FROM {other})" for end in ("min", "max"))
-        return f"{found} {' OR '.join(ends)}"
+        return f"{select} {' OR '.join(ends)}"
 
     def items(self, source: Operator, measure: Measure) -> str:
         """Return the name of a step (id, value) with the values of nodes; a row for each element of a list."""

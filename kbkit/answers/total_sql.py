@@ -110,11 +110,13 @@ class TotalSql:
             ids.append(f"g{number}.{'id' if isinstance(group, Count) else 'value'}")
         for number, measure in enumerate(dict.fromkeys(total.measures)):
             joins += f"\n  LEFT JOIN {self.values(measure)} v{number or ''} ON v{number or ''}.id = s.id"
-        found = group_columns(total)
-        cells = [self.group_cell(column, total) for column in found]
-        selected = ", ".join(f"{cell} AS {identifier(c.name)}" for cell, c in zip(cells, found, strict=True))
-        keys = [(self.group_key(found, cells, order.key), order.descending) for order in total.order]
-        grouped = [part for cell, c in zip(cells, found, strict=True) for part in ([cell] if c.group >= 0 else [])]
+        table_columns = group_columns(total)
+        cells = [self.group_cell(column, total) for column in table_columns]
+        selected = ", ".join(f"{cell} AS {identifier(c.name)}" for cell, c in zip(cells, table_columns, strict=True))
+        keys = [(self.group_key(table_columns, cells, order.key), order.descending) for order in total.order]
+        grouped = [
+            part for cell, c in zip(cells, table_columns, strict=True) for part in ([cell] if c.group >= 0 else [])
+        ]
         by = ", ".join(dict.fromkeys([*grouped, *ids]))
         return (
             f"SELECT {selected}\nFROM {self.nodes} s{joins}\nGROUP BY {by}"
@@ -132,9 +134,9 @@ class TotalSql:
             return f"{group}.value"
         return f"{group}.name" if column.name.startswith("name") else REFERENCE.format(group)
 
-    def group_key(self, found: list[TotalColumn], cells: list[str], key: Any) -> str:
+    def group_key(self, table_columns: list[TotalColumn], cells: list[str], key: Any) -> str:
         """Return the SQL of the column by which groups are sorted; nodes are sorted by id."""
-        column = found[key]
+        column = table_columns[key]
         is_node = column.group >= 0 and column.measure is None and not column.name.startswith("name")
         return f"g{column.group + 1}.id" if is_node else cells[key]
 

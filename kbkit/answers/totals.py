@@ -46,17 +46,17 @@ def _added(frames: dict[str, pl.DataFrame], stem: str, frame: pl.DataFrame) -> s
 
 def read(session: Session, total: Total, sql: str, frames: dict[str, pl.DataFrame]) -> pl.DataFrame:
     """Run a query of a value on frames and return its table."""
-    tables, found = session.stores.tables, columns(total)
+    tables, table_columns = session.stores.tables, columns(total)
     # Python has no dates before Christ: these become text.
-    has_dates = any(c.sql_type.startswith(("DATE", "TIMESTAMP")) for c in found)
-    return finished(tables.frame(sql, frames=frames) if has_dates else tables.lookup(sql, frames=frames), found)
+    has_dates = any(c.sql_type.startswith(("DATE", "TIMESTAMP")) for c in table_columns)
+    return finished(tables.frame(sql, frames=frames) if has_dates else tables.lookup(sql, frames=frames), table_columns)
 
 
-def finished(frame: pl.DataFrame, found: list[TotalColumn]) -> pl.DataFrame:
+def finished(frame: pl.DataFrame, table_columns: list[TotalColumn]) -> pl.DataFrame:
     """Return a table of values with plain numbers: integers and floats, no decimals."""
     import polars as pl
 
-    for column in found:
+    for column in table_columns:
         series = frame[column.name]
         if series.dtype.is_decimal() or series.dtype == pl.Int128:
             frame = frame.with_columns(pl.Series(column.name, [_plain(v) for v in series.to_list()], strict=False))

@@ -54,9 +54,9 @@ def compared(session: Session, operator: ValueFilter, left: ValueRows, right: Va
         f" WHERE m.value {'<>' if op == '!=' else op} {other}"
     )
     frames = {"kbkit_left": left.frame(), "kbkit_right": right.frame()}
-    found = session.stores.tables.lookup(sql, frames=frames)
+    matches = session.stores.tables.lookup(sql, frames=frames)
     mask = np.zeros(len(left.ids), bool)
-    mask[found["position"].to_numpy()] = True
+    mask[matches["position"].to_numpy()] = True
     return mask
 
 

@@ -184,8 +184,8 @@ class _Facts:
             other = f", one of {value.text}" if operator.op == "=" else f", not the only one of {value.text}"
         else:
             plan = Plan(value.root, (), value.text, value.total)
-            found = value_frame(plan, self.session, self.bound, self.evaluator.members(value.root))
-            other = f" {operator.op} {_cell(value_of(value.total, found))} = {value.text}"
+            frame = value_frame(plan, self.session, self.bound, self.evaluator.members(value.root))
+            other = f" {operator.op} {_cell(value_of(value.total, frame))} = {value.text}"
         return [[text + other] for text in self._measured(operator.type, operator.measure, nodes)]
 
     def _extreme(self, operator: Superlative) -> str:

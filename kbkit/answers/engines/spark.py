@@ -119,11 +119,11 @@ class Spark:
             tag = f"kbkit-{id(self)}"
             work = functools.partial(self._run, answers.sql, session.schema, members, tag)
             try:
-                found = run(work, lambda: spark.interruptTag(tag), timeout)
+                table = run(work, lambda: spark.interruptTag(tag), timeout)
             except Expired:
                 message = f"Spark query cancelled after {timeout:g} s"
                 raise QueryTimeoutError(message, "Raise ", Option("timeout")) from None
-        return self._known(found, session)
+        return self._known(table, session)
 
     # -- running ------------------------------------------------------------------------------------------------------
 
@@ -154,11 +154,11 @@ class Spark:
                 reached = reached.coalesce(partitions).localCheckpoint()
         reached.createOrReplaceTempView(quoted(closure.name))
 
-    def _known(self, found: pa.Table, session: Session) -> Ids:
+    def _known(self, table: pa.Table, session: Session) -> Ids:
         """Return the sorted ids; raise an error if the KB has other keys for them."""
         import polars as pl
 
-        frame = pl.DataFrame(pl.from_arrow(found)).sort("id")
+        frame = pl.DataFrame(pl.from_arrow(table)).sort("id")
         ids = frame["id"].to_numpy().astype(np.int32)
         if session.stores.nodes.frame(ids)["key"].to_list() != frame["key"].to_list():
             raise self._stale()
