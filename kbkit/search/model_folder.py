@@ -40,8 +40,8 @@ class ModelFolder:
     @property
     def relations(self) -> bool:
         """Whether the texts that it reads have the names of neighbours: as trained, else yes, as in STaRK."""
-        found = self.about.get("settings")
-        return bool(found.get("neighbours", True)) if isinstance(found, dict) else True
+        settings = self.about.get("settings")
+        return bool(settings.get("neighbours", True)) if isinstance(settings, dict) else True
 
     def settings(self, system: SystemName) -> dict[str, Any]:
         """Return what the rankings of a system with this model depend on."""
@@ -67,18 +67,18 @@ def read(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        found = parse_json(path.read_text(encoding="utf-8"))
+        about = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise KbError(f"Invalid file {path}: {first_line(error)}", "Train the model again") from None
-    if not isinstance(found, dict) or found.get("version") != VERSION:
+    if not isinstance(about, dict) or about.get("version") != VERSION:
         raise KbError(f"Invalid file {path}: not of version {VERSION}", "Train the model again")
-    return found
+    return about
 
 
 def _configuration(folder: Path) -> dict[str, Any]:
     with contextlib.suppress(OSError, ValueError):
-        found = json.loads((folder / "config_sentence_transformers.json").read_text(encoding="utf-8"))
-        return found if isinstance(found, dict) else {}
+        configuration = json.loads((folder / "config_sentence_transformers.json").read_text(encoding="utf-8"))
+        return configuration if isinstance(configuration, dict) else {}
     return {}
 
 

@@ -124,10 +124,10 @@ def update(
 def _state(folder: Path) -> dict[str, Any]:
     """Return the state of an index; empty without a complete one."""
     try:
-        found = parse_json((folder / STATE).read_text(encoding="utf-8"))
+        state = parse_json((folder / STATE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) and (folder / NODES).is_file() else {}
+    return state if isinstance(state, dict) and (folder / NODES).is_file() else {}
 
 
 def _read(folder: Path) -> pl.DataFrame:
@@ -145,8 +145,8 @@ def _all_nodes(stores: Stores) -> pl.DataFrame:
 
 def _rows(folder: Path, nodes: pl.DataFrame) -> NDArray[np.int64]:
     """Return the id of each row's node."""
-    found = _read(folder).join(nodes, on=["type", "key"], how="left", maintain_order="left")
-    return found["id"].to_numpy().astype(np.int64)
+    rows = _read(folder).join(nodes, on=["type", "key"], how="left", maintain_order="left")
+    return rows["id"].to_numpy().astype(np.int64)
 
 
 def _forget_others(folder: Path, asked: Mapping[str, Any]) -> None:

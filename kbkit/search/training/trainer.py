@@ -219,11 +219,11 @@ def _line(row: Mapping[str, Any]) -> str:
 def _versions() -> dict[str, str]:
     import importlib.metadata
 
-    found = {}
+    versions = {}
     for name in ("kbkit-kg", "torch", "transformers", "sentence-transformers", "pylate"):
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            found[name] = importlib.metadata.version(name)
-    return found
+            versions[name] = importlib.metadata.version(name)
+    return versions
 
 
 # -- the folder of the model ------------------------------------------------------------------------------------------
