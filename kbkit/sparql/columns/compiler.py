@@ -149,15 +149,15 @@ def run(
 
 def _uses(query: AlgebraQuery) -> Counter[str]:
     """Count the occurrences of each variable. All count as used where a graph or COUNT(DISTINCT *) needs them."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for part in walk_algebra(query):
         if isinstance(part, QueryVariable):
-            found[part.name] += 1
+            counts[part.name] += 1
         elif isinstance(part, GraphPattern) and isinstance(part.graph, QueryVariable):
-            found[part.graph.name] += 2
+            counts[part.graph.name] += 2
         elif isinstance(part, AggregateCall) and part.argument is None and part.distinct:
             return Counter()
-    return found
+    return counts
 
 
 def _is_lookup(query: AlgebraQuery) -> bool:
