@@ -56,7 +56,7 @@ class ConvBaseline:
     def answer(self, conversation: Conversation) -> list[FoundAnswers]:
         """Return what is found for each turn."""
         questions = [turn.question for turn in conversation.turns]
-        entities = [one for one in (conversation.entity, conversation.related) if one is not None]
+        entities = [entity for entity in (conversation.entity, conversation.related) if entity is not None]
         return [self._ask(text) for text in completed(questions, entities)]
 
     def _ask(self, question: str) -> FoundAnswers:
@@ -99,7 +99,7 @@ def completed(questions: Sequence[str], entities: Sequence[ConvEntity]) -> list[
 def _named(question: str, entities: Sequence[ConvEntity]) -> tuple[ConvEntity, str] | None:
     """Return the entity whose name a question contains, the longest name first, and this name."""
     text = f" {words(question)} "
-    names = [(one, name) for one in entities for name in (one.name, *one.aliases) if len(words(name)) > 1]
+    names = [(entity, name) for entity in entities for name in (entity.name, *entity.aliases) if len(words(name)) > 1]
     mentions = [(one, name) for one, name in names if f" {words(name)} " in text]
     return max(mentions, key=lambda pair: len(pair[1]), default=None)
 

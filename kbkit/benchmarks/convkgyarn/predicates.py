@@ -98,15 +98,15 @@ def extract(kb: KnowledgeBase, types: Iterable[str]) -> list[Predicate]:
         )
     )
     people = people_types(kb)
-    found = (
+    predicates = (
         _of_statements(kb, members, people)
         if values.is_wikidata(kb)
         else [row for source in values.sources(kb) for row in _of_source(kb, source, members, people)]
     )
     order = {name: position for position, name in enumerate(wanted)}
-    found = sorted(found, key=lambda row: (order[row.type], -row.entities, row.predicate))
+    predicates = sorted(predicates, key=lambda row: (order[row.type], -row.entities, row.predicate))
     # Members with other primary types have their attributes from these types' tables; the most frequent one counts.
-    return list({row.id: row for row in reversed(found)}.values())[::-1]
+    return list({row.id: row for row in reversed(predicates)}.values())[::-1]
 
 
 def people_types(kb: KnowledgeBase) -> frozenset[str]:
@@ -166,7 +166,7 @@ def _row(
     members: Mapping[str, int], people: frozenset[str], qualifiers: list[Qualifier],
     relation: str = "",
 ) -> Predicate:  # fmt: skip
-    distinguishing = any(one.distinguishes for one in qualifiers)
+    distinguishing = any(qualifier.distinguishes for qualifier in qualifiers)
     shape = "qualified" if distinguishing else "complex" if counts["most"] > 1 else "simple"
     target = counts["target"] or ""
     return Predicate(

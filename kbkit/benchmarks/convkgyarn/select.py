@@ -40,7 +40,7 @@ def by_rule(rows: Sequence[Predicate], *, max_answers: int, min_coverage: float)
         Selection(
             row.id,
             row.label,
-            [one.name for one in row.qualifiers if not _ORDINAL.fullmatch(one.label)],
+            [qualifier.name for qualifier in row.qualifiers if not _ORDINAL.fullmatch(qualifier.label)],
             dropped=reason(row, max_answers=max_answers, min_coverage=min_coverage),
         )
         for row in rows
@@ -117,8 +117,8 @@ def _listed(batch: Sequence[Predicate]) -> list[dict[str, str]]:
     for row in batch:
         listed.append({"id": row.predicate, "name": row.described})
         listed += [
-            {"id": f"{row.predicate}/{one.name}", "name": row.described, "relationship": one.label}
-            for one in row.qualifiers
+            {"id": f"{row.predicate}/{qualifier.name}", "name": row.described, "relationship": qualifier.label}
+            for qualifier in row.qualifiers
         ]
     return listed[:MAX_PREDICATES]
 

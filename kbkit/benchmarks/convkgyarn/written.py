@@ -96,11 +96,11 @@ def _parts(asked: Sequence[Asked]) -> Iterator[tuple[Asked, ...]]:
         yield from (tuple(rows[start : start + FACTS]) for start in range(0, len(rows), FACTS))
 
 
-def _row(one: Asked, interaction: str, form: str, variant: int, text: str, dropped: str = "") -> ConvTemplate:
-    asks = one.qualifier.name if one.qualifier else ""
-    name = f"{base_id(one.predicate, asks)}:{interaction}.{form}.{variant}"
-    p = one.predicate
-    given = one.given if one.qualifier else ""
+def _row(asked: Asked, interaction: str, form: str, variant: int, text: str, dropped: str = "") -> ConvTemplate:
+    asks = asked.qualifier.name if asked.qualifier else ""
+    name = f"{base_id(asked.predicate, asks)}:{interaction}.{form}.{variant}"
+    p = asked.predicate
+    given = asked.given if asked.qualifier else ""
     return ConvTemplate(name, p.type, p.predicate, asks, given, interaction, form, variant, text, dropped=dropped)
 
 

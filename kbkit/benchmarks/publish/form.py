@@ -177,8 +177,8 @@ def _table(name: str, about: str, frame: pl.DataFrame, known: Mapping[str, str])
 
 def files_of(folder: Path, names: Iterable[str]) -> dict[str, Path]:
     """Return those of some files of a folder that exist, by name; a name may have wildcards."""
-    found = {path.relative_to(folder).as_posix(): path for name in names for path in folder.glob(name)}
-    return {name: path for name, path in sorted(found.items()) if path.is_file()}
+    files = {path.relative_to(folder).as_posix(): path for name in names for path in folder.glob(name)}
+    return {name: path for name, path in sorted(files.items()) if path.is_file()}
 
 
 def about_of(folder: Path) -> dict[str, Any]:
@@ -186,8 +186,8 @@ def about_of(folder: Path) -> dict[str, Any]:
     path = folder / ABOUT
     if not path.is_file():
         return {}
-    found = load(content(path).decode(), str(path))
-    return found if isinstance(found, dict) else {}
+    about = load(content(path).decode(), str(path))
+    return about if isinstance(about, dict) else {}
 
 
 def without_answers(lost: int, what: str) -> list[str]:

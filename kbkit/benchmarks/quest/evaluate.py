@@ -159,12 +159,12 @@ class Part:
     def labels(self, candidates: pl.DataFrame) -> classify.Labels:
         """Return which of the candidates (query, id) are answers."""
         marked = self.answers.with_columns(answer=True)
-        found: classify.Labels = (
+        labels: classify.Labels = (
             candidates.join(marked, on=["query", "id"], how="left", maintain_order="left")["answer"]
             .fill_null(value=False)
             .to_numpy()
         )
-        return found
+        return labels
 
 
 def check_retrievers(names: Sequence[str], k: int) -> None:
@@ -239,13 +239,13 @@ def _cross_encoder(encoder: rerank.Reranker) -> Judge:
     def scores(part: Part, candidates: pl.DataFrame) -> classify.Vector:
         rows_of = _with_documents(part, candidates)
         texts = {example.id: example.text for example in part.examples}
-        found: list[float] = []
+        relevance: list[float] = []
         for (query,), rows in rows_of.group_by("query", maintain_order=True):
             documents = [
                 rerank.RerankCandidate(title, "", text, []) for title, text in rows.select("title", "text").rows()
             ]
-            found += encoder.score(texts[str(query)], documents)
-        return np.array(found, np.float64)
+            relevance += encoder.score(texts[str(query)], documents)
+        return np.array(relevance, np.float64)
 
     return scores
 
@@ -280,8 +280,10 @@ def failures(kb: KnowledgeBase, corpus: Corpus, gold: Gold, run: pl.DataFrame) -
     named = Gold(gold.judgements.with_columns(node=corpus.references(gold.judgements["node"])), queries)
     known = run.join(queries, on="query", how="semi", maintain_order="left").rename({"node": "title"})
     known = known.with_columns(node=corpus.references(known["title"]))
-    found = unmet(kb.session, known, named)
-    titled = found.join(known.select("query", "node", "title"), on=["query", "node"], how="left", maintain_order="left")
+    failed = unmet(kb.session, known, named)
+    titled = failed.join(
+        known.select("query", "node", "title"), on=["query", "node"], how="left", maintain_order="left"
+    )
     return titled.with_columns(node="title").drop("title")
 
 

@@ -70,13 +70,13 @@ def compose(answer: Any, phrases: Mapping[str, str]) -> str | None:
     if not isinstance(text, str) or not _ALGEBRA.fullmatch(text) or re.search("[A-Z]{2}", text):
         return None
     letters = set(re.findall("[A-Z]", text))
-    if not letters or not all(isinstance(named.get(one), str) and named[one] in phrases for one in letters):
+    if not letters or not all(isinstance(named.get(letter), str) and named[letter] in phrases for letter in letters):
         return None
     try:
         parse(re.sub("[A-Z]", "`a`", text))
     except KbError:  # invalid syntax
         return None
-    return re.sub("[A-Z]", lambda found: f"({phrases[named[found[0]]]})", text)
+    return re.sub("[A-Z]", lambda match: f"({phrases[named[match[0]]]})", text)
 
 
 def closest(queries: Sequence[str], phrases: Sequence[str], limit: int) -> list[list[str]]:

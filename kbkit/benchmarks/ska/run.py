@@ -73,7 +73,7 @@ class PromptedModel:
 
     def __init__(self, calls: Calls, name: str) -> None:
         self._calls, self.name = calls, name
-        self.settings = {"model": name, "prompts": {one: calls.prompt(one).digest for one in prompts.PROMPTS}}
+        self.settings = {"model": name, "prompts": {prompt: calls.prompt(prompt).digest for prompt in prompts.PROMPTS}}
 
     def answer(self, asked: Sequence[Asked]) -> list[UnitsPrediction | None]:
         """See :class:`System`. Equal inputs of several settings are sent once."""

@@ -250,7 +250,7 @@ def write_testbeds(folder: Path, made: Sequence[TestbedRecord], report: Report) 
     files: dict[str, list[TestbedRecord]] = defaultdict(list)
     for record in made:
         files[file_name(record.testbed, record.setting)].append(record)
-    content = {folder / name: json_lines(map(to_json, found)) for name, found in files.items()}
+    content = {folder / name: json_lines(map(to_json, of_file)) for name, of_file in files.items()}
     old = [path for testbed in TESTBEDS for path in folder.glob(f"{testbed}-*.jsonl") if path not in content]
     write_files({**content, folder / ABOUT: json.dumps(asdict(report), ensure_ascii=False) + "\n"})
     for path in old:
@@ -274,15 +274,15 @@ def read_testbeds(
             if name not in known:
                 raise UnknownNameError(kind, name, known)
     report = read_report(folder)
-    found = []
+    selected = []
     for testbed in testbeds or TESTBEDS:
         for path in sorted(folder.glob(f"{testbed}-*.jsonl")):
-            found += [record for record in _records(path) if not settings or record.setting in settings]
-    found = [record for record in found if not forms or record.form in forms]
-    if not found:
+            selected += [record for record in _records(path) if not settings or record.setting in settings]
+    selected = [record for record in selected if not forms or record.form in forms]
+    if not selected:
         raise KbError(f"No such records in {folder}", "Choose other testbeds, settings or forms")
     place = {name: position for position, name in enumerate(report.instances)}
-    return sorted(found, key=lambda record: place.get(record.instance, len(place))), report
+    return sorted(selected, key=lambda record: place.get(record.instance, len(place))), report
 
 
 def read_report(folder: Path) -> Report:

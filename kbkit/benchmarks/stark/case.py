@@ -97,10 +97,10 @@ def _hits(
     documents = read_documents(kb, ids.values())
     judged_golds = [GoldAnswer(node, ids.get(node)) for node in wanted]
     expression = expressions_of(dataset).get(query)
-    found = AuditedQuery(kb, text, judged_golds, expression, labels(kb)).judged()
+    judged = AuditedQuery(kb, text, judged_golds, expression, labels(kb)).judged()
     places = [{node: place for place, node in enumerate(own, 1)} for own in ranked]
     rows = []
-    for node, one in zip(wanted, found, strict=True):
+    for node, judgement in zip(wanted, judged, strict=True):
         document = documents.get(ids.get(node, -1))
         rows.append(
             (
@@ -110,8 +110,8 @@ def _hits(
                 places[0].get(node),
                 places[1].get(node),
                 [] if document is None else _repeated(text, document.text),
-                one.status,
-                one.proof,
+                judgement.status,
+                judgement.proof,
             )
         )
     frame = pl.DataFrame(rows, schema=CASE, orient="row")

@@ -141,10 +141,10 @@ def _count(record: JsonRecord, kind: str) -> int:
     """Return the number of words of a kind: as recorded, or those of the requirements, one text or a list."""
     name = f"{kind}_words"
     if name not in record.fields and kind in record.fields:
-        found = record.fields[kind]
-        texts = found if isinstance(found, list) else [found]
+        requirements = record.fields[kind]
+        texts = requirements if isinstance(requirements, list) else [requirements]
         if not all(isinstance(text, str) for text in texts):
-            raise record.error(f"Invalid {kind} {found!r:.40}", _FIELDS)
+            raise record.error(f"Invalid {kind} {requirements!r:.40}", _FIELDS)
         return sum(len(text.split()) for text in texts)
     value = record.fields.get(name)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**31:

@@ -143,12 +143,12 @@ class _Sql:
         ways = [("head", "tail"), ("tail", "head")] if move.relation in self.two_way else [_way(move)]
         if move.closure:
             return [self.closure(hop, move, ways)]
-        found = []
+        queries = []
         for near, far in ways:
             conditions = [f"relation = {literal(move.relation)}", *self.source(hop.source, near), f"{far} IS NOT NULL"]
             conditions += [f"{far}_type = {literal(hop.type)}"] if hop.type else []
-            found.append(f"SELECT {far} AS id FROM triples WHERE {' AND '.join(conditions)}")
-        return found
+            queries.append(f"SELECT {far} AS id FROM triples WHERE {' AND '.join(conditions)}")
+        return queries
 
     def source(self, source: Operator, near: str) -> list[str]:
         """Return the conditions on the near end of a triple."""

@@ -155,12 +155,12 @@ def from_tables(
 
 def _names_of(tables: Sequence[TableData]) -> dict[str, list[str]]:
     """Return the names in all tables by header."""
-    found: dict[str, dict[str, None]] = {}
+    by_header: dict[str, dict[str, None]] = {}
     for table in tables:
         for column in table.columns:
             if column.kind in (KEY, NAME) and not wording.is_vague(column.name):
-                found.setdefault(column.name.casefold(), {}).update(dict.fromkeys(column.counts))
-    return {name: list(values) for name, values in found.items()}
+                by_header.setdefault(column.name.casefold(), {}).update(dict.fromkeys(column.counts))
+    return {name: list(values) for name, values in by_header.items()}
 
 
 class _Maker:

@@ -88,11 +88,11 @@ def safe(instance: Instance, rows: Sequence[Sequence[str]], solver: Solver) -> l
         middle = (first + last) // 2
         return [*search(first, middle), *search(middle, last)]
 
-    found = search(0, len(units))
-    kept = [unit for unit, fit in zip(units, found, strict=True) if fit]
+    are_safe = search(0, len(units))
+    kept = [unit for unit, fit in zip(units, are_safe, strict=True) if fit]
     if not is_safe(kept):  # rows that are safe one by one can change the answers together
         return [False] * len(rows)
-    by_row = dict(zip(order, found, strict=True))
+    by_row = dict(zip(order, are_safe, strict=True))
     return [by_row[i] for i in range(len(rows))]
 
 
@@ -109,9 +109,9 @@ def safe_by_terms(instance: Instance, rows: Sequence[Sequence[str]]) -> list[boo
 
 def _named(instance: Instance) -> list[set[str]]:
     """Return the cells of each positive row that the question names, for rows with any."""
-    found = (
+    cells = (
         {cell for cell in unit.content if cell.strip() and leaks(instance.question, [cell])}
         for unit in instance.positive
         if unit.kind == ROW
     )
-    return [terms for terms in found if terms]
+    return [terms for terms in cells if terms]

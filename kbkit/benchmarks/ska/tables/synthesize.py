@@ -65,12 +65,12 @@ def synthesize(
     rng = np.random.default_rng((seed, len(rows), len(header)))
     made = [list(cells) for cells in zip(*_cells(columns, count, rng, names or {}), strict=True)]
     seen = {tuple(row) for row in rows}
-    found = []
+    new_rows = []
     for row in made:
         if tuple(row) not in seen:
             seen.add(tuple(row))
-            found.append(row)
-    return found
+            new_rows.append(row)
+    return new_rows
 
 
 def _cells(
@@ -331,7 +331,7 @@ def _patterns(column: WebColumn, donor: NDArray[np.int64], rng: np.random.Genera
         if re.fullmatch(r"\d+(?:\s?[-–+]\s?\d+)+\s?=\s?\d+", cell):
             drawn[-1] = str(sum(map(int, drawn[:-1])))
         remaining = iter(drawn)
-        new = _DIGITS.sub(lambda found, left=remaining: next(left, found[0]), cell)  # type: ignore[misc]
+        new = _DIGITS.sub(lambda match, left=remaining: next(left, match[0]), cell)  # type: ignore[misc]
         result.append(_mended(_real_day(new) if column.kind == DATE else new))
     return result
 
@@ -344,14 +344,14 @@ def _width(digits: str) -> int:
 def _mended(text: str) -> str:
     """Return a text whose ordinals are right (3rd, not 3th) and whose spans of years do not end before they begin."""
 
-    def ordinal(found: re.Match[str]) -> str:
-        number = int(found[1])
+    def ordinal(match: re.Match[str]) -> str:
+        number = int(match[1])
         end = "th" if 10 < number % 100 < 14 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-        return f"{found[1]}{end}"
+        return f"{match[1]}{end}"
 
-    def span(found: re.Match[str]) -> str:
-        first, last = sorted((found[1], found[3]))
-        return f"{first}{found[2]}{last}"
+    def span(match: re.Match[str]) -> str:
+        first, last = sorted((match[1], match[3]))
+        return f"{first}{match[2]}{last}"
 
     text = re.sub(r"\b(\d+)(?:st|nd|rd|th)\b", ordinal, text)
     return re.sub(r"\b(\d{4})(\s?[-–]\s?)(\d{4})\b", span, text)
@@ -371,4 +371,4 @@ def _real_day(text: str) -> str:
     if month is None:
         return text
     last = 28 if month[1] == "Feb" else 30
-    return re.sub(r"\b(29|30|31)\b", lambda found: str(min(int(found[0]), last)), text)
+    return re.sub(r"\b(29|30|31)\b", lambda match: str(min(int(match[0]), last)), text)
