@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kbkit.answers import members, syntax
-from kbkit.answers.algebra import Plan, SavedSet, plan_operators
+from kbkit.answers.algebra import Plan, SavedNodes, plan_operators
 from kbkit.answers.attribute_values import unknown_values
 from kbkit.answers.batch import evaluate_batch
 from kbkit.answers.bind import Bindings, bind, bind_column, bind_constants, check_slots
@@ -341,7 +341,7 @@ class AnswerSet:
         """Return the IRIs of the members of each saved set of the plan."""
         schema = self._session.schema
         members = {}
-        for name in {op.name for op in plan_operators(self.plan) if isinstance(op, SavedSet)}:
+        for name in {op.name for op in plan_operators(self.plan) if isinstance(op, SavedNodes)}:
             frame = self._session.saved_nodes(name)
             members[name] = [schema.node_iri(*row) for row in frame.select("type", "key").iter_rows()]
         return members

@@ -17,16 +17,16 @@ from numpy.typing import NDArray
 
 from kbkit.answers.algebra import (
     AllNodes,
+    AttributeFilter,
     AttributeMeasure,
     Difference,
-    Filter,
+    Extreme,
     Hop,
     Intersection,
     Lookup,
     Move,
     Operator,
     Plan,
-    Superlative,
     Union,
     ValueOf,
     parameters,
@@ -346,13 +346,13 @@ class BatchEvaluator(Evaluator):
 
     # -- filters ------------------------------------------------------------------------------------------------------
 
-    def _filter(self, operator: Filter) -> Pairs:
+    def _filter(self, operator: AttributeFilter) -> Pairs:
         if self._is_constant(operator.source):
             return self._select(operator, f"{self.session.table(operator.type)} ON")
         pairs: Pairs = self.members(operator.source)
         return pairs[self.passes(operator, pairs)]
 
-    def passes(self, operator: Filter, members: Pairs) -> Mask:
+    def passes(self, operator: AttributeFilter, members: Pairs) -> Mask:
         """Return a mask of the pairs whose node passes the tests with the values of its row."""
         import polars as pl
 
@@ -365,13 +365,13 @@ class BatchEvaluator(Evaluator):
         source = f'kbkit_pairs p ON p."kb row" = v."kb row" JOIN {table} ON p."kb id" = id WHERE'
         return are_in(members, self._select(operator, source, batch))
 
-    def _select(self, operator: Filter, source: str, pairs: pl.DataFrame | None = None) -> Pairs:
+    def _select(self, operator: AttributeFilter, source: str, pairs: pl.DataFrame | None = None) -> Pairs:
         table = RowFilter(self.session, self.constant, self.slots, self.columns, self.rows)
         return table.select(operator, source, pairs)
 
     # -- counts and superlatives --------------------------------------------------------------------------------------
 
-    def _extreme(self, operator: Superlative, attribute: AttributeMeasure, members: Pairs) -> Pairs:
+    def _extreme(self, operator: Extreme, attribute: AttributeMeasure, members: Pairs) -> Pairs:
         number = None if operator.number is None else self._number(operator.number, members)
         extremes = extreme_of_rows(self.session, operator, attribute, members, number)
         return members[are_in(members, extremes)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kbkit.answers.algebra import AttributeMeasure, Count, Measure, Total
+from kbkit.answers.algebra import AttributeMeasure, CountMeasure, Measure, Total
 
 NODE = "node"
 """Column with the reference (``type#key``) of a node."""
@@ -36,7 +36,7 @@ def group_columns(total: Total) -> list[TotalColumn]:
     """Return the columns of a table of groups: attributes, or references and names of nodes, and the value if any."""
     listed: list[TotalColumn] = []
     for number, group in enumerate(total.groups):
-        if isinstance(group, Count):
+        if isinstance(group, CountMeasure):
             listed += [TotalColumn(NODE, "VARCHAR", None, number), TotalColumn("name", "VARCHAR", None, number)]
         else:
             listed.append(TotalColumn(group.name, group.sql_type.removesuffix("[]"), group, number))

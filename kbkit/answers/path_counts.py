@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 
 from kbkit.answers.algebra import (
     AllNodes,
+    AttributeFilter,
     CountFilter,
     Difference,
-    Filter,
+    Extreme,
     Hop,
     Intersection,
     Move,
     Operator,
     Plan,
-    Superlative,
     Union,
     ValueFilter,
 )
@@ -116,7 +116,7 @@ def _inputs(operator: Operator) -> tuple[Operator, ...]:
             return operator.parts
         case Difference():
             return (operator.left,)
-        case Filter() | CountFilter() | ValueFilter() | Superlative():
+        case AttributeFilter() | CountFilter() | ValueFilter() | Extreme():
             return (operator.source,)
     return ()
 
@@ -173,7 +173,7 @@ class _PathCounter:
     def _kept(self, operator: Operator, counts: Counts) -> Counts:
         """Return the counts of the nodes of a filter or a difference; the others are 0."""
         ids = np.flatnonzero(counts).astype(np.int32)
-        if isinstance(operator, Filter):
+        if isinstance(operator, AttributeFilter):
             passing = ids[self._passes(operator, ids)]
         elif isinstance(operator, Difference):
             passing = ids[~self._evaluator.contains(operator.right, ids)] if len(ids) else ids
@@ -183,11 +183,11 @@ class _PathCounter:
         kept[passing] = counts[passing]
         return kept
 
-    def _passes(self, operator: Filter, ids: Ids) -> NDArray[np.bool_]:
+    def _passes(self, operator: AttributeFilter, ids: Ids) -> NDArray[np.bool_]:
         """Return a mask of the nodes that pass a filter; of many, by the whole type, whose result stays in memory."""
         if 4 * len(ids) < self._session.size(operator.type):
             return self._evaluator.passes(operator, ids)
-        whole = Filter(AllNodes(operator.type), operator.conditions)
+        whole = AttributeFilter(AllNodes(operator.type), operator.conditions)
         return is_in(ids, self._evaluator.evaluate(whole))
 
     # -- to the ends --------------------------------------------------------------------------------------------------

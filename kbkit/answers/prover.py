@@ -16,16 +16,16 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from kbkit.answers.algebra import (
+    AttributeFilter,
     CountFilter,
     Difference,
-    Filter,
+    Extreme,
     Hop,
     Intersection,
     Move,
     Operator,
     Plan,
-    SavedSet,
-    Superlative,
+    SavedNodes,
     Union,
     ValueFilter,
     operators,
@@ -130,9 +130,9 @@ class Prover:
                 return min(proofs, key=_length) if self.shortest else _sum(proofs)
             case Difference():
                 return self.derive(operator.left, wanted) + self._absence(operator.right, wanted)
-            case Filter() | CountFilter() | ValueFilter() | Superlative():
+            case AttributeFilter() | CountFilter() | ValueFilter() | Extreme():
                 return self.derive(operator.source, wanted) + Evidence(notes=(Note(operator, wanted),))
-            case SavedSet():
+            case SavedNodes():
                 return Evidence(notes=(Note(operator, wanted),))
             case _:
                 return Evidence()
@@ -239,7 +239,9 @@ class Prover:
                 return self._against(part, node)
             case Union():
                 return _sum(self._against(part, node) for part in operator.parts)
-            case Filter() | CountFilter() | ValueFilter() | Superlative() if not self._holds(operator.source, node):
+            case AttributeFilter() | CountFilter() | ValueFilter() | Extreme() if not self._holds(
+                operator.source, node
+            ):
                 return self._against(operator.source, node)
             case Hop() if any(isinstance(op, Difference) for op in operators(operator.source)):
                 return _sum(self._against(operator.source, n) for n in self._before(operator, node))

@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.answers.algebra import (
+    AttributeFilter,
     CountFilter,
     Difference,
-    Filter,
+    Extreme,
     Hop,
     Intersection,
     Lookup,
     Operator,
     Parameter,
     Plan,
-    Superlative,
     Union,
     operators,
     parameters,
@@ -73,7 +73,7 @@ class Decomposer:
                 return self.joined(operator, "&" if isinstance(operator, Intersection) else "|")
             case Difference():
                 return self.without(operator)
-            case Hop() | Filter() | CountFilter() | Superlative() if self.slots(operator.source):
+            case Hop() | AttributeFilter() | CountFilter() | Extreme() if self.slots(operator.source):
                 return OperatorSets(self.sampler, operator, self.of(operator.source))
         raise KbError("Unsupported sample: slots in a count", "Set some of the slots to a value")
 

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 from kbkit.answers.algebra import (
     AllNodes,
+    AttributeFilter,
     AttributeMeasure,
-    Count,
-    Filter,
+    CountMeasure,
+    Extreme,
     Measure,
     Move,
     Operator,
-    Superlative,
     Total,
     ValueFilter,
 )
@@ -66,7 +66,7 @@ class SparqlMeasures(ABC):
 
     # -- superlatives and comparisons ---------------------------------------------------------------------------------
 
-    def superlative(self, operator: Superlative, node: str) -> list[str]:
+    def superlative(self, operator: Extreme, node: str) -> list[str]:
         """Return a pattern of the nodes with the greatest or least values."""
         best, other = self.variable("best"), self.variable(operator.type)
         greatest = "MAX" if operator.greatest else "MIN"
@@ -120,10 +120,10 @@ class SparqlMeasures(ABC):
             f"FILTER({mine} != {least} || {mine} != {greatest})",
         ]
 
-    def measured(self, operator: Superlative | ValueFilter, node: str) -> tuple[list[str], str]:
+    def measured(self, operator: Extreme | ValueFilter, node: str) -> tuple[list[str], str]:
         """Return lines that bind ``node`` to the nodes of the source, and the expression of their value."""
         source, measure = operator.source, operator.measure
-        if isinstance(measure, Count):
+        if isinstance(measure, CountMeasure):
             number = self.variable("count")
             return self.counted(measure, source, node, number), number
         lines, value = self.item(measure, node)
@@ -139,7 +139,7 @@ class SparqlMeasures(ABC):
             *known,
         ], f"xsd:integer({value})" if element == "BOOLEAN" else value  # engines do not order booleans
 
-    def counted(self, count: Count, source: Operator, node: str, number: str) -> list[str]:
+    def counted(self, count: CountMeasure, source: Operator, node: str, number: str) -> list[str]:
         """Return a sub-select of the source's nodes and the number of nodes that the count reaches from each."""
         starts = self.nodes(source, node)
         lines, end = self.reached(starts, count, node)
@@ -151,7 +151,7 @@ class SparqlMeasures(ABC):
             f"  }} }} GROUP BY {node} }}",
         ]
 
-    def reached(self, starts: list[str], count: Count, node: str) -> tuple[list[str], str]:
+    def reached(self, starts: list[str], count: CountMeasure, node: str) -> tuple[list[str], str]:
         """Return lines that lead from ``node`` to the nodes that a count reaches, and their variable."""
         lines: list[str] = []
         here = node
@@ -163,7 +163,7 @@ class SparqlMeasures(ABC):
             lines += self.union([[self.triple(here, move, there)] for move in step.moves])
             if isinstance(step.within, AllNodes):
                 lines.append(self.is_a(there, step.within.type))
-            elif isinstance(step.within, Filter) and isinstance(step.within.source, AllNodes):
+            elif isinstance(step.within, AttributeFilter) and isinstance(step.within.source, AllNodes):
                 lines += self.distinct(step.within, there)  # found once and joined, faster than a test of each node
             elif step.within is not None:
                 lines += self.also(step.within, there)
@@ -174,7 +174,7 @@ class SparqlMeasures(ABC):
 
     def values_of(self, root: Operator, measure: Measure, node: str) -> tuple[list[str], str]:
         """Return lines with a row for each node and value of a measure, and the expression of the value."""
-        if isinstance(measure, Count):
+        if isinstance(measure, CountMeasure):
             number = self.variable("count")
             return self.counted(measure, root, node, number), number
         lines, value = self.item(measure, node)

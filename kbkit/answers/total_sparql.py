@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from kbkit.answers.algebra import AttributeMeasure, Count, Measure, Operator, Order, Total
+from kbkit.answers.algebra import AttributeMeasure, CountMeasure, Measure, Operator, SortKey, Total
 from kbkit.answers.sparql_measures import SparqlMeasures, aggregate, indented
 
 
@@ -70,7 +70,7 @@ class TotalSparql:
         """Add the values of a measure; return their variable. With ``best`` (MAX or MIN), one value of a list."""
         if (measure, best) in self.known:
             return self.known[measure, best]
-        if isinstance(measure, Count):
+        if isinstance(measure, CountMeasure):
             value = self.text.variable("count")
             self.lines += self.text.counted(measure, self.root, self.answer, value)
         else:
@@ -87,7 +87,7 @@ class TotalSparql:
         self.known[measure, best] = value
         return value
 
-    def key(self, order: Order) -> str:
+    def key(self, order: SortKey) -> str:
         """Return the variable of a key for sorting."""
         assert not isinstance(order.key, int)
         is_list = isinstance(order.key, AttributeMeasure) and order.key.sql_type.endswith("[]")
@@ -140,7 +140,7 @@ class TotalSparql:
 
     def valued(self, measure: Measure) -> str:
         """Add the values of a measure to the lines; return the value."""
-        if isinstance(measure, Count):
+        if isinstance(measure, CountMeasure):
             value = self.text.variable("count")
             self.lines = [*self.lines, *self.text.counted(measure, self.root, self.answer, value)]
             return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from kbkit.answers.algebra import Count, Plan, Total
+from kbkit.answers.algebra import CountMeasure, Plan, Total
 from kbkit.answers.bind import Bindings
 from kbkit.answers.columns import TotalColumn, columns
 from kbkit.answers.evaluate import SingleEvaluator
@@ -26,11 +26,11 @@ def value_frame(plan: Plan, session: Session, bound: Bindings, ids: Ids) -> pl.D
     evaluator = SingleEvaluator(session, bound)
     frames = {"kbkit_nodes": pl.DataFrame({"id": ids})}
 
-    def counts(count: Count) -> str:
+    def counts(count: CountMeasure) -> str:
         frame = pl.DataFrame({"id": ids, "value": evaluator.count(count, ids)})
         return _added(frames, "kbkit_counts", frame)
 
-    def reached(path: Count) -> str:
+    def reached(path: CountMeasure) -> str:
         pairs = evaluator.reached(path, ids)
         return _added(frames, "kbkit_reached", pl.DataFrame({"start": ids[pairs >> 32], "id": ids_of(pairs)}))
 

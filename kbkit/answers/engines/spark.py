@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kbkit.answers import algebra
-from kbkit.answers.algebra import Filter, SavedSet, Superlative, count_of, operators
+from kbkit.answers.algebra import AttributeFilter, Extreme, SavedNodes, count_of, operators
 from kbkit.answers.engines.spark_sql import Closure, quoted, spark_type, to_spark
 from kbkit.directory.typed_json import from_json
 from kbkit.errors import (
@@ -114,7 +114,7 @@ class Spark:
         with self._guard, _errors(self.parquet):
             spark = self._spark
             self._check_export(session.schema)
-            saved = {op.name for op in operators(answers.plan.root) if isinstance(op, SavedSet)}
+            saved = {op.name for op in operators(answers.plan.root) if isinstance(op, SavedNodes)}
             members = {name: session.saved_ids(name) for name in saved}
             tag = f"kbkit-{id(self)}"
             work = functools.partial(self._run, answers.sql, session.schema, members, tag)
@@ -315,14 +315,14 @@ def _check_java() -> None:
 
 def _check_types(plan: Plan) -> None:
     for operator in operators(plan.root):
-        tested: list[algebra.Condition | algebra.AttributeMeasure] = (
-            list(operator.conditions) if isinstance(operator, Filter) else []
+        tested: list[algebra.AttributeCondition | algebra.AttributeMeasure] = (
+            list(operator.conditions) if isinstance(operator, AttributeFilter) else []
         )
-        if isinstance(operator, Superlative) and isinstance(operator.measure, algebra.AttributeMeasure):
+        if isinstance(operator, Extreme) and isinstance(operator.measure, algebra.AttributeMeasure):
             tested.append(operator.measure)
         for test in tested:
             if spark_type(test.sql_type) is None:
-                name = test.attribute if isinstance(test, algebra.Condition) else test.name
+                name = test.attribute if isinstance(test, algebra.AttributeCondition) else test.name
                 raise KbError(
                     f"Spark does not support conditions on {name} of type {test.sql_type}", "Use the engine walk or sql"
                 )

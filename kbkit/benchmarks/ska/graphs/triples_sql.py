@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 
 from kbkit.answers.algebra import (
     AllNodes,
-    Condition,
+    AttributeCondition,
+    AttributeFilter,
     Difference,
-    Filter,
     Hop,
     Intersection,
     Lookup,
@@ -47,11 +47,11 @@ def unsupported(plan: Plan, schema: Schema) -> str:
 
 def _problem(operator: Operator, schema: Schema) -> str:
     """Return why an operator cannot be evaluated on units alone, or ""."""
-    if not isinstance(operator, (AllNodes, Lookup, Hop, Filter, Intersection, Union, Difference)):
+    if not isinstance(operator, (AllNodes, Lookup, Hop, AttributeFilter, Intersection, Union, Difference)):
         return "it needs all candidates: a count, a superlative or a saved set"
     if isinstance(operator, (AllNodes, Hop)) and operator.type and schema.type(operator.type).others:
         return "it has a type that is a secondary type of some nodes"
-    if isinstance(operator, Filter):
+    if isinstance(operator, AttributeFilter):
         if any(test.op == "missing" for test in operator.conditions):
             return "it asks for missing values"
         if any(test.attribute in ("name", "key") for test in operator.conditions):
@@ -126,7 +126,7 @@ class _Sql:
                 return self.combined("UNION", operator.parts)
             case Difference():
                 return self.combined("EXCEPT", (operator.left, operator.right))
-            case Filter():
+            case AttributeFilter():
                 tests = [self.test(operator, condition) for condition in operator.conditions]
                 if not isinstance(operator.source, AllNodes):
                     tests.insert(0, f"SELECT id FROM {self.table(operator.source)}")
@@ -177,7 +177,7 @@ class _Sql:
 
     # -- values -------------------------------------------------------------------------------------------------------
 
-    def test(self, operator: Filter, condition: Condition) -> str:
+    def test(self, operator: AttributeFilter, condition: AttributeCondition) -> str:
         """Return the nodes with a value that meets a condition."""
         values = [constant_sql(self.bound[name], condition.sql_type) for name in condition.parameters]
         kind = condition.sql_type.removesuffix("[]")
