@@ -59,7 +59,7 @@ so that the model may need to see them again.
 
 
 @dataclass
-class State:
+class AgentState:
     """The steps in effect; ``trace`` has all steps, including those rolled back."""
 
     steps: list[AgentStep] = field(default_factory=list)

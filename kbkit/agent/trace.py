@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kbkit.agent.agent import AgentAnswer, EarlierQuestion
-from kbkit.agent.state import State
+from kbkit.agent.state import AgentState
 from kbkit.directory.files import parse_json, write_files
 from kbkit.errors import BadInputError, Command, KbError, Option
 from kbkit.llm.account import Account
@@ -40,9 +40,9 @@ class Trace:
         self._path, self._before = path, before
         self._limits, self._account = limits or {}, account
         self._turn = {"question": question, "history": [turn._asdict() for turn in history]}
-        self._state = State()
+        self._state = AgentState()
 
-    def step(self, state: State) -> None:
+    def step(self, state: AgentState) -> None:
         """Write the steps so far; the first call also checks that the file can be written."""
         self._state = state
         self._write()

@@ -10,7 +10,7 @@ from kbkit.answers.session import Session
 from kbkit.answers.sql_parts import identifier
 from kbkit.answers.total_sparql import key_columns
 from kbkit.answers.total_sql import limited, sorted_by
-from kbkit.answers.totals import read
+from kbkit.answers.totals import read_total
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,7 +20,7 @@ _EARLY = "^(?:-|0000)"
 
 
 def read_sparql(session: Session, total: Total, text: str, timeout: float | None) -> pl.DataFrame:
-    """Run the SPARQL query of a value and return its table, as :func:`kbkit.answers.totals.read` does."""
+    """Run the SPARQL query of a value and return its table, as :func:`kbkit.answers.totals.read_total` does."""
     import polars as pl
 
     answers = session.stores.triples.frame(text, timeout=timeout)
@@ -32,7 +32,7 @@ def read_sparql(session: Session, total: Total, text: str, timeout: float | None
     if total.is_table and not _is_row(total):
         nodes = [f"c{number}" for number in _node_columns(total)]
         frames["kbkit_iris"] = _iris(session, [iri for name in nodes for iri in rows[name].drop_nulls().to_list()])
-    table = read(session, total, _sql(total), frames)
+    table = read_total(session, total, _sql(total), frames)
     is_scalar = _is_row(total) or (not total.is_table and total.op != "values")
     empty = {column.name: [None] for column in columns(total)}
     return pl.DataFrame(empty) if is_scalar and not table.height else table

@@ -35,7 +35,7 @@ def value_frame(plan: Plan, session: Session, bound: Bindings, ids: Ids) -> pl.D
         return _added(frames, "kbkit_reached", pl.DataFrame({"start": ids[pairs >> 32], "id": ids_of(pairs)}))
 
     sql = TotalSql(session.table(plan.type), "kbkit_nodes", counts, reached).select(plan.total)
-    return read(session, plan.total, sql, frames)
+    return read_total(session, plan.total, sql, frames)
 
 
 def _added(frames: dict[str, pl.DataFrame], stem: str, frame: pl.DataFrame) -> str:
@@ -44,7 +44,7 @@ def _added(frames: dict[str, pl.DataFrame], stem: str, frame: pl.DataFrame) -> s
     return name
 
 
-def read(session: Session, total: Total, sql: str, frames: dict[str, pl.DataFrame]) -> pl.DataFrame:
+def read_total(session: Session, total: Total, sql: str, frames: dict[str, pl.DataFrame]) -> pl.DataFrame:
     """Run a query of a value on frames and return its table."""
     tables, table_columns = session.stores.tables, columns(total)
     # Python has no dates before Christ: these become text.

@@ -44,7 +44,7 @@ def content(path: Path, *, whole: bool = False, empty: bool = False) -> bytes:
     return text
 
 
-def load(text: str, where: str) -> Any:
+def load_json(text: str, where: str) -> Any:
     """Parse JSON; raise :class:`BadInputError` that names ``where`` (file, or file and line)."""
     try:
         value = json.loads(text)
@@ -110,7 +110,7 @@ def unit(path: Path) -> str:
 def records(path: Path, text: bytes) -> Iterator[JsonRecord]:
     """Yield the records of a JSON list (``.json``) or of JSON lines (other endings)."""
     if path.suffix.lower() == ".json":
-        value = load(text.decode(), str(path))
+        value = load_json(text.decode(), str(path))
         if is_sparql(value):
             raise BadInputError(f"{path} contains SPARQL results", "Use ", Command("measure rows"), " to score them")
         if not isinstance(value, list):
@@ -125,7 +125,7 @@ def records(path: Path, text: bytes) -> Iterator[JsonRecord]:
 def _lines(path: Path, text: str) -> Iterator[tuple[int, Any]]:
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
-            yield number, load(line, f"{path}, line {number}")
+            yield number, load_json(line, f"{path}, line {number}")
 
 
 def _record(path: Path, position: int, value: Any, kind: str = "") -> JsonRecord:
@@ -149,7 +149,7 @@ def load_records(path: Path) -> list[JsonRecord] | dict[str, Any]:
     if path.suffix.lower() in (".jsonl", ".ndjson") or (len(lines) > 1 and _is_object(lines[0])):
         all_records = [_record(path, *row, kind="line") for row in _lines(path, text)]
     else:
-        value = load(text, str(path))
+        value = load_json(text, str(path))
         if isinstance(value, dict) and ("head" in value or not any(name in value for name in IDS)):
             return value
         values = value if isinstance(value, list) else [value]
@@ -260,7 +260,7 @@ def is_sparql(value: Any) -> bool:
 
 def read_bindings(path: Path) -> list[dict[str, dict[str, str]]] | bool:
     """Read SPARQL 1.1 results in JSON: a row per solution, from variables to terms; a boolean for ASK."""
-    value = load(content(path).decode(), str(path))
+    value = load_json(content(path).decode(), str(path))
     if not is_sparql(value):
         hint = 'Expected {"head": ..., "results": {"bindings": [...]}}'
         raise BadInputError(f"{path} does not contain SPARQL results", hint)

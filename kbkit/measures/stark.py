@@ -11,7 +11,7 @@ import polars as pl
 
 from kbkit.errors import BadInputError, UnknownNameError
 from kbkit.measures.frames import JUDGEMENTS, Gold, checked_judgements
-from kbkit.measures.records import content, describe, load
+from kbkit.measures.records import content, describe, load_json
 
 PARTS = ("train", "val", "test")
 """The splits that partition the questions; others, such as test-0.1, are parts of these."""
@@ -81,7 +81,7 @@ def read_rows(table: Path, columns: tuple[str, str], hint: str) -> pl.DataFrame:
 def _answers(frame: pl.DataFrame, table: Path) -> Iterator[tuple[str, str, int, int]]:
     for query, text, line in frame.select("id", "answer_ids", LINE).iter_rows():
         where = f"answer_ids of {table}, line {line}"
-        nodes = load(text or "null", where)
+        nodes = load_json(text or "null", where)
         if not isinstance(nodes, list):
             raise BadInputError(f"Invalid value {describe(nodes)} in {where}", "Use a list, such as [601168, 947318]")
         for node in nodes:

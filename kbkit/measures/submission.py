@@ -12,7 +12,7 @@ import polars as pl
 
 from kbkit.errors import BadInputError, KbError
 from kbkit.measures.frames import RUN, checked_run
-from kbkit.measures.records import content, describe, load
+from kbkit.measures.records import content, describe, load_json
 from kbkit.measures.stark import LINE, read_rows
 
 QUERY, RANKING = "query_id", "pred_rank"
@@ -44,7 +44,7 @@ def read_submission(path: Path) -> pl.DataFrame:
 
 
 def _ranking(text: str | None, where: str) -> list[str]:
-    nodes: Any = load(text or "null", where)
+    nodes: Any = load_json(text or "null", where)
     if not isinstance(nodes, list):
         raise BadInputError(f"Invalid value {describe(nodes)} in {where}", "Use a list, such as [601168, 947318]")
     for node in nodes:

@@ -80,7 +80,7 @@ class Search:
             from kbkit.llm.cache import FILE as CACHE_FILE
             from kbkit.search import rerank
 
-            reranker = rerank.load(reranker, cache=session.stores.workspace.folder / CACHE_FILE)
+            reranker = rerank.load_reranker(reranker, cache=session.stores.workspace.folder / CACHE_FILE)
         elif reranker is not None and not hasattr(reranker, "score"):
             raise invalid("rerank", reranker, "Use the name of a reranker, or an object with the method score")
         return cls(session, settings, reranker)

@@ -20,7 +20,7 @@ from kbkit.questions.log_linear import fitted
 from kbkit.search.answer_types import TypeExamples
 from kbkit.search.features import DEPTH, FEATURES, ExampleCounts, features
 from kbkit.search.hybrid import Search
-from kbkit.search.learned import LearnedRanking, fingerprint, rounded, write
+from kbkit.search.learned import LearnedRanking, fingerprint, rounded, write_ranking
 from kbkit.search.ranking import QueryResult
 from kbkit.search.settings import base_mode
 from kbkit.stores import Stores
@@ -98,7 +98,7 @@ def learn(
         )
     )
     if ranking.is_better:
-        write(stores, ranking)
+        write_ranking(stores, ranking)
     return ranking
 
 

@@ -152,7 +152,7 @@ def problem(stores: Stores) -> KbError | None:
     return None
 
 
-def write(stores: Stores, ranking: LearnedRanking) -> None:
+def write_ranking(stores: Stores, ranking: LearnedRanking) -> None:
     """Write the file of the workspace, atomically."""
     folder = stores.workspace.folder
     folder.mkdir(parents=True, exist_ok=True)

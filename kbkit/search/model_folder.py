@@ -54,14 +54,14 @@ def opened(system: SystemName) -> ModelFolder:
     path = Path(system.model)
     if not path.is_dir():
         return ModelFolder(system.model, revision(system.model), {})
-    about = read(path)
+    about = read_about(path)
     kind = about.get("system") or _OWN.get(str(_configuration(path).get("model_type")))
     if kind is not None and kind != system.kind.name:
         raise KbError(f"{path} is a model for {kind}, not for {system.kind.name}", f"Use {kind}:{path}")
     return ModelFolder(str(path.resolve()), revision(system.model), about)
 
 
-def read(folder: Path) -> dict[str, Any]:
+def read_about(folder: Path) -> dict[str, Any]:
     """Return what ``kbkit.json`` says; empty without one. Raises :class:`KbError` for an invalid file."""
     path = folder / ABOUT
     if not path.is_file():

@@ -109,7 +109,7 @@ class ModelReranker:
         return [float(answer.value["score"]) for answer in answers]
 
 
-def load(name: str, calls: Calls | None = None, cache: Path | None = None) -> Reranker:
+def load_reranker(name: str, calls: Calls | None = None, cache: Path | None = None) -> Reranker:
     """Load a reranker by name, such as ``cross-encoder:MODEL`` or ``llm:MODEL@URL``.
 
     Language models are called through ``calls`` (default: new ones, cached in the file ``cache``).

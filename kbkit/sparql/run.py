@@ -322,10 +322,10 @@ def _walk(stores: Stores, traversal: Traversal) -> list[tuple[str, int, str | No
 
 def _check(stores: Stores, text: str) -> None:
     """Raise the syntax error of a rejected query, with its position in the user's text."""
-    from kbkit.sparql.rewrite import check
+    from kbkit.sparql.rewrite import check_query
 
     if not is_update(text):
-        check(text, stores.schema.prefixes())
+        check_query(text, stores.schema.prefixes())
 
 
 def languages(stores: Stores) -> tuple[str, ...]:

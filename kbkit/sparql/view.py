@@ -65,7 +65,7 @@ class View:
         Raises :class:`KbError` for another suffix, a missing extra, and rows that the view cannot show.
         """
         path = Path(path)
-        check(self.name, path)
+        check_view(self.name, path)
         if self.name in ("Graph", "Tree"):
             drawing.write(self._graph(), path)
         elif self.name in ("Table", "ImageGrid"):
@@ -297,7 +297,7 @@ def wanted(text: str) -> Wanted:
     return Wanted()
 
 
-def check(name: str, path: Path) -> None:
+def check_view(name: str, path: Path) -> None:
     """Raise the errors of :meth:`View.write` for a file, in advance; without a ``name`` those of all views."""
     if not name:
         if path.suffix.lower() not in drawing.ENDINGS:

@@ -19,7 +19,7 @@ from kbkit.benchmarks.people.slots import AnnotatedItem, AnnotationSlot, ShownIt
 from kbkit.benchmarks.people.tasks import Answers, Passage, Task, TaskItem, validated
 from kbkit.directory.files import write_files
 from kbkit.errors import BadInputError, KbError, Option, UnknownNameError
-from kbkit.measures.records import content, load
+from kbkit.measures.records import content, load_json
 
 ROWS, INSTEAD = "rows", "instead"
 """Names of the slots for marked rows, and for the question that is answered instead of the others."""
@@ -153,7 +153,7 @@ def import_answers(task: Task, path: Path, annotator: str = "") -> Imported:
 
 
 def _annotated(path: Path) -> list[AnnotatedItem]:
-    records = load(content(path).decode(), str(path))
+    records = load_json(content(path).decode(), str(path))
     if isinstance(records, list) and records and all(isinstance(record, dict) for record in records):
         for program, key in (("label-studio", "data"), ("argilla", "fields")):
             if key in records[0]:

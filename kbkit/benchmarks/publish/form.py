@@ -13,7 +13,7 @@ from kbkit.assets.operations import described
 from kbkit.benchmarks.dataset import ABOUT, SPLITS
 from kbkit.benchmarks.left_out import setting_of
 from kbkit.errors import KbError, Option
-from kbkit.measures.records import content, load
+from kbkit.measures.records import content, load_json
 
 CORPUS, QUERIES, QRELS = "corpus", "queries", "default"
 """Names of the configurations of retrieval datasets, as ``mteb`` and BEIR's datasets on Hugging Face have them."""
@@ -186,7 +186,7 @@ def about_of(folder: Path) -> dict[str, Any]:
     path = folder / ABOUT
     if not path.is_file():
         return {}
-    about = load(content(path).decode(), str(path))
+    about = load_json(content(path).decode(), str(path))
     return about if isinstance(about, dict) else {}
 
 

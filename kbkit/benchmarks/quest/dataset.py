@@ -22,7 +22,7 @@ from kbkit.benchmarks.dataset import ABOUT, SPLITS
 from kbkit.errors import BadInputError, Command, KbError, UnknownNameError
 from kbkit.measures import formats
 from kbkit.measures.frames import JUDGEMENTS, Gold
-from kbkit.measures.records import JsonRecord, content, load, records
+from kbkit.measures.records import JsonRecord, content, load_json, records
 
 TEMPLATES = {
     "_": "A",
@@ -74,7 +74,7 @@ class QuestDataset:
             names = ", ".join(f"{split}.jsonl" for split in SPLITS)
             raise KbError(f"{folder} is not a QUEST dataset", f"It needs at least one of {names}")
         about = folder / ABOUT
-        about_dataset = load(content(about).decode(), str(about)) if about.exists() else {}
+        about_dataset = load_json(content(about).decode(), str(about)) if about.exists() else {}
         if not isinstance(about_dataset, dict):
             raise BadInputError(
                 f"{about} is not a JSON object", "Run ", Command("quest make"), " to generate a dataset"

@@ -18,7 +18,7 @@ from kbkit.benchmarks.dataset import ABOUT, QUERIES
 from kbkit.benchmarks.stark.dataset import HUMAN, HUMAN_RECORDS, KEY, NUMBER
 from kbkit.errors import BadInputError, KbError
 from kbkit.export.numbering import numbering
-from kbkit.measures.records import content, load, records
+from kbkit.measures.records import content, load_json, records
 
 if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase
@@ -78,7 +78,7 @@ def read_numbers(dataset: Path, split: str = "") -> Numbers | None:
 
 def _about(path: Path) -> Mapping[str, Any]:
     try:
-        about = load(content(path).decode(), str(path))
+        about = load_json(content(path).decode(), str(path))
     except (KbError, UnicodeDecodeError):  # a file of another program
         return {}
     return about if isinstance(about, dict) else {}

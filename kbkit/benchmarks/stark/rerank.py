@@ -17,7 +17,7 @@ from kbkit.benchmarks.stark.dataset import HUMAN
 from kbkit.benchmarks.stark.evaluate import Hits, ModeRunner, Result
 from kbkit.errors import KbError, Option
 from kbkit.llm.calls import Calls
-from kbkit.search.rerank import RerankCandidate, Reranker, candidates, load
+from kbkit.search.rerank import RerankCandidate, Reranker, candidates, load_reranker
 
 DEPTH, HUMAN_DEPTH = 20, 10
 """Number of hits that the paper reranks, for synthesized and for human-written queries."""
@@ -55,7 +55,7 @@ def scorings(reranker: str | None, calls: Calls | None) -> list[Scoring]:
         if reranker.startswith("llm:"):
             hint = ("Use ", Option("llm", reranker.removeprefix("llm:")), " for it")
             raise KbError(f"Reranker {reranker!r} is a language model", *hint)
-        loaded = load(reranker)
+        loaded = load_reranker(reranker)
         scorers.append(Scoring(loaded.name, reranker_scorer(loaded), getattr(loaded, "settings", {})))
     if calls is None:
         return scorers

@@ -219,12 +219,12 @@ def _start(settings: TrainingSettings, splits: QuestionSplits, folder: Path) -> 
     """Return the model to start from; a random one is written once to the folder of the training."""
     if settings.initial != RANDOM:
         if Path(settings.initial).is_dir():
-            own = model_folder.read(Path(settings.initial)).get("system", "biencoder")
+            own = model_folder.read_about(Path(settings.initial)).get("system", "biencoder")
             _check_start(settings.initial, str(own))
         return settings.initial
     made = folder / RANDOM
     if not (made / "tokenizer.json").is_file():
-        starts.write(made, splits.stores, settings.seed, relations=settings.neighbours)
+        starts.write_start(made, splits.stores, settings.seed, relations=settings.neighbours)
     return str(made)
 
 
