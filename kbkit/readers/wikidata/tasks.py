@@ -13,10 +13,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from kbkit.readers.wikidata import json_reader, parts, rdf_reader, selection
+from kbkit.readers.wikidata import json_reader, json_values, parts, rdf_reader, selection
 from kbkit.readers.wikidata.bad_lines import FIX_LINE, BadLines
 from kbkit.readers.wikidata.dumps import INCOMPLETE, Piece
-from kbkit.readers.wikidata.json_reader import MALFORMED, Json, JsonReader
+from kbkit.readers.wikidata.json_reader import MALFORMED, JsonReader
+from kbkit.readers.wikidata.json_values import Json
 from kbkit.readers.wikidata.literals import TYPE
 from kbkit.readers.wikidata.model import EntityPage, Languages
 from kbkit.readers.wikidata.options import ConversionOptions
@@ -56,8 +57,8 @@ def _convert_json(options: ConversionOptions, piece: Piece, folder: Path, *, rep
     for number, entity in read_json(piece, bad, repair=repair):
         try:
             if "redirect" in entity:
-                name = json_reader.entity_id(entity.get("entity") or entity["id"])
-                quads.add_redirect(name, json_reader.entity_id(entity["redirect"]))
+                name = json_values.entity_id(entity.get("entity") or entity["id"])
+                quads.add_redirect(name, json_values.entity_id(entity["redirect"]))
             elif "missing" not in entity:
                 page = reader.page(entity)
                 rows.add(page)
@@ -252,9 +253,9 @@ def _scan_json(options: ConversionOptions, piece: Piece, folder: Path, *, repair
 
 
 def _scan_entity(scan: Scan, entity: Json, languages: Languages) -> None:
-    name, kind = json_reader.entity_id(entity["id"]), json_reader.entity_kind(entity)
+    name, kind = json_values.entity_id(entity["id"]), json_reader.entity_kind(entity)
     for of, part in itertools.chain([(kind, entity)], json_reader.sub_entities(entity)):
-        own, datatype = json_reader.entity_id(part["id"]), json_reader.own_datatype(part)
+        own, datatype = json_values.entity_id(part["id"]), json_reader.own_datatype(part)
         scan.add_entity(own, of, datatype, json_reader.terms(part, languages))
     if kind == "property":
         scan.tables["raw"].append((name, json.dumps(entity)))
@@ -266,7 +267,7 @@ def _scan_entity(scan: Scan, entity: Json, languages: Languages) -> None:
             snak = statement["mainsnak"]
             if statement.get("rank", "normal") == best and snak["snaktype"] != "novalue":
                 value, target, *_ = (
-                    json_reader.columns(snak["datavalue"]) if snak["snaktype"] == "value" else (None,) * 2
+                    json_values.columns(snak["datavalue"]) if snak["snaktype"] == "value" else (None,) * 2
                 )
                 scan.add_link(name, prop, target, value)
 
