@@ -157,12 +157,12 @@ def gathered(pairs: Sequence[tuple[str, Mapping[str, Any]]], count: int) -> Any:
     """
     if not any(qualifiers for _, qualifiers in pairs):
         return cut([value for value, _ in pairs], count)
-    result: dict[str, Any] = {}
+    merged: dict[str, Any] = {}
     for value, qualifiers in pairs:
-        held = result.setdefault(value, {})
+        held = merged.setdefault(value, {})
         if qualifiers:
             held.setdefault("Qualifiers", []).append(dict(qualifiers))
-    return result | ({"...": f"{count - len(pairs):,} more"} if count > len(pairs) else {})
+    return merged | ({"...": f"{count - len(pairs):,} more"} if count > len(pairs) else {})
 
 
 def cut(values: Sequence[str], count: int, limit: int = VALUES) -> Any:

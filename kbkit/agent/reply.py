@@ -180,11 +180,11 @@ def _from_text(text: str, actions: Sequence[str]) -> RequestedAction:
 
 def _below(rest: str, action: str) -> tuple[str, str]:
     """Return an argument on the lines below its action: after the words Action Input, or in a code fence."""
-    given = _INPUT.match(rest)
-    if given:
-        rest = _NEXT.split(rest[given.end() :], maxsplit=1)[0].strip()
+    match = _INPUT.match(rest)
+    if match:
+        rest = _NEXT.split(rest[match.end() :], maxsplit=1)[0].strip()
     fenced = _FENCE.match(rest)
-    if fenced or not given:
+    if fenced or not match:
         return fenced[1] if fenced else "", ""
     if rest[-1:] == _MARKS.get(rest[:1]):
         rest = rest[1:-1]

@@ -95,9 +95,9 @@ class AgentState:
     def best(self) -> Outcome | None:
         """The last query with rows, preferably of a step in effect; else the last query."""
         for steps in (self.steps, self.trace):
-            given = [outcome for outcome in _outcomes(steps) if outcome.kind == "results"]
-            if given:
-                return given[-1]
+            with_rows = [outcome for outcome in _outcomes(steps) if outcome.kind == "results"]
+            if with_rows:
+                return with_rows[-1]
         outcomes = _outcomes(self.steps) or _outcomes(self.trace)
         return outcomes[-1] if outcomes else None
 

@@ -161,18 +161,20 @@ def _by_statement(stores: Stores, rows: Sequence[Row], table: str, clause: str =
     )
     subjects = list({row["subject"] for row in rows})
     frame = stores.tables.lookup(sql, {"ids": [row["id"] for row in rows], "subjects": subjects})
-    result: dict[str, list[Row]] = {}
+    by_statement: dict[str, list[Row]] = {}
     for row in frame.rows(named=True):
-        result.setdefault(row["statement"], []).append(row)
-    return result
+        by_statement.setdefault(row["statement"], []).append(row)
+    return by_statement
 
 
 def _said(qualifiers: Iterable[Row], labels: Mapping[str, str]) -> dict[str, Any]:
     """Return one statement's qualifiers: property -> value, or a list of values."""
-    result: dict[str, Any] = {}
+    by_property: dict[str, Any] = {}
     for row in qualifiers:
-        result.setdefault(titled(labels.get(row["property"], ""), row["property"]), []).append(written(row, labels))
-    return {name: values[0] if len(values) == 1 else values for name, values in result.items()}
+        by_property.setdefault(titled(labels.get(row["property"], ""), row["property"]), []).append(
+            written(row, labels)
+        )
+    return {name: values[0] if len(values) == 1 else values for name, values in by_property.items()}
 
 
 def _ranked(row: Row) -> dict[str, str]:

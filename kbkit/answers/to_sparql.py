@@ -252,8 +252,8 @@ class _Sparql(SparqlMeasures):
         return f"{triple} FILTER(STRSTARTS(STR({end}), {string_literal(base)}))"  # excludes unknown values
 
     def is_a(self, node: str, node_type: str | None) -> str:
-        what = self.variable("type") if node_type is None else self.short(self.schema.type(node_type).iri)
-        triple = f"{node} kb:type {what} ."
+        type_term = self.variable("type") if node_type is None else self.short(self.schema.type(node_type).iri)
+        triple = f"{node} kb:type {type_term} ."
         return f"GRAPH {self.short(TABLES_GRAPH)} {{ {triple} }}" if self.schema.types_apart else triple
 
     def values(self, operator: Lookup | SavedNodes, node: str) -> str:
@@ -312,9 +312,9 @@ class _Sparql(SparqlMeasures):
         return triple, value
 
     def predicate(self, attribute: str) -> str:
-        own = {"name": KB_NAMESPACE + "name" if self.schema.rdf_source else STANDARD_PREFIXES["rdfs"] + "label"}
-        own["key"] = KB_NAMESPACE + "key"
-        return self.short(own.get(attribute) or f"{self.schema.base}attr/{iri_escape(attribute)}")
+        builtin = {"name": KB_NAMESPACE + "name" if self.schema.rdf_source else STANDARD_PREFIXES["rdfs"] + "label"}
+        builtin["key"] = KB_NAMESPACE + "key"
+        return self.short(builtin.get(attribute) or f"{self.schema.base}attr/{iri_escape(attribute)}")
 
     def value(self, name: str, sql_type: str) -> str:
         if self.bound is None:

@@ -119,10 +119,10 @@ class Labels:
         self._grades.path(annotator)  # raises for an invalid name
         check_range("number of hits", k)
         text = " ".join(text.split())
-        for what, value in (("query", text), ("note", note)):
-            check_unicode(value, f"the {what}")
+        for noun, value in (("query", text), ("note", note)):
+            check_unicode(value, f"the {noun}")
             if len(value) > LONGEST:
-                raise KbError(f"The {what} is too long", f"Use at most {LONGEST:,} characters")
+                raise KbError(f"The {noun} is too long", f"Use at most {LONGEST:,} characters")
         if not text:
             raise KbError("The query is empty", "Write a question or some words")
         if node:
@@ -230,8 +230,8 @@ def judged(grades: Mapping[str, Mapping[tuple[str, ...], int]], texts: Mapping[s
     """
     import polars as pl
 
-    given = [(*item, grade) for own in grades.values() for item, grade in own.items()]
-    frame = pl.DataFrame(given, schema={"query": pl.String, "node": pl.String, "grade": pl.Int64}, orient="row")
+    rows = [(*item, grade) for own in grades.values() for item, grade in own.items()]
+    frame = pl.DataFrame(rows, schema={"query": pl.String, "node": pl.String, "grade": pl.Int64}, orient="row")
     median = pl.col("grade").sort().get((pl.len() - 1) // 2)
     return (
         frame.filter(pl.col("query").is_in(list(texts)))

@@ -69,15 +69,15 @@ def hetero_data(stores: Stores) -> HeteroData:
 
 def node_arrays(stores: Stores, tables: Tables, kind: NodeType) -> Arrays:
     """Return the arrays of a type by name; an attribute that is called like one of ours gets an underscore."""
-    result: Arrays = {"id": np.arange(kind.first, kind.last + 1, dtype=np.int32)}
+    arrays: Arrays = {"id": np.arange(kind.first, kind.last + 1, dtype=np.int32)}
     if "vectors" in stores.manifest.stores:
-        result["x"] = np.asarray(stores.vectors.matrix.between(kind.first, kind.last + 1))
+        arrays["x"] = np.asarray(stores.vectors.matrix.between(kind.first, kind.last + 1))
     numbers = _numbers(kind.attributes)
     if numbers and kind.table:
         columns = ", ".join(f"{quote(attribute.name)}::FLOAT AS {quote(attribute.name)}" for attribute in numbers)
-        result |= _columns(tables, f"SELECT {columns} FROM {quote(kind.table)} WHERE id BETWEEN {kind.first} AND"
-                                   f" {kind.last} ORDER BY id", numbers, result)  # fmt: skip
-    return result
+        arrays |= _columns(tables, f"SELECT {columns} FROM {quote(kind.table)} WHERE id BETWEEN {kind.first} AND"
+                                   f" {kind.last} ORDER BY id", numbers, arrays)  # fmt: skip
+    return arrays
 
 
 def edge_arrays(stores: Stores, tables: Tables, relation: Relation, ends: Signature) -> Arrays:
@@ -91,10 +91,10 @@ def edge_arrays(stores: Stores, tables: Tables, relation: Relation, ends: Signat
     )
     edges = tables.arrow(query)
     pairs = np.stack([edges.column(0).to_numpy(), edges.column(1).to_numpy()]).astype(np.int64)
-    result: Arrays = {"edge_index": pairs - np.array([[head.first], [tail.first]])}
+    arrays: Arrays = {"edge_index": pairs - np.array([[head.first], [tail.first]])}
     for attribute in numbers:
-        result[_free(attribute.name, result)] = _floats(edges.column(attribute.name))
-    return result
+        arrays[_free(attribute.name, arrays)] = _floats(edges.column(attribute.name))
+    return arrays
 
 
 def _signatures(stores: Stores) -> Iterator[tuple[Relation, Signature]]:

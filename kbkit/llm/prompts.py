@@ -310,11 +310,11 @@ def _finite(text: str) -> float:
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result = dict(pairs)
-    if len(result) < len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
         [(name, _)] = Counter(name for name, _ in pairs).most_common(1)
         raise ValueError(f"duplicate name {name!r} in an object")
-    return result
+    return mapping
 
 
 def _violation(value: Any, schema: Mapping[str, Any]) -> str:

@@ -172,14 +172,14 @@ def table(failures: pl.DataFrame, queries: pl.DataFrame | None = None, by: Seque
 
 def remarks(failures: pl.DataFrame) -> list[str]:
     """Return notes on unknown nodes and on gold answers that differ from the KB."""
-    result = []
+    lines = []
     unknown = failures["unmet"].null_count()
     if unknown:
         example = failures.filter(pl.col("unmet").is_null())["node"][0]
-        result.append(
+        lines.append(
             f"{unknown:,} false positives are not in the KB, for example {example!r}; they count as unknown only"
         )
     right = (failures["unmet"] == 0).sum()
     if right:
-        result.append(f"{right:,} false positives meet all constraints: the gold answers lack answers of the KB")
-    return result
+        lines.append(f"{right:,} false positives meet all constraints: the gold answers lack answers of the KB")
+    return lines

@@ -115,23 +115,23 @@ def check_overlap(run: pl.DataFrame, gold: Gold) -> None:
 
 def remarks(run: pl.DataFrame, gold: Gold) -> list[str]:
     """Return notes on queries without results or answers, and on names that do not match."""
-    result = []
+    lines = []
     relevant = gold.relevant
     of_gold = gold.queries.select("query")
     silent = of_gold.join(relevant, on="query", how="semi").join(run, on="query", how="anti").height
     if silent:
-        result.append(f"{count_queries(silent)} without results: scored as empty")
+        lines.append(f"{count_queries(silent)} without results: scored as empty")
     unknown = run.select("query").unique().join(of_gold, on="query", how="anti").height
     if unknown:
-        result.append(f"{count_queries(unknown)} of the run without gold answers: ignored")
+        lines.append(f"{count_queries(unknown)} of the run without gold answers: ignored")
     without = of_gold.join(relevant, on="query", how="anti").height
     if without:
-        result.append(f"{count_queries(without)} without relevant nodes: all measures are undefined")
+        lines.append(f"{count_queries(without)} without relevant nodes: all measures are undefined")
     theirs = gold.judgements.join(run, on="query", how="semi")
     ours = run.join(of_gold, on="query", how="semi")
     if ours.height and theirs.height and ours.join(theirs, on="node", how="semi").is_empty():
-        result.append(
+        lines.append(
             f"No node of the run is in the gold answers: the run has {ours['node'][0]!r}, the gold answers"
             f" {theirs['node'][0]!r}. Check the node names"
         )
-    return result
+    return lines

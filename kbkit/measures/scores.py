@@ -193,8 +193,8 @@ def _randomization(differences: _Array, n: int, seed: int) -> float:
         # One random bit per sign: permutation_test would shuffle pairs, fifty times slower.
         width = -(-size[1] // 8)
         bits = np.unpackbits(np.frombuffer(rng.bytes(size[0] * width), np.uint8).reshape(size[0], width), axis=1)
-        result: _Array = np.where(bits[:, : size[1]] == 1, nonzero, -nonzero)
-        return result
+        signed: _Array = np.where(bits[:, : size[1]] == 1, nonzero, -nonzero)
+        return signed
 
     test = stats.monte_carlo_test(
         nonzero, flipped, _distance, vectorized=True, n_resamples=n, batch=batch, alternative="greater"

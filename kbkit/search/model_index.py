@@ -109,13 +109,13 @@ def update(
     kept = known.with_row_index("row").join(nodes, on=["type", "key", "digest"]).sort("row")
     new = nodes.join(kept, on="id", how="anti")
     source = TextSource(texts, new["id"].to_numpy().astype(np.int64), progress)
-    with replacing(folder) as made:
-        made.mkdir()
-        codes.write(made, folder if kept.height else None, kept["row"].to_numpy().astype(np.int64), source)
+    with replacing(folder) as new_folder:
+        new_folder.mkdir()
+        codes.write(new_folder, folder if kept.height else None, kept["row"].to_numpy().astype(np.int64), source)
         listed = pl.concat([kept.select("type", "key", "digest"), new.select("type", "key", "digest")])
-        listed.write_parquet(made / NODES)
+        listed.write_parquet(new_folder / NODES)
         about = {**asked, "generation": stores.manifest.generation, "nodes": listed.height}
-        (made / STATE).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8", newline="\n")
+        (new_folder / STATE).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8", newline="\n")
     _forget_others(folder, asked)
     ids = np.concatenate([kept["id"].to_numpy(), new["id"].to_numpy()]).astype(np.int64)
     return IndexState(folder, ids, len(source), time.perf_counter() - started)

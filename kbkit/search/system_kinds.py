@@ -146,16 +146,16 @@ def parse_name(name: str, role: str = RETRIEVER) -> SystemName:
     model = rest.partition(":")[2]
     if kind is None or bool(model) != bool(kind.model):
         raise UnknownNameError(role, name, [one.form for one in KINDS if one.role == role])
-    given = dict(parse_qsl(query, keep_blank_values=True))
+    options = dict(parse_qsl(query, keep_blank_values=True))
     known = kind.described
     if mark and not known:
         raise KbError(f"{kind.name} has no settings: {name!r}", f"Use {kind.form}")
-    if mark and not given:
+    if mark and not options:
         raise KbError(f"No settings after '?' in {name!r}", f"Settings of {kind.name}: {', '.join(known)}")
-    for key in given:
+    for key in options:
         if key not in known:
             raise UnknownNameError(f"setting of {kind.name}", key, known)
-    chosen = {key: _value(known[key], text) for key, text in given.items()}
+    chosen = {key: _value(known[key], text) for key, text in options.items()}
     if kind.settings is not None:
         check_settings(build(kind.settings, chosen))
     return SystemName(name, kind, model, chosen)

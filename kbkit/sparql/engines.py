@@ -162,8 +162,8 @@ def rows(stores: Stores, compiled: Compiled, timeout: float | None, bounds: Resu
     except QueryTimeoutError:
         raise expired(timeout) from None
     except QueryError as error:
-        _, is_beyond, what = error.message.partition(f"{BEYOND} ")
-        raise UnsupportedQueryError(what) if is_beyond else error from None
+        _, is_beyond, feature = error.message.partition(f"{BEYOND} ")
+        raise UnsupportedQueryError(feature) if is_beyond else error from None
 
 
 class ColumnResults(Results):

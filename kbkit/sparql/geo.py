@@ -51,9 +51,9 @@ def locate(tree: ParseTree, calls: list[ParseTree], context: Context) -> None:
 
 def _parts(service: ParseTree, context: Context, known: tuple[str, ...]) -> tuple[dict[str, str], Triple]:
     name = str(service.children[-2])
-    given, rest = parameters(service, context)
+    pairs, rest = parameters(service, context)
     arguments: dict[str, str] = {}
-    for iri, value in given:
+    for iri, value in pairs:
         short = iri.removeprefix(Wikibase.ONTOLOGY)
         if short not in known or short == iri:
             hint = "Valid parameters: " + ", ".join(known)

@@ -148,9 +148,9 @@ def _found(context: Context, api: str, words: str, letter: str, limit: int) -> l
 
 def _read(call: ParseTree, context: Context) -> tuple[_Arguments, _Outputs]:
     """Return the parameters by local name, and the variables of the outputs."""
-    given, rest = parameters(call, context)
+    pairs, rest = parameters(call, context)
     arguments: _Arguments = {}
-    for iri, node in given:
+    for iri, node in pairs:
         text = constant(node)
         name = iri.removeprefix(Wikibase.MWAPI).removeprefix(Wikibase.ONTOLOGY)
         if text is None and name in _WORDS.values() and context.values is not None and is_variable(node):

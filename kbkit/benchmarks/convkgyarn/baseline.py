@@ -81,19 +81,19 @@ def _texts(result: AskResult) -> list[str]:
 def completed(questions: Sequence[str], entities: Sequence[ConvEntity]) -> list[str]:
     """Return the questions of a conversation about ``entities`` so that each can be understood alone."""
     focus = entities[0]
-    result: list[str] = []
+    rewritten: list[str] = []
     for question in questions:
         named = _named(question, entities)
         if named is not None:
             focus, name = named
             rest = [word for word in words(_without(question, name)).split() if word not in _EMPTY]
-            if rest or not result:
-                result.append(question)
+            if rest or not rewritten:
+                rewritten.append(question)
             else:
-                result.append(_with_name(result[-1], entities, focus))
+                rewritten.append(_with_name(rewritten[-1], entities, focus))
         else:
-            result.append(_refer(question, focus))
-    return result
+            rewritten.append(_refer(question, focus))
+    return rewritten
 
 
 def _named(question: str, entities: Sequence[ConvEntity]) -> tuple[ConvEntity, str] | None:

@@ -61,9 +61,9 @@ class Facts:
         parts = []
         self._load(entities)
         for alike in self._alike():
-            own = entities.filter(pl.col("type").is_in([one.predicate.type for one in alike]))
-            if own.height:
-                parts.append(self._facts(alike[0], own))
+            of_types = entities.filter(pl.col("type").is_in([one.predicate.type for one in alike]))
+            if of_types.height:
+                parts.append(self._facts(alike[0], of_types))
         if not parts:
             return pl.DataFrame(schema=COLUMNS)
         order = entities.select("type", "key").unique(maintain_order=True).with_row_index("row")

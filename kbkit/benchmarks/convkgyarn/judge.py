@@ -32,10 +32,10 @@ def judge(
         for position in range(len(inputs[i]))
     ]
     singles = calls.ask(PROMPT, [{"turns": [inputs[i][position]]} for i, position in again])
-    result: list[list[int | None]] = [turn_ratings or [None] * len(inputs[i]) for i, turn_ratings in enumerate(ratings)]
+    judged: list[list[int | None]] = [turn_ratings or [None] * len(inputs[i]) for i, turn_ratings in enumerate(ratings)]
     for (i, position), reply in zip(again, singles, strict=True):
-        [result[i][position]] = _ratings(reply, 1) or [None]
-    return result, sum(rating is None for turn_ratings in result for rating in turn_ratings)
+        [judged[i][position]] = _ratings(reply, 1) or [None]
+    return judged, sum(rating is None for turn_ratings in judged for rating in turn_ratings)
 
 
 def _turns(conversation: Conversation, attempt: ConvAnswers) -> list[dict[str, Any]]:

@@ -67,8 +67,8 @@ def make(
         asked = run.asked(pipeline)
         chosen = run.entities(pipeline, asked)
         table = run.facts(pipeline, asked, chosen)
-        made = run.templates(pipeline, asked)
-        report = run.conversations(pipeline, path, chosen, table, made)
+        conv_templates = run.templates(pipeline, asked)
+        report = run.conversations(pipeline, path, chosen, table, conv_templates)
         about = {**run.about(), "file": path.name, "report": report}
         write_files({out / ABOUT: json.dumps(about, ensure_ascii=False, indent=2) + "\n"})
     return Output(out, [], report)
@@ -245,7 +245,12 @@ class _Run:
     # -- stage 6 ------------------------------------------------------------------------------------------------------
 
     def conversations(
-        self, pipeline: Pipeline, path: Path, chosen: pl.DataFrame, table: FrameTable, made: Sequence[ConvTemplate]
+        self,
+        pipeline: Pipeline,
+        path: Path,
+        chosen: pl.DataFrame,
+        table: FrameTable,
+        conv_templates: Sequence[ConvTemplate],
     ) -> dict[str, Any]:
         """Write the conversations; return a report."""
         themes, targets, labels = {}, {}, {}
@@ -257,7 +262,7 @@ class _Run:
                 predicate.target,
                 predicate.label,
             )
-        rendered = render(made)
+        rendered = render(conv_templates)
         filler = Filler(rendered, themes, self.settings)
         described = names.called(chosen, self.kb.schema)
         blocks = Blocks(described, table, rendered, self.settings, self.kb.schema, targets, labels)
@@ -279,7 +284,7 @@ class _Run:
             "wanted": self.settings.count,
             **numbers.report(),
             "untyped": filler.untyped,
-            "templates": len(made),
+            "templates": len(conv_templates),
             "invalid": [f"{row.id}: {row.dropped}" for row in rows if row.dropped],
             "dropped": dict(dropped.most_common()),
         }

@@ -26,12 +26,12 @@ def agreement(rated: Sequence[Rated], dimension: str | None = None) -> tuple[int
 
     A value is one dimension of one item; of more than three raters, the first three count. None without such values.
     """
-    given: dict[tuple[str, str], list[Any]] = {}
+    by_item: dict[tuple[str, str], list[Any]] = {}
     for judgement in rated:
         for name, value in judgement.values.items():
             if dimension in (None, name):
-                given.setdefault((judgement.item, name), []).append(value)
-    count, share = majority(given.values(), RATERS)
+                by_item.setdefault((judgement.item, name), []).append(value)
+    count, share = majority(by_item.values(), RATERS)
     return count, None if share is None else 100 * share
 
 

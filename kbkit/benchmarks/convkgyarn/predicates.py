@@ -131,15 +131,15 @@ def _of_source(
         return []
     rows = f"SELECT v.*, m.type FROM ({source.sql}) v JOIN ({MEMBERSHIP}) m ON m.id = v.entity"
     qualified = _edge_qualifiers(kb, source, rows)
-    result = []
+    predicates = []
     for counts in _counts(kb, rows, source.kind).iter_rows(named=True):
         kind = _year_or(source, counts)
         own = list(qualified.get(counts["type"], ()))
         if counts["type"] in members:
             relation = source.relation.name if source.relation else ""
             words = (source.name, source.label, source.origin, kind, source.unit)
-            result.append(_row(counts, *words, members, people, own, relation))
-    return result
+            predicates.append(_row(counts, *words, members, people, own, relation))
+    return predicates
 
 
 def _counts(kb: KnowledgeBase, rows: str, kind: str, by: str = "type") -> pl.DataFrame:
@@ -231,12 +231,12 @@ def _of_statements(kb: KnowledgeBase, members: Mapping[str, int], people: frozen
         kind = values.KINDS.get(datatype, "text")
         one = Qualifier(qualifier, labels.get(qualifier, qualifier), kind, entities, several)
         qualified.setdefault((name, prop), []).append(one)
-    result = []
+    predicates = []
     for counts in _counts(kb, rows, "entity", "type, property").iter_rows(named=True):
         name, prop = counts["type"], counts["property"]
         if name in members:
             kind = values.KINDS.get(kinds[prop], "text")
             own = qualified.get((name, prop), [])
             row = (labels.get(prop, prop), "statement", kind, units.get(prop, ""))
-            result.append(_row(counts, prop, *row, members, people, own))
-    return result
+            predicates.append(_row(counts, prop, *row, members, people, own))
+    return predicates

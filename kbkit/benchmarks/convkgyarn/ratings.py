@@ -132,12 +132,12 @@ def read_rated(paths: Sequence[Path], task: str | None = None) -> list[Rated]:
             name.removesuffix(_TEST),
             rater,
             item,
-            {} if OPT_OUT in given else {part: given[part] for part in DIMENSIONS if part in given},
+            {} if OPT_OUT in marks else {part: marks[part] for part in DIMENSIONS if part in marks},
             last[name, rater, item].about.get("related") is True,
             _setting(last[name, rater, item]),
             name.endswith(_TEST),
         )
-        for (name, rater, item), given in values.items()
+        for (name, rater, item), marks in values.items()
     ]
 
 

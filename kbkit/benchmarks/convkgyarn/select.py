@@ -83,7 +83,7 @@ def by_model(calls: Calls, rows: Sequence[Predicate]) -> list[Selection]:
             problems[number] = answer.problem or (f"{unknown[0]!r} is not one of the ids" if unknown else "")
             if not problems[number]:
                 chosen[number] = set(selected)
-    result = []
+    selections = []
     for number, batch in enumerate(batches):
         for row in batch:
             names = chosen.get(number)
@@ -92,8 +92,8 @@ def by_model(calls: Calls, rows: Sequence[Predicate]) -> list[Selection]:
             own = [q.name for q in row.qualifiers if names is not None and f"{row.predicate}/{q.name}" in names]
             if own and dropped == "not selected by the model":
                 dropped = ""
-            result.append(Selection(row.id, row.label, own, dropped=dropped))
-    return result
+            selections.append(Selection(row.id, row.label, own, dropped=dropped))
+    return selections
 
 
 def _batches(rows: Sequence[Predicate]) -> Iterator[list[Predicate]]:

@@ -117,7 +117,7 @@ class _Maker:
         frames = self._frames("related_voice" if is_related else "voice", "{direct}?")
         cores = self._cores()
         kinds = self._rng.sample(list(disfluencies.TYPES), VARIANTS)
-        result: dict[tuple[str, str], list[str]] = {("voice", form): [] for form in VOICE}
+        texts: dict[tuple[str, str], list[str]] = {("voice", form): [] for form in VOICE}
         for frame, core, pointer, kind in zip(frames, cores, self._deictic, kinds, strict=True):
             deictic = self._other(pointer, core.direct(IT))
             original = _sentence(frame, core, self._name)
@@ -125,23 +125,23 @@ class _Maker:
             state = self._rng.getrandbits(32)
             for form, text in (("original", original), ("deixis", pointing)):
                 said = disfluencies.disfluent(text, kind, random.Random(state))  # noqa: S311 # the same words in both
-                result["voice", form].append(text)
-                result["voice", "disfluencies" if form == "original" else "deixis_disfluencies"].append(said)
-        return result
+                texts["voice", form].append(text)
+                texts["voice", "disfluencies" if form == "original" else "deixis_disfluencies"].append(said)
+        return texts
 
     def text(self, *, is_related: bool) -> dict[tuple[str, str], list[str]]:
         """Return the texts of the text forms, three each; typos come later, when the name is known."""
         frames = self._frames("related_text" if is_related else "text", "{key}")
         keys = self._three(self._wording.keys)
-        result: dict[tuple[str, str], list[str]] = {("text", form): [] for form in TEXT}
+        texts: dict[tuple[str, str], list[str]] = {("text", form): [] for form in TEXT}
         for frame, key, pointer in zip(frames, keys, self._deictic, strict=True):
             deictic = self._other(pointer, key)
             bare = SubjectReference(self.slot, self.slot, self.slot)
             original = frame.replace("{key}", bare.in_place(key)).lower()
             pointing = _there(frame.replace("{key}", _key_deixis(key, deictic)).lower())
             for form in TEXT:
-                result["text", form].append(pointing if "deixis" in form else original)
-        return result
+                texts["text", form].append(pointing if "deixis" in form else original)
+        return texts
 
     def _other(self, pointer: SubjectReference, text: str) -> SubjectReference:
         """Return a pronoun if the question has the type's noun already: *its mountain range*."""

@@ -132,8 +132,8 @@ def annotated_items(records: Sequence[Any], where: str) -> Iterator[AnnotatedIte
         if not isinstance(name, str) or not isinstance(responses, dict | None):
             raise BadInputError(f"Invalid record in {place}", "Export the dataset with Dataset.to_disk")
         chosen: dict[str, dict[str, list[str]]] = {}
-        for question, given in (responses or {}).items():
-            for one in given if isinstance(given, list) else [given]:
+        for question, answers in (responses or {}).items():
+            for one in answers if isinstance(answers, list) else [answers]:
                 if not isinstance(one, dict):
                     raise BadInputError(f"Invalid response to {question} in {place}", "Export it with Dataset.to_disk")
                 value = one.get("value")

@@ -63,13 +63,13 @@ def append_judgements(path: Path, judgements: Sequence[Judgement]) -> None:
     if not judgements:
         return
     for judgement in judgements:
-        for what, text in (
+        for noun, text in (
             ("name", judgement.who),
             ("item", " ".join(judgement.item)),
             ("note", judgement.note),
             ("mark", judgement.mark),
         ):
-            check_unicode(str(text), f"the {what}")
+            check_unicode(str(text), f"the {noun}")
     time = now()
     with one_writer(path):
         append_json(path, *(to_json(replace(judgement, when=judgement.when or time)) for judgement in judgements))

@@ -108,10 +108,10 @@ def named_safely(data: Retrieval) -> Retrieval:
     queries, of_queries = _renamed(data.queries, "q")
     judged = data.judgements.join(of_queries, left_on="query", right_on="id", how="left", maintain_order="left")
     judged = judged.join(of_documents, left_on="document", right_on="id", how="left", suffix="_document")
-    for column, what, new in (("query", "query", "new"), ("document", "document", "new_document")):
+    for column, noun, new in (("query", "query", "new"), ("document", "document", "new_document")):
         lost = judged.filter(pl.col(new).is_null())
         if lost.height:
-            message = f"{lost.height:,} answers belong to no {what}, the first is {lost[column][0]!r:.60}"
+            message = f"{lost.height:,} answers belong to no {noun}, the first is {lost[column][0]!r:.60}"
             raise KbError(message, "Publish a dataset whose files belong together")
     judged = judged.select(query="new", document="new_document", score="score")
     columns = dict(data.columns)

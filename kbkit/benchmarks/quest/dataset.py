@@ -198,7 +198,7 @@ def _numbered(examples: list[Example], path: Path) -> list[Example]:
     """
     taken = {example.id or example.text for example in examples}
     numbers: dict[str, Iterator[int]] = {}
-    result = []
+    numbered = []
     for example in examples:
         name = example.id or example.text
         distinct = name
@@ -208,8 +208,8 @@ def _numbered(examples: list[Example], path: Path) -> list[Example]:
             distinct = next(one for number in numbers[name] if (one := f"{name} ({number})") not in taken)
         taken.add(distinct)
         numbers.setdefault(name, itertools.count(2))
-        result.append(Example(**{**example.__dict__, "id": distinct}))
-    return result
+        numbered.append(Example(**{**example.__dict__, "id": distinct}))
+    return numbered
 
 
 def gold(examples: Sequence[Example]) -> Gold:

@@ -300,32 +300,32 @@ def fits(bench: Bench, part: Part) -> bool:
 
 def remarks(bench: Bench, part: Part) -> list[str]:
     """Return remarks on the scores: about the KB and the dataset."""
-    result = []
+    lines = []
     missing = bench.corpus.missing
     if missing:
         effect = "they cannot be found" if bench.index is None else "answers of parsed queries leave them out"
-        result.append(f"Documents that are not exactly one node of this KB: {missing:,}; {effect}")
+        lines.append(f"Documents that are not exactly one node of this KB: {missing:,}; {effect}")
     unknown = bench.searched.unknown(part.examples)
     if unknown:
-        result.append(f"Answers that are not documents: {len(unknown):,}, e.g. {unknown[0]!r}; they count as not found")
+        lines.append(f"Answers that are not documents: {len(unknown):,}, e.g. {unknown[0]!r}; they count as not found")
     made_from = bench.dataset.about.get("kb")
     if isinstance(made_from, str) and made_from != bench.kb.schema.name:
-        result.append(f"The dataset was generated from the KB {made_from!r}; this KB is {bench.kb.schema.name!r}")
-    return [*result, *(_about_texts(bench) if bench.index is None else ())]
+        lines.append(f"The dataset was generated from the KB {made_from!r}; this KB is {bench.kb.schema.name!r}")
+    return [*lines, *(_about_texts(bench) if bench.index is None else ())]
 
 
 def _about_texts(bench: Bench) -> list[str]:
     """Return remarks on how the texts of the KB differ from those that the dataset describes."""
-    result = []
+    lines = []
     manifest = bench.kb.manifest
     if bench.dataset.without and bench.kb.has("vectors"):
         names = ", ".join(bench.dataset.without)
-        result.append(f"Documents leave out {names}; full text too, but the vectors of this KB include it")
+        lines.append(f"Documents leave out {names}; full text too, but the vectors of this KB include it")
     report = bench.dataset.about.get("report")
     with_facts = report.get("documents", {}).get("with facts") if isinstance(report, dict) else None
     indexed = bench.kb.has("text") and manifest.store("text").settings.get("relations")
     if with_facts and not indexed:
-        result.append(
+        lines.append(
             "Documents have attributes and relations as sentences; full text and vectors of this KB lack them unless"
             " they are built with relations"
         )
@@ -335,7 +335,5 @@ def _about_texts(bench: Bench) -> list[str]:
         if bench.kb.has(store) and manifest.store(store).settings.get("relations")
     ]
     if joined:
-        result.append(
-            f"{' and '.join(joined)} of this KB include relations; the retrievers of the paper see texts only"
-        )
-    return result
+        lines.append(f"{' and '.join(joined)} of this KB include relations; the retrievers of the paper see texts only")
+    return lines

@@ -97,15 +97,15 @@ def closest(queries: Sequence[str], phrases: Sequence[str], limit: int) -> list[
         columns = np.array([column for row in known for column in row], np.int64)
         return csr_array((np.ones(len(columns)), columns, starts), shape=(len(texts), shape))
 
-    own, wanted = sparse(split[0]), sparse(split[1])
-    weights = np.log1p(len(phrases) / np.maximum(1, own.sum(axis=0)))
-    lengths = np.sqrt(np.maximum(own @ weights, 1e-12))
-    result = []
+    of_phrases, wanted = sparse(split[0]), sparse(split[1])
+    weights = np.log1p(len(phrases) / np.maximum(1, of_phrases.sum(axis=0)))
+    lengths = np.sqrt(np.maximum(of_phrases @ weights, 1e-12))
+    nearest = []
     for start in range(0, len(queries), 500):  # a batch of dense scores
-        scores = ((wanted[start : start + 500] * weights) @ own.T).toarray() / lengths
+        scores = ((wanted[start : start + 500] * weights) @ of_phrases.T).toarray() / lengths
         order = np.argsort(-scores, axis=1, kind="stable")[:, :limit]
-        result += [[phrases[i] for i in row] for row in order]
-    return result
+        nearest += [[phrases[i] for i in row] for row in order]
+    return nearest
 
 
 def _words(text: str) -> list[str]:

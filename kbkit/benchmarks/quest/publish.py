@@ -113,15 +113,15 @@ def _check(
 
 def _ids(examples: Sequence[Example], dataset: Path) -> pl.Series:
     """Return the ids of the queries: those of ``queries.jsonl``, or else safe ones."""
-    own = pl.Series("id", [example.id for example in examples], dtype=pl.String)
+    query_ids = pl.Series("id", [example.id for example in examples], dtype=pl.String)
     path = dataset / QUERIES
     if path.is_file():
         rows = [record.fields for record in records(path, content(path))]
         known = {(str(row.get("split")), str(row.get("query"))): str(row.get("id")) for row in rows}
         matched = [known.get((example.split, example.text)) for example in examples]
         if len(known) == len(rows) and None not in matched:
-            own = pl.Series("id", matched, dtype=pl.String)
-    return safe_ids(own, "q")
+            query_ids = pl.Series("id", matched, dtype=pl.String)
+    return safe_ids(query_ids, "q")
 
 
 def _evidence(examples: Sequence[Example], ids: pl.Series, of: Mapping[str, str]) -> PublishedTable:

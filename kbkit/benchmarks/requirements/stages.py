@@ -386,15 +386,15 @@ class StagesRun:
         self, properties: Sequence[TextProperty], judgements: Sequence[SpanJudgement], document: Document
     ) -> list[Proof]:
         """Return the span that shows each property: a verifier's, or else the best match."""
-        result = []
+        proofs = []
         for number, entry in enumerate(properties):
             span = next(
                 (judgement.spans[number] for judgement in judgements if judgement.spans[number] is not None), None
             )
             if span is None:
                 span = self.matcher.match([entry.text], [document])[0].span
-            result.append(Proof(number, span.field, span.start, span.end, span.text))
-        return result
+            proofs.append(Proof(number, span.field, span.start, span.end, span.text))
+        return proofs
 
 
 def _node(document: Document) -> tuple[str, str, str]:

@@ -254,8 +254,8 @@ def _from_row(question: str, header: Sequence[str], units: Sequence[BareUnit], r
         return []
     asked = set(_terms(question))
     named = [len(asked & set(_terms(name))) / max(len(_terms(name)), 1) for name in header]
-    given = [bool(_terms(cell)) and set(_terms(cell)) <= asked for cell in row]
-    open_ = [at for at in range(len(header)) if row[at] and not given[at]]
+    in_question = [bool(_terms(cell)) and set(_terms(cell)) <= asked for cell in row]
+    open_ = [at for at in range(len(header)) if row[at] and not in_question[at]]
     if not open_:
         return []
     main = key_column(header, rows)

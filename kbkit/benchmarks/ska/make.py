@@ -69,7 +69,7 @@ def make(
     run = _Run(kbs, settings, calls, progress)
     pipeline = Pipeline(out, run.about(), progress)
     with pipeline.started((instances.FILE, ABOUT), replace=replace):
-        made: list[Instance] = []
+        all_instances: list[Instance] = []
         left_out: dict[str, dict[str, int]] = {}
         for form in settings.forms or FORMS:
             rows = pipeline.rows(STAGES[form], lambda form=form: run.rows(form))  # type: ignore[misc]
@@ -77,14 +77,14 @@ def make(
             if form in settings.forms and not of_form:
                 raise KbError(f"No instance of the form {form}: {_reasons(rows)}", *_HINT)
             left_out[form] = {row.dropped: row.count for row in rows if row.dropped}
-            made += of_form
-        if not made:
+            all_instances += of_form
+        if not all_instances:
             remove(out)  # there is nothing to edit or to resume
             first = next((reason for reasons in left_out.values() for reason in reasons), "no question was drawn")
             raise KbError(f"No instance: {first}", *_HINT)
-        counts = Counter(instance.form for instance in made)
+        counts = Counter(instance.form for instance in all_instances)
         report = {"wanted": settings.count, "instances": dict(counts), "left_out": left_out}
-        instances.write_instances(out, made)
+        instances.write_instances(out, all_instances)
         about = json.dumps({**run.about(), "report": report}, ensure_ascii=False, indent=1)
         write_files({out / ABOUT: about + "\n"})
         return Output(out, [], report)
@@ -192,20 +192,20 @@ class _Run:
         if not self.settings.questions or (datasets and form in _GRAPH_FORMS):
             return True
         files = [path for path in self.settings.questions if path.is_file()]
-        given = {instance.form for instance in self._of_files(kb, files)[0]} if files else set()
-        return form in self.settings.forms and form not in given
+        known_forms = {instance.form for instance in self._of_files(kb, files)[0]} if files else set()
+        return form in self.settings.forms and form not in known_forms
 
     def _published(self, kb: KnowledgeBase, form: str, wanted: int, reasons: Counter[str]) -> list[Instance]:
         """Return instances of published questions, with synthesized rows where they are about tables."""
         files = [path for path in self.settings.questions if path.is_file()]
         if not files:
             return []
-        made, left_out = self._of_files(kb, files)
+        all_instances, left_out = self._of_files(kb, files)
         forms = self.settings.forms or FORMS
-        known = {instance.form for instance in made}
+        known = {instance.form for instance in all_instances}
         if form == next((one for one in forms if one in known), forms[0]):
             reasons.update(left_out)  # once, not for each form
-        chosen = [instance for instance in made if instance.form == form][:wanted]
+        chosen = [instance for instance in all_instances if instance.form == form][:wanted]
         if form in _GRAPH_FORMS:
             return chosen
         rows = self.settings.units(table_maker.NOISE_ROWS)
@@ -261,10 +261,10 @@ def _file_of(questions: Path) -> Path:
 def _distinct(gathered: Sequence[Instance]) -> list[Instance]:
     """Return the instances with a number added to ids that occur several times: two KBs can have one name."""
     seen: Counter[str] = Counter()
-    result = []
+    distinct = []
     for instance in gathered:
         seen[instance.id] += 1
-        result.append(
+        distinct.append(
             instance if seen[instance.id] == 1 else replace(instance, id=f"{instance.id}-{seen[instance.id]}")
         )
-    return result
+    return distinct

@@ -45,12 +45,12 @@ def sampled(
     fit = [instance for instance in instances if any(unit.synthesized for unit in instance.noise)]
     rng = np.random.default_rng(seed)
     chosen = rng.permutation(len(fit)).tolist()[: count or len(fit)]
-    result = []
+    drawn = []
     for at in chosen:
         units = [unit for unit in fit[at].noise if unit.synthesized]
         kept = sorted(rng.choice(len(units), min(rows, len(units)), replace=False).tolist())
-        result.append((fit[at], [units[i] for i in kept]))
-    return result
+        drawn.append((fit[at], [units[i] for i in kept]))
+    return drawn
 
 
 class Reviewing(Task):
@@ -94,15 +94,15 @@ def judged(instances: Sequence[Instance], given: Iterable[Judgement]) -> dict[tu
     Raises :class:`KbError` for a row that no instance has, or that is not synthesized.
     """
     known = {(instance.id, unit.id) for instance in instances for unit in instance.noise if unit.synthesized}
-    result: dict[tuple[str, str], bool] = {}
+    safe: dict[tuple[str, str], bool] = {}
     for judgement in given:
         instance, unit = key = judgement.item[0], judgement.item[1]
         if key not in known:
             message = f"Instance {instance!r} has no synthesized row {unit!r}"
             raise KbError(message, "The rows were reviewed in another version of the dataset: review them again")
         if judgement.mark is not None:
-            result[key] = result.get(key, True) and not judgement.mark
-    return result
+            safe[key] = safe.get(key, True) and not judgement.mark
+    return safe
 
 
 def without_unsafe(instances: Sequence[Instance], verdicts: dict[tuple[str, str], bool]) -> list[Instance]:

@@ -108,13 +108,13 @@ class Oracle:
     def answer(self, asked: Sequence[Asked]) -> list[UnitsPrediction | None]:
         """See :class:`System`. Instances without a query are skipped."""
         known: dict[tuple[str, frozenset[str]], UnitsPrediction] = {}
-        result: list[UnitsPrediction | None] = []
+        predictions: list[UnitsPrediction | None] = []
         for record, instance in asked:
             key = instance.id, frozenset(record.units)
             if instance.provenance.sql and key not in known:
                 known[key] = self._run(instance, instance.chosen(record.units))
-            result.append(known.get(key))
-        return result
+            predictions.append(known.get(key))
+        return predictions
 
     def _run(self, instance: Instance, units: Sequence[KnowledgeUnit]) -> UnitsPrediction:
         try:

@@ -162,8 +162,8 @@ def table(failed: Sequence[AgentFailure]) -> pl.DataFrame:
 
 def _counted(failed: Sequence[AgentFailure]) -> Iterator[tuple[str, str, int, float]]:
     for run in dict.fromkeys(failure.run for failure in failed):
-        own = [failure.kind for failure in failed if failure.run == run]
-        yield from ((run, kind, own.count(kind), round(100 * own.count(kind) / len(own), 1)) for kind in CLASSES)
+        kinds = [failure.kind for failure in failed if failure.run == run]
+        yield from ((run, kind, kinds.count(kind), round(100 * kinds.count(kind) / len(kinds), 1)) for kind in CLASSES)
 
 
 def per_query(failed: Sequence[AgentFailure]) -> pl.DataFrame:

@@ -34,8 +34,8 @@ def lengths(datasets: Sequence[QuestionFile]) -> pl.DataFrame:
     for dataset in datasets:
         counts = _responses(dataset)
         for position, label in enumerate(LENGTHS, 1) if counts else ():
-            own = sum(count == position or (label == LENGTHS[-1] and count > position) for count in counts)
-            rows.append((dataset.path.stem, label, HERE, own, 100 * own / len(counts)))
+            matching = sum(count == position or (label == LENGTHS[-1] and count > position) for count in counts)
+            rows.append((dataset.path.stem, label, HERE, matching, 100 * matching / len(counts)))
             rows.append((paper.SPINACH, label, PAPER, None, paper.conversation_lengths()[label]))
     schema = {
         "dataset": pl.String,

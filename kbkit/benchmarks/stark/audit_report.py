@@ -103,9 +103,16 @@ def summary(audit: StarkAudit) -> pl.DataFrame:
 def _of_answers(audit: StarkAudit) -> Iterator[tuple[object, ...]]:
     answers = audit.answers
     for status in STATUSES:
-        own = answers.filter(pl.col("status") == status)
-        examples = own["query"].unique(maintain_order=True).head(_EXAMPLES).to_list()
-        yield (f"relations: {status}", "answer", own.height, answers.height, _percent(own, answers), examples)
+        with_status = answers.filter(pl.col("status") == status)
+        examples = with_status["query"].unique(maintain_order=True).head(_EXAMPLES).to_list()
+        yield (
+            f"relations: {status}",
+            "answer",
+            with_status.height,
+            answers.height,
+            _percent(with_status, answers),
+            examples,
+        )
 
 
 def _of_queries(audit: StarkAudit) -> Iterator[tuple[object, ...]]:
@@ -113,14 +120,14 @@ def _of_queries(audit: StarkAudit) -> Iterator[tuple[object, ...]]:
     for check in QUERY_CHECKS:
         if check.name == "relations alone decide" and not audit.has_expressions:
             continue
-        own = rows.filter(check.holds)
+        concerned = rows.filter(check.holds)
         yield (
             check.name,
             "query",
-            own.height,
+            concerned.height,
             rows.height,
-            _percent(own, rows),
-            own["query"].head(_EXAMPLES).to_list(),
+            _percent(concerned, rows),
+            concerned["query"].head(_EXAMPLES).to_list(),
         )
 
 
@@ -147,10 +154,12 @@ def page(audit: StarkAudit, title: str, remarks: list[str]) -> ReportPage:
         ),
     ]
     for check in QUERY_CHECKS:
-        own = audit.rows.filter(check.holds)
-        if own.height:
-            shown = own.select("query", "text", *check.columns).head(_LONGEST)
+        concerned = audit.rows.filter(check.holds)
+        if concerned.height:
+            shown = concerned.select("query", "text", *check.columns).head(_LONGEST)
             sections.append(
-                PageSection(check.name[:1].upper() + check.name[1:], f"{own.height:,} queries. {check.note}", shown)
+                PageSection(
+                    check.name[:1].upper() + check.name[1:], f"{concerned.height:,} queries. {check.note}", shown
+                )
             )
     return ReportPage(title, remarks, sections)

@@ -91,14 +91,14 @@ def _hits(
 ) -> pl.DataFrame:
     ranked = [_ranked(run, query) for run in runs]
     answers = {gold.node for gold in golds}
-    others = [[node for node in own if node not in answers][:shown] for own in ranked]
+    others = [[node for node in order if node not in answers][:shown] for order in ranked]
     wanted = list(dict.fromkeys([*answers, *others[0], *others[1]]))
     ids = nodes_of(kb, task, pl.Series("node", wanted, pl.String))
     documents = read_documents(kb, ids.values())
     judged_golds = [GoldAnswer(node, ids.get(node)) for node in wanted]
     expression = expressions_of(dataset).get(query)
     judged = AuditedQuery(kb, text, judged_golds, expression, labels(kb)).judged()
-    places = [{node: place for place, node in enumerate(own, 1)} for own in ranked]
+    places = [{node: place for place, node in enumerate(order, 1)} for order in ranked]
     rows = []
     for node, judgement in zip(wanted, judged, strict=True):
         document = documents.get(ids.get(node, -1))
@@ -119,8 +119,8 @@ def _hits(
 
 
 def _ranked(run: Result, query: str) -> list[str]:
-    own = run.run.filter(pl.col("query") == query)
-    return own.sort("score", descending=True, maintain_order=True)["node"].to_list()
+    hits = run.run.filter(pl.col("query") == query)
+    return hits.sort("score", descending=True, maintain_order=True)["node"].to_list()
 
 
 def _repeated(query: str, document: str) -> list[str]:

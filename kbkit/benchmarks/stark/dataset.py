@@ -105,11 +105,11 @@ def _path_name(path: Path, dataset: StarkDataset) -> str:
 
 def _distinct(names: Sequence[str]) -> list[str]:
     """Append numbers to repeated names."""
-    result: list[str] = []
+    distinct: list[str] = []
     for name in names:
         numbered = (f"{name} ({number})" for number in itertools.count(2))
-        result.append(name if name not in result else next(n for n in numbered if n not in {*names, *result}))
-    return result
+        distinct.append(name if name not in distinct else next(n for n in numbered if n not in {*names, *distinct}))
+    return distinct
 
 
 def _has(folder: Path, table: str) -> bool:

@@ -119,13 +119,13 @@ def _known(entities: Iterable[Any], path: Path) -> pl.DataFrame:
     return known
 
 
-def name_answers(kb: KnowledgeBase, made: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def name_answers(kb: KnowledgeBase, new_records: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Set ``number`` of all answers of new records; return what ``dataset.json`` should record."""
     numbered = numbering(kb.tables)
     if numbered.keys:
         return {"names": KEY}
-    ids = of_nodes(kb, [answer for record in made for answer in record["answers"]])
-    for record in made:
+    ids = of_nodes(kb, [answer for record in new_records for answer in record["answers"]])
+    for record in new_records:
         record["answers"] = [{"number": ids[a["type"], a["key"]], **a} for a in record["answers"]]
     return {"names": NUMBER, "numbers": numbered.as_json()}
 

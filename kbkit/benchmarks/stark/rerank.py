@@ -77,10 +77,10 @@ def reranker_scorer(reranker: Reranker) -> Scorer:
     """Return a scorer by any other reranker, which takes the pairs query by query."""
 
     def scores(pairs: Sequence[QueryHit]) -> list[float | None]:
-        result: list[float | None] = []
+        all_scores: list[float | None] = []
         for query, group in groupby(pairs, key=lambda pair: pair.query):
-            result += reranker.score(query, [pair.candidate for pair in group])
-        return result
+            all_scores += reranker.score(query, [pair.candidate for pair in group])
+        return all_scores
 
     return scores
 

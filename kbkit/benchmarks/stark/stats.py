@@ -184,16 +184,16 @@ def long(stats: StarkStatistics) -> pl.DataFrame:
 
 def remarks(datasets: Sequence[StarkDataset]) -> list[str]:
     """Return remarks on the figures, one per line."""
-    result = []
+    lines = []
     for dataset in datasets:
         queries = dataset.gold.queries
         if not dataset.human and dataset.words is None:
-            result.append(f"{dataset.name}: no {QUERIES}, so its relational and textual words are unknown (figure 5)")
+            lines.append(f"{dataset.name}: no {QUERIES}, so its relational and textual words are unknown (figure 5)")
         if not dataset.human and "split" not in queries.columns:
-            result.append(f"{dataset.name}: no split/*.index")
+            lines.append(f"{dataset.name}: no split/*.index")
         elif "split" in queries.columns and (outside := queries["split"].null_count()):
-            result.append(f"{dataset.name}: {outside:,} of {queries.height:,} queries are in no split")
-    return result
+            lines.append(f"{dataset.name}: {outside:,} of {queries.height:,} queries are in no split")
+    return lines
 
 
 def charts(stats: StarkStatistics) -> list[Chart]:

@@ -112,10 +112,10 @@ def _attributes(pairs: Pairs) -> dict[str, Any]:
     by_name: dict[str, list[Any]] = {}
     for name, value in pairs:
         by_name.setdefault(name, []).append(_attributes(value) if isinstance(value, list) else value)
-    result = {}
+    attributes = {}
     for name, values in by_name.items():
         if values[0] == _LIST:
-            result[name] = values[1:]
+            attributes[name] = values[1:]
         else:
-            result[name] = values[0] if len(values) == 1 else values
-    return result
+            attributes[name] = values[0] if len(values) == 1 else values
+    return attributes

@@ -147,8 +147,8 @@ def networkx_tables(
             "tail": str(tail),
             **free({name: value for name, value in data.items() if name != relation}, _ENDS),
         }
-        for head, tail, key, given in edges
-        for data in [_plain(given, "edge ({!r}, {!r})", head, tail)]
+        for head, tail, key, attributes in edges
+        for data in [_plain(attributes, "edge ({!r}, {!r})", head, tail)]
     )
     return records(nodes, ("key",)), records(rows, ("head", "relation", "tail"))
 

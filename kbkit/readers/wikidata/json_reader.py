@@ -79,12 +79,12 @@ class JsonReader:
 
     def _entity(self, entity: Json, kind: str) -> Entity:
         name = entity_id(entity["id"])
-        made = Entity(name, kind, own_datatype(entity), list(terms(entity, self._languages)))
+        converted = Entity(name, kind, own_datatype(entity), list(terms(entity, self._languages)))
         for prop, statements in claims(entity).items():
             property_id(prop)
             best = best_rank(statements)
-            made.statements += [self._statement(statement, name, prop, best) for statement in statements]
-        return made
+            converted.statements += [self._statement(statement, name, prop, best) for statement in statements]
+        return converted
 
     def _statement(self, statement: Json, subject: str, prop: str, best: str) -> EntityStatement:
         rank = statement.get("rank", "normal")

@@ -233,8 +233,8 @@ def _quantity_object(content: Any) -> Object:
         base = converted[1]
         normal = node if base == unit else _quantity_node(*converted)
         lines = [*node.lines, f"{node.name} <{Wikibase.ONTOLOGY}quantityNormalized> {normal.name} .\n"]
-        own = f"{normal.name} <{Wikibase.ONTOLOGY}quantityNormalized> {normal.name} .\n"
-        normal = ValueNode(normal.name, [*normal.lines, own])
+        line = f"{normal.name} <{Wikibase.ONTOLOGY}quantityNormalized> {normal.name} .\n"
+        normal = ValueNode(normal.name, [*normal.lines, line])
         node = ValueNode(node.name, lines, normal)
     return Object(f'"{numbers[0]}"^^<{XSD}decimal>', node)
 

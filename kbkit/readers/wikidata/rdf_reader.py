@@ -251,8 +251,8 @@ def _truthy(name: str, snak: Snak, value: str) -> EntityStatement:
 
 
 def _statement(name: str, prop: str, subject: str, facts: Facts) -> EntityStatement:
-    own = subject[len(Wikibase.PREFIXES["wds"]) + 1 : -1]
-    own = f"{own[: len(name)]}${own[len(name) + 1 :]}"
+    statement_id = subject[len(Wikibase.PREFIXES["wds"]) + 1 : -1]
+    statement_id = f"{statement_id[: len(name)]}${statement_id[len(name) + 1 :]}"
     rank, best, main, node = "normal", False, "", None
     qualifiers: list[tuple[str, tuple[Any, ...]]] = []
     nodes: dict[str, list[str]] = {}
@@ -278,7 +278,7 @@ def _statement(name: str, prop: str, subject: str, facts: Facts) -> EntityStatem
     if not main and (prop, NO_VALUE) in qualifiers:
         qualifiers.remove((prop, NO_VALUE))  # it is the main value
     main_snak = Snak(prop, value_columns(main) if main else NO_VALUE, node=node)
-    return EntityStatement(own, rank, best, main_snak, _with_nodes(qualifiers, nodes), cited)
+    return EntityStatement(statement_id, rank, best, main_snak, _with_nodes(qualifiers, nodes), cited)
 
 
 def _with_nodes(snaks: Iterable[tuple[str, tuple[Any, ...]]], nodes: dict[str, list[str]]) -> list[Snak]:

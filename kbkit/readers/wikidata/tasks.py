@@ -71,12 +71,12 @@ def _convert_json(options: ConversionOptions, piece: Piece, folder: Path, *, rep
     tables = {**rows.tables, "mentions": [(name,) for name in sorted(mentioned)]}
     if options.triples:
         tables["shared"] = [(line[:-1],) for line in quads.shared]
-    own = quads.own if options.triples else None
+    quad_lines = quads.own if options.triples else None
     count = len(quads.own) + len(quads.shared)
     kept = None
     if options.keep_entities and not options.selects:
         kept = [line for number, line in piece.lines() if number not in bad.numbers]
-    return _write(folder, parts.json_schemas(triples=options.triples), tables, own, count, properties, bad, kept)
+    return _write(folder, parts.json_schemas(triples=options.triples), tables, quad_lines, count, properties, bad, kept)
 
 
 def _is_id(name: str) -> bool:
@@ -118,9 +118,9 @@ def convert_rdf(options: ConversionOptions, piece: Piece, folder: Path) -> dict[
     }  # fmt: skip
     if options.triples:
         tables |= {"nodes": list(nodes), "uses": [(name,) for name in sorted(used)]}
-    own = quads.own if options.triples else None
+    quad_lines = quads.own if options.triples else None
     schemas = parts.rdf_schemas(triples=options.triples)
-    return _write(folder, schemas, tables, own, len(quads.own) + shared, properties, bad)
+    return _write(folder, schemas, tables, quad_lines, len(quads.own) + shared, properties, bad)
 
 
 @lru_cache(2)

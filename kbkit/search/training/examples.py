@@ -65,14 +65,14 @@ def pairs(splits: QuestionSplits, settings: TrainingSettings, count: int) -> lis
     rng = np.random.default_rng(settings.seed)
     everything = _all(splits)
     rankings = ranked(splits.stores, splits.train, splits.within, settings.depth)
-    made = []
+    hard_pairs = []
     for question, ranking in zip(splits.train, rankings, strict=True):
         answers = np.array(question.answers, np.int64)
         hard = ranking[~np.isin(ranking, answers)]
         chosen = rng.permutation(answers)[: settings.positives]
         for positive in np.sort(chosen).tolist():
-            made.append(HardPair(question, positive, _drawn(rng, hard, everything, answers, count)))
-    return made
+            hard_pairs.append(HardPair(question, positive, _drawn(rng, hard, everything, answers, count)))
+    return hard_pairs
 
 
 def _drawn(

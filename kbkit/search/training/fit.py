@@ -128,9 +128,9 @@ def trained_kind(system: str) -> SystemKind:
 
 def training_pairs(kind: SystemKind, splits: QuestionSplits, settings: TrainingSettings) -> PairTexts:
     """Return the training pairs of a system, with hard negatives and texts."""
-    made = examples.pairs(splits, settings, settings.negatives or kind.negatives)
-    ids = sorted({node for pair in made for node in (pair.positive, *pair.negatives)})
-    return PairTexts(made, dict(zip(ids, texts_of(kind, splits.stores, settings, ids), strict=True)))
+    hard_pairs = examples.pairs(splits, settings, settings.negatives or kind.negatives)
+    ids = sorted({node for pair in hard_pairs for node in (pair.positive, *pair.negatives)})
+    return PairTexts(hard_pairs, dict(zip(ids, texts_of(kind, splits.stores, settings, ids), strict=True)))
 
 
 def texts_of(kind: SystemKind, stores: Stores, settings: TrainingSettings, ids: Sequence[int]) -> list[str]:
@@ -222,10 +222,10 @@ def _start(settings: TrainingSettings, splits: QuestionSplits, folder: Path) -> 
             own = model_folder.read_about(Path(settings.initial)).get("system", "biencoder")
             _check_start(settings.initial, str(own))
         return settings.initial
-    made = folder / RANDOM
-    if not (made / "tokenizer.json").is_file():
-        starts.write_start(made, splits.stores, settings.seed, relations=settings.neighbours)
-    return str(made)
+    start = folder / RANDOM
+    if not (start / "tokenizer.json").is_file():
+        starts.write_start(start, splits.stores, settings.seed, relations=settings.neighbours)
+    return str(start)
 
 
 def _check_start(start: str, own: str) -> None:

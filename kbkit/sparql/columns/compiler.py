@@ -165,9 +165,9 @@ def _is_lookup(query: AlgebraQuery) -> bool:
     parts = list(walk_algebra(query))
     triples = [part for part in parts if isinstance(part, TriplePattern)]
     heavy = any(isinstance(part, (PathClosure, SelectPattern)) and part is not query.select for part in parts)
-    given = any(
+    is_bounded = any(
         isinstance(t.subject, ConstantTerm)
         or (isinstance(t.object, ConstantTerm) and isinstance(t.predicate, QueryVariable))
         for t in triples
     )
-    return given and not heavy and query.select.group is None
+    return is_bounded and not heavy and query.select.group is None

@@ -73,13 +73,13 @@ def _iri(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
         return UNBOUND
     text = value.sql if value.kind == "string" else parts_of(scope.rows, value).simple
     absolute = f"regexp_full_match({text}, '[A-Za-z][A-Za-z0-9+.-]*:[^<>\"{{}}|\\\\^`\\x00-\\x20]*')"
-    made = scope.rows.compute(
+    checked_iri = scope.rows.compute(
         f"CASE WHEN {text} IS NULL THEN NULL WHEN {absolute} AND NOT contains({text}, '%') AND {text} ="
         f" regexp_replace({text}, '[^ -~]', '', 'g') THEN {text} ELSE {beyond('IRI of unusual text', 'VARCHAR')} END"
     )
     if value.kind == "string":
-        return SqlValue(made, "iri")
-    return SqlValue(f"if(starts_with({value.sql}, '<'), substr({value.sql}, 2), {made})", "iri")
+        return SqlValue(checked_iri, "iri")
+    return SqlValue(f"if(starts_with({value.sql}, '<'), substr({value.sql}, 2), {checked_iri})", "iri")
 
 
 def _is_kind(kind: str) -> Function:

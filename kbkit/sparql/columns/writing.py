@@ -126,8 +126,8 @@ def _bytes(column: Column) -> bytes:
 
 
 def _joined(*parts: Any, between: str = "", **options: str) -> Column:
-    given = [_scalar(part) if isinstance(part, str) else part for part in (*parts, between)]
-    return pc.binary_join_element_wise(*given, **options)
+    columns = [_scalar(part) if isinstance(part, str) else part for part in (*parts, between)]
+    return pc.binary_join_element_wise(*columns, **options)
 
 
 def _scalar(text: str) -> Any:

@@ -87,11 +87,11 @@ def make(
         maker = _Maker(tables, settings, solver, kb.directory.path.name if kb else "")
         for number, question in enumerate(questions):
             progress("published questions", number, len(questions))
-            made = maker.instance(question)
-            if isinstance(made, str):
-                reasons[made] += 1
+            outcome = maker.instance(question)
+            if isinstance(outcome, str):
+                reasons[outcome] += 1
             else:
-                instances.append(made)
+                instances.append(outcome)
                 if len(instances) == settings.count:
                     break
     progress("published questions", len(questions), len(questions))

@@ -78,11 +78,11 @@ def make(
         if len(instances) == wanted:
             break
         progress("published questions", len(instances), wanted)
-        made = maker.instance(questions[at])
-        if isinstance(made, str):
-            left_out[made] += 1
+        outcome = maker.instance(questions[at])
+        if isinstance(outcome, str):
+            left_out[outcome] += 1
         else:
-            instances.append(made)
+            instances.append(outcome)
     progress("published questions", wanted, wanted)
     if not instances and left_out[UNKNOWN] == len(questions):
         raise KbError(f"{kb.directory.path} has the answers of no question", "Use the KB that the questions are about")

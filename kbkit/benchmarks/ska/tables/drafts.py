@@ -347,8 +347,8 @@ class Drafter:
             name, rng, noun=column.noun, high=self.name(high), low=self.name(low), unit=unit, more=more
         )
         number = column.number_sql
-        result = _number_text(column, rows, f"max({number}) - min({number})")
-        sql = f"SELECT {result} FROM table_rows WHERE {self.named(rows)} HAVING count({number}) = 2"
+        difference = _number_text(column, rows, f"max({number}) - min({number})")
+        sql = f"SELECT {difference} FROM table_rows WHERE {self.named(rows)} HAVING count({number}) = 2"
         return TableDraft("difference", text, sql, self.named(rows), tuple(sorted(rows)), self.topics(rows))
 
     def count_among(self, count: int, rng: np.random.Generator) -> TableDraft | None:

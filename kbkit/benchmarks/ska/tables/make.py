@@ -114,11 +114,11 @@ def make(
     tables = list(sources.tables(kb, reasons))
     matcher = Matcher(kb) if text else None
     made = from_tables(tables, count, seed, matcher, kb.schema.name, noise_rows, noise_passages, reasons, words)
-    result = []
+    instances = []
     for instance in made:
-        result.append(instance)
-        progress("instances", len(result), count)
-    return result
+        instances.append(instance)
+        progress("instances", len(instances), count)
+    return instances
 
 
 def from_tables(

@@ -39,10 +39,10 @@ def extended(
     original = sorted((unit for unit in instance.units if unit.kind == ROW), key=lambda unit: unit.position)
     if missing <= 0:
         return instance
-    made = synthesize(instance.header, [unit.content for unit in original], int(missing * 1.1) + 10, seed, names)
-    fit = safe(instance, made, solver)
+    synthesized = synthesize(instance.header, [unit.content for unit in original], int(missing * 1.1) + 10, seed, names)
+    fit = safe(instance, synthesized, solver)
     check = SAFE if instance.provenance.sql else NO_TERMS
-    rows = [row for row, is_safe in zip(made, fit, strict=True) if is_safe][:missing]
+    rows = [row for row, is_safe in zip(synthesized, fit, strict=True) if is_safe][:missing]
     rng = np.random.default_rng((seed, *instance.id.encode()))
     total = len(original) + len(rows)
     at = np.sort(rng.choice(total, len(rows), replace=False)).tolist()

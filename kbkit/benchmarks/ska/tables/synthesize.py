@@ -63,10 +63,10 @@ def synthesize(
         return []
     columns = columns_of(header, rows)
     rng = np.random.default_rng((seed, len(rows), len(header)))
-    made = [list(cells) for cells in zip(*_cells(columns, count, rng, names or {}), strict=True)]
+    drawn = [list(cells) for cells in zip(*_cells(columns, count, rng, names or {}), strict=True)]
     seen = {tuple(row) for row in rows}
     new_rows = []
-    for row in made:
+    for row in drawn:
         if tuple(row) not in seen:
             seen.add(tuple(row))
             new_rows.append(row)
@@ -86,32 +86,32 @@ def _cells(
         if column is key or not _follows(column, key):
             known = set(column.cells)
             further = [name for name in names.get(column.name.casefold(), ()) if name not in known]
-            made = NameMaker(column.cells, further).make(count, rng)
+            drawn = NameMaker(column.cells, further).make(count, rng)
             if column is key:
-                count = len(made)
+                count = len(drawn)
             else:  # other names may occur twice
-                made = [made[i] if i < len(made) and i % 2 else column.cells[i % size] for i in range(count)]
-                made = [made[i] for i in rng.permutation(count).tolist()]
-            fresh[column.position] = made
+                drawn = [drawn[i] if i < len(drawn) and i % 2 else column.cells[i % size] for i in range(count)]
+                drawn = [drawn[i] for i in rng.permutation(count).tolist()]
+            fresh[column.position] = drawn
     donors = {group: rng.integers(size, size=count) for group in range(len(columns))}
     group_of = _groups(columns)
-    result: list[list[str]] = []
+    new_cells: list[list[str]] = []
     for column in columns:
         donor = donors[group_of[column.position]]
         if column.position in fresh:
-            result.append(fresh[column.position][:count])
+            new_cells.append(fresh[column.position][:count])
         elif key is not None and column is not key and _follows(column, key):
-            result.append(_renamed(column, key, fresh[key.position][:count], donor))
+            new_cells.append(_renamed(column, key, fresh[key.position][:count], donor))
         elif column.is_numeric and len(column.counts) > 1 and not _is_grouped(column, columns, group_of):
-            result.append(_numbers(column, donor, rng))
+            new_cells.append(_numbers(column, donor, rng))
         elif _GEO.match(column.name) and None not in column.numbers:
-            result.append(_moved(column, donor, rng))
+            new_cells.append(_moved(column, donor, rng))
         elif column.kind in (DATE, CODE):
-            result.append(_patterns(column, donor, rng))
+            new_cells.append(_patterns(column, donor, rng))
         else:
-            result.append([column.cells[row] for row in donor.tolist()])
-    _relate(columns, result, rng)
-    return result
+            new_cells.append([column.cells[row] for row in donor.tolist()])
+    _relate(columns, new_cells, rng)
+    return new_cells
 
 
 def _is_grouped(column: WebColumn, columns: Sequence[WebColumn], group_of: Sequence[int]) -> bool:
@@ -281,11 +281,11 @@ def _numbers(column: WebColumn, donor: NDArray[np.int64], rng: np.random.Generat
     moved = value + rng.normal(size=len(donor)) * spread
     moved = np.where(moved < low, 2 * low - moved, moved)
     moved = np.clip(np.where(moved > high, 2 * high - moved, moved), low, high)
-    result = []
+    new_numbers = []
     for row, new in zip(donor.tolist(), moved.tolist(), strict=True):
         cell = column.cells[row]
-        result.append(formatted(_as_round(new, cell), cell) if np.isfinite(new) else cell)
-    return result
+        new_numbers.append(formatted(_as_round(new, cell), cell) if np.isfinite(new) else cell)
+    return new_numbers
 
 
 def _as_round(value: float, like: str) -> float:
@@ -317,11 +317,11 @@ def _patterns(column: WebColumn, donor: NDArray[np.int64], rng: np.random.Genera
         groups = _DIGITS.findall(cell)
         for place, digits in enumerate(groups):
             pools[len(groups), place, _width(digits)].append(digits)
-    result = []
+    new_cells = []
     for row in donor.tolist():
         cell, groups = column.cells[row], _DIGITS.findall(column.cells[row])
         if len(groups) > _MAX_GROUPS or "°" in cell:
-            result.append(cell)
+            new_cells.append(cell)
             continue
         first = len(groups) - 1 if ":" in cell else 0
         drawn = [
@@ -332,8 +332,8 @@ def _patterns(column: WebColumn, donor: NDArray[np.int64], rng: np.random.Genera
             drawn[-1] = str(sum(map(int, drawn[:-1])))
         remaining = iter(drawn)
         new = _DIGITS.sub(lambda match, left=remaining: next(left, match[0]), cell)  # type: ignore[misc]
-        result.append(_mended(_real_day(new) if column.kind == DATE else new))
-    return result
+        new_cells.append(_mended(_real_day(new) if column.kind == DATE else new))
+    return new_cells
 
 
 def _width(digits: str) -> int:

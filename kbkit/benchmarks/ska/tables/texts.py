@@ -68,7 +68,7 @@ class TextDrafter:
             nodes.setdefault(text.title, set()).add(text.node)
             texts.setdefault(text.title, []).append(number)
         linked = {(link.column, link.title) for link in self._table.passages}
-        result, number = [], 0
+        all_links, number = [], 0
         for column in self._table.columns:
             is_named = column.kind in (NAME, CATEGORY) and column.noun and " of the " not in column.noun
             if column is not self._drafter.key and not is_named:
@@ -88,8 +88,8 @@ class TextDrafter:
                     links.texts.append(tuple(texts[title]))
                     number += 1
             if len(links.documents) > 1:
-                result.append(links)
-        return result
+                all_links.append(links)
+        return all_links
 
     @property
     def _by_key(self) -> _Links | None:
