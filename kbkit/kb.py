@@ -727,7 +727,7 @@ class KnowledgeBase:
         ``template`` is an expression with slots, or a template id; ``bindings`` has one column per slot: names,
         ``#keys`` or integer ids. ``binding`` is the row number, from 0.
         """
-        from kbkit.answers.answer_set import answers_many
+        from kbkit.answers.many import answers_many
         from kbkit.answers.templates import as_template
 
         chosen = as_template(template)

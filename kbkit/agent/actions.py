@@ -78,9 +78,9 @@ class Explorer:
             return entries.examples(self.stores, self.names, self.names.known_property(property))
         local = property.strip("<> ").rpartition("/")[2].rpartition(":")[2]
         node = self.names.find(local if is_entity(local.upper()) else f"{PROPERTY}:{property.strip()}")
-        found = describe(self.stores, node)
-        if PROPERTY not in (found.type, *found.other_types):
-            raise KbError(f"{found.key} is an item, not a property", "Ids of properties are P and a number")
+        described = describe(self.stores, node)
+        if PROPERTY not in (described.type, *described.other_types):
+            raise KbError(f"{described.key} is an item, not a property", "Ids of properties are P and a number")
         return wikidata.examples(self.stores, node)
 
     def sparql(self, query: str, timeout: float | None = TIMEOUT, limit: int = ROWS) -> Outcome:
@@ -120,11 +120,11 @@ class Explorer:
             return Outcome("syntax", query, message=place + message)
         if message.startswith(REJECTED):  # without a position, which would be that of another text
             return Outcome("syntax", query, message=_plainly(message.removeprefix(REJECTED)))
-        found = _PLACE.match(message)
-        if not found:
+        match = _PLACE.match(message)
+        if not match:
             return Outcome("error", query, message=message)
         return Outcome(
-            "syntax", query, message=f"line {found[1]}, column {found[2]}: {_plainly(message[found.end() :])}"
+            "syntax", query, message=f"line {match[1]}, column {match[2]}: {_plainly(message[match.end() :])}"
         )
 
 

@@ -14,7 +14,7 @@ from kbkit.agent import describe, reply
 from kbkit.agent.actions import ROWS, TIMEOUT, Explorer
 from kbkit.agent.reply import RequestedAction
 from kbkit.agent.results import Entry, Outcome, Result
-from kbkit.agent.state import AgentStep, State
+from kbkit.agent.state import AgentState, AgentStep
 from kbkit.errors import KbError
 from kbkit.llm import prompts
 from kbkit.llm.calls import Calls
@@ -35,7 +35,7 @@ actions (``move_back_on_duplicate_action``); the paper says "the state before th
 _MOST_ENTRY = 4
 """An entry that the model did not prune is truncated at this multiple of the pruning size."""
 
-Listener = Callable[[State], None]
+Listener = Callable[[AgentState], None]
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class Agent:
         """
         if not question.strip():
             raise KbError("Empty question", "Enter a question")
-        state, stopped = State(), False
+        state, stopped = AgentState(), False
         while not stopped and len(state.steps) < self.settings.actions and len(state.trace) < self.settings.total:
             wanted, usage = self._next(question, history, state)
             stopped = self._take(question, state, wanted, usage)
@@ -148,7 +148,9 @@ class Agent:
 
     # -- a step -------------------------------------------------------------------------------------------------------
 
-    def _next(self, question: str, history: Sequence[EarlierQuestion], state: State) -> tuple[RequestedAction, Usage]:
+    def _next(
+        self, question: str, history: Sequence[EarlierQuestion], state: AgentState
+    ) -> tuple[RequestedAction, Usage]:
         """Return the model's next action. After a rollback the same state is sampled again, as a new call."""
         inputs = {
             "actions": self._actions,
@@ -163,7 +165,7 @@ class Agent:
             return RequestedAction("", "", "", answer.problem), usage
         return reply.read(answer.value, self._names), usage
 
-    def _take(self, question: str, state: State, wanted: RequestedAction, usage: Usage) -> bool:
+    def _take(self, question: str, state: AgentState, wanted: RequestedAction, usage: Usage) -> bool:
         """Execute the action or roll back; return whether the work is finished."""
         step = AgentStep(len(state.trace) + 1, wanted.thought, wanted.action, wanted.argument, usage=usage)
         if wanted.problem:
@@ -231,7 +233,9 @@ class Agent:
 
     # -- the end ------------------------------------------------------------------------------------------------------
 
-    def _answer(self, question: str, history: Sequence[EarlierQuestion], state: State, stopped: bool) -> AgentAnswer:
+    def _answer(
+        self, question: str, history: Sequence[EarlierQuestion], state: AgentState, stopped: bool
+    ) -> AgentAnswer:
         import polars as pl
 
         best: Outcome | None = state.best

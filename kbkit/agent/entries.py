@@ -29,12 +29,12 @@ _ALIASES = 5
 
 def entry(stores: Stores, names: KbNames, node: int) -> Entry:
     """Return the entry of a node: types, attributes, texts, outgoing edges, and incoming edges by relation."""
-    found = describe(stores, node)
-    edges = _own(stores, names, found) | _outgoing(stores, names, node)
+    described = describe(stores, node)
+    edges = _own(stores, names, described) | _outgoing(stores, names, node)
     heads = came_in(stores, names, node, INCOMING)
     if heads:
         edges["incoming"] = heads
-    return Entry(names.node(found.type, found.key), found.name, _about(found), edges)
+    return Entry(names.node(described.type, described.key), described.name, _about(described), edges)
 
 
 def _about(node: Node) -> str:
@@ -62,9 +62,9 @@ def _own(stores: Stores, names: KbNames, node: Node) -> Edges:
 def _outgoing(stores: Stores, names: KbNames, node: int) -> Edges:
     """Return the nodes reached by each relation, with edge attributes as qualifiers."""
     edges: Edges = {}
-    for found in outgoing(stores, node, VALUES):
-        pairs = [(names.titled_node(*edge.end), _qualifiers(names, edge.attributes)) for edge in found.first]
-        edges[names.relation(found.relation).title] = gathered(pairs, found.total)
+    for group in outgoing(stores, node, VALUES):
+        pairs = [(names.titled_node(*edge.end), _qualifiers(names, edge.attributes)) for edge in group.first]
+        edges[names.relation(group.relation).title] = gathered(pairs, group.total)
     return edges
 
 
@@ -75,10 +75,10 @@ def _qualifiers(names: KbNames, attributes: Mapping[str, Any]) -> dict[str, str]
 def came_in(stores: Stores, names: KbNames, node: int, shown: int) -> Edges:
     """Return the number of incoming edges by relation and their first heads. Symmetric relations count as outgoing."""
     edges: Edges = {}
-    for found in incoming(stores, node, shown):
-        first = [names.titled_node(*edge.end) for edge in found.first]
-        edges[names.relation(found.relation).title] = (
-            cut(first, found.total, shown) if first else plural(found.total, "edge")
+    for group in incoming(stores, node, shown):
+        first = [names.titled_node(*edge.end) for edge in group.first]
+        edges[names.relation(group.relation).title] = (
+            cut(first, group.total, shown) if first else plural(group.total, "edge")
         )
     return edges
 
@@ -101,25 +101,25 @@ def property_entry(names: KbNames, known: Property) -> Entry:
 def examples(stores: Stores, names: KbNames, known: Property) -> Examples:
     """Return edges of a relation, or nodes and edges with an attribute: a fixed pseudo-random sample."""
     if known.relation is not None:
-        found = _edge_examples(stores, names, known.relation)
+        uses = _edge_examples(stores, names, known.relation)
     else:
-        found = _attribute_examples(stores, names, known.name)
-    return Examples(known.id, known.label, known.about, found)
+        uses = _attribute_examples(stores, names, known.name)
+    return Examples(known.id, known.label, known.about, uses)
 
 
 def _edge_examples(stores: Stores, names: KbNames, relation: Relation, holding: str = "") -> list[dict[str, Any]]:
     """Return edges, those with attributes first; ``holding`` requires an attribute."""
     attributes = [a.name for a in relation.attributes]
     columns = "".join(f", e.{quote(name)} AS {quote('at ' + name)}" for name in attributes)
-    given = "".join(f"{quote(name)} IS NULL, " for name in attributes)
+    null_last = "".join(f"{quote(name)} IS NULL, " for name in attributes)
     where = f" WHERE {quote(holding)} IS NOT NULL" if holding else ""
     frame = stores.tables.lookup(
         "SELECT h.type AS head_type, h.key AS head_key, h.name AS head_name, t.type, t.key, t.name"
-        f"{columns} FROM (SELECT * FROM {quote(relation.table)}{where} ORDER BY {given}hash(head, tail), head, tail"
+        f"{columns} FROM (SELECT * FROM {quote(relation.table)}{where} ORDER BY {null_last}hash(head, tail), head, tail"
         f" LIMIT {EXAMPLES}) e JOIN nodes h ON h.id = e.head JOIN nodes t ON t.id = e.tail"
         " ORDER BY hash(e.head, e.tail), e.head, e.tail"
     )
-    found = []
+    uses = []
     for row in frame.iter_rows(named=True):
         example = {
             "subject": names.titled_node(row["head_type"], row["head_key"], row["head_name"]),
@@ -127,25 +127,25 @@ def _edge_examples(stores: Stores, names: KbNames, relation: Relation, holding: 
         }
         held = {name: value for name in attributes if (value := row[f"at {name}"]) is not None}
         qualifiers = _qualifiers(names, held)
-        found.append(example | ({"Qualifiers": qualifiers} if qualifiers else {}))
-    return found
+        uses.append(example | ({"Qualifiers": qualifiers} if qualifiers else {}))
+    return uses
 
 
 def _attribute_examples(stores: Stores, names: KbNames, attribute: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    uses: list[dict[str, Any]] = []
     column = quote(attribute)
     for node_type in (t for t in stores.schema.node_types if attribute in {a.name for a in t.attributes}):
         rows = stores.tables.rows(
             f"SELECT n.type, n.key, n.name, a.{column} FROM {quote(node_type.table)} a JOIN nodes n USING (id)"
             f" WHERE a.{column} IS NOT NULL ORDER BY hash(id), id LIMIT {EXAMPLES}"
         )
-        found += [
+        uses += [
             {"subject": names.titled_node(kind, key, name), "value": line(cell(value))}
             for kind, key, name, value in rows
         ]
     for relation in (r for r in stores.schema.relations if attribute in {a.name for a in r.attributes}):
-        found += _edge_examples(stores, names, relation, attribute)
-    return found[:EXAMPLES]
+        uses += _edge_examples(stores, names, relation, attribute)
+    return uses[:EXAMPLES]
 
 
 # -- the paper's compact form -----------------------------------------------------------------------------------------
@@ -157,12 +157,12 @@ def gathered(pairs: Sequence[tuple[str, Mapping[str, Any]]], count: int) -> Any:
     """
     if not any(qualifiers for _, qualifiers in pairs):
         return cut([value for value, _ in pairs], count)
-    result: dict[str, Any] = {}
+    merged: dict[str, Any] = {}
     for value, qualifiers in pairs:
-        held = result.setdefault(value, {})
+        held = merged.setdefault(value, {})
         if qualifiers:
             held.setdefault("Qualifiers", []).append(dict(qualifiers))
-    return result | ({"...": f"{count - len(pairs):,} more"} if count > len(pairs) else {})
+    return merged | ({"...": f"{count - len(pairs):,} more"} if count > len(pairs) else {})
 
 
 def cut(values: Sequence[str], count: int, limit: int = VALUES) -> Any:

@@ -141,9 +141,9 @@ class KbNames:
 
     def known_property(self, text: str) -> Property:
         """Return the relation or attribute. Raises :class:`UnknownNameError` with the closest names."""
-        found = self.property(text)
-        if found is not None:
-            return found
+        exact = self.property(text)
+        if exact is not None:
+            return exact
         ids = {name: known.id for known in reversed(self.properties) for name in (known.label, known.name) if name}
         local = text.strip("<> ").rpartition(":")[2]
         close = difflib.get_close_matches(local, list(ids), 5)
@@ -183,8 +183,8 @@ class KbNames:
         if (node := self._by_iri(iri)) is not None:
             return [node], sure
         type_name, _, key = given.partition("#")
-        if found := self._keyed(type_name, key):
-            return found, True
+        if nodes := self._keyed(type_name, key):
+            return nodes, True
         return self._keyed(None, given), False
 
     def written_property(self, text: str) -> Property | None:

@@ -69,13 +69,13 @@ def read(text: str, actions: Sequence[str]) -> RequestedAction:
     text = text.strip()[:_LONGEST]
     text = _THINKING.sub("", text)
     text = (text.partition(_THOUGHT_OUT)[2] if _THOUGHT_OUT in text else text).strip()  # a template may have opened it
-    found = _from_json(text, actions) or _from_text(_MADE_UP.split(text)[0], actions)
-    if found.action not in actions:
+    requested = _from_json(text, actions) or _from_text(_MADE_UP.split(text)[0], actions)
+    if requested.action not in actions:
         inner = _embedded(text, actions)
-        found = inner if inner and (not found.action or inner.action in actions) else found
-    name, argument = found.action, found.argument.strip()
-    thought = found.thought.strip()[:_LONGEST_THOUGHT]
-    problem = found.problem
+        requested = inner if inner and (not requested.action or inner.action in actions) else requested
+    name, argument = requested.action, requested.argument.strip()
+    thought = requested.thought.strip()[:_LONGEST_THOUGHT]
+    problem = requested.problem
     if not problem and name not in actions:
         problem = f"there is no action {name!r}; there are {', '.join(actions)}" if name else _unread(actions)
     if not problem and not argument and name not in NO_ARGUMENT:
@@ -130,9 +130,9 @@ def _from_json(text: str, actions: Sequence[str]) -> RequestedAction | None:
 def _embedded(text: str, actions: Sequence[str]) -> RequestedAction | None:
     """Return a JSON object with an action that follows other words."""
     for brace in list(re.finditer(r"\{(?=\s*\"\w+\"\s*:)", text))[:_MOST_OBJECTS]:
-        found = _from_json(text[brace.start() :], actions)
-        if found is not None:
-            return found if found.thought else found._replace(thought=_thought(text[: brace.start()]))
+        requested = _from_json(text[brace.start() :], actions)
+        if requested is not None:
+            return requested if requested.thought else requested._replace(thought=_thought(text[: brace.start()]))
     return None
 
 
@@ -163,15 +163,15 @@ def _argument(value: Any, action: str) -> tuple[str, str]:
 
 
 def _from_text(text: str, actions: Sequence[str]) -> RequestedAction:
-    found = _LABELLED.search(text) or _bare(actions).search(text)
-    if not found:
+    match = _LABELLED.search(text) or _bare(actions).search(text)
+    if not match:
         return RequestedAction(_thought(text), "", "")
-    thought = _thought(text[: found.start()])
-    name = _known(found["name"])
-    rest = text[found.end() :]
-    if found["open"]:
+    thought = _thought(text[: match.start()])
+    name = _known(match["name"])
+    rest = text[match.end() :]
+    if match["open"]:
         return RequestedAction(thought, name, _called_with(rest, query=name == "sparql"))
-    if text[: found.start("name")].endswith("```"):  # the name is the language of a code fence
+    if text[: match.start("name")].endswith("```"):  # the name is the language of a code fence
         if _bare(actions).match(rest):
             return _from_text(rest, actions)._replace(thought=thought)
         return RequestedAction(thought, name, rest.partition("```")[0])
@@ -180,11 +180,11 @@ def _from_text(text: str, actions: Sequence[str]) -> RequestedAction:
 
 def _below(rest: str, action: str) -> tuple[str, str]:
     """Return an argument on the lines below its action: after the words Action Input, or in a code fence."""
-    given = _INPUT.match(rest)
-    if given:
-        rest = _NEXT.split(rest[given.end() :], maxsplit=1)[0].strip()
+    match = _INPUT.match(rest)
+    if match:
+        rest = _NEXT.split(rest[match.end() :], maxsplit=1)[0].strip()
     fenced = _FENCE.match(rest)
-    if fenced or not given:
+    if fenced or not match:
         return fenced[1] if fenced else "", ""
     if rest[-1:] == _MARKS.get(rest[:1]):
         rest = rest[1:-1]
@@ -231,10 +231,10 @@ def _quoted(rest: str, *, query: bool) -> str:
     ends = ends or list(re.finditer(rf"(?<!\\){close}", rest[1:]))
     end = ends[-1 if query else 0] if ends else None
     if query:
-        closing = (found for found in ends if _LINE_END.match(rest, found.end() + 1))
+        closing = (mark for mark in ends if _LINE_END.match(rest, mark.end() + 1))
         end = _whole(rest[1:], ends, query=True) or next(closing, end)
     inner = rest[1 : end.start() + 1] if end else rest[1:]
-    return re.sub(r"\\([\\\"'nt])", lambda found: {"n": "\n", "t": "\t"}.get(found[1], found[1]), inner)
+    return re.sub(r"\\([\\\"'nt])", lambda escape: {"n": "\n", "t": "\t"}.get(escape[1], escape[1]), inner)
 
 
 def _whole(text: str, ends: Sequence[re.Match[str]], *, query: bool) -> re.Match[str] | None:

@@ -157,14 +157,14 @@ def _property(known: Property) -> Hit:
 
 def _score(wanted: Sequence[str], known: Property) -> float:
     """Return the fraction of the words that the name or label contains, plus a bonus for short ones."""
-    own = _words(f"{known.name} {known.label}")
-    found = sum(any(_alike(word, other) for other in own) for word in wanted)
-    return found / len(wanted) + 0.1 * found / max(1, len(own))
+    known_words = _words(f"{known.name} {known.label}")
+    matched = sum(any(_alike(word, other) for other in known_words) for word in wanted)
+    return matched / len(wanted) + 0.1 * matched / max(1, len(known_words))
 
 
 def _words(text: str) -> list[str]:
-    found: Iterable[str] = (word.casefold() for word in _WORD.findall(_CAMEL.sub(" ", text)))
-    return list(dict.fromkeys(word for word in found if word not in _IDLE)) or [text.strip().casefold()]
+    folded: Iterable[str] = (word.casefold() for word in _WORD.findall(_CAMEL.sub(" ", text)))
+    return list(dict.fromkeys(word for word in folded if word not in _IDLE)) or [text.strip().casefold()]
 
 
 _IDLE = frozenset(("a", "an", "the", "of", "in", "on", "is", "to", "has", "with", "by", "at", "and", "or"))

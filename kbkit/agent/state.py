@@ -59,7 +59,7 @@ so that the model may need to see them again.
 
 
 @dataclass
-class State:
+class AgentState:
     """The steps in effect; ``trace`` has all steps, including those rolled back."""
 
     steps: list[AgentStep] = field(default_factory=list)
@@ -95,9 +95,9 @@ class State:
     def best(self) -> Outcome | None:
         """The last query with rows, preferably of a step in effect; else the last query."""
         for steps in (self.steps, self.trace):
-            given = [outcome for outcome in _outcomes(steps) if outcome.kind == "results"]
-            if given:
-                return given[-1]
+            with_rows = [outcome for outcome in _outcomes(steps) if outcome.kind == "results"]
+            if with_rows:
+                return with_rows[-1]
         outcomes = _outcomes(self.steps) or _outcomes(self.trace)
         return outcomes[-1] if outcomes else None
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kbkit.agent.agent import AgentAnswer, EarlierQuestion
-from kbkit.agent.state import State
+from kbkit.agent.state import AgentState
 from kbkit.directory.files import parse_json, write_files
 from kbkit.errors import BadInputError, Command, KbError, Option
 from kbkit.llm.account import Account
@@ -40,9 +40,9 @@ class Trace:
         self._path, self._before = path, before
         self._limits, self._account = limits or {}, account
         self._turn = {"question": question, "history": [turn._asdict() for turn in history]}
-        self._state = State()
+        self._state = AgentState()
 
-    def step(self, state: State) -> None:
+    def step(self, state: AgentState) -> None:
         """Write the steps so far; the first call also checks that the file can be written."""
         self._state = state
         self._write()
@@ -76,11 +76,11 @@ class Trace:
 
     def _session(self) -> dict[str, Any]:
         """Return the limits of the session, and its calls: how many, the tokens paid for, and their cost."""
-        found: dict[str, Any] = {"limits": dict(self._limits)} if self._limits else {}
+        session: dict[str, Any] = {"limits": dict(self._limits)} if self._limits else {}
         if self._account is not None:
             spent = {name: getattr(self._account, name) for name in ("calls", "cached", "input", "output", "cost")}
-            found["spent"] = spent | {"budget": self._account.budget}
-        return found
+            session["spent"] = spent | {"budget": self._account.budget}
+        return session
 
     def _write(self, *last: dict[str, Any]) -> None:
         records = [*(step.record() for step in self._state.trace), *last]
@@ -127,8 +127,8 @@ def _turns(row: str, where: str) -> list[EarlierQuestion] | None:
         raise BadInputError(f"{where} is not a record of a trace", *_HINT) from None
 
 
-def _turn(found: Any) -> EarlierQuestion:
-    question, sparql, rows = found["question"], found["sparql"], found["rows"]
+def _turn(turn: Any) -> EarlierQuestion:
+    question, sparql, rows = turn["question"], turn["sparql"], turn["rows"]
     if not (isinstance(question, str) and isinstance(sparql, str) and all(isinstance(row, str) for row in rows)):
         raise TypeError
     return EarlierQuestion(question, sparql, list(rows))

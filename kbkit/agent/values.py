@@ -51,12 +51,12 @@ def time(value: str, precision: int | None) -> str:
     ``precision`` is Wikibase's: 11 day, 10 month, 9 year, 8 decade, 7 century, 6 millennium, below that ten thousand
     years and more. Years BCE count as in XSD 1.1 (0000 is 1 BCE) if they are exact to the year, otherwise as written.
     """
-    found = _TIME.fullmatch(value)
-    if not found or (found[1] == "+" and not int(found[2])):
+    match = _TIME.fullmatch(value)
+    if not match or (match[1] == "+" and not int(match[2])):
         return value
-    year, month, day = int(found[2]), int(found[3]), int(found[4])
+    year, month, day = int(match[2]), int(match[3]), int(match[4])
     exact = _DAY if precision is None else precision
-    early = found[1] == "-" or (not year and exact >= _YEAR)
+    early = match[1] == "-" or (not year and exact >= _YEAR)
     return _in_words(year + (early and exact >= _YEAR), month, day, exact) + (" BCE" if early else "")
 
 

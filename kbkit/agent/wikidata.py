@@ -37,12 +37,12 @@ def entry(stores: Stores, names: KbNames, node: int) -> Entry:
     """Return an item or property: statements, best rank first and without deprecated ones, with qualifiers (and the
     rank unless it is the best); and the number of incoming statements by property.
     """
-    found = describe(stores, node)
+    described = describe(stores, node)
     rows = stores.tables.lookup(
         f"SELECT {_COLUMNS} FROM (SELECT *, count(*) OVER (PARTITION BY property) AS count, row_number() OVER"
         f" (PARTITION BY property ORDER BY {_RANKED}, rowid) AS place FROM statements"
         " WHERE subject = $key AND rank <> 'deprecated') WHERE place <= $limit",
-        {"key": found.key, "limit": VALUES},
+        {"key": described.key, "limit": VALUES},
     ).rows(named=True)
     rows.sort(key=lambda row: _place(row["property"], row["datatype"]))
     qualifiers = _qualifiers_of(stores, rows)
@@ -60,32 +60,36 @@ def entry(stores: Stores, names: KbNames, node: int) -> Entry:
     incoming = came_in(stores, names, node, 0)
     if incoming:
         edges["incoming"] = incoming
-    return Entry(found.key, found.name, _about(stores, found.key, found.texts), edges)
+    return Entry(described.key, described.name, _about(stores, described.key, described.texts), edges)
 
 
 def examples(stores: Stores, node: int) -> Examples:
     """Return the examples on a property's page, and statements of its own that are unlike each other: until three have
     qualifiers and references, where there are any, or else a fixed sample.
     """
-    found = describe(stores, node)
-    given = _of(stores, f"subject = $key AND property = '{_EXAMPLE}'", "rowid", found.key, EXAMPLES)
+    described = describe(stores, node)
+    given = _of(stores, f"subject = $key AND property = '{_EXAMPLE}'", "rowid", described.key, EXAMPLES)
     given_qualifiers = _qualifiers_of(stores, given)
-    rows = _of(stores, "property = $key", "best DESC, hash(id), id", found.key, _SAMPLE)
+    rows = _of(stores, "property = $key", "best DESC, hash(id), id", described.key, _SAMPLE)
     qualifiers, references = _qualifiers_of(stores, rows), _references_of(stores, rows)
     full = sum(len(given_qualifiers.get(row["id"], ())) > 1 for row in given)
     chosen = _varied(rows, qualifiers, references, max(_FULL - full, 0), EXAMPLES - len(given))
     held = {**qualifiers, **given_qualifiers}
-    said = [row for one in (*given, *chosen) for row in (*held.get(one["id"], ()), *references.get(one["id"], ()))]
+    said = [
+        row
+        for statement in (*given, *chosen)
+        for row in (*held.get(statement["id"], ()), *references.get(statement["id"], ()))
+    ]
     labels = _labels(stores, [*given, *chosen, *said]) | _names(stores, {row["subject"] for row in (*given, *chosen)})
-    shown = [_given(row, found.key, given_qualifiers.get(row["id"], []), labels) for row in given]
+    shown = [_given(row, described.key, given_qualifiers.get(row["id"], []), labels) for row in given]
     for row in chosen:
         subject = titled(labels.get(row["subject"], ""), row["subject"])
-        parts = {"Qualifiers": qualifiers.get(row["id"], ()), "References": references.get(row["id"], ())}
-        more = {name: _said(some, labels) for name, some in parts.items() if some}
+        details = {"Qualifiers": qualifiers.get(row["id"], ()), "References": references.get(row["id"], ())}
+        more = {name: _said(some, labels) for name, some in details.items() if some}
         example = {"subject": subject, "value": written(row, labels)} | more
         if more or not any(example.items() <= other.items() for other in shown):
             shown.append(example)
-    return Examples(found.key, found.name, _about(stores, found.key, found.texts), shown)
+    return Examples(described.key, described.name, _about(stores, described.key, described.texts), shown)
 
 
 def _given(row: Row, key: str, held: Sequence[Row], labels: Mapping[str, str]) -> dict[str, Any]:
@@ -157,18 +161,20 @@ def _by_statement(stores: Stores, rows: Sequence[Row], table: str, clause: str =
     )
     subjects = list({row["subject"] for row in rows})
     frame = stores.tables.lookup(sql, {"ids": [row["id"] for row in rows], "subjects": subjects})
-    result: dict[str, list[Row]] = {}
+    by_statement: dict[str, list[Row]] = {}
     for row in frame.rows(named=True):
-        result.setdefault(row["statement"], []).append(row)
-    return result
+        by_statement.setdefault(row["statement"], []).append(row)
+    return by_statement
 
 
 def _said(qualifiers: Iterable[Row], labels: Mapping[str, str]) -> dict[str, Any]:
     """Return one statement's qualifiers: property -> value, or a list of values."""
-    result: dict[str, Any] = {}
+    by_property: dict[str, Any] = {}
     for row in qualifiers:
-        result.setdefault(titled(labels.get(row["property"], ""), row["property"]), []).append(written(row, labels))
-    return {name: values[0] if len(values) == 1 else values for name, values in result.items()}
+        by_property.setdefault(titled(labels.get(row["property"], ""), row["property"]), []).append(
+            written(row, labels)
+        )
+    return {name: values[0] if len(values) == 1 else values for name, values in by_property.items()}
 
 
 def _ranked(row: Row) -> dict[str, str]:

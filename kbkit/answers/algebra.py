@@ -32,7 +32,7 @@ class Lookup:
 
 
 @dataclass(frozen=True)
-class SavedSet:
+class SavedNodes:
     """The members of a saved set."""
 
     type: str | None
@@ -40,7 +40,7 @@ class SavedSet:
 
 
 @dataclass(frozen=True)
-class Condition:
+class AttributeCondition:
     """A test ``attribute op parameters``; ``sql_type`` is the attribute's DuckDB type; ``missing``, ``in`` and
     ``contains`` can be ``negated``.
     """
@@ -53,11 +53,11 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Filter:
+class AttributeFilter:
     """The nodes of ``source`` that meet all conditions."""
 
     source: Operator
-    conditions: tuple[Condition, ...]
+    conditions: tuple[AttributeCondition, ...]
 
     @property
     def type(self) -> str | None:
@@ -131,7 +131,7 @@ class CountStep:
 
 
 @dataclass(frozen=True)
-class Count:
+class CountMeasure:
     """A measure: the number of distinct nodes that ``steps`` reach from a node; ``text`` is the expression."""
 
     steps: tuple[CountStep, ...]
@@ -143,7 +143,7 @@ class CountFilter:
     """The nodes of ``source`` whose count compares with a parameter; ``op`` is one of = != < <= > >=."""
 
     source: Operator
-    count: Count
+    count: CountMeasure
     op: str
     parameter: str
 
@@ -153,11 +153,11 @@ class CountFilter:
         return self.source.type
 
 
-Measure: TypeAlias = AttributeMeasure | Count
+Measure: TypeAlias = AttributeMeasure | CountMeasure
 
 
 @dataclass(frozen=True)
-class Superlative:
+class Extreme:
     """The nodes of ``source`` with the greatest (or least) value of a measure; nodes without a value are left out.
 
     With ``number``, a parameter n: the nodes with a value that fewer than n others surpass, so all that tie for n-th.
@@ -175,7 +175,7 @@ class Superlative:
 
 
 @dataclass(frozen=True)
-class Order:
+class SortKey:
     """A key by which rows are sorted: a measure of the nodes or, for groups, the number of a column of the result."""
 
     key: Measure | int
@@ -193,7 +193,7 @@ class Total:
     op: str
     measures: tuple[Measure, ...] = ()
     groups: tuple[Measure, ...] = ()
-    order: tuple[Order, ...] = ()
+    order: tuple[SortKey, ...] = ()
     limit: int | None = None
 
     @property
@@ -209,10 +209,10 @@ class Total:
         return tuple(Total(op, measures) for op, measures in zip(ops, each, strict=True))
 
     @property
-    def counts(self) -> tuple[Count, ...]:
+    def counts(self) -> tuple[CountMeasure, ...]:
         """The counts and paths."""
         measures = (*self.measures, *self.groups, *(order.key for order in self.order))
-        return tuple(dict.fromkeys(measure for measure in measures if isinstance(measure, Count)))
+        return tuple(dict.fromkeys(measure for measure in measures if isinstance(measure, CountMeasure)))
 
 
 @dataclass(frozen=True)
@@ -245,15 +245,15 @@ class ValueFilter:
 Operator: TypeAlias = (
     AllNodes
     | Lookup
-    | SavedSet
-    | Filter
+    | SavedNodes
+    | AttributeFilter
     | Hop
     | Intersection
     | Union
     | Difference
     | CountFilter
     | ValueFilter
-    | Superlative
+    | Extreme
 )
 
 
@@ -306,10 +306,10 @@ def conjunction(parts: list[Operator]) -> Operator:
             selected.append(part)
     if not selected:
         return parts[0] if len(set(parts)) == 1 else _complements_only(parts, removed)
-    found = selected[0] if len(selected) == 1 else Intersection(node_type, tuple(selected))
+    intersection = selected[0] if len(selected) == 1 else Intersection(node_type, tuple(selected))
     if not removed:
-        return found
-    return Difference(found, removed[0] if len(removed) == 1 else Union(node_type, tuple(removed)))
+        return intersection
+    return Difference(intersection, removed[0] if len(removed) == 1 else Union(node_type, tuple(removed)))
 
 
 def _is_all_or_complement(part: Operator) -> bool:
@@ -322,24 +322,24 @@ def _complements_only(parts: list[Operator], removed: list[Operator]) -> Operato
     return Intersection(parts[0].type, tuple(dict.fromkeys(parts)))
 
 
-def count_of(operator: Operator) -> Count | None:
+def count_of(operator: Operator) -> CountMeasure | None:
     """Return the count that an operator computes of its nodes, if any."""
     if isinstance(operator, CountFilter):
         return operator.count
-    if isinstance(operator, (Superlative, ValueFilter)):
-        return operator.measure if isinstance(operator.measure, Count) else None
+    if isinstance(operator, (Extreme, ValueFilter)):
+        return operator.measure if isinstance(operator.measure, CountMeasure) else None
     return None
 
 
 def inputs(operator: Operator) -> tuple[Operator, ...]:
     """Return the direct inputs of an operator."""
-    if isinstance(operator, (CountFilter, Superlative, ValueFilter)):
+    if isinstance(operator, (CountFilter, Extreme, ValueFilter)):
         count = count_of(operator)
         of_value = total_inputs(operator.value) if isinstance(operator, ValueFilter) else ()
         return (operator.source, *(_within(count) if count else ()), *of_value)
     if isinstance(operator, (Intersection, Union)):
         return operator.parts
-    if isinstance(operator, (Filter, Hop)):
+    if isinstance(operator, (AttributeFilter, Hop)):
         return (operator.source,)
     if isinstance(operator, Difference):
         return (operator.left, operator.right)
@@ -352,7 +352,7 @@ def total_inputs(value: ValueOf | Plan) -> tuple[Operator, ...]:
     return (value.root, *(operator for count in counts for operator in _within(count)))
 
 
-def _within(count: Count) -> tuple[Operator, ...]:
+def _within(count: CountMeasure) -> tuple[Operator, ...]:
     return tuple(step.within for step in count.steps if step.within is not None)
 
 
@@ -371,14 +371,14 @@ def plan_operators(plan: Plan) -> Iterator[Operator]:
 
 def parameters(*roots: Operator) -> set[str]:
     """Return the names of the parameters that operators and their inputs use."""
-    found: set[str] = set()
+    names: set[str] = set()
     for part in (part for root in roots for part in operators(root)):
         if isinstance(part, Lookup):
-            found.add(part.parameter)
-        elif isinstance(part, Filter):
-            found.update(name for condition in part.conditions for name in condition.parameters)
+            names.add(part.parameter)
+        elif isinstance(part, AttributeFilter):
+            names.update(name for condition in part.conditions for name in condition.parameters)
         elif isinstance(part, CountFilter):
-            found.add(part.parameter)
-        elif isinstance(part, Superlative) and part.number is not None:
-            found.add(part.number)
-    return found
+            names.add(part.parameter)
+        elif isinstance(part, Extreme) and part.number is not None:
+            names.add(part.number)
+    return names

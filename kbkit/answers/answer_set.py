@@ -1,4 +1,4 @@
-"""AnswerSet: the answers of an expression, evaluated lazily by one of three engines; and answers of a batch."""
+"""AnswerSet: the answers of an expression, evaluated lazily by one of three engines."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kbkit.answers import members, syntax
-from kbkit.answers.algebra import Plan, SavedSet, plan_operators
+from kbkit.answers.algebra import Plan, SavedNodes, plan_operators
 from kbkit.answers.attribute_values import unknown_values
-from kbkit.answers.batch import evaluate_batch
-from kbkit.answers.bind import Bindings, bind, bind_column, bind_constants, check_slots
+from kbkit.answers.bind import Bindings, bind
 from kbkit.answers.columns import columns
 from kbkit.answers.evaluate import evaluate
 from kbkit.answers.parse import parse
 from kbkit.answers.session import Session
-from kbkit.answers.syntax import Expression, Slot, Value, combine
+from kbkit.answers.syntax import Expression, Value, combine
 from kbkit.answers.to_sparql import to_sparql, value_sparql
 from kbkit.answers.to_sql import to_sql, value_sql
 from kbkit.answers.total_rows import read_sparql
@@ -66,29 +65,6 @@ def answers(
 
     template = as_template(expression)
     return AnswerSet(session, template.tree(), values, engine, template.expression, timeout)
-
-
-def answers_many(session: Session, plan: Plan, bindings: pl.DataFrame | Mapping[str, Sequence[Any]]) -> pl.DataFrame:
-    """Return the answers of each row of ``bindings``, a table with a column per slot: binding, node; sorted.
-
-    ``binding`` is the row number from 0, ``node`` an id. Values are names or ``#key``; integers in the column of a
-    node's slot are ids. Raises the errors of :func:`kbkit.answers.bind.bind` for the first invalid row.
-    """
-    import polars as pl
-
-    try:
-        table = bindings if isinstance(bindings, pl.DataFrame) else pl.DataFrame(bindings, strict=False)
-    except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
-        message = f"Invalid bindings: {str(error).splitlines()[0]}"
-        raise KbError(message, "Pass a table with a column per slot") from None
-    check_slots(plan, table.columns)
-    if not plan.slots:
-        raise KbError("The expression has no <slot>", "Use kb.answers for an expression without slots")
-    shared = bind_constants(plan, session)
-    slots = [(p, p.source.name) for p in plan.parameters if isinstance(p.source, Slot)]
-    columns = {p.name: bind_column(plan, p, session, table[slot]) for p, slot in slots}
-    found = evaluate_batch(plan, session, shared, columns, table.height)
-    return pl.DataFrame({"binding": found.rows.astype(np.uint32), "node": found.nodes})
 
 
 @lru_cache(_MAX_UNPICKLED)
@@ -157,24 +133,24 @@ class AnswerSet:
     def ids(self) -> Ids:
         """The ids of the members: int32, sorted, distinct; valid for this generation."""
         if self.engine == "walk":
-            found = evaluate(self.plan, self._session, self._bound)
+            ids = evaluate(self.plan, self._session, self._bound)
         elif not isinstance(self.engine, str):
-            found = self.engine.ids(self, self._session, self._timeout)
+            ids = self.engine.ids(self, self._session, self._timeout)
         elif self.engine == "sql":
             frame = self._session.stores.tables.frame(self.sql, timeout=self._timeout)
-            found = frame["id"].to_numpy().astype(np.int32)
+            ids = frame["id"].to_numpy().astype(np.int32)
         else:
-            found = self._ids_of(self._session.stores.triples.frame(self.sparql, timeout=self._timeout))
-        found.flags.writeable = False
-        return found
+            ids = self._ids_of(self._session.stores.triples.frame(self.sparql, timeout=self._timeout))
+        ids.flags.writeable = False
+        return ids
 
     def _ids_of(self, answers: pl.DataFrame) -> Ids:
         iris = answers["answer"].to_list() if answers.width else []
-        found, missing = self._session.stores.nodes.by_iri(iris)
-        if missing or len(found) != len(iris):
-            message = f"SPARQL returned {len(iris):,} answers, but only {len(found):,} are nodes of the tables"
+        ids, missing = self._session.stores.nodes.by_iri(iris)
+        if missing or len(ids) != len(iris):
+            message = f"SPARQL returned {len(iris):,} answers, but only {len(ids):,} are nodes of the tables"
             raise KbError(message, "Run ", Command("check KB"), " for details")
-        return found
+        return ids
 
     def nodes(self) -> pl.DataFrame:
         """Return the members sorted by id: id, type, key, name."""
@@ -341,7 +317,7 @@ class AnswerSet:
         """Return the IRIs of the members of each saved set of the plan."""
         schema = self._session.schema
         members = {}
-        for name in {op.name for op in plan_operators(self.plan) if isinstance(op, SavedSet)}:
+        for name in {op.name for op in plan_operators(self.plan) if isinstance(op, SavedNodes)}:
             frame = self._session.saved_nodes(name)
             members[name] = [schema.node_iri(*row) for row in frame.select("type", "key").iter_rows()]
         return members

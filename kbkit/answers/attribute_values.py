@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kbkit.answers.algebra import Condition, Filter, Plan, plan_operators
+from kbkit.answers.algebra import AttributeCondition, AttributeFilter, Plan, plan_operators
 from kbkit.answers.bind import Bindings, Constant
 from kbkit.answers.session import Session
 from kbkit.answers.syntax import identifier, quoted
@@ -40,8 +40,8 @@ class ColumnValues:
             is_list = attribute.type.endswith("[]")
             column = f"unnest({quote(attribute.name)})" if is_list else quote(attribute.name)
             sql = f"SELECT DISTINCT {column} AS value FROM {quote(node_type.table)} LIMIT {MAX_VALUES + 1}"
-            found = self._stores.tables.lookup(sql)["value"].drop_nulls().to_list()
-            self._known[key] = found if len(found) <= MAX_VALUES else []
+            values = self._stores.tables.lookup(sql)["value"].drop_nulls().to_list()
+            self._known[key] = values if len(values) <= MAX_VALUES else []
         return self._known[key]
 
 
@@ -52,14 +52,14 @@ def unknown_values(plan: Plan, session: Session, bound: Bindings) -> list[str]:
     """
     messages: dict[str, None] = {}
     for part in plan_operators(plan):
-        if isinstance(part, Filter) and part.type is not None:
+        if isinstance(part, AttributeFilter) and part.type is not None:
             for condition in part.conditions:
                 if condition.op in ("=", "!=", "in"):  # a misspelled exclusion excludes nothing
                     messages |= dict.fromkeys(_messages(session, part.type, condition, bound))
     return list(messages)
 
 
-def _messages(session: Session, type_name: str, condition: Condition, bound: Bindings) -> list[str]:
+def _messages(session: Session, type_name: str, condition: AttributeCondition, bound: Bindings) -> list[str]:
     constants = (bound[name] for name in condition.parameters)
     texts = [constant.text for constant in constants if isinstance(constant, Constant)]
     hints = {text: _hint(session, type_name, condition.attribute, text) for text in texts}

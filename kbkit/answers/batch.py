@@ -17,16 +17,16 @@ from numpy.typing import NDArray
 
 from kbkit.answers.algebra import (
     AllNodes,
+    AttributeFilter,
     AttributeMeasure,
     Difference,
-    Filter,
+    Extreme,
     Hop,
     Intersection,
     Lookup,
     Move,
     Operator,
     Plan,
-    Superlative,
     Union,
     ValueOf,
     parameters,
@@ -204,10 +204,10 @@ class BatchEvaluator(Evaluator):
         if (cheapest == cheapest[0]).all():
             order = np.argsort(costs.sum(axis=1), kind="stable").tolist()
             order.remove(int(cheapest[0]))
-            found: Pairs = self.members(operator.parts[int(cheapest[0])])
+            members: Pairs = self.members(operator.parts[int(cheapest[0])])
             for i in order:
-                found = found[self.contains(operator.parts[i], found)]
-            return found
+                members = members[self.contains(operator.parts[i], members)]
+            return members
         groups = []
         for i in np.unique(cheapest):
             rows = np.flatnonzero(cheapest == i)
@@ -232,17 +232,17 @@ class BatchEvaluator(Evaluator):
             return self._reaches_by_degree(hop, members)
         return are_in(members, self.members(hop)) if forward <= backward else None
 
-    def _source_contains(self, source: Operator, members: Pairs, count: Any, found: Ids) -> Mask:
+    def _source_contains(self, source: Operator, members: Pairs, count: Any, candidates: Ids) -> Mask:
         rows = np.repeat(members >> 32, count)
         if self._is_constant(source):
-            return self._constant_contains(source, found)
+            return self._constant_contains(source, candidates)
         if isinstance(source, Lookup):
-            mask: Mask = found == self._column(source.parameter)[rows]
+            mask: Mask = candidates == self._column(source.parameter)[rows]
             return mask
-        if self.cost(source).sum() > max(len(found), _MANY):
-            distinct, position = np.unique(pack(rows, found), return_inverse=True)
+        if self.cost(source).sum() > max(len(candidates), _MANY):
+            distinct, position = np.unique(pack(rows, candidates), return_inverse=True)
             return self.contains(source, distinct)[position]
-        return self._marked(self.members(source), rows, found)
+        return self._marked(self.members(source), rows, candidates)
 
     def _marked(self, pairs: Pairs, rows: NDArray[np.int64], ids: Ids) -> Mask:
         """Return a mask of the (row, id), in any order, that are in ``pairs``; by a bitmap unless it is too large."""
@@ -307,10 +307,10 @@ class BatchEvaluator(Evaluator):
                 return self._partial_hop(operator, size)
             case Intersection():
                 first, *rest = operator.parts
-                found = self.partial(first, size)
+                members = self.partial(first, size)
                 for part in rest:
-                    found = found[self._contains_at_least(part, found)]
-                return found
+                    members = members[self._contains_at_least(part, members)]
+                return members
             case Difference():
                 left = self.partial(operator.left, size)
                 return left[~self.contains(operator.right, left)]
@@ -330,7 +330,7 @@ class BatchEvaluator(Evaluator):
 
     def _partial_hop(self, hop: Hop, size: int) -> Pairs:
         source = self.partial(hop.source, size)
-        parts = []
+        by_move = []
         for move in hop.moves:
             csr = self.session.move(move.relation, move.forward)
             start, count = csr.ranges(ids_of(source))
@@ -338,21 +338,21 @@ class BatchEvaluator(Evaluator):
             rows = source >> 32
             before -= before[np.searchsorted(rows, rows)]  # pairs that the row already has
             count = np.clip(size - before, 0, count)
-            found = np.repeat(rows_only(source), count)
-            found |= csr.expand(start, count)
-            parts.append(found)
-        found = unique(parts[0] if len(parts) == 1 else np.concatenate(parts))
-        return found[self.session.has_type(ids_of(found), hop.type)] if hop.check else found
+            reached = np.repeat(rows_only(source), count)
+            reached |= csr.expand(start, count)
+            by_move.append(reached)
+        reached = unique(by_move[0] if len(by_move) == 1 else np.concatenate(by_move))
+        return reached[self.session.has_type(ids_of(reached), hop.type)] if hop.check else reached
 
     # -- filters ------------------------------------------------------------------------------------------------------
 
-    def _filter(self, operator: Filter) -> Pairs:
+    def _filter(self, operator: AttributeFilter) -> Pairs:
         if self._is_constant(operator.source):
             return self._select(operator, f"{self.session.table(operator.type)} ON")
         pairs: Pairs = self.members(operator.source)
         return pairs[self.passes(operator, pairs)]
 
-    def passes(self, operator: Filter, members: Pairs) -> Mask:
+    def passes(self, operator: AttributeFilter, members: Pairs) -> Mask:
         """Return a mask of the pairs whose node passes the tests with the values of its row."""
         import polars as pl
 
@@ -365,16 +365,16 @@ class BatchEvaluator(Evaluator):
         source = f'kbkit_pairs p ON p."kb row" = v."kb row" JOIN {table} ON p."kb id" = id WHERE'
         return are_in(members, self._select(operator, source, batch))
 
-    def _select(self, operator: Filter, source: str, pairs: pl.DataFrame | None = None) -> Pairs:
+    def _select(self, operator: AttributeFilter, source: str, pairs: pl.DataFrame | None = None) -> Pairs:
         table = RowFilter(self.session, self.constant, self.slots, self.columns, self.rows)
         return table.select(operator, source, pairs)
 
     # -- counts and superlatives --------------------------------------------------------------------------------------
 
-    def _extreme(self, operator: Superlative, attribute: AttributeMeasure, members: Pairs) -> Pairs:
+    def _extreme(self, operator: Extreme, attribute: AttributeMeasure, members: Pairs) -> Pairs:
         number = None if operator.number is None else self._number(operator.number, members)
-        found = extreme_of_rows(self.session, operator, attribute, members, number)
-        return members[are_in(members, found)]
+        extremes = extreme_of_rows(self.session, operator, attribute, members, number)
+        return members[are_in(members, extremes)]
 
     def _is_within(self, operator: Operator, members: Pairs, pairs: Pairs) -> Mask:
         if self._is_constant(operator):

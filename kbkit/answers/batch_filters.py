@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kbkit.answers.algebra import AllNodes, AttributeMeasure, Filter, Superlative
+from kbkit.answers.algebra import AllNodes, AttributeFilter, AttributeMeasure, Extreme
 from kbkit.answers.bind import Constant
 from kbkit.answers.evaluate import SingleEvaluator
 from kbkit.answers.pairs import Pairs, ids_of, pack, unique
@@ -30,7 +30,7 @@ class RowFilter:
     columns: Mapping[str, Ids | list[Constant]]
     rows: int
 
-    def select(self, operator: Filter, source: str, pairs: pl.DataFrame | None = None) -> Pairs:
+    def select(self, operator: AttributeFilter, source: str, pairs: pl.DataFrame | None = None) -> Pairs:
         """Return the pairs that pass; ``source`` is SQL that joins nodes to ``v``, the table of the rows' values."""
         import polars as pl
 
@@ -57,7 +57,7 @@ class RowFilter:
 
 
 def extreme_of_rows(
-    session: Session, operator: Superlative, attribute: AttributeMeasure, pairs: Pairs, number: Any = None
+    session: Session, operator: Extreme, attribute: AttributeMeasure, pairs: Pairs, number: Any = None
 ) -> Pairs:
     """Return the pairs with the greatest (or least) value of their row; with ``number``, of all or of each pair, the
     pairs that fewer than so many of the row surpass.
@@ -80,5 +80,5 @@ def extreme_of_rows(
 
 
 def _pairs(session: Session, sql: str, frames: Mapping[str, pl.DataFrame]) -> Pairs:
-    found = session.stores.tables.lookup(sql, frames=frames)
-    return unique(pack(found["row"].to_numpy(), found["id"].to_numpy()))
+    rows = session.stores.tables.lookup(sql, frames=frames)
+    return unique(pack(rows["row"].to_numpy(), rows["id"].to_numpy()))

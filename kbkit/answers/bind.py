@@ -43,18 +43,18 @@ def bind(plan: Plan, session: Session, slots: Mapping[str, Value]) -> dict[str, 
     value; :class:`UnknownNameError` for a value of a slot that does not exist.
     """
     check_slots(plan, slots)
-    found: dict[str, tuple[NodeRow, ...] | Constant] = {}
+    bound: dict[str, tuple[NodeRow, ...] | Constant] = {}
     for parameter in plan.parameters:
         value = slots[parameter.source.name] if isinstance(parameter.source, Slot) else parameter.source
         if parameter.is_value:
-            found[parameter.name] = _constant(plan, parameter, session.stores.tables, value)
+            bound[parameter.name] = _constant(plan, parameter, session.stores.tables, value)
             continue
         selector = value if isinstance(value, (Name, Key)) else _selector(plan, parameter, value)
         nodes = session.lookup(parameter.type, selector)
         if len(nodes) != 1 and not (nodes and isinstance(selector, Name) and selector.all):
             raise _not_one(selector, nodes, parameter, session, plan.text)
-        found[parameter.name] = nodes
-    return found
+        bound[parameter.name] = nodes
+    return bound
 
 
 def bind_constants(plan: Plan, session: Session) -> Bindings:
@@ -103,15 +103,15 @@ def _valid_ids(session: Session, parameter: Parameter, ids: pl.Series) -> Ids:
 def _ids_of_texts(session: Session, plan: Plan, parameter: Parameter, texts: Sequence[str]) -> Ids:
     """Return the id of the one node with each name or ``#key``."""
     selectors = [_selector(plan, parameter, text) for text in texts]
-    nodes, found = session.stores.nodes, np.full(len(texts), -1, np.int32)
+    nodes, ids = session.stores.nodes, np.full(len(texts), -1, np.int32)
     for kind, lookup in ((Key, nodes.unique_ids), (Name, nodes.unique_ids_by_name)):
         positions = [i for i, selector in enumerate(selectors) if isinstance(selector, kind)]
         if positions:
-            found[positions] = lookup(parameter.type, [selectors[i].text for i in positions])
-    for position in np.flatnonzero(found < 0).tolist():
+            ids[positions] = lookup(parameter.type, [selectors[i].text for i in positions])
+    for position in np.flatnonzero(ids < 0).tolist():
         selector = selectors[position]
         raise _not_one(selector, session.lookup(parameter.type, selector), parameter, session, plan.text)
-    return found
+    return ids
 
 
 def check_slots(plan: Plan, slots: Mapping[str, Any] | Sequence[str]) -> None:
@@ -188,14 +188,14 @@ def _constant(plan: Plan, parameter: Parameter, tables: Tables, value: object) -
     cast = f"TRY_CAST($text AS {kind})"
     exact = f"TRY_CAST($text AS DOUBLE) = {cast}::DOUBLE" if kind in _INTEGERS else "true"  # 1.5 would become 2
     try:
-        [(found, fits)] = tables.rows(f"SELECT {cast}::VARCHAR, {exact}", {"text": text})
+        [(converted, fits)] = tables.rows(f"SELECT {cast}::VARCHAR, {exact}", {"text": text})
     except Error as error:
         raise KbError(f"Unsupported comparison with type {kind}: {first_line(error)}") from error
     mismatch = not isinstance(value, str) and isinstance(value, bool) != (kind == "BOOLEAN")
-    if found in (None, "nan") or not fits or mismatch:
+    if converted in (None, "nan") or not fits or mismatch:
         message = f"Invalid value {text!r}: expected {_TYPE_NAMES.get(kind, kind)}"
         raise ExpressionError(message, text=plan.text, at=parameter.at)
-    return Constant(found, kind)
+    return Constant(converted, kind)
 
 
 _INTEGERS = {f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kbkit.answers.algebra import AttributeMeasure, Count, Measure, Total
+from kbkit.answers.algebra import AttributeMeasure, CountMeasure, Measure, Total
 
 NODE = "node"
 """Column with the reference (``type#key``) of a node."""
@@ -34,13 +34,13 @@ def columns(total: Total) -> list[TotalColumn]:
 
 def group_columns(total: Total) -> list[TotalColumn]:
     """Return the columns of a table of groups: attributes, or references and names of nodes, and the value if any."""
-    found: list[TotalColumn] = []
+    listed: list[TotalColumn] = []
     for number, group in enumerate(total.groups):
-        if isinstance(group, Count):
-            found += [TotalColumn(NODE, "VARCHAR", None, number), TotalColumn("name", "VARCHAR", None, number)]
+        if isinstance(group, CountMeasure):
+            listed += [TotalColumn(NODE, "VARCHAR", None, number), TotalColumn("name", "VARCHAR", None, number)]
         else:
-            found.append(TotalColumn(group.name, group.sql_type.removesuffix("[]"), group, number))
-    return unique(found if total.op == "values" else [*found, *_aggregates(total)])
+            listed.append(TotalColumn(group.name, group.sql_type.removesuffix("[]"), group, number))
+    return unique(listed if total.op == "values" else [*listed, *_aggregates(total)])
 
 
 def _aggregates(total: Total) -> list[TotalColumn]:
@@ -60,11 +60,11 @@ def _measured(measure: Measure) -> TotalColumn:
     return TotalColumn(measure.text, "BIGINT", measure)
 
 
-def unique(found: list[TotalColumn]) -> list[TotalColumn]:
+def unique(all_columns: list[TotalColumn]) -> list[TotalColumn]:
     """Return columns with distinct names, whatever their case: the second ``name`` is ``name_2``."""
     taken: set[str] = set()
     named = []
-    for column in found:
+    for column in all_columns:
         name, number = column.name, 1
         while name.casefold() in taken:
             number += 1

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kbkit.answers.algebra import (
+    AttributeCondition,
+    AttributeFilter,
     AttributeMeasure,
-    Condition,
-    Count,
     CountFilter,
+    CountMeasure,
     Difference,
-    Filter,
+    Extreme,
     Lookup,
     Operator,
     Plan,
-    SavedSet,
-    Superlative,
+    SavedNodes,
     Union,
     ValueFilter,
     operators,
@@ -84,25 +84,27 @@ def exclusions(plan: Plan, session: Session, bound: Bindings) -> Derivations:
 
 def _is_named(operator: Operator) -> bool:
     """Return whether membership in a set depends on names alone."""
-    return all(isinstance(part, (Lookup, SavedSet, Union)) for part in operators(operator))
+    return all(isinstance(part, (Lookup, SavedNodes, Union)) for part in operators(operator))
 
 
 def why_all(plan: Plan, session: Session, bound: Bindings, node: int) -> Why:
     """Return the union of all proofs of a node; see :meth:`kbkit.answers.answer_set.AnswerSet.why`."""
     import polars as pl
 
-    found = derivations(plan, session, bound, np.array([node], np.int32))
-    ids = pl.concat([found.triples["head"], found.triples["tail"], found.facts["node"], found.absent["node"]])
+    proofs = derivations(plan, session, bound, np.array([node], np.int32))
+    ids = pl.concat([proofs.triples["head"], proofs.triples["tail"], proofs.facts["node"], proofs.absent["node"]])
     nodes = session.stores.nodes
     known = {n: row.name for n, row in nodes.rows(sorted({node, *ids.to_list()})).items()}
     names = pl.DataFrame({"id": list(known), "name": list(known.values())}, {"id": pl.Int32, "name": pl.String})
     triples = (
-        found.triples.join(names.rename({"id": "head", "name": "head_name"}), on="head", maintain_order="left")
+        proofs.triples.join(names.rename({"id": "head", "name": "head_name"}), on="head", maintain_order="left")
         .join(names.rename({"id": "tail", "name": "tail_name"}), on="tail", maintain_order="left")
         .select("head", "head_name", "relation", "tail", "tail_name")
     )
-    facts = [text if n == node else f"{known[n]}: {text}" for n, text in found.facts.select("node", "text").iter_rows()]
-    absent = [text if n == node else f"{text}: {known[n]}" for n, text in found.absent.iter_rows()]
+    facts = [
+        text if n == node else f"{known[n]}: {text}" for n, text in proofs.facts.select("node", "text").iter_rows()
+    ]
+    absent = [text if n == node else f"{text}: {known[n]}" for n, text in proofs.absent.iter_rows()]
     return Why(node, known[node], triples, tuple(facts), tuple(absent))
 
 
@@ -138,36 +140,36 @@ class _Tables:
     def _facts(self, operator: Operator, nodes: Ids) -> list[pl.DataFrame]:
         """Return the values of nodes that an operator requires."""
         match operator:
-            case Filter():
+            case AttributeFilter():
                 return [self._values(operator, condition, nodes) for condition in operator.conditions]
             case CountFilter():
                 return [self._counted(operator.count, nodes)]
-            case Superlative():
+            case Extreme():
                 return [self._best(operator, nodes)]
             case ValueFilter():
                 measure = operator.measure
                 if not isinstance(measure, AttributeMeasure):
                     return [self._counted(measure, nodes)]
                 return [_fact(self._lookup(operator.type, identifier(measure.name), nodes), measure.name)]
-            case SavedSet():
+            case SavedNodes():
                 return [_noted(nodes, attribute=None, value=None, text=f"in @{operator.name}")]
         raise AssertionError(operator)
 
-    def _counted(self, count: Count, wanted: Ids) -> pl.DataFrame:
+    def _counted(self, count: CountMeasure, wanted: Ids) -> pl.DataFrame:
         import polars as pl
 
         counts = self.evaluator.count(count, wanted)
         frame = pl.DataFrame({"node": wanted, "value": counts}).with_columns(pl.col("value").cast(pl.String))
         return _fact(frame, count.text)
 
-    def _best(self, operator: Superlative, wanted: Ids) -> pl.DataFrame:
+    def _best(self, operator: Extreme, wanted: Ids) -> pl.DataFrame:
         measure = operator.measure
         if not isinstance(measure, AttributeMeasure):
             return self._counted(measure, wanted)
         value, _ = measure_sql(measure, "max" if operator.greatest else "min")
         return _fact(self._lookup(operator.type, value, wanted), measure.name)
 
-    def _values(self, operator: Filter, condition: Condition, wanted: Ids) -> pl.DataFrame:
+    def _values(self, operator: AttributeFilter, condition: AttributeCondition, wanted: Ids) -> pl.DataFrame:
         """Return the values that meet a condition: of a list, the elements that do."""
         constants = [constant_sql(self.bound[name], condition.sql_type) for name in condition.parameters]
         column = identifier(condition.attribute)

@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from kbkit.answers.algebra import (
     AllNodes,
+    AttributeFilter,
     AttributeMeasure,
-    Filter,
+    Extreme,
     Hop,
     Intersection,
     Lookup,
     Operator,
     Plan,
-    Superlative,
     ValueOf,
 )
 from kbkit.answers.bind import Bindings, Constant
@@ -51,14 +51,14 @@ class SingleEvaluator(Evaluator):
         assert not isinstance(nodes, Constant)
         return np.array(sorted(node.id for node in nodes), np.int32)
 
-    def _filter(self, operator: Filter) -> Ids:
+    def _filter(self, operator: AttributeFilter) -> Ids:
         condition = self._condition(operator)
         if isinstance(operator.source, AllNodes):
             return self.session.filtered(operator.type, condition)
         ids = self.members(operator.source)
         return ids[self.passes(operator, ids)]
 
-    def passes(self, operator: Filter, members: Ids) -> Mask:
+    def passes(self, operator: AttributeFilter, members: Ids) -> Mask:
         """Return a mask of the ids that pass the tests of a filter."""
         if not len(members):
             return np.zeros(0, bool)
@@ -69,13 +69,13 @@ class SingleEvaluator(Evaluator):
             passing = self.session.filtered(operator.type, condition)
         return is_in(members, passing)
 
-    def _condition(self, operator: Filter) -> str:
+    def _condition(self, operator: AttributeFilter) -> str:
         return " AND ".join(
             condition_sql(test, [constant_sql(self.bound[name], test.sql_type) for name in test.parameters])
             for test in operator.conditions
         )
 
-    def _extreme(self, operator: Superlative, attribute: AttributeMeasure, members: Ids) -> Ids:
+    def _extreme(self, operator: Extreme, attribute: AttributeMeasure, members: Ids) -> Ids:
         op = "max" if operator.greatest else "min"
         value, known = measure_sql(attribute, op)
         number = None if operator.number is None else self._number(operator.number, members)
@@ -123,10 +123,10 @@ class SingleEvaluator(Evaluator):
     def _choose_direction(self, hop: Hop, members: Ids, backward: int) -> Mask | None:
         return is_in(members, self.members(hop)) if self.cost(hop) <= backward else None
 
-    def _source_contains(self, source: Operator, members: Ids, count: Any, found: Ids) -> Mask:  # noqa: ARG002
-        if self.cost(source) <= max(len(found), SMALL):
-            return is_in(found, self.members(source))
-        unique_ids, position = np.unique(found, return_inverse=True)
+    def _source_contains(self, source: Operator, members: Ids, count: Any, candidates: Ids) -> Mask:  # noqa: ARG002
+        if self.cost(source) <= max(len(candidates), SMALL):
+            return is_in(candidates, self.members(source))
+        unique_ids, position = np.unique(candidates, return_inverse=True)
         mask: Mask = self.contains(source, unique_ids)[position]
         return mask
 

@@ -20,19 +20,19 @@ from numpy.typing import NDArray
 
 from kbkit.answers.algebra import (
     AllNodes,
+    AttributeFilter,
     AttributeMeasure,
-    Count,
     CountFilter,
+    CountMeasure,
     Difference,
-    Filter,
+    Extreme,
     Hop,
     Intersection,
     Lookup,
     Measure,
     Move,
     Operator,
-    SavedSet,
-    Superlative,
+    SavedNodes,
     Union,
     ValueFilter,
     ValueOf,
@@ -61,10 +61,10 @@ class Evaluator(ABC):
 
     def members(self, operator: Operator) -> Members:
         """Return the set of an operator."""
-        found = self.evaluated.get(id(operator))
-        if found is None:
-            found = self.evaluated[id(operator)] = self.evaluate(operator)
-        return found
+        members = self.evaluated.get(id(operator))
+        if members is None:
+            members = self.evaluated[id(operator)] = self.evaluate(operator)
+        return members
 
     def evaluate(self, operator: Operator) -> Members:
         """Compute the set of an operator."""
@@ -80,7 +80,7 @@ class Evaluator(ABC):
             case Difference():
                 left = self.members(operator.left)
                 return left[~self.contains(operator.right, left)] if len(left) else left
-            case Filter():
+            case AttributeFilter():
                 return self._filter(operator)
             case CountFilter():
                 members = self.members(operator.source)
@@ -88,11 +88,11 @@ class Evaluator(ABC):
             case ValueFilter():
                 members = self.members(operator.source)
                 return members[self._passes_value(operator, members)]
-            case Superlative():
+            case Extreme():
                 return self._superlative(operator, self.members(operator.source))
             case AllNodes():
                 return self.session.members(operator.type)
-            case SavedSet():
+            case SavedNodes():
                 return self.session.saved_ids(operator.name)
         raise AssertionError(operator)
 
@@ -103,7 +103,7 @@ class Evaluator(ABC):
         if id(operator) in self.evaluated:
             return self._is_in(members, self.evaluated[id(operator)])
         match operator:
-            case Lookup() | SavedSet() | Superlative():
+            case Lookup() | SavedNodes() | Extreme():
                 return self._is_in(members, self.members(operator))
             case Hop():
                 return self.reaches(operator, members)
@@ -118,7 +118,7 @@ class Evaluator(ABC):
                 mask = self.contains(operator.left, members)
                 mask[mask] = ~self.contains(operator.right, members[mask])
                 return mask
-            case Filter():
+            case AttributeFilter():
                 mask = self.contains(operator.source, members)
                 mask[mask] = self.passes(operator, members[mask])
                 return mask
@@ -150,11 +150,11 @@ class Evaluator(ABC):
                 return sum(self.cost(part) for part in operator.parts)
             case Difference():
                 return self.cost(operator.left)
-            case Filter() | CountFilter() | ValueFilter() | Superlative():
+            case AttributeFilter() | CountFilter() | ValueFilter() | Extreme():
                 return self.cost(operator.source) + _FILTER_COST
             case AllNodes():
                 return _ALL_NODES_COST + self.session.schema.nodes
-            case SavedSet():
+            case SavedNodes():
                 return _SAVED_SET_COST
         raise AssertionError(operator)
 
@@ -162,10 +162,10 @@ class Evaluator(ABC):
         """Return the nodes that the moves of ``hop`` reach from ``source``."""
         parts = [self.follow_move(move, source) for move in hop.moves]
         if len(parts) == 1 and len(source) == 1 and not hop.moves[0].closure:
-            found = parts[0].copy()  # the neighbours of one node are sorted and distinct
+            reached = parts[0].copy()  # the neighbours of one node are sorted and distinct
         else:
-            found = self._unique(parts[0] if len(parts) == 1 else np.concatenate(parts))
-        return found[self.session.has_type(self._ids(found), hop.type)] if hop.check and len(found) else found
+            reached = self._unique(parts[0] if len(parts) == 1 else np.concatenate(parts))
+        return reached[self.session.has_type(self._ids(reached), hop.type)] if hop.check and len(reached) else reached
 
     def follow_move(self, move: Move, source: Members) -> Members:
         """Return the nodes that one move reaches, possibly repeated."""
@@ -189,7 +189,7 @@ class Evaluator(ABC):
             mask |= any_of(hits, count)
         return mask & self.session.has_type(ids, hop.type) if hop.check else mask
 
-    def count(self, count: Count, members: Members) -> Counts:
+    def count(self, count: CountMeasure, members: Members) -> Counts:
         """Return the number of nodes that a count reaches from each member."""
         return count_reached(
             self.session, count, self._ids(members), lambda within, pairs: self._is_within(within, members, pairs)
@@ -200,7 +200,7 @@ class Evaluator(ABC):
         mask: Mask = COMPARE[operator.op](self.count(operator.count, members), number)
         return mask
 
-    def reached(self, path: Count, members: Members) -> Pairs:
+    def reached(self, path: CountMeasure, members: Members) -> Pairs:
         """Return the pairs (position of a member, id) of the nodes that a path reaches."""
         return reached_pairs(
             self.session, path, self._ids(members), lambda within, pairs: self._is_within(within, members, pairs)
@@ -221,10 +221,10 @@ class Evaluator(ABC):
 
     def _counted(self, measures: tuple[Measure, ...], members: Members) -> Counts | None:
         """Return the counts of members, if the measure is a count."""
-        counts = [measure for measure in measures if isinstance(measure, Count)]
+        counts = [measure for measure in measures if isinstance(measure, CountMeasure)]
         return self.count(counts[0], members) if counts else None
 
-    def _superlative(self, operator: Superlative, members: Members) -> Members:
+    def _superlative(self, operator: Extreme, members: Members) -> Members:
         """Return the members with the greatest (or least) value."""
         if isinstance(operator.measure, AttributeMeasure):
             return self._extreme(operator, operator.measure, members)
@@ -240,15 +240,15 @@ class Evaluator(ABC):
         """Return the nodes of a parameter."""
 
     @abstractmethod
-    def _filter(self, operator: Filter) -> Members:
+    def _filter(self, operator: AttributeFilter) -> Members:
         """Return the nodes of the source that pass the tests."""
 
     @abstractmethod
-    def passes(self, operator: Filter, members: Members) -> Mask:
+    def passes(self, operator: AttributeFilter, members: Members) -> Mask:
         """Return a mask of the members that pass the tests of a filter."""
 
     @abstractmethod
-    def _extreme(self, operator: Superlative, attribute: AttributeMeasure, members: Members) -> Members:
+    def _extreme(self, operator: Extreme, attribute: AttributeMeasure, members: Members) -> Members:
         """Return the members with the greatest (or least) value of an attribute."""
 
     @abstractmethod
@@ -280,8 +280,8 @@ class Evaluator(ABC):
         """Return the mask of reached members if forward is cheaper than ``backward`` edges, else None."""
 
     @abstractmethod
-    def _source_contains(self, source: Operator, members: Members, count: Any, found: Ids) -> Mask:
-        """Return a mask of ``found`` in the source; each member has ``count`` consecutive nodes in ``found``."""
+    def _source_contains(self, source: Operator, members: Members, count: Any, candidates: Ids) -> Mask:
+        """Return a mask of ``candidates`` in the source; each member has ``count`` of them, in a row."""
 
     @abstractmethod
     def _ids(self, members: Members) -> Ids:

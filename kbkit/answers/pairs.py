@@ -38,9 +38,9 @@ def rows_only(pairs: Pairs) -> Pairs:
 def neighbors(csr: Csr, pairs: Pairs) -> Pairs:
     """Return the neighbours of every pair's node, in the pair's row, possibly repeated."""
     start, count = csr.ranges(ids_of(pairs))
-    found = np.repeat(rows_only(pairs), count)
-    found |= csr.expand(start, count)
-    return found
+    reached = np.repeat(rows_only(pairs), count)
+    reached |= csr.expand(start, count)
+    return reached
 
 
 def closure(csr: Csr, source: Pairs, zero: bool) -> Pairs:
@@ -77,12 +77,12 @@ def are_in(pairs: Pairs, other: Pairs) -> Mask:
     """Return a mask of the pairs in ``other``; both are ordered by row, with ids in any order, possibly repeated."""
     if not len(other) or not len(pairs):
         return np.zeros(len(pairs), bool)
-    found = np.zeros(len(pairs), bool)
+    inside = np.zeros(len(pairs), bool)
     if len(other) < _LONG * (int(other[-1] >> 32) - int(other[0] >> 32) + 1):
         other = np.sort(other)
         position = np.searchsorted(other, pairs)
         position[position == len(other)] = 0
-        return np.equal(other[position], pairs, out=found)
+        return np.equal(other[position], pairs, out=inside)
     ids, members = pairs & _LOW, other & _LOW
     mark = np.zeros(max(int(ids.max()), int(members.max())) + 1, bool)
     rows, starts = pairs >> 32, other >> 32
@@ -90,9 +90,9 @@ def are_in(pairs: Pairs, other: Pairs) -> Mask:
     for start, end in runs(rows):
         first, last = where.get(int(rows[start]), (0, 0))
         mark[members[first:last]] = True
-        found[start:end] = mark[ids[start:end]]
+        inside[start:end] = mark[ids[start:end]]
         mark[members[first:last]] = False
-    return found
+    return inside
 
 
 def runs(rows: NDArray[np.int64]) -> list[tuple[int, int]]:

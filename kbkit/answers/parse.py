@@ -220,8 +220,8 @@ def _syntax_error(text: str, error: lark.exceptions.UnexpectedInput) -> Expressi
         expected = {"$END", "ARROW", "MINUS", "AMPERSAND", "VBAR"}
     if text[at] == "[" and before.endswith("-"):
         return ExpressionError("Invalid arrow", "Write a -> [r] -> b, not a -[r]-> b", text=text, at=len(before) - 1)
-    found = re.match(r"->|<-|\w+|.", text[at:], re.S)
-    assert found is not None
+    unexpected = re.match(r"->|<-|\w+|.", text[at:], re.S)
+    assert unexpected is not None
     hint = f"Expected {_expected(expected, before)}"
     if text[at] in "\"'":
         if not _STRING.match(text, at):
@@ -229,7 +229,7 @@ def _syntax_error(text: str, error: lark.exceptions.UnexpectedInput) -> Expressi
         elif not expected & {"STRING", "NUMBER"}:
             hint = 'Put a type before a name: country:"France"'
         return ExpressionError(f"Unexpected {text[at : at + 12]}", hint, text=text, at=at)
-    return ExpressionError(f"Unexpected {found[0]!r}", hint, text=text, at=at)
+    return ExpressionError(f"Unexpected {unexpected[0]!r}", hint, text=text, at=at)
 
 
 def _measure_error(text: str, at: int, before: str, expected: set[str]) -> ExpressionError | None:

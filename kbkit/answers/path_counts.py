@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 
 from kbkit.answers.algebra import (
     AllNodes,
+    AttributeFilter,
     CountFilter,
     Difference,
-    Filter,
+    Extreme,
     Hop,
     Intersection,
     Move,
     Operator,
     Plan,
-    Superlative,
     Union,
     ValueFilter,
 )
@@ -116,7 +116,7 @@ def _inputs(operator: Operator) -> tuple[Operator, ...]:
             return operator.parts
         case Difference():
             return (operator.left,)
-        case Filter() | CountFilter() | ValueFilter() | Superlative():
+        case AttributeFilter() | CountFilter() | ValueFilter() | Extreme():
             return (operator.source,)
     return ()
 
@@ -140,80 +140,80 @@ class _PathCounter:
 
     def _to(self, operator: Operator) -> Counts:
         """Return for each node of an operator the number of paths that lead to it from the starts."""
-        found = self._known.get(id(operator))
-        if found is None:
-            found = self._known[id(operator)] = self._compute(operator)
-        return found
+        counts = self._known.get(id(operator))
+        if counts is None:
+            counts = self._known[id(operator)] = self._compute(operator)
+        return counts
 
     def _compute(self, operator: Operator) -> Counts:
         match operator:
             case Hop():
                 return self._step(operator, self._to(operator.source), forward=True)
             case Intersection():
-                found = self._to(operator.parts[0])
+                counts = self._to(operator.parts[0])
                 for part in operator.parts[1:]:
-                    found = self._product(found, self._to(part))
-                return found
+                    counts = self._product(counts, self._to(part))
+                return counts
             case Union():
-                found = self._to(operator.parts[0]).copy()
+                counts = self._to(operator.parts[0]).copy()
                 for part in operator.parts[1:]:
                     other = self._to(part)
-                    self._check(lambda kind, a=found, b=other: a.astype(kind) + b)  # type: ignore[misc]
-                    found += other
-                return found
+                    self._check(lambda kind, a=counts, b=other: a.astype(kind) + b)  # type: ignore[misc]
+                    counts += other
+                return counts
         if not _has_steps(operator):
             return self._ones(self._evaluator.members(operator))
         return self._kept(operator, self._to(_inputs(operator)[0]))
 
     def _ones(self, members: Ids) -> Counts:
-        found = np.zeros(self._session.schema.nodes, np.int64)
-        found[members] = 1
-        return found
+        counts = np.zeros(self._session.schema.nodes, np.int64)
+        counts[members] = 1
+        return counts
 
     def _kept(self, operator: Operator, counts: Counts) -> Counts:
         """Return the counts of the nodes of a filter or a difference; the others are 0."""
         ids = np.flatnonzero(counts).astype(np.int32)
-        if isinstance(operator, Filter):
+        if isinstance(operator, AttributeFilter):
             passing = ids[self._passes(operator, ids)]
         elif isinstance(operator, Difference):
             passing = ids[~self._evaluator.contains(operator.right, ids)] if len(ids) else ids
         else:
             passing = self._evaluator.members(operator)
-        found = np.zeros_like(counts)
-        found[passing] = counts[passing]
-        return found
+        kept = np.zeros_like(counts)
+        kept[passing] = counts[passing]
+        return kept
 
-    def _passes(self, operator: Filter, ids: Ids) -> NDArray[np.bool_]:
+    def _passes(self, operator: AttributeFilter, ids: Ids) -> NDArray[np.bool_]:
         """Return a mask of the nodes that pass a filter; of many, by the whole type, whose result stays in memory."""
         if 4 * len(ids) < self._session.size(operator.type):
             return self._evaluator.passes(operator, ids)
-        whole = Filter(AllNodes(operator.type), operator.conditions)
+        whole = AttributeFilter(AllNodes(operator.type), operator.conditions)
         return is_in(ids, self._evaluator.evaluate(whole))
 
     # -- to the ends --------------------------------------------------------------------------------------------------
 
     def _onward(self, target: Operator) -> Counts | None:
         """Return for each node at the place of ``target`` the number of paths that lead on from it; None at the end."""
-        found: Counts | None = None
+        paths: Counts | None = None
         operator = self._root
         while operator is not target:
             match operator:
                 case Hop():
-                    onward = self._ones(self._session.members(operator.type)) if found is None else found
-                    found = self._step(operator, onward, forward=False)
+                    onward = self._ones(self._session.members(operator.type)) if paths is None else paths
+                    paths = self._step(operator, onward, forward=False)
                     operator = operator.source
                 case Intersection():
                     chosen = next(part for part in operator.parts if _hop_below(part) is not None)
                     for part in operator.parts:
                         if part is not chosen:
                             others = self._to(part)
-                            found = others if found is None else self._product(found, others)
+                            paths = others if paths is None else self._product(paths, others)
                     operator = chosen
                 case _:
-                    counts = self._ones(self._session.members(operator.type)) if found is None else found
-                    found = self._kept(operator, counts)
+                    counts = self._ones(self._session.members(operator.type)) if paths is None else paths
+                    paths = self._kept(operator, counts)
                     [operator] = _inputs(operator)
-        return found
+        return paths
 
     # -- steps --------------------------------------------------------------------------------------------------------
 
@@ -221,17 +221,17 @@ class _PathCounter:
         """Return for each node the sum of the counts of the nodes that the hop leads from (or to, if not forward)."""
         if hop.check and not forward:
             counts = self._of_type(counts, hop.type)
-        found = np.zeros_like(counts)
+        sums = np.zeros_like(counts)
         total: NDArray[np.float64] | None = None
         for move in hop.moves:
             pull, push = self._arrays(move, forward)
             if _may_exceed(counts, pull, len(hop.moves)):
                 total = np.zeros(len(counts)) if total is None else total
                 BlockSums(pull, push).add(counts.astype(np.float64), total)
-            _add(counts, pull, push, found)
+            _add(counts, pull, push, sums)
         if total is not None and total.max() >= _MAX * (1 - 1e-9):
             raise _too_many(float(total.max()))
-        return self._of_type(found, hop.type) if hop.check and forward else found
+        return self._of_type(sums, hop.type) if hop.check and forward else sums
 
     def _arrays(self, move: Move, forward: bool) -> tuple[Csr, Csr]:
         """Return the arrays whose rows get the sums, and those whose rows have the counts."""

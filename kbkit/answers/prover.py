@@ -16,16 +16,16 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from kbkit.answers.algebra import (
+    AttributeFilter,
     CountFilter,
     Difference,
-    Filter,
+    Extreme,
     Hop,
     Intersection,
     Move,
     Operator,
     Plan,
-    SavedSet,
-    Superlative,
+    SavedNodes,
     Union,
     ValueFilter,
     operators,
@@ -130,9 +130,9 @@ class Prover:
                 return min(proofs, key=_length) if self.shortest else _sum(proofs)
             case Difference():
                 return self.derive(operator.left, wanted) + self._absence(operator.right, wanted)
-            case Filter() | CountFilter() | ValueFilter() | Superlative():
+            case AttributeFilter() | CountFilter() | ValueFilter() | Extreme():
                 return self.derive(operator.source, wanted) + Evidence(notes=(Note(operator, wanted),))
-            case SavedSet():
+            case SavedNodes():
                 return Evidence(notes=(Note(operator, wanted),))
             case _:
                 return Evidence()
@@ -187,7 +187,7 @@ class Prover:
 
     def _shortest_hop(self, hop: Hop, wanted: Ids) -> Evidence:
         [node] = wanted.tolist()
-        return min((self._shortest_walk(hop, move, node) for move in hop.moves), key=lambda found: found[0])[1]
+        return min((self._shortest_walk(hop, move, node) for move in hop.moves), key=lambda walk: walk[0])[1]
 
     def _shortest_walk(self, hop: Hop, move: Move, node: int) -> tuple[float, Evidence]:
         """Return the length and the shortest proof that ends with a move, by a breadth-first search backward."""
@@ -239,7 +239,9 @@ class Prover:
                 return self._against(part, node)
             case Union():
                 return _sum(self._against(part, node) for part in operator.parts)
-            case Filter() | CountFilter() | ValueFilter() | Superlative() if not self._holds(operator.source, node):
+            case AttributeFilter() | CountFilter() | ValueFilter() | Extreme() if not self._holds(
+                operator.source, node
+            ):
                 return self._against(operator.source, node)
             case Hop() if any(isinstance(op, Difference) for op in operators(operator.source)):
                 return _sum(self._against(operator.source, n) for n in self._before(operator, node))
@@ -248,7 +250,7 @@ class Prover:
 
     def _before(self, hop: Hop, node: int) -> list[int]:
         """Return the nodes from which a hop could reach ``node``, of each move in turn."""
-        found: list[int] = []
+        sources: list[int] = []
         for move in hop.moves:
             back = self.session.move(move.relation, not move.forward)
             frontier, seen = [node], {node} if move.closure == "*" else set()
@@ -256,8 +258,8 @@ class Prover:
                 before = {n for there in frontier for n in back.neighbors(there).tolist()} - seen
                 seen |= before
                 frontier = sorted(before) if move.closure else []
-            found += sorted(seen)
-        return found
+            sources += sorted(seen)
+        return sources
 
     def _holds(self, operator: Operator, node: int) -> bool:
         return bool(self.evaluator.contains(operator, _one(node))[0])

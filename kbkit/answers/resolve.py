@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from kbkit.answers import syntax
 from kbkit.answers.algebra import (
     AllNodes,
-    Count,
+    CountMeasure,
     CountStep,
     Difference,
     Hop,
@@ -15,7 +15,7 @@ from kbkit.answers.algebra import (
     Move,
     Operator,
     Plan,
-    SavedSet,
+    SavedNodes,
     Union,
     conjunction,
 )
@@ -54,7 +54,7 @@ class _Resolver(ConditionResolver):
             case syntax.SavedSet():
                 if tree.name not in self.saved:
                     raise self.error(f"Unknown saved set @{tree.name}", tree.at, suggest(tree.name, self.saved))
-                return SavedSet(self.saved[tree.name], tree.name)
+                return SavedNodes(self.saved[tree.name], tree.name)
             case syntax.Filter():
                 return self.filter(self.set(tree.source), tree.conditions)
             case Path():
@@ -146,9 +146,9 @@ class _Resolver(ConditionResolver):
         if isinstance(element, Nodes):
             return None if element.type is None else self.type(element.type, element.at)
         saved_parameters = dict(self.parameters)
-        found = self.set(element).type
+        node_type = self.set(element).type
         self.parameters = saved_parameters  # resolved again where it is used
-        return found
+        return node_type
 
     def restrict(self, reached: list[Operator], element: syntax.Expression) -> Operator:
         """Return the nodes that all arms reached and that are in the set of ``element``."""
@@ -159,7 +159,7 @@ class _Resolver(ConditionResolver):
             return conjunction(reached)
         return conjunction([*reached, self.set(element)])
 
-    def count(self, node_type: str | None, count: syntax.Count) -> Count:
+    def count(self, node_type: str | None, count: syntax.Count) -> CountMeasure:
         """Resolve the path of a count from nodes of a type."""
         elements = self.bracketed_relations([Nodes(node_type), *count.elements])[1:]
         near, step, steps = node_type, None, []
@@ -175,7 +175,7 @@ class _Resolver(ConditionResolver):
                 within = AllNodes(target)
             steps.append(CountStep(moves, target, within))
             near, step = target, None
-        return Count(tuple(steps), str(count))
+        return CountMeasure(tuple(steps), str(count))
 
     def moves(
         self, source: str | None, step: Step | None, target: str | None, at: int, *, reverse: bool = False

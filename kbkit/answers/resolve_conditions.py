@@ -10,18 +10,18 @@ from dataclasses import dataclass, field, replace
 from kbkit.answers import syntax
 from kbkit.answers.algebra import (
     AllNodes,
+    AttributeCondition,
+    AttributeFilter,
     AttributeMeasure,
-    Condition,
-    Count,
     CountFilter,
+    CountMeasure,
     Difference,
-    Filter,
+    Extreme,
     Measure,
     Operator,
-    Order,
     Parameter,
     Scalar,
-    Superlative,
+    SortKey,
     Total,
     Union,
     ValueFilter,
@@ -66,7 +66,7 @@ class ConditionResolver(ABC):
         """Resolve a set."""
 
     @abstractmethod
-    def count(self, node_type: str | None, count: syntax.Count) -> Count:
+    def count(self, node_type: str | None, count: syntax.Count) -> CountMeasure:
         """Resolve the path of a count from nodes of a type."""
 
     def error(self, message: str, at: int, *hints: Part) -> ExpressionError:
@@ -77,18 +77,18 @@ class ConditionResolver(ABC):
 
     def filter(self, source: Operator, tests: Sequence[syntax.Test]) -> Operator:
         """Apply tests from left to right; neighbouring conditions on attributes are one filter."""
-        conditions: list[Condition] = []
+        conditions: list[AttributeCondition] = []
         for test in tests:
             if isinstance(test, syntax.Condition) and not (periods := self.periods(source.type, test)):
                 conditions.append(self.condition(source.type, test))
                 continue
-            source = Filter(source, tuple(conditions)) if conditions else source
+            source = AttributeFilter(source, tuple(conditions)) if conditions else source
             conditions = []
             if isinstance(test, syntax.Condition):
                 source = self.dated(source, test, periods)
             else:
                 source = self.tested(source, test)
-        return Filter(source, tuple(conditions)) if conditions else source
+        return AttributeFilter(source, tuple(conditions)) if conditions else source
 
     def tested(self, source: Operator, test: syntax.Test) -> Operator:
         """Apply a test other than a condition on an attribute."""
@@ -96,7 +96,7 @@ class ConditionResolver(ABC):
             case syntax.Superlative():
                 measure = self.measure(source.type, test.measure, test.at)
                 number = None if test.number is None else self.parameter(test.number, "BIGINT", test.at, True, "number")
-                return Superlative(source, measure, test.op in ("max", "top"), number)
+                return Extreme(source, measure, test.op in ("max", "top"), number)
             case syntax.CountTest():
                 count = self.count(source.type, test.count)
                 return CountFilter(source, count, test.op, self.parameter(test.value, "BIGINT", test.at, True, "count"))
@@ -139,29 +139,29 @@ class ConditionResolver(ABC):
             raise self.error(f"Unknown attribute {written!r}{where}", at, suggest(written, known))
         return name, known[name]
 
-    def condition(self, node_type: str | None, condition: syntax.Condition) -> Condition:
+    def condition(self, node_type: str | None, condition: syntax.Condition) -> AttributeCondition:
         """Resolve a condition on an attribute of nodes of a type."""
         name, sql_type = self.attribute(node_type, condition.attribute, condition.at)
         element = sql_type.removesuffix("[]")
         if condition.op == "contains" and element != "VARCHAR":
             raise self.error(f"contains needs a text, but {name} is {sql_type}", condition.at, "Use = < or >")
         values = tuple(self.parameter(v, element, condition.at, True, name) for v in condition.values)
-        return Condition(name, sql_type, condition.op, values, condition.negated)
+        return AttributeCondition(name, sql_type, condition.op, values, condition.negated)
 
     def periods(self, node_type: str | None, condition: syntax.Condition) -> list[Period | None]:
         """Return the periods that a date is compared with (None: a date), or nothing if there are none."""
-        found = [period_of(value) for value in condition.values]
-        if not any(found) or condition.op not in ("=", "!=", "<", "<=", ">", ">=", "in"):
+        periods = [period_of(value) for value in condition.values]
+        if not any(periods) or condition.op not in ("=", "!=", "<", "<=", ">", ">=", "in"):
             return []
         sql_type = self.attribute(node_type, condition.attribute, condition.at)[1]
-        return found if sql_type.startswith(("DATE", "TIMESTAMP")) else []
+        return periods if sql_type.startswith(("DATE", "TIMESTAMP")) else []
 
     def dated(self, source: Operator, test: syntax.Condition, periods: Sequence[Period | None]) -> Operator:
         """Compare a date with years and months: with their first day, or the first day after them."""
 
         def within(source: Operator, *tests: tuple[str, syntax.Value]) -> Operator:
             written = [syntax.Condition(test.attribute, op, (value,), at=test.at) for op, value in tests]
-            return Filter(source, tuple(self.condition(source.type, condition) for condition in written))
+            return AttributeFilter(source, tuple(self.condition(source.type, condition) for condition in written))
 
         is_negative = test.op == "!=" or test.negated
         parts: list[Operator] = []
@@ -205,7 +205,7 @@ class ConditionResolver(ABC):
             raise self.error(message, tree.columns[0].at, "Write one expression for each attribute")
         total = Total(tree.op, measures, tuple(dict.fromkeys(groups)), (), tree.limit)
         order = tuple(
-            Order(self.column(total, key) if groups else self.measure(node_type, key.measure, key.at), key.descending)
+            SortKey(self.column(total, key) if groups else self.measure(node_type, key.measure, key.at), key.descending)
             for key in tree.order
         )
         return replace(total, order=order)

@@ -191,14 +191,14 @@ def _draw_one_slot(sampler: PlanSampler, slot: Parameter) -> tuple[NDArray[np.in
     order = candidates[np.argsort(-sampler.keys(degrees), kind="stable")]
     selected: list[Ids] = [np.empty(0, np.int32)]
     counts: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
-    start, size, found = 0, max(2048, sampler.request.count), 0
-    while start < len(order) and found < sampler.request.count:
+    start, size, drawn = 0, max(2048, sampler.request.count), 0
+    while start < len(order) and drawn < sampler.request.count:
         batch = order[start : start + size]
         number = _count(sampler, slot, batch)
         in_range = sampler.in_range(number)
         selected.append(batch[in_range])
         counts.append(number[in_range])
-        start, size, found = start + size, min(2 * size, 100_000), found + int(in_range.sum())
+        start, size, drawn = start + size, min(2 * size, 100_000), drawn + int(in_range.sum())
     limit = sampler.request.count
     return np.concatenate(selected)[:limit, None], np.concatenate(counts)[:limit]
 

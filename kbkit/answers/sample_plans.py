@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.answers.algebra import (
+    AttributeFilter,
     CountFilter,
     Difference,
-    Filter,
+    Extreme,
     Hop,
     Intersection,
     Lookup,
     Operator,
     Parameter,
     Plan,
-    Superlative,
     Union,
     operators,
     parameters,
@@ -73,7 +73,7 @@ class Decomposer:
                 return self.joined(operator, "&" if isinstance(operator, Intersection) else "|")
             case Difference():
                 return self.without(operator)
-            case Hop() | Filter() | CountFilter() | Superlative() if self.slots(operator.source):
+            case Hop() | AttributeFilter() | CountFilter() | Extreme() if self.slots(operator.source):
                 return OperatorSets(self.sampler, operator, self.of(operator.source))
         raise KbError("Unsupported sample: slots in a count", "Set some of the slots to a value")
 
@@ -127,9 +127,9 @@ class SlotSets:
     def sets(self) -> AnswerSets:
         """All non-empty sets, or a random sample if there are too many."""
         session = self.sampler.session
-        found = [candidates_of(session, operator, slot) for _, operator, slot in self.choices]
-        kind = np.repeat(np.arange(len(found), dtype=np.int32), [len(ids) for ids, _ in found])
-        ids, degrees = (np.concatenate(columns) for columns in zip(*found, strict=True))
+        candidates = [candidates_of(session, operator, slot) for _, operator, slot in self.choices]
+        kind = np.repeat(np.arange(len(candidates), dtype=np.int32), [len(ids) for ids, _ in candidates])
+        ids, degrees = (np.concatenate(columns) for columns in zip(*candidates, strict=True))
         order = self.sampler.rng.permutation(len(ids))
         counts, nodes, positions = [], [], []
         done = total = 0
@@ -190,9 +190,9 @@ class OperatorSets:
         pool = self.source.draw(max(8 * count, POOL), final=False)
         columns = {name: np.ascontiguousarray(pool.values[:, i]) for i, name in enumerate(pool.slots)}
         shared = bind_constants(plan, session)
-        found = evaluate_batch(replace(plan, root=self.operator), session, shared, columns, len(pool.values))
-        sizes = np.bincount(found.rows, minlength=len(pool.values))
-        pool.matrix, pool.answers = matrix_of(sizes, found.nodes, session.schema.nodes), sizes
+        answers = evaluate_batch(replace(plan, root=self.operator), session, shared, columns, len(pool.values))
+        sizes = np.bincount(answers.rows, minlength=len(pool.values))
+        pool.matrix, pool.answers = matrix_of(sizes, answers.nodes, session.schema.nodes), sizes
         rows = np.flatnonzero(self.sampler.in_range(sizes) if final else sizes > 0)
         return pool.take(rows, truncated=pool.truncated)
 

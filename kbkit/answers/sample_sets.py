@@ -278,10 +278,10 @@ class SetPairs:
         assert right.matrix is not None
         a, b = left.matrix[i], right.matrix[j]
         common = a.multiply(b)
-        result = sp.csr_array({"&": common, "|": a + b, "-": a - common}[self.op])
-        result.eliminate_zeros()
-        result.data[:] = 1
-        return result
+        matrix = sp.csr_array({"&": common, "|": a + b, "-": a - common}[self.op])
+        matrix.eliminate_zeros()
+        matrix.data[:] = 1
+        return matrix
 
 
 def matrix_of(sizes: NDArray[np.int64], nodes: Ids, width: int) -> sp.csr_array:

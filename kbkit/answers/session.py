@@ -169,5 +169,5 @@ class Session:
         return "nodes" if node_type is None else quote(self.schema.type(node_type).table)
 
     def _ids(self, sql: str, frames: Mapping[str, pl.DataFrame]) -> Ids:
-        found = self.stores.tables.lookup(sql, frames=frames)
-        return found["id"].to_numpy().astype(np.int32, copy=False)
+        rows = self.stores.tables.lookup(sql, frames=frames)
+        return rows["id"].to_numpy().astype(np.int32, copy=False)

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 from kbkit.answers.algebra import (
     AllNodes,
+    AttributeFilter,
     AttributeMeasure,
-    Count,
-    Filter,
+    CountMeasure,
+    Extreme,
     Measure,
     Move,
     Operator,
-    Superlative,
     Total,
     ValueFilter,
 )
@@ -66,7 +66,7 @@ class SparqlMeasures(ABC):
 
     # -- superlatives and comparisons ---------------------------------------------------------------------------------
 
-    def superlative(self, operator: Superlative, node: str) -> list[str]:
+    def superlative(self, operator: Extreme, node: str) -> list[str]:
         """Return a pattern of the nodes with the greatest or least values."""
         best, other = self.variable("best"), self.variable(operator.type)
         greatest = "MAX" if operator.greatest else "MIN"
@@ -96,30 +96,34 @@ class SparqlMeasures(ABC):
         """Return a pattern of the nodes whose measure compares with a value."""
         value, measure = operator.value, operator.measure
         total, other = value.total, self.variable(value.root.type)
-        lines, own = self.measured(operator, node)
+        lines, mine = self.measured(operator, node)
         if total.op != "values":
-            found = self.variable(total.op)
-            return [*self.aggregated(value.root, total, other, found), *lines, f"FILTER({own} {operator.op} {found})"]
+            variable = self.variable(total.op)
+            return [
+                *self.aggregated(value.root, total, other, variable),
+                *lines,
+                f"FILTER({mine} {operator.op} {variable})",
+            ]
         inner, theirs = self.values_of(value.root, total.measures[0], other)
         if operator.op == "=":
-            found = self.variable("value")
-            same = [f"{{ SELECT DISTINCT ({theirs} AS {found}) WHERE {{", *indented(inner), "} }"]
-            if _same_terms(measure, total.measures[0]) and own.startswith("?"):
-                return [*(line.replace(found, own) for line in same), *lines]
-            return [*same, *lines, f"FILTER({own} = {found})"]
+            variable = self.variable("value")
+            same = [f"{{ SELECT DISTINCT ({theirs} AS {variable}) WHERE {{", *indented(inner), "} }"]
+            if _same_terms(measure, total.measures[0]) and mine.startswith("?"):
+                return [*(line.replace(variable, mine) for line in same), *lines]
+            return [*same, *lines, f"FILTER({mine} = {variable})"]
         least, greatest = self.variable("least"), self.variable("greatest")
         return [
             f"{{ SELECT (MIN({theirs}) AS {least}) (MAX({theirs}) AS {greatest}) WHERE {{",
             *indented(inner),
             "} }",
             *lines,
-            f"FILTER({own} != {least} || {own} != {greatest})",
+            f"FILTER({mine} != {least} || {mine} != {greatest})",
         ]
 
-    def measured(self, operator: Superlative | ValueFilter, node: str) -> tuple[list[str], str]:
+    def measured(self, operator: Extreme | ValueFilter, node: str) -> tuple[list[str], str]:
         """Return lines that bind ``node`` to the nodes of the source, and the expression of their value."""
         source, measure = operator.source, operator.measure
-        if isinstance(measure, Count):
+        if isinstance(measure, CountMeasure):
             number = self.variable("count")
             return self.counted(measure, source, node, number), number
         lines, value = self.item(measure, node)
@@ -135,7 +139,7 @@ class SparqlMeasures(ABC):
             *known,
         ], f"xsd:integer({value})" if element == "BOOLEAN" else value  # engines do not order booleans
 
-    def counted(self, count: Count, source: Operator, node: str, number: str) -> list[str]:
+    def counted(self, count: CountMeasure, source: Operator, node: str, number: str) -> list[str]:
         """Return a sub-select of the source's nodes and the number of nodes that the count reaches from each."""
         starts = self.nodes(source, node)
         lines, end = self.reached(starts, count, node)
@@ -147,7 +151,7 @@ class SparqlMeasures(ABC):
             f"  }} }} GROUP BY {node} }}",
         ]
 
-    def reached(self, starts: list[str], count: Count, node: str) -> tuple[list[str], str]:
+    def reached(self, starts: list[str], count: CountMeasure, node: str) -> tuple[list[str], str]:
         """Return lines that lead from ``node`` to the nodes that a count reaches, and their variable."""
         lines: list[str] = []
         here = node
@@ -159,7 +163,7 @@ class SparqlMeasures(ABC):
             lines += self.union([[self.triple(here, move, there)] for move in step.moves])
             if isinstance(step.within, AllNodes):
                 lines.append(self.is_a(there, step.within.type))
-            elif isinstance(step.within, Filter) and isinstance(step.within.source, AllNodes):
+            elif isinstance(step.within, AttributeFilter) and isinstance(step.within.source, AllNodes):
                 lines += self.distinct(step.within, there)  # found once and joined, faster than a test of each node
             elif step.within is not None:
                 lines += self.also(step.within, there)
@@ -170,7 +174,7 @@ class SparqlMeasures(ABC):
 
     def values_of(self, root: Operator, measure: Measure, node: str) -> tuple[list[str], str]:
         """Return lines with a row for each node and value of a measure, and the expression of the value."""
-        if isinstance(measure, Count):
+        if isinstance(measure, CountMeasure):
             number = self.variable("count")
             return self.counted(measure, root, node, number), number
         lines, value = self.item(measure, node)
@@ -181,13 +185,13 @@ class SparqlMeasures(ABC):
         typed = isinstance(root, AllNodes) and root.type is not None
         return self.pattern(root, node) if typed else self.distinct(root, node)
 
-    def aggregated(self, root: Operator, total: Total, node: str, found: str) -> list[str]:
-        """Return a sub-select of the variable ``found`` with a value of the operator's nodes."""
+    def aggregated(self, root: Operator, total: Total, node: str, variable: str) -> list[str]:
+        """Return a sub-select of the variable ``variable`` with a value of the operator's nodes."""
         inner, value = (
             (self.nodes(root, node), node) if not total.measures else self.values_of(root, total.measures[0], node)
         )
         having = f" HAVING (COUNT({value}) > 0)" if total.op == "avg" else ""
-        return [f"{{ SELECT ({aggregate(total, value)} AS {found}) WHERE {{", *indented(inner), f"}}{having} }}"]
+        return [f"{{ SELECT ({aggregate(total, value)} AS {variable}) WHERE {{", *indented(inner), f"}}{having} }}"]
 
 
 def aggregate(total: Total, value: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from kbkit.answers.algebra import AttributeMeasure, Condition
+from kbkit.answers.algebra import AttributeCondition, AttributeMeasure
 from kbkit.answers.bind import Constant
 from kbkit.schema import literal, quote
 from kbkit.stores.node_directory import NodeRow
@@ -13,7 +13,7 @@ from kbkit.stores.node_directory import NodeRow
 PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 
 
-def condition_sql(condition: Condition, values: Sequence[str]) -> str:
+def condition_sql(condition: AttributeCondition, values: Sequence[str]) -> str:
     """Return the SQL of a condition on the attribute's column; ``values`` are SQL expressions.
 
     A list meets the condition if any element does. NULL and NaN are missing values and fail every comparison.

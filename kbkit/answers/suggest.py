@@ -119,8 +119,8 @@ def _estimate(
 
 
 def _follow(session: Session, pairs: Pairs, hop: Join) -> Pairs:
-    found = unique(neighbors(session.move(hop.relation.name, hop.forward), pairs))
-    return found[session.has_type(ids_of(found), hop.target)]
+    reached = unique(neighbors(session.move(hop.relation.name, hop.forward), pairs))
+    return reached[session.has_type(ids_of(reached), hop.target)]
 
 
 # -- expressions and questions ----------------------------------------------------------------------------------------

@@ -128,11 +128,11 @@ def load(path: Path) -> list[Template]:
     parts = data.get("parts", [])
     if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
         raise BadInputError(f"Invalid parts in {path}: expected a list of texts", _PARTS_HINT)
-    found = [_template(path, row, paper, tuple(parts)) for row in rows]
-    for template in found:
-        if sum(other.id == template.id for other in found) > 1:
+    templates = [_template(path, row, paper, tuple(parts)) for row in rows]
+    for template in templates:
+        if sum(other.id == template.id for other in templates) > 1:
             raise BadInputError(f"Duplicate template {template.id!r} in {path}", "Ids must be unique")
-    return found
+    return templates
 
 
 def _template(path: Path, row: Mapping[str, Any], paper: str, parts: tuple[str, ...]) -> Template:

@@ -15,18 +15,18 @@ from dataclasses import dataclass, field
 
 from kbkit.answers.algebra import (
     AllNodes,
-    Condition,
+    AttributeCondition,
+    AttributeFilter,
     CountFilter,
     Difference,
-    Filter,
+    Extreme,
     Hop,
     Intersection,
     Lookup,
     Move,
     Operator,
     Plan,
-    SavedSet,
-    Superlative,
+    SavedNodes,
     Union,
     ValueFilter,
     operators,
@@ -89,7 +89,7 @@ def _declared(plan: Plan, schema: Schema, query: str, *, prefixes: bool = True) 
 
 
 def _has_measure(operator: Operator) -> bool:
-    return any(isinstance(part, (CountFilter, Superlative, ValueFilter)) for part in operators(operator))
+    return any(isinstance(part, (CountFilter, Extreme, ValueFilter)) for part in operators(operator))
 
 
 @dataclass
@@ -109,9 +109,9 @@ class _Sparql(SparqlMeasures):
         match operator:
             case AllNodes():
                 return [self.is_a(node, operator.type)]
-            case Lookup() | SavedSet():
+            case Lookup() | SavedNodes():
                 return [self.values(operator, node)]
-            case Filter():
+            case AttributeFilter():
                 return [*self.pattern(operator.source, node), *self.tests(operator, node)]
             case Hop():
                 return self.hop(operator, node)
@@ -126,7 +126,7 @@ class _Sparql(SparqlMeasures):
                 return [*self.counted(operator.count, operator.source, node, number), test]
             case ValueFilter():
                 return self.compared(operator, node)
-            case Superlative():
+            case Extreme():
                 return self.superlative(operator, node)
             case Difference():
                 left = self.pattern(operator.left, node)
@@ -137,7 +137,7 @@ class _Sparql(SparqlMeasures):
 
     def also(self, part: Operator, node: str) -> list[str]:
         """Return lines that restrict the bound variable ``node`` to the nodes of ``part``."""
-        if isinstance(part, SavedSet):
+        if isinstance(part, SavedNodes):
             return [self.values(part, node)]
         if _has_measure(part):
             return self.distinct(part, node)
@@ -154,9 +154,9 @@ class _Sparql(SparqlMeasures):
     def rank(self, operator: Operator) -> int:
         """Return the position of an operator among the parts of an intersection: few start nodes first."""
         match operator:
-            case Lookup() | SavedSet():
+            case Lookup() | SavedNodes():
                 return 0
-            case Hop() | Filter() | CountFilter() | ValueFilter() | Superlative():
+            case Hop() | AttributeFilter() | CountFilter() | ValueFilter() | Extreme():
                 return min(90, 1 + self.rank(operator.source))
             case Intersection():
                 return min(self.rank(part) for part in operator.parts)
@@ -214,9 +214,9 @@ class _Sparql(SparqlMeasures):
         match operator:
             case AllNodes():
                 return [self.is_a(node, operator.type)]
-            case SavedSet():
+            case SavedNodes():
                 return [self.values(operator, node)]
-            case Filter():
+            case AttributeFilter():
                 return [*self.exists(operator.source, node), *self.tests(operator, node)]
             case Hop():
                 start = self.term(operator.source)
@@ -252,12 +252,12 @@ class _Sparql(SparqlMeasures):
         return f"{triple} FILTER(STRSTARTS(STR({end}), {string_literal(base)}))"  # excludes unknown values
 
     def is_a(self, node: str, node_type: str | None) -> str:
-        what = self.variable("type") if node_type is None else self.short(self.schema.type(node_type).iri)
-        triple = f"{node} kb:type {what} ."
+        type_term = self.variable("type") if node_type is None else self.short(self.schema.type(node_type).iri)
+        triple = f"{node} kb:type {type_term} ."
         return f"GRAPH {self.short(TABLES_GRAPH)} {{ {triple} }}" if self.schema.types_apart else triple
 
-    def values(self, operator: Lookup | SavedSet, node: str) -> str:
-        if isinstance(operator, SavedSet):
+    def values(self, operator: Lookup | SavedNodes, node: str) -> str:
+        if isinstance(operator, SavedNodes):
             listed = " ".join(self.short(iri) for iri in self.members[operator.name])
             return f"VALUES {node} {{ {listed} }}"
         if self.bound is None:
@@ -278,10 +278,10 @@ class _Sparql(SparqlMeasures):
         assert not isinstance(nodes, Constant)
         return [self.short(self.schema.node_iri(node.type, node.key)) for node in nodes]
 
-    def tests(self, operator: Filter, node: str) -> list[str]:
+    def tests(self, operator: AttributeFilter, node: str) -> list[str]:
         return [line for test in operator.conditions for line in self.test(test, node)]
 
-    def test(self, test: Condition, node: str) -> list[str]:
+    def test(self, test: AttributeCondition, node: str) -> list[str]:
         element = test.sql_type.removesuffix("[]")
         triple, value = self.attribute(test.attribute, node)
         real = f"{value} = {value}" if element in ("DOUBLE", "FLOAT") else ""  # NaN counts as missing
@@ -312,9 +312,9 @@ class _Sparql(SparqlMeasures):
         return triple, value
 
     def predicate(self, attribute: str) -> str:
-        own = {"name": KB_NAMESPACE + "name" if self.schema.rdf_source else STANDARD_PREFIXES["rdfs"] + "label"}
-        own["key"] = KB_NAMESPACE + "key"
-        return self.short(own.get(attribute) or f"{self.schema.base}attr/{iri_escape(attribute)}")
+        builtin = {"name": KB_NAMESPACE + "name" if self.schema.rdf_source else STANDARD_PREFIXES["rdfs"] + "label"}
+        builtin["key"] = KB_NAMESPACE + "key"
+        return self.short(builtin.get(attribute) or f"{self.schema.base}attr/{iri_escape(attribute)}")
 
     def value(self, name: str, sql_type: str) -> str:
         if self.bound is None:

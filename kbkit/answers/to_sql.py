@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 
 from kbkit.answers.algebra import (
     AllNodes,
+    AttributeCondition,
+    AttributeFilter,
     AttributeMeasure,
-    Condition,
-    Count,
     CountFilter,
+    CountMeasure,
     CountStep,
     Difference,
-    Filter,
+    Extreme,
     Hop,
     Intersection,
     Lookup,
@@ -26,8 +27,7 @@ from kbkit.answers.algebra import (
     Move,
     Operator,
     Plan,
-    SavedSet,
-    Superlative,
+    SavedNodes,
     Total,
     Union,
     ValueFilter,
@@ -66,7 +66,7 @@ class _Sql:
     nodes_by_id: bool
     steps: dict[str, str] = field(default_factory=dict)
     known: dict[Operator, str] = field(default_factory=dict)
-    measured: dict[tuple[Operator, AttributeMeasure | Count, str], str] = field(default_factory=dict)
+    measured: dict[tuple[Operator, AttributeMeasure | CountMeasure, str], str] = field(default_factory=dict)
     recursive: bool = False
 
     def start(self) -> str:
@@ -98,12 +98,12 @@ class _Sql:
         match operator:
             case Lookup():
                 return self.lookup(operator)
-            case SavedSet():
+            case SavedNodes():
                 return (
                     "SELECT n.id FROM answer_members m JOIN nodes n ON n.type = m.type AND n.key = m.key"
                     f" WHERE m.answer_set = {literal(operator.name)}"
                 )
-            case Filter():
+            case AttributeFilter():
                 return self.filter(operator)
             case Hop():
                 return self.hop(operator)
@@ -111,7 +111,7 @@ class _Sql:
                 values = self.values(operator.source, operator.count)
                 sign = "<>" if operator.op == "!=" else operator.op
                 return f"SELECT id FROM {values} WHERE value {sign} {self.number(operator.parameter)}"
-            case Superlative():
+            case Extreme():
                 op = "max" if operator.greatest else "min"
                 values = self.values(operator.source, operator.measure, op)
                 if operator.number is not None:
@@ -147,7 +147,7 @@ class _Sql:
         rows = " OR ".join(f"(type = {literal(n.type)} AND key = {literal(n.key)})" for n in nodes)
         return f"SELECT id FROM nodes WHERE {rows}{note}"
 
-    def filter(self, operator: Filter) -> str:
+    def filter(self, operator: AttributeFilter) -> str:
         table = self.table(AllNodes(operator.type))
         conditions = [
             condition_sql(condition, [self.value(name, condition) for name in condition.parameters])
@@ -157,7 +157,7 @@ class _Sql:
             conditions.insert(0, f"id IN (SELECT id FROM {self.table(operator.source)})")
         return f"SELECT id FROM {table} WHERE " + _all(conditions)
 
-    def value(self, name: str, test: Condition) -> str:
+    def value(self, name: str, test: AttributeCondition) -> str:
         kind = test.sql_type.removesuffix("[]")
         if self.bound is None:
             return f"${name}" if kind == "VARCHAR" else f"${name}::{kind}"
@@ -168,11 +168,11 @@ class _Sql:
 
     # -- measures -----------------------------------------------------------------------------------------------------
 
-    def values(self, source: Operator, measure: AttributeMeasure | Count, op: str = "") -> str:
+    def values(self, source: Operator, measure: AttributeMeasure | CountMeasure, op: str = "") -> str:
         """Return the name of a step with the columns ``id`` and ``value``, a row for each source node with a value."""
         key = (source, measure, op)
         if key not in self.measured:
-            if isinstance(measure, Count):
+            if isinstance(measure, CountMeasure):
                 name, body = "counts", self.counts(source, measure)
             else:
                 name, body = measure.name, self.attribute(source, measure, op)
@@ -192,14 +192,14 @@ class _Sql:
         mine = self.items(operator.source, operator.measure)
         other = self.new_name(value.total.op)
         self.steps[other] = self.total(value.root, value.total)
-        found = f"SELECT DISTINCT id FROM {mine} WHERE"
+        select = f"SELECT DISTINCT id FROM {mine} WHERE"
         if value.total.op != "values":
-            return f"{found} value {op} (SELECT * FROM {other})"
+            return f"{select} value {op} (SELECT * FROM {other})"
         column = identifier(columns(value.total)[0].name)
         if op == "=":
-            return f"{found} value IN (SELECT {column} FROM {other})"
+            return f"{select} value IN (SELECT {column} FROM {other})"
         ends = (f"value <> (SELECT {end}({column}) FROM {other})" for end in ("min", "max"))
-        return f"{found} {' OR '.join(ends)}"
+        return f"{select} {' OR '.join(ends)}"
 
     def items(self, source: Operator, measure: Measure) -> str:
         """Return the name of a step (id, value) with the values of nodes; a row for each element of a list."""
@@ -223,7 +223,7 @@ class _Sql:
             lambda path: self.reached(nodes, path),
         ).select(total)
 
-    def reached(self, starts: str, count: Count) -> str:
+    def reached(self, starts: str, count: CountMeasure) -> str:
         """Add a step with the distinct pairs of a node and a node that a count reaches from it; return its name."""
         first, *rest = count.steps
         reached = self.pairs(first, starts, "id")
@@ -231,7 +231,7 @@ class _Sql:
             reached = self.pairs(step, reached, "start")
         return reached
 
-    def counts(self, source: Operator, count: Count) -> str:
+    def counts(self, source: Operator, count: CountMeasure) -> str:
         starts = self.table(source)
         reached = self.reached(starts, count)
         return (

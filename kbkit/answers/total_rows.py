@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kbkit.answers.algebra import Count, Total
+from kbkit.answers.algebra import CountMeasure, Total
 from kbkit.answers.columns import TotalColumn, columns, group_columns
 from kbkit.answers.session import Session
 from kbkit.answers.sql_parts import identifier
 from kbkit.answers.total_sparql import key_columns
 from kbkit.answers.total_sql import limited, sorted_by
-from kbkit.answers.totals import read
+from kbkit.answers.totals import read_total
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,19 +20,19 @@ _EARLY = "^(?:-|0000)"
 
 
 def read_sparql(session: Session, total: Total, text: str, timeout: float | None) -> pl.DataFrame:
-    """Run the SPARQL query of a value and return its table, as :func:`kbkit.answers.totals.read` does."""
+    """Run the SPARQL query of a value and return its table, as :func:`kbkit.answers.totals.read_total` does."""
     import polars as pl
 
-    found = session.stores.triples.frame(text, timeout=timeout)
-    rows = found.select(pl.col(name).alias(f"c{number}") for number, name in enumerate(found.columns))
+    answers = session.stores.triples.frame(text, timeout=timeout)
+    rows = answers.select(pl.col(name).alias(f"c{number}") for number, name in enumerate(answers.columns))
     width = len(columns(total)) + len(total.order)
-    missing = [pl.lit(None, pl.String).alias(f"c{number}") for number in range(found.width, width)]
+    missing = [pl.lit(None, pl.String).alias(f"c{number}") for number in range(answers.width, width)]
     rows = rows.with_columns(missing)
     frames = {"kbkit_rows": rows}
     if total.is_table and not _is_row(total):
         nodes = [f"c{number}" for number in _node_columns(total)]
         frames["kbkit_iris"] = _iris(session, [iri for name in nodes for iri in rows[name].drop_nulls().to_list()])
-    table = read(session, total, _sql(total), frames)
+    table = read_total(session, total, _sql(total), frames)
     is_scalar = _is_row(total) or (not total.is_table and total.op != "values")
     empty = {column.name: [None] for column in columns(total)}
     return pl.DataFrame(empty) if is_scalar and not table.height else table
@@ -66,41 +66,43 @@ def _iris(session: Session, iris: list[str]) -> pl.DataFrame:
 
 def _sql(total: Total) -> str:
     """Return SQL for the table from the rows c0, c1, ... of the query."""
-    found = columns(total)
+    table_columns = columns(total)
     if total.groups:
-        return _groups_sql(total, found)
+        return _groups_sql(total, table_columns)
     if _is_row(total):
-        cells = [f"{_cast(f'c{n}', column.sql_type)} AS {identifier(column.name)}" for n, column in enumerate(found)]
+        cells = [
+            f"{_cast(f'c{n}', column.sql_type)} AS {identifier(column.name)}" for n, column in enumerate(table_columns)
+        ]
         return f"SELECT {', '.join(cells)} FROM kbkit_rows"
     if total.is_table:
-        return _listed_sql(total, found)
-    name, value = identifier(found[0].name), _cast("c0", found[0].sql_type)
+        return _listed_sql(total, table_columns)
+    name, value = identifier(table_columns[0].name), _cast("c0", table_columns[0].sql_type)
     if total.op != "values":
         return f"SELECT {value} AS {name} FROM kbkit_rows"
     return f"SELECT DISTINCT {value} AS {name} FROM kbkit_rows WHERE c0 IS NOT NULL ORDER BY 1"
 
 
-def _listed_sql(total: Total, found: list[TotalColumn]) -> str:
+def _listed_sql(total: Total, table_columns: list[TotalColumn]) -> str:
     cells = ["any_value(i.reference)"]
-    for number, column in enumerate(found[1:], 1):
+    for number, column in enumerate(table_columns[1:], 1):
         value = _cast(f"c{number}", column.sql_type)
         is_list = column.sql_type.endswith("[]")
         items = f"list_sort(list(DISTINCT {value}) FILTER ({value} IS NOT NULL))"
         cells.append(items if is_list else f"any_value({value})")
     keys = []
     for order, number in zip(total.order, key_columns(total), strict=True):
-        sql_type = "BIGINT" if isinstance(order.key, (Count, int)) else order.key.sql_type
+        sql_type = "BIGINT" if isinstance(order.key, (CountMeasure, int)) else order.key.sql_type
         keys.append((f"any_value({_cast(f'c{number}', sql_type)})", order.descending))
-    selected = ", ".join(f"{cell} AS {identifier(c.name)}" for cell, c in zip(cells, found, strict=True))
+    selected = ", ".join(f"{cell} AS {identifier(c.name)}" for cell, c in zip(cells, table_columns, strict=True))
     return (
         f"SELECT {selected} FROM kbkit_rows JOIN kbkit_iris i ON i.iri = c0 GROUP BY i.node"
         f"{limited(keys, total.limit)}{sorted_by(keys, ['i.node'])}"
     )
 
 
-def _groups_sql(total: Total, found: list[TotalColumn]) -> str:
+def _groups_sql(total: Total, table_columns: list[TotalColumn]) -> str:
     cells, ids, joins = [], [], ""
-    for number, column in enumerate(found):
+    for number, column in enumerate(table_columns):
         if _is_node(column):
             joins += f" JOIN kbkit_iris i{number} ON i{number}.iri = c{number}"
             cells.append(f"i{number}.reference")
@@ -108,11 +110,11 @@ def _groups_sql(total: Total, found: list[TotalColumn]) -> str:
             continue
         cells.append(_cast(f"c{number}", column.sql_type))
         ids += [cells[-1]] if column.measure is not None else []
-    selected = ", ".join(f"{cell} AS {identifier(c.name)}" for cell, c in zip(cells, found, strict=True))
+    selected = ", ".join(f"{cell} AS {identifier(c.name)}" for cell, c in zip(cells, table_columns, strict=True))
     keys = []
     for order in total.order:
         assert isinstance(order.key, int)
-        key = f"i{order.key}.node" if _is_node(found[order.key]) else cells[order.key]
+        key = f"i{order.key}.node" if _is_node(table_columns[order.key]) else cells[order.key]
         keys.append((key, order.descending))
     return f"SELECT {selected} FROM kbkit_rows{joins}{limited(keys, total.limit)}{sorted_by(keys, ids)}"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from kbkit.answers.algebra import AttributeMeasure, Count, Measure, Operator, Order, Total
+from kbkit.answers.algebra import AttributeMeasure, CountMeasure, Measure, Operator, SortKey, Total
 from kbkit.answers.sparql_measures import SparqlMeasures, aggregate, indented
 
 
@@ -45,8 +45,8 @@ class TotalSparql:
             return self.listed()
         if total.op == "values":
             lines, value = self.values(total.measures[0])
-            found = text.variable("value")
-            return f"SELECT DISTINCT ({value} AS {found}) WHERE {{\n{_body(lines)}\n}}\nORDER BY {found}"
+            variable = text.variable("value")
+            return f"SELECT DISTINCT ({value} AS {variable}) WHERE {{\n{_body(lines)}\n}}\nORDER BY {variable}"
         start, *inner, end = text.aggregated(self.root, total, self.answer, text.variable(total.op))
         lines = [line.removeprefix("  ") for line in inner]
         return "\n".join([start.removeprefix("{ "), _body(lines), end.removesuffix(" }")])
@@ -70,16 +70,16 @@ class TotalSparql:
         """Add the values of a measure; return their variable. With ``best`` (MAX or MIN), one value of a list."""
         if (measure, best) in self.known:
             return self.known[measure, best]
-        if isinstance(measure, Count):
+        if isinstance(measure, CountMeasure):
             value = self.text.variable("count")
             self.lines += self.text.counted(measure, self.root, self.answer, value)
         else:
-            inner, found = self.text.item(measure, self.answer)
-            value = _variable(found)
+            inner, item = self.text.item(measure, self.answer)
+            value = _variable(item)
             if best:
                 value = self.text.variable(best.lower())
                 inner = [
-                    f"{{ SELECT {self.answer} ({best}({found}) AS {value}) WHERE {{",
+                    f"{{ SELECT {self.answer} ({best}({item}) AS {value}) WHERE {{",
                     *indented(inner),
                     f"}} GROUP BY {self.answer} }}",
                 ]
@@ -87,7 +87,7 @@ class TotalSparql:
         self.known[measure, best] = value
         return value
 
-    def key(self, order: Order) -> str:
+    def key(self, order: SortKey) -> str:
         """Return the variable of a key for sorting."""
         assert not isinstance(order.key, int)
         is_list = isinstance(order.key, AttributeMeasure) and order.key.sql_type.endswith("[]")
@@ -114,15 +114,15 @@ class TotalSparql:
             keys = [groups[order.key] for order in total.order if isinstance(order.key, int)]
             body = _body(self.lines)
             return f"SELECT DISTINCT {by} WHERE {{\n{body}\n}}{self.sorted(keys, *groups)}"
-        found = [text.variable(part.op) for part in total.parts]
+        variables = [text.variable(part.op) for part in total.parts]
         selected, grouped = [], ""
         if not total.measures:
-            selected, grouped = [f"(COUNT(DISTINCT {self.answer}) AS {found[0]})"], f"\nGROUP BY {by}"
+            selected, grouped = [f"(COUNT(DISTINCT {self.answer}) AS {variables[0]})"], f"\nGROUP BY {by}"
         else:  # apart, because in an aggregate a node without a value is an error
             members = self.lines
             lines = [f"{{ SELECT DISTINCT {by} WHERE {{", *indented(members), "} }"]
             for number, part in enumerate(total.parts):
-                self.lines, name = list(members), found[number]
+                self.lines, name = list(members), variables[number]
                 value = self.valued(part.measures[0])
                 lines += [
                     "OPTIONAL {",
@@ -130,17 +130,17 @@ class TotalSparql:
                     *[*indented(indented(self.lines)), f"  }} GROUP BY {by} }}", "}"],
                 ]
                 if part.op in ("sum", "count"):
-                    found[number] = text.variable(part.op)
-                    name = f"(COALESCE({name}, 0) AS {found[number]})"
+                    variables[number] = text.variable(part.op)
+                    name = f"(COALESCE({name}, 0) AS {variables[number]})"
                 selected.append(name)
             self.lines = lines
-        keys = [[*groups, *found][order.key] for order in total.order if isinstance(order.key, int)]
+        keys = [[*groups, *variables][order.key] for order in total.order if isinstance(order.key, int)]
         body = _body(self.lines)
         return f"SELECT {by} {' '.join(selected)} WHERE {{\n{body}\n}}{grouped}{self.sorted(keys, *groups)}"
 
     def valued(self, measure: Measure) -> str:
         """Add the values of a measure to the lines; return the value."""
-        if isinstance(measure, Count):
+        if isinstance(measure, CountMeasure):
             value = self.text.variable("count")
             self.lines = [*self.lines, *self.text.counted(measure, self.root, self.answer, value)]
             return value

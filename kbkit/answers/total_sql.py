@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from kbkit.answers.algebra import AttributeMeasure, Count, Measure, Total
+from kbkit.answers.algebra import AttributeMeasure, CountMeasure, Measure, Total
 from kbkit.answers.columns import TotalColumn, columns, group_columns
 from kbkit.answers.sql_parts import identifier, item_sql, known_sql, measure_sql
 
@@ -24,8 +24,8 @@ class TotalSql:
 
     table: str
     nodes: str
-    counts: Callable[[Count], str]
-    reached: Callable[[Count], str]
+    counts: Callable[[CountMeasure], str]
+    reached: Callable[[CountMeasure], str]
 
     def select(self, total: Total) -> str:
         """Return the query of a value."""
@@ -49,7 +49,7 @@ class TotalSql:
 
     def values(self, measure: Measure) -> str:
         """Return a table (id, value) with the values of a measure; a row for each element of a list."""
-        if isinstance(measure, Count):
+        if isinstance(measure, CountMeasure):
             return self.counts(measure)
         value = item_sql(measure)
         element = measure.sql_type.removesuffix("[]")
@@ -62,7 +62,7 @@ class TotalSql:
 
     def listed(self, total: Total) -> str:
         """Return the query of a table with a row for each node."""
-        joins: dict[Count, str] = {}
+        joins: dict[CountMeasure, str] = {}
         cells = [REFERENCE.format("n")]
         cells += [self.cell(column, joins) for column in columns(total)[1:]]
         named = zip(cells, columns(total), strict=True)
@@ -75,9 +75,9 @@ class TotalSql:
             f"{limited(keys, total.limit)}{sorted_by(keys, ['s.id'])}"
         )
 
-    def cell(self, column: TotalColumn, joins: dict[Count, str]) -> str:
+    def cell(self, column: TotalColumn, joins: dict[CountMeasure, str]) -> str:
         """Return the SQL of a cell: NaN is missing, and a list has its distinct elements, sorted."""
-        if isinstance(column.measure, Count):
+        if isinstance(column.measure, CountMeasure):
             return f"{joins.setdefault(column.measure, f'c{len(joins) + 1}')}.value"
         assert column.measure is not None
         name = f"{'n' if self.table == 'nodes' else 't'}.{identifier(column.measure.name)}"
@@ -87,7 +87,7 @@ class TotalSql:
             return f"nullif(list_sort(list_distinct({present})), [])"
         return f"CASE WHEN NOT isnan({name}) THEN {name} END" if element in ("DOUBLE", "FLOAT") else name
 
-    def key(self, key: Measure | int, descending: bool, joins: dict[Count, str]) -> str:
+    def key(self, key: Measure | int, descending: bool, joins: dict[CountMeasure, str]) -> str:
         """Return the SQL of a key for sorting: of a list, its greatest or least element."""
         assert not isinstance(key, int)
         if isinstance(key, AttributeMeasure) and key.sql_type.endswith("[]"):
@@ -102,19 +102,21 @@ class TotalSql:
         """Return the query of a table with a row for each group."""
         joins, ids = "", []
         for number, group in enumerate(total.groups, 1):
-            if isinstance(group, Count):
+            if isinstance(group, CountMeasure):
                 joins += f"\n  JOIN {self.reached(group)} r{number} ON r{number}.start = s.id"
                 joins += f"\n  JOIN nodes g{number} ON g{number}.id = r{number}.id"
             else:
                 joins += f"\n  JOIN {self.values(group)} g{number} ON g{number}.id = s.id"
-            ids.append(f"g{number}.{'id' if isinstance(group, Count) else 'value'}")
+            ids.append(f"g{number}.{'id' if isinstance(group, CountMeasure) else 'value'}")
         for number, measure in enumerate(dict.fromkeys(total.measures)):
             joins += f"\n  LEFT JOIN {self.values(measure)} v{number or ''} ON v{number or ''}.id = s.id"
-        found = group_columns(total)
-        cells = [self.group_cell(column, total) for column in found]
-        selected = ", ".join(f"{cell} AS {identifier(c.name)}" for cell, c in zip(cells, found, strict=True))
-        keys = [(self.group_key(found, cells, order.key), order.descending) for order in total.order]
-        grouped = [part for cell, c in zip(cells, found, strict=True) for part in ([cell] if c.group >= 0 else [])]
+        table_columns = group_columns(total)
+        cells = [self.group_cell(column, total) for column in table_columns]
+        selected = ", ".join(f"{cell} AS {identifier(c.name)}" for cell, c in zip(cells, table_columns, strict=True))
+        keys = [(self.group_key(table_columns, cells, order.key), order.descending) for order in total.order]
+        grouped = [
+            part for cell, c in zip(cells, table_columns, strict=True) for part in ([cell] if c.group >= 0 else [])
+        ]
         by = ", ".join(dict.fromkeys([*grouped, *ids]))
         return (
             f"SELECT {selected}\nFROM {self.nodes} s{joins}\nGROUP BY {by}"
@@ -132,9 +134,9 @@ class TotalSql:
             return f"{group}.value"
         return f"{group}.name" if column.name.startswith("name") else REFERENCE.format(group)
 
-    def group_key(self, found: list[TotalColumn], cells: list[str], key: Any) -> str:
+    def group_key(self, table_columns: list[TotalColumn], cells: list[str], key: Any) -> str:
         """Return the SQL of the column by which groups are sorted; nodes are sorted by id."""
-        column = found[key]
+        column = table_columns[key]
         is_node = column.group >= 0 and column.measure is None and not column.name.startswith("name")
         return f"g{column.group + 1}.id" if is_node else cells[key]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from kbkit.answers.algebra import Count, Plan, Total
+from kbkit.answers.algebra import CountMeasure, Plan, Total
 from kbkit.answers.bind import Bindings
 from kbkit.answers.columns import TotalColumn, columns
 from kbkit.answers.evaluate import SingleEvaluator
@@ -26,16 +26,16 @@ def value_frame(plan: Plan, session: Session, bound: Bindings, ids: Ids) -> pl.D
     evaluator = SingleEvaluator(session, bound)
     frames = {"kbkit_nodes": pl.DataFrame({"id": ids})}
 
-    def counts(count: Count) -> str:
+    def counts(count: CountMeasure) -> str:
         frame = pl.DataFrame({"id": ids, "value": evaluator.count(count, ids)})
         return _added(frames, "kbkit_counts", frame)
 
-    def reached(path: Count) -> str:
+    def reached(path: CountMeasure) -> str:
         pairs = evaluator.reached(path, ids)
         return _added(frames, "kbkit_reached", pl.DataFrame({"start": ids[pairs >> 32], "id": ids_of(pairs)}))
 
     sql = TotalSql(session.table(plan.type), "kbkit_nodes", counts, reached).select(plan.total)
-    return read(session, plan.total, sql, frames)
+    return read_total(session, plan.total, sql, frames)
 
 
 def _added(frames: dict[str, pl.DataFrame], stem: str, frame: pl.DataFrame) -> str:
@@ -44,19 +44,19 @@ def _added(frames: dict[str, pl.DataFrame], stem: str, frame: pl.DataFrame) -> s
     return name
 
 
-def read(session: Session, total: Total, sql: str, frames: dict[str, pl.DataFrame]) -> pl.DataFrame:
+def read_total(session: Session, total: Total, sql: str, frames: dict[str, pl.DataFrame]) -> pl.DataFrame:
     """Run a query of a value on frames and return its table."""
-    tables, found = session.stores.tables, columns(total)
+    tables, table_columns = session.stores.tables, columns(total)
     # Python has no dates before Christ: these become text.
-    has_dates = any(c.sql_type.startswith(("DATE", "TIMESTAMP")) for c in found)
-    return finished(tables.frame(sql, frames=frames) if has_dates else tables.lookup(sql, frames=frames), found)
+    has_dates = any(c.sql_type.startswith(("DATE", "TIMESTAMP")) for c in table_columns)
+    return finished(tables.frame(sql, frames=frames) if has_dates else tables.lookup(sql, frames=frames), table_columns)
 
 
-def finished(frame: pl.DataFrame, found: list[TotalColumn]) -> pl.DataFrame:
+def finished(frame: pl.DataFrame, table_columns: list[TotalColumn]) -> pl.DataFrame:
     """Return a table of values with plain numbers: integers and floats, no decimals."""
     import polars as pl
 
-    for column in found:
+    for column in table_columns:
         series = frame[column.name]
         if series.dtype.is_decimal() or series.dtype == pl.Int128:
             frame = frame.with_columns(pl.Series(column.name, [_plain(v) for v in series.to_list()], strict=False))

@@ -103,12 +103,12 @@ class _Builder(lark.Transformer[lark.Token, Any]):
 
     def order(self, parts: list[Any]) -> Order:
         measure, direction = parts
-        found, at = _measure(measure)
-        return Order(found, direction is not None and direction.type == "DESCENDING", at)
+        key, at = _measure(measure)
+        return Order(key, direction is not None and direction.type == "DESCENDING", at)
 
     def group(self, parts: list[Expression]) -> Expression:
-        found: Expression = _set(parts[0])
-        return found
+        nodes: Expression = _set(parts[0])
+        return nodes
 
     def where(self, parts: list[Any]) -> Filter:
         return Filter(parts[0], tuple(parts[1:]))
@@ -147,18 +147,18 @@ class _Builder(lark.Transformer[lark.Token, Any]):
 
     def compare(self, parts: list[Any]) -> Condition:
         attribute, op, *values = parts
-        found = tuple(v if not isinstance(v, lark.Token) else _constant(v) for v in values if v is not None)
-        return Condition(_plain(attribute), str(op), found, at=attribute.start_pos)
+        constants = tuple(v if not isinstance(v, lark.Token) else _constant(v) for v in values if v is not None)
+        return Condition(_plain(attribute), str(op), constants, at=attribute.start_pos)
 
     def contains(self, parts: list[Any]) -> Condition:
         attribute, negation, op, *values = parts
-        found = tuple(v if not isinstance(v, lark.Token) else _constant(v) for v in values if v is not None)
-        return Condition(_plain(attribute), str(op), found, negation is not None, attribute.start_pos)
+        constants = tuple(v if not isinstance(v, lark.Token) else _constant(v) for v in values if v is not None)
+        return Condition(_plain(attribute), str(op), constants, negation is not None, attribute.start_pos)
 
     def compare_value(self, parts: list[Any]) -> Comparison:
         measure, op, value = parts
-        found, at = _measure(measure)
-        return Comparison(found, str(op), value, at)
+        measured, at = _measure(measure)
+        return Comparison(measured, str(op), value, at)
 
     def missing(self, parts: list[Any]) -> Condition:
         negation, _, attribute = parts
@@ -174,8 +174,8 @@ class _Builder(lark.Transformer[lark.Token, Any]):
 
     def top(self, parts: list[Any]) -> Superlative:
         op, number, measure = parts
-        found = _slot(number) if number.type == "SLOT" else _positive(number)
-        return Superlative(str(op), *_measure(measure), number=found)
+        count = _slot(number) if number.type == "SLOT" else _positive(number)
+        return Superlative(str(op), *_measure(measure), number=count)
 
     def negated(self, parts: list[Any]) -> Not:
         return Not(tuple(parts[1:]), parts[0].start_pos)
@@ -212,10 +212,10 @@ def _constant(token: lark.Token) -> str | int | float | bool | Slot:
 
 def _positive(token: lark.Token) -> int:
     """Return a number of rows or nodes."""
-    found = _constant(token)
-    if not isinstance(found, int) or found < 1:
+    number = _constant(token)
+    if not isinstance(number, int) or number < 1:
         raise ExpressionError(f"Invalid number {token}", "Use an integer from 1", at=token.start_pos or 0)
-    return found
+    return number
 
 
 def _measure(part: Any) -> tuple[Measure, int]:

@@ -42,8 +42,8 @@ def compared(session: Session, operator: ValueFilter, left: ValueRows, right: Va
         others = 'SELECT "kb row" AS row, count(*) AS value FROM kbkit_right GROUP BY "kb row"'
     else:
         each = _values(session, value.root.type, total.measures[0], "kbkit_right")
-        what = "DISTINCT value" if total.op == "count" else "value"
-        others = f"SELECT row, {total.op}({what}) AS value FROM ({each}) GROUP BY row"
+        argument = "DISTINCT value" if total.op == "count" else "value"
+        others = f"SELECT row, {total.op}({argument}) AS value FROM ({each}) GROUP BY row"
         if total.op == "values":  # to differ from any is to differ from the least or the greatest
             others = f"SELECT DISTINCT row, value FROM ({each})"
             if op == "!=":
@@ -54,9 +54,9 @@ def compared(session: Session, operator: ValueFilter, left: ValueRows, right: Va
         f" WHERE m.value {'<>' if op == '!=' else op} {other}"
     )
     frames = {"kbkit_left": left.frame(), "kbkit_right": right.frame()}
-    found = session.stores.tables.lookup(sql, frames=frames)
+    matches = session.stores.tables.lookup(sql, frames=frames)
     mask = np.zeros(len(left.ids), bool)
-    mask[found["position"].to_numpy()] = True
+    mask[matches["position"].to_numpy()] = True
     return mask
 
 

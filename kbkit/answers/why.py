@@ -11,19 +11,19 @@ import numpy as np
 
 from kbkit.answers.algebra import (
     AllNodes,
+    AttributeCondition,
+    AttributeFilter,
     AttributeMeasure,
-    Condition,
     CountFilter,
     Difference,
-    Filter,
+    Extreme,
     Hop,
     Intersection,
     Lookup,
     Measure,
     Operator,
     Plan,
-    SavedSet,
-    Superlative,
+    SavedNodes,
     Union,
     ValueFilter,
 )
@@ -133,21 +133,21 @@ class _Facts:
     def _texts(self, operator: Operator, nodes: Ids) -> list[list[str]]:
         """Return the facts about each of some nodes, sorted by id."""
         match operator:
-            case Filter():
+            case AttributeFilter():
                 return self._values(operator, nodes)
             case CountFilter():
                 return [[f"{operator.count.text} = {n}"] for n in self.evaluator.count(operator.count, nodes).tolist()]
             case ValueFilter():
                 return self._compared(operator, nodes)
-            case Superlative() if operator.number is not None:
+            case Extreme() if operator.number is not None:
                 return self._top(operator, operator.number, nodes)
-            case Superlative():
+            case Extreme():
                 return [[self._extreme(operator)]] * len(nodes)
-            case SavedSet():
+            case SavedNodes():
                 return [[f"in @{operator.name}"]] * len(nodes)
         raise AssertionError(operator)
 
-    def _values(self, operator: Filter, nodes: Ids) -> list[list[str]]:
+    def _values(self, operator: AttributeFilter, nodes: Ids) -> list[list[str]]:
         names = [test.attribute for test in operator.conditions]
         columns, table = ", ".join(map(quote, names)), self.session.table(operator.type)
         sql = f"SELECT {columns} FROM {table} WHERE id IN (SELECT unnest($ids)) ORDER BY id"
@@ -167,7 +167,7 @@ class _Facts:
             f"{measure.name} = {_cell(v)}" for (v,) in self.session.stores.tables.rows(sql, {"ids": nodes.tolist()})
         ]
 
-    def _top(self, operator: Superlative, number: str, nodes: Ids) -> list[list[str]]:
+    def _top(self, operator: Extreme, number: str, nodes: Ids) -> list[list[str]]:
         """Return the values of nodes that are among the first."""
         constant = self.bound[number]
         assert isinstance(constant, Constant)
@@ -184,11 +184,11 @@ class _Facts:
             other = f", one of {value.text}" if operator.op == "=" else f", not the only one of {value.text}"
         else:
             plan = Plan(value.root, (), value.text, value.total)
-            found = value_frame(plan, self.session, self.bound, self.evaluator.members(value.root))
-            other = f" {operator.op} {_cell(value_of(value.total, found))} = {value.text}"
+            frame = value_frame(plan, self.session, self.bound, self.evaluator.members(value.root))
+            other = f" {operator.op} {_cell(value_of(value.total, frame))} = {value.text}"
         return [[text + other] for text in self._measured(operator.type, operator.measure, nodes)]
 
-    def _extreme(self, operator: Superlative) -> str:
+    def _extreme(self, operator: Extreme) -> str:
         """Return the greatest or least value with the number of nodes that have one."""
         import polars as pl
 
@@ -224,16 +224,16 @@ def describe(operator: Operator, bound: Bindings) -> str:
             assert not isinstance(nodes, Constant)
             name = quoted(nodes[0].name)
             return f"{_type(operator.type)}:{name if len(nodes) == 1 else f'all({name})'}"
-        case SavedSet():
+        case SavedNodes():
             return f"@{identifier(operator.name)}"
-        case Filter():
+        case AttributeFilter():
             conditions = ", ".join(_describe_condition(test, bound) for test in operator.conditions)
             return f"{_nested(operator.source, bound)}{{{conditions}}}"
         case CountFilter():
             number = bound[operator.parameter]
             assert isinstance(number, Constant)
             return f"{_nested(operator.source, bound)}{{{operator.count.text} {operator.op} {number.text}}}"
-        case Superlative():
+        case Extreme():
             word = "max" if operator.greatest else "min"
             if operator.number is not None:
                 number = bound[operator.number]
@@ -253,7 +253,7 @@ def describe(operator: Operator, bound: Bindings) -> str:
             return sign.join(_nested(part, bound) for part in operator.parts)
 
 
-_UNNESTED = (AllNodes, Lookup, SavedSet, Filter, CountFilter, ValueFilter, Superlative)
+_UNNESTED = (AllNodes, Lookup, SavedNodes, AttributeFilter, CountFilter, ValueFilter, Extreme)
 """Operators that need no parentheses."""
 
 
@@ -270,7 +270,7 @@ def _measure(measure: Measure) -> str:
     return identifier(measure.name) if isinstance(measure, AttributeMeasure) else measure.text
 
 
-def _describe_condition(test: Condition, bound: Bindings) -> str:
+def _describe_condition(test: AttributeCondition, bound: Bindings) -> str:
     values = [value.text for name in test.parameters if isinstance(value := bound[name], Constant)]
     if test.op == "missing":
         return f"{'not ' if test.negated else ''}missing({identifier(test.attribute)})"

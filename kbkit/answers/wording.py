@@ -16,8 +16,8 @@ def noun_phrase(plan: Plan, schema: Schema) -> NounPhrase | None:
 
     Chains, intersections, and differences of one step or of the start itself can be worded; unions and closures cannot.
     """
-    found = _Words(plan, schema).phrase(plan.root)
-    return found if found is not None and found.clauses else None
+    phrase = _Words(plan, schema).phrase(plan.root)
+    return phrase if phrase is not None and phrase.clauses else None
 
 
 class _Words:
@@ -32,8 +32,8 @@ class _Words:
         if isinstance(operator, AllNodes):
             return NounPhrase(noun)
         if isinstance(operator, Hop):
-            found = self._clause(operator, is_negated=False)
-            return found and NounPhrase(noun, (found[0],), is_nested=found[1])
+            worded = self._clause(operator, is_negated=False)
+            return worded and NounPhrase(noun, (worded[0],), is_nested=worded[1])
         if isinstance(operator, Intersection):
             parts = [self.phrase(part) for part in operator.parts]
             known = [part for part in parts if part is not None]
@@ -52,10 +52,10 @@ class _Words:
             names = [self._name(start) for start in starts if isinstance(start, Lookup)]
             is_named = all(name and any(name in clause.plural for clause in left.clauses) for name in names)
             return NounPhrase(left.noun, left.clauses, True, left.is_nested) if is_named else None
-        found = self._clause(operator.right, is_negated=True) if isinstance(operator.right, Hop) else None
-        if found is None:
+        worded = self._clause(operator.right, is_negated=True) if isinstance(operator.right, Hop) else None
+        if worded is None:
             return None
-        return NounPhrase(left.noun, (*left.clauses, found[0]), left.is_other, left.is_nested or found[1])
+        return NounPhrase(left.noun, (*left.clauses, worded[0]), left.is_other, left.is_nested or worded[1])
 
     def _clause(self, hop: Hop, *, is_negated: bool) -> tuple[Clause, bool] | None:
         """Return the clause of a step and whether it contains another noun phrase with clauses."""

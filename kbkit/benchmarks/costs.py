@@ -105,7 +105,7 @@ class CostFile:
         return result
 
     def _append(self, ids: Sequence[str], together: int, alone: bool, spent: Sequence[float | None]) -> None:
-        shares = [str(alone).lower(), *("" if one is None else one / len(ids) for one in spent)]
+        shares = [str(alone).lower(), *("" if call is None else call / len(ids) for call in spent)]
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows([name, together, *shares] for name in ids)
         with self._guard, writing(self.path):

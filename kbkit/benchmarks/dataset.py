@@ -45,12 +45,12 @@ def check_fractions(fractions: Sequence[float]) -> None:
 
 def bin_counts(values: Sequence[int], bins: Sequence[Bin]) -> list[tuple[str, int, float | None]]:
     """Count values by bin, empty bins included: label (``3-4``, ``21+``), count, fraction (None without values)."""
-    result: list[tuple[str, int, float | None]] = []
+    counts: list[tuple[str, int, float | None]] = []
     for low, high in bins:
         count = sum(low <= value and (high is None or value <= high) for value in values)
         label = f"{low}+" if high is None else str(low) if low == high else f"{low}-{high}"
-        result.append((label, count, count / len(values) if values else None))
-    return result
+        counts.append((label, count, count / len(values) if values else None))
+    return counts
 
 
 def run_names(paths: Sequence[Path]) -> list[str]:

@@ -12,7 +12,7 @@ from kbkit.benchmarks.documents import types_with_text
 from kbkit.directory.files import replacing
 from kbkit.errors import BadInputError, KbError, UnknownNameError
 from kbkit.kb import KnowledgeBase
-from kbkit.measures.records import content, load
+from kbkit.measures.records import content, load_json
 
 DOCUMENTS = "documents.jsonl"
 NODES = "documents.nodes.jsonl"
@@ -89,7 +89,7 @@ def _check_document(line: bytes, where: str) -> None:
         text = line.decode()
     except UnicodeDecodeError:
         raise BadInputError(f"Invalid UTF-8 in {where}", "Convert it to UTF-8, for example with iconv") from None
-    if text.strip() and not isinstance(load(text, where), dict):
+    if text.strip() and not isinstance(load_json(text, where), dict):
         raise BadInputError(f"Invalid document in {where}: not a JSON object", DOCUMENT_HINT)
 
 

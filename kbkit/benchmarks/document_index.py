@@ -63,15 +63,15 @@ def titled_nodes(kb: KnowledgeBase, documents: pl.DataFrame | None, types: Seque
     if documents is None:
         return _cast(kb.tables.lookup(_ALL, {"types": list(types)}))
     keyed = documents.filter(pl.col("type").is_not_null() & pl.col("key").is_not_null())
-    found = _cast(kb.tables.lookup(_BY_KEY, frames={"kbkit_documents": keyed})) if keyed.height else None
-    if found is None or found.is_empty():
-        rest, found = documents, pl.DataFrame(schema=_COLUMNS)
+    matched = _cast(kb.tables.lookup(_BY_KEY, frames={"kbkit_documents": keyed})) if keyed.height else None
+    if matched is None or matched.is_empty():
+        rest, matched = documents, pl.DataFrame(schema=_COLUMNS)
     else:
         rest = documents.join(keyed, on="title", how="anti")
     if rest.is_empty():
-        return found
+        return matched
     named = kb.tables.lookup(_BY_NAME, {"types": list(types)}, {"kbkit_documents": rest.select("title")})
-    return pl.concat([found, _cast(named)])
+    return pl.concat([matched, _cast(named)])
 
 
 def _cast(nodes: pl.DataFrame) -> pl.DataFrame:
@@ -98,8 +98,8 @@ class DocumentIndex:
 
     def nodes(self, kb: KnowledgeBase, types: Sequence[str]) -> pl.DataFrame:
         """Return document, id, type, key of the documents that are exactly one node of a KB, sorted by document."""
-        found = titled_nodes(kb, self.documents.select("title", "type", "key"), types)
-        clear = found.filter(pl.col("title").is_unique() & pl.col("id").is_unique())
+        matched = titled_nodes(kb, self.documents.select("title", "type", "key"), types)
+        clear = matched.filter(pl.col("title").is_unique() & pl.col("id").is_unique())
         both = clear.join(self.documents.select("title", "document"), on="title")
         return both.select("document", "id", "type", "key").sort("document")
 

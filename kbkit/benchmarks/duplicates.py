@@ -35,13 +35,13 @@ def duplicates(texts: Sequence[str], near: float = NEAR) -> list[Duplicate]:
     """
     plain = [normalized(text) for text in texts]
     shingles = [_sequences(text) for text in plain]
-    counts = Counter(one for own in shingles for one in own)
-    found = []
+    counts = Counter(shingle for of_text in shingles for shingle in of_text)
+    pairs = []
     for first, second in sorted({*_equal(plain), *_candidates(shingles, counts)}):
         similarity = 1.0 if plain[first] == plain[second] else _similarity(shingles[first], shingles[second])
         if similarity >= near:
-            found.append(Duplicate(first, second, similarity))
-    return found
+            pairs.append(Duplicate(first, second, similarity))
+    return pairs
 
 
 def _sequences(text: str) -> frozenset[tuple[str, ...]]:

@@ -76,14 +76,14 @@ class Matcher:
         distinct = list(dict.fromkeys(phrases))
         vector_of = dict(zip(distinct, self._embedder.embed(distinct), strict=True))
         rows = {node: np.array([position[span.text] for span in of_node]) for node, of_node in spans.items()}
-        result = []
+        sentences = []
         for phrase, document in zip(phrases, documents, strict=True):
-            own = rows[document.id]
-            semantic = vectors[own] @ vector_of[phrase]
-            lexical = self._coverage(phrase, [bags[i] for i in own])
+            sentence_rows = rows[document.id]
+            semantic = vectors[sentence_rows] @ vector_of[phrase]
+            lexical = self._coverage(phrase, [bags[i] for i in sentence_rows])
             best = int(np.argmax(lexical + np.maximum(semantic, 0)))
-            result.append(EvidenceSentence(spans[document.id][best], float(lexical.max()), float(semantic.max())))
-        return result
+            sentences.append(EvidenceSentence(spans[document.id][best], float(lexical.max()), float(semantic.max())))
+        return sentences
 
     def _coverage(self, phrase: str, bags: Sequence[frozenset[str]]) -> NDArray[np.float64]:
         """Return the weighted fraction of the phrase's words in each bag of words."""

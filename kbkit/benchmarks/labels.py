@@ -101,14 +101,14 @@ class Labels:
 
     def draw(self, seed: int) -> str:
         """Return a random node that has a text (``type#key``), for which a query can be written."""
-        found = self._kb.tables.lookup(
+        drawn = self._kb.tables.lookup(
             "SELECT type::VARCHAR AS type, key FROM nodes WHERE id IN (SELECT id FROM texts)"
             " ORDER BY hash(id + $seed) LIMIT 1",
             {"seed": seed},
         )
-        if found.is_empty():
+        if drawn.is_empty():
             raise KbError("No node of the KB has a text")
-        return "{}#{}".format(*found.row(0))
+        return "{}#{}".format(*drawn.row(0))
 
     def write(self, text: str, annotator: str, node: str = "", note: str = "", k: int = 10) -> LabelledQuery:
         """Save a query with the pool of the ``k`` first hits of each retriever that the KB has stores for.
@@ -119,16 +119,16 @@ class Labels:
         self._grades.path(annotator)  # raises for an invalid name
         check_range("number of hits", k)
         text = " ".join(text.split())
-        for what, value in (("query", text), ("note", note)):
-            check_unicode(value, f"the {what}")
+        for noun, value in (("query", text), ("note", note)):
+            check_unicode(value, f"the {noun}")
             if len(value) > LONGEST:
-                raise KbError(f"The {what} is too long", f"Use at most {LONGEST:,} characters")
+                raise KbError(f"The {noun} is too long", f"Use at most {LONGEST:,} characters")
         if not text:
             raise KbError("The query is empty", "Write a question or some words")
         if node:
-            found = self._kb.node(node)
-            node = f"{found.type}#{found.key}"
-            if name := leaks(text, (found.name, *found.aliases)):
+            described = self._kb.node(node)
+            node = f"{described.type}#{described.key}"
+            if name := leaks(text, (described.name, *described.aliases)):
                 raise KbError(f"The query contains the name {name}", "Rewrite it without the name")
         pool = self._pool(text, k, node)
         with one_writer(self._queries):
@@ -145,8 +145,8 @@ class Labels:
         modes = [mode for mode in POOLED if not missing_stores(self._kb.stores, mode)]
         if not modes:
             raise KbError("The KB has neither full text nor vectors", "Run kbkit build KB text")
-        found = [self._kb.search(text, k, mode, include_weak=True).select("type", "key") for mode in modes]
-        names = pl.concat(found).select(pl.format("{}#{}", "type", "key"))
+        hits = [self._kb.search(text, k, mode, include_weak=True).select("type", "key") for mode in modes]
+        names = pl.concat(hits).select(pl.format("{}#{}", "type", "key"))
         pool = sorted({node, *names.to_series().to_list()} - {""})
         order = np.random.default_rng(zlib.crc32(text.encode())).permutation(len(pool))
         return [pool[at] for at in order.tolist()]
@@ -160,10 +160,10 @@ class Labels:
         names = {node_type.name for node_type in self._kb.schema.node_types}
         nodes = {
             f"{node.type}#{node.key}": node
-            for kind, own in keys.items()
+            for kind, own_keys in keys.items()
             if kind in names
-            for found in self._kb.stores.nodes.by_key(kind, own)
-            for node in found
+            for same_key in self._kb.stores.nodes.by_key(kind, own_keys)
+            for node in same_key
         }
         known = [(reference, nodes[reference]) for reference in query.pool if reference in nodes]
         ids = [node.id for _, node in known]
@@ -185,7 +185,7 @@ class Labels:
 
     def grades(self, annotator: str) -> dict[tuple[str, str], Judgement]:
         """Return the grades of an annotator by (query, node), with withdrawn ones, which may have a note."""
-        return {(one.item[0], one.item[1]): one for one in self._grades.of(annotator)}
+        return {(judgement.item[0], judgement.item[1]): judgement for judgement in self._grades.of(annotator)}
 
     def _all(self) -> dict[str, dict[tuple[str, ...], int]]:
         return {name: ratings(own, _GRADE) for name, own in self._grades.all().items()}  # type: ignore[misc]
@@ -196,9 +196,9 @@ class Labels:
 
     def gold(self) -> Gold:
         """Return the judgements as answers that runs are scored against; nodes are keys, as in runs of kbkit."""
-        found = self.judgements()
-        queries = found.select("query", "text").unique(maintain_order=True)
-        return Gold(found.select("query", node="key", relevance="grade"), queries)
+        judgements = self.judgements()
+        queries = judgements.select("query", "text").unique(maintain_order=True)
+        return Gold(judgements.select("query", node="key", relevance="grade"), queries)
 
     def progress(self) -> pl.DataFrame:
         """Return each annotator's progress: query, text, annotator, graded, pool (numbers of nodes)."""
@@ -230,8 +230,8 @@ def judged(grades: Mapping[str, Mapping[tuple[str, ...], int]], texts: Mapping[s
     """
     import polars as pl
 
-    given = [(*item, grade) for own in grades.values() for item, grade in own.items()]
-    frame = pl.DataFrame(given, schema={"query": pl.String, "node": pl.String, "grade": pl.Int64}, orient="row")
+    rows = [(*item, grade) for own in grades.values() for item, grade in own.items()]
+    frame = pl.DataFrame(rows, schema={"query": pl.String, "node": pl.String, "grade": pl.Int64}, orient="row")
     median = pl.col("grade").sort().get((pl.len() - 1) // 2)
     return (
         frame.filter(pl.col("query").is_in(list(texts)))
@@ -249,5 +249,7 @@ def judged(grades: Mapping[str, Mapping[tuple[str, ...], int]], texts: Mapping[s
     )
 
 
-def _problem(one: Judgement) -> str:
-    return outside({_GRADE: tuple(GRADES)}, one) or ("" if len(one.item) == 2 else "its item is not a query and a node")
+def _problem(judgement: Judgement) -> str:
+    return outside({_GRADE: tuple(GRADES)}, judgement) or (
+        "" if len(judgement.item) == 2 else "its item is not a query and a node"
+    )

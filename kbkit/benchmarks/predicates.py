@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from kbkit.answers.algebra import Filter, Hop, Operator, operators
+from kbkit.answers.algebra import AttributeFilter, Hop, Operator, operators
 from kbkit.answers.parse import parse
 from kbkit.answers.syntax import Expression
 from kbkit.answers.templates import Template
@@ -84,10 +84,10 @@ def _problem(operator: Operator, schema: Schema) -> str:
         return f"{operator.type} is {reason}"
     if isinstance(operator, Hop):
         names = {move.relation: unfit_relation(schema.relation(move.relation)) for move in operator.moves}
-    elif isinstance(operator, Filter):
+    elif isinstance(operator, AttributeFilter):
         known = {a.name: a for kind in schema.node_types for a in kind.attributes}
-        names = {one.attribute: unfit_attribute(known[one.attribute]) for one in operator.conditions
-                 if one.attribute in known}  # fmt: skip
+        names = {condition.attribute: unfit_attribute(known[condition.attribute]) for condition in operator.conditions
+                 if condition.attribute in known}  # fmt: skip
         if operator.type:  # the Maker of a car maker is its name
             last = type_noun(operator.type).rpartition(" ")[2]
             names |= {name: A_NAME for name in names if _words(known[name]).casefold() == last}

@@ -61,7 +61,7 @@ def _described(path: Path) -> _Describe:
         raise KbError(f"{path} does not exist", "Name the folder of a dataset, or a file of questions with SPARQL")
     if path.is_file():
         return lambda one, _: spinach.publication(one)
-    names = {one.name for one in path.iterdir()}
+    names = {file.name for file in path.iterdir()}
     known: dict[str, _Describe] = {
         "stark_qa": stark.publication,
         "instances.jsonl": lambda one, _: ska.publication(one),

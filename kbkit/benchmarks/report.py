@@ -51,16 +51,16 @@ class PublishedFigures:
     def of(self, table: str) -> dict[tuple[str, str], dict[str, float]]:
         """Return the figures of a table: for each row and part, the value of each column."""
         rows: dict[tuple[str, str], dict[str, float]] = {}
-        for one in self.figures:
-            if one.table == table:
-                rows.setdefault((one.row, one.part), {})[one.column] = one.value
+        for figure in self.figures:
+            if figure.table == table:
+                rows.setdefault((figure.row, figure.part), {})[figure.column] = figure.value
         return rows
 
     def value(self, table: str, row: str, part: str, column: str) -> float:
         """Return one figure. Raises :class:`KbError` if the file does not have it."""
-        for one in self.figures:
-            if (one.table, one.row, one.part, one.column) == (table, row, part, column):
-                return one.value
+        for figure in self.figures:
+            if (figure.table, figure.row, figure.part, figure.column) == (table, row, part, column):
+                return figure.value
         raise KbError(f"{self.path} has no figure {column!r} of {row!r} {part!r} in table {table!r}")
 
 
@@ -141,13 +141,13 @@ def _less(ours: object, theirs: object) -> float | None:
     return None
 
 
-def in_one_cell(found: pl.DataFrame, columns: Sequence[str], digits: Sequence[int]) -> pl.DataFrame:
+def in_one_cell(table: pl.DataFrame, columns: Sequence[str], digits: Sequence[int]) -> pl.DataFrame:
     """Return a table of :func:`beside` for a screen: a row of ours with the paper's figures in parentheses.
 
     ``3.50 (3.97)``, and "-" for what is not measured, in the ``columns``, rounded to ``digits``.
     """
     rows = []
-    for row in found.iter_rows(named=True):
+    for row in table.iter_rows(named=True):
         if row[FIGURES] == HERE:
             rows.append((row, dict.fromkeys(columns)))
         elif row[FIGURES] == PAPER:
@@ -156,7 +156,7 @@ def in_one_cell(found: pl.DataFrame, columns: Sequence[str], digits: Sequence[in
         name: [f"{_rounded(own[name], places)} ({_rounded(theirs[name], places)})" for own, theirs in rows]
         for name, places in zip(columns, digits, strict=True)
     }
-    ours = found.filter(pl.col(FIGURES) == HERE).drop(FIGURES)
+    ours = table.filter(pl.col(FIGURES) == HERE).drop(FIGURES)
     return ours.with_columns(pl.Series(name, values, pl.String) for name, values in cells.items())
 
 

@@ -24,7 +24,7 @@ from kbkit.directory import systems
 from kbkit.directory.systems import exclusive
 from kbkit.directory.typed_json import from_json
 from kbkit.errors import BadInputError, Command, KbError
-from kbkit.measures.records import content, load
+from kbkit.measures.records import content, load_json
 
 I = TypeVar("I", bound=HasId)  # noqa: E741 - an item
 Q = TypeVar("Q")
@@ -226,7 +226,7 @@ def _read(path: Path, row: type[R], hint: tuple[str | Command, ...]) -> tuple[di
     for number, line in enumerate(content(path, whole=True).decode().split("\n"), 1):
         if line.strip():
             where = f"{path}, line {number}"
-            value = load(line, where)
+            value = load_json(line, where)
             if number == 1 and isinstance(value, dict) and isinstance(value.get("settings"), dict):
                 settings = value["settings"]
                 continue

@@ -37,15 +37,17 @@ class _Answered:
     """Questions with the ids of their answers, and how many answers are unknown and questions are left without."""
 
     def __init__(self, texts: Mapping[str, str], rows: Sequence[tuple[str, int | None]]) -> None:
-        found: dict[str, set[int]] = {name: set() for name in texts}
+        answers: dict[str, set[int]] = {name: set() for name in texts}
         self.unknown = 0
         for query, node in rows:
             if node is None:
                 self.unknown += 1
             else:
-                found[query].add(node)
-        self.questions = [TrainingQuestion(name, texts[name], tuple(sorted(ids))) for name, ids in found.items() if ids]
-        self.dropped = len(found) - len(self.questions)
+                answers[query].add(node)
+        self.questions = [
+            TrainingQuestion(name, texts[name], tuple(sorted(ids))) for name, ids in answers.items() if ids
+        ]
+        self.dropped = len(answers) - len(self.questions)
 
 
 @contextlib.contextmanager
@@ -95,16 +97,16 @@ def _stark(
     nodes = None
     for split in splits:
         gold = stark.read_stark_gold(dataset, split)
-        found = task.task(kb, gold, types, numbers.read_numbers(dataset, split))
-        rows = task.answer_nodes(kb, found).select("query", "id")
-        own = found.within.astype(np.int64)
+        searched = task.task(kb, gold, types, numbers.read_numbers(dataset, split))
+        rows = task.answer_nodes(kb, searched).select("query", "id")
+        ids = searched.within.astype(np.int64)
         if index is not None:
-            nodes = index.nodes(kb, found.types)
+            nodes = index.nodes(kb, searched.types)
             rows = rows.join(nodes.select("id", "document"), on="id", how="left", maintain_order="left")
             rows = rows.select("query", id="document")
-            own = np.sort(nodes["document"].to_numpy().astype(np.int64))
+            ids = np.sort(nodes["document"].to_numpy().astype(np.int64))
         parts.append(_Answered(dict(gold.queries.select("query", "text").iter_rows()), rows.rows()))
-        within = np.union1d(within, own)
+        within = np.union1d(within, ids)
     return _splits(index, kb, parts, within)
 
 
@@ -140,15 +142,15 @@ def _file(
         raise BadInputError(f"The questions of {dataset} have no splits", hint)
     for split in splits:
         gold = questions.only(split, dataset)
-        found = pairs(kb.stores, gold, gold.queries)
-        texts = {pair.id: pair.query for pair in found.pairs}
+        ranked = pairs(kb.stores, gold, gold.queries)
+        texts = {pair.id: pair.query for pair in ranked.pairs}
         known = [
             (pair.id, node if is_within(np.array([node]), within)[0] else None)
-            for pair in found.pairs
+            for pair in ranked.pairs
             for node in sorted(pair.relevant)
         ]
         part = _Answered(texts, known)
-        part.unknown += found.unknown
+        part.unknown += ranked.unknown
         parts.append(part)
     return _splits(None, kb, parts, within)
 
@@ -156,14 +158,16 @@ def _file(
 def score(questions: Sequence[TrainingQuestion], rankings: Sequence[Ranking]) -> dict[str, float]:
     """Return the means of :data:`MEASURES` over questions with distinct ids."""
     lists = [
-        (one.id, found.ids.astype(np.int64).astype(str).tolist(), [-float(at) for at in range(len(found.ids))])
-        for one, found in zip(questions, rankings, strict=True)
-        if len(found.ids)
+        (question.id, ranked.ids.astype(np.int64).astype(str).tolist(), [-float(at) for at in range(len(ranked.ids))])
+        for question, ranked in zip(questions, rankings, strict=True)
+        if len(ranked.ids)
     ]
     schema = {"query": pl.String, "node": pl.List(pl.String), "score": pl.List(pl.Float64)}
     run = pl.DataFrame(lists, schema=schema, orient="row").explode("node", "score").cast(RUN)  # type: ignore[arg-type]
-    judged = [(one.id, str(node), 1) for one in questions for node in one.answers]
-    queries = pl.DataFrame({"query": [one.id for one in questions], "text": [one.text for one in questions]})
+    judged = [(question.id, str(node), 1) for question in questions for node in question.answers]
+    queries = pl.DataFrame(
+        {"query": [question.id for question in questions], "text": [question.text for question in questions]}
+    )
     gold = Gold(pl.DataFrame(judged, schema=JUDGEMENTS, orient="row"), queries)
     scores = ranking.measure(run, gold, MEASURES)
     return {name: float(scores[name].mean() or 0.0) for name in MEASURES}  # type: ignore[arg-type] # numbers

@@ -16,7 +16,7 @@ from kbkit.errors import KbError
 
 if TYPE_CHECKING:
     from kbkit.agent.agent import AgentAnswer, AgentSettings, EarlierQuestion
-    from kbkit.agent.state import State
+    from kbkit.agent.state import AgentState
     from kbkit.agent.trace import Trace
     from kbkit.kb import KnowledgeBase
     from kbkit.llm.account import Account
@@ -98,7 +98,7 @@ def explored(
     with _recorded(recording.path, question, history, recording.before, limits, calls.account) as record:
         show = not context.obj.quiet and sys.stderr.isatty()
 
-        def listen(state: State) -> None:
+        def listen(state: AgentState) -> None:
             if record is not None:
                 record.step(state)
             if show:
@@ -131,14 +131,14 @@ def _recorded(
     account: Account | None = None,
 ) -> Iterator[Trace | None]:
     """Open the trace's file, if there is one; an error that ends the work is its last record."""
-    from kbkit.agent.state import State
+    from kbkit.agent.state import AgentState
     from kbkit.agent.trace import Trace
 
     if path is None:
         yield None
         return
     trace = Trace(path, question, history, before, limits, account)
-    trace.step(State())
+    trace.step(AgentState())
     try:
         yield trace
     except KbError as error:
@@ -149,7 +149,7 @@ def _recorded(
         raise
 
 
-def _print_step(state: State) -> None:
+def _print_step(state: AgentState) -> None:
     """Print the last step on standard error."""
     from kbkit.agent.names import line
     from kbkit.display.render import clean

@@ -159,7 +159,7 @@ def _check_plot(text: str, path: Path, rdf: object) -> None:
     """Raise the errors of drawing before any work is done."""
     from kbkit.sparql import view
 
-    view.check(view.wanted(text).name, path)
+    view.check_view(view.wanted(text).name, path)
     if rdf is not None:
         raise KbError("A drawing is written beside a table, not beside SPARQL results", "Remove one of the options")
 

@@ -34,8 +34,8 @@ _KINDS = {"kind", "sort", "type"}
 
 def finite(label: str) -> str:
     """Return a label as a finite verb for one head, or "" if it is a noun: ``part of`` gives is part of."""
-    found = english.verb_phrase(label)
-    return "" if found is None or english.of_noun(label) else found.singular
+    verb = english.verb_phrase(label)
+    return "" if verb is None or english.of_noun(label) else verb.singular
 
 
 def agreeing(label: str) -> str:
@@ -46,8 +46,8 @@ def agreeing(label: str) -> str:
     parts = [agreeing(part) for part in label.split(", or ")] if ", or " in label else []
     if parts and all(parts):
         return ", or ".join(parts)
-    found = english.verb_phrase(label)
-    return "" if found is None or english.of_noun(label) else found.plural
+    verb = english.verb_phrase(label)
+    return "" if verb is None or english.of_noun(label) else verb.plural
 
 
 def of_head(domain: str, label: str, other: str = "") -> str:
@@ -87,8 +87,8 @@ def _modifier(things: str, label: str, noun: str) -> str:
         return f"in the {NAME} {noun}"
     if noun and clause == f"is the {noun} of":
         return ""
-    found = english.verb_phrase(label)
-    reduced = found.reduced if found and ", or " not in label else ""
+    verb = english.verb_phrase(label)
+    reduced = verb.reduced if verb and ", or " not in label else ""
     return reduced if reduced and divided(f"{things} {reduced} {NAME}")[0] == things else ""
 
 
@@ -111,10 +111,10 @@ def of_tail(domain: str, label: str) -> str:
     if verb:
         return f"{things} {who_or_that(domain)} {verb.plural} {NAME}"
     clause = without_place(label, clause)
-    found = _STRANDED.fullmatch(clause)
-    if not found or found[1] in ("is", "was"):
+    match = _STRANDED.fullmatch(clause)
+    if not match or match[1] in ("is", "was"):
         return f"{things} that {NAME} {clause}"
-    return f"{things} {found[2]} {'whom' if are_people(domain) else 'which'} {NAME} {found[1]}"
+    return f"{things} {match[2]} {'whom' if are_people(domain) else 'which'} {NAME} {match[1]}"
 
 
 def noun_of(label: str) -> str:
@@ -127,16 +127,16 @@ def noun_of(label: str) -> str:
 
 def passive(label: str) -> str:
     """Return the passive of a transitive verb of one word, ``was directed by``, or ""."""
-    found = english.verb_phrase(label)
-    inverse = found.inverse() if found and " " not in spoken(label) and not english.of_noun(label) else None
+    verb = english.verb_phrase(label)
+    inverse = verb.inverse() if verb and " " not in spoken(label) and not english.of_noun(label) else None
     return inverse.singular if inverse else ""
 
 
 def active(label: str) -> english.VerbPhrase | None:
     """Return the active verb of a passive label: *directed* for ``directed by``; None for other labels."""
-    found = english.verb_phrase(label)
-    is_passive = found is not None and re.fullmatch(r"(?:is|was) \w+ by", found.singular)
-    return found.inverse() if found and is_passive else None
+    verb = english.verb_phrase(label)
+    is_passive = verb is not None and re.fullmatch(r"(?:is|was) \w+ by", verb.singular)
+    return verb.inverse() if verb and is_passive else None
 
 
 def ends_with_preposition(label: str) -> bool:
@@ -155,8 +155,8 @@ def of_either(domain: str, label: str) -> str:
 
     Example: ``drugs linked to {name} as target``.
     """
-    found = EITHER.fullmatch(label)
-    return f"{type_plural(domain)} linked to {NAME} as {found[1]}" if found else ""
+    match = EITHER.fullmatch(label)
+    return f"{type_plural(domain)} linked to {NAME} as {match[1]}" if match else ""
 
 
 def has_marks(text: str) -> bool:

@@ -24,8 +24,8 @@ _BRACKETS = ("{", "}"), ("[", "]")
 def frame_file(name: str) -> Mapping[str, Any]:
     """Return the content of ``frames/NAME.toml`` without its table ``slots``; raise ``ValueError`` if it is invalid."""
     data = tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
-    if found := problems(data):
-        raise ValueError(f"{name}.toml: {'; '.join(found)}")
+    if faults := problems(data):
+        raise ValueError(f"{name}.toml: {'; '.join(faults)}")
     data.pop("slots", None)
     return MappingProxyType(data)
 
@@ -41,9 +41,9 @@ def problems(data: Mapping[str, Any]) -> list[str]:
     slots = data.get("slots", {})
     texts = list(_texts({key: value for key, value in data.items() if key != "slots"}, ""))
     used = {slot for _, text in texts for slot in _SLOT.findall(text)}
-    found = [f"nothing uses the slot {{{slot}}}" for slot in slots if slot not in used]
-    found += [f"{where}: {problem}" for where, text in texts for problem in _problems_of(text, slots)]
-    return found
+    faults = [f"nothing uses the slot {{{slot}}}" for slot in slots if slot not in used]
+    faults += [f"{where}: {problem}" for where, text in texts for problem in _problems_of(text, slots)]
+    return faults
 
 
 def _problems_of(text: str, slots: Mapping[str, str]) -> Iterator[str]:

@@ -60,8 +60,8 @@ def _heading(relation: Relation, subject: str, other: str, of_head: bool) -> str
     words = relation_words(relation)
     if of_head or relation.symmetric:
         return words
-    given = relation.phrase(other, of_head=True)
-    active = verb_phrase(given or words)
+    phrase = relation.phrase(other, of_head=True)
+    active = verb_phrase(phrase or words)
     if active is None or "{}" in active.singular:
         return f"{type_plural(other)}: {words}"
     ends_open = active.singular.rpartition(" ")[2] in PREPOSITIONS

@@ -79,7 +79,7 @@ class NounPhrase:
         """Return the phrase with names in place of ``<slot>``."""
 
         def fill(text: str) -> str:
-            return _SLOT.sub(lambda found: names.get(found[1], found[0]), text)
+            return _SLOT.sub(lambda match: names.get(match[1], match[0]), text)
 
         def filled(clause: Clause) -> Clause:
             others = tuple(map(filled, clause.others))

@@ -164,8 +164,8 @@ def _first(text: str, agreed: Callable[[str], str]) -> str:
 def resolved(text: str, *, past: bool | None = None, many: bool | None = None, they: bool | None = None) -> str:
     """Return a text with alternatives decided; None leaves them open."""
 
-    def choose(found: re.Match[str]) -> str:
-        options = found[1]
+    def choose(match: re.Match[str]) -> str:
+        options = match[1]
         for mark, wanted in (("~", past), ("+", many), ("/", they)):
             if mark in options:
                 if wanted is None:

@@ -108,7 +108,7 @@ def objection(phrase: str, name: str, pattern: str = NAME, *, numeric: bool = Fa
         (AGREEMENT, lambda: _disagrees(pattern)),
         (NO_HEAD, lambda: _is_headless(phrase)),
     )
-    return next((reason for reason, found in checks if found()), "")
+    return next((reason for reason, applies in checks if applies()), "")
 
 
 @lru_cache(1_000)
@@ -116,8 +116,8 @@ def _disagrees(pattern: str) -> bool:
     if _SINGULAR_VERB.search(pattern):
         return True
     # `that published in` should be `that were published in`: read as a label, the words are a passive.
-    found = [" ".join(words) for words in _VERB.findall(pattern)]
-    verbs = {words: verb_phrase(words) for words in found}
+    phrases = [" ".join(words) for words in _VERB.findall(pattern)]
+    verbs = {words: verb_phrase(words) for words in phrases}
     return any(verb is not None and verb.singular == f"is {words}" for words, verb in verbs.items())
 
 

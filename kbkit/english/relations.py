@@ -134,20 +134,20 @@ def known_phrase(label: str, *, of_head: bool) -> str:
 
 def unworded(schema: Schema) -> dict[str, str]:
     """Return the relations that cannot be worded, with the reason."""
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for relation in schema.relations:
         for signature in relation.signatures:
             ends = ((signature.head, signature.tail, True), (signature.tail, signature.head, False))
             problems = [Link(relation, one, other, of_head=head).problem for one, other, head in ends]
             if any(problems):
-                found[relation.name] = next(filter(None, problems))
-    return found
+                reasons[relation.name] = next(filter(None, problems))
+    return reasons
 
 
-def left_out(found: Mapping[str, str]) -> list[str]:
+def left_out(reasons: Mapping[str, str]) -> list[str]:
     """Return a line for a report, if relations were left out because they cannot be worded, and what to do."""
-    if not found:
+    if not reasons:
         return []
-    listed = ", ".join(f"{name} ({problem})" for name, problem in list(found.items())[:_LISTED])
-    more = f" and {len(found) - _LISTED:,} more" if len(found) > _LISTED else ""
+    listed = ", ".join(f"{name} ({problem})" for name, problem in list(reasons.items())[:_LISTED])
+    more = f" and {len(reasons) - _LISTED:,} more" if len(reasons) > _LISTED else ""
     return [f"Left out: relations whose labels cannot be worded: {listed}{more}. {REMEDY}."]

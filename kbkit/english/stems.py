@@ -53,7 +53,7 @@ def shares_stem(name: str, others: Iterable[str]) -> bool:
     words = _telling(name)
     if not words:
         return False
-    return any(_alike(one, other) for text in others for other in _telling(text) for one in words)
+    return any(_alike(word, other) for text in others for other in _telling(text) for word in words)
 
 
 def is_english(sentence: str, *, surely: bool = False) -> bool:

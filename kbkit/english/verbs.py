@@ -133,8 +133,8 @@ def _plural_verb(verb: str) -> str:
     if verb in _PLURAL:
         return _PLURAL[verb]
     prefix, hyphen, form = verb.rpartition("-")
-    found = (lemma for lemma in lemmas_of(form).get("VERB", ()) if form in inflections(lemma, "VBZ"))
-    return prefix + hyphen + next(found, form)
+    lemmas = (lemma for lemma in lemmas_of(form).get("VERB", ()) if form in inflections(lemma, "VBZ"))
+    return prefix + hyphen + next(lemmas, form)
 
 
 @lru_cache(10_000)
@@ -155,14 +155,14 @@ def verb_phrase(label: str) -> VerbPhrase | None:
         return VerbPhrase(f"is {first}" if rest[0] in _PLACES else f"is {first} the {rest[0]}")  # in state, in language
     if first in PREPOSITIONS:
         return VerbPhrase(f"is {joined}")
-    found = _finite(first, rest)
-    return VerbPhrase(found) if found else None
+    finite = _finite(first, rest)
+    return VerbPhrase(finite) if finite else None
 
 
 def of_noun(label: str) -> bool:
     """Return whether a label is a noun: ``genre``, ``side effect``."""
-    found = verb_phrase(label)
-    return found is not None and found.singular == f"has {{}} as {with_article(spoken(label).casefold())}"
+    verb = verb_phrase(label)
+    return verb is not None and verb.singular == f"has {{}} as {with_article(spoken(label).casefold())}"
 
 
 def _finite(first: str, rest: list[str]) -> str:
@@ -227,10 +227,10 @@ def _is_bare(words: list[str]) -> bool:
 def has_bare_object(label: str) -> bool:
     """Return whether a label is a verb and a noun without an article: *starred actors*, where a name would follow."""
     words = spoken(label).split(" ")
-    found = verb_phrase(label)
-    if len(words) < 2 or found is None or "{}" in found.singular:
+    verb = verb_phrase(label)
+    if len(words) < 2 or verb is None or "{}" in verb.singular:
         return False
-    if found.singular.partition(" ")[0] in {*_PLURAL, *_SINGULAR, *_MODAL}:
+    if verb.singular.partition(" ")[0] in {*_PLURAL, *_SINGULAR, *_MODAL}:
         return False
     between = any(word in PREPOSITIONS or word in _NOT_BARE for word in words[1:])
     kinds = set(lemmas_of(words[-1].casefold()))

@@ -40,7 +40,7 @@ _IRREGULAR = {"person": "people", "series": "series", "species": "species", "new
 def spoken(name: str) -> str:
     """Return a name of a type, relation or attribute as words: ``gene/protein`` is *gene or protein*."""
     if _CAMEL.fullmatch(name):  # placeOfBirth
-        name = _CAPITAL.sub(lambda found: f" {found[0].lower()}", name)
+        name = _CAPITAL.sub(lambda match: f" {match[0].lower()}", name)
     return " ".join(re.sub(r"(?<=\w)/(?=\w)", " or ", name.replace("_", " ")).split()) or "node"
 
 
@@ -82,9 +82,9 @@ def plural(noun: str) -> str:
 
 
 def _plural_noun(word: str) -> str:
-    found = [form for form in inflections(word, "NNS") if form != word]
-    if found:
-        return found[0]
+    plurals = [form for form in inflections(word, "NNS") if form != word]
+    if plurals:
+        return plurals[0]
     if re.search(r"[^aeiou]y$", word):
         return word[:-1] + "ies"
     return word + ("es" if re.search(r"(?:s|x|z|ch|sh)$", word) else "s")
@@ -111,8 +111,8 @@ def lemmas_of(word: str) -> dict[str, tuple[str, ...]]:
     """Return the lemmas of a word by part of speech: VERB, NOUN, ADJ, ADV."""
     import lemminflect
 
-    found: dict[str, tuple[str, ...]] = lemminflect.getAllLemmas(word)
-    return found
+    lemmas: dict[str, tuple[str, ...]] = lemminflect.getAllLemmas(word)
+    return lemmas
 
 
 @lru_cache(50_000)
@@ -120,8 +120,8 @@ def inflections(lemma: str, tag: str) -> tuple[str, ...]:
     """Return the forms of a lemma for a tag of the Penn Treebank: VBZ, VBD, VBN, NNS."""
     import lemminflect
 
-    found: tuple[str, ...] = lemminflect.getInflection(lemma, tag, inflect_oov=False)
-    return found
+    forms: tuple[str, ...] = lemminflect.getInflection(lemma, tag, inflect_oov=False)
+    return forms
 
 
 def is_nominal(word: str) -> bool:

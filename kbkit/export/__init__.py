@@ -79,8 +79,8 @@ def export(
     """
     if to not in FORMATS:
         raise UnknownNameError("format", to, FORMATS)
-    for option, given, choices in (("flat", flat, ("parquet", "csv")), ("gzip", gzip, ("csv",))):
-        if given and to not in choices:
+    for option, is_set, choices in (("flat", flat, ("parquet", "csv")), ("gzip", gzip, ("csv",))):
+        if is_set and to not in choices:
             raise KbError(f"Format {to} has no option '{option}'", f"Use it with {' or '.join(choices)}")
     if not Path(out).absolute().name:
         raise KbError(f"{out} contains other files", "Use a new or empty folder")

@@ -56,10 +56,10 @@ def _numbering(tables: Tables) -> Numbering:
         " FROM (SELECT CASE WHEN TRY_CAST(key AS BIGINT)::VARCHAR = key THEN TRY_CAST(key AS BIGINT) END AS number,"
         " count(*) OVER () AS total FROM nodes)"
     )[0]
-    found = Numbering(bool(by_keys), nodes or 0, "")
-    named = f"concat_ws(chr(31), {found.column}, type::VARCHAR, key)"
+    plain = Numbering(bool(by_keys), nodes or 0, "")
+    named = f"concat_ws(chr(31), {plain.column}, type::VARCHAR, key)"
     [(digest,)] = tables.rows(f"SELECT bit_xor(md5_number({named}))::VARCHAR FROM nodes")
-    return found._replace(digest=f"{int(digest or 0):032x}")
+    return plain._replace(digest=f"{int(digest or 0):032x}")
 
 
 def numbers(tables: Tables, numbering: Numbering) -> np.ndarray[Any, np.dtype[np.int64]]:

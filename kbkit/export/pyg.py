@@ -69,32 +69,32 @@ def hetero_data(stores: Stores) -> HeteroData:
 
 def node_arrays(stores: Stores, tables: Tables, kind: NodeType) -> Arrays:
     """Return the arrays of a type by name; an attribute that is called like one of ours gets an underscore."""
-    result: Arrays = {"id": np.arange(kind.first, kind.last + 1, dtype=np.int32)}
+    arrays: Arrays = {"id": np.arange(kind.first, kind.last + 1, dtype=np.int32)}
     if "vectors" in stores.manifest.stores:
-        result["x"] = np.asarray(stores.vectors.matrix.between(kind.first, kind.last + 1))
+        arrays["x"] = np.asarray(stores.vectors.matrix.between(kind.first, kind.last + 1))
     numbers = _numbers(kind.attributes)
     if numbers and kind.table:
-        columns = ", ".join(f"{quote(one.name)}::FLOAT AS {quote(one.name)}" for one in numbers)
-        result |= _columns(tables, f"SELECT {columns} FROM {quote(kind.table)} WHERE id BETWEEN {kind.first} AND"
-                                   f" {kind.last} ORDER BY id", numbers, result)  # fmt: skip
-    return result
+        columns = ", ".join(f"{quote(attribute.name)}::FLOAT AS {quote(attribute.name)}" for attribute in numbers)
+        arrays |= _columns(tables, f"SELECT {columns} FROM {quote(kind.table)} WHERE id BETWEEN {kind.first} AND"
+                                   f" {kind.last} ORDER BY id", numbers, arrays)  # fmt: skip
+    return arrays
 
 
 def edge_arrays(stores: Stores, tables: Tables, relation: Relation, ends: Signature) -> Arrays:
     """Return the arrays of the edges of a relation between two types, sorted by head and tail."""
     head, tail = stores.schema.type(ends.head), stores.schema.type(ends.tail)
     numbers = _numbers(relation.attributes)
-    columns = "".join(f", {quote(one.name)}::FLOAT AS {quote(one.name)}" for one in numbers)
+    columns = "".join(f", {quote(attribute.name)}::FLOAT AS {quote(attribute.name)}" for attribute in numbers)
     query = (
         f"SELECT head, tail{columns} FROM {quote(relation.table)}"
         f" WHERE head BETWEEN {head.first} AND {head.last} AND tail BETWEEN {tail.first} AND {tail.last} ORDER BY ALL"
     )
-    found = tables.arrow(query)
-    pairs = np.stack([found.column(0).to_numpy(), found.column(1).to_numpy()]).astype(np.int64)
-    result: Arrays = {"edge_index": pairs - np.array([[head.first], [tail.first]])}
-    for one in numbers:
-        result[_free(one.name, result)] = _floats(found.column(one.name))
-    return result
+    edges = tables.arrow(query)
+    pairs = np.stack([edges.column(0).to_numpy(), edges.column(1).to_numpy()]).astype(np.int64)
+    arrays: Arrays = {"edge_index": pairs - np.array([[head.first], [tail.first]])}
+    for attribute in numbers:
+        arrays[_free(attribute.name, arrays)] = _floats(edges.column(attribute.name))
+    return arrays
 
 
 def _signatures(stores: Stores) -> Iterator[tuple[Relation, Signature]]:
@@ -102,12 +102,12 @@ def _signatures(stores: Stores) -> Iterator[tuple[Relation, Signature]]:
 
 
 def _numbers(attributes: Sequence[Attribute]) -> list[Attribute]:
-    return [one for one in attributes if one.type in _NUMERIC]
+    return [attribute for attribute in attributes if attribute.type in _NUMERIC]
 
 
 def _columns(tables: Tables, query: str, numbers: Sequence[Attribute], taken: Arrays) -> Arrays:
-    found = tables.arrow(query)
-    return {_free(one.name, taken): _floats(found.column(one.name)) for one in numbers}
+    table = tables.arrow(query)
+    return {_free(attribute.name, taken): _floats(table.column(attribute.name)) for attribute in numbers}
 
 
 def _floats(column: Any) -> NDArray[np.float32]:

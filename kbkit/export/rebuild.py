@@ -39,10 +39,10 @@ def _toml(schema: Schema, source: Mapping[str, Any], form: FileForm) -> str:
         lines += [f"symmetric = {str(relation.symmetric).lower()}", f"iri = {_text(relation.iri)}"]
         lines += [f"words = [{', '.join(map(_text, relation.words))}]"]
         if relation.phrases:
-            given: dict[str, list[str]] = {}
+            by_subject: dict[str, list[str]] = {}
             for subject, phrase in relation.phrases:
-                given.setdefault(subject, []).append(_text(phrase))
-            phrases = ", ".join(f"{_text(subject)} = [{', '.join(texts)}]" for subject, texts in given.items())
+                by_subject.setdefault(subject, []).append(_text(phrase))
+            phrases = ", ".join(f"{_text(subject)} = [{', '.join(texts)}]" for subject, texts in by_subject.items())
             lines.append(f"phrases = {{ {phrases} }}")
     for field in schema.text_fields:
         lines += ["", f"[texts.{_text(field.name)}]", f"weight = {field.weight}"]

@@ -97,13 +97,13 @@ class Cache:
         last = 0
         while True:
             with self._use() as connection:
-                found = connection.execute(sql.replace("key,", "id, key,", 1), (last,)).fetchall()
-            for _, key, name, request, *reply in found:
+                rows = connection.execute(sql.replace("key,", "id, key,", 1), (last,)).fetchall()
+            for _, key, name, request, *reply in rows:
                 if model in (None, name):
                     yield Recorded(key, name, self._request(request), _reply(*reply))
-            if not found:
+            if not rows:
                 return
-            last = found[-1][0]
+            last = rows[-1][0]
 
     def summary(self) -> list[tuple[str, int, int, int]]:
         """Return model, calls, input tokens and output tokens, in order of first use."""
@@ -124,8 +124,8 @@ class Cache:
 
     def _request(self, text: str) -> ModelRequest:
         try:
-            found = json.loads(text)
-            return ModelRequest(**{**found, "messages": tuple(Message(*message) for message in found["messages"])})
+            fields = json.loads(text)
+            return ModelRequest(**{**fields, "messages": tuple(Message(*message) for message in fields["messages"])})
         except (ValueError, TypeError, KeyError, RecursionError):
             raise KbError(f"{self.path} is damaged: invalid call", _MOVE) from None
 

@@ -138,11 +138,11 @@ class OpenAIModel:
     def _reply(self, answer: Any) -> Reply:
         """Return the reply of a response 200. Null content (a refusal, a filter, only thoughts) is empty text."""
         try:
-            found = json.loads(answer.http_response.content)
+            body = json.loads(answer.http_response.content)
         except (ValueError, RecursionError):
             raise KbError(f"Invalid JSON in the answer of {self}", _CHECK_URL) from None
         try:
-            choice = found["choices"][0]
+            choice = body["choices"][0]
             message = choice["message"]
             text = message.get("content") or message.get("refusal") or ""
             if isinstance(text, list):  # of parts
@@ -151,11 +151,11 @@ class OpenAIModel:
                 raise TypeError
             text = _called(message.get("tool_calls"), text) or text
         except (LookupError, TypeError, AttributeError):
-            error = found.get("error") if isinstance(found, dict) else None
+            error = body.get("error") if isinstance(body, dict) else None
             details = f": {self._clean(json.dumps(error, ensure_ascii=False))}" if error else ""
             raise KbError(f"No choices in the answer of {self}{details}", _CHECK_URL) from None
         text = text.encode("utf-8", "replace").decode()  # replaces unpaired surrogates, which no file can store
-        return Reply(text, _usage(found.get("usage")), choice.get("finish_reason") == "length")
+        return Reply(text, _usage(body.get("usage")), choice.get("finish_reason") == "length")
 
     def _fail(self, error: Any) -> NoReturn:
         """Raise a :class:`KbError` of one line for an error of the library."""
@@ -277,11 +277,11 @@ def _called(calls: Any, content: str) -> str:
     return json.dumps({"thought": thought, "action": name, "argument": argument}, ensure_ascii=False)
 
 
-def _usage(found: Any) -> Usage:
+def _usage(usage: Any) -> Usage:
     """Return the usage that a server reports (0: not reported, or invalid)."""
-    if not isinstance(found, dict):
+    if not isinstance(usage, dict):
         return Usage()
-    counts = [found.get("prompt_tokens"), found.get("completion_tokens")]
+    counts = [usage.get("prompt_tokens"), usage.get("completion_tokens")]
     return Usage(*(count if type(count) is int and 0 <= count < 1 << 40 else 0 for count in counts))
 
 
@@ -312,6 +312,6 @@ def _details(error: Any) -> str:
     """Return the message of a server's error, or its text."""
     body = error.body
     if isinstance(body, dict):
-        found = body.get("message") or body.get("detail") or body.get("error") or body
-        return found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
+        message = body.get("message") or body.get("detail") or body.get("error") or body
+        return message if isinstance(message, str) else json.dumps(message, ensure_ascii=False)
     return str(body or "")

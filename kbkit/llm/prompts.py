@@ -141,10 +141,10 @@ def _form(schema: Any) -> str:
 
 def _read(name: str, file: Path) -> Prompt:
     text = _text(file)
-    found = _PARTS.fullmatch(text)
-    if not found:
+    match = _PARTS.fullmatch(text)
+    if not match:
         raise BadInputError(f"No front matter between lines of +++ in {file}, line 1", *_EXAMPLE)
-    front, body = _front(found[1], file), found[2].strip()
+    front, body = _front(match[1], file), match[2].strip()
     for field in front.keys() - set(_FIELDS):
         raise UnknownNameError("field", field, _FIELDS, str(file))
     if not body:
@@ -180,8 +180,8 @@ def _front(text: str, file: Path) -> dict[str, Any]:
         return parse_toml(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         problem = str(error).partition(" (at ")[0]
-        found = re.search(r"at line (\d+)", str(error))
-        line = int(found[1]) + 1 if found else text.count("\n") + 1  # after the first line, +++
+        match = re.search(r"at line (\d+)", str(error))
+        line = int(match[1]) + 1 if match else text.count("\n") + 1  # after the first line, +++
         raise BadInputError(f"Invalid TOML in {file}, line {line}: {problem}") from None
 
 
@@ -310,11 +310,11 @@ def _finite(text: str) -> float:
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result = dict(pairs)
-    if len(result) < len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
         [(name, _)] = Counter(name for name, _ in pairs).most_common(1)
         raise ValueError(f"duplicate name {name!r} in an object")
-    return result
+    return mapping
 
 
 def _violation(value: Any, schema: Mapping[str, Any]) -> str:

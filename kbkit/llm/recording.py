@@ -68,8 +68,10 @@ def _call(text: bytes, where: str) -> Recorded:
     if len(text) > _MAX_LINE:
         raise BadInputError(f"More than {_MAX_LINE:,} bytes in {where}", *_HINT)
     try:
-        found = json.loads(text)
-        call = Recorded(_text(found["key"]), _text(found["model"]), _request(found["request"]), _reply(found["reply"]))
+        fields = json.loads(text)
+        call = Recorded(
+            _text(fields["key"]), _text(fields["model"]), _request(fields["request"]), _reply(fields["reply"])
+        )
         key = call.request.key(call.model)
         json.dumps(call.request.content(), ensure_ascii=False).encode()  # fails for unpaired surrogates
     except KeyError as error:
@@ -84,17 +86,17 @@ def _call(text: bytes, where: str) -> Recorded:
 _HINT = ("Create recordings with ", Command("llm export"))
 
 
-def _request(found: Any) -> ModelRequest:
-    schema, top_p = found["schema"], found["top_p"]
+def _request(fields: Any) -> ModelRequest:
+    schema, top_p = fields["schema"], fields["top_p"]
     if not (schema is None or isinstance(schema, dict)):
         raise TypeError
     return ModelRequest(
-        tuple(_message(*message) for message in found["messages"]),
+        tuple(_message(*message) for message in fields["messages"]),
         schema,
-        _number(found["temperature"]),
+        _number(fields["temperature"]),
         None if top_p is None else _number(top_p),
-        _count(found["max_tokens"]),
-        _count(found["sample"]),
+        _count(fields["max_tokens"]),
+        _count(fields["sample"]),
     )
 
 
@@ -104,12 +106,12 @@ def _message(role: Any, content: Any) -> Message:
     return Message(role, _text(content))
 
 
-def _reply(found: Any) -> Reply:
-    if not isinstance(found["cut"], bool):
+def _reply(fields: Any) -> Reply:
+    if not isinstance(fields["cut"], bool):
         raise TypeError
-    text = _text(found["text"])
-    usage = Usage(_count(found["input"], _MAX_TOKENS), _count(found["output"], _MAX_TOKENS))
-    return Reply(text, usage, found["cut"])
+    text = _text(fields["text"])
+    usage = Usage(_count(fields["input"], _MAX_TOKENS), _count(fields["output"], _MAX_TOKENS))
+    return Reply(text, usage, fields["cut"])
 
 
 def _text(value: Any) -> str:

@@ -62,7 +62,7 @@ def _threaded(work: Callable[[S], T], items: Sequence[S], workers: int, done: Ca
     for thread in threads:
         thread.start()
     try:
-        found, errors = _collect(results, workers, done)
+        values, errors = _collect(results, workers, done)
     except BaseException:
         stopped.set()
         with contextlib.suppress(KeyboardInterrupt):
@@ -70,14 +70,14 @@ def _threaded(work: Callable[[S], T], items: Sequence[S], workers: int, done: Ca
         raise
     if errors:
         raise errors[0]
-    return [found[position] for position in range(len(items))]
+    return [values[position] for position in range(len(items))]
 
 
 def _collect(
     results: queue.SimpleQueue[_Result], workers: int, done: Callable[[], None] | None
 ) -> tuple[dict[int, Any], list[BaseException]]:
     """Collect results until all threads have ended; errors are sorted: unexpected ones first, then by item."""
-    found: dict[int, Any] = {}
+    values: dict[int, Any] = {}
     errors: list[tuple[bool, int, BaseException]] = []
     while workers:
         try:
@@ -89,10 +89,10 @@ def _collect(
         elif position == _END:
             workers -= 1
         else:
-            found[position] = value
+            values[position] = value
             if done is not None:
                 done()
-    return found, [error for *_, error in sorted(errors, key=lambda found: found[:2])]
+    return values, [error for *_, error in sorted(errors, key=lambda failure: failure[:2])]
 
 
 def _join(threads: Iterable[threading.Thread]) -> None:

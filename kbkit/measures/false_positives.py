@@ -62,7 +62,7 @@ def constraints(tree: Expression) -> list[Constraint]:
     Any other expression, including a union, is one constraint.
     """
     if isinstance(tree, Combine) and tree.op == "&":
-        return [found for part in tree.parts for found in constraints(part)]
+        return [constraint for part in tree.parts for constraint in constraints(part)]
     if isinstance(tree, Combine) and tree.op == "-":
         return [*constraints(tree.parts[0]), *(Constraint(part, negated=True) for part in tree.parts[1:])]
     return [Constraint(tree)]
@@ -118,21 +118,21 @@ def _failures(rows: pl.DataFrame, tree: Expression, answers: Callable[[str], Ans
     failed = np.array([_inside(ids, answers(c.text).ids) == c.negated for c in required])
     negated = np.array([c.negated for c in required])
     known = pl.col("id").is_not_null()
-    found = rows.select(
+    failures = rows.select(
         "query",
         "node",
         unmet=pl.when(known).then(pl.Series(failed.sum(axis=0))),
         constraints=pl.lit(len(required)),
         negation_violated=pl.when(known & bool(negated.any())).then(pl.Series(failed[negated].any(axis=0))),
     )
-    return found.cast(UNMET)
+    return failures.cast(UNMET)
 
 
 def _inside(ids: Ids, members: Ids) -> NDArray[np.bool_]:
     """Return for each id whether it is one of the sorted members."""
     positions = np.searchsorted(members, ids)
-    found: NDArray[np.bool_] = np.append(members, -2)[positions] == ids
-    return found
+    inside: NDArray[np.bool_] = np.append(members, -2)[positions] == ids
+    return inside
 
 
 def _located(session: Session, rows: pl.DataFrame, types: Mapping[str, str | None]) -> pl.DataFrame:
@@ -145,8 +145,8 @@ def _located(session: Session, rows: pl.DataFrame, types: Mapping[str, str | Non
     )
     typed = rows.select("query", "node").join(kinds, on="query", how="left", maintain_order="left")
     names = typed.select("node", "type").unique(maintain_order=True).with_row_index("position")
-    found = session.stores.tables.lookup(_FIND, frames={"kbkit_names": names}).unique()
-    best = found.filter(pl.col("step") == pl.col("step").min().over("position"))
+    matches = session.stores.tables.lookup(_FIND, frames={"kbkit_names": names}).unique()
+    best = matches.filter(pl.col("step") == pl.col("step").min().over("position"))
     clear = best.filter(pl.col("position").is_unique()).select(pl.col("position").cast(names.schema["position"]), "id")
     resolved = names.join(clear, on="position", how="left").select("node", "type", "id")
     return typed.join(resolved, on=["node", "type"], how="left", nulls_equal=True, maintain_order="left")
@@ -172,14 +172,14 @@ def table(failures: pl.DataFrame, queries: pl.DataFrame | None = None, by: Seque
 
 def remarks(failures: pl.DataFrame) -> list[str]:
     """Return notes on unknown nodes and on gold answers that differ from the KB."""
-    result = []
+    lines = []
     unknown = failures["unmet"].null_count()
     if unknown:
         example = failures.filter(pl.col("unmet").is_null())["node"][0]
-        result.append(
+        lines.append(
             f"{unknown:,} false positives are not in the KB, for example {example!r}; they count as unknown only"
         )
     right = (failures["unmet"] == 0).sum()
     if right:
-        result.append(f"{right:,} false positives meet all constraints: the gold answers lack answers of the KB")
-    return result
+        lines.append(f"{right:,} false positives meet all constraints: the gold answers lack answers of the KB")
+    return lines

@@ -79,9 +79,9 @@ def read_queries(path: _Path, split: str = "") -> pl.DataFrame:
         return stark.read_stark_gold(path, split, answers=False).queries
     ending = _ending(path, (".tsv", ".txt"), "queries", *_STARK)
     if ending in JSON_ENDINGS:
-        found = formats.read_json_gold(path, content(path), answers=False).queries
+        queries = formats.read_json_gold(path, content(path), answers=False).queries
         # In a record without text, the words are the id.
-        return of_split(found.with_columns(pl.coalesce("text", "query").alias("text")), split, path)
+        return of_split(queries.with_columns(pl.coalesce("text", "query").alias("text")), split, path)
     lines = [line.removesuffix("\r") for line in content(path).decode().split("\n")]
     rows = _lines(lines) if ending == ".txt" else _pairs(path, lines)
     return of_split(pl.DataFrame(rows, schema={"query": pl.String, "text": pl.String}, orient="row"), split, path)
@@ -92,17 +92,17 @@ def _lines(lines: list[str]) -> list[tuple[str, str]]:
 
 
 def _pairs(path: Path, lines: list[str]) -> list[tuple[str, str]]:
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         query, tab, text = line.partition("\t")
         if not tab or not query.strip():
             raise BadInputError(f"No id and text separated by a tab in {path}, line {number}", "Write id<TAB>text")
-        if query.strip() in found:
+        if query.strip() in texts:
             raise BadInputError(f"Duplicate query {query.strip()!r} in {path}, line {number}")
-        found[query.strip()] = text.strip()
-    return list(found.items())
+        texts[query.strip()] = text.strip()
+    return list(texts.items())
 
 
 def write_run(run: pl.DataFrame, path: _Path, tag: str = "kbkit") -> None:

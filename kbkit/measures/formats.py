@@ -118,14 +118,14 @@ def read_json_run(path: Path, text: bytes) -> pl.DataFrame:
     for record in records(path, text):
         query = _query(record)
         if "node" in record.fields:
-            found, values = [_name(record, record.fields["node"], "node")], [_score(record, record.fields)]
+            names, values = [_name(record, record.fields["node"], "node")], [_score(record, record.fields)]
         else:
             _check_once(record, query, complete, path)
-            found, values = _ranking(record)
-        nodes += found
+            names, values = _ranking(record)
+        nodes += names
         scores += values
-        queries += [query] * len(found)
-        positions += [record.position] * len(found)
+        queries += [query] * len(names)
+        positions += [record.position] * len(names)
     rows = pl.DataFrame({"query": queries, "node": nodes, "score": scores}, schema=RUN)
     return checked_run(rows.with_columns(pl.Series("position", positions, dtype=pl.Int64)), path, unit(path))
 
@@ -215,20 +215,20 @@ def _words(record: JsonRecord) -> tuple[str, str]:
 
 def read_json_gold(path: Path, text: bytes, *, answers: bool = True) -> Gold:
     """Read queries with their answers; with ``answers=False`` records may lack answers."""
-    found = list(queries(path, text))
-    if not found:
+    query_records = list(queries(path, text))
+    if not query_records:
         raise BadInputError(f"No queries in {path}")
-    names = [_query(record) for record in found]
+    names = [_query(record) for record in query_records]
     seen: dict[str, int] = {}
-    for record, query in zip(found, names, strict=True):
+    for record, query in zip(query_records, names, strict=True):
         _check_once(record, query, seen, path)
     rows = [
         (query, node, relevance, record.position)
-        for record, query in zip(found, names, strict=True)
+        for record, query in zip(query_records, names, strict=True)
         for node, relevance in (_answers(record) if answers else ())
     ]
     judged = pl.DataFrame(rows, schema={**JUDGEMENTS, "position": pl.Int64}, orient="row")
-    return Gold(checked_judgements(judged, path, unit(path)), _queries(found, names))
+    return Gold(checked_judgements(judged, path, unit(path)), _queries(query_records, names))
 
 
 def _answers(record: JsonRecord) -> Iterator[tuple[str, int]]:
@@ -246,12 +246,12 @@ def _answers(record: JsonRecord) -> Iterator[tuple[str, int]]:
             yield _name(record, item, "answer"), 1
 
 
-def _queries(found: list[JsonRecord], names: list[str]) -> pl.DataFrame:
+def _queries(query_records: list[JsonRecord], names: list[str]) -> pl.DataFrame:
     """Return a row per query: query, text, and the scalars of the records and of their ``metadata``."""
-    rows = [_scalars(record.fields) for record in found]
+    rows = [_scalars(record.fields) for record in query_records]
     columns = dict.fromkeys(key for row in rows for key in row)
     frame = pl.DataFrame({"query": pl.Series(names, dtype=pl.String)})
-    texts = [_text(record.fields) for record in found]
+    texts = [_text(record.fields) for record in query_records]
     return frame.with_columns(
         pl.Series("text", texts, dtype=pl.String),
         *(series(column, [row.get(column) for row in rows]) for column in columns),

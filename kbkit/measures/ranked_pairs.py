@@ -47,11 +47,11 @@ def pairs(stores: Stores, gold: Gold, texts: pl.DataFrame) -> RankedPairs:
         raise KbError(
             f"No node of the KB is named {rows['node'][0]!r} or as any other", "Name nodes by key or type#key"
         )
-    found: dict[str, set[int]] = {}
+    answers: dict[str, set[int]] = {}
     words = dict(named.iter_rows())
     for query, node in rows.select("query", "node").iter_rows():
-        found.setdefault(query, set()).update(known[node])
-    usable = [RankedPair(words[query], frozenset(ids), query) for query, ids in found.items() if words[query].strip()]
+        answers.setdefault(query, set()).update(known[node])
+    usable = [RankedPair(words[query], frozenset(ids), query) for query, ids in answers.items() if words[query].strip()]
     return RankedPairs(usable, sum(not nodes for nodes in known.values()))
 
 

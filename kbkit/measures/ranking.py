@@ -60,14 +60,14 @@ def measure(run: pl.DataFrame, gold: Gold, measures: Iterable[str] = DEFAULT) ->
     if not selected:
         raise KbError("No measure selected", f"Valid names: {', '.join(CHOICES)}")
     check_overlap(run, gold)
-    found = _evaluate(run, gold, sorted({m.trec for m in selected}))
+    scores = _evaluate(run, gold, sorted({m.trec for m in selected}))
     answered = set(gold.relevant["query"])
     queries = gold.queries["query"].to_list()
 
     def value(query: str, m: Measure) -> float | None:
         if query not in answered:
             return None
-        score = found[query][m.trec] if query in found else 0.0
+        score = scores[query][m.trec] if query in scores else 0.0
         return score if m.trec != "recip_rank" or not m.cut or score * m.cut > 1 - 1e-9 else 0.0
 
     columns = {m.name: [value(query, m) for query in queries] for m in selected}
@@ -98,8 +98,8 @@ def _evaluate(run: pl.DataFrame, gold: Gold, keys: list[str]) -> dict[str, dict[
     rankings = {n: {str(rank): -float(rank) for rank in range(1, n + 1)} for n in set(lengths.values())}
     number = {query: str(i) for i, query in enumerate(qrels)}
     evaluator = pytrec_eval.RelevanceEvaluator({number[q]: levels for q, levels in qrels.items()}, set(keys))
-    found = evaluator.evaluate({number[query]: rankings[lengths[query]] for query in qrels})
-    return {query: found[number[query]] for query in qrels}
+    scores = evaluator.evaluate({number[query]: rankings[lengths[query]] for query in qrels})
+    return {query: scores[number[query]] for query in qrels}
 
 
 def check_overlap(run: pl.DataFrame, gold: Gold) -> None:
@@ -115,23 +115,23 @@ def check_overlap(run: pl.DataFrame, gold: Gold) -> None:
 
 def remarks(run: pl.DataFrame, gold: Gold) -> list[str]:
     """Return notes on queries without results or answers, and on names that do not match."""
-    result = []
+    lines = []
     relevant = gold.relevant
     of_gold = gold.queries.select("query")
     silent = of_gold.join(relevant, on="query", how="semi").join(run, on="query", how="anti").height
     if silent:
-        result.append(f"{count_queries(silent)} without results: scored as empty")
+        lines.append(f"{count_queries(silent)} without results: scored as empty")
     unknown = run.select("query").unique().join(of_gold, on="query", how="anti").height
     if unknown:
-        result.append(f"{count_queries(unknown)} of the run without gold answers: ignored")
+        lines.append(f"{count_queries(unknown)} of the run without gold answers: ignored")
     without = of_gold.join(relevant, on="query", how="anti").height
     if without:
-        result.append(f"{count_queries(without)} without relevant nodes: all measures are undefined")
+        lines.append(f"{count_queries(without)} without relevant nodes: all measures are undefined")
     theirs = gold.judgements.join(run, on="query", how="semi")
     ours = run.join(of_gold, on="query", how="semi")
     if ours.height and theirs.height and ours.join(theirs, on="node", how="semi").is_empty():
-        result.append(
+        lines.append(
             f"No node of the run is in the gold answers: the run has {ours['node'][0]!r}, the gold answers"
             f" {theirs['node'][0]!r}. Check the node names"
         )
-    return result
+    return lines

@@ -44,7 +44,7 @@ def content(path: Path, *, whole: bool = False, empty: bool = False) -> bytes:
     return text
 
 
-def load(text: str, where: str) -> Any:
+def load_json(text: str, where: str) -> Any:
     """Parse JSON; raise :class:`BadInputError` that names ``where`` (file, or file and line)."""
     try:
         value = json.loads(text)
@@ -110,7 +110,7 @@ def unit(path: Path) -> str:
 def records(path: Path, text: bytes) -> Iterator[JsonRecord]:
     """Yield the records of a JSON list (``.json``) or of JSON lines (other endings)."""
     if path.suffix.lower() == ".json":
-        value = load(text.decode(), str(path))
+        value = load_json(text.decode(), str(path))
         if is_sparql(value):
             raise BadInputError(f"{path} contains SPARQL results", "Use ", Command("measure rows"), " to score them")
         if not isinstance(value, list):
@@ -125,7 +125,7 @@ def records(path: Path, text: bytes) -> Iterator[JsonRecord]:
 def _lines(path: Path, text: str) -> Iterator[tuple[int, Any]]:
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
-            yield number, load(line, f"{path}, line {number}")
+            yield number, load_json(line, f"{path}, line {number}")
 
 
 def _record(path: Path, position: int, value: Any, kind: str = "") -> JsonRecord:
@@ -147,22 +147,22 @@ def load_records(path: Path) -> list[JsonRecord] | dict[str, Any]:
         raise BadInputError(f"Cannot read {path}: {error.strerror}") from None
     lines = [line for line in text.split("\n") if line.strip()]
     if path.suffix.lower() in (".jsonl", ".ndjson") or (len(lines) > 1 and _is_object(lines[0])):
-        found = [_record(path, *row, kind="line") for row in _lines(path, text)]
+        all_records = [_record(path, *row, kind="line") for row in _lines(path, text)]
     else:
-        value = load(text, str(path))
+        value = load_json(text, str(path))
         if isinstance(value, dict) and ("head" in value or not any(name in value for name in IDS)):
             return value
         values = value if isinstance(value, list) else [value]
-        found = [_record(path, number, value, "record") for number, value in enumerate(values, 1)]
-    if not found:
+        all_records = [_record(path, number, value, "record") for number, value in enumerate(values, 1)]
+    if not all_records:
         raise BadInputError(f"No records in {path}")
-    return found
+    return all_records
 
 
 def items(path: Path) -> list[JsonRecord]:
     """Return the records of a file; a single object is one record."""
-    found = load_records(path)
-    return [JsonRecord(found, f"{path}, record 1")] if isinstance(found, dict) else found
+    loaded = load_records(path)
+    return [JsonRecord(loaded, f"{path}, record 1")] if isinstance(loaded, dict) else loaded
 
 
 def _is_object(line: str) -> bool:
@@ -180,9 +180,9 @@ def invalid(where: str, value: object, hint: str) -> BadInputError:
 # -- ids and pairs ----------------------------------------------------------------------------------------------------
 
 
-def names(found: Sequence[JsonRecord]) -> list[str]:
+def names(all_records: Sequence[JsonRecord]) -> list[str]:
     """Return the id of each record: its id, question or query, or its position. Raise if two are equal."""
-    return _distinct(found, [_name(record, IDS) or str(number) for number, record in enumerate(found, 1)])
+    return _distinct(all_records, [_name(record, IDS) or str(number) for number, record in enumerate(all_records, 1)])
 
 
 def _name(record: JsonRecord, fields: Sequence[str]) -> str:
@@ -197,9 +197,9 @@ def _name(record: JsonRecord, fields: Sequence[str]) -> str:
     return ""
 
 
-def _distinct(found: Sequence[JsonRecord], ids: list[str]) -> list[str]:
+def _distinct(all_records: Sequence[JsonRecord], ids: list[str]) -> list[str]:
     seen: dict[str, str] = {}
-    for record, name in zip(found, ids, strict=True):
+    for record, name in zip(all_records, ids, strict=True):
         if name in seen:
             raise record.error(f"Duplicate record {describe(name)}", f"The first is in {seen[name]}")
         seen[name] = record.where
@@ -260,7 +260,7 @@ def is_sparql(value: Any) -> bool:
 
 def read_bindings(path: Path) -> list[dict[str, dict[str, str]]] | bool:
     """Read SPARQL 1.1 results in JSON: a row per solution, from variables to terms; a boolean for ASK."""
-    value = load(content(path).decode(), str(path))
+    value = load_json(content(path).decode(), str(path))
     if not is_sparql(value):
         hint = 'Expected {"head": ..., "results": {"bindings": [...]}}'
         raise BadInputError(f"{path} does not contain SPARQL results", hint)

@@ -82,11 +82,11 @@ def queries(records: Sequence[RowsPrediction]) -> pl.DataFrame:
 def reasons(records: Sequence[RowsPrediction], scores: pl.DataFrame) -> list[str]:
     """Return a note for each reason why scores are null, with its queries."""
     undefined = set(scores.filter(pl.col("f1").is_null())["query"])
-    found: dict[str, list[str]] = {}
+    by_reason: dict[str, list[str]] = {}
     for record in records:
         if record.query in undefined:
-            found.setdefault(_reason(record), []).append(record.query)
-    return [f"em and f1 are undefined for {_listed(names)}: {reason}" for reason, names in found.items()]
+            by_reason.setdefault(_reason(record), []).append(record.query)
+    return [f"em and f1 are undefined for {_listed(names)}: {reason}" for reason, names in by_reason.items()]
 
 
 def _listed(names: list[str], limit: int = 3) -> str:
@@ -118,9 +118,9 @@ def _score(predicted: Result, gold: Result) -> tuple[float, float]:
     expected = [_counted(row) for row in gold]
     returned = [[_term(cell) for cell in row.values()] for row in predicted]
     widths = np.array([len(row) for row in expected], np.int64)
-    found = assign(*_incidences(expected, returned, columns), widths)
-    tp, missed = found.recall, len(gold) - found.recall
-    extra = len(predicted) - found.pairs
+    assignment = assign(*_incidences(expected, returned, columns), widths)
+    tp, missed = assignment.recall, len(gold) - assignment.recall
+    extra = len(predicted) - assignment.pairs
     return float(not missed and not extra), float(2 * tp / (2 * tp + extra + missed))
 
 
@@ -172,10 +172,10 @@ def read_predictions(path: Path, gold: Path | None = None) -> list[RowsPredictio
     number (a literal). Raises :class:`BadInputError` that names file and line or record.
     """
     if gold is None:
-        found = files.items(path)
-        if is_sparql(found[0].fields) and not {*PREDICTED, *GOLD} & found[0].fields.keys():
+        records = files.items(path)
+        if is_sparql(records[0].fields) and not {*PREDICTED, *GOLD} & records[0].fields.keys():
             raise BadInputError(f"{path} contains results without gold results", "Add a file of gold results")
-        return [_prediction(n, i, PREDICTED, i, GOLD) for n, i in zip(files.names(found), found, strict=True)]
+        return [_prediction(n, i, PREDICTED, i, GOLD) for n, i in zip(files.names(records), records, strict=True)]
     ours, theirs = files.load_records(gold), files.load_records(path)
     if isinstance(ours, dict) and isinstance(theirs, dict):
         return [RowsPrediction(gold.stem, _result(theirs, str(path)), _result(ours, str(gold)), {})]

@@ -168,12 +168,12 @@ def _bootstrap(differences: _Array, n: int, seed: int) -> tuple[float, float, fl
     observed = float(differences.mean())
     if np.ptp(differences) == 0:  # every resample equals the sample
         return observed, observed, 1.0 if observed == 0 else 1 / (n + 1)
-    found = stats.bootstrap(
+    resampled = stats.bootstrap(
         (differences,), _mean, n_resamples=n, batch=_batch(len(differences)), method="percentile", rng=seed
     )
-    shifted = np.abs(found.bootstrap_distribution - observed)
+    shifted = np.abs(resampled.bootstrap_distribution - observed)
     extreme = int((shifted >= abs(observed) * (1 - 1e-12)).sum())
-    low, high = found.confidence_interval
+    low, high = resampled.confidence_interval
     return float(low), float(high), (1 + extreme) / (1 + n)
 
 
@@ -193,10 +193,10 @@ def _randomization(differences: _Array, n: int, seed: int) -> float:
         # One random bit per sign: permutation_test would shuffle pairs, fifty times slower.
         width = -(-size[1] // 8)
         bits = np.unpackbits(np.frombuffer(rng.bytes(size[0] * width), np.uint8).reshape(size[0], width), axis=1)
-        result: _Array = np.where(bits[:, : size[1]] == 1, nonzero, -nonzero)
-        return result
+        signed: _Array = np.where(bits[:, : size[1]] == 1, nonzero, -nonzero)
+        return signed
 
-    found = stats.monte_carlo_test(
+    test = stats.monte_carlo_test(
         nonzero, flipped, _distance, vectorized=True, n_resamples=n, batch=batch, alternative="greater"
     )
-    return float(found.pvalue)
+    return float(test.pvalue)

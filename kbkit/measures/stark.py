@@ -11,7 +11,7 @@ import polars as pl
 
 from kbkit.errors import BadInputError, UnknownNameError
 from kbkit.measures.frames import JUDGEMENTS, Gold, checked_judgements
-from kbkit.measures.records import content, describe, load
+from kbkit.measures.records import content, describe, load_json
 
 PARTS = ("train", "val", "test")
 """The splits that partition the questions; others, such as test-0.1, are parts of these."""
@@ -47,9 +47,9 @@ def _table(path: Path, split: str) -> Path:
     if not path.is_dir():
         return path
     name = f"{_HUMAN if split == _HUMAN_SPLIT else 'stark_qa'}.csv"
-    for found in (path / "stark_qa" / name, path / name):
-        if found.is_file():
-            return found
+    for file in (path / "stark_qa" / name, path / name):
+        if file.is_file():
+            return file
     raise BadInputError(f"Missing file stark_qa/{name} in {path}", "Use a file or folder of STaRK's questions")
 
 
@@ -81,10 +81,10 @@ def read_rows(table: Path, columns: tuple[str, str], hint: str) -> pl.DataFrame:
 def _answers(frame: pl.DataFrame, table: Path) -> Iterator[tuple[str, str, int, int]]:
     for query, text, line in frame.select("id", "answer_ids", LINE).iter_rows():
         where = f"answer_ids of {table}, line {line}"
-        found = load(text or "null", where)
-        if not isinstance(found, list):
-            raise BadInputError(f"Invalid value {describe(found)} in {where}", "Use a list, such as [601168, 947318]")
-        for node in found:
+        nodes = load_json(text or "null", where)
+        if not isinstance(nodes, list):
+            raise BadInputError(f"Invalid value {describe(nodes)} in {where}", "Use a list, such as [601168, 947318]")
+        for node in nodes:
             yield query, _node(node, where), 1, line
 
 

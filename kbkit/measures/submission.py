@@ -12,7 +12,7 @@ import polars as pl
 
 from kbkit.errors import BadInputError, KbError
 from kbkit.measures.frames import RUN, checked_run
-from kbkit.measures.records import content, describe, load
+from kbkit.measures.records import content, describe, load_json
 from kbkit.measures.stark import LINE, read_rows
 
 QUERY, RANKING = "query_id", "pred_rank"
@@ -44,13 +44,13 @@ def read_submission(path: Path) -> pl.DataFrame:
 
 
 def _ranking(text: str | None, where: str) -> list[str]:
-    found: Any = load(text or "null", where)
-    if not isinstance(found, list):
-        raise BadInputError(f"Invalid value {describe(found)} in {where}", "Use a list, such as [601168, 947318]")
-    for node in found:
+    nodes: Any = load_json(text or "null", where)
+    if not isinstance(nodes, list):
+        raise BadInputError(f"Invalid value {describe(nodes)} in {where}", "Use a list, such as [601168, 947318]")
+    for node in nodes:
         if type(node) is not int or node < 0:
             raise BadInputError(f"Invalid node {describe(node)} in {where}", "Use numbers of nodes")
-    return [str(node) for node in found]
+    return [str(node) for node in nodes]
 
 
 def write_submission(run: pl.DataFrame, path: Path) -> None:

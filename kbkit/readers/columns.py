@@ -70,11 +70,11 @@ def text(value: Any) -> str:
 def unique(names: Sequence[str], taken: Collection[str] = ()) -> list[str]:
     """Return the names, numbered where they repeat, ignoring case."""
     seen = {name.casefold() for name in taken}
-    result = []
+    renamed = []
     for name in names:
         other, number = name, 2
         while other.casefold() in seen:
             other, number = f"{name}_{number}", number + 1
         seen.add(other.casefold())
-        result.append(other)
-    return result
+        renamed.append(other)
+    return renamed

@@ -155,12 +155,12 @@ def _sqlite_errors(path: Path) -> Iterator[None]:
 
 def _sqlite_tables(con: sqlite3.Connection) -> list[str]:
     """Return the tables with rows of their own: virtual tables have no root page, and keep theirs in shadow tables."""
-    found = con.execute(
+    rows = con.execute(
         "SELECT name, rootpage FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
         " ORDER BY rowid"
     ).fetchall()
-    virtual = tuple(f"{name}_" for name, page in found if not page)
-    return [name for name, page in found if page and not (virtual and name.startswith(virtual))]
+    virtual = tuple(f"{name}_" for name, page in rows if not page)
+    return [name for name, page in rows if page and not (virtual and name.startswith(virtual))]
 
 
 def _sqlite_keys(con: sqlite3.Connection) -> dict[str, Keys]:
@@ -201,7 +201,7 @@ def _sqlite_batches(path: Path, table: str, schema: pa.Schema) -> Iterator[pa.Re
     with _sqlite(path) as con:
         cursor = con.execute(f"SELECT {names} FROM {quote(table)} NOT INDEXED")
         while rows := cursor.fetchmany(_ROWS):
-            columns = [array(values, one.type) for values, one in zip(zip(*rows, strict=True), schema, strict=True)]
+            columns = [array(values, field.type) for values, field in zip(zip(*rows, strict=True), schema, strict=True)]
             yield pa.record_batch(columns, schema=schema)
 
 

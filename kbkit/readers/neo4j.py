@@ -59,7 +59,7 @@ def read(paths: Sequence[Path], table: str) -> pa.RecordBatchReader:
         raise UnknownNameError("table", table, _RESERVED)
     documents = [path for path in paths if _plain(path).suffix in _JSON]
     sources: list[_Csv | _ApocJson] = [_ApocJson(path, table) for path in documents]
-    sources += [_Csv(*one, table) for one in _csv_files([path for path in paths if path not in documents])]
+    sources += [_Csv(*file, table) for file in _csv_files([path for path in paths if path not in documents])]
     parts = [source for source in sources if source.schema is not None]
     schema = _united([part.schema for part in parts if part.schema is not None], NODES if table == "nodes" else EDGES)
     return pa.RecordBatchReader.from_batches(schema, _batches(parts, schema))
@@ -105,17 +105,17 @@ def _shown(value: Any) -> str:
 
 def _named(names: Iterable[str], table: str) -> dict[str, str]:
     """Return names of columns for properties: none is reserved, and none differs from another in case only."""
-    result: dict[str, str] = {}
+    columns: dict[str, str] = {}
     taken = {name.casefold() for name in _RESERVED[table]}
     for name in names:
         column = name
         while column.casefold() in taken:
             column += "_"
         taken.add(column.casefold())
-        result[name] = column
-    if table == "nodes" and "name" not in result and (title := next((n for n in _NAMES if n in result), "")):
-        result[title] = "name"
-    return result
+        columns[name] = column
+    if table == "nodes" and "name" not in columns and (title := next((n for n in _NAMES if n in columns), "")):
+        columns[title] = "name"
+    return columns
 
 
 def _plain(path: Path) -> Path:
@@ -184,17 +184,17 @@ def _csv_files(paths: Sequence[Path]) -> list[tuple[Path, _Header, bool]]:
         for path, (header, more) in headers.items()
         if header is not None and not more and "header" in _plain(path).stem
     }
-    result = []
+    files = []
     for path, (header, _) in headers.items():
         if header is not None:
             if "header" not in _plain(path).stem or headers[path][1]:
-                result.append((path, header, True))
+                files.append((path, header, True))
             continue
         prefix = max((name for name in alone if _plain(path).stem.startswith(name)), key=len, default=None)
         if prefix is None:
             raise BadInputError(f"Missing header in {path}, line 1", _HINT)
-        result.append((path, alone[prefix], False))
-    return result
+        files.append((path, alone[prefix], False))
+    return files
 
 
 class _Csv:

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from kbkit.errors import BadInputError
-from kbkit.readers.unpickle import DOWNLOAD_AGAIN, load
+from kbkit.readers.unpickle import DOWNLOAD_AGAIN, load_pickle
 
 SCHEMA = pa.schema([("key", pa.string()), ("value", pa.string())])
 """``key`` is the dict's key, or the position in the list from 0, as text. ``value`` is JSON: NaN and infinities are
@@ -35,7 +35,7 @@ def read(paths: Sequence[Path]) -> pa.RecordBatchReader:
 def _batches(path: Path) -> Iterator[pa.RecordBatch]:
     try:
         with path.open("rb") as handle:
-            content = load(handle, path, {})
+            content = load_pickle(handle, path, {})
     except OSError as error:
         raise BadInputError(f"Cannot read {path}: {error.strerror or error}") from None
     if not isinstance(content, (dict, list)):

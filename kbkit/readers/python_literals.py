@@ -65,16 +65,16 @@ def _json(line: bytes, where: str) -> str:
     except UnicodeDecodeError:
         raise BadInputError(f"Invalid UTF-8 in {where}", "Convert it to UTF-8, for example with iconv") from None
     try:
-        result = json.dumps(ast.literal_eval(text), ensure_ascii=False, allow_nan=False)
+        encoded = json.dumps(ast.literal_eval(text), ensure_ascii=False, allow_nan=False)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):  # the last two if nested too deeply
         raise BadInputError(
             f"Invalid Python literal in {where}",
             "Use strings, numbers, lists and dicts, such as {'key': ['value', 1.5, None]}",
         ) from None
-    if result.isascii():
-        return result
+    if encoded.isascii():
+        return encoded
     # Literals may have surrogates, which UTF-8 cannot encode: join pairs, replace unpaired ones.
-    return result.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return encoded.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _open(path: Path) -> IO[bytes]:

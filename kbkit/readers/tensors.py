@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from kbkit.errors import BadInputError
-from kbkit.readers.unpickle import DOWNLOAD_AGAIN, Call, RefusedError, load
+from kbkit.readers.unpickle import DOWNLOAD_AGAIN, Call, RefusedError, load_pickle
 
 _KINDS = {
     "LongStorage": "i8", "IntStorage": "i4", "ShortStorage": "i2", "CharStorage": "i1", "ByteStorage": "u1",
@@ -127,7 +127,7 @@ def _description(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) ->
     storages = {f"torch.{name}": _Kind(name) for name in _KINDS}
     names = {"torch._utils._rebuild_tensor_v2": Call(_rebuild), **storages}
     data = _member(archive, info.filename, _MAX_PICKLE)
-    tensor = load(io.BytesIO(data), path, names, persistent=_persistent)
+    tensor = load_pickle(io.BytesIO(data), path, names, persistent=_persistent)
     if not isinstance(tensor, _Tensor):
         raise RefusedError(f"contains a {type(tensor).__name__.strip('_')} instead of a tensor")
     return tensor

@@ -41,7 +41,7 @@ class RefusedError(Exception):
     """A pickle has content that is not allowed. The message completes "the file ..."."""
 
 
-def load(handle: IO[bytes], where: Path, names: Mapping[str, Any], persistent: Loader | None = None) -> Any:
+def load_pickle(handle: IO[bytes], where: Path, names: Mapping[str, Any], persistent: Loader | None = None) -> Any:
     """Return the object in a seekable binary file; raise :class:`BadInputError`, naming ``where``.
 
     ``names`` are the globals (``module.name``) that it may use in addition to plain containers and numpy scalars;

@@ -27,12 +27,12 @@ def read(paths: Sequence[Path]) -> pa.RecordBatchReader:
 
 def unescape(text: str) -> str:
     """Return the content of a field of a TSV file; other backslashes stay."""
-    return re.sub(r"\\[np\\]", lambda found: _ESCAPES[found[0]], text)
+    return re.sub(r"\\[np\\]", lambda match: _ESCAPES[match[0]], text)
 
 
 def escape(text: str) -> str:
     """Return a text as a field of a TSV file (the inverse of :func:`unescape`)."""
-    return re.sub(r"[\n|\\]", lambda found: _CHARACTERS[found[0]], text)
+    return re.sub(r"[\n|\\]", lambda match: _CHARACTERS[match[0]], text)
 
 
 def _rows(path: Path, handle: IO[str]) -> Iterator[list[str]]:
@@ -45,4 +45,4 @@ def _rows(path: Path, handle: IO[str]) -> Iterator[list[str]]:
 
 def _quoted(lines: IO[str]) -> Iterator[str]:
     r"""Return the lines with doubled quotes in place of ``\\"``, and single backslashes in place of ``\\\\``."""
-    return (re.sub(r'\\(["\\])', lambda found: '""' if found[1] == '"' else "\\", line) for line in lines)
+    return (re.sub(r'\\(["\\])', lambda match: '""' if match[1] == '"' else "\\", line) for line in lines)

@@ -55,11 +55,11 @@ def tables(path: Path) -> list[str]:
 
     Raises the errors of :func:`sheets`.
     """
-    found = sheets(path)
-    for left_out in (set(found.values()) - {""}, {_EMPTY}):
-        if names := [name for name, problem in found.items() if problem not in left_out]:
+    problems = sheets(path)
+    for left_out in (set(problems.values()) - {""}, {_EMPTY}):
+        if names := [name for name, problem in problems.items() if problem not in left_out]:
             return names
-    return list(found)
+    return list(problems)
 
 
 def read(path: Path, table: str = "") -> pa.RecordBatchReader:
@@ -72,8 +72,8 @@ def read(path: Path, table: str = "") -> pa.RecordBatchReader:
         if not table and len(listed) > 1:  # Excel once gave every workbook two empty sheets more
             listed = {name: sheet for name, sheet in listed.items() if next(_rows(sheet, str(path)), None)} or listed
         name = chosen(list(listed), table, "sheet", path)
-        found = _table(listed[name], f"{path}, sheet {name!r}")
-    return pa.RecordBatchReader.from_batches(found.schema, found.to_batches())
+        content = _table(listed[name], f"{path}, sheet {name!r}")
+    return pa.RecordBatchReader.from_batches(content.schema, content.to_batches())
 
 
 class _Workbook:

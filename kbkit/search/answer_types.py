@@ -89,8 +89,8 @@ def predicted(
             for n in names
         ]
     )
-    found = zip(names, _normalized(odds).tolist() if names else [], strict=True)
-    return dict(sorted(found, key=lambda pair: (-pair[1], pair[0])))
+    probabilities = zip(names, _normalized(odds).tolist() if names else [], strict=True)
+    return dict(sorted(probabilities, key=lambda pair: (-pair[1], pair[0])))
 
 
 def _normalized(odds: Floats) -> Floats:

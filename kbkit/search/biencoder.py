@@ -28,12 +28,12 @@ class BiEncoder(IndexedRetriever):
         settings = self.system.settings
         library = self.system.kind.library()
         with model_folder.loading(self.system):
-            found = library.SentenceTransformer(
+            model = library.SentenceTransformer(
                 self.folder.model, device=settings["device"] or None, local_files_only=True
             )
         if settings["length"]:
-            found.max_seq_length = int(settings["length"])
-        return found
+            model.max_seq_length = int(settings["length"])
+        return model
 
     def write(self, folder: Path, old: Path | None, kept: Rows, texts: TextSource) -> None:
         """See :class:`kbkit.search.model_index.Codes`."""
@@ -43,8 +43,8 @@ class BiEncoder(IndexedRetriever):
 
     @cached_property
     def _matrix(self) -> NDArray[np.float32]:
-        found: NDArray[np.float32] = np.load(self.state.folder / _FILE, mmap_mode="r")
-        return found
+        matrix: NDArray[np.float32] = np.load(self.state.folder / _FILE, mmap_mode="r")
+        return matrix
 
     def search(self, queries: Sequence[str], k: int, within: Within) -> list[Ranking]:
         """See :class:`kbkit.search.system_kinds.TextRetriever`."""
@@ -57,5 +57,5 @@ class BiEncoder(IndexedRetriever):
 def encoded(model: Any, texts: Sequence[str], batch: int, *, queries: bool = False) -> NDArray[np.float32]:
     """Return vectors of length 1, with the prompts of the model for queries or documents if it has any."""
     encode = model.encode_query if queries else model.encode_document
-    found = encode(list(texts), batch_size=batch, convert_to_numpy=True, show_progress_bar=False)
-    return unit(np.asarray(found, np.float32))
+    vectors = encode(list(texts), batch_size=batch, convert_to_numpy=True, show_progress_bar=False)
+    return unit(np.asarray(vectors, np.float32))

@@ -37,12 +37,12 @@ def entities(stores: Stores, text: str, limit: int, letter: str = "") -> list[in
         is_name = words(name) == wanted if node in same else words(name).startswith(wanted)
         return key.casefold() != text.strip().casefold(), node not in same, not is_name, -count.get(node, 0), node
 
-    found = [node for node, _, _ in sorted(candidates, key=rank)][:limit]
-    if len(found) < limit and stores.has("text"):
+    best = [node for node, _, _ in sorted(candidates, key=rank)][:limit]
+    if len(best) < limit and stores.has("text"):
         hits = search(stores, "bm25", limit * 2, node_type="property" if letter == "P" else None).one(text)
         more = [node for node, key in hits.select("id", "key").iter_rows() if key.startswith(letter)]
-        found = list(dict.fromkeys([*found, *more]))[:limit]
-    return found
+        best = list(dict.fromkeys([*best, *more]))[:limit]
+    return best
 
 
 def degrees(stores: Stores, ids: Sequence[int]) -> dict[int, int]:

@@ -58,8 +58,8 @@ class ExampleCounts:
     def weights(self, stems: Sequence[str], *, is_own: bool = False) -> Floats:
         """Return how telling each stem is, about 1 for one that no example has; ``is_own``: the query is an example."""
         count = self.queries - is_own
-        found = [max(0.0, self.words.get(stem, 0.0) - is_own) for stem in stems]
-        odds = np.log((count + 1) / (np.array(found) + 0.5)) / math.log(count + 2)
+        counts = [max(0.0, self.words.get(stem, 0.0) - is_own) for stem in stems]
+        odds = np.log((count + 1) / (np.array(counts) + 0.5)) / math.log(count + 2)
         weights: Floats = np.clip(odds, 0.0, None)
         return weights
 
@@ -75,7 +75,7 @@ class StoreStems(Stemmer):
     """The stems of a KB's index."""
 
     def __init__(self, stores: Stores) -> None:
-        super().__init__(lambda word: [found.stem for found in stores.text.tokens(word)])
+        super().__init__(lambda word: [token.stem for token in stores.text.tokens(word)])
 
 
 def features(
@@ -96,13 +96,13 @@ def features(
     row = stores.nodes.rows_of(ids.astype(np.int32), ("name", "type"))
     names, types = row["name"].to_list(), row["type"].to_list()
     order = np.argsort(ids)
-    found, scores = stores.text.search(query, count, ids[order], {NAME: 1.0}, superlatives=True)
+    by_name, scores = stores.text.search(query, count, ids[order], {NAME: 1.0}, superlatives=True)
     legs = {name: _of(ranking, ids) for name, ranking in {**result.components, **result.scored}.items()}
     columns = {
         "fused": top.scores,
         "bm25": _spread(legs.get("bm25", np.zeros(count))),
         "dense": _spread(legs.get("dense", np.zeros(count))),
-        "name": _spread(_of(Ranking(found, scores), ids)),
+        "name": _spread(_of(Ranking(by_name, scores), ids)),
         "rank": 1 / (1 + _ranks(legs.get("bm25", np.zeros(count)))),
         **_words(stores, ids, names, stems, weights),
         **_types(session, query, top, types, stems, examples, own),
@@ -117,17 +117,17 @@ def _words(
     """Return the evidence of texts and names for the words of a query, each of a weight."""
     texts = stores.shared(Documents).of(ids.astype(np.int32))
     stem = stores.shared(StoreStems)
-    found = Occurrences.of(texts, stems, stem)
+    occurrences = Occurrences.of(texts, stems, stem)
     named = Occurrences.of([name.replace("\n", " ") for name in names], stems, stem)
-    in_names, in_texts = named.in_texts(), found.in_texts()
-    both, lengths = in_names + in_texts, found.text_lengths()
+    in_names, in_texts = named.in_texts(), occurrences.in_texts()
+    both, lengths = in_names + in_texts, occurrences.text_lengths()
     total = float(weights.sum()) or 1.0
     return {
-        "sentence": _spread(found.best(weights)),
-        "sentence words": found.cover(weights) / total,
+        "sentence": _spread(occurrences.best(weights)),
+        "sentence words": occurrences.cover(weights) / total,
         "text": _spread(bm25(both, lengths, _TEXT_LENGTH) @ weights),
         "text words": (both > 0) @ weights / total,
-        "pairs": np.log1p(found.pairs()),
+        "pairs": np.log1p(occurrences.pairs()),
         "name words": (in_names > 0) @ weights / total,
         "name precision": np.minimum(1.0, in_names.sum(1) / np.maximum(1.0, named.text_lengths())),
         "length": np.log1p(lengths),

@@ -51,8 +51,8 @@ class Documents:
         self._calls += 1
         if self._calls == _FEW_CALLS and self._is_small():
             self._held = self._read()
-        found = self._held if self._held is not None else self._read(_OF, ids.tolist()) if len(ids) else {}
-        return [found.get(node, "") for node in ids.tolist()]
+        documents = self._held if self._held is not None else self._read(_OF, ids.tolist()) if len(ids) else {}
+        return [documents.get(node, "") for node in ids.tolist()]
 
     def _is_small(self) -> bool:
         if 2 * sum(field.tokens for field in self._stores.schema.text_fields) > _HELD_BYTES:

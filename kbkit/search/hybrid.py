@@ -80,7 +80,7 @@ class Search:
             from kbkit.llm.cache import FILE as CACHE_FILE
             from kbkit.search import rerank
 
-            reranker = rerank.load(reranker, cache=session.stores.workspace.folder / CACHE_FILE)
+            reranker = rerank.load_reranker(reranker, cache=session.stores.workspace.folder / CACHE_FILE)
         elif reranker is not None and not hasattr(reranker, "score"):
             raise invalid("rerank", reranker, "Use the name of a reranker, or an object with the method score")
         return cls(session, settings, reranker)
@@ -114,11 +114,11 @@ class Search:
         if progress:
             progress(len(texts), len(texts))
         counts = [len(ranking.ids) for ranking in rankings]
-        found = [ranking.ids.astype(np.int32) for ranking in rankings]
+        ids = [ranking.ids.astype(np.int32) for ranking in rankings]
         columns = [
             pl.Series("query", np.repeat(np.array(names, object), counts), dtype=pl.String),
             pl.Series("rank", np.concatenate([np.arange(1, count + 1) for count in counts])),
-            *self.session.stores.nodes.rows_of(np.concatenate(found)).get_columns(),
+            *self.session.stores.nodes.rows_of(np.concatenate(ids)).get_columns(),
             pl.Series("score", np.concatenate([ranking.scores for ranking in rankings])),
         ]
         return pl.DataFrame(columns)
@@ -138,11 +138,11 @@ class Search:
         if not any(query.required for query in queries):
             results = self.rank(batch, settings)
             return [self._names_first(batch, i, settings, result) for i, result in enumerate(results)]
-        found = []
-        for one in batch.split():
-            narrowed = self._narrowed(one.queries[0], settings)
-            found.append(self._names_first(one, 0, narrowed, self.rank(one, narrowed)[0]))
-        return found
+        retrieved = []
+        for single in batch.split():
+            narrowed = self._narrowed(single.queries[0], settings)
+            retrieved.append(self._names_first(single, 0, narrowed, self.rank(single, narrowed)[0]))
+        return retrieved
 
     def _names_first(
         self, batch: QueryBatch, position: int, settings: SearchSettings, result: QueryResult
@@ -172,9 +172,9 @@ class Search:
         ranker = self.ranker
         if ranker is None:
             return self._fused_all(batch, settings)
-        found = self._fused_all(batch, replace(settings, k=max(settings.k, LEARNED_DEPTH)))
-        threads = systems.cores() if len(found) > 1 else 1
-        both = list(zip(batch.queries, found, strict=True))
+        results = self._fused_all(batch, replace(settings, k=max(settings.k, LEARNED_DEPTH)))
+        threads = systems.cores() if len(results) > 1 else 1
+        both = list(zip(batch.queries, results, strict=True))
         return each(lambda pair: ranker.ranked(self.session, *pair, settings.k), both, threads)
 
     def unnamed(self, queries: Sequence[TextQuery]) -> list[QueryResult]:
@@ -187,16 +187,16 @@ class Search:
         types = [named_types(self.session, query) for query in batch.queries]
         k = max(settings.k, TYPE_DEPTH) if any(types) else settings.k
         if settings.mode in retrievers:
-            found = [QueryResult(ranking, {settings.mode: ranking}) for ranking in retrievers[settings.mode](k)]
-            return self._preferred(found, types, settings.k)
+            results = [QueryResult(ranking, {settings.mode: ranking}) for ranking in retrievers[settings.mode](k)]
+            return self._preferred(results, types, settings.k)
         depth = max(settings.k, settings.depth)
         # For one query on a small KB, starting threads takes longer than the retrievers.
         threads = systems.cores() if len(batch.queries) > 1 or self.session.schema.nodes > _SMALL else 1
         rankings = each(lambda retrieve: retrieve(depth), list(retrievers.values()), threads)
         fusing = replace(settings, k=k)
         legs = [dict(zip(retrievers, parts, strict=True)) for parts in zip(*rankings, strict=True)]
-        found = each(lambda at: self._fused(batch.one(at), legs[at], fusing), range(len(legs)), threads)
-        return self._preferred(found, types, settings.k)
+        results = each(lambda at: self._fused(batch.one(at), legs[at], fusing), range(len(legs)), threads)
+        return self._preferred(results, types, settings.k)
 
     def _fused(self, batch: QueryBatch, components: dict[str, Ranking], settings: SearchSettings) -> QueryResult:
         """Fuse the rankings of one query.
@@ -250,8 +250,8 @@ class Search:
         from kbkit.search import rerank
 
         k = self.settings.k
-        found = zip(queries, self.retrieve(queries, max(k, self.settings.rerank_depth)), strict=True)
-        return [rerank.rerank(self.session, query.text, result, self.reranker, k) for query, result in found]
+        retrieved = zip(queries, self.retrieve(queries, max(k, self.settings.rerank_depth)), strict=True)
+        return [rerank.rerank(self.session, query.text, result, self.reranker, k) for query, result in retrieved]
 
 
 def pairs(queries: Queries) -> tuple[list[str], list[str]]:

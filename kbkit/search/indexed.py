@@ -44,9 +44,9 @@ class IndexedRetriever:
     @cached_property
     def _row_of(self) -> Rows:
         """The row of each node in the index."""
-        found = np.empty(self.stores.schema.nodes, np.int64)
-        found[self.state.ids] = np.arange(len(found))
-        return found
+        rows = np.empty(self.stores.schema.nodes, np.int64)
+        rows[self.state.ids] = np.arange(len(rows))
+        return rows
 
     def rows(self, within: Within) -> Rows | slice:
         """Return the rows of the nodes ``within``, all for None."""

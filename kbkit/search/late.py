@@ -47,12 +47,12 @@ class LateInteraction(IndexedRetriever):
             gone = np.setdiff1d(np.arange(model_index.count(old)), kept)
             if len(gone):
                 index.delete(gone.tolist())
-        found = [vectors for batch in texts.batches() for vectors in encoded(self.model, batch, self.batch)]
-        if found:
+        encodings = [vectors for batch in texts.batches() for vectors in encoded(self.model, batch, self.batch)]
+        if encodings:
             if old is None:
-                index.create(found, nbits=int(self.system.settings["bits"]), seed=0)
+                index.create(encodings, nbits=int(self.system.settings["bits"]), seed=0)
             else:
-                index.update(found, seed=0)
+                index.update(encodings, seed=0)
         index.close()
 
     def _plaid(self, path: Path) -> Any:
@@ -70,7 +70,7 @@ class LateInteraction(IndexedRetriever):
             return [EMPTY] * len(queries)
         settings, ids = self.system.settings, self.state.ids
         rows = self.rows(within)
-        found = self._index.search(
+        all_hits = self._index.search(
             queries_embeddings=encoded(self.model, queries, self.batch, queries=True),
             top_k=min(k, len(ids[rows])),
             n_full_scores=max(int(settings["full_scores"]), 4 * k),
@@ -78,7 +78,7 @@ class LateInteraction(IndexedRetriever):
             show_progress=False,
             subset=None if isinstance(rows, slice) else rows.tolist(),
         )
-        return [_ranking(ids, hits) for hits in found]
+        return [_ranking(ids, hits) for hits in all_hits]
 
 
 def _ranking(ids: Rows, hits: Sequence[tuple[int, float]]) -> Ranking:
@@ -92,7 +92,7 @@ def encoded(model: Any, texts: Sequence[str], batch: int, *, queries: bool = Fal
     """Return the vectors of the word pieces of each text, of length 1, as tensors."""
     import torch
 
-    found = model.encode(
+    encodings = model.encode(
         list(texts), batch_size=batch, is_query=queries, convert_to_numpy=True, show_progress_bar=False
     )
-    return [torch.from_numpy(np.asarray(vectors, np.float32)) for vectors in found]
+    return [torch.from_numpy(np.asarray(vectors, np.float32)) for vectors in encodings]

@@ -20,7 +20,7 @@ from kbkit.questions.log_linear import fitted
 from kbkit.search.answer_types import TypeExamples
 from kbkit.search.features import DEPTH, FEATURES, ExampleCounts, features
 from kbkit.search.hybrid import Search
-from kbkit.search.learned import LearnedRanking, fingerprint, rounded, write
+from kbkit.search.learned import LearnedRanking, fingerprint, rounded, write_ranking
 from kbkit.search.ranking import QueryResult
 from kbkit.search.settings import base_mode
 from kbkit.stores import Stores
@@ -84,7 +84,7 @@ def learn(
     best = int(np.argmax([scores.mean() for scores in held_out]))
     low, high = _interval(held_out[best] - before, seed)
     weights = fit(examples, PENALTIES[best])
-    found = rounded(
+    ranking = rounded(
         LearnedRanking(
             fingerprint(stores),
             stores.manifest.generation,
@@ -97,9 +97,9 @@ def learn(
             PENALTIES[best],
         )
     )
-    if found.is_better:
-        write(stores, found)
-    return found
+    if ranking.is_better:
+        write_ranking(stores, ranking)
+    return ranking
 
 
 def _examples(
@@ -112,19 +112,19 @@ def _examples(
     stems = [list(query.words or stores.text.words(query.text)) for query in queries]
     shares = [_shares(stores, pair.relevant) for pair in pairs]
     words: dict[str, float] = {}
-    for own in stems:
-        for stem in set(own):
+    for query_stems in stems:
+        for stem in set(query_stems):
             words[stem] = words.get(stem, 0.0) + 1
     counted = ExampleCounts(len(pairs), words, TypeExamples.of(list(zip(stems, shares, strict=True))))
-    found: list[RankedExample] = []
+    ranked: list[RankedExample] = []
     for start in range(0, len(pairs), _BATCH):
         end = start + _BATCH
         results = search.unnamed(queries[start:end])
         rows = zip(pairs[start:end], queries[start:end], results, shares[start:end], strict=True)
-        found += [_example(session, *row, counted) for row in rows]
+        ranked += [_example(session, *row, counted) for row in rows]
         if progress:
             progress(min(end, len(pairs)), len(pairs))
-    return counted, found
+    return counted, ranked
 
 
 def _example(
@@ -137,8 +137,8 @@ def _example(
 ) -> RankedExample:
     if not len(result.ranking.ids):
         return RankedExample(np.empty((0, len(FEATURES))), np.empty(0, bool))
-    found = features(session, query, result, counted, shares)
-    return RankedExample(found.matrix, np.isin(found.ids, list(pair.relevant)))
+    candidates = features(session, query, result, counted, shares)
+    return RankedExample(candidates.matrix, np.isin(candidates.ids, list(pair.relevant)))
 
 
 def _shares(stores: Stores, nodes: frozenset[int]) -> dict[str, float]:

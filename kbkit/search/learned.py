@@ -60,12 +60,12 @@ class LearnedRanking:
         components = {**result.components, LEARNED: EMPTY}
         if not len(result.ranking.ids):
             return result._replace(components=components)
-        found = features(session, query, result, self.examples)
-        odds = found.matrix @ np.array([self.weights.get(name, 0.0) for name in FEATURES])
-        best = Ranking.of(found.ids, odds)
+        candidates = features(session, query, result, self.examples)
+        odds = candidates.matrix @ np.array([self.weights.get(name, 0.0) for name in FEATURES])
+        best = Ranking.of(candidates.ids, odds)
         shares = np.exp(best.scores - best.scores[0])
         best = best._replace(scores=shares / shares.sum())
-        rest = result.ranking.ids[len(found.ids) :]
+        rest = result.ranking.ids[len(candidates.ids) :]
         below = best.scores[-1] * (1 - np.arange(1, len(rest) + 1) / (len(rest) + 1))
         ranking = Ranking(np.concatenate([best.ids, rest]), np.concatenate([best.scores, below]))
         return result._replace(ranking=ranking.cut(k), components={**components, LEARNED: best})
@@ -101,10 +101,10 @@ def learned(stores: Stores) -> LearnedRanking | None:
         return None
     kept = stores.shared(_Kept)
     stamp = state.st_mtime_ns, state.st_size, state.st_ino
-    if kept.stamp != stamp or kept.found is None:
-        kept.found = _read(stores, stores.workspace.folder / FILE)
+    if kept.stamp != stamp or kept.ranking is None:
+        kept.ranking = _read(stores, stores.workspace.folder / FILE)
         kept.stamp = stamp
-    return kept.found
+    return kept.ranking
 
 
 class _Kept:
@@ -112,27 +112,27 @@ class _Kept:
 
     def __init__(self, _: Stores) -> None:
         self.stamp: tuple[int, int, int] | None = None
-        self.found: LearnedRanking | None = None
+        self.ranking: LearnedRanking | None = None
 
 
 def _read(stores: Stores, path: Path) -> LearnedRanking:
     hint = ("Learn again, or use ", Option("forget"), " to delete it")
     try:
-        found = _parsed(parse_json(path.read_text(encoding="utf-8")))
+        ranking = _parsed(parse_json(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise KbError(f"Invalid file {path}: {reason:.200}", *hint) from None
-    if found.schema != fingerprint(stores):
+    if ranking.schema != fingerprint(stores):
         raise KbError("The ranking was learned with another schema, analyzer or embedder", *hint)
-    return found
+    return ranking
 
 
 def required(stores: Stores) -> LearnedRanking:
     """Return the learned ranking of a KB, or raise :class:`KbError` if there is none."""
-    found = learned(stores)
-    if found is None:
+    ranking = learned(stores)
+    if ranking is None:
         raise KbError("No ranking has been learned for this KB", "Run ", Command("search KB --learn FILE"))
-    return found
+    return ranking
 
 
 def usable(stores: Stores) -> LearnedRanking | None:
@@ -152,11 +152,11 @@ def problem(stores: Stores) -> KbError | None:
     return None
 
 
-def write(stores: Stores, found: LearnedRanking) -> None:
+def write_ranking(stores: Stores, ranking: LearnedRanking) -> None:
     """Write the file of the workspace, atomically."""
     folder = stores.workspace.folder
     folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps({"version": VERSION, **asdict(found)}, ensure_ascii=False, indent=1) + "\n"
+    text = json.dumps({"version": VERSION, **asdict(ranking)}, ensure_ascii=False, indent=1) + "\n"
     write_files({folder / FILE: text.encode()})
 
 
@@ -191,12 +191,12 @@ def _parsed(data: dict[str, Any]) -> LearnedRanking:
 
 
 def _numbers(values: Mapping[str, Any], *, signed: bool = False) -> dict[str, float]:
-    found = {str(name): float(value) for name, value in values.items()}
-    if not all(math.isfinite(value) and abs(value) < 1e9 and (signed or value >= 0) for value in found.values()):
+    numbers = {str(name): float(value) for name, value in values.items()}
+    if not all(math.isfinite(value) and abs(value) < 1e9 and (signed or value >= 0) for value in numbers.values()):
         raise ValueError("not a finite number in its range")
-    return found
+    return numbers
 
 
-def rounded(found: LearnedRanking) -> LearnedRanking:
+def rounded(ranking: LearnedRanking) -> LearnedRanking:
     """Return a model with weights of six digits, as it is written."""
-    return replace(found, weights={name: float(f"{weight:.6g}") for name, weight in found.weights.items()})
+    return replace(ranking, weights={name: float(f"{weight:.6g}") for name, weight in ranking.weights.items()})

@@ -40,8 +40,8 @@ class ModelFolder:
     @property
     def relations(self) -> bool:
         """Whether the texts that it reads have the names of neighbours: as trained, else yes, as in STaRK."""
-        found = self.about.get("settings")
-        return bool(found.get("neighbours", True)) if isinstance(found, dict) else True
+        settings = self.about.get("settings")
+        return bool(settings.get("neighbours", True)) if isinstance(settings, dict) else True
 
     def settings(self, system: SystemName) -> dict[str, Any]:
         """Return what the rankings of a system with this model depend on."""
@@ -54,31 +54,31 @@ def opened(system: SystemName) -> ModelFolder:
     path = Path(system.model)
     if not path.is_dir():
         return ModelFolder(system.model, revision(system.model), {})
-    about = read(path)
+    about = read_about(path)
     kind = about.get("system") or _OWN.get(str(_configuration(path).get("model_type")))
     if kind is not None and kind != system.kind.name:
         raise KbError(f"{path} is a model for {kind}, not for {system.kind.name}", f"Use {kind}:{path}")
     return ModelFolder(str(path.resolve()), revision(system.model), about)
 
 
-def read(folder: Path) -> dict[str, Any]:
+def read_about(folder: Path) -> dict[str, Any]:
     """Return what ``kbkit.json`` says; empty without one. Raises :class:`KbError` for an invalid file."""
     path = folder / ABOUT
     if not path.is_file():
         return {}
     try:
-        found = parse_json(path.read_text(encoding="utf-8"))
+        about = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise KbError(f"Invalid file {path}: {first_line(error)}", "Train the model again") from None
-    if not isinstance(found, dict) or found.get("version") != VERSION:
+    if not isinstance(about, dict) or about.get("version") != VERSION:
         raise KbError(f"Invalid file {path}: not of version {VERSION}", "Train the model again")
-    return found
+    return about
 
 
 def _configuration(folder: Path) -> dict[str, Any]:
     with contextlib.suppress(OSError, ValueError):
-        found = json.loads((folder / "config_sentence_transformers.json").read_text(encoding="utf-8"))
-        return found if isinstance(found, dict) else {}
+        configuration = json.loads((folder / "config_sentence_transformers.json").read_text(encoding="utf-8"))
+        return configuration if isinstance(configuration, dict) else {}
     return {}
 
 

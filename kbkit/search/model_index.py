@@ -109,13 +109,13 @@ def update(
     kept = known.with_row_index("row").join(nodes, on=["type", "key", "digest"]).sort("row")
     new = nodes.join(kept, on="id", how="anti")
     source = TextSource(texts, new["id"].to_numpy().astype(np.int64), progress)
-    with replacing(folder) as made:
-        made.mkdir()
-        codes.write(made, folder if kept.height else None, kept["row"].to_numpy().astype(np.int64), source)
+    with replacing(folder) as new_folder:
+        new_folder.mkdir()
+        codes.write(new_folder, folder if kept.height else None, kept["row"].to_numpy().astype(np.int64), source)
         listed = pl.concat([kept.select("type", "key", "digest"), new.select("type", "key", "digest")])
-        listed.write_parquet(made / NODES)
+        listed.write_parquet(new_folder / NODES)
         about = {**asked, "generation": stores.manifest.generation, "nodes": listed.height}
-        (made / STATE).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8", newline="\n")
+        (new_folder / STATE).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8", newline="\n")
     _forget_others(folder, asked)
     ids = np.concatenate([kept["id"].to_numpy(), new["id"].to_numpy()]).astype(np.int64)
     return IndexState(folder, ids, len(source), time.perf_counter() - started)
@@ -124,10 +124,10 @@ def update(
 def _state(folder: Path) -> dict[str, Any]:
     """Return the state of an index; empty without a complete one."""
     try:
-        found = parse_json((folder / STATE).read_text(encoding="utf-8"))
+        state = parse_json((folder / STATE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) and (folder / NODES).is_file() else {}
+    return state if isinstance(state, dict) and (folder / NODES).is_file() else {}
 
 
 def _read(folder: Path) -> pl.DataFrame:
@@ -145,8 +145,8 @@ def _all_nodes(stores: Stores) -> pl.DataFrame:
 
 def _rows(folder: Path, nodes: pl.DataFrame) -> NDArray[np.int64]:
     """Return the id of each row's node."""
-    found = _read(folder).join(nodes, on=["type", "key"], how="left", maintain_order="left")
-    return found["id"].to_numpy().astype(np.int64)
+    rows = _read(folder).join(nodes, on=["type", "key"], how="left", maintain_order="left")
+    return rows["id"].to_numpy().astype(np.int64)
 
 
 def _forget_others(folder: Path, asked: Mapping[str, Any]) -> None:

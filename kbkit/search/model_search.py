@@ -35,9 +35,9 @@ class ModelSearch(Search):
         if self.retriever is None:
             raise KbError(f"No retriever for mode {settings.mode!r}")
         texts = [" ".join((query.text, *query.words)) for query in batch.queries]
-        found = self.retriever.search(texts, settings.k, settings.within)
+        rankings = self.retriever.search(texts, settings.k, settings.within)
         name = parse_name(settings.mode).kind.name
-        return [QueryResult(ranking, {name: ranking}) for ranking in found]
+        return [QueryResult(ranking, {name: ranking}) for ranking in rankings]
 
 
 class OpenedRetrievers:

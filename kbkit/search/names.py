@@ -42,8 +42,8 @@ def named(stores: Stores, query: TextQuery) -> NDArray[np.int64]:
     words = stores.text.tokens(text)
     if not 0 < len(words) <= MAX_WORDS:
         return EMPTY.ids
-    found = _stemmed(stores, words)
-    return found if len(found) else _misspelled(stores, query, words)
+    ids = _stemmed(stores, words)
+    return ids if len(ids) else _misspelled(stores, query, words)
 
 
 def _other_article(text: str) -> str:
@@ -67,9 +67,9 @@ def _misspelled(stores: Stores, query: TextQuery, words: Sequence[Word]) -> NDAr
     if letters < MIN_LETTERS or not unknown or any(letter.isdigit() for word in unknown for letter in word):
         return EMPTY.ids
     for phrase in (plain, [_ARTICLE, *plain]):
-        found = _few(stores.text.named_like(phrase, 2 if letters >= LONG else 1, MAX_NODES + 1))
-        if len(found):
-            return found
+        ids = _few(stores.text.named_like(phrase, 2 if letters >= LONG else 1, MAX_NODES + 1))
+        if len(ids):
+            return ids
     if len(query.words) != len(words):
         return EMPTY.ids
     stemmed = stores.text.named(query.words, MAX_NODES + 1)
@@ -82,28 +82,28 @@ def _few(ids: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def names_first(
     result: QueryResult,
-    found: NDArray[np.int64],
+    nodes: NDArray[np.int64],
     within: Within,
     k: int,
     rank: Callable[[Within], QueryResult],
     *,
     apart: bool = False,
 ) -> QueryResult:
-    """Put the nodes ``found`` first, by their scores, each increased by the score of the best other hit.
+    """Put ``nodes`` first, by their scores, each increased by the score of the best other hit.
 
     Only candidates of ``within`` count. ``rank`` is called to rank nodes that are not among the hits; with ``apart``,
     for all, so that scaled scores do not depend on the number of hits.
     """
-    found = found[is_within(found, within)]
-    if not len(found):
+    nodes = nodes[is_within(nodes, within)]
+    if not len(nodes):
         return result
     ranking = result.ranking
-    same = np.isin(ranking.ids, found)
-    if not apart and same.sum() == len(found) and same[: len(found)].all():  # they are first already
-        return result._replace(named=found)
-    own = (ranking if same.sum() == len(found) and not apart else rank(found).ranking).score_of(found)
+    same = np.isin(ranking.ids, nodes)
+    if not apart and same.sum() == len(nodes) and same[: len(nodes)].all():  # they are first already
+        return result._replace(named=nodes)
+    own = (ranking if same.sum() == len(nodes) and not apart else rank(nodes).ranking).score_of(nodes)
     rest = Ranking(ranking.ids[~same], ranking.scores[~same])
     best = max(0.0, float(rest.scores[0])) if len(rest.scores) else 0.0
-    first = Ranking.of(found, best + np.maximum(np.nan_to_num(own), _LEAST))
+    first = Ranking.of(nodes, best + np.maximum(np.nan_to_num(own), _LEAST))
     both = (np.concatenate(parts) for parts in zip(first, rest, strict=True))
-    return result._replace(ranking=Ranking(*both).cut(k), named=found)
+    return result._replace(ranking=Ranking(*both).cut(k), named=nodes)

@@ -31,11 +31,11 @@ class NodeTexts:
         parts = [pl.DataFrame(schema={"id": pl.Int32, "type": pl.String, "key": pl.String, "digest": pl.String})]
         for first, last in self._ranges():
             sql = documents.documents_sql(self.stores.schema, first, last, relations=self.relations)
-            found = tables.lookup(
+            digests = tables.lookup(
                 "SELECT n.id, n.type::VARCHAR AS type, n.key, md5(d.document) AS digest"
                 f" FROM ({sql}) d JOIN nodes n USING (id) ORDER BY n.id"
             )
-            parts.append(found.cast(parts[0].schema))
+            parts.append(digests.cast(parts[0].schema))
             progress(last + 1, count)
         return pl.concat(parts)
 

@@ -61,24 +61,24 @@ class Occurrences:
         codes *= np.stack([ends - starts > n for n in range(_PREFIX)])
         near = np.flatnonzero(np.isin(_prefixes(codes.T.reshape(-1)), prefixes))
         spelled = zip(starts[near].tolist(), ends[near].tolist(), strict=True)
-        found = np.fromiter(
+        columns = np.fromiter(
             (position.get(stem(encoded[a:b].decode("utf-8", "ignore")), -1) for a, b in spelled), np.int64, len(near)
         )
-        hits = found >= 0
-        cells = sentence_of[near[hits]] * len(words) + found[hits]
+        hits = columns >= 0
+        cells = sentence_of[near[hits]] * len(words) + columns[hits]
         counts = np.bincount(cells, minlength=len(breaks) * len(words)).astype(np.float64)
         return Occurrences(counts.reshape(len(breaks), len(words)), lengths, owners, len(texts))
 
     def in_texts(self) -> Floats:
         """Return the counts by text (texts x words)."""
-        found = np.zeros((self.texts, self.counts.shape[1]))
-        np.add.at(found, self.owners, self.counts)
-        return found
+        counts = np.zeros((self.texts, self.counts.shape[1]))
+        np.add.at(counts, self.owners, self.counts)
+        return counts
 
     def text_lengths(self) -> Floats:
         """Return the number of words of each text."""
-        found: Floats = np.bincount(self.owners, self.lengths, self.texts).astype(np.float64)
-        return found
+        lengths: Floats = np.bincount(self.owners, self.lengths, self.texts).astype(np.float64)
+        return lengths
 
     def best(self, weights: Floats) -> Floats:
         """Return the BM25 score of each text's best sentence, where a word has one of ``weights``."""
@@ -90,13 +90,13 @@ class Occurrences:
 
     def pairs(self) -> Floats:
         """Return for each text the number of sentences with two words of the query or more."""
-        found: Floats = np.bincount(self.owners, (self.counts > 0).sum(1) > 1, self.texts).astype(np.float64)
-        return found
+        counts: Floats = np.bincount(self.owners, (self.counts > 0).sum(1) > 1, self.texts).astype(np.float64)
+        return counts
 
     def _best(self, scores: Floats) -> Floats:
-        found = np.zeros(self.texts)
-        np.maximum.at(found, self.owners, scores)
-        return found
+        best = np.zeros(self.texts)
+        np.maximum.at(best, self.owners, scores)
+        return best
 
 
 def bm25(counts: Floats, lengths: Floats, mean: float) -> Floats:
@@ -117,14 +117,14 @@ class Stemmer:
 
     def __call__(self, word: str) -> str:
         """Return the stem; of what the analyzer takes for no word, or for several, an empty string."""
-        found = self._known.get(word)
-        if found is None:
+        stem = self._known.get(word)
+        if stem is None:
             stems = self._analyze(word)
-            found = stems[0] if len(stems) == 1 else ""
+            stem = stems[0] if len(stems) == 1 else ""
             if len(self._known) >= self._MOST:
                 self._known = {}
-            self._known[word] = found
-        return found
+            self._known[word] = stem
+        return stem
 
 
 def _folded(text: str) -> str:
@@ -154,8 +154,8 @@ def _breaks(letters: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.b
     """Return where sentences end, and which of these are ends of texts: after a mark and a space, or a line."""
     following = np.concatenate([letters[1:], [np.uint8(_END)]])
     is_end = (_ENDS[letters] & ((following <= _SPACE) | (letters == ord("\n")))) | (letters == _END)
-    found = np.flatnonzero(is_end)
-    return found, letters[found] == _END
+    breaks = np.flatnonzero(is_end)
+    return breaks, letters[breaks] == _END
 
 
 def _prefixes(letters: NDArray[np.uint8]) -> NDArray[np.int64]:

@@ -128,14 +128,14 @@ def ask_many(
     """Rank answers to many questions; see :meth:`kbkit.kb.KnowledgeBase.ask_many`."""
     search = QuestionSearch.of(Session.of(stores), "relational", k, None, None, None, {"quotes": False})
     ranked = search.many(questions, progress)
-    found, confidences = [], []
+    answers, confidences = [], []
     for name, text in zip(*pairs(questions), strict=True):
         confidences.append((name, search.confidences.get(text, 0.0)))
         if text in search.read:
             expression, ids = search.read[text]
-            found.append(pl.DataFrame({"query": name, "id": ids, "expression": expression}))
+            answers.append(pl.DataFrame({"query": name, "id": ids, "expression": expression}))
     schema = {"query": pl.String, "id": pl.Int32, "expression": pl.String}
-    known = pl.concat([pl.DataFrame(schema=schema), *(frame.cast(schema) for frame in found)])  # type: ignore[arg-type]
+    known = pl.concat([pl.DataFrame(schema=schema), *(frame.cast(schema) for frame in answers)])  # type: ignore[arg-type]
     with_answers = ranked.join(known, on=["query", "id"], how="left", maintain_order="left")
     scored = pl.DataFrame(confidences, schema={"query": pl.String, "confidence": pl.Float64}, orient="row")
     return with_answers.join(scored.unique("query"), on="query", how="left", maintain_order="left")
@@ -153,5 +153,5 @@ def _has_text(search: Search, read: Read) -> bool:
     if not search.session.stores.has("text"):
         return False
     words = tuple(read.question.tokens[at].word for at in read.question.content(set()))
-    found = search.session.stores.text.matching(TextQuery(read.question.text, words))
-    return found is not None and len(found) > 0
+    matching = search.session.stores.text.matching(TextQuery(read.question.text, words))
+    return matching is not None and len(matching) > 0

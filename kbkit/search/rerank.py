@@ -109,7 +109,7 @@ class ModelReranker:
         return [float(answer.value["score"]) for answer in answers]
 
 
-def load(name: str, calls: Calls | None = None, cache: Path | None = None) -> Reranker:
+def load_reranker(name: str, calls: Calls | None = None, cache: Path | None = None) -> Reranker:
     """Load a reranker by name, such as ``cross-encoder:MODEL`` or ``llm:MODEL@URL``.
 
     Language models are called through ``calls`` (default: new ones, cached in the file ``cache``).
@@ -119,8 +119,8 @@ def load(name: str, calls: Calls | None = None, cache: Path | None = None) -> Re
         return ModelReranker(calls or open_calls(open_models([model]), cache))
     system = parse_name(name, RERANKER)
     system.kind.require()
-    found: Reranker = imported(system.kind.opens)(system)
-    return found
+    reranker: Reranker = imported(system.kind.opens)(system)
+    return reranker
 
 
 def rerank(session: Session, query: str, result: QueryResult, reranker: Reranker, k: int) -> QueryResult:
@@ -156,5 +156,5 @@ def candidates(session: Session, ids: Sequence[int]) -> list[RerankCandidate]:
         " WHERE n.id IN (SELECT unnest($ids))"
     )
     rows = session.stores.tables.rows(sql, {"ids": list(ids)})
-    found = {node: RerankCandidate(name, kind, text, relations) for node, name, kind, text, relations in rows}
-    return [found[node] for node in ids]
+    by_node = {node: RerankCandidate(name, kind, text, relations) for node, name, kind, text, relations in rows}
+    return [by_node[node] for node in ids]

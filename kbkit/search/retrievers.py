@@ -85,19 +85,19 @@ def corrected(stores: Stores, query: TextQuery, fields: Mapping[str, float] | No
     words = stores.text.words(query.text)
     if query.required or not words or any(stores.text.frequency(word, fields) for word in words):
         return query
-    found = (_closest(stores, word, fields) for word in words[:MAX_CORRECTED] if len(word) >= 3)
-    return dataclasses.replace(query, words=tuple(word for word in found if word))
+    closest = (_closest(stores, word, fields) for word in words[:MAX_CORRECTED] if len(word) >= 3)
+    return dataclasses.replace(query, words=tuple(word for word in closest if word))
 
 
 def _closest(stores: Stores, word: str, fields: Mapping[str, float] | None) -> str:
     """Return the closest index word; ties are broken by frequency (empty: none)."""
     limit, best = 2 if len(word) >= 6 else 1, ""
     for prefix in (word[:1], ""):  # the first letter is rarely misspelled
-        distance, found = _nearest(stores, word, stores.text.vocabulary(prefix, fields), limit)
+        distance, nearest = _nearest(stores, word, stores.text.vocabulary(prefix, fields), limit)
         if distance <= 1:
-            return found
+            return nearest
         if distance < limit or not best:
-            limit, best = min(limit, distance), found
+            limit, best = min(limit, distance), nearest
     return best
 
 
@@ -133,8 +133,8 @@ def multivector(
         return _rankings(queries, vectors.search_chunks(_nonzero(queries), k, within, average))
     asked = _nonzero(queries)
     near = (np.sort(ids) for ids, _ in vectors.search(asked, depth, within))
-    found = (next(vectors.search_chunks(row[None], k, ids, average)) for row, ids in zip(asked, near, strict=True))
-    return _rankings(queries, found)
+    hits = (next(vectors.search_chunks(row[None], k, ids, average)) for row, ids in zip(asked, near, strict=True))
+    return _rankings(queries, hits)
 
 
 def _nonzero(queries: Matrix) -> Matrix:
@@ -142,5 +142,5 @@ def _nonzero(queries: Matrix) -> Matrix:
     return queries[np.any(queries != 0, axis=1)]
 
 
-def _rankings(queries: Matrix, found: Iterator[Best]) -> list[Ranking]:
-    return [Ranking(*next(found)) if one else EMPTY for one in np.any(queries != 0, axis=1)]
+def _rankings(queries: Matrix, hits: Iterator[Best]) -> list[Ranking]:
+    return [Ranking(*next(hits)) if is_nonzero else EMPTY for is_nonzero in np.any(queries != 0, axis=1)]

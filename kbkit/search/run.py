@@ -54,5 +54,5 @@ def search(
             from kbkit.search.relational import AutomaticSearch
 
             kind = AutomaticSearch
-    found = kind.of(Session.of(stores), mode, k, within, node_type, reranker, chosen)
-    return found if ranker is None else replace(found, ranker=ranker)
+    opened = kind.of(Session.of(stores), mode, k, within, node_type, reranker, chosen)
+    return opened if ranker is None else replace(opened, ranker=ranker)

@@ -161,11 +161,11 @@ def field_weights(text: Text, fields: Fields) -> dict[str, float]:
     """Return the weights of index fields by name; fields without a weight have the recipe's."""
     known = text.fields
     requested = [fields] if isinstance(fields, str) else fields
-    result: dict[str, float] = {}
+    weights: dict[str, float] = {}
     for name, weight in (requested if isinstance(requested, Mapping) else dict.fromkeys(requested)).items():
         if name not in known:
             raise UnknownNameError("field", name, known)
         if weight is not None and not 0 < number(f"weight of field {name}", weight) < float("inf"):
             raise KbError(f"Invalid weight of field {name}: {weight:g}", "Use a number above 0")
-        result |= {part: text.weights[part] if weight is None else weight for part in known[name]}
-    return result
+        weights |= {part: text.weights[part] if weight is None else weight for part in known[name]}
+    return weights

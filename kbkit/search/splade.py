@@ -36,18 +36,18 @@ class Splade(IndexedRetriever):
         settings = self.system.settings
         library = self.system.kind.library()
         with model_folder.loading(self.system):
-            found = library.SparseEncoder(self.folder.model, device=settings["device"] or None, local_files_only=True)
+            model = library.SparseEncoder(self.folder.model, device=settings["device"] or None, local_files_only=True)
         if settings["length"]:
-            found.max_seq_length = int(settings["length"])
-        return found
+            model.max_seq_length = int(settings["length"])
+        return model
 
     def write(self, folder: Path, old: Path | None, kept: Rows, texts: TextSource) -> None:
         """See :class:`kbkit.search.model_index.Codes`."""
         from scipy import sparse
 
-        found = [] if old is None else [sparse.load_npz(old / _FILE)[kept]]
-        found += [encoded(self.model, batch, self.batch) for batch in texts.batches()]
-        sparse.save_npz(folder / _FILE, sparse.vstack(found, "csr") if found else sparse.csr_matrix((0, 1)))
+        weights = [] if old is None else [sparse.load_npz(old / _FILE)[kept]]
+        weights += [encoded(self.model, batch, self.batch) for batch in texts.batches()]
+        sparse.save_npz(folder / _FILE, sparse.vstack(weights, "csr") if weights else sparse.csr_matrix((0, 1)))
 
     @cached_property
     def _weights(self) -> csr_matrix:
@@ -60,11 +60,11 @@ class Splade(IndexedRetriever):
         rows = self.rows(within)
         candidates, ids = self._weights[rows].T.tocsr(), self.state.ids[rows]
         weights = encoded(self.model, queries, self.batch, queries=True)
-        found: list[Ranking] = []
+        rankings: list[Ranking] = []
         for start in range(0, len(queries), _BATCH):
             scores = (weights[start : start + _BATCH] @ candidates).toarray()
-            found += [_positive(model_index.best(row, ids, k)) for row in scores]
-        return found
+            rankings += [_positive(model_index.best(row, ids, k)) for row in scores]
+        return rankings
 
 
 def _positive(ranking: Ranking) -> Ranking:
@@ -76,6 +76,6 @@ def encoded(model: Any, texts: Sequence[str], batch: int, *, queries: bool = Fal
     from scipy import sparse
 
     encode = model.encode_query if queries else model.encode_document
-    found = encode(list(texts), batch_size=batch, show_progress_bar=False, save_to_cpu=True).coalesce()
-    values = found.values().float().numpy()
-    return sparse.csr_matrix((values, found.indices().numpy()), shape=tuple(found.shape), dtype=np.float32)
+    tensor = encode(list(texts), batch_size=batch, show_progress_bar=False, save_to_cpu=True).coalesce()
+    values = tensor.values().float().numpy()
+    return sparse.csr_matrix((values, tensor.indices().numpy()), shape=tuple(tensor.shape), dtype=np.float32)

@@ -67,7 +67,7 @@ class SystemKind:
     @property
     def described(self) -> Mapping[str, SettingField]:
         """The settings by name."""
-        return {} if self.settings is None else {one.name: one for one in described(self.settings)}
+        return {} if self.settings is None else {setting.name: setting for setting in described(self.settings)}
 
     @property
     def is_installed(self) -> bool:
@@ -97,7 +97,7 @@ class SystemName:
     @cached_property
     def settings(self) -> Mapping[str, Value]:
         """All settings: those in the name, else the defaults."""
-        return {name: self.chosen.get(name, one.default) for name, one in self.kind.described.items()}
+        return {name: self.chosen.get(name, setting.default) for name, setting in self.kind.described.items()}
 
 
 class TextRetriever(Protocol):
@@ -146,16 +146,16 @@ def parse_name(name: str, role: str = RETRIEVER) -> SystemName:
     model = rest.partition(":")[2]
     if kind is None or bool(model) != bool(kind.model):
         raise UnknownNameError(role, name, [one.form for one in KINDS if one.role == role])
-    given = dict(parse_qsl(query, keep_blank_values=True))
+    options = dict(parse_qsl(query, keep_blank_values=True))
     known = kind.described
     if mark and not known:
         raise KbError(f"{kind.name} has no settings: {name!r}", f"Use {kind.form}")
-    if mark and not given:
+    if mark and not options:
         raise KbError(f"No settings after '?' in {name!r}", f"Settings of {kind.name}: {', '.join(known)}")
-    for key in given:
+    for key in options:
         if key not in known:
             raise UnknownNameError(f"setting of {kind.name}", key, known)
-    chosen = {key: _value(known[key], text) for key, text in given.items()}
+    chosen = {key: _value(known[key], text) for key, text in options.items()}
     if kind.settings is not None:
         check_settings(build(kind.settings, chosen))
     return SystemName(name, kind, model, chosen)
@@ -169,8 +169,8 @@ def _value(field: SettingField, text: str) -> Value:
             return {"true": True, "false": False}[text]
         if not text:
             raise ValueError
-        found: Value = field.type(text)
-        return found
+        value: Value = field.type(text)
+        return value
     except (ValueError, KeyError):
         raise KbError(f"Invalid {field.noun}: {text!r}", f"Use {kinds[field.type]}") from None
 
@@ -183,8 +183,8 @@ def is_installed(package: str) -> bool:
 def imported(path: str) -> Callable[..., Any]:
     """Return the class or function ``module:name``."""
     module, _, name = path.partition(":")
-    found: Callable[..., Any] = getattr(importlib.import_module(module), name)
-    return found
+    target: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    return target
 
 
 # -- the kinds --------------------------------------------------------------------------------------------------------
@@ -316,7 +316,7 @@ def listed() -> pl.DataFrame:
             kind.form,
             kind.role,
             kind.summary,
-            ", ".join(f"{name}={_shown(one.default)}" for name, one in kind.described.items()),
+            ", ".join(f"{name}={_shown(setting.default)}" for name, setting in kind.described.items()),
             "yes" if kind.is_installed else f"no: needs the extra {kind.extra}",
         )
         for kind in KINDS

@@ -58,13 +58,13 @@ def named_types(session: Session, query: TextQuery) -> tuple[str, ...]:
     if not known.types:
         return ()
     words = session.stores.text.tokens(query.text)
-    found: dict[str, None] = {}
+    named: dict[str, None] = {}
     for size in range(known.longest, 0, -1):
         for first in range(len(words) - size + 1):
             name = known.types.get(tuple(word.stem for word in words[first : first + size]))
-            if name is not None and name not in found and not _in_a_name(session, query.text, words, first, size):
-                found[name] = None
-    return tuple(found)
+            if name is not None and name not in named and not _in_a_name(session, query.text, words, first, size):
+                named[name] = None
+    return tuple(named)
 
 
 def _in_a_name(session: Session, text: str, words: list, first: int, size: int) -> bool:  # type: ignore[type-arg]

@@ -332,13 +332,13 @@ def _group_variables(grouping: ParseTree | None) -> set[str]:
     """Return the variables that GROUP BY projects."""
     if grouping is None:
         return set()
-    found = set()
+    names = set()
     for condition in children(grouping, "group_condition"):
         words: list[Node] = condition.children
         last = words[0] if len(words) == 1 else words[-2]
         if isinstance(last, Token) and last.type == "VAR":
-            found.add(str(last)[1:])
-    return found
+            names.add(str(last)[1:])
+    return names
 
 
 def _separate_binds(parent: ParseTree, context: Context) -> None:

@@ -29,8 +29,8 @@ def refuse_uneven_rows(tree: ParseTree) -> None:
         for row in children(block, "data_row"):
             values = row.children[1:-1]
             if len(values) != wanted:
-                found = f"A row of VALUES has {plural(len(values), 'value')}, for {plural(wanted, 'variable')}"
-                refuse(row, found, "Write UNDEF for a missing value")
+                problem = f"A row of VALUES has {plural(len(values), 'value')}, for {plural(wanted, 'variable')}"
+                refuse(row, problem, "Write UNDEF for a missing value")
 
 
 def refuse_ungrouped(tree: ParseTree) -> None:

@@ -162,8 +162,8 @@ def rows(stores: Stores, compiled: Compiled, timeout: float | None, bounds: Resu
     except QueryTimeoutError:
         raise expired(timeout) from None
     except QueryError as error:
-        _, is_beyond, what = error.message.partition(f"{BEYOND} ")
-        raise UnsupportedQueryError(what) if is_beyond else error from None
+        _, is_beyond, feature = error.message.partition(f"{BEYOND} ")
+        raise UnsupportedQueryError(feature) if is_beyond else error from None
 
 
 class ColumnResults(Results):
@@ -195,16 +195,16 @@ class ColumnResults(Results):
         started = time.monotonic()
         try:
             with cancellable(self._cancel):
-                found = self._rows()
+                computed = self._rows()
         except Cancelled:
             self._refuse_closed()
             raise  # another one cancels
         except QueryError:
             if self._other is None:
                 raise
-            found = None
-        if found is not None:
-            self._chunks = self._written(found)
+            computed = None
+        if computed is not None:
+            self._chunks = self._written(computed)
             return
         assert self._other is not None
         instead = self._other(time.monotonic() - started)
@@ -219,18 +219,18 @@ class ColumnResults(Results):
         if self._other is None or self.kind == "ask":
             return rows(self._stores, self._compiled, self._timeout)
         most = _MOST_ROWS + 1
-        found = rows(
+        limited = rows(
             self._stores,
             replace(self._compiled, sql=f"SELECT * FROM ({self._compiled.sql}) LIMIT {most}"),
             self._timeout,
         )
-        return None if found.table.num_rows == most else found
+        return None if limited.table.num_rows == most else limited
 
-    def _written(self, found: CompiledRows) -> Iterator[bytes]:
+    def _written(self, computed: CompiledRows) -> Iterator[bytes]:
         from kbkit.sparql.columns.writing import chunks
 
         prefixes = self._stores.schema.prefixes()
-        return chunks(found.kind, found.compiled.columns, found.table, self.format, prefixes)
+        return chunks(computed.kind, computed.compiled.columns, computed.table, self.format, prefixes)
 
     def _refuse_closed(self) -> None:
         if self._cancel.is_set():
@@ -258,5 +258,5 @@ def explained(stores: Stores, choice: EngineChoice, timeout: float | None) -> st
     """
     if choice.compiled is None:
         return f"Oxigraph answers this query. {sentence(choice.reason)}"
-    found = rows(stores, replace(choice.compiled, sql=f"EXPLAIN ANALYZE {choice.compiled.sql}"), timeout)
-    return str(found.table.column("explain_value")[0].as_py()).rstrip("\n")
+    plan = rows(stores, replace(choice.compiled, sql=f"EXPLAIN ANALYZE {choice.compiled.sql}"), timeout)
+    return str(plan.table.column("explain_value")[0].as_py()).rstrip("\n")

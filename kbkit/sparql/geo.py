@@ -51,17 +51,17 @@ def locate(tree: ParseTree, calls: list[ParseTree], context: Context) -> None:
 
 def _parts(service: ParseTree, context: Context, known: tuple[str, ...]) -> tuple[dict[str, str], Triple]:
     name = str(service.children[-2])
-    given, rest = parameters(service, context)
-    found: dict[str, str] = {}
-    for iri, value in given:
+    pairs, rest = parameters(service, context)
+    arguments: dict[str, str] = {}
+    for iri, value in pairs:
         short = iri.removeprefix(Wikibase.ONTOLOGY)
         if short not in known or short == iri:
             hint = "Valid parameters: " + ", ".join(known)
             refuse(service, f"Unknown parameter {context.names.short(iri)} of SERVICE {name}", hint)
-        found[short] = to_text(value)
+        arguments[short] = to_text(value)
     if len(rest) != 1 or not isinstance(rest[0].object, Token) or rest[0].object.type != "VAR":
         refuse(service, f"SERVICE {name} needs one triple", "Write ?place wdt:P625 ?location")
-    return found, rest[0]
+    return arguments, rest[0]
 
 
 def _around(service: ParseTree, context: Context, values: dict[str, str], point: str) -> tuple[str, list[str]]:

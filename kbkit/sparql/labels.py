@@ -86,7 +86,9 @@ def _late(
     query: ParseTree, group: ParseTree, requests: list[_Request], languages: str, context: Context
 ) -> ParseTree | None:
     """Return the group in which to look up labels after all else, or None if they are columns of the result."""
-    labels = [ResultColumn(one.target[1:], one.subject[1:], one.property, languages) for one in requests]
+    labels = [
+        ResultColumn(request.target[1:], request.subject[1:], request.property, languages) for request in requests
+    ]
     if detach(query, group, labels, context):
         return None
     outer = postpone(query, group, [label[:2] for label in labels])

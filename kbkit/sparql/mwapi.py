@@ -99,8 +99,10 @@ def search(tree: ParseTree, calls: list[ParseTree], context: Context) -> None:
         if isinstance(words, str):
             new = _hits(call, context, arguments, outputs, words)
         else:
-            found = _values(tree, call, words.name, parent_of, context)
-            new = _union([(one, _hits(call, context, arguments, outputs, text)) for text, one in found], words.name)
+            bound_values = _values(tree, call, words.name, parent_of, context)
+            new = _union(
+                [(term, _hits(call, context, arguments, outputs, text)) for text, term in bound_values], words.name
+            )
         put(parent_of[id(call)], call, *new)
 
 
@@ -116,8 +118,8 @@ def _hits(call: ParseTree, context: Context, arguments: _Arguments, outputs: _Ou
     if words:
         names = [item, outputs.ordinal] if outputs.ordinal else [item]
         kind = str(arguments.get("type", "item"))
-        found = _found(context, api, words, _KINDS.get(kind, ""), limit)
-        rows = ([iri_token(iri), number_token(at)][: len(names)] for at, iri in enumerate(found, 1))
+        iris = _found(context, api, words, _KINDS.get(kind, ""), limit)
+        rows = ([iri_token(iri), number_token(at)][: len(names)] for at, iri in enumerate(iris, 1))
         new.append(values(names, rows))
         new += patterns(" ".join(test.filter(item, context) for test in tests)) if tests else []
     else:
@@ -139,16 +141,16 @@ def _found(context: Context, api: str, words: str, letter: str, limit: int) -> l
     """Return the IRIs of hits: EntitySearch prefers labels."""
     if api != "EntitySearch" or context.find is None:
         return [iri for iri in hits(context, words, limit) if iri.startswith(Wikibase.ENTITY + letter)]
-    found = [iri for iri in context.find(words, limit, letter) if iri.startswith(Wikibase.ENTITY + letter)]
-    context.note(f"Searched for {words!r}: {len(found)} hit{'' if len(found) == 1 else 's'}")
-    return found
+    iris = [iri for iri in context.find(words, limit, letter) if iri.startswith(Wikibase.ENTITY + letter)]
+    context.note(f"Searched for {words!r}: {len(iris)} hit{'' if len(iris) == 1 else 's'}")
+    return iris
 
 
 def _read(call: ParseTree, context: Context) -> tuple[_Arguments, _Outputs]:
     """Return the parameters by local name, and the variables of the outputs."""
-    given, rest = parameters(call, context)
+    pairs, rest = parameters(call, context)
     arguments: _Arguments = {}
-    for iri, node in given:
+    for iri, node in pairs:
         text = constant(node)
         name = iri.removeprefix(Wikibase.MWAPI).removeprefix(Wikibase.ONTOLOGY)
         if text is None and name in _WORDS.values() and context.values is not None and is_variable(node):
@@ -178,16 +180,16 @@ def _unsupported(arguments: _Arguments, context: Context) -> str:
 
 
 def _outputs(call: ParseTree, rest: Sequence[Triple], context: Context) -> _Outputs:
-    found = {"item": "", "title": "", "label": "", "ordinal": ""}
+    outputs = {"item": "", "title": "", "label": "", "ordinal": ""}
     for triple in rest:
         verb = (context.names.iri(triple.verb) or "").removeprefix(Wikibase.ONTOLOGY)
         source = (context.names.iri(triple.object) or "").removeprefix(Wikibase.MWAPI)
         name = {"apiOrdinal": "ordinal", "apiOutputItem": "item"}.get(verb, source if verb == "apiOutput" else "")
-        if name not in found or not isinstance(triple.subject, Token) or triple.subject.type != "VAR":
+        if name not in outputs or not isinstance(triple.subject, Token) or triple.subject.type != "VAR":
             hint = "Valid: ?item wikibase:apiOutputItem mwapi:item, mwapi:title, mwapi:label, wikibase:apiOrdinal"
             refuse(call, f"Unsupported output {to_text(triple.object)} of SERVICE wikibase:mwapi", hint)
-        found[name] = variable(triple.subject)
-    return _Outputs(**found)
+        outputs[name] = variable(triple.subject)
+    return _Outputs(**outputs)
 
 
 # -- words that are a variable ----------------------------------------------------------------------------------------
@@ -210,11 +212,11 @@ def _values(
     prologue = child(tree, "prologue")
     head = "" if prologue is None else to_text(prologue)
     where = " ".join(map(to_text, chosen))
-    found = context.values(f"{head} SELECT DISTINCT ?{name} WHERE {{ {where} }} LIMIT {_MOST_SEARCHES + 1}")
-    if len(found) > _MOST_SEARCHES:
+    bindings = context.values(f"{head} SELECT DISTINCT ?{name} WHERE {{ {where} }} LIMIT {_MOST_SEARCHES + 1}")
+    if len(bindings) > _MOST_SEARCHES:
         hint = "Add patterns that bind fewer, or use a constant"
         refuse(call, f"?{name} has over {_MOST_SEARCHES} values, each of them a search", hint)
-    return found
+    return bindings
 
 
 def _binding(around: ParseTree, name: str, outputs: set[str]) -> list[Node]:
@@ -224,10 +226,10 @@ def _binding(around: ParseTree, name: str, outputs: set[str]) -> list[Node]:
     drop_verbs(blocks, lambda triple: bool(outputs & variables(Tree("triple", list(triple)))))
     known, chosen = {name}, list[Node]()
     rest = [part for part in blocks.children[1:-1] if isinstance(part, Tree) and not outputs & set(visible(part))]
-    while found := [part for part in rest if known & set(visible(part))]:
-        chosen += found
-        known = known.union(*map(variables, found))
-        rest = [part for part in rest if part not in found]
+    while linked := [part for part in rest if known & set(visible(part))]:
+        chosen += linked
+        known = known.union(*map(variables, linked))
+        rest = [part for part in rest if part not in linked]
     bound = [part for part in parts if any(part is other for other in chosen)]
     return bound if name in visible(*bound) else []
 
@@ -237,8 +239,8 @@ def _union(branches: Sequence[tuple[str, list[Node]]], name: str) -> list[Node]:
     if not branches:
         return patterns(f"VALUES ?{name} {{ }}")
     words: list[Node] = []
-    for one, found in branches:
-        words += [Token("UNION", "UNION"), group(*patterns(f"VALUES ?{name} {{ {one} }}"), *found)]
+    for term, pattern in branches:
+        words += [Token("UNION", "UNION"), group(*patterns(f"VALUES ?{name} {{ {term} }}"), *pattern)]
     return [Tree("group_or_union_graph_pattern", words[1:])]
 
 

@@ -68,12 +68,12 @@ def unknown_names(stores: Stores, text: str) -> list[str]:
     The vocabulary is ``type:``, ``rel:``, ``attr:`` and ``text:``. Nodes are those of a KB without an RDF source. The
     sentences have the closest names.
     """
-    found = []
+    problems = []
     for error in _errors(stores, text):
-        found.append(str(error))
-        if len(found) == _MOST:
+        problems.append(str(error))
+        if len(problems) == _MOST:
             break
-    return found
+    return problems
 
 
 def _errors(stores: Stores, text: str) -> Iterator[KbError]:
@@ -82,25 +82,25 @@ def _errors(stores: Stores, text: str) -> Iterator[KbError]:
         if error is not None and not _occurs(stores, name.iri):
             yield error
     if stores.schema.dialect == WIKIDATA:
-        for one in wikidata_names.ids(_resolved({**Wikibase.PREFIXES, **stores.schema.prefixes()}, text)):
-            error = wikidata_names.error(stores, one)
+        for wikidata_id in wikidata_names.ids(_resolved({**Wikibase.PREFIXES, **stores.schema.prefixes()}, text)):
+            error = wikidata_names.error(stores, wikidata_id)
             if error is not None:
                 yield error
 
 
 def _used(schema: Schema, text: str) -> list[IriName]:
     """Return the IRIs in the KB's own namespaces, each once, but those that CONSTRUCT makes."""
-    found: dict[str, IriName] = {}
+    names: dict[str, IriName] = {}
     for word, iri in _resolved(schema.prefixes(), text):
         if iri:
-            found.update(_names(schema, word.text, iri))
-    return list(found.values())
+            names.update(_names(schema, word.text, iri))
+    return list(names.values())
 
 
 def _resolved(prefixes: Mapping[str, str], text: str) -> list[tuple[Token, str]]:
     """Return the tokens of a query, without its prologue, each with its IRI (empty: it is not a known one)."""
     declared = dict[str, str]()
-    found: list[tuple[Token, str]] = []
+    resolved: list[tuple[Token, str]] = []
     previous = ""
     for word in _matched(text):
         iri = ""
@@ -108,16 +108,16 @@ def _resolved(prefixes: Mapping[str, str], text: str) -> list[tuple[Token, str]]
             iri = word.text[1:-1]
             if previous.endswith(":"):  # PREFIX name: <...>
                 declared[previous[:-1]] = iri
-                del found[-2:]
+                del resolved[-2:]
                 previous = ""
                 continue
         elif word.kind == "name":
             prefix, _, local = word.text.partition(":")
             space = declared.get(prefix, prefixes.get(prefix))
             iri = space + local.replace("\\", "") if space is not None and local else ""
-        found.append((word, iri))
+        resolved.append((word, iri))
         previous = word.text if word.kind == "name" else ""
-    return found
+    return resolved
 
 
 def _matched(text: str) -> Iterator[Token]:
@@ -181,7 +181,7 @@ def _occurs(stores: Stores, iri: str) -> bool:
     part = f"{{ <{iri}> ?p ?o }} UNION {{ ?s <{iri}> ?o }} UNION {{ ?s ?p <{iri}> }}"
     query = f"ASK {{ {{ {part} }} UNION {{ GRAPH ?g {{ {part} }} }} }}"
     try:
-        with stores.triples.results(query, PLAIN, _TIMEOUT) as found:
-            return found.read() == b"true"
+        with stores.triples.results(query, PLAIN, _TIMEOUT) as answer:
+            return answer.read() == b"true"
     except KbError:
         return True

@@ -220,17 +220,17 @@ def _syntax_error(source: _Source, error: lark.exceptions.UnexpectedInput) -> Qu
         allowed = set(getattr(error, "allowed", None) or ())
     at = source.position(error.pos_in_stream or 0)
     word = re.match(r"\w+|.", text[at:], re.S)
-    found = word[0] if word else ""
-    if _UPDATE.match(found) and not re.search(r"\b(?:SELECT|ASK|CONSTRUCT|DESCRIBE)\b", text[:at], re.I):
+    unexpected = word[0] if word else ""
+    if _UPDATE.match(unexpected) and not re.search(r"\b(?:SELECT|ASK|CONSTRUCT|DESCRIBE)\b", text[:at], re.I):
         return _error(text, at, "A KB is read-only: updates are not supported", "Change the source and ingest it again")
-    if found in ("'", '"') and token is None:
+    if unexpected in ("'", '"') and token is None:
         return _error(
             text,
             at,
-            f"Unterminated string or invalid escape after {found}",
+            f"Unterminated string or invalid escape after {unexpected}",
             "Close it with the same quotation mark",
         )
-    shown = str(token) if token is not None and len(token) > len(found) else found
+    shown = str(token) if token is not None and len(token) > len(unexpected) else unexpected
     is_call = token is not None and (token.type in _AGGREGATES or token.type.startswith("FUNCTION"))
     if is_call and "LPAR" in allowed and allowed & {"DISTINCT", "WHERE"}:
         hint = f"In SELECT, write an expression in brackets, with a name: ({shown}(...) AS ?name)"

@@ -41,7 +41,7 @@ def split_closures(tree: ParseTree, context: Context) -> None:
     """
     parent_of = parents(tree)
     shows_all = {id(query) for query in nodes(tree, *QUERIES) if _shows_all(query)}
-    labels = {id(block): found for block in nodes(tree, "triples_block") if (found := _labels(block))}
+    labels = {id(block): block_labels for block in nodes(tree, "triples_block") if (block_labels := _labels(block))}
     for properties in list(nodes(tree, "property_list_path_not_empty")):
         if (
             _is_row_by_row(properties, parent_of)

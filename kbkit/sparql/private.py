@@ -20,18 +20,18 @@ def find_types(tree: ParseTree, context: Context) -> None:
     for block in list(nodes(tree, "triples_block")):
         if above(block, parent_of, "graph_graph_pattern") is not None:
             continue
-        found: list[str] = []
+        types: list[str] = []
 
-        def is_type(triple: Triple, found: list[str] = found) -> bool:
+        def is_type(triple: Triple, types: list[str] = types) -> bool:
             if not context.is_iri(triple.verb, KB_TYPE) or isinstance(triple.subject, Tree):
                 return False
-            found.append(" ".join(map(to_text, triple)))
+            types.append(" ".join(map(to_text, triple)))
             return True
 
         around: ParseTree = group(block)
         drop_verbs(around, is_type)
-        if found:
-            text = f"GRAPH {context.names.short(TABLES_GRAPH)} {{ {' . '.join(found)} }}"
+        if types:
+            text = f"GRAPH {context.names.short(TABLES_GRAPH)} {{ {' . '.join(types)} }}"
             rest = [part for part in around.children if isinstance(part, Tree)]
             put(parent_of[id(block)], block, *patterns(text), *rest)
             context.note("Looked up kb:type in its own graph")

@@ -104,7 +104,7 @@ def rewrite(
     return Rewritten(to_text(tree) + "\n", tuple(context.notes), tuple(context.columns or ()))
 
 
-def check(text: str, prefixes: Mapping[str, str]) -> None:
+def check_query(text: str, prefixes: Mapping[str, str]) -> None:
     """Raise :class:`QuerySyntaxError` for a query with a syntax error, an invalid column or an undeclared prefix."""
     tree = parse(text)
     checks.refuse_invalid(tree)

@@ -87,26 +87,26 @@ class SparqlQuery:
 
     def frame(self) -> pl.DataFrame:
         """Run the query; see :meth:`kbkit.kb.KnowledgeBase.sparql`."""
-        found = self._answer()
-        return self._first(found.values(), found.kind)
+        answer = self._answer()
+        return self._first(answer.values(), answer.kind)
 
     def terms(self) -> pl.DataFrame:
         """Run the query; see :meth:`kbkit.kb.KnowledgeBase.sparql_terms`."""
-        found = self._answer()
-        return self._first(found.terms(), found.kind)
+        answer = self._answer()
+        return self._first(answer.terms(), answer.kind)
 
     def values_and_terms(self) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Run the query once and return its result as values and as terms."""
-        found = self._answer()
-        return self._first(found.values(), found.kind), self._first(found.terms(), found.kind)
+        answer = self._answer()
+        return self._first(answer.values(), answer.kind), self._first(answer.terms(), answer.kind)
 
     def view(self) -> View:
         """Run the query and return the view that it asks for; see :meth:`kbkit.kb.KnowledgeBase.sparql_view`."""
         from kbkit.sparql.view import wanted
 
-        chosen, found = wanted(self.text), self._answer()
-        rows, as_terms = self._first(found.values(), found.kind), self._first(found.terms(), found.kind)
-        return chosen.of(rows, as_terms, edges=found.kind == "triples")
+        chosen, answer = wanted(self.text), self._answer()
+        rows, as_terms = self._first(answer.values(), answer.kind), self._first(answer.terms(), answer.kind)
+        return chosen.of(rows, as_terms, edges=answer.kind == "triples")
 
     def results(self, formats: Formats) -> Results:
         """Return the serialized result; see :meth:`kbkit.kb.KnowledgeBase.sparql_results`."""
@@ -171,9 +171,9 @@ class SparqlQuery:
 
     def _values(self, text: str) -> list[tuple[str, str]]:
         """Return the terms of the first column of a query, which is a part of this one, as texts and in SPARQL."""
-        found = SparqlQuery(self.stores, text, self.timeout, self._dialect, graphs=self.graphs, search=self.search)
-        terms = found.terms()
-        return [(one["value"], _written(one)) for one in terms[terms.columns[0]] if one and one["type"] != "bnode"]
+        subquery = SparqlQuery(self.stores, text, self.timeout, self._dialect, graphs=self.graphs, search=self.search)
+        terms = subquery.terms()
+        return [(cell["value"], _written(cell)) for cell in terms[terms.columns[0]] if cell and cell["type"] != "bnode"]
 
     @property
     def _dialect(self) -> str:
@@ -239,19 +239,19 @@ class SparqlQuery:
             except QueryError:
                 if not self._has_other:
                     raise
-        with self._started(sent, PLAIN, time.monotonic() - started if compiled else 0.0) as found:
-            return Serialized(found.kind, self._read(found))
+        with self._started(sent, PLAIN, time.monotonic() - started if compiled else 0.0) as results:
+            return Serialized(results.kind, self._read(results))
 
-    def _read(self, found: Results) -> bytes:
+    def _read(self, results: Results) -> bytes:
         """Return the lines of a result as far as the bounds allow: its rows, after the names of a table.
 
         Raises :class:`ResultTooLargeError`.
         """
-        if self.bounds is None or found.kind == "ask":
-            return found.read()
-        lines = self.bounds.rows + (found.kind == "select")
+        if self.bounds is None or results.kind == "ask":
+            return results.read()
+        lines = self.bounds.rows + (results.kind == "select")
         body = bytearray()
-        for chunk in found:
+        for chunk in results:
             body += chunk
             lines -= chunk.count(b"\n")
             if len(body) > self.bounds.bytes:
@@ -294,8 +294,8 @@ def _service(
     """Answer ``SERVICE kb:search``: IRIs with their scores, best first."""
     from kbkit.search.run import search  # loads the search stack, which other queries do not need
 
-    found = search(stores, mode, limit, node_type=node_type).one(words)
-    rows = found.select("type", "key", "score").iter_rows()
+    hits = search(stores, mode, limit, node_type=node_type).one(words)
+    rows = hits.select("type", "key", "score").iter_rows()
     return [(stores.schema.node_iri(kind, key), float(score)) for kind, key, score in rows]
 
 
@@ -322,10 +322,10 @@ def _walk(stores: Stores, traversal: Traversal) -> list[tuple[str, int, str | No
 
 def _check(stores: Stores, text: str) -> None:
     """Raise the syntax error of a rejected query, with its position in the user's text."""
-    from kbkit.sparql.rewrite import check
+    from kbkit.sparql.rewrite import check_query
 
     if not is_update(text):
-        check(text, stores.schema.prefixes())
+        check_query(text, stores.schema.prefixes())
 
 
 def languages(stores: Stores) -> tuple[str, ...]:

@@ -82,9 +82,9 @@ def evaluate(tree: ParseTree, context: Context, *, wikidata: bool, last: bool = 
     for iri, service in SERVICES.items():
         if service.last != last or not (wikidata or service.everywhere):
             continue
-        found = calls.of(tree, context, iri)
-        silent = [] if last else [call for call in found if _is_silent(call)]
-        others = [call for call in found if call not in silent]
+        of_service = calls.of(tree, context, iri)
+        silent = [] if last else [call for call in of_service if _is_silent(call)]
+        others = [call for call in of_service if call not in silent]
         if others:
             service.replace(tree, others, context)
         for call in silent:

@@ -21,14 +21,14 @@ def take(tree: ParseTree, calls: list[ParseTree], context: Context) -> None:
         values, rest = parameters(call, context)
         if len(rest) != 1:
             refuse(call, f"SERVICE {name} needs one triple", "Write ?x wdt:P31 ?class")
-        found = dict(values)
+        by_iri = dict(values)
         pattern = " ".join(to_text(part) for part in rest[0])
         numbers = {
             iri.rpartition(".")[2]: number(call, value, "bd:" + iri.removeprefix(Wikibase.BLAZEGRAPH))
-            for iri, value in found.items()
+            for iri, value in by_iri.items()
             if iri in (_SLICE + "offset", _SLICE + "limit", _SAMPLE + "limit")
         }
-        unknown = [iri for iri in found if iri.startswith(_SLICE) and iri.removeprefix(_SLICE) not in numbers]
+        unknown = [iri for iri in by_iri if iri.startswith(_SLICE) and iri.removeprefix(_SLICE) not in numbers]
         if unknown:
             short = "bd:" + unknown[0].removeprefix(Wikibase.BLAZEGRAPH)
             refuse(call, f"Unsupported parameter {short} of SERVICE {name}", "Use bd:slice.offset and bd:slice.limit")

@@ -148,7 +148,7 @@ def _skipping(aggregate: ParseTree, name: str) -> str | None:
 
 def _certain(group: Node, context: Context) -> set[str]:
     """Return variables that a group binds in every row, those of labels included."""
-    found = certain(group)
+    bound = certain(group)
     label = STANDARD_PREFIXES["rdfs"] + "label"
     for bind in children(group, "bind") if isinstance(group, Tree) else ():
         call = bind.children[2]
@@ -156,6 +156,6 @@ def _certain(group: Node, context: Context) -> set[str]:
             listed = call.children[1]
             assert isinstance(listed, Tree)
             is_label = context.is_iri(call.children[0], KB_NAMESPACE + "inLanguage")
-            if is_label and context.is_iri(listed.children[3], label) and to_text(listed.children[1])[1:] in found:
-                found.add(str(bind.children[-2])[1:])
-    return found
+            if is_label and context.is_iri(listed.children[3], label) and to_text(listed.children[1])[1:] in bound:
+                bound.add(str(bind.children[-2])[1:])
+    return bound

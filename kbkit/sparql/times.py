@@ -46,8 +46,8 @@ def complete(text: str) -> str | None:
         return None
     year, month, day, time, zone = match.groups()
     month, day = (part if part not in (None, "00") else "01" for part in (month, day))
-    result = f"{year.removeprefix('+')}-{month}-{day}T{time or '00:00:00'}{zone or ('' if time else 'Z')}"
-    return result if result != text else None
+    full = f"{year.removeprefix('+')}-{month}-{day}T{time or '00:00:00'}{zone or ('' if time else 'Z')}"
+    return full if full != text else None
 
 
 def calculate(tree: ParseTree, context: Context) -> None:

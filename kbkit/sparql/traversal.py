@@ -31,12 +31,12 @@ def traverse(tree: ParseTree, calls: list[ParseTree], context: Context) -> None:
     """Replace each call by the nodes that it reaches, as ``VALUES``."""
     parent_of = parents(tree)
     for call in calls:
-        found = _arguments(call, context)
-        traversal = _traversal(call, found, context)
+        arguments = _arguments(call, context)
+        traversal = _traversal(call, arguments, context)
         if context.walk is None:
             refuse(call, "SERVICE gas:service is not available here", "It needs the adjacency arrays of a KB")
         rows = context.walk(traversal)
-        columns = {name: variable(found[name][0]) for name in _OUT if name in found}
+        columns = {name: variable(arguments[name][0]) for name in _OUT if name in arguments}
         cells = (
             {"out": iri_token(iri), "out1": number_token(depth), "out2": iri_token(before) if before else UNDEF}
             for iri, depth, before in rows
@@ -49,42 +49,42 @@ def traverse(tree: ParseTree, calls: list[ParseTree], context: Context) -> None:
 def _arguments(call: ParseTree, context: Context) -> dict[str, list[Node]]:
     """Return the objects of the triples of ``gas:program``, by the local name of the verb."""
     _, rest = parameters(call, context)
-    found: dict[str, list[Node]] = {}
+    objects: dict[str, list[Node]] = {}
     for triple in rest:
         name = (context.names.iri(triple.verb) or "").removeprefix(Wikibase.GAS)
         if not context.is_iri(triple.subject, Wikibase.GAS + "program") or ":" in name:
             refuse(call, "SERVICE gas:service contains more than gas:program", _FORM)
-        found.setdefault(name, []).append(triple.object)
+        objects.setdefault(name, []).append(triple.object)
     for name in _OUT:
-        if any(not isinstance(node, Token) or node.type != "VAR" for node in found.get(name, ())):
+        if any(not isinstance(node, Token) or node.type != "VAR" for node in objects.get(name, ())):
             refuse(call, f"The object of gas:{name} must be a variable", _FORM)
-    twice = next((name for name in _ONCE if len(found.get(name, ())) > 1), "")
-    if twice or not {"gasClass", "in", "out"} <= found.keys():
+    twice = next((name for name in _ONCE if len(objects.get(name, ())) > 1), "")
+    if twice or not {"gasClass", "in", "out"} <= objects.keys():
         refuse(
             call, f"Duplicate gas:{twice}" if twice else "SERVICE gas:service needs a class, gas:in and gas:out", _FORM
         )
-    return found
+    return objects
 
 
-def _traversal(call: ParseTree, found: dict[str, list[Node]], context: Context) -> Traversal:
+def _traversal(call: ParseTree, arguments: dict[str, list[Node]], context: Context) -> Traversal:
     def iris(name: str) -> tuple[str, ...]:
-        nodes = [(node, context.names.iri(node)) for node in found.get(name, ())]
+        nodes = [(node, context.names.iri(node)) for node in arguments.get(name, ())]
         unknown = next((to_text(node) for node, iri in nodes if iri is None), None)
         if unknown is not None:
             hint = "The traversal runs before the query: use an IRI or a query parameter"
             refuse(call, f"The object of gas:{name} must be a constant, not {unknown}", hint)
         return tuple(iri for _, iri in nodes if iri is not None)
 
-    program = (constant(found["gasClass"][0]) or to_text(found["gasClass"][0])).rpartition(".")[2]
+    program = (constant(arguments["gasClass"][0]) or to_text(arguments["gasClass"][0])).rpartition(".")[2]
     if program not in _CLASSES:
         refuse(call, f"Unsupported class {program!r} of SERVICE gas:service", f"Use {' or '.join(_CLASSES)}")
-    word = constant(found["traversalDirection"][0]) if "traversalDirection" in found else "Forward"
+    word = constant(arguments["traversalDirection"][0]) if "traversalDirection" in arguments else "Forward"
     if (word or "").lower() not in _DIRECTIONS:
         refuse(call, f"Invalid gas:traversalDirection {word!r}", "Use Forward, Reverse or Undirected")
     forward, backward = _DIRECTIONS[(word or "").lower()]
 
     def limit(name: str) -> int | None:
-        return number(call, found[name][0], f"gas:{name}") if name in found else None
+        return number(call, arguments[name][0], f"gas:{name}") if name in arguments else None
 
     depth, visited = limit("maxIterations"), limit("maxVisited")
     return Traversal(iris("in"), iris("linkType"), forward, backward, depth, visited, iris("target"))

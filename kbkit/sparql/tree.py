@@ -66,26 +66,26 @@ def parents(tree: ParseTree) -> dict[int, ParseTree]:
 
 def above(node: ParseTree, parent_of: dict[int, ParseTree], *rules: str) -> ParseTree | None:
     """Return the nearest ancestor of one of these rules, or None."""
-    found = parent_of.get(id(node))
-    while found is not None and found.data not in rules:
-        found = parent_of.get(id(found))
-    return found
+    ancestor = parent_of.get(id(node))
+    while ancestor is not None and ancestor.data not in rules:
+        ancestor = parent_of.get(id(ancestor))
+    return ancestor
 
 
 def depth(node: ParseTree, parent_of: dict[int, ParseTree]) -> int:
     """Return the number of ancestors."""
     level = 0
-    found = parent_of.get(id(node))
-    while found is not None:
-        level, found = level + 1, parent_of.get(id(found))
+    ancestor = parent_of.get(id(node))
+    while ancestor is not None:
+        level, ancestor = level + 1, parent_of.get(id(ancestor))
     return level
 
 
 def query_of(node: ParseTree, parent_of: dict[int, ParseTree]) -> ParseTree:
     """Return the query or subquery that contains a node."""
-    found = above(node, parent_of, *QUERIES)
-    assert found is not None
-    return found
+    query = above(node, parent_of, *QUERIES)
+    assert query is not None
+    return query
 
 
 def is_in_exists(node: ParseTree, parent_of: dict[int, ParseTree]) -> bool:
@@ -266,46 +266,46 @@ def variables(node: Node) -> set[str]:
 
 def visible(*patterns: Node) -> dict[str, None]:
     """Return the variables that these patterns may bind, without ``?``, in text order."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for pattern in patterns:
         if isinstance(pattern, Token):
             if pattern.type == "VAR":
-                found[str(pattern)[1:]] = None
+                names[str(pattern)[1:]] = None
         elif pattern.data in ("filter", "minus_graph_pattern"):
             continue
         elif pattern.data in ("sub_select", "select_query"):
-            found |= dict.fromkeys(projected(pattern))
+            names |= dict.fromkeys(projected(pattern))
         elif pattern.data in ("bind", "inline_data", "values_clause"):
-            found |= dict.fromkeys(_assigned(pattern))
+            names |= dict.fromkeys(_assigned(pattern))
         else:
-            found |= visible(*pattern.children)
-    return found
+            names |= visible(*pattern.children)
+    return names
 
 
 def certain(*patterns: Node) -> set[str]:
     """Return variables that the join of these patterns binds in every row (a lower bound: some may be missing)."""
-    found: set[str] = set()
+    bound: set[str] = set()
     for pattern in patterns:
         if isinstance(pattern, Token):
             continue
         if pattern.data == "triples_block":
-            found |= variables(pattern)
+            bound |= variables(pattern)
         elif pattern.data == "group_graph_pattern":
-            found |= certain(*pattern.children)
+            bound |= certain(*pattern.children)
         elif pattern.data == "group_or_union_graph_pattern":
-            found |= set.intersection(*(certain(branch) for branch in children(pattern, "group_graph_pattern")))
+            bound |= set.intersection(*(certain(branch) for branch in children(pattern, "group_graph_pattern")))
         elif pattern.data == "graph_graph_pattern":
-            found |= certain(pattern.children[-1]) | set(visible(pattern.children[1]))
+            bound |= certain(pattern.children[-1]) | set(visible(pattern.children[1]))
         elif pattern.data == "inline_data" and not any(token.type == "UNDEF" for token in tokens(pattern)):
-            found |= set(_assigned(pattern))
+            bound |= set(_assigned(pattern))
         elif pattern.data == "sub_select":
             where = child(pattern, "where_clause")
             clause = child(pattern, "select_clause")
             if where is not None and clause is not None:
                 plain = {str(part)[1:] for part in clause.children if isinstance(part, Token) and part.type == "VAR"}
                 inner = certain(where.children[-1])
-                found |= inner & set(projected(pattern)) if "*" in clause.children else inner & plain
-    return found
+                bound |= inner & set(projected(pattern)) if "*" in clause.children else inner & plain
+    return bound
 
 
 def projected(select: ParseTree) -> list[str]:

@@ -65,7 +65,7 @@ class View:
         Raises :class:`KbError` for another suffix, a missing extra, and rows that the view cannot show.
         """
         path = Path(path)
-        check(self.name, path)
+        check_view(self.name, path)
         if self.name in ("Graph", "Tree"):
             drawing.write(self._graph(), path)
         elif self.name in ("Table", "ImageGrid"):
@@ -97,10 +97,10 @@ class View:
         return [name for name in self._of_kind("uri", "text") if f"{name}Label" not in self.terms.columns]
 
     def _needed(self, what: str, *kinds: str, skip: Sequence[str] = ()) -> str:
-        found = [name for name in self._of_kind(*kinds) if name not in skip]
-        if not found:
+        names = [name for name in self._of_kind(*kinds) if name not in skip]
+        if not names:
             raise KbError(f"The view {self.name} needs a column of {what}", "Select one, or choose another view")
-        return found[0]
+        return names[0]
 
     def _texts(self, column: str) -> pl.Series:
         """Return the values of a column as text: the label of an entity, else the end of its IRI."""
@@ -137,11 +137,11 @@ class View:
         place = next((name for name, kind in self._kinds.items() if kind == "point"), None)  # it may be hidden
         if place is None:
             raise KbError("The view Map needs a column of coordinates", "Select one, or choose another view")
-        found = self.terms[place].struct.field("value").str.extract_groups(_POINT).struct
+        coordinates = self.terms[place].struct.field("value").str.extract_groups(_POINT).struct
         frame = pl.DataFrame(
             {
-                "x": found.field("1").cast(pl.Float64, strict=False),
-                "y": found.field("2").cast(pl.Float64, strict=False),
+                "x": coordinates.field("1").cast(pl.Float64, strict=False),
+                "y": coordinates.field("2").cast(pl.Float64, strict=False),
                 "label": self._label(),
                 "colour": self._colours(),
             }
@@ -235,13 +235,13 @@ class View:
     def _pairs(self) -> pl.DataFrame:
         """Return the pairs of entities of each row: the first with each other one, in a tree each with the next."""
         columns = self._of_kind("uri")
-        found = []
+        frames = []
         for place, tail in enumerate(columns[1:]):
             head = columns[place] if self.name == "Tree" else columns[0]
             relation = (
                 self._texts("edge") if "edgeLabel" in self.terms.columns else pl.Series([tail] * self.rows.height)
             )
-            found.append(
+            frames.append(
                 pl.DataFrame(
                     {
                         "head": self.terms[head].struct.field("value"), "head_name": self._texts(head),
@@ -251,7 +251,7 @@ class View:
                     }
                 )
             )  # fmt: skip
-        whole = pl.concat(found) if found else pl.DataFrame(schema={"head": pl.String, "tail": pl.String})
+        whole = pl.concat(frames) if frames else pl.DataFrame(schema={"head": pl.String, "tail": pl.String})
         return whole.drop_nulls(["head", "tail"])
 
 
@@ -297,7 +297,7 @@ def wanted(text: str) -> Wanted:
     return Wanted()
 
 
-def check(name: str, path: Path) -> None:
+def check_view(name: str, path: Path) -> None:
     """Raise the errors of :meth:`View.write` for a file, in advance; without a ``name`` those of all views."""
     if not name:
         if path.suffix.lower() not in drawing.ENDINGS:

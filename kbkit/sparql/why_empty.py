@@ -109,8 +109,8 @@ class _Explanation:
 
     def _ask(self, parts: Sequence[_PatternPart]) -> bool | None:
         where = " ".join(part.text for part in parts)
-        found = self._started(f"ASK {{ {where} }}")
-        return None if found is None else bool(found)
+        truth = self._started(f"ASK {{ {where} }}")
+        return None if truth is None else bool(truth)
 
     def _count(self, part: _PatternPart) -> CountedPattern:
         return CountedPattern(_shown(part.node), self._counted(f"{{ {part.text} }}"))
@@ -153,9 +153,9 @@ class _Explanation:
         inner = next(nodes(part.node, "group_graph_pattern"), None) if isinstance(part.node, Tree) else None
         branches = children(part.node, "group_graph_pattern") if isinstance(part.node, Tree) else []
         if inner is not None and part.kind != "triple" and len(branches) < 2:
-            found = self.group(inner)
-            if found is not None:
-                return found
+            explanation = self.group(inner)
+            if explanation is not None:
+                return explanation
         return EmptyResult("This pattern alone has no solutions:", [counted], listed)
 
     def _conflict(self, parts: list[_PatternPart]) -> list[_PatternPart] | None:
@@ -183,11 +183,11 @@ class _Explanation:
 
     def modifiers(self, query: ParseTree, group: ParseTree) -> EmptyResult | None:
         """Return the explanation of a query whose pattern has solutions."""
-        found = self._counted(to_text(group))
+        count = self._counted(to_text(group))
         modifier = child(query, "solution_modifier")
-        if not found or modifier is None:
+        if not count or modifier is None:
             return None
-        counted = [CountedPattern("the whole pattern", found)]
+        counted = [CountedPattern("the whole pattern", count)]
         for rule, reason in (
             ("having_clause", "HAVING excludes every group:"),
             ("limit_offset_clauses", "LIMIT and OFFSET leave no row:"),
@@ -198,22 +198,22 @@ class _Explanation:
         return None
 
     def _parts(self, group: ParseTree, more: Sequence[ParseTree]) -> list[_PatternPart]:
-        found: list[_PatternPart] = []
+        required: list[_PatternPart] = []
         optional: list[_PatternPart] = []
         for node in (*group.children, *more):
             if not isinstance(node, Tree) or self._is_label(node):
                 continue
             if node.data == "triples_block":
-                found += [
+                required += [
                     _PatternPart(triple, to_text(triple) + " .", "triple", variables(triple))
                     for same_subject in children(node, "triples_same_subject_path", "triples_same_subject")
                     for triple in _single(same_subject)
                 ]
             else:
-                (optional if node.data == "optional_graph_pattern" else found).append(_part(node))
-        bound = set().union(*(part.binds for part in found))
-        needed = set().union(*(part.wanted for part in found)) - bound
-        return [*found, *(part for part in optional if part.binds & needed)]
+                (optional if node.data == "optional_graph_pattern" else required).append(_part(node))
+        bound = set().union(*(part.binds for part in required))
+        needed = set().union(*(part.wanted for part in required)) - bound
+        return [*required, *(part for part in optional if part.binds & needed)]
 
     def _is_label(self, node: ParseTree) -> bool:
         return node.data == "service_graph_pattern" and self._context.is_iri(node.children[-2], _LABELS)

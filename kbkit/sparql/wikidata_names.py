@@ -57,10 +57,10 @@ def ids(words: Sequence[tuple[Token, str]]) -> Iterator[WikidataId]:
             continue
         follows = before is not None and (before[0].kind in _TERMS or before[0].text in (";", "[", "/", "|", "^", "a"))
         leads = after is not None and (after[0].kind in _TERMS or after[0].text in ("[", "/", "|", "*", "+", "?", "("))
-        found = WikidataId(word.text, space, local, follows and leads and not in_values)
-        if found not in seen:
-            seen.add(found)
-            yield found
+        wikidata_id = WikidataId(word.text, space, local, follows and leads and not in_values)
+        if wikidata_id not in seen:
+            seen.add(wikidata_id)
+            yield wikidata_id
 
 
 def _split(iri: str) -> tuple[str, str]:
@@ -129,7 +129,7 @@ def _occurs(stores: Stores, iri: str) -> bool:
 
 def _true(stores: Stores, query: str) -> bool:
     try:
-        with stores.triples.results(query, PLAIN, _TIMEOUT) as found:
-            return found.read() == b"true"
+        with stores.triples.results(query, PLAIN, _TIMEOUT) as answer:
+            return answer.read() == b"true"
     except KbError:
         return True

@@ -17,7 +17,7 @@ from kbkit.agent import reply as replies
 from kbkit.agent import trace
 from kbkit.agent.agent import Agent, AgentAnswer, AgentSettings, EarlierQuestion
 from kbkit.agent.reply import RequestedAction
-from kbkit.agent.state import AgentStep, State
+from kbkit.agent.state import AgentState, AgentStep
 from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.llm import prompts, recording
@@ -340,9 +340,9 @@ def test_an_empty_question(world: KnowledgeBase, wording: Wording) -> None:
 
 def heard(
     world: KnowledgeBase, script: Sequence[Said], error: type[BaseException], **options: Any
-) -> tuple[State, str]:
+) -> tuple[AgentState, str]:
     """What the listener had heard when the error came."""
-    states: list[State] = []
+    states: list[AgentState] = []
     with Server(*script) as server, pytest.raises(error) as caught:
         Agent(world.stores, calls(server, **options)).ask(QUESTION, listen=states.append)
     return states[-1], str(caught.value)
@@ -623,7 +623,7 @@ def test_an_argument_between_triple_marks_comes_through(argument: str) -> None:
 
 
 def test_going_back_further_than_there_are_steps() -> None:
-    state = State()
+    state = AgentState()
     state.add(AgentStep(1, "", "search", "a"))
     state.roll_back(AgentStep(2, "", "search", "a"), 2)
     assert (state.steps, [step.rolled_back for step in state.trace], state.rollbacks) == ([], [True, True], 1)
@@ -763,7 +763,7 @@ def test_ctrl_c_is_the_last_record_of_a_trace(tmp_path: Path) -> None:
     from kbkit.cli.agent import _recorded
 
     path = tmp_path / "t.jsonl"
-    state = State()
+    state = AgentState()
     state.add(AgentStep(1, "t", "search", "Portugal"))
     with pytest.raises(KeyboardInterrupt), _recorded(path, QUESTION, [], "") as opened:
         assert opened is not None
@@ -829,7 +829,7 @@ def test_steps_are_shown_without_control_characters(capsys: pytest.CaptureFixtur
     from kbkit.cli.agent import _print_step
 
     step = AgentStep(3, "I see \x1b[2J it.", "sparql", "SELECT ?x\n{ \x1b[31m }", folded="results: 1 row\x07")
-    _print_step(State([step], [step]))
+    _print_step(AgentState([step], [step]))
     said = capsys.readouterr().err
     assert "\x1b" not in said
     assert "\x07" not in said

@@ -166,7 +166,7 @@ def _learned(kb: KnowledgeBase, name: str, asked: Set, hybrid: pl.DataFrame) -> 
     started = time.perf_counter()
     found = learn(kb.stores, training)
     seconds = time.perf_counter() - started
-    learned.write(kb.stores, found)
+    learned.write_ranking(kb.stores, found)
     held = asked.queries.filter(~pl.col("query").is_in(list(asked.first)))
     names = held["query"].to_list()
     run = kb.search_many(held, k=DEPTH, mode="learned", quotes=False)

@@ -15,7 +15,7 @@ from kbkit.errors import QuerySyntaxError
 from kbkit.sparql import parse as parse_module
 from kbkit.sparql.parse import parse
 from kbkit.sparql.printing import to_text
-from kbkit.sparql.rewrite import check
+from kbkit.sparql.rewrite import check_query
 from kbkit.sparql.tree import Node, children, nodes, tokens
 from kbkit.stores.sparql_text import bind
 from tests.places import TESTS
@@ -400,7 +400,7 @@ def test_syntax_errors(text: str, facts: list[str], wording: Wording) -> None:
 )
 def test_rules_beside_the_grammar(text: str, where: str, wording: Wording) -> None:
     with pytest.raises(QuerySyntaxError) as error:
-        check(text, {})
+        check_query(text, {})
     assert where in str(error.value)
     wording(str(error.value))
 
@@ -416,7 +416,7 @@ def test_rules_beside_the_grammar(text: str, where: str, wording: Wording) -> No
     ],
 )
 def test_rules_beside_the_grammar_allow_the_rest(text: str) -> None:
-    check(text, {})
+    check_query(text, {})
     assert oxigraph_takes(text)
 
 

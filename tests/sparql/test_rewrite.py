@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kbkit.errors import BadInputError, KbError, QuerySyntaxError, UnknownNameError
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Wikibase
-from kbkit.sparql.rewrite import Rewritten, check, rewrite
+from kbkit.sparql.rewrite import Rewritten, check_query, rewrite
 from kbkit.stores.sparql_worker import ValueLabels, functions
 from tests.conftest import Run
 from tests.console import records
@@ -1087,4 +1087,4 @@ def test_errors_of_the_engine_are_located_in_the_users_text(
 )
 def test_columns_of_groups_that_are_not_refused(columns: str) -> None:
     """Nothing is said where the query is rejected for another reason."""
-    check(f"SELECT {columns} {{ ?x wdt:P31 ?y }} GROUP BY ?y ?d (STR(?y) AS ?k)", Wikibase.PREFIXES)
+    check_query(f"SELECT {columns} {{ ?x wdt:P31 ?y }} GROUP BY ?y ?d (STR(?y) AS ?k)", Wikibase.PREFIXES)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kbkit.errors import QuerySyntaxError
-from kbkit.sparql.rewrite import check
+from kbkit.sparql.rewrite import check_query
 from tests.sparql import w3c
 from tests.sparql.engines import Dataset, UnsupportedQueryError, columns, oxigraph, rewritten
 from tests.sparql.solutions import Answer, canonical, difference
@@ -143,7 +143,7 @@ def test_valid_queries_are_accepted(tests: Path) -> None:
     cases = w3c.cases(tests, *w3c.POSITIVE)
     assert len(cases) == 215
     for case in cases:
-        check(case.text(), {})
+        check_query(case.text(), {})
 
 
 def test_invalid_queries_are_refused(tests: Path) -> None:
@@ -152,7 +152,7 @@ def test_invalid_queries_are_refused(tests: Path) -> None:
     accepted = []
     for case in cases:
         try:
-            check(case.text(), {})
+            check_query(case.text(), {})
             accepted.append(case.name)
         except QuerySyntaxError:
             pass

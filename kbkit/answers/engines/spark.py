@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kbkit.answers import algebra
-from kbkit.answers.algebra import Filter, SavedSet, Superlative, count_of, operators
+from kbkit.answers.algebra import AttributeFilter, Extreme, SavedNodes, count_of, operators
 from kbkit.answers.engines.spark_sql import Closure, quoted, spark_type, to_spark
 from kbkit.directory.typed_json import from_json
 from kbkit.errors import (
@@ -114,16 +114,16 @@ class Spark:
         with self._guard, _errors(self.parquet):
             spark = self._spark
             self._check_export(session.schema)
-            saved = {op.name for op in operators(answers.plan.root) if isinstance(op, SavedSet)}
+            saved = {op.name for op in operators(answers.plan.root) if isinstance(op, SavedNodes)}
             members = {name: session.saved_ids(name) for name in saved}
             tag = f"kbkit-{id(self)}"
             work = functools.partial(self._run, answers.sql, session.schema, members, tag)
             try:
-                found = run(work, lambda: spark.interruptTag(tag), timeout)
+                table = run(work, lambda: spark.interruptTag(tag), timeout)
             except Expired:
                 message = f"Spark query cancelled after {timeout:g} s"
                 raise QueryTimeoutError(message, "Raise ", Option("timeout")) from None
-        return self._known(found, session)
+        return self._known(table, session)
 
     # -- running ------------------------------------------------------------------------------------------------------
 
@@ -154,11 +154,11 @@ class Spark:
                 reached = reached.coalesce(partitions).localCheckpoint()
         reached.createOrReplaceTempView(quoted(closure.name))
 
-    def _known(self, found: pa.Table, session: Session) -> Ids:
+    def _known(self, table: pa.Table, session: Session) -> Ids:
         """Return the sorted ids; raise an error if the KB has other keys for them."""
         import polars as pl
 
-        frame = pl.DataFrame(pl.from_arrow(found)).sort("id")
+        frame = pl.DataFrame(pl.from_arrow(table)).sort("id")
         ids = frame["id"].to_numpy().astype(np.int32)
         if session.stores.nodes.frame(ids)["key"].to_list() != frame["key"].to_list():
             raise self._stale()
@@ -315,14 +315,14 @@ def _check_java() -> None:
 
 def _check_types(plan: Plan) -> None:
     for operator in operators(plan.root):
-        tested: list[algebra.Condition | algebra.AttributeMeasure] = (
-            list(operator.conditions) if isinstance(operator, Filter) else []
+        tested: list[algebra.AttributeCondition | algebra.AttributeMeasure] = (
+            list(operator.conditions) if isinstance(operator, AttributeFilter) else []
         )
-        if isinstance(operator, Superlative) and isinstance(operator.measure, algebra.AttributeMeasure):
+        if isinstance(operator, Extreme) and isinstance(operator.measure, algebra.AttributeMeasure):
             tested.append(operator.measure)
         for test in tested:
             if spark_type(test.sql_type) is None:
-                name = test.attribute if isinstance(test, algebra.Condition) else test.name
+                name = test.attribute if isinstance(test, algebra.AttributeCondition) else test.name
                 raise KbError(
                     f"Spark does not support conditions on {name} of type {test.sql_type}", "Use the engine walk or sql"
                 )

@@ -75,11 +75,11 @@ def _first_column(text: bytes, kind: str, url: str) -> list[str]:
 
 def ids_of_iris(iris: Sequence[str], session: Session, url: str) -> Ids:
     """Return the ids of the nodes with these IRIs; raise :class:`KbError` if some do not exist."""
-    found, missing = session.stores.nodes.by_iri(iris)
+    ids, missing = session.stores.nodes.by_iri(iris)
     if missing:
         names = missing[0] + ", ..." * (len(missing) > 1)
         raise KbError(
             f"{url} returned {len(iris):,} answers, {len(missing):,} of them not in this KB: {names}",
             *("Load the triples of this KB: ", Command("export KB -f ntriples -o PATH")),
         )
-    return found
+    return ids

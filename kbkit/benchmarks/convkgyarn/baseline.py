@@ -56,7 +56,7 @@ class ConvBaseline:
     def answer(self, conversation: Conversation) -> list[FoundAnswers]:
         """Return what is found for each turn."""
         questions = [turn.question for turn in conversation.turns]
-        entities = [one for one in (conversation.entity, conversation.related) if one is not None]
+        entities = [entity for entity in (conversation.entity, conversation.related) if entity is not None]
         return [self._ask(text) for text in completed(questions, entities)]
 
     def _ask(self, question: str) -> FoundAnswers:
@@ -81,25 +81,25 @@ def _texts(result: AskResult) -> list[str]:
 def completed(questions: Sequence[str], entities: Sequence[ConvEntity]) -> list[str]:
     """Return the questions of a conversation about ``entities`` so that each can be understood alone."""
     focus = entities[0]
-    result: list[str] = []
+    rewritten: list[str] = []
     for question in questions:
         named = _named(question, entities)
         if named is not None:
             focus, name = named
             rest = [word for word in words(_without(question, name)).split() if word not in _EMPTY]
-            if rest or not result:
-                result.append(question)
+            if rest or not rewritten:
+                rewritten.append(question)
             else:
-                result.append(_with_name(result[-1], entities, focus))
+                rewritten.append(_with_name(rewritten[-1], entities, focus))
         else:
-            result.append(_refer(question, focus))
-    return result
+            rewritten.append(_refer(question, focus))
+    return rewritten
 
 
 def _named(question: str, entities: Sequence[ConvEntity]) -> tuple[ConvEntity, str] | None:
     """Return the entity whose name a question contains, the longest name first, and this name."""
     text = f" {words(question)} "
-    names = [(one, name) for one in entities for name in (one.name, *one.aliases) if len(words(name)) > 1]
+    names = [(entity, name) for entity in entities for name in (entity.name, *entity.aliases) if len(words(name)) > 1]
     mentions = [(one, name) for one, name in names if f" {words(name)} " in text]
     return max(mentions, key=lambda pair: len(pair[1]), default=None)
 

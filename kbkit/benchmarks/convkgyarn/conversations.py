@@ -207,8 +207,8 @@ def write_conversations(path: Path, conversations: Iterable[Conversation]) -> in
 
     with ConvWriter(path) as writer:
         batch: list[dict[str, Any]] = []
-        for one in conversations:
-            batch.append(_complete(to_json(one)))
+        for conversation in conversations:
+            batch.append(_complete(to_json(conversation)))
             if len(batch) == _BATCH:
                 writer.add(pa.Table.from_pylist(batch, schema=arrow_schema()))
                 batch = []
@@ -298,16 +298,18 @@ def _parquet_records(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                 yield f"{file}, conversation {number}", record
 
 
-def _check(one: Conversation, where: str) -> None:
+def _check(conversation: Conversation, where: str) -> None:
     """Raise :class:`BadInputError` for values that are not known, or a conversation without turns."""
-    if one.interaction not in INTERACTIONS:
-        raise BadInputError(f"Unknown interaction {one.interaction!r} in {where}", f"Use {' or '.join(INTERACTIONS)}")
-    if not one.turns:
+    if conversation.interaction not in INTERACTIONS:
+        raise BadInputError(
+            f"Unknown interaction {conversation.interaction!r} in {where}", f"Use {' or '.join(INTERACTIONS)}"
+        )
+    if not conversation.turns:
         raise BadInputError(f"No turns in {where}")
-    for number, turn in enumerate(one.turns, 1):
+    for number, turn in enumerate(conversation.turns, 1):
         if turn.kind not in KINDS:
             raise BadInputError(f"Unknown kind {turn.kind!r} in {where}, turn {number}", f"Use {', '.join(KINDS)}")
         if not turn.answers:
             raise BadInputError(f"No answers in {where}, turn {number}")
-        if turn.subject == "related" and one.related is None:
+        if turn.subject == "related" and conversation.related is None:
             raise BadInputError(f"Turn {number} in {where} is about a related entity, but there is none")

@@ -129,8 +129,8 @@ TYPES: dict[str, Callable[[list[str], random.Random], list[str]]] = {
 
 def disfluent(question: str, kind: str, rng: random.Random) -> str:
     """Return a question with a disfluency of a type (see ``TYPES``)."""
-    found = _CONNECTIVE.match(question) if kind in _AFTER_CONNECTIVE else None
-    connective = found[0] if found else ""
+    match = _CONNECTIVE.match(question) if kind in _AFTER_CONNECTIVE else None
+    connective = match[0] if match else ""
     words = _TOKEN.findall(question[len(connective) :])
     said = " ".join(TYPES[kind](words, rng) if len(words) > 2 else _abandoned(words, rng))
     return connective + _lowered(said) if connective else said

@@ -141,12 +141,12 @@ def _people_facts(kb: KnowledgeBase, nodes: pl.DataFrame) -> tuple[dict[int, str
         genders, ended = " UNION ALL ".join(gendered) or none, " UNION ALL ".join(over) or none
     within = "entity IN (SELECT node FROM kbkit_nodes)"
     said = {"male": "he", "man": "he", "m": "he", "female": "she", "woman": "she", "f": "she"}
-    found = kb.tables.lookup(
+    named_genders = kb.tables.lookup(
         f"SELECT entity, lower(name) AS name FROM ({genders}) WHERE {within}", frames={"kbkit_nodes": nodes}
     )
     past = kb.tables.lookup(f"SELECT DISTINCT entity FROM ({ended}) WHERE {within}", frames={"kbkit_nodes": nodes})
     return (
-        {node: said[name] for node, name in found.iter_rows() if name in said},
+        {node: said[name] for node, name in named_genders.iter_rows() if name in said},
         set(past["entity"].to_list()),
     )
 

@@ -67,14 +67,17 @@ def per_turn(
     remarks: list[str] = []
     frames = []
     for run in runs:
-        known = [one for one in conversations if one.id in run.rows]
+        known = [conversation for conversation in conversations if conversation.id in run.rows]
         if not known:
             raise KbError(f"{run.path} has none of the conversations", "Use the dataset that it was made with")
-        attempts = [_checked(one, run) for one in known]
+        attempts = [_checked(conversation, run) for conversation in known]
         if calls is not None:
             ratings, failures = judge(known, attempts, calls)
         else:
-            ratings, failures = [_matched(one, attempt) for one, attempt in zip(known, attempts, strict=True)], 0
+            ratings, failures = (
+                [_matched(conversation, attempt) for conversation, attempt in zip(known, attempts, strict=True)],
+                0,
+            )
         frames.append(pl.DataFrame(list(_rows(run.name, known, attempts, ratings)), schema=_SCHEMA, orient="row"))
         remarks += _remarks(run, len(conversations) - len(known), attempts, failures)
     return pl.concat(frames), remarks
@@ -113,26 +116,34 @@ def _rows(
     attempts: Sequence[ConvAnswers],
     ratings: Sequence[Sequence[int | None]],
 ) -> Iterator[tuple[Any, ...]]:
-    for one, attempt, rated in zip(conversations, attempts, ratings, strict=True):
-        own = (system, one.id, one.group, SETS[one.related is not None], one.interaction)
-        noise = (one.deixis, one.disfluency, one.typo)
-        for number, (turn, prediction, score) in enumerate(zip(one.turns, attempt.turns, rated, strict=True), 1):
+    for conversation, attempt, rated in zip(conversations, attempts, ratings, strict=True):
+        own = (
+            system,
+            conversation.id,
+            conversation.group,
+            SETS[conversation.related is not None],
+            conversation.interaction,
+        )
+        noise = (conversation.deixis, conversation.disfluency, conversation.typo)
+        for number, (turn, prediction, score) in enumerate(
+            zip(conversation.turns, attempt.turns, rated, strict=True), 1
+        ):
             gold = [answer.text for answer in turn.answers]
-            about = one.related if turn.subject == "related" and one.related else one.entity
+            about = conversation.related if turn.subject == "related" and conversation.related else conversation.entity
             facts = (about.type, turn.predicate, turn.kind, turn.form, turn.subject, turn.question)
             yield (*own, *noise, number, *facts, gold, prediction.answers, score, prediction.is_na)
 
 
 def _remarks(run: Run, missing: int, attempts: Sequence[ConvAnswers], failures: int) -> list[str]:
     errors = sum(bool(turn.error) for attempt in attempts for turn in attempt.turns)
-    found = []
+    remarks = []
     if missing:
-        found.append(f"{run.name}: without {plural(missing, 'conversation')} that the run does not have")
+        remarks.append(f"{run.name}: without {plural(missing, 'conversation')} that the run does not have")
     if errors:
-        found.append(f"{run.name}: {plural(errors, 'turn')} with an invalid answer of the model, scored 0")
+        remarks.append(f"{run.name}: {plural(errors, 'turn')} with an invalid answer of the model, scored 0")
     if failures:
-        found.append(f"{run.name}: {plural(failures, 'turn')} that the judge could not rate, left out")
-    return found
+        remarks.append(f"{run.name}: {plural(failures, 'turn')} that the judge could not rate, left out")
+    return remarks
 
 
 # -- tables -----------------------------------------------------------------------------------------------------------
@@ -168,7 +179,7 @@ def table(turns: pl.DataFrame, *, published: bool = True) -> pl.DataFrame:
     return pl.DataFrame(rows, schema={**schema, **dict.fromkeys(names, pl.Float64)}, orient="row")
 
 
-def as_printed(found: pl.DataFrame) -> pl.DataFrame:
+def as_printed(scores: pl.DataFrame) -> pl.DataFrame:
     """Return Table 4 as the paper prints it: ``general / related`` in each cell, three digits."""
 
     def shown(kind: str, name: str) -> pl.Expr:
@@ -176,7 +187,7 @@ def as_printed(found: pl.DataFrame) -> pl.DataFrame:
 
     cells = [pl.format("{} / {}", *(shown(kind, name) for kind in SETS)).alias(name) for name in MEASURES]
     marks = [pl.when(pl.col(name)).then(pl.lit("x")).otherwise(pl.lit("")).alias(name) for name in SETTING[1:]]
-    return found.select("system", "interaction", *marks, *cells)
+    return scores.select("system", "interaction", *marks, *cells)
 
 
 def _published() -> Iterator[tuple[Any, ...]]:

@@ -61,9 +61,9 @@ class Facts:
         parts = []
         self._load(entities)
         for alike in self._alike():
-            own = entities.filter(pl.col("type").is_in([one.predicate.type for one in alike]))
-            if own.height:
-                parts.append(self._facts(alike[0], own))
+            of_types = entities.filter(pl.col("type").is_in([one.predicate.type for one in alike]))
+            if of_types.height:
+                parts.append(self._facts(alike[0], of_types))
         if not parts:
             return pl.DataFrame(schema=COLUMNS)
         order = entities.select("type", "key").unique(maintain_order=True).with_row_index("row")
@@ -117,26 +117,27 @@ class Facts:
             rows = f"SELECT * FROM ({values.qualifiers()}) WHERE statement IN (SELECT statement FROM kbkit_values)"
             self._loaded["kbkit_qualifiers"] = self._kb.tables.lookup(rows, frames=self._loaded)
 
-    def source(self, one: Predicate, *, qualified: bool = False) -> str:
+    def source(self, predicate: Predicate, *, qualified: bool = False) -> str:
         """Return the SQL of a predicate's values; of Wikidata those of best rank, or with ``qualified`` all.
 
         For Wikidata the table ``kbkit_values`` holds the statements.
         """
         if self._wikidata:
-            rows = f"SELECT * FROM kbkit_values WHERE property = {literal(one.predicate)}"
+            rows = f"SELECT * FROM kbkit_values WHERE property = {literal(predicate.predicate)}"
             return (
                 rows
                 + ("" if qualified else " AND best")
-                + (f" AND precision >= {_MIN_PRECISION}" if one.kind == "date" else "")
+                + (f" AND precision >= {_MIN_PRECISION}" if predicate.kind == "date" else "")
             )
         source: Source = next(
             s for (name, types), s in self._sources.items()
-            if name == one.predicate and s.origin == one.origin and (s.origin != "attribute" or self._fits(types, one))
+            if name == predicate.predicate and s.origin == predicate.origin
+            and (s.origin != "attribute" or self._fits(types, predicate))
         )  # fmt: skip
         return source.sql
 
-    def _fits(self, types: Sequence[str], one: Predicate) -> bool:
-        return not types or one.type in types
+    def _fits(self, types: Sequence[str], predicate: Predicate) -> bool:
+        return not types or predicate.type in types
 
     def _facts(self, asked: Asked, entities: pl.DataFrame) -> pl.DataFrame:
         one = asked.predicate

@@ -22,15 +22,20 @@ def judge(
     A conversation is rated in one call. If the reply does not have one rating per turn, each turn is rated in a call of
     its own.
     """
-    inputs = [_turns(one, attempt) for one, attempt in zip(conversations, attempts, strict=True)]
+    inputs = [_turns(conversation, attempt) for conversation, attempt in zip(conversations, attempts, strict=True)]
     replies = calls.ask(PROMPT, [{"turns": turns} for turns in inputs])
     ratings = [_ratings(reply, len(turns)) for reply, turns in zip(replies, inputs, strict=True)]
-    again = [(i, position) for i, found in enumerate(ratings) if found is None for position in range(len(inputs[i]))]
+    again = [
+        (i, position)
+        for i, turn_ratings in enumerate(ratings)
+        if turn_ratings is None
+        for position in range(len(inputs[i]))
+    ]
     singles = calls.ask(PROMPT, [{"turns": [inputs[i][position]]} for i, position in again])
-    result: list[list[int | None]] = [found or [None] * len(inputs[i]) for i, found in enumerate(ratings)]
+    judged: list[list[int | None]] = [turn_ratings or [None] * len(inputs[i]) for i, turn_ratings in enumerate(ratings)]
     for (i, position), reply in zip(again, singles, strict=True):
-        [result[i][position]] = _ratings(reply, 1) or [None]
-    return result, sum(one is None for found in result for one in found)
+        [judged[i][position]] = _ratings(reply, 1) or [None]
+    return judged, sum(rating is None for turn_ratings in judged for rating in turn_ratings)
 
 
 def _turns(conversation: Conversation, attempt: ConvAnswers) -> list[dict[str, Any]]:

@@ -67,8 +67,8 @@ def make(
         asked = run.asked(pipeline)
         chosen = run.entities(pipeline, asked)
         table = run.facts(pipeline, asked, chosen)
-        made = run.templates(pipeline, asked)
-        report = run.conversations(pipeline, path, chosen, table, made)
+        conv_templates = run.templates(pipeline, asked)
+        report = run.conversations(pipeline, path, chosen, table, conv_templates)
         about = {**run.about(), "file": path.name, "report": report}
         write_files({out / ABOUT: json.dumps(about, ensure_ascii=False, indent=2) + "\n"})
     return Output(out, [], report)
@@ -118,49 +118,51 @@ class _Run:
         extracted = pipeline.rows(PREDICATES, lambda: predicates.extract(self.kb, self.types))
         selected = {row.id: row for row in pipeline.rows(SELECTION, lambda: self._selected(extracted))}
         asked: list[Way] = []
-        for one in extracted:
-            row = selected.get(one.id)
+        for predicate in extracted:
+            row = selected.get(predicate.id)
             if row is None or row.dropped:
                 continue
-            asked += self._ways(one, row.qualifiers)
+            asked += self._ways(predicate, row.qualifiers)
         if not asked:
             raise KbError("No predicate is asked for", f"See {pipeline.out / 'stages'}")
         return asked
 
-    def _ways(self, one: Predicate, qualifiers: Sequence[str]) -> list[Way]:
+    def _ways(self, predicate: Predicate, qualifiers: Sequence[str]) -> list[Way]:
         """Return what is asked for of a predicate; a model can also ask where the grammar cannot."""
-        known = {q.name if q else "": w for q, w in self._wordings(one, qualifiers)}
-        wanted = [None, *(q for q in one.qualifiers if q.name in qualifiers)]
+        known = {q.name if q else "": w for q, w in self._wordings(predicate, qualifiers)}
+        wanted = [None, *(q for q in predicate.qualifiers if q.name in qualifiers)]
         ways: list[Way] = []
         for q in wanted:
-            found = known.get(q.name if q else "")
-            if found is None and (self.calls is None or (q is None and one.mean > self.settings.max_answers)):
+            worded = known.get(q.name if q else "")
+            if worded is None and (self.calls is None or (q is None and predicate.mean > self.settings.max_answers)):
                 continue
-            given = found.given if found else "" if q is None else "object" if one.kind == "entity" else "qualifier"
-            ways.append((Asked(one, q, given), found))
+            given = (
+                worded.given if worded else "" if q is None else "object" if predicate.kind == "entity" else "qualifier"
+            )
+            ways.append((Asked(predicate, q, given), worded))
         return ways
 
-    def _wordings(self, one: Predicate, qualifiers: Sequence[str]) -> Iterator[tuple[Any, PredicateWording]]:
+    def _wordings(self, predicate: Predicate, qualifiers: Sequence[str]) -> Iterator[tuple[Any, PredicateWording]]:
         """Yield the ways to ask for a predicate: for its values, then for each qualifier."""
-        person = one.type in self.people
-        plain = wording.wording(one, self.kb.schema, person=person)
-        if plain is not None and one.mean <= self.settings.max_answers:
+        person = predicate.type in self.people
+        plain = wording.wording(predicate, self.kb.schema, person=person)
+        if plain is not None and predicate.mean <= self.settings.max_answers:
             yield None, plain
-        for qualifier in one.qualifiers:
+        for qualifier in predicate.qualifiers:
             if qualifier.name in qualifiers:
-                found = wording.qualified(one, qualifier, self.kb.schema, person=person)
-                if found is not None:
-                    yield qualifier, found
+                phrasing = wording.qualified(predicate, qualifier, self.kb.schema, person=person)
+                if phrasing is not None:
+                    yield qualifier, phrasing
 
-    def _selected(self, found: Sequence[Predicate]) -> list[Selection]:
+    def _selected(self, asked: Sequence[Predicate]) -> list[Selection]:
         if self.calls:
-            return select.by_model(self.calls, found)
+            return select.by_model(self.calls, asked)
         s = self.settings
-        rows = select.by_rule(found, max_answers=s.max_answers, min_coverage=s.min_coverage)
+        rows = select.by_rule(asked, max_answers=s.max_answers, min_coverage=s.min_coverage)
         return [
             row if row.dropped or any(True for _ in self._wordings(one, row.qualifiers))
             else replace_fields(row, dropped=wording.problem(one, self.kb.schema) or "no wording that reads well")
-            for one, row in zip(found, rows, strict=True)
+            for one, row in zip(asked, rows, strict=True)
         ]  # fmt: skip
 
     # -- stages 3 and 4 -----------------------------------------------------------------------------------------------
@@ -176,9 +178,9 @@ class _Run:
                 drawn = pl.concat([drawn, more.select(drawn.columns)])
             drawn = self._named(drawn)
             table.write([drawn])
-        found = pl.concat(list(table.read()))
+        stored = pl.concat(list(table.read()))
         pipeline.progress(table.label, 1, 1)
-        return found
+        return stored
 
     def _named(self, drawn: pl.DataFrame) -> pl.DataFrame:
         """Leave out entities whose name, and aliases that have a listed word."""
@@ -243,15 +245,24 @@ class _Run:
     # -- stage 6 ------------------------------------------------------------------------------------------------------
 
     def conversations(
-        self, pipeline: Pipeline, path: Path, chosen: pl.DataFrame, table: FrameTable, made: Sequence[ConvTemplate]
+        self,
+        pipeline: Pipeline,
+        path: Path,
+        chosen: pl.DataFrame,
+        table: FrameTable,
+        conv_templates: Sequence[ConvTemplate],
     ) -> dict[str, Any]:
         """Write the conversations; return a report."""
         themes, targets, labels = {}, {}, {}
-        for one in pipeline.table(PREDICATES).read():
-            found = wording.wording(one, self.kb.schema, person=one.type in self.people)
-            key = one.type, one.predicate
-            themes[key], targets[key], labels[key] = found.theme if found else one.target, one.target, one.label
-        rendered = render(made)
+        for predicate in pipeline.table(PREDICATES).read():
+            phrasing = wording.wording(predicate, self.kb.schema, person=predicate.type in self.people)
+            key = predicate.type, predicate.predicate
+            themes[key], targets[key], labels[key] = (
+                phrasing.theme if phrasing else predicate.target,
+                predicate.target,
+                predicate.label,
+            )
+        rendered = render(conv_templates)
         filler = Filler(rendered, themes, self.settings)
         described = names.called(chosen, self.kb.schema)
         blocks = Blocks(described, table, rendered, self.settings, self.kb.schema, targets, labels)
@@ -273,7 +284,7 @@ class _Run:
             "wanted": self.settings.count,
             **numbers.report(),
             "untyped": filler.untyped,
-            "templates": len(made),
+            "templates": len(conv_templates),
             "invalid": [f"{row.id}: {row.dropped}" for row in rows if row.dropped],
             "dropped": dict(dropped.most_common()),
         }

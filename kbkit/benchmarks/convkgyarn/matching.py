@@ -157,9 +157,9 @@ def parse_date(text: str) -> Day | None:
         year = -int(iso[1]) if iso[4] else int(iso[1]) - (int(iso[1]) < 1)  # in ISO 8601, 1 BC is the year 0
         return Day(year, month, day if month else None)
     before = bool(re.search(r"\bb\.?\s?c", text, re.IGNORECASE))
-    found = [word.casefold() for word in re.findall(r"[^\W\d_]+|\d+", re.sub(r"(\d)(?:st|nd|rd|th)\b", r"\1", text))]
-    month = next((_MONTHS[word[:3]] for word in found if _is_month(word)), None)
-    numbers = [int(word) for word in found if word.isdecimal() and len(word) < 7]
+    tokens = [word.casefold() for word in re.findall(r"[^\W\d_]+|\d+", re.sub(r"(\d)(?:st|nd|rd|th)\b", r"\1", text))]
+    month = next((_MONTHS[word[:3]] for word in tokens if _is_month(word)), None)
+    numbers = [int(word) for word in tokens if word.isdecimal() and len(word) < 7]
     days = [number for number in numbers if number <= 31] if month else []
     day = days[0] if days and len(numbers) > 1 else None
     years = [number for position, number in enumerate(numbers) if day is None or position != numbers.index(day)]

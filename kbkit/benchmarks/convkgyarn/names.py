@@ -36,7 +36,7 @@ def called(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
     Columns: voice, text, is_long (no possessive), is_single (one word identifies the entity, so that it must not have
     a typo); and the same with the prefix ``alias_`` for its alias (:func:`current_alias`), null without one.
     """
-    aliases = [current_alias(name, found) for name, found in frame.select("name", "aliases").iter_rows()]
+    aliases = [current_alias(name, other_names) for name, other_names in frame.select("name", "aliases").iter_rows()]
     frame = frame.with_columns(alias=pl.Series(aliases, dtype=pl.String))
     distinct = frame.select("type", "name", "alias").unique(maintain_order=True)
     rows = [

@@ -26,12 +26,12 @@ def agreement(rated: Sequence[Rated], dimension: str | None = None) -> tuple[int
 
     A value is one dimension of one item; of more than three raters, the first three count. None without such values.
     """
-    given: dict[tuple[str, str], list[Any]] = {}
-    for one in rated:
-        for name, value in one.values.items():
+    by_item: dict[tuple[str, str], list[Any]] = {}
+    for judgement in rated:
+        for name, value in judgement.values.items():
             if dimension in (None, name):
-                given.setdefault((one.item, name), []).append(value)
-    count, share = majority(given.values(), RATERS)
+                by_item.setdefault((judgement.item, name), []).append(value)
+    count, share = majority(by_item.values(), RATERS)
     return count, None if share is None else 100 * share
 
 
@@ -41,16 +41,20 @@ def rating_table(judgements: Sequence[Rated]) -> pl.DataFrame:
     ``conversations`` (rated), the mean of each dimension, ``agreement`` (percent). Opted-out conversations and tests
     are left out.
     """
-    chosen = [one for one in judgements if one.task == RATE and one.values and not one.test]
+    chosen = [
+        judgement for judgement in judgements if judgement.task == RATE and judgement.values and not judgement.test
+    ]
     parts: dict[tuple[bool, Setting], list[Rated]] = {}
-    for one in chosen:
-        parts.setdefault((one.related, one.setting), []).append(one)
+    for judgement in chosen:
+        parts.setdefault((judgement.related, judgement.setting), []).append(judgement)
     rows = []
     order = {setting: position for position, setting in enumerate(SETTINGS)}
     for related, setting in sorted(parts, key=lambda key: (key[1][0] == "text", key[0], order.get(key[1], 99))):
         part = parts[related, setting]
-        means = [_mean([one.values[name] for one in part if name in one.values]) for name in DIMENSIONS]
-        rows.append((SETS[related], *setting, len({one.item for one in part}), *means, agreement(part)[1]))
+        means = [
+            _mean([judgement.values[name] for judgement in part if name in judgement.values]) for name in DIMENSIONS
+        ]
+        rows.append((SETS[related], *setting, len({judgement.item for judgement in part}), *means, agreement(part)[1]))
     schema = {
         **dict.fromkeys(("set", "interaction"), pl.String),
         **dict.fromkeys(_PROPERTIES[1:], pl.Boolean),
@@ -75,10 +79,12 @@ def preference_table(judgements: Sequence[Rated]) -> pl.DataFrame:
     ``preference``, ``same`` and ``reference`` are the percentages of judgements that prefer the conversation of the
     dataset, neither, and the reference; ``agreement`` is that of :func:`agreement`.
     """
-    chosen = [one for one in judgements if one.task == COMPARE and one.values and not one.test]
+    chosen = [
+        judgement for judgement in judgements if judgement.task == COMPARE and judgement.values and not judgement.test
+    ]
     rows = []
     for name in DIMENSIONS if chosen else ():
-        values = Counter(one.values[name] for one in chosen if name in one.values)
+        values = Counter(judgement.values[name] for judgement in chosen if name in judgement.values)
         shares = [100 * values[value] / values.total() if values else None for value in (OURS, SAME, REFERENCE)]
         rows.append((name, values.total(), *shares, agreement(chosen, name)[1]))
     shares_of = dict.fromkeys(("preference", "same", "reference", "agreement"), pl.Float64)
@@ -91,22 +97,22 @@ def preference_table(judgements: Sequence[Rated]) -> pl.DataFrame:
     return beside(pl.DataFrame(rows, schema=schema, orient="row"), ["dimension"], printed)
 
 
-def as_printed(found: pl.DataFrame) -> pl.DataFrame:
+def as_printed(table: pl.DataFrame) -> pl.DataFrame:
     """Return Table 2 for a screen: each figure next to the paper's, ``3.50 (3.97)``."""
     marks = [pl.when(pl.col(name)).then(pl.lit("x")).otherwise(pl.lit("")).alias(name) for name in _PROPERTIES[1:]]
-    return in_one_cell(found, _RATED, [2] * len(DIMENSIONS) + [1]).with_columns(marks)
+    return in_one_cell(table, _RATED, [2] * len(DIMENSIONS) + [1]).with_columns(marks)
 
 
 def remarks(judgements: Sequence[Rated]) -> list[str]:
     """Return lines about opted-out items, and about items that fewer than three raters judged."""
-    found = []
+    lines = []
     for task, noun in ((RATE, "conversation"), (COMPARE, "pair")):
-        own = [one for one in judgements if one.task == task and not one.test]
-        out = sum(not one.values for one in own)
-        counts = Counter(one.item for one in own if one.values)
+        own = [judgement for judgement in judgements if judgement.task == task and not judgement.test]
+        out = sum(not judgement.values for judgement in own)
+        counts = Counter(judgement.item for judgement in own if judgement.values)
         few = sum(count < RATERS for count in counts.values())
         if out:
-            found.append(f"{plural(out, f'{noun} judgement')} left out because the rater opted out")
+            lines.append(f"{plural(out, f'{noun} judgement')} left out because the rater opted out")
         if few:
-            found.append(f"{plural(few, noun)} with fewer than {RATERS} raters, left out of the agreement")
-    return found
+            lines.append(f"{plural(few, noun)} with fewer than {RATERS} raters, left out of the agreement")
+    return lines

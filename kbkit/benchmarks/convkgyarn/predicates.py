@@ -98,15 +98,15 @@ def extract(kb: KnowledgeBase, types: Iterable[str]) -> list[Predicate]:
         )
     )
     people = people_types(kb)
-    found = (
+    predicates = (
         _of_statements(kb, members, people)
         if values.is_wikidata(kb)
         else [row for source in values.sources(kb) for row in _of_source(kb, source, members, people)]
     )
     order = {name: position for position, name in enumerate(wanted)}
-    found = sorted(found, key=lambda row: (order[row.type], -row.entities, row.predicate))
+    predicates = sorted(predicates, key=lambda row: (order[row.type], -row.entities, row.predicate))
     # Members with other primary types have their attributes from these types' tables; the most frequent one counts.
-    return list({row.id: row for row in reversed(found)}.values())[::-1]
+    return list({row.id: row for row in reversed(predicates)}.values())[::-1]
 
 
 def people_types(kb: KnowledgeBase) -> frozenset[str]:
@@ -131,15 +131,15 @@ def _of_source(
         return []
     rows = f"SELECT v.*, m.type FROM ({source.sql}) v JOIN ({MEMBERSHIP}) m ON m.id = v.entity"
     qualified = _edge_qualifiers(kb, source, rows)
-    result = []
+    predicates = []
     for counts in _counts(kb, rows, source.kind).iter_rows(named=True):
         kind = _year_or(source, counts)
         own = list(qualified.get(counts["type"], ()))
         if counts["type"] in members:
             relation = source.relation.name if source.relation else ""
             words = (source.name, source.label, source.origin, kind, source.unit)
-            result.append(_row(counts, *words, members, people, own, relation))
-    return result
+            predicates.append(_row(counts, *words, members, people, own, relation))
+    return predicates
 
 
 def _counts(kb: KnowledgeBase, rows: str, kind: str, by: str = "type") -> pl.DataFrame:
@@ -166,7 +166,7 @@ def _row(
     members: Mapping[str, int], people: frozenset[str], qualifiers: list[Qualifier],
     relation: str = "",
 ) -> Predicate:  # fmt: skip
-    distinguishing = any(one.distinguishes for one in qualifiers)
+    distinguishing = any(qualifier.distinguishes for qualifier in qualifiers)
     shape = "qualified" if distinguishing else "complex" if counts["most"] > 1 else "simple"
     target = counts["target"] or ""
     return Predicate(
@@ -231,12 +231,12 @@ def _of_statements(kb: KnowledgeBase, members: Mapping[str, int], people: frozen
         kind = values.KINDS.get(datatype, "text")
         one = Qualifier(qualifier, labels.get(qualifier, qualifier), kind, entities, several)
         qualified.setdefault((name, prop), []).append(one)
-    result = []
+    predicates = []
     for counts in _counts(kb, rows, "entity", "type, property").iter_rows(named=True):
         name, prop = counts["type"], counts["property"]
         if name in members:
             kind = values.KINDS.get(kinds[prop], "text")
             own = qualified.get((name, prop), [])
             row = (labels.get(prop, prop), "statement", kind, units.get(prop, ""))
-            result.append(_row(counts, prop, *row, members, people, own))
-    return result
+            predicates.append(_row(counts, prop, *row, members, people, own))
+    return predicates

@@ -39,20 +39,22 @@ def table(parts: Iterable[tuple[str, Sequence[str]]]) -> pl.DataFrame:
 
 def parts_of(conversations: Iterable[Conversation]) -> list[tuple[str, list[str]]]:
     """Return the questions of conversations by configuration, sorted by its name."""
-    parts = [(one.configuration, [turn.question for turn in one.turns]) for one in conversations]
+    parts = [
+        (conversation.configuration, [turn.question for turn in conversation.turns]) for conversation in conversations
+    ]
     return sorted(parts, key=lambda part: part[0])
 
 
 def parts_of_references(name: str, references: Iterable[ReferenceConversation]) -> list[tuple[str, list[str]]]:
     """Return the questions of references as one part."""
-    return [(name, [question for question, _ in one.turns]) for one in references]
+    return [(name, [question for question, _ in reference.turns]) for reference in references]
 
 
 def measure(questions: Sequence[str]) -> tuple[float | None, ...]:
     """Return ``MEASURES`` of the questions of a conversation."""
     tokens = [[word for word in words(question).split() if word[0].isalnum()] for question in questions]
-    tokens = [found for found in tokens if found]
-    every = [token for found in tokens for token in found]
+    tokens = [question_tokens for question_tokens in tokens if question_tokens]
+    every = [token for question_tokens in tokens for token in question_tokens]
     if not every:
         return (None,) * len(MEASURES)
     per_sentence = len(every) / len(tokens)

@@ -68,9 +68,9 @@ _LIMITS = (
 def publication(dataset: Path) -> Publication:
     """Describe a dataset. Raises :class:`BadInputError` for an invalid conversation."""
     path = dataset_file(dataset)
-    found = _read(path)
+    conversations = _read(path)
     about = about_of(dataset) if dataset.is_dir() else {}
-    turns = _turns(found)
+    turns = _turns(conversations)
     return Publication(
         benchmark="ConvKGYarn",
         task="question-answering",
@@ -80,7 +80,7 @@ def publication(dataset: Path) -> Publication:
         questions=turns["question"],
         files=files_of(dataset, FILES) if dataset.is_dir() else {path.name: path},
         tables=[
-            PublishedTable("conversations", "Conversations.", _CONVERSATIONS, {"test": _conversations(found)}),
+            PublishedTable("conversations", "Conversations.", _CONVERSATIONS, {"test": _conversations(conversations)}),
             PublishedTable("turns", "Turns of the conversations, in order.", _TURNS, {"test": turns}),
         ],
         about=about,
@@ -94,18 +94,18 @@ def _read(path: Path) -> pl.DataFrame:
     """Read conversations as a frame; the strict reader, which is slower, words what is wrong."""
     try:
         if path.suffix == ".parquet":
-            found = pl.read_parquet(path, columns=_SCHEMA.names())
+            frame = pl.read_parquet(path, columns=_SCHEMA.names())
         else:
-            found = pl.read_ndjson(path, schema=_SCHEMA)
+            frame = pl.read_ndjson(path, schema=_SCHEMA)
     except (pl.exceptions.PolarsError, OSError) as error:
         _explain(path)
         raise BadInputError(f"Cannot read {path}: {error}") from None
     needed = [name for name in _SCHEMA.names() if name != "related"]
-    null = found.select(pl.any_horizontal(pl.col(name).is_null().any() for name in needed)).item()
-    if found.is_empty() or null or not found["id"].is_unique().all():
+    null = frame.select(pl.any_horizontal(pl.col(name).is_null().any() for name in needed)).item()
+    if frame.is_empty() or null or not frame["id"].is_unique().all():
         _explain(path)
         raise BadInputError(f"No conversations, or duplicate ids, in {path}", "Each conversation needs its own id")
-    return found
+    return frame
 
 
 def _explain(path: Path) -> None:
@@ -113,12 +113,12 @@ def _explain(path: Path) -> None:
         pass
 
 
-def _conversations(found: pl.DataFrame) -> pl.DataFrame:
+def _conversations(conversations: pl.DataFrame) -> pl.DataFrame:
     def reference(name: str) -> pl.Expr:
         fields = (pl.col(name).struct.field(one) for one in ("type", "key"))
         return pl.format("{}#{}", *fields).fill_null("")
 
-    return found.select(
+    return conversations.select(
         "id",
         "group",
         entity=reference("entity"),
@@ -133,8 +133,8 @@ def _conversations(found: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _turns(found: pl.DataFrame) -> pl.DataFrame:
-    long = found.select(conversation="id", own="turns").explode("own").drop_nulls("own")
+def _turns(conversations: pl.DataFrame) -> pl.DataFrame:
+    long = conversations.select(conversation="id", own="turns").explode("own").drop_nulls("own")
     long = long.with_columns(turn=pl.int_range(1, pl.len() + 1).over("conversation")).unnest("own")
     of = pl.element().struct
     parts = {"nodes": "node", "values": "value"}

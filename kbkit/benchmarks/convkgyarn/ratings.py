@@ -65,10 +65,10 @@ def item_name(task: str, item: str, *, test: bool = False) -> tuple[str, str]:
     return task + _TEST if test else task, item
 
 
-def about(one: Conversation) -> dict[str, Mark]:
+def about(conversation: Conversation) -> dict[str, Mark]:
     """Return what the tables need to know about a conversation."""
     names = ("interaction", "deixis", "disfluency", "typo")
-    return {"related": one.related is not None, **{name: getattr(one, name) for name in names}}
+    return {"related": conversation.related is not None, **{name: getattr(conversation, name) for name in names}}
 
 
 # -- what to rate -----------------------------------------------------------------------------------------------------
@@ -83,61 +83,61 @@ def sample(conversations: Iterable[Conversation], count: int, seed: int) -> list
     check_range("number of conversations", count)
     check_range("seed", seed, 0)
     parts: dict[tuple[bool, Setting], list[Conversation]] = {}
-    for one in conversations:
-        setting = (one.interaction, one.deixis, one.disfluency, one.typo)
-        parts.setdefault((one.related is not None, setting), []).append(one)
+    for conversation in conversations:
+        setting = (conversation.interaction, conversation.deixis, conversation.disfluency, conversation.typo)
+        parts.setdefault((conversation.related is not None, setting), []).append(conversation)
     drawn = np.random.default_rng(seed)
     used: set[str] = set()
     chosen: list[Conversation] = []
     for _, part in sorted(parts.items(), key=lambda item: item[0]):
         shuffled = [part[i] for i in drawn.permutation(len(part)).tolist()]
-        fresh_first = sorted(shuffled, key=lambda one: one.group in used)
+        fresh_first = sorted(shuffled, key=lambda conversation: conversation.group in used)
         chosen += fresh_first[:count]
-        used |= {one.group for one in fresh_first[:count]}
+        used |= {conversation.group for conversation in fresh_first[:count]}
     return [chosen[i] for i in drawn.permutation(len(chosen)).tolist()]
 
 
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
-def problem(one: Judgement) -> str:
+def problem(judgement: Judgement) -> str:
     """Return what is wrong with a judgement, or ""."""
-    task = one.item[0].removesuffix(_TEST)
-    if task not in _SCALES or len(one.item) != 2:
+    task = judgement.item[0].removesuffix(_TEST)
+    if task not in _SCALES or len(judgement.item) != 2:
         return f"its item is not a task ({RATE} or {COMPARE}) and a conversation"
-    if wrong := outside({**dict.fromkeys(DIMENSIONS, _SCALES[task]), OPT_OUT: (True,)}, one):
+    if wrong := outside({**dict.fromkeys(DIMENSIONS, _SCALES[task]), OPT_OUT: (True,)}, judgement):
         return wrong
-    setting = _setting(one)
+    setting = _setting(judgement)
     if task == RATE and setting[0] and setting not in SETTINGS:
         return "invalid configuration: disfluencies are for voice, typos for text"
     return ""
 
 
-def _setting(one: Judgement) -> Setting:
-    noise = (one.about.get(name) is True for name in ("deixis", "disfluency", "typo"))
-    return (str(one.about.get("interaction", "")), *noise)  # type: ignore[return-value]
+def _setting(judgement: Judgement) -> Setting:
+    noise = (judgement.about.get(name) is True for name in ("deixis", "disfluency", "typo"))
+    return (str(judgement.about.get("interaction", "")), *noise)  # type: ignore[return-value]
 
 
 def read_rated(paths: Sequence[Path], task: str | None = None) -> list[Rated]:
     """Return what raters gave to items, in one task or in both, from files of judgements."""
     values: dict[tuple[str, str, str], dict[str, Mark]] = {}
     last: dict[tuple[str, str, str], Judgement] = {}
-    for one in read_judgements(paths, problem):
-        key = (one.item[0], one.who, one.item[1])
-        if one.mark is not None and task in (None, one.item[0].removesuffix(_TEST)):
-            values.setdefault(key, {})[one.question] = one.mark
-            last[key] = one
+    for judgement in read_judgements(paths, problem):
+        key = (judgement.item[0], judgement.who, judgement.item[1])
+        if judgement.mark is not None and task in (None, judgement.item[0].removesuffix(_TEST)):
+            values.setdefault(key, {})[judgement.question] = judgement.mark
+            last[key] = judgement
     return [
         Rated(
             name.removesuffix(_TEST),
             rater,
             item,
-            {} if OPT_OUT in given else {part: given[part] for part in DIMENSIONS if part in given},
+            {} if OPT_OUT in marks else {part: marks[part] for part in DIMENSIONS if part in marks},
             last[name, rater, item].about.get("related") is True,
             _setting(last[name, rater, item]),
             name.endswith(_TEST),
         )
-        for (name, rater, item), given in values.items()
+        for (name, rater, item), marks in values.items()
     ]
 
 
@@ -154,13 +154,13 @@ class EntranceResult:
 
 def expected(path: Path, task: str) -> dict[str, Rated]:
     """Return an expert's judgements by item. Raises :class:`KbError` if the file has those of several raters."""
-    rated = [one for one in read_rated([path], task) if one.values]
-    raters = {one.rater for one in rated}
+    rated = [judgement for judgement in read_rated([path], task) if judgement.values]
+    raters = {judgement.rater for judgement in rated}
     if len(raters) > 1:
         raise KbError(f"{path} has judgements of {len(raters)} raters", "An entrance test needs those of one expert")
     if not rated:
         raise KbError(f"{path} has no judgements of this task", "Let an expert judge the items of the test first")
-    return {one.item: one for one in rated}
+    return {judgement.item: judgement for judgement in rated}
 
 
 def outcome(gold: Mapping[str, Rated], answers: Mapping[str, Mapping[str, Any]]) -> EntranceResult:
@@ -171,8 +171,8 @@ def outcome(gold: Mapping[str, Rated], answers: Mapping[str, Mapping[str, Any]])
     """
     agreed = [
         name in answers.get(item, {}) and _agree(value, answers[item][name])
-        for item, one in gold.items()
-        for name, value in one.values.items()
+        for item, judgement in gold.items()
+        for name, value in judgement.values.items()
     ]
     return EntranceResult(len(agreed), sum(agreed) / len(agreed) if agreed else 0.0)
 

@@ -101,25 +101,28 @@ def match(
     """
     check_range("seed", seed, 0)
     usable = [
-        one
-        for one in conversations
-        if (one.interaction, one.deixis, one.disfluency) == ("voice", deixis, False) and one.related is None
+        conversation
+        for conversation in conversations
+        if (conversation.interaction, conversation.deixis, conversation.disfluency) == ("voice", deixis, False)
+        and conversation.related is None
     ]
     drawn = np.random.default_rng(seed)
     pool = _Pool([usable[i] for i in drawn.permutation(len(usable)).tolist()])
     shuffled = [references[i] for i in drawn.permutation(len(references)).tolist()]
-    wanted = [(types or {}).get(one.domain) for one in shuffled]
-    paired = [pool.same_entity(one, kind) for one, kind in zip(shuffled, wanted, strict=True)]
+    wanted = [(types or {}).get(reference.domain) for reference in shuffled]
+    paired = [pool.same_entity(reference, kind) for reference, kind in zip(shuffled, wanted, strict=True)]
     for position, kind in enumerate(wanted):  # only then, so that no conversation is missing for its own entity
         if paired[position] is None and kind is not None:
             paired[position] = pool.same_type(kind)
-    found = [
-        _cut(ours, one, bool(drawn.integers(2))) for ours, one in zip(paired, shuffled, strict=True) if ours is not None
+    matches = [
+        _cut(ours, reference, bool(drawn.integers(2)))
+        for ours, reference in zip(paired, shuffled, strict=True)
+        if ours is not None
     ]
-    if not found:
+    if not matches:
         hint = ("Make conversations about their entities, or pair by type with ", Option("domain", "movies=movie"))
         raise KbError("No conversation is about an entity of the references", *hint)
-    return found
+    return matches
 
 
 def _cut(ours: Conversation, reference: ReferenceConversation, swapped: bool) -> Match:
@@ -135,24 +138,24 @@ class _Pool:
         self._names: dict[str, list[Conversation]] = {}
         self._types: dict[str, list[Conversation]] = {}
         self._taken: set[str] = set()
-        for one in conversations:
-            self._keys.setdefault(one.entity.key, []).append(one)
-            self._types.setdefault(one.entity.type, []).append(one)
-            for name in {words(text) for text in (one.entity.name, *one.entity.aliases)}:
-                self._names.setdefault(name, []).append(one)
+        for conversation in conversations:
+            self._keys.setdefault(conversation.entity.key, []).append(conversation)
+            self._types.setdefault(conversation.entity.type, []).append(conversation)
+            for name in {words(text) for text in (conversation.entity.name, *conversation.entity.aliases)}:
+                self._names.setdefault(name, []).append(conversation)
 
     def same_entity(self, reference: ReferenceConversation, kind: str | None) -> Conversation | None:
         """Take a conversation about the entity of a reference, of this type if one is given."""
         known = self._keys.get(reference.key, []) or self._names.get(words(reference.name), [])
-        return self._take([one for one in known if kind in (None, one.entity.type)])
+        return self._take([conversation for conversation in known if kind in (None, conversation.entity.type)])
 
     def same_type(self, kind: str) -> Conversation | None:
         """Take a conversation about an entity of a type."""
         return self._take(self._types.get(kind, []))
 
     def _take(self, candidates: Sequence[Conversation]) -> Conversation | None:
-        for one in candidates:
-            if one.group not in self._taken:
-                self._taken.add(one.group)
-                return one
+        for conversation in candidates:
+            if conversation.group not in self._taken:
+                self._taken.add(conversation.group)
+                return conversation
         return None

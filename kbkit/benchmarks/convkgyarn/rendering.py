@@ -49,31 +49,36 @@ class Rendered:
 def render(templates: Sequence[ConvTemplate]) -> Rendered:
     """Return the renderings of templates."""
     sets: dict[tuple[str, str, str], int] = {}
-    for one in templates:
-        sets.setdefault((one.type, one.predicate, one.asks), len(sets))
+    for template in templates:
+        sets.setdefault((template.type, template.predicate, template.asks), len(sets))
     index = np.full((len(sets), 2, len(COLUMNS), VARIANTS, len(PRONOUNS), 2, 2), -1, np.int32)
     plain = np.ones((len(sets), VARIANTS), bool)
     rows: list[tuple[str, str, str]] = []
     kinds: list[tuple[int, int]] = []
     names: list[str] = []
     said: list[list[str]] = [[] for _ in sets]
-    for one in templates:
-        number = sets[one.type, one.predicate, one.asks]
-        place = (number, int(one.related), COLUMNS.index(f"{one.interaction}.{one.form}"), one.variant - 1)
-        if one.interaction == "voice" and f"{placeholder(one.type)}'s" in one.text:
-            plain[number, one.variant - 1] = False
+    for template in templates:
+        number = sets[template.type, template.predicate, template.asks]
+        place = (
+            number,
+            int(template.related),
+            COLUMNS.index(f"{template.interaction}.{template.form}"),
+            template.variant - 1,
+        )
+        if template.interaction == "voice" and f"{placeholder(template.type)}'s" in template.text:
+            plain[number, template.variant - 1] = False
         known: dict[str, int] = {}
         for p, pronoun in enumerate(PRONOUNS):
             for past in (False, True):
                 for many in (False, True):
-                    text = rendering(one, pronoun, past=past, many=many)
+                    text = rendering(template, pronoun, past=past, many=many)
                     if text not in known:
                         known[text] = len(rows)
-                        pieces, kind = _divided(text, placeholder(one.type))
+                        pieces, kind = _divided(text, placeholder(template.type))
                         rows.append(pieces)
                         said[number].append(" | ".join(pieces))
                         kinds.append(kind)
-                        names.append(one.id)
+                        names.append(template.id)
                     index[*place, p, int(past), int(many)] = known[text]
     plain[~plain.any(axis=1)] = True
     frame = pl.DataFrame(list(sets), schema=["type", "predicate", "asks"], orient="row").with_row_index("set")
@@ -92,13 +97,13 @@ def render(templates: Sequence[ConvTemplate]) -> Rendered:
     )
 
 
-def rendering(one: ConvTemplate, pronoun: str, *, past: bool, many: bool) -> str:
+def rendering(template: ConvTemplate, pronoun: str, *, past: bool, many: bool) -> str:
     """Return a template's text for a pronoun, a tense and a number of answers; placeholders of names remain."""
-    they = pronoun == "they" and "deixis" in one.form
-    text = resolved(one.text, past=past, many=many, they=they)
+    they = pronoun == "they" and "deixis" in template.form
+    text = resolved(template.text, past=past, many=many, they=they)
     for mark, word in _FORMS[pronoun].items():
         text = text.replace(mark, word)
-    return text if one.interaction == "text" else text[:1].upper() + text[1:]
+    return text if template.interaction == "text" else text[:1].upper() + text[1:]
 
 
 def _divided(text: str, slot: str) -> tuple[tuple[str, str, str], tuple[int, int]]:

@@ -22,16 +22,18 @@ _PERSONAL = re.compile(r"(?i)\b(?:it|its|they|them|their|theirs|he|him|his|she|h
 _HINT = "Correct the line, or delete the file to recompute the stage"
 
 
-def problem(one: ConvTemplate) -> str:
+def problem(template: ConvTemplate) -> str:
     """Return what is wrong with a template, or ""."""
-    return _of_placeholders(one) or (_of_query(one.text) if one.interaction == "text" else _of_question(one))
+    return _of_placeholders(template) or (
+        _of_query(template.text) if template.interaction == "text" else _of_question(template)
+    )
 
 
-def _of_placeholders(one: ConvTemplate) -> str:
-    text, slot = one.text, placeholder(one.type)
+def _of_placeholders(template: ConvTemplate) -> str:
+    text, slot = template.text, placeholder(template.type)
     if not text.strip() or "\n" in text or re.search(r"[\[\]]", _BRACKETS.sub("", text)):
         return "unbalanced brackets" if text.strip() and "\n" not in text else "the text is empty or has several lines"
-    points = "deixis" in one.form
+    points = "deixis" in template.form
     counts = Counter(f"[{inner}]" for inner in _BRACKETS.findall(text))
     own = {slot, "[object]", "[qualifier]", *(_PRONOUNS if points else ())}
     unknown = [name for name in counts if name not in own and not re.search(r"[~+/]", name)]
@@ -39,15 +41,15 @@ def _of_placeholders(one: ConvTemplate) -> str:
         return f"unknown placeholder {unknown[0]}; the subject is {slot}"
     if counts[slot] != (0 if points else 1):
         return f"{slot} must not occur, as a deictic word takes its place" if points else f"{slot} must occur once"
-    if one.form != "follow_up":
+    if template.form != "follow_up":
         for name in ("object", "qualifier"):
-            wanted = int(one.given == name)
+            wanted = int(template.given == name)
             if counts[f"[{name}]"] != wanted:
                 return f"[{name}] must occur once" if wanted else f"[{name}] must not occur"
     said = _BRACKETS.sub(lambda m: " " if f"[{m[1]}]" in (slot, "[object]", "[qualifier]") else m[1], text)
     if points:
         return "" if _DEICTIC.search(said) else "no deictic word such as it, this or they"
-    match = None if one.related else _PERSONAL.search(said)
+    match = None if template.related else _PERSONAL.search(said)
     return f"{match[0]!r} refers to the history, which this form does not need" if match else ""
 
 
@@ -61,8 +63,8 @@ def _of_query(text: str) -> str:
     return ""
 
 
-def _of_question(one: ConvTemplate) -> str:
-    if not one.text.rstrip().endswith(("?", ".")):
+def _of_question(template: ConvTemplate) -> str:
+    if not template.text.rstrip().endswith(("?", ".")):
         return "a question ends in a question mark or a full stop"
     return ""
 
@@ -80,14 +82,14 @@ def check_rules(path: Path, templates: Sequence[ConvTemplate], related: Iterable
 
     Raises :class:`BadInputError` with file, line and what is wrong: a rule that is broken, or a missing template.
     """
-    for one in templates:
-        if not one.dropped and (wrong := problem(one)):
-            raise BadInputError(f"Invalid template in {path}, line {_line(path, one.id)}: {wrong}", _HINT)
+    for template in templates:
+        if not template.dropped and (wrong := problem(template)):
+            raise BadInputError(f"Invalid template in {path}, line {_line(path, template.id)}: {wrong}", _HINT)
     types = set(related)
     sets: dict[tuple[str, str, str], list[ConvTemplate]] = {}
-    for one in templates:
-        if not one.dropped:
-            sets.setdefault((one.type, one.predicate, one.asks), []).append(one)
+    for template in templates:
+        if not template.dropped:
+            sets.setdefault((template.type, template.predicate, template.asks), []).append(template)
     for rows in sets.values():
         known = {(row.related, row.interaction, row.form, row.variant) for row in rows}
         if len({row.given for row in rows}) > 1:

@@ -72,10 +72,10 @@ def chosen(path: Path, groups: int | None, ids: Container[str] | None = None) ->
         check_range("number of groups", groups)
     file = dataset_file(path)
     conversations: dict[str, Conversation] = {}
-    for one in read_conversations(path) if groups is None and ids is None else _selected(file, groups, ids):
-        if one.id in conversations:
-            raise KbError(f"Duplicate conversation {one.id!r} in {file}", "Each needs its own id")
-        conversations[one.id] = one
+    for conversation in read_conversations(path) if groups is None and ids is None else _selected(file, groups, ids):
+        if conversation.id in conversations:
+            raise KbError(f"Duplicate conversation {conversation.id!r} in {file}", "Each needs its own id")
+        conversations[conversation.id] = conversation
     if not conversations and ids is not None:
         raise KbError(f"{file} has none of the conversations of the run", "Use the dataset that it was made with")
     if not conversations:
@@ -99,7 +99,11 @@ def _selected(file: Path, groups: int | None, ids: Container[str] | None) -> Ite
             names = names.join(first.head(groups), on=["group", "related"], how="semi", maintain_order="left")
         records = rows.filter(pl.col("id").is_in(names["id"].implode())).collect().to_dicts()
     except pl.exceptions.PolarsError:  # a record that does not fit, which this names
-        return (yield from (one for one in read_conversations(file) if ids is None or one.id in ids))
+        return (
+            yield from (
+                conversation for conversation in read_conversations(file) if ids is None or conversation.id in ids
+            )
+        )
     unit = "conversation" if file.suffix == ".parquet" else "line"
     for record in records:
         number = record.pop("number")
@@ -168,11 +172,11 @@ class ConvModel:
         """Return the predictions for the turns of each conversation."""
         inputs = [
             {"history": before, "question": turn.question}
-            for one in conversations
-            for turn, before in zip(one.turns, history(one.turns), strict=True)
+            for conversation in conversations
+            for turn, before in zip(conversation.turns, history(conversation.turns), strict=True)
         ]
         replies = iter(self._calls.ask(PROMPT, inputs))
-        return [[_prediction(next(replies)) for _ in one.turns] for one in conversations]
+        return [[_prediction(next(replies)) for _ in conversation.turns] for conversation in conversations]
 
 
 def _prediction(reply: Any) -> TurnPrediction:
@@ -195,6 +199,9 @@ class Asking:
     def answer(self, conversations: Sequence[Conversation]) -> list[list[TurnPrediction]]:
         """Return the predictions for the turns of each conversation."""
         return [
-            [TurnPrediction(found.answers, reading=found.reading) for found in self._baseline.answer(one)]
-            for one in conversations
+            [
+                TurnPrediction(prediction.answers, reading=prediction.reading)
+                for prediction in self._baseline.answer(conversation)
+            ]
+            for conversation in conversations
         ]

@@ -40,7 +40,7 @@ def by_rule(rows: Sequence[Predicate], *, max_answers: int, min_coverage: float)
         Selection(
             row.id,
             row.label,
-            [one.name for one in row.qualifiers if not _ORDINAL.fullmatch(one.label)],
+            [qualifier.name for qualifier in row.qualifiers if not _ORDINAL.fullmatch(qualifier.label)],
             dropped=reason(row, max_answers=max_answers, min_coverage=min_coverage),
         )
         for row in rows
@@ -83,7 +83,7 @@ def by_model(calls: Calls, rows: Sequence[Predicate]) -> list[Selection]:
             problems[number] = answer.problem or (f"{unknown[0]!r} is not one of the ids" if unknown else "")
             if not problems[number]:
                 chosen[number] = set(selected)
-    result = []
+    selections = []
     for number, batch in enumerate(batches):
         for row in batch:
             names = chosen.get(number)
@@ -92,8 +92,8 @@ def by_model(calls: Calls, rows: Sequence[Predicate]) -> list[Selection]:
             own = [q.name for q in row.qualifiers if names is not None and f"{row.predicate}/{q.name}" in names]
             if own and dropped == "not selected by the model":
                 dropped = ""
-            result.append(Selection(row.id, row.label, own, dropped=dropped))
-    return result
+            selections.append(Selection(row.id, row.label, own, dropped=dropped))
+    return selections
 
 
 def _batches(rows: Sequence[Predicate]) -> Iterator[list[Predicate]]:
@@ -117,8 +117,8 @@ def _listed(batch: Sequence[Predicate]) -> list[dict[str, str]]:
     for row in batch:
         listed.append({"id": row.predicate, "name": row.described})
         listed += [
-            {"id": f"{row.predicate}/{one.name}", "name": row.described, "relationship": one.label}
-            for one in row.qualifiers
+            {"id": f"{row.predicate}/{qualifier.name}", "name": row.described, "relationship": qualifier.label}
+            for qualifier in row.qualifiers
         ]
     return listed[:MAX_PREDICATES]
 

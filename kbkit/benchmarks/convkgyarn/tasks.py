@@ -63,7 +63,9 @@ class _Judging(Task):
         """Return a rater's value of each dimension of an item."""
         given, questions = self.given(name), self.item(name).questions
         choices = given.choices if given else {}
-        return {one.name: one.mark(choices[one.name]) for one in questions if one.name in choices}
+        return {
+            question.name: question.mark(choices[question.name]) for question in questions if question.name in choices
+        }
 
     def name(self, key: Hashable) -> tuple[str, ...]:
         """Return the task and the item; a test is a task of its own."""
@@ -123,8 +125,8 @@ class Comparing(_Judging):
         return match.ours
 
 
-def _turns(one: Conversation) -> list[tuple[str, str]]:
-    return [(turn.question, ", ".join(answer.text for answer in turn.answers)) for turn in one.turns]
+def _turns(conversation: Conversation) -> list[tuple[str, str]]:
+    return [(turn.question, ", ".join(answer.text for answer in turn.answers)) for turn in conversation.turns]
 
 
 def _passage(turns: Sequence[tuple[str, str]], title: str = "") -> Passage:

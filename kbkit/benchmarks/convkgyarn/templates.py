@@ -65,19 +65,19 @@ def placeholder(type_name: str) -> str:
     return f"[{type_noun(type_name).replace('/', ' or ')}]"
 
 
-def base_id(one: Predicate, asks: str) -> str:
+def base_id(predicate: Predicate, asks: str) -> str:
     """Return the part of a template's id that names its fact: ``country.member_of/since``."""
-    return f"{one.id}/{asks}" if asks else one.id
+    return f"{predicate.id}/{asks}" if asks else predicate.id
 
 
 def by_grammar(
-    one: Predicate, asks: str, wording: PredicateWording, *, person: bool, related: bool, seed: int
+    predicate: Predicate, asks: str, wording: PredicateWording, *, person: bool, related: bool, seed: int
 ) -> Iterator[ConvTemplate]:
     """Yield the 24 or 54 templates of a predicate, or of one of its qualifiers."""
-    base = base_id(one, asks)
+    base = base_id(predicate, asks)
     rng = random.Random(f"{seed} {base}")  # noqa: S311
-    maker = _Maker(one, wording, person=person, rng=rng)
-    about = {"type": one.type, "predicate": one.predicate, "asks": asks, "given": wording.given}
+    maker = _Maker(predicate, wording, person=person, rng=rng)
+    about = {"type": predicate.type, "predicate": predicate.predicate, "asks": asks, "given": wording.given}
 
     def row(interaction: str, form: str, number: int, text: str, *, is_related: bool = False) -> ConvTemplate:
         name = f"{base}:{'related.' if is_related else ''}{interaction}.{form}.{number}"
@@ -100,11 +100,11 @@ def by_grammar(
 class _Maker:
     """Makes the texts of one predicate."""
 
-    def __init__(self, one: Predicate, wording: PredicateWording, *, person: bool, rng: random.Random) -> None:
-        self.slot = placeholder(one.type)
+    def __init__(self, predicate: Predicate, wording: PredicateWording, *, person: bool, rng: random.Random) -> None:
+        self.slot = placeholder(predicate.type)
         self._wording, self._rng = wording, rng
         self._name = SubjectReference.noun(self.slot)
-        self._noun = noun = type_noun(one.type)
+        self._noun = noun = type_noun(predicate.type)
         short = len(noun.split()) <= _LONG_NOUN and noun != THING
         if person:
             self._deictic = (THEY, THEY, SubjectReference.noun(f"this {noun}") if short else THEY)
@@ -117,7 +117,7 @@ class _Maker:
         frames = self._frames("related_voice" if is_related else "voice", "{direct}?")
         cores = self._cores()
         kinds = self._rng.sample(list(disfluencies.TYPES), VARIANTS)
-        result: dict[tuple[str, str], list[str]] = {("voice", form): [] for form in VOICE}
+        texts: dict[tuple[str, str], list[str]] = {("voice", form): [] for form in VOICE}
         for frame, core, pointer, kind in zip(frames, cores, self._deictic, kinds, strict=True):
             deictic = self._other(pointer, core.direct(IT))
             original = _sentence(frame, core, self._name)
@@ -125,23 +125,23 @@ class _Maker:
             state = self._rng.getrandbits(32)
             for form, text in (("original", original), ("deixis", pointing)):
                 said = disfluencies.disfluent(text, kind, random.Random(state))  # noqa: S311 # the same words in both
-                result["voice", form].append(text)
-                result["voice", "disfluencies" if form == "original" else "deixis_disfluencies"].append(said)
-        return result
+                texts["voice", form].append(text)
+                texts["voice", "disfluencies" if form == "original" else "deixis_disfluencies"].append(said)
+        return texts
 
     def text(self, *, is_related: bool) -> dict[tuple[str, str], list[str]]:
         """Return the texts of the text forms, three each; typos come later, when the name is known."""
         frames = self._frames("related_text" if is_related else "text", "{key}")
         keys = self._three(self._wording.keys)
-        result: dict[tuple[str, str], list[str]] = {("text", form): [] for form in TEXT}
+        texts: dict[tuple[str, str], list[str]] = {("text", form): [] for form in TEXT}
         for frame, key, pointer in zip(frames, keys, self._deictic, strict=True):
             deictic = self._other(pointer, key)
             bare = SubjectReference(self.slot, self.slot, self.slot)
             original = frame.replace("{key}", bare.in_place(key)).lower()
             pointing = _there(frame.replace("{key}", _key_deixis(key, deictic)).lower())
             for form in TEXT:
-                result["text", form].append(pointing if "deixis" in form else original)
-        return result
+                texts["text", form].append(pointing if "deixis" in form else original)
+        return texts
 
     def _other(self, pointer: SubjectReference, text: str) -> SubjectReference:
         """Return a pronoun if the question has the type's noun already: *its mountain range*."""
@@ -202,10 +202,10 @@ def _key_deixis(key: str, reference: SubjectReference) -> str:
     return reference.in_place(key)
 
 
-def _agree(found: re.Match[str]) -> str:
+def _agree(match: re.Match[str]) -> str:
     from kbkit.english.questions import both_numbers
 
-    return f"[they] {both_numbers(found[1])}"
+    return f"[they] {both_numbers(match[1])}"
 
 
 def _there(text: str) -> str:

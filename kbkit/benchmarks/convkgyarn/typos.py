@@ -27,12 +27,12 @@ def neighbours() -> dict[str, str]:
     """Return the letters next to each letter on a QWERTY keyboard, in its row and the rows above and below."""
     places = {letter: (x + y / 2, y) for y, row in enumerate(_ROWS) for x, letter in enumerate(row)}
     return {
-        one: "".join(
+        letter: "".join(
             other
             for other, (x, y) in places.items()
-            if other != one and abs(x - places[one][0]) <= 1 and abs(y - places[one][1]) <= 1
+            if other != letter and abs(x - places[letter][0]) <= 1 and abs(y - places[letter][1]) <= 1
         )
-        for one in places
+        for letter in places
     }
 
 

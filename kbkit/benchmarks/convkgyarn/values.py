@@ -44,7 +44,7 @@ def is_wikidata(kb: KnowledgeBase) -> bool:
 def sources(kb: KnowledgeBase) -> Iterator[Source]:
     """Yield the predicates of a KB, except those of Wikidata's statements (see :func:`statements`)."""
     for node_type in kb.schema.node_types:
-        yield from (_attribute(node_type, one) for one in node_type.attributes)
+        yield from (_attribute(node_type, attribute) for attribute in node_type.attributes)
     for relation in kb.schema.relations:
         yield _relation(relation, forward=True)
         if is_mutual(relation):

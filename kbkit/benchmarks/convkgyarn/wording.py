@@ -47,28 +47,30 @@ class PredicateWording:
     given: str = ""
 
 
-def wording(one: Predicate, schema: Schema, *, person: bool) -> PredicateWording | None:
+def wording(predicate: Predicate, schema: Schema, *, person: bool) -> PredicateWording | None:
     """Return the wording of a predicate; ``person``: its subjects are people. None if no wording reads well."""
-    if one.origin in ("forward", "backward"):
-        return _of_relation(one, schema, person=person)
-    entry = _entry("ask", one, person=person)
-    return None if entry is None and label_problem(one.label) else _of_noun(one, entry, person=person)
+    if predicate.origin in ("forward", "backward"):
+        return _of_relation(predicate, schema, person=person)
+    entry = _entry("ask", predicate, person=person)
+    return None if entry is None and label_problem(predicate.label) else _of_noun(predicate, entry, person=person)
 
 
-def problem(one: Predicate, schema: Schema) -> str:
+def problem(predicate: Predicate, schema: Schema) -> str:
     """Return what is wrong with the label of a predicate that cannot be worded; "" if it is the predicate itself."""
-    if one.origin in ("forward", "backward"):
-        link = Link(schema.relation(one.relation), one.type, one.target, of_head=one.origin == "forward")
-        found = link.problem
+    if predicate.origin in ("forward", "backward"):
+        link = Link(
+            schema.relation(predicate.relation), predicate.type, predicate.target, of_head=predicate.origin == "forward"
+        )
+        reason = link.problem
     else:
-        found = label_problem(one.label)
-    return f"a label that cannot be worded ({found})" if found else ""
+        reason = label_problem(predicate.label)
+    return f"a label that cannot be worded ({reason})" if reason else ""
 
 
-def qualified(one: Predicate, qualifier: Qualifier, schema: Schema, *, person: bool) -> PredicateWording | None:
+def qualified(predicate: Predicate, qualifier: Qualifier, schema: Schema, *, person: bool) -> PredicateWording | None:
     """Return the wording of questions about a qualifier's value, or about the value that it qualifies; None if none."""
-    many = _SO_MANY.fullmatch(one.label)
-    if many and one.origin == "forward" and many[1] == qualifier.label:
+    many = _SO_MANY.fullmatch(predicate.label)
+    if many and predicate.origin == "forward" and many[1] == qualifier.label:
         noun = "in the year [object]" if many[2] == "year" else "in [object]"
         of_people = many[1] == "people"
         word = "population" if of_people else many[1]
@@ -76,19 +78,19 @@ def qualified(one: Predicate, qualifier: Qualifier, schema: Schema, *, person: b
         cores += [f"what; was; the {word} of {{S}} {noun};"]
         cores += [f"how many people lived in {{S}} {noun}"] if of_people else []
         return _worded(cores, (f"{{S's}} {word} in [object]", f"{word} of {{S}} in [object]"), word, "object")
-    entry = _entry("qualified", one, person=person, suffix=f"/{qualifier.label}")
-    if entry and one.origin in ("forward", "attribute", "statement"):
-        asked, keys = ([_filled(text, one) for text in entry[name]] for name in ("ask", "key"))
+    entry = _entry("qualified", predicate, person=person, suffix=f"/{qualifier.label}")
+    if entry and predicate.origin in ("forward", "attribute", "statement"):
+        asked, keys = ([_filled(text, predicate) for text in entry[name]] for name in ("ask", "key"))
         return _worded(asked, keys, entry["theme"], entry["given"])
-    if one.origin != "forward":
+    if predicate.origin != "forward":
         return None
-    return _since(one, qualifier, schema)
+    return _since(predicate, qualifier, schema)
 
 
-def _since(one: Predicate, qualifier: Qualifier, schema: Schema) -> PredicateWording | None:
+def _since(predicate: Predicate, qualifier: Qualifier, schema: Schema) -> PredicateWording | None:
     """Return questions for when a relation began, ended or held, from its verb."""
-    phrase = schema.relation(one.relation).phrase(one.type, of_head=True) or getattr(
-        verb_phrase(one.label), "singular", ""
+    phrase = schema.relation(predicate.relation).phrase(predicate.type, of_head=True) or getattr(
+        verb_phrase(predicate.label), "singular", ""
     )
     if not phrase or "{}" in phrase or qualifier.kind != "date":
         return None
@@ -96,7 +98,7 @@ def _since(one: Predicate, qualifier: Qualifier, schema: Schema) -> PredicateWor
     thing = f"{rest} [object]".strip()
     base, past = base_form(verb), is_past_form(verb)
     membership = re.fullmatch(r"an? member of \[object\]", thing)
-    theme = _theme(one)
+    theme = _theme(predicate)
     if _START.fullmatch(qualifier.label) and not past:
         if membership:
             cores = ["when; did; join [object]", f"since when; has; been {thing}", f"what year; did; become {thing}"]
@@ -122,58 +124,58 @@ def _worded(cores: Iterable[str], keys: Iterable[str], theme: str, given: str = 
 # -- entries ----------------------------------------------------------------------------------------------------------
 
 
-def _entry(part: str, one: Predicate, *, person: bool, suffix: str = "") -> Mapping[str, Any] | None:
+def _entry(part: str, predicate: Predicate, *, person: bool, suffix: str = "") -> Mapping[str, Any] | None:
     """Return the entry of a predicate: for its type, for people, or for all."""
     known: Mapping[str, Mapping[str, Any]] = frame_file("predicates").get(part, {})
-    noun = spoken(one.type)
+    noun = spoken(predicate.type)
     for name in (
-        f"{noun}/{one.label}",
-        f"{type_noun(one.type)}/{one.label}",
-        *([f"person/{one.label}"] * person),
-        one.label,
+        f"{noun}/{predicate.label}",
+        f"{type_noun(predicate.type)}/{predicate.label}",
+        *([f"person/{predicate.label}"] * person),
+        predicate.label,
     ):
         if name + suffix in known:
             return known[name + suffix]
     return None
 
 
-def _filled(text: str, one: Predicate) -> str:
+def _filled(text: str, predicate: Predicate) -> str:
     """Return a text of an entry with the nouns of the subject and of the answers."""
-    target = type_noun(one.target) if one.target else THING
-    text = text.replace("{type}", type_noun(one.type))
+    target = type_noun(predicate.target) if predicate.target else THING
+    text = text.replace("{type}", type_noun(predicate.type))
     return text.replace("{targets}", plural(target)).replace("{target}", target)
 
 
-def _theme(one: Predicate) -> str:
-    return one.target or one.predicate
+def _theme(predicate: Predicate) -> str:
+    return predicate.target or predicate.predicate
 
 
 # -- nouns ------------------------------------------------------------------------------------------------------------
 
 
-def _of_noun(one: Predicate, entry: Mapping[str, Any] | None, *, person: bool) -> PredicateWording | None:
+def _of_noun(predicate: Predicate, entry: Mapping[str, Any] | None, *, person: bool) -> PredicateWording | None:
     """Return the wording of a predicate whose words are a noun: *length*, *director*."""
-    label = one.label
-    if entry is None and is_participle(label) and one.kind == "date":
+    label = predicate.label
+    if entry is None and is_participle(label) and predicate.kind == "date":
         return _worded((f"when; was; {label}", f"what year; was; {label}"), (f"year {{S}} was {label}",), "time")
     noun = entry.get("noun", label) if entry else label
-    cores = [Core.parse(_filled(text, one)) for text in (entry or {}).get("ask", ())]
-    keys = [_filled(text, one) for text in (entry or {}).get("key", ())]
+    cores = [Core.parse(_filled(text, predicate)) for text in (entry or {}).get("ask", ())]
+    keys = [_filled(text, predicate) for text in (entry or {}).get("key", ())]
     noun = _lowered(noun)
     if noun and not _is_noun(noun):
         noun = ""
     if noun:
-        shown = _numbered(noun, one)
+        shown = _numbered(noun, predicate)
         be = _be(several="+" in shown, plural_noun=is_plural(noun), person=person)
-        if one.kind == "number" and is_plural(noun):
+        if predicate.kind == "number" and is_plural(noun):
             cores += [Core.parse(f"how many {noun}; does; have")]
         else:
-            who = "who" if one.people else "what"
+            who = "who" if predicate.people else "what"
             cores += [Core(who, be, f"the {shown} of {{S}}"), Core(who, be, f"{{S's}} {shown}")]
         keys = keys or [f"{{S's}} {shown}", f"{shown} of {{S}}"]
     if not cores:
         return None
-    return PredicateWording(tuple(cores), tuple(keys), str((entry or {}).get("theme", _theme(one))))
+    return PredicateWording(tuple(cores), tuple(keys), str((entry or {}).get("theme", _theme(predicate))))
 
 
 def _be(*, several: bool, plural_noun: bool = False, person: bool = False) -> str:
@@ -200,9 +202,9 @@ def _lowered(noun: str) -> str:
     return noun if noun[1:2].isupper() else noun[:1].lower() + noun[1:]
 
 
-def _numbered(noun: str, one: Predicate) -> str:
+def _numbered(noun: str, predicate: Predicate) -> str:
     """Return a noun in the number of the answers: ``[capital+capitals]`` if entities may have several."""
-    if "[" in noun or one.most <= 1 or is_plural(noun) or one.kind in ("number", "date"):
+    if "[" in noun or predicate.most <= 1 or is_plural(noun) or predicate.kind in ("number", "date"):
         return noun
     return f"[{noun}+{plural(noun)}]"
 
@@ -210,61 +212,61 @@ def _numbered(noun: str, one: Predicate) -> str:
 # -- relations --------------------------------------------------------------------------------------------------------
 
 
-def _of_relation(one: Predicate, schema: Schema, *, person: bool) -> PredicateWording | None:
-    relation = schema.relation(one.relation)
-    if _SO_MANY.fullmatch(one.label):
+def _of_relation(predicate: Predicate, schema: Schema, *, person: bool) -> PredicateWording | None:
+    relation = schema.relation(predicate.relation)
+    if _SO_MANY.fullmatch(predicate.label):
         return None
-    forward = one.origin == "forward"
+    forward = predicate.origin == "forward"
     if not relation.symmetric and is_mutual(relation) and of_noun(relation.label or relation.name):
-        return _linked(one)
-    entry = _entry("forward" if forward else "inverse", one, person=person)
+        return _linked(predicate)
+    entry = _entry("forward" if forward else "inverse", predicate, person=person)
     if entry:
-        return _of_noun(one, entry, person=person)
-    link = Link(relation, one.type, one.target, of_head=forward)
+        return _of_noun(predicate, entry, person=person)
+    link = Link(relation, predicate.type, predicate.target, of_head=forward)
     if link.problem:
         return None
     own = link.given
-    verb = own or (getattr(verb_phrase(one.label), "singular", "") if forward else "")
+    verb = own or (getattr(verb_phrase(predicate.label), "singular", "") if forward else "")
     if verb:
-        return _object_question(one, verb)
-    other = Link(relation, one.target, one.type, of_head=not forward)
-    return _subject_question(one, other.given)
+        return _object_question(predicate, verb)
+    other = Link(relation, predicate.target, predicate.type, of_head=not forward)
+    return _subject_question(predicate, other.given)
 
 
-def _linked(one: Predicate) -> PredicateWording:
+def _linked(predicate: Predicate) -> PredicateWording:
     """Return the wording of a noun without direction: either end may be the *side effect* of the other."""
-    noun, wh = with_article(one.label), _answers(one)
+    noun, wh = with_article(predicate.label), _answers(predicate)
     shown = wh.removeprefix("which ").replace("who", "people").replace("what", "things")
     cores = [f"{wh}; is; linked to as {noun}", f"what{wh[5:]}; is; linked to as {noun}" if wh[:5] == "which" else ""]
-    return _worded(filter(None, cores), [f"{shown} linked to {{S}} as {noun}"], _theme(one))
+    return _worded(filter(None, cores), [f"{shown} linked to {{S}} as {noun}"], _theme(predicate))
 
 
-def _answers(one: Predicate) -> str:
+def _answers(predicate: Predicate) -> str:
     """Return the interrogative for the answers: *who*, *which river(s)*, or *what* if their types differ."""
-    if one.people:
+    if predicate.people:
         return "who"
-    noun = type_noun(one.target)
-    if one.targets > 1 or noun == THING:
+    noun = type_noun(predicate.target)
+    if predicate.targets > 1 or noun == THING:
         return "what"
-    return f"which [{noun}+{plural(noun)}]" if one.most > 1 else f"which {noun}"
+    return f"which [{noun}+{plural(noun)}]" if predicate.most > 1 else f"which {noun}"
 
 
-def _object_question(one: Predicate, phrase: str) -> PredicateWording | None:
+def _object_question(predicate: Predicate, phrase: str) -> PredicateWording | None:
     """Return the wording of a verb phrase with the entity as its subject: *which sea does the Rhine flow into*."""
     as_noun = re.fullmatch(r"(?:has \{\} as|has) an? (.+)|has the (.+)", phrase)
     if as_noun and (as_noun[1] or as_noun[2]).rpartition(" ")[2] not in PREPOSITIONS:
         noun = as_noun[1] or as_noun[2]
-        who = "who" if one.people else "what"
-        shown = _numbered(noun, one)
+        who = "who" if predicate.people else "what"
+        shown = _numbered(noun, predicate)
         be = "[is+are]" if "+" in shown else "is"
         cores = [Core(who, be, f"the {shown} of {{S}}"), Core(who, be, f"{{S's}} {shown}")]
-        return PredicateWording(tuple(cores), (f"{{S's}} {shown}", f"{shown} of {{S}}"), _theme(one))
+        return PredicateWording(tuple(cores), (f"{{S's}} {shown}", f"{shown} of {{S}}"), _theme(predicate))
     if "{}" in phrase:
         return None
-    noun = type_noun(one.target)
+    noun = type_noun(predicate.target)
     phrase = re.sub(rf" (?:the )?{re.escape(noun)}$", "", phrase)
     verb, _, rest = phrase.partition(" ")
-    wh = _answers(one)
+    wh = _answers(predicate)
     aux, after = (verb, rest) if verb in ("is", "was", "has") and not (verb == "has" and rest[:1] == "a") else (
         "did" if is_past_form(verb) else "does", f"{base_form(verb)} {rest}".strip())  # fmt: skip
     cores = [Core.parse(f"{wh}; {aux}; {after}")]
@@ -272,12 +274,12 @@ def _object_question(one: Predicate, phrase: str) -> PredicateWording | None:
         cores.append(Core.parse(f"what{wh[5:]}; {aux}; {after}"))
     shown = wh.removeprefix("which ").replace("who", "people").replace("what", "things")
     key = f"{shown} {{S}} {phrase}"
-    return PredicateWording(tuple(cores), (key,), _theme(one))
+    return PredicateWording(tuple(cores), (key,), _theme(predicate))
 
 
-def _subject_question(one: Predicate, own: str) -> PredicateWording | None:
+def _subject_question(predicate: Predicate, own: str) -> PredicateWording | None:
     """Return the wording of a verb phrase with the answers as its subject: *which rivers flow through France*."""
-    phrase = verb_phrase(one.label) if not own else None
+    phrase = verb_phrase(predicate.label) if not own else None
     singular = own or (phrase.singular if phrase else "")
     if not singular:
         return None
@@ -286,11 +288,11 @@ def _subject_question(one: Predicate, own: str) -> PredicateWording | None:
     def thing(text: str) -> str:
         return text.replace("{}", "{S}") if "{}" in text else f"{text} {{S}}"
 
-    noun = type_noun(one.target)
-    if one.people:
+    noun = type_noun(predicate.target)
+    if predicate.people:
         cores = [Core(f"who {thing(singular)}")]
         key = f"people who {thing(several)}"
-    elif one.most > 1:
+    elif predicate.most > 1:
         cores = [Core(f"{wh} [{noun} {first}+{plural(noun)} {second}]{rest}") for wh in ("which", "what")
                  for first, second, rest in [_split(thing(singular), thing(several))]]  # fmt: skip
         key = f"{plural(noun)} that {thing(several)}"
@@ -301,7 +303,7 @@ def _subject_question(one: Predicate, own: str) -> PredicateWording | None:
     verb = several.partition(" ")[0]
     if verb not in ("are", "have", "were", "is", "was", "has") and "{}" not in singular and not is_past_form(verb):
         keys.append(f"{plural(noun)} {_gerund(verb)} {several.partition(' ')[2]} {{S}}".replace("  ", " "))
-    return PredicateWording(tuple(cores), tuple(keys), _theme(one))
+    return PredicateWording(tuple(cores), tuple(keys), _theme(predicate))
 
 
 def _split(one: str, several: str) -> tuple[str, str, str]:

@@ -69,20 +69,20 @@ def by_model(calls: Calls, asked: Sequence[Asked], related: Sequence[str]) -> li
                 )
                 if not problems[number]:
                     done[number] = rows
-    result: list[ConvTemplate] = []
+    templates: list[ConvTemplate] = []
     for number in range(0, len(batches), 2):
         voice, text = done.get(number), done.get(number + 1)
         for position, one in enumerate(batches[number].asked):
             base = base_id(one.predicate, one.qualifier.name if one.qualifier else "")
             if voice is None or text is None:
                 reason = f"the model's templates are invalid: {problems[number] or problems[number + 1]}"
-                result.append(_row(one, "voice", "original", 1, "", dropped=reason))
+                templates.append(_row(one, "voice", "original", 1, "", dropped=reason))
                 continue
             rows = [row for row in (*voice, *text) if row.id.rpartition(":")[0] == base]
-            result += rows
+            templates += rows
             if one.predicate.type in related:
-                result += _related(rows, position)
-    return result
+                templates += _related(rows, position)
+    return templates
 
 
 def _parts(asked: Sequence[Asked]) -> Iterator[tuple[Asked, ...]]:
@@ -96,11 +96,11 @@ def _parts(asked: Sequence[Asked]) -> Iterator[tuple[Asked, ...]]:
         yield from (tuple(rows[start : start + FACTS]) for start in range(0, len(rows), FACTS))
 
 
-def _row(one: Asked, interaction: str, form: str, variant: int, text: str, dropped: str = "") -> ConvTemplate:
-    asks = one.qualifier.name if one.qualifier else ""
-    name = f"{base_id(one.predicate, asks)}:{interaction}.{form}.{variant}"
-    p = one.predicate
-    given = one.given if one.qualifier else ""
+def _row(asked: Asked, interaction: str, form: str, variant: int, text: str, dropped: str = "") -> ConvTemplate:
+    asks = asked.qualifier.name if asked.qualifier else ""
+    name = f"{base_id(asked.predicate, asks)}:{interaction}.{form}.{variant}"
+    p = asked.predicate
+    given = asked.given if asked.qualifier else ""
     return ConvTemplate(name, p.type, p.predicate, asks, given, interaction, form, variant, text, dropped=dropped)
 
 

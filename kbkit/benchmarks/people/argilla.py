@@ -26,10 +26,10 @@ _SERVER = ("id", "inserted_at", "updated_at", "dataset_id")
 def dataset_files(items: Sequence[ShownItem], title: str) -> dict[str, str]:
     """Return the files of a dataset: judgements of the rater are suggestions."""
     known = all_slots(items)
-    required = next((name for name, found in known.items() if _is_always_asked(found, items)), "")
+    required = next((name for name, same_name in known.items() if _is_always_asked(same_name, items)), "")
     settings = {
         "guidelines": title,
-        "questions": [_question(name, found, required=name == required) for name, found in known.items()],
+        "questions": [_question(name, same_name, required=name == required) for name, same_name in known.items()],
         "fields": [_field("title", required=False), _field("text", required=True)],
         "vectors": [],
         "metadata": [],
@@ -49,24 +49,24 @@ def dataset_files(items: Sequence[ShownItem], title: str) -> dict[str, str]:
             for name, value in ((RECORDS, records), (SETTINGS, settings), (DATASET, dataset))}  # fmt: skip
 
 
-def _is_always_asked(found: Sequence[AnnotationSlot], items: Sequence[ShownItem]) -> bool:
-    return len(found) == len(items) and not any(slot.optional or slot.name in ("instead", "rows") for slot in found)
+def _is_always_asked(slots: Sequence[AnnotationSlot], items: Sequence[ShownItem]) -> bool:
+    return len(slots) == len(items) and not any(slot.optional or slot.name in ("instead", "rows") for slot in slots)
 
 
-def _differ(found: Sequence[AnnotationSlot]) -> bool:
-    return any(slot.choices != found[0].choices for slot in found)
+def _differ(slots: Sequence[AnnotationSlot]) -> bool:
+    return any(slot.choices != slots[0].choices for slot in slots)
 
 
-def _question(name: str, found: Sequence[AnnotationSlot], *, required: bool) -> dict[str, Any]:
+def _question(name: str, slots: Sequence[AnnotationSlot], *, required: bool) -> dict[str, Any]:
     labels: dict[str, str] = {}
-    for slot in found:
+    for slot in slots:
         for key, meaning in slot.choices.items():
-            labels.setdefault(key, f"{key}: {meaning}" if meaning and not _differ(found) else key)
+            labels.setdefault(key, f"{key}: {meaning}" if meaning and not _differ(slots) else key)
     if len(labels) == 1:
         labels[NONE] = NONE
-    kind = "multi_label_selection" if found[0].several else "label_selection"
+    kind = "multi_label_selection" if slots[0].several else "label_selection"
     options = [{"value": key, "text": text[:500]} for key, text in labels.items()]
-    texts = {slot.text for slot in found}
+    texts = {slot.text for slot in slots}
     return {
         **dict.fromkeys(_SERVER),
         "name": name,
@@ -78,7 +78,7 @@ def _question(name: str, found: Sequence[AnnotationSlot], *, required: bool) -> 
             "type": kind,
             "options": options,
             "visible_options": len(options) if len(options) >= _FEW else None,
-            **({"options_order": "natural"} if found[0].several else {}),
+            **({"options_order": "natural"} if slots[0].several else {}),
         },
     }
 
@@ -132,8 +132,8 @@ def annotated_items(records: Sequence[Any], where: str) -> Iterator[AnnotatedIte
         if not isinstance(name, str) or not isinstance(responses, dict | None):
             raise BadInputError(f"Invalid record in {place}", "Export the dataset with Dataset.to_disk")
         chosen: dict[str, dict[str, list[str]]] = {}
-        for question, given in (responses or {}).items():
-            for one in given if isinstance(given, list) else [given]:
+        for question, answers in (responses or {}).items():
+            for one in answers if isinstance(answers, list) else [answers]:
                 if not isinstance(one, dict):
                     raise BadInputError(f"Invalid response to {question} in {place}", "Export it with Dataset.to_disk")
                 value = one.get("value")

@@ -19,7 +19,7 @@ from kbkit.benchmarks.people.slots import AnnotatedItem, AnnotationSlot, ShownIt
 from kbkit.benchmarks.people.tasks import Answers, Passage, Task, TaskItem, validated
 from kbkit.directory.files import write_files
 from kbkit.errors import BadInputError, KbError, Option, UnknownNameError
-from kbkit.measures.records import content, load
+from kbkit.measures.records import content, load_json
 
 ROWS, INSTEAD = "rows", "instead"
 """Names of the slots for marked rows, and for the question that is answered instead of the others."""
@@ -87,21 +87,27 @@ def _item_name(task: Task, key: Hashable) -> str:
 
 def slots(item: TaskItem) -> list[AnnotationSlot]:
     """Return the slots of an item: marked rows, the question instead of others, and the questions."""
-    found = []
+    listed = []
     if item.marking:
         rows = {str(n): " | ".join(cells) for n, cells in enumerate(item.marking.passage.rows, 1)}
-        found.append(AnnotationSlot(ROWS, item.marking.name, f"Mark {item.marking.text}", rows, several=True))
+        listed.append(AnnotationSlot(ROWS, item.marking.name, f"Mark {item.marking.text}", rows, several=True))
     if item.instead.choices:
-        found.append(
+        listed.append(
             AnnotationSlot(INSTEAD, item.instead.name, "Or, about the item as a whole", dict(item.instead.choices))
         )
-    for number, one in enumerate(item.questions, 1):
-        plain = _NAME.fullmatch(one.name) and one.name not in (ROWS, INSTEAD)
-        name = one.name if plain else f"q{number}"
-        found.append(
-            AnnotationSlot(name, one.name, one.text or one.name, dict(one.choices), optional=one.unless is not None)
+    for number, question in enumerate(item.questions, 1):
+        plain = _NAME.fullmatch(question.name) and question.name not in (ROWS, INSTEAD)
+        name = question.name if plain else f"q{number}"
+        listed.append(
+            AnnotationSlot(
+                name,
+                question.name,
+                question.text or question.name,
+                dict(question.choices),
+                optional=question.unless is not None,
+            )
         )
-    return found
+    return listed
 
 
 def _text(item: TaskItem) -> str:
@@ -129,26 +135,26 @@ def import_answers(task: Task, path: Path, annotator: str = "") -> Imported:
     is skipped. Raises :class:`BadInputError` for an invalid answer; then nothing is saved.
     """
     path = path / argilla.RECORDS if path.is_dir() else path
-    found = _of_one(_annotated(path), annotator, path)
+    of_rater = _of_one(_annotated(path), annotator, path)
     known = {_item_name(task, key): key for key in task.stage().items}
     answers: dict[Hashable, Answers] = {}
     unanswered = 0
-    for one in found:
-        if one.item not in known:
-            message = f"Unknown item {one.item:.60} in {path}"
+    for annotation in of_rater:
+        if annotation.item not in known:
+            message = f"Unknown item {annotation.item:.60} in {path}"
             raise BadInputError(message, "Use the dataset, limit and seed that the task was exported with")
-        item = task.item(known[one.item])
-        if not one.chosen and not (item.marking and item.marking.empty):
+        item = task.item(known[annotation.item])
+        if not annotation.chosen and not (item.marking and item.marking.empty):
             unanswered += 1
             continue
-        answers[known[one.item]] = _valid(item, one, path)
+        answers[known[annotation.item]] = _valid(item, annotation, path)
     saved = sum(task.save(key, given) for key, given in answers.items())
     return Imported(len(answers), saved, unanswered)
 
 
 def _annotated(path: Path) -> list[AnnotatedItem]:
-    records = load(content(path).decode(), str(path))
-    if isinstance(records, list) and records and all(isinstance(one, dict) for one in records):
+    records = load_json(content(path).decode(), str(path))
+    if isinstance(records, list) and records and all(isinstance(record, dict) for record in records):
         for program, key in (("label-studio", "data"), ("argilla", "fields")):
             if key in records[0]:
                 return list(PROGRAMS[program].annotated(records, str(path)))
@@ -156,8 +162,8 @@ def _annotated(path: Path) -> list[AnnotatedItem]:
     raise BadInputError(f"{path} is not an export of Label Studio or Argilla", hint)
 
 
-def _of_one(found: Sequence[AnnotatedItem], annotator: str, path: Path) -> Iterable[AnnotatedItem]:
-    names = sorted({one.annotator for one in found})
+def _of_one(annotated: Sequence[AnnotatedItem], annotator: str, path: Path) -> Iterable[AnnotatedItem]:
+    names = sorted({item.annotator for item in annotated})
     if annotator and annotator not in names:
         raise UnknownNameError("annotator", annotator, names, str(path))
     if not names:
@@ -165,27 +171,29 @@ def _of_one(found: Sequence[AnnotatedItem], annotator: str, path: Path) -> Itera
     if not annotator and len(names) > 1:
         shown = ", ".join(names[:5])
         raise KbError(f"{path} has answers of {len(names)} people: {shown}", "Choose one with ", Option("annotator"))
-    return (one for one in found if one.annotator == (annotator or names[0]))
+    return (item for item in annotated if item.annotator == (annotator or names[0]))
 
 
-def _valid(item: TaskItem, one: AnnotatedItem, path: Path) -> Answers:
+def _valid(item: TaskItem, annotated: AnnotatedItem, path: Path) -> Answers:
     """Return the answers to an item; those to questions that are not asked are ignored."""
     known = {slot.name: slot for slot in slots(item)}
-    where = f"item {one.item:.60} of {path}"
-    for name, chosen in one.chosen.items():
+    where = f"item {annotated.item:.60} of {path}"
+    for name, chosen in annotated.chosen.items():
         if name not in known:
             raise BadInputError(f"Unknown question {name!r:.40} in {where}", f"Known: {', '.join(known)}")
         wrong = next((choice for choice in chosen if choice not in known[name].choices), None)
         if wrong is not None or (len(chosen) > 1 and not known[name].several):
             shown = chosen if wrong is None else wrong
             raise BadInputError(f"Invalid answer {shown!r:.40} to {name} in {where}")
-    if instead := one.chosen.get(INSTEAD):
-        return Answers(instead=instead[0], seconds=one.seconds)
-    choices = {slot.question: one.chosen[slot.name][0] for slot in known.values() if slot.name in one.chosen}
+    if instead := annotated.chosen.get(INSTEAD):
+        return Answers(instead=instead[0], seconds=annotated.seconds)
+    choices = {
+        slot.question: annotated.chosen[slot.name][0] for slot in known.values() if slot.name in annotated.chosen
+    }
     choices = {question: choice for question, choice in choices.items() if question != _marked(item)}
-    rows = [int(row) - 1 for row in one.chosen.get(ROWS, ())]
+    rows = [int(row) - 1 for row in annotated.chosen.get(ROWS, ())]
     try:
-        return validated(item, Answers(choices, rows, seconds=one.seconds))
+        return validated(item, Answers(choices, rows, seconds=annotated.seconds))
     except KbError as error:
         raise BadInputError(f"{error.message} in {where}", *error.hints) from None
 

@@ -62,12 +62,17 @@ def append_judgements(path: Path, judgements: Sequence[Judgement]) -> None:
     """
     if not judgements:
         return
-    for one in judgements:
-        for what, text in (("name", one.who), ("item", " ".join(one.item)), ("note", one.note), ("mark", one.mark)):
-            check_unicode(str(text), f"the {what}")
+    for judgement in judgements:
+        for noun, text in (
+            ("name", judgement.who),
+            ("item", " ".join(judgement.item)),
+            ("note", judgement.note),
+            ("mark", judgement.mark),
+        ):
+            check_unicode(str(text), f"the {noun}")
     time = now()
     with one_writer(path):
-        append_json(path, *(to_json(replace(one, when=one.when or time)) for one in judgements))
+        append_json(path, *(to_json(replace(judgement, when=judgement.when or time)) for judgement in judgements))
 
 
 def read_judgements(paths: Iterable[Path], problem: Problem = lambda _: "") -> list[Judgement]:
@@ -88,8 +93,8 @@ def read_judgements(paths: Iterable[Path], problem: Problem = lambda _: "") -> l
     return list(judgements.values())
 
 
-def _incomplete(one: Judgement) -> str:
-    return next((f"no {name}" for name in ("who", "item", "question") if not getattr(one, name)), "")
+def _incomplete(judgement: Judgement) -> str:
+    return next((f"no {name}" for name in ("who", "item", "question") if not getattr(judgement, name)), "")
 
 
 def known_judgements(path: Path, problem: Problem = lambda _: "") -> list[Judgement]:
@@ -132,7 +137,7 @@ class RaterFolder:
 
     def of(self, who: str) -> list[Judgement]:
         """Return a person's judgements; none without a file. Raises :class:`BadInputError` for an invalid line."""
-        return known_judgements(self.path(who), lambda one: _foreign(one, who) or self.problem(one))
+        return known_judgements(self.path(who), lambda judgement: _foreign(judgement, who) or self.problem(judgement))
 
     def all(self, names: Sequence[str] = ()) -> dict[str, list[Judgement]]:
         """Return the judgements of some people, or of all. Raises :class:`UnknownNameError` for an unknown name."""
@@ -143,23 +148,27 @@ class RaterFolder:
         return {name: self.of(name) for name in names or known}
 
 
-def _foreign(one: Judgement, who: str) -> str:
-    return "" if one.who == who else f"it is {one.who}'s, but the file is {who}'s"
+def _foreign(judgement: Judgement, who: str) -> str:
+    return "" if judgement.who == who else f"it is {judgement.who}'s, but the file is {who}'s"
 
 
 # -- marks ------------------------------------------------------------------------------------------------------------
 
 
-def outside(scales: Mapping[str, Sequence[Mark]], one: Judgement) -> str:
+def outside(scales: Mapping[str, Sequence[Mark]], judgement: Judgement) -> str:
     """Return what is wrong if ``scales`` lacks the judgement's question, or the question's scale its mark, or ""."""
-    if one.question not in scales:
-        return f"question {one.question!r:.40} is not {', '.join(scales)}"
-    scale = scales[one.question]
-    if one.mark is None or any(type(one.mark) is type(mark) and one.mark == mark for mark in scale):
+    if judgement.question not in scales:
+        return f"question {judgement.question!r:.40} is not {', '.join(scales)}"
+    scale = scales[judgement.question]
+    if judgement.mark is None or any(type(judgement.mark) is type(mark) and judgement.mark == mark for mark in scale):
         return ""
-    return f"{one.question} {one.mark!r:.40} is not {', '.join(map(str, scale))}"
+    return f"{judgement.question} {judgement.mark!r:.40} is not {', '.join(map(str, scale))}"
 
 
 def ratings(judgements: Iterable[Judgement], question: str) -> dict[tuple[str, ...], Mark]:
     """Return the marks of one person's answers to a question by item, without withdrawn ones."""
-    return {one.item: one.mark for one in judgements if one.question == question and one.mark is not None}
+    return {
+        judgement.item: judgement.mark
+        for judgement in judgements
+        if judgement.question == question and judgement.mark is not None
+    }

@@ -55,8 +55,8 @@ def _choice(key: str, meaning: str) -> dict[str, str]:
 def _config(items: Sequence[ShownItem], title: str) -> str:
     lines = ["<View>", f"  <Header value={quoteattr(title)}/>", '  <Header value="$title" size="4"/>']
     lines.append(f'  <Text name="{_ITEM}" value="$text"/>')
-    for name, found in all_slots(items).items():
-        kind = "multiple" if found[0].several else "single"
+    for name, slots in all_slots(items).items():
+        kind = "multiple" if slots[0].several else "single"
         lines.append(f'  <Header value="${name}_text" size="5"/>')
         lines.append(f'  <Choices name="{name}" toName="{_ITEM}" choice="{kind}" value="${name}"/>')
     return "\n".join([*lines, "</View>", ""])
@@ -74,13 +74,15 @@ def annotated_items(tasks: Sequence[Any], where: str) -> Iterator[AnnotatedItem]
         if not isinstance(name, str):
             raise BadInputError(f"No data.item in {place}", "Annotate tasks that kbkit exported")
         annotations = task.get("annotations") or []
-        if not isinstance(annotations, list) or not all(isinstance(one, dict) for one in annotations):
+        if not isinstance(annotations, list) or not all(isinstance(annotation, dict) for annotation in annotations):
             raise BadInputError(f"Invalid annotations in {place}", "Export JSON, not JSON-MIN")
-        for one in annotations:
-            if not one.get("was_cancelled"):
-                seconds = one.get("lead_time")
+        for annotation in annotations:
+            if not annotation.get("was_cancelled"):
+                seconds = annotation.get("lead_time")
                 took = float(seconds) if isinstance(seconds, int | float) and 0 <= seconds < 1e9 else 0.0
-                yield AnnotatedItem(name, _annotator(one.get("completed_by")), dict(_chosen(one, place)), took)
+                yield AnnotatedItem(
+                    name, _annotator(annotation.get("completed_by")), dict(_chosen(annotation, place)), took
+                )
 
 
 def _annotator(completed_by: Any) -> str:
@@ -92,9 +94,9 @@ def _annotator(completed_by: Any) -> str:
 
 def _chosen(annotation: dict[str, Any], place: str) -> Iterator[tuple[str, list[str]]]:
     results = annotation.get("result") or []
-    for one in results if isinstance(results, list) else [None]:
-        found = one if isinstance(one, dict) else {}
-        name, value = found.get("from_name"), found.get("value")
+    for entry in results if isinstance(results, list) else [None]:
+        fields = entry if isinstance(entry, dict) else {}
+        name, value = fields.get("from_name"), fields.get("value")
         choices = value.get("choices") if isinstance(value, dict) else None
         if not isinstance(choices, list) or not isinstance(name, str):
             raise BadInputError(f"Invalid result in {place}", "Use the labelling interface that kbkit exported")

@@ -46,8 +46,8 @@ class AnnotatedItem:
 
 def all_slots(items: Sequence[ShownItem]) -> dict[str, list[AnnotationSlot]]:
     """Return the slots of all items by name, in order."""
-    found: dict[str, list[AnnotationSlot]] = {}
+    by_name: dict[str, list[AnnotationSlot]] = {}
     for item in items:
         for slot in item.slots:
-            found.setdefault(slot.name, []).append(slot)
-    return found
+            by_name.setdefault(slot.name, []).append(slot)
+    return by_name

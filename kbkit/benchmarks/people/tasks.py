@@ -136,7 +136,11 @@ class Task(ABC):
     def __init__(self, path: Path, who: str, problem: Problem = lambda _: "") -> None:
         check_rater(who)
         self.path, self.who = path, who
-        self._marks = {(one.item, one.question): one.mark for one in known_judgements(path, problem) if one.who == who}
+        self._marks = {
+            (judgement.item, judgement.question): judgement.mark
+            for judgement in known_judgements(path, problem)
+            if judgement.who == who
+        }
 
     @property
     @abstractmethod
@@ -164,7 +168,9 @@ class Task(ABC):
         given = self.given(key)
         if given is None or given.instead:
             return given is not None
-        return all(one.name in given.choices for one in self.item(key).questions if one.applies(given.choices))
+        return all(
+            question.name in given.choices for question in self.item(key).questions if question.applies(given.choices)
+        )
 
     def given(self, key: Hashable) -> Answers | None:
         """Return the saved answers to an item, None without any or if not all rows have a mark."""

@@ -146,13 +146,13 @@ def _facts(publication: Publication, settings: PublishSettings, licence: str) ->
 
 
 def _models(about: Mapping[str, Any]) -> list[str]:
-    found = about.get("models")
-    return [str(one) for one in found] if isinstance(found, list) else []
+    models = about.get("models")
+    return [str(model) for model in models] if isinstance(models, list) else []
 
 
 def _kbs(about: Mapping[str, Any]) -> list[str]:
-    found = about.get("kbs") if isinstance(about.get("kbs"), list) else [about]
-    return [str(one["kb"]) for one in found or () if isinstance(one, dict) and one.get("kb")]
+    kbs = about.get("kbs") if isinstance(about.get("kbs"), list) else [about]
+    return [str(entry["kb"]) for entry in kbs or () if isinstance(entry, dict) and entry.get("kb")]
 
 
 def _configurations(tables: Sequence[WrittenTable]) -> str:
@@ -237,11 +237,11 @@ def _made(publication: Publication, speller: Speller) -> str:
     about = publication.about
     if not about or not publication.command:
         return "The files were made by another program. They were published as they are.\n"
-    names = [shlex.quote(f"{one}.kb") for one in _kbs(about)] or ["KB"]
+    names = [shlex.quote(f"{kb_name}.kb") for kb_name in _kbs(about)] or ["KB"]
     options = [_quoted(speller.option(one)) for one in (Option("output", "DATASET"), *publication.options)]
     models = _models(about)
     if models:
-        options += [_quoted(speller.option(Option("llm", one))) for one in models]
+        options += [_quoted(speller.option(Option("llm", model))) for model in models]
     command = f"{' '.join(['kbkit', publication.command, *names, *options])}"
     lines = [
         f"Made by {markdown(str(about.get('made_by') or _maker(about)))}. This command makes the same files again,"
@@ -274,7 +274,7 @@ def _code(text: str) -> str:
 
 
 def _files(files: Mapping[str, FileSum]) -> str:
-    total = sum(one.bytes for one in files.values())
+    total = sum(file_sum.bytes for file_sum in files.values())
     lines = [
         f"{len(files):,} files, {total / 1e6:,.1f} MB, without this card. `SHA256SUMS` has the checksum of each:",
         "`sha256sum -c SHA256SUMS` verifies them.\n",

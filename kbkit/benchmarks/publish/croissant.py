@@ -64,7 +64,7 @@ def metadata(
         "version": "1.0.0",
         "citeAs": publication.paper,
         "isLiveDataset": False,
-        "distribution": [_file(name, one) for name, one in files.items() if name.startswith("data/")],
+        "distribution": [_file(name, file_sum) for name, file_sum in files.items() if name.startswith("data/")],
         "recordSet": [_records(table, split) for table in tables for split in table.rows],
     }
     if settings.url:
@@ -76,15 +76,15 @@ def metadata(
     return json.dumps(about, ensure_ascii=False, indent=1) + "\n"
 
 
-def _file(name: str, one: FileSum) -> dict[str, Any]:
+def _file(name: str, file_sum: FileSum) -> dict[str, Any]:
     return {
         "@type": "cr:FileObject",
         "@id": name,
         "name": name,
         "contentUrl": name,
-        "contentSize": f"{one.bytes} B",
+        "contentSize": f"{file_sum.bytes} B",
         "encodingFormat": "application/x-parquet",
-        "sha256": one.sha256,
+        "sha256": file_sum.sha256,
     }
 
 

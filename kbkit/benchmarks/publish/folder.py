@@ -88,10 +88,10 @@ def write_publication(
         _write(aside / "croissant.json", croissant.metadata(publication, tables, settings, licence, sums))
         _write(aside / "README.md", card.readme(publication, tables, settings, licence, sums, speller))
         sums |= checksums(aside, ("croissant.json", "README.md"))
-        _write(aside / SUMS, "".join(f"{one.sha256}  {name}\n" for name, one in sorted(sums.items())))
+        _write(aside / SUMS, "".join(f"{file_sum.sha256}  {name}\n" for name, file_sum in sorted(sums.items())))
         progress("metadata", total, total)
     rows = {table.name: sum(table.rows.values()) for table in tables}
-    return PublishedFolder(out, rows, len(sums) + 1, sum(one.bytes for one in sums.values()))
+    return PublishedFolder(out, rows, len(sums) + 1, sum(file_sum.bytes for file_sum in sums.values()))
 
 
 def check_place(out: Path, *, overwrite: bool) -> None:
@@ -119,16 +119,16 @@ def _copy(files: Mapping[str, Path], folder: Path) -> None:
 def checksums(folder: Path, names: Iterable[str] = ()) -> dict[str, croissant.FileSum]:
     """Return size and checksum of some files of a folder (default: all), by their paths in it."""
     paths = [folder / name for name in names] or [path for path in folder.rglob("*") if path.is_file()]
-    found = sorted((path.relative_to(folder).as_posix(), path) for path in paths)
-    return {name: croissant.FileSum(path.stat().st_size, _sha256(path)) for name, path in found}
+    files = sorted((path.relative_to(folder).as_posix(), path) for path in paths)
+    return {name: croissant.FileSum(path.stat().st_size, _sha256(path)) for name, path in files}
 
 
 def _sha256(path: Path) -> str:
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(_BLOCK):
-            found.update(block)
-    return found.hexdigest()
+            digest.update(block)
+    return digest.hexdigest()
 
 
 # -- tables -----------------------------------------------------------------------------------------------------------

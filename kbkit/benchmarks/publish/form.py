@@ -13,7 +13,7 @@ from kbkit.assets.operations import described
 from kbkit.benchmarks.dataset import ABOUT, SPLITS
 from kbkit.benchmarks.left_out import setting_of
 from kbkit.errors import KbError, Option
-from kbkit.measures.records import content, load
+from kbkit.measures.records import content, load_json
 
 CORPUS, QUERIES, QRELS = "corpus", "queries", "default"
 """Names of the configurations of retrieval datasets, as ``mteb`` and BEIR's datasets on Hugging Face have them."""
@@ -108,10 +108,10 @@ def named_safely(data: Retrieval) -> Retrieval:
     queries, of_queries = _renamed(data.queries, "q")
     judged = data.judgements.join(of_queries, left_on="query", right_on="id", how="left", maintain_order="left")
     judged = judged.join(of_documents, left_on="document", right_on="id", how="left", suffix="_document")
-    for column, what, new in (("query", "query", "new"), ("document", "document", "new_document")):
+    for column, noun, new in (("query", "query", "new"), ("document", "document", "new_document")):
         lost = judged.filter(pl.col(new).is_null())
         if lost.height:
-            message = f"{lost.height:,} answers belong to no {what}, the first is {lost[column][0]!r:.60}"
+            message = f"{lost.height:,} answers belong to no {noun}, the first is {lost[column][0]!r:.60}"
             raise KbError(message, "Publish a dataset whose files belong together")
     judged = judged.select(query="new", document="new_document", score="score")
     columns = dict(data.columns)
@@ -177,8 +177,8 @@ def _table(name: str, about: str, frame: pl.DataFrame, known: Mapping[str, str])
 
 def files_of(folder: Path, names: Iterable[str]) -> dict[str, Path]:
     """Return those of some files of a folder that exist, by name; a name may have wildcards."""
-    found = {path.relative_to(folder).as_posix(): path for name in names for path in folder.glob(name)}
-    return {name: path for name, path in sorted(found.items()) if path.is_file()}
+    files = {path.relative_to(folder).as_posix(): path for name in names for path in folder.glob(name)}
+    return {name: path for name, path in sorted(files.items()) if path.is_file()}
 
 
 def about_of(folder: Path) -> dict[str, Any]:
@@ -186,8 +186,8 @@ def about_of(folder: Path) -> dict[str, Any]:
     path = folder / ABOUT
     if not path.is_file():
         return {}
-    found = load(content(path).decode(), str(path))
-    return found if isinstance(found, dict) else {}
+    about = load_json(content(path).decode(), str(path))
+    return about if isinstance(about, dict) else {}
 
 
 def without_answers(lost: int, what: str) -> list[str]:

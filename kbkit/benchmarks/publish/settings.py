@@ -27,11 +27,11 @@ class PublishSettings:
 
     def __post_init__(self) -> None:
         check_settings(self)
-        for one in described(PublishSettings):
-            text = getattr(self, one.name)
-            check_unicode(text, f"the {one.noun}")
+        for field in described(PublishSettings):
+            text = getattr(self, field.name)
+            check_unicode(text, f"the {field.noun}")
             if len(text) > _LONGEST:
-                raise BadInputError(f"The {one.noun} is too long", f"Use at most {_LONGEST} characters")
+                raise BadInputError(f"The {field.noun} is too long", f"Use at most {_LONGEST} characters")
         if self.url and not self.url.startswith(("https://", "http://")):
             raise BadInputError(f"Invalid url {self.url!r}", "Use an address that starts with https://")
         if self.date and not _is_date(self.date):

@@ -53,12 +53,16 @@ def rater_files(dataset: QuestDataset) -> RaterFolder:
     return RaterFolder(dataset.folder / ANNOTATIONS, _problem)
 
 
-def _problem(one: Judgement) -> str:
-    if len(one.item) != 2:
+def _problem(judgement: Judgement) -> str:
+    if len(judgement.item) != 2:
         return "its item is not a query and a document"
-    if one.question.startswith(_SENTENCE):
-        return "" if one.mark is None or isinstance(one.mark, str) else f"{one.question} {one.mark!r} is not a text"
-    return outside({RELEVANCE: range(len(RATINGS)), SHOWN: EVIDENCE}, one)
+    if judgement.question.startswith(_SENTENCE):
+        return (
+            ""
+            if judgement.mark is None or isinstance(judgement.mark, str)
+            else f"{judgement.question} {judgement.mark!r} is not a text"
+        )
+    return outside({RELEVANCE: range(len(RATINGS)), SHOWN: EVIDENCE}, judgement)
 
 
 def pairs(dataset: QuestDataset, split: str, limit: int = 0, seed: int = 0) -> Iterator[QueryDocument]:
@@ -82,8 +86,8 @@ def _texts(dataset: QuestDataset, titles: set[str]) -> dict[str, str]:
     lazy = dataset.documents()
     if lazy is None:
         raise KbError(f"{dataset.folder} has no {DOCUMENTS}", "Write it with ", Command("quest documents"))
-    found = dataset.collect(lazy.filter(pl.col("title").is_in(sorted(titles))).select("title", "text"))
-    return {title: text or "" for title, text in found.iter_rows()}
+    texts = dataset.collect(lazy.filter(pl.col("title").is_in(sorted(titles))).select("title", "text"))
+    return {title: text or "" for title, text in texts.iter_rows()}
 
 
 class RelevanceTask(Task):

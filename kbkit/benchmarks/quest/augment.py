@@ -19,7 +19,7 @@ FILE = "augmented.jsonl"
 
 
 def records(
-    found: Mapping[str, Categories],
+    categories: Mapping[str, Categories],
     titles: Mapping[int, str],
     names: Mapping[int, str],
     *,
@@ -34,7 +34,7 @@ def records(
     and ``names`` are those of all nodes of the domains; a query that names one of its answers is skipped.
     """
     rng = np.random.default_rng([seed, 35])
-    waiting = [_shuffled(domain, of, used, bounds, rng) for domain, of in found.items()]
+    waiting = [_shuffled(domain, of, used, bounds, rng) for domain, of in categories.items()]
     queues = [queue for queues_of in in_turn(waiting) for queue in queues_of]
     rows: list[dict[str, Any]] = []
     while queues and len(rows) < count:
@@ -42,7 +42,7 @@ def records(
         for queue in queues:
             while queue and len(rows) < count:
                 domain, number = queue.pop()
-                row = _record(domain, found[domain], number, titles, names)
+                row = _record(domain, categories[domain], number, titles, names)
                 if row is not None:
                     rows.append(row)
                     break
@@ -56,23 +56,23 @@ def in_turn(waiting: list[list[list[tuple[str, int]]]]) -> list[list[list[tuple[
 
 
 def _shuffled(
-    domain: str, found: Categories, used: Collection[str], bounds: tuple[int, int], rng: np.random.Generator
+    domain: str, categories: Categories, used: Collection[str], bounds: tuple[int, int], rng: np.random.Generator
 ) -> list[list[tuple[str, int]]]:
     """Return the unused categories of each family in random order."""
     families: dict[str, list[tuple[str, int]]] = defaultdict(list)
-    for number in rng.permutation(len(found.items)).tolist():
-        item = found.items[number]
+    for number in rng.permutation(len(categories.items)).tolist():
+        item = categories.items[number]
         if item.phrase not in used and bounds[0] <= item.size <= bounds[1]:
             families[item.family].append((domain, number))
     return [families[name] for name in sorted(families)]
 
 
 def _record(
-    domain: str, found: Categories, number: int, titles: Mapping[int, str], names: Mapping[int, str]
+    domain: str, categories: Categories, number: int, titles: Mapping[int, str], names: Mapping[int, str]
 ) -> dict[str, Any] | None:
-    matrix: Any = found.sets.matrix
+    matrix: Any = categories.sets.matrix
     members = matrix.indices[matrix.indptr[number] : matrix.indptr[number + 1]].tolist()
-    phrase = found.items[number].phrase
+    phrase = categories.items[number].phrase
     if leaks(phrase, [names[node] for node in members]):
         return None
     return {

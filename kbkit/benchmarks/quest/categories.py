@@ -97,7 +97,7 @@ class Categories:
 def build(
     kb: KnowledgeBase,
     domain: str,
-    found: Sequence[Family] | None = None,
+    given_families: Sequence[Family] | None = None,
     files: Sequence[Path] = (),
     words: LeftOutWords | None = None,
 ) -> Categories:
@@ -107,7 +107,7 @@ def build(
     :class:`KbError` if there are none.
     """
     left_out: Counter[str] = Counter()
-    chosen = families(kb, domain) if found is None else found
+    chosen = families(kb, domain) if given_families is None else given_families
     by_node = [f for f in chosen if f.attribute is None]
     for name, problem in unworded(kb.schema).items():
         if any(domain in (s.head, s.tail) for s in kb.schema.relation(name).signatures):
@@ -203,18 +203,18 @@ def _stacked(parts: Sequence[Any], width: int) -> Any:
 # -- categories by node -----------------------------------------------------------------------------------------------
 
 
-def _groups(kb: KnowledgeBase, found: Sequence[Family], left_out: Counter[str]) -> Groups | None:
+def _groups(kb: KnowledgeBase, node_families: Sequence[Family], left_out: Counter[str]) -> Groups | None:
     """Return the set of each node that can fill the slot of a family, for all families in one sweep."""
-    if not found:
+    if not node_families:
         return None
-    plans = [kb.session.resolved(parse(family.id), family.id) for family in found]
+    plans = [kb.session.resolved(parse(family.id), family.id) for family in node_families]
     sampler = PlanSampler(SampleRequest(1), np.random.default_rng(0), kb.session, plans[0])
     sets = SlotSets(sampler, "", [(plan, plan.root, first_slot(plan)) for plan in plans]).sets
     rows = np.lexsort((sets.values[:, 0], sets.kinds[:, 0]))
     if sets.truncated:
         left_out["beyond 20,000,000 memberships"] += 1
     assert sets.matrix is not None
-    return Groups(found, sets.kinds[rows, 0], sets.values[rows, 0], sets.matrix[rows])
+    return Groups(node_families, sets.kinds[rows, 0], sets.values[rows, 0], sets.matrix[rows])
 
 
 def _by_nodes(kb: KnowledgeBase, groups: Groups | None, left_out: Counter[str]) -> tuple[list[Category], Any]:
@@ -237,11 +237,11 @@ def _names(kb: KnowledgeBase, ids: NDArray[np.int32]) -> dict[int, tuple[str, st
     """Return key and name of nodes; the name is "" if it is only the key."""
     import polars as pl
 
-    found = kb.tables.lookup(
+    rows = kb.tables.lookup(
         "SELECT id, key, name FROM nodes WHERE id IN (SELECT id FROM kbkit_wanted)",
         frames={"kbkit_wanted": pl.DataFrame({"id": np.unique(ids)})},
     )
-    return {node: (key, _readable(key, name)) for node, key, name in found.iter_rows()}
+    return {node: (key, _readable(key, name)) for node, key, name in rows.iter_rows()}
 
 
 def _readable(key: str, name: str | None) -> str:
@@ -321,10 +321,10 @@ def _pairs(path: Path) -> list[tuple[str, str]]:
         raise BadInputError(f"Cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
     read = _json_pair if path.suffix.lower() in (".jsonl", ".ndjson") else _tab_pair
     rows = [read(line, f"{path}, line {position}") for position, line in enumerate(lines, 1) if line.strip()]
-    found = [(" ".join(category.split()), node.strip()) for category, node in rows]
-    if not found:
+    pairs = [(" ".join(category.split()), node.strip()) for category, node in rows]
+    if not pairs:
         raise BadInputError(f"No categories in {path}", FILE_HINT)
-    return found
+    return pairs
 
 
 def _tab_pair(line: str, where: str) -> tuple[str, str]:

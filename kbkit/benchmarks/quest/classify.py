@@ -201,7 +201,7 @@ def _shared(
 
 def _words(documents: pl.DataFrame, stem: _Stems, wanted: set[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return which of the ``wanted`` stems each document contains (id, word), and its word count (id, length)."""
-    found = [pl.DataFrame(schema={"id": pl.Int32, "word": pl.String})]
+    occurrences = [pl.DataFrame(schema={"id": pl.Int32, "word": pl.String})]
     lengths = [pl.DataFrame(schema={"id": pl.Int32, "length": pl.UInt32})]
     for start in range(0, documents.height, _BATCH):
         split = documents.slice(start, _BATCH).select("id", pl.col("text").str.to_lowercase().str.extract_all(_WORD))
@@ -211,10 +211,10 @@ def _words(documents: pl.DataFrame, stem: _Stems, wanted: set[str]) -> tuple[pl.
         meant = {word: stem.word(word) for word in spelt}
         keep = {word: to for word, to in meant.items() if to in wanted}
         pairs = exploded.filter(pl.col("text").is_in(list(keep)))
-        found.append(
+        occurrences.append(
             pairs.select("id", pl.col("text").replace_strict(keep, return_dtype=pl.String).alias("word")).unique()
         )
-    return pl.concat(found), pl.concat(lengths)
+    return pl.concat(occurrences), pl.concat(lengths)
 
 
 class _Stems:

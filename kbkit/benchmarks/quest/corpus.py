@@ -38,18 +38,18 @@ class Corpus:
         several nodes of the type have that name.
         """
         domains = list(dict.fromkeys(example.domain for example in examples))
-        own = {kind.name for kind in kb.schema.node_types}
+        type_names = {kind.name for kind in kb.schema.node_types}
         everything = kb.schema.candidate_types or tuple(kind.name for kind in kb.schema.node_types)
         types: dict[str | None, tuple[str, ...]] = {None: everything}
-        types |= {domain: (domain,) if domain in own else everything for domain in domains if domain is not None}
+        types |= {domain: (domain,) if domain in type_names else everything for domain in domains if domain is not None}
         wanted = sorted({kind for domain in domains for kind in types[domain]})
         documents = document_files.listed(dataset.folder)
-        found = titled_nodes(kb, documents, wanted)
-        clear = found.filter(pl.col("title").is_unique() & pl.col("id").is_unique())
+        matched = titled_nodes(kb, documents, wanted)
+        clear = matched.filter(pl.col("title").is_unique() & pl.col("id").is_unique())
         if clear.is_empty():
             message = f"No document of {dataset.folder} is a node of this KB"
             raise KbError(message, "Use the KB that the dataset was generated from")
-        return Corpus(clear, types, (found if documents is None else documents).height - clear.height)
+        return Corpus(clear, types, (matched if documents is None else documents).height - clear.height)
 
     @staticmethod
     def of_index(index: DocumentIndex, examples: Sequence[Example]) -> Corpus:
@@ -72,12 +72,12 @@ class Corpus:
     def within(self, domain: str | None) -> NDArray[np.int64]:
         """Return the ids of a domain's documents, sorted."""
         kinds = self.types.get(domain, self.types[None])
-        found: NDArray[np.int64] = self.nodes.filter(pl.col("type").is_in(kinds))["id"].sort().cast(pl.Int64).to_numpy()
-        return found
+        ids: NDArray[np.int64] = self.nodes.filter(pl.col("type").is_in(kinds))["id"].sort().cast(pl.Int64).to_numpy()
+        return ids
 
-    def named(self, found: pl.DataFrame) -> pl.DataFrame:
+    def named(self, hits: pl.DataFrame) -> pl.DataFrame:
         """Return hits (query, id, score) as a run: query, node (title), score."""
-        return found.join(self.nodes.select("id", "title"), on="id", how="inner", maintain_order="left").select(
+        return hits.join(self.nodes.select("id", "title"), on="id", how="inner", maintain_order="left").select(
             "query", pl.col("title").alias("node"), "score"
         )
 

@@ -22,7 +22,7 @@ from kbkit.benchmarks.dataset import ABOUT, SPLITS
 from kbkit.errors import BadInputError, Command, KbError, UnknownNameError
 from kbkit.measures import formats
 from kbkit.measures.frames import JUDGEMENTS, Gold
-from kbkit.measures.records import JsonRecord, content, load, records
+from kbkit.measures.records import JsonRecord, content, load_json, records
 
 TEMPLATES = {
     "_": "A",
@@ -74,7 +74,7 @@ class QuestDataset:
             names = ", ".join(f"{split}.jsonl" for split in SPLITS)
             raise KbError(f"{folder} is not a QUEST dataset", f"It needs at least one of {names}")
         about = folder / ABOUT
-        about_dataset = load(content(about).decode(), str(about)) if about.exists() else {}
+        about_dataset = load_json(content(about).decode(), str(about)) if about.exists() else {}
         if not isinstance(about_dataset, dict):
             raise BadInputError(
                 f"{about} is not a JSON object", "Run ", Command("quest make"), " to generate a dataset"
@@ -84,8 +84,8 @@ class QuestDataset:
     @property
     def without(self) -> tuple[str, ...]:
         """The text fields that the documents leave out."""
-        found = self.about.get("without")
-        return tuple(name for name in found if isinstance(name, str)) if isinstance(found, list) else ()
+        fields = self.about.get("without")
+        return tuple(name for name in fields if isinstance(name, str)) if isinstance(fields, list) else ()
 
     @property
     def splits(self) -> list[str]:
@@ -116,15 +116,15 @@ class QuestDataset:
         expression is returned.
         """
         table = self.folder / "stages" / "1_categories.jsonl"
-        found: dict[str, str] = {}
+        expressions: dict[str, str] = {}
         for record in records(table, content(table)) if table.exists() else ():
             phrase, expression = record.fields.get("phrase"), record.fields.get("expression")
             if isinstance(phrase, str) and isinstance(expression, str):  # the first line holds settings
-                found.setdefault(phrase, expression)
+                expressions.setdefault(phrase, expression)
         for example in self.read_all():
             for phrase, expression in example.categories:
-                found.setdefault(phrase, expression)
-        return found
+                expressions.setdefault(phrase, expression)
+        return expressions
 
     def documents(self) -> pl.LazyFrame | None:
         """Return the documents, evaluated lazily: title, text, type, key (null if unknown); None without a file."""
@@ -171,23 +171,24 @@ def _text(record: JsonRecord, data: Mapping[str, Any], key: str) -> str | None:
 
 
 def _categories(record: JsonRecord) -> tuple[tuple[str, str], ...]:
-    found = record.fields.get("categories") or []
+    categories = record.fields.get("categories") or []
     wanted = {"phrase", "expression"}
-    if not isinstance(found, list) or not all(
-        isinstance(one, dict) and all(isinstance(one.get(key), str) for key in wanted) for one in found
+    if not isinstance(categories, list) or not all(
+        isinstance(category, dict) and all(isinstance(category.get(key), str) for key in wanted)
+        for category in categories
     ):
         hint = 'Example: [{"phrase": "...", "expression": "..."}]'
         raise record.error("Invalid categories: not a list of phrases and expressions", hint)
-    return tuple((one["phrase"], one["expression"]) for one in found)
+    return tuple((category["phrase"], category["expression"]) for category in categories)
 
 
 def _by_title(record: JsonRecord, more: Mapping[str, Any], key: str, kind: type) -> Mapping[str, list[Any]] | None:
-    found = more.get(key)
-    if found is None:
+    lists = more.get(key)
+    if lists is None:
         return None
-    if not isinstance(found, dict) or not all(isinstance(values, list | None) for values in found.values()):
+    if not isinstance(lists, dict) or not all(isinstance(values, list | None) for values in lists.values()):
         raise record.error(f"Invalid {key}: not a list for each title", f'Example: "{key}": {{"Title": []}}')
-    return {title: [one for one in values or () if isinstance(one, kind)] for title, values in found.items()}
+    return {title: [value for value in values or () if isinstance(value, kind)] for title, values in lists.items()}
 
 
 def _numbered(examples: list[Example], path: Path) -> list[Example]:
@@ -197,7 +198,7 @@ def _numbered(examples: list[Example], path: Path) -> list[Example]:
     """
     taken = {example.id or example.text for example in examples}
     numbers: dict[str, Iterator[int]] = {}
-    result = []
+    numbered = []
     for example in examples:
         name = example.id or example.text
         distinct = name
@@ -207,8 +208,8 @@ def _numbered(examples: list[Example], path: Path) -> list[Example]:
             distinct = next(one for number in numbers[name] if (one := f"{name} ({number})") not in taken)
         taken.add(distinct)
         numbers.setdefault(name, itertools.count(2))
-        result.append(Example(**{**example.__dict__, "id": distinct}))
-    return result
+        numbered.append(Example(**{**example.__dict__, "id": distinct}))
+    return numbered
 
 
 def gold(examples: Sequence[Example]) -> Gold:

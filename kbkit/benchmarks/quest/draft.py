@@ -98,7 +98,7 @@ class QueryDrafts:
     settings: QuestSettings
 
     @cached_property
-    def found(self) -> dict[str, Categories]:
+    def by_domain(self) -> dict[str, Categories]:
         """The categories of each domain."""
         s = self.settings
         known = {domain: families(self.kb, domain, self._own(domain), s.patterns) for domain in s.domains}
@@ -133,12 +133,12 @@ class QueryDrafts:
         if s.facts == "always":
             return s.domains
         reader = shown.Reader(self.kb.text)
-        return tuple(d for d in s.domains if shown.share(reader, self.kb, self.found[d], s.without) < _SHOWN)
+        return tuple(d for d in s.domains if shown.share(reader, self.kb, self.by_domain[d], s.without) < _SHOWN)
 
     @cached_property
     def facts(self) -> pl.DataFrame:
         """The facts of the nodes of these domains: id, facts."""
-        parts = [fact_sentences.sentences(self.kb, self.found[domain]) for domain in self.with_facts]
+        parts = [fact_sentences.sentences(self.kb, self.by_domain[domain]) for domain in self.with_facts]
         empty = pl.DataFrame(schema={"id": pl.Int64, "facts": pl.List(pl.String)})
         return pl.concat([empty, *parts]).unique("id", keep="first", maintain_order=True)
 
@@ -146,18 +146,18 @@ class QueryDrafts:
         """Return a row for each category."""
         return [
             CategoryRow(f"{domain}/{number}", domain, **vars(item))
-            for domain, found in self.found.items()
-            for number, item in enumerate(found.items)
+            for domain, drafts in self.by_domain.items()
+            for number, item in enumerate(drafts.items)
         ]
 
     def families(self) -> list[FamilyRow]:
         """Return a row for each family, and one for each reason why groups are not categories."""
         return [
             FamilyRow(f"{domain}/{name}", domain, name, count)
-            for domain, found in self.found.items()
+            for domain, drafts in self.by_domain.items()
             for name, count in (
-                *found.by_family().items(),
-                *((f"left out: {reason}", count) for reason, count in found.left_out.items() if count),
+                *drafts.by_family().items(),
+                *((f"left out: {reason}", count) for reason, count in drafts.left_out.items() if count),
             )
         ]
 
@@ -173,10 +173,10 @@ class QueryDrafts:
         for number, (domain, shape, wanted) in enumerate(self._wanted()):
             seed = int(np.random.SeedSequence([s.seed, number]).generate_state(1)[0])
             request = SampleRequest(_RESERVE * wanted + 20, seed, s.min_answers, s.max_answers, constraints=s.bounds())
-            drawn = sample.draw(self.found[domain], shape, request, wanted, uses[domain], scale=s.scale)
+            drawn = sample.draw(self.by_domain[domain], shape, request, wanted, uses[domain], scale=s.scale)
             samples.append((domain, wanted, drawn))
             if len(drawn.queries) < wanted:
-                reason = sample.binding(self.found[domain], shape, request)
+                reason = sample.binding(self.by_domain[domain], shape, request)
                 short.append(f"{domain}, {shape.template!r}: {len(drawn.queries)} of {wanted} possible, {reason}")
         if short and (not s.scale or not any(drawn.queries for _, _, drawn in samples)):
             hint = ("Use ", Option("scale_constraints"), " to halve the bounds, or set one with ", Option("constraint"))
@@ -210,7 +210,7 @@ class QueryDrafts:
         nodes = {row["id"]: row for row in titles(self.kb, self.settings.domains).iter_rows(named=True)}
         rows: list[DraftQuery] = []
         for domain, _, drawn in self.samples:
-            drafted = self.found[domain]
+            drafted = self.by_domain[domain]
             for combination in drawn.queries:
                 items = [drafted.items[number] for number in combination.categories]
                 phrases = [item.phrase for item in items]
@@ -286,8 +286,8 @@ def _balanced(samples: list[tuple[str, int, sample.ShapeSample]]) -> list[tuple[
     return [(domain, count, drawn) for (domain, _, drawn), count in zip(samples, wanted, strict=True)]
 
 
-def _contains(found: Categories, number: int, answers: tuple[int, ...]) -> list[bool]:
+def _contains(of_domain: Categories, number: int, answers: tuple[int, ...]) -> list[bool]:
     """Return whether each answer is in a category."""
-    matrix: Any = found.sets.matrix
+    matrix: Any = of_domain.sets.matrix
     members = matrix.indices[matrix.indptr[number] : matrix.indptr[number + 1]]
     return [bool(inside) for inside in np.isin(answers, members)]

@@ -159,12 +159,12 @@ class Part:
     def labels(self, candidates: pl.DataFrame) -> classify.Labels:
         """Return which of the candidates (query, id) are answers."""
         marked = self.answers.with_columns(answer=True)
-        found: classify.Labels = (
+        labels: classify.Labels = (
             candidates.join(marked, on=["query", "id"], how="left", maintain_order="left")["answer"]
             .fill_null(value=False)
             .to_numpy()
         )
-        return found
+        return labels
 
 
 def check_retrievers(names: Sequence[str], k: int) -> None:
@@ -239,13 +239,13 @@ def _cross_encoder(encoder: rerank.Reranker) -> Judge:
     def scores(part: Part, candidates: pl.DataFrame) -> classify.Vector:
         rows_of = _with_documents(part, candidates)
         texts = {example.id: example.text for example in part.examples}
-        found: list[float] = []
+        relevance: list[float] = []
         for (query,), rows in rows_of.group_by("query", maintain_order=True):
             documents = [
                 rerank.RerankCandidate(title, "", text, []) for title, text in rows.select("title", "text").rows()
             ]
-            found += encoder.score(texts[str(query)], documents)
-        return np.array(found, np.float64)
+            relevance += encoder.score(texts[str(query)], documents)
+        return np.array(relevance, np.float64)
 
     return scores
 
@@ -280,8 +280,10 @@ def failures(kb: KnowledgeBase, corpus: Corpus, gold: Gold, run: pl.DataFrame) -
     named = Gold(gold.judgements.with_columns(node=corpus.references(gold.judgements["node"])), queries)
     known = run.join(queries, on="query", how="semi", maintain_order="left").rename({"node": "title"})
     known = known.with_columns(node=corpus.references(known["title"]))
-    found = unmet(kb.session, known, named)
-    titled = found.join(known.select("query", "node", "title"), on=["query", "node"], how="left", maintain_order="left")
+    failed = unmet(kb.session, known, named)
+    titled = failed.join(
+        known.select("query", "node", "title"), on=["query", "node"], how="left", maintain_order="left"
+    )
     return titled.with_columns(node="title").drop("title")
 
 
@@ -298,32 +300,32 @@ def fits(bench: Bench, part: Part) -> bool:
 
 def remarks(bench: Bench, part: Part) -> list[str]:
     """Return remarks on the scores: about the KB and the dataset."""
-    result = []
+    lines = []
     missing = bench.corpus.missing
     if missing:
         effect = "they cannot be found" if bench.index is None else "answers of parsed queries leave them out"
-        result.append(f"Documents that are not exactly one node of this KB: {missing:,}; {effect}")
+        lines.append(f"Documents that are not exactly one node of this KB: {missing:,}; {effect}")
     unknown = bench.searched.unknown(part.examples)
     if unknown:
-        result.append(f"Answers that are not documents: {len(unknown):,}, e.g. {unknown[0]!r}; they count as not found")
+        lines.append(f"Answers that are not documents: {len(unknown):,}, e.g. {unknown[0]!r}; they count as not found")
     made_from = bench.dataset.about.get("kb")
     if isinstance(made_from, str) and made_from != bench.kb.schema.name:
-        result.append(f"The dataset was generated from the KB {made_from!r}; this KB is {bench.kb.schema.name!r}")
-    return [*result, *(_about_texts(bench) if bench.index is None else ())]
+        lines.append(f"The dataset was generated from the KB {made_from!r}; this KB is {bench.kb.schema.name!r}")
+    return [*lines, *(_about_texts(bench) if bench.index is None else ())]
 
 
 def _about_texts(bench: Bench) -> list[str]:
     """Return remarks on how the texts of the KB differ from those that the dataset describes."""
-    result = []
+    lines = []
     manifest = bench.kb.manifest
     if bench.dataset.without and bench.kb.has("vectors"):
         names = ", ".join(bench.dataset.without)
-        result.append(f"Documents leave out {names}; full text too, but the vectors of this KB include it")
+        lines.append(f"Documents leave out {names}; full text too, but the vectors of this KB include it")
     report = bench.dataset.about.get("report")
     with_facts = report.get("documents", {}).get("with facts") if isinstance(report, dict) else None
     indexed = bench.kb.has("text") and manifest.store("text").settings.get("relations")
     if with_facts and not indexed:
-        result.append(
+        lines.append(
             "Documents have attributes and relations as sentences; full text and vectors of this KB lack them unless"
             " they are built with relations"
         )
@@ -333,7 +335,5 @@ def _about_texts(bench: Bench) -> list[str]:
         if bench.kb.has(store) and manifest.store(store).settings.get("relations")
     ]
     if joined:
-        result.append(
-            f"{' and '.join(joined)} of this KB include relations; the retrievers of the paper see texts only"
-        )
-    return result
+        lines.append(f"{' and '.join(joined)} of this KB include relations; the retrievers of the paper see texts only")
+    return lines

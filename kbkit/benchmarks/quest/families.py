@@ -93,11 +93,11 @@ def families(
 
     ``patterns`` are phrases by family. Raises :class:`KbError` for an expression that does not fit.
     """
-    found = [_own(kb, domain, expression) for expression in own]
-    known = {family.id for family in found}
-    found += [f for f in (*_relations(kb, domain), *_attributes(kb, domain)) if f.id not in known]
+    all_families = [_own(kb, domain, expression) for expression in own]
+    known = {family.id for family in all_families}
+    all_families += [f for f in (*_relations(kb, domain), *_attributes(kb, domain)) if f.id not in known]
     wanted = patterns or {}
-    return [replace(f, pattern=wanted[f.id], other="") if f.id in wanted else f for f in found]
+    return [replace(f, pattern=wanted[f.id], other="") if f.id in wanted else f for f in all_families]
 
 
 def read_patterns(path: Path) -> dict[str, str]:

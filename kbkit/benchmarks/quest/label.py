@@ -84,14 +84,14 @@ def votes(calls: Calls, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, lis
 
     The models vote in turn; an invalid answer is not a vote.
     """
-    found: list[dict[str, list[bool]]] = [{question: [] for question in QUESTIONS} for _ in rows]
+    ballots: list[dict[str, list[bool]]] = [{question: [] for question in QUESTIONS} for _ in rows]
     for vote in range(_VOTES):
         model = calls.models[vote % len(calls.models)]
         answers = calls.ask(VALIDATE, list(rows), model=model, sample=vote)
-        for row, answer in zip(found, answers, strict=True):
+        for row, answer in zip(ballots, answers, strict=True):
             for question, output in QUESTIONS.items():
                 row[question] += [] if answer.value is None else [bool(answer.value[output])]
-    return found
+    return ballots
 
 
 def voted_down(row: Mapping[str, Sequence[bool]]) -> str:
@@ -129,15 +129,15 @@ def by_matching(reader: Reader, answers: Sequence[Labelling], *, strict: bool = 
     A sentence that shows an excluded one is weak evidence against the answer ("no longer flows into the Aral Sea"), so
     only ``strict`` labelling rates such an answer as not relevant.
     """
-    return [_matched(one, reader, strict=strict) for one in answers]
+    return [_matched(labelling, reader, strict=strict) for labelling in answers]
 
 
-def _matched(one: Labelling, reader: Reader, *, strict: bool) -> RelevanceLabel:
+def _matched(labelling: Labelling, reader: Reader, *, strict: bool) -> RelevanceLabel:
     marks, excluded = (
-        {c.phrase: span for c in conditions if (span := reader.shown(c, one.document)) is not None}
-        for conditions in (one.positive, one.negative)
+        {c.phrase: span for c in conditions if (span := reader.shown(c, labelling.document)) is not None}
+        for conditions in (labelling.positive, labelling.negative)
     )
-    evidence = EVIDENCE[bool(marks) + (len(marks) == len(one.positive))]
+    evidence = EVIDENCE[bool(marks) + (len(marks) == len(labelling.positive))]
     rating = 3 if evidence == "complete" and not excluded else RELEVANT
     if excluded and strict:
         rating = 1
@@ -150,24 +150,24 @@ def by_model(calls: Calls, answers: Sequence[Labelling]) -> list[RelevanceLabel]
     """Return labels by a model's judgement of query and document."""
     inputs = [
         {
-            "query": one.query,
-            "phrases": [condition.phrase for condition in one.positive],
-            "excluded": [condition.phrase for condition in one.negative],
-            "document": {"title": one.document.name, "text": one.document.text},
+            "query": labelling.query,
+            "phrases": [condition.phrase for condition in labelling.positive],
+            "excluded": [condition.phrase for condition in labelling.negative],
+            "document": {"title": labelling.document.name, "text": labelling.document.text},
         }
-        for one in answers
+        for labelling in answers
     ]
-    return [_judged(one, answer) for one, answer in zip(answers, calls.ask(LABEL, inputs), strict=True)]
+    return [_judged(labelling, answer) for labelling, answer in zip(answers, calls.ask(LABEL, inputs), strict=True)]
 
 
-def _judged(one: Labelling, answer: ModelAnswer) -> RelevanceLabel:
+def _judged(labelling: Labelling, answer: ModelAnswer) -> RelevanceLabel:
     """Return a model's label, with those of its quotes that are in the document and belong to a phrase of the query."""
     if answer.value is None:
         return RelevanceLabel(0, "none", {}, problem=answer.problem)
     value: Mapping[str, Any] = answer.value
-    phrases = {condition.phrase for condition in (*one.positive, *one.negative)}
-    passages = one.document.passages
-    said = (one.document.name, *(passage.text for passage in passages if passage.field != fact_sentences.FIELD))
+    phrases = {condition.phrase for condition in (*labelling.positive, *labelling.negative)}
+    passages = labelling.document.passages
+    said = (labelling.document.name, *(passage.text for passage in passages if passage.field != fact_sentences.FIELD))
     texts = (*said, *(passage.text for passage in passages if passage.field == fact_sentences.FIELD))
     marks = {}
     lost = 0

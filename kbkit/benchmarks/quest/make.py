@@ -211,7 +211,7 @@ class _Run:
             return []
         rows = frame.select("id", "title", "name").rows()
         return augment.records(
-            self.draft.found,
+            self.draft.by_domain,
             {node: title for node, title, _ in rows},
             {node: name for node, _, name in rows},
             used={part["phrase"] for record in made for part in record["categories"]},
@@ -325,20 +325,20 @@ def write_documents(kb: KnowledgeBase, settings: QuestSettings, path: Path) -> t
     """Write the documents of a dataset with these settings; return their titles and the number without text."""
     settings = with_domains(kb, settings)
     document_files.check_types(kb, settings.domains, settings.without, texts=settings.texts)
-    found = []
+    facts = []
     for domain in settings.domains:
         with contextlib.suppress(NoCategoriesError):  # then there is nothing that texts should show
-            found.append(QueryDrafts(kb, replace(settings, domains=(domain,))).facts)
-    return _write_documents(kb, settings, found, path)
+            facts.append(QueryDrafts(kb, replace(settings, domains=(domain,))).facts)
+    return _write_documents(kb, settings, facts, path)
 
 
 def _write_documents(
-    kb: KnowledgeBase, settings: QuestSettings, found: Sequence[pl.DataFrame], path: Path
+    kb: KnowledgeBase, settings: QuestSettings, facts: Sequence[pl.DataFrame], path: Path
 ) -> tuple[pl.DataFrame, int]:
     frame = document_files.titles(kb, settings.domains)
     further = None
-    if any(facts_of.height for facts_of in found):
-        known = pl.concat(found).unique("id", keep="first", maintain_order=True)
+    if any(facts_of.height for facts_of in facts):
+        known = pl.concat(facts).unique("id", keep="first", maintain_order=True)
         further = known.select("id", further=pl.col("facts").list.join("\n"))
     return frame, document_files.write_documents(kb, frame, path, settings.without, further)
 

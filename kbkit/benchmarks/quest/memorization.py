@@ -57,5 +57,5 @@ def recall_by_age(systems: Sequence[ScoredSystem], gold: Gold, later: Collection
 
 def _printed(name: str, part: str) -> tuple[object, ...] | None:
     """Return the paper's cells for a system of that name: it has those of BM25 and of its dual encoder."""
-    found = paper.recall_by_age(name, part)
-    return None if found is None else (None, None, found)
+    recall = paper.recall_by_age(name, part)
+    return None if recall is None else (None, None, recall)

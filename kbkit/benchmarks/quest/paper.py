@@ -13,8 +13,8 @@ TABLES = (3, 4, 5)
 def recall_by_age(system: str, part: str) -> float | None:
     """Return average recall@100 of Table 7 for ``bm25`` or ``T5-Large DE``, before or after; None if it is unknown."""
     rows = published("quest").of("7")
-    found = rows.get((system, part))
-    return None if found is None else found["recall@100"]
+    cells = rows.get((system, part))
+    return None if cells is None else cells["recall@100"]
 
 
 def with_paper(number: int, ours: pl.DataFrame) -> pl.DataFrame:
@@ -26,8 +26,8 @@ def with_paper(number: int, ours: pl.DataFrame) -> pl.DataFrame:
     """
     keys = {"system": pl.String, **({"template": pl.String} if number == 5 else {})}
     rows = [
-        {"system": system, **({"template": part} if number == 5 else {}), **found}
-        for (system, part), found in published("quest").of(str(number)).items()
+        {"system": system, **({"template": part} if number == 5 else {}), **cells}
+        for (system, part), cells in published("quest").of(str(number)).items()
     ]
     measured = {name: pl.Float64 for row in rows for name in row if name not in keys}
     kept = list(keys) + [name for name in measured if name in ours.columns]

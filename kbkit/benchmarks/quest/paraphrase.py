@@ -90,13 +90,13 @@ class Parser:
     @cached_property
     def _folded(self) -> Mapping[str, str]:
         """The categories by case-folded phrase, without phrases that become ambiguous."""
-        found: dict[str, str] = {}
+        by_phrase: dict[str, str] = {}
         several = set()
         for phrase, expression in self.categories.items():
             folded = _spaced(phrase).casefold()
-            if found.setdefault(folded, expression) != expression:
+            if by_phrase.setdefault(folded, expression) != expression:
                 several.add(folded)
-        return {phrase: expression for phrase, expression in found.items() if phrase not in several}
+        return {phrase: expression for phrase, expression in by_phrase.items() if phrase not in several}
 
     def _initials(self, known: Mapping[str, str]) -> frozenset[str]:
         """Return the first characters that a query over these phrases can have."""
@@ -112,10 +112,10 @@ class Parser:
         for known, words in ((self.categories, text), (self.categories, lowered), (self._folded, text.casefold())):
             initials = self._initials(known)
             starts = (start for start in _without_leads(words) if start[:1] in initials)
-            found = {reading for start in starts for reading in _readings(start, known)}
-            if found:
-                fewest = min(len(parts) for _, parts in found)
-                best = {reading for reading in found if len(reading[1]) == fewest}
+            readings = {reading for start in starts for reading in _readings(start, known)}
+            if readings:
+                fewest = min(len(parts) for _, parts in readings)
+                best = {reading for reading in readings if len(reading[1]) == fewest}
                 expressions = {grammar().shapes[shape].expression(parts) for shape, parts in best}
                 return expressions.pop() if len(expressions) == 1 else None
         return None
@@ -139,8 +139,8 @@ def _readings(text: str, known: Mapping[str, str]) -> Iterator[tuple[int, tuple[
         for form in shape.readable:
             if not all(piece in text for piece in form.literals):
                 continue
-            for found in _matches(form, 0, text, {}, known):
-                yield number, _expressions(shape, found, known)
+            for letters in _matches(form, 0, text, {}, known):
+                yield number, _expressions(shape, letters, known)
 
 
 def _expressions(shape: Shape, phrases: Mapping[str, str], known: Mapping[str, str]) -> tuple[str, ...]:
@@ -149,22 +149,22 @@ def _expressions(shape: Shape, phrases: Mapping[str, str], known: Mapping[str, s
 
 
 def _matches(
-    form: WordedForm, position: int, text: str, found: dict[str, str], known: Mapping[str, str]
+    form: WordedForm, position: int, text: str, phrases: dict[str, str], known: Mapping[str, str]
 ) -> Iterator[dict[str, str]]:
     """Yield the phrases of the letters, if the pieces of a form from ``position`` on match the whole text."""
     if position == len(form.pieces):
         if not text:
-            yield found
+            yield phrases
         return
     piece = form.pieces[position]
     if isinstance(piece, str):
         if text.startswith(piece):
-            yield from _matches(form, position + 1, text[len(piece) :], found, known)
+            yield from _matches(form, position + 1, text[len(piece) :], phrases, known)
         return
     for end in _ends(form, position, text):
-        for phrase in _phrases(piece, text[:end], found):
+        for phrase in _phrases(piece, text[:end], phrases):
             if phrase in known:
-                yield from _matches(form, position + 1, text[end:], {**found, piece.letter: phrase}, known)
+                yield from _matches(form, position + 1, text[end:], {**phrases, piece.letter: phrase}, known)
 
 
 def _ends(form: WordedForm, position: int, text: str) -> Iterator[int]:
@@ -180,11 +180,11 @@ def _ends(form: WordedForm, position: int, text: str) -> Iterator[int]:
         end = text.find(following, end + 1)
 
 
-def _phrases(slot: FormSlot, words: str, found: Mapping[str, str]) -> list[str]:
+def _phrases(slot: FormSlot, words: str, phrases: Mapping[str, str]) -> list[str]:
     """Return the complete phrases that the words of a slot can stand for."""
     if slot.is_whole:
         return [words] if not slot.kind or fits(slot, divided(words)[1]) else []
-    head, before = divided(next(iter(found.values())))
+    head, before = divided(next(iter(phrases.values())))
     if slot.kind == "short":
         return [f"{head} {rest}" for rest in lengthened(before, words)] if words else []
     rest = affirmed(words) if slot.kind.startswith("not") else words

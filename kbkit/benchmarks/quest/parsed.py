@@ -70,13 +70,13 @@ def compose(answer: Any, phrases: Mapping[str, str]) -> str | None:
     if not isinstance(text, str) or not _ALGEBRA.fullmatch(text) or re.search("[A-Z]{2}", text):
         return None
     letters = set(re.findall("[A-Z]", text))
-    if not letters or not all(isinstance(named.get(one), str) and named[one] in phrases for one in letters):
+    if not letters or not all(isinstance(named.get(letter), str) and named[letter] in phrases for letter in letters):
         return None
     try:
         parse(re.sub("[A-Z]", "`a`", text))
     except KbError:  # invalid syntax
         return None
-    return re.sub("[A-Z]", lambda found: f"({phrases[named[found[0]]]})", text)
+    return re.sub("[A-Z]", lambda match: f"({phrases[named[match[0]]]})", text)
 
 
 def closest(queries: Sequence[str], phrases: Sequence[str], limit: int) -> list[list[str]]:
@@ -97,15 +97,15 @@ def closest(queries: Sequence[str], phrases: Sequence[str], limit: int) -> list[
         columns = np.array([column for row in known for column in row], np.int64)
         return csr_array((np.ones(len(columns)), columns, starts), shape=(len(texts), shape))
 
-    own, wanted = sparse(split[0]), sparse(split[1])
-    weights = np.log1p(len(phrases) / np.maximum(1, own.sum(axis=0)))
-    lengths = np.sqrt(np.maximum(own @ weights, 1e-12))
-    result = []
+    of_phrases, wanted = sparse(split[0]), sparse(split[1])
+    weights = np.log1p(len(phrases) / np.maximum(1, of_phrases.sum(axis=0)))
+    lengths = np.sqrt(np.maximum(of_phrases @ weights, 1e-12))
+    nearest = []
     for start in range(0, len(queries), 500):  # a batch of dense scores
-        scores = ((wanted[start : start + 500] * weights) @ own.T).toarray() / lengths
+        scores = ((wanted[start : start + 500] * weights) @ of_phrases.T).toarray() / lengths
         order = np.argsort(-scores, axis=1, kind="stable")[:, :limit]
-        result += [[phrases[i] for i in row] for row in order]
-    return result
+        nearest += [[phrases[i] for i in row] for row in order]
+    return nearest
 
 
 def _words(text: str) -> list[str]:

@@ -62,11 +62,21 @@ def publication(dataset: Path) -> Publication:
     ids = _ids(examples, dataset)
     of = dict(zip(documents["title"], documents["id"], strict=True))
     queries = pl.DataFrame(
-        [(one.id, one.text, one.split, one.template or "", one.domain or "", one.expression or "") for one in examples],
+        [
+            (
+                example.id,
+                example.text,
+                example.split,
+                example.template or "",
+                example.domain or "",
+                example.expression or "",
+            )
+            for example in examples
+        ],
         schema=dict.fromkeys(("id", "text", "split", "template", "domain", "expression"), pl.String),
         orient="row",
     ).with_columns(ids.alias("id"))
-    answers = [(at, title) for at, one in enumerate(examples) for title in one.docs]
+    answers = [(at, title) for at, example in enumerate(examples) for title in example.docs]
     _check(answers, of, examples, dataset)
     judged = pl.DataFrame(
         {
@@ -103,27 +113,27 @@ def _check(
 
 def _ids(examples: Sequence[Example], dataset: Path) -> pl.Series:
     """Return the ids of the queries: those of ``queries.jsonl``, or else safe ones."""
-    own = pl.Series("id", [one.id for one in examples], dtype=pl.String)
+    query_ids = pl.Series("id", [example.id for example in examples], dtype=pl.String)
     path = dataset / QUERIES
     if path.is_file():
         rows = [record.fields for record in records(path, content(path))]
         known = {(str(row.get("split")), str(row.get("query"))): str(row.get("id")) for row in rows}
-        found = [known.get((one.split, one.text)) for one in examples]
-        if len(known) == len(rows) and None not in found:
-            own = pl.Series("id", found, dtype=pl.String)
-    return safe_ids(own, "q")
+        matched = [known.get((example.split, example.text)) for example in examples]
+        if len(known) == len(rows) and None not in matched:
+            query_ids = pl.Series("id", matched, dtype=pl.String)
+    return safe_ids(query_ids, "q")
 
 
 def _evidence(examples: Sequence[Example], ids: pl.Series, of: Mapping[str, str]) -> PublishedTable:
     """Return the evidence of answers: a row for each rating without a span, and for each span."""
     rows: dict[str, list[tuple[str, str, str, str, str]]] = {}
-    for query, one in zip(ids, examples, strict=True):
-        ratings, spans = one.evidence or {}, one.attributions or {}
-        for title in one.docs:
+    for query, example in zip(ids, examples, strict=True):
+        ratings, spans = example.evidence or {}, example.attributions or {}
+        for title in example.docs:
             rating = next(iter(ratings.get(title, ())), "")
-            found = [pair for given in spans.get(title, ()) for pair in given.items()]
-            for phrase, text in found or ([("", "")] if rating else []):
-                rows.setdefault(one.split, []).append((query, of[title], rating, str(phrase), str(text)))
+            pairs = [pair for given in spans.get(title, ()) for pair in given.items()]
+            for phrase, text in pairs or ([("", "")] if rating else []):
+                rows.setdefault(example.split, []).append((query, of[title], rating, str(phrase), str(text)))
     schema = dict.fromkeys(_EVIDENCE, pl.String)
     frames = {split: pl.DataFrame(own, schema=schema, orient="row") for split, own in rows.items()}
     return PublishedTable("evidence", "What in the documents shows the answers.", _EVIDENCE, frames)

@@ -50,7 +50,7 @@ def write_system(system: ScoredSystem, examples: Sequence[Example], folder: str 
         settings["classifier"] = ""
     threshold = system.threshold if system.threshold is not None and math.isfinite(system.threshold) else None
     lists = lists_of(ordered(system.run), [example.id for example in examples])
-    rows = [Predicted(name, *found, threshold) for name, found in lists.items()]
+    rows = [Predicted(name, *predicted, threshold) for name, predicted in lists.items()]
     Table(path, Predicted, settings).write(rows)
     return export(system, examples, folder)
 

@@ -239,10 +239,10 @@ def binding(categories: Categories, shape: Shape, request: SampleRequest) -> str
     ]
     answers = f"{request.min_answers} to {request.max_answers} answers"
     trials.append((answers, replace(request, min_answers=1, max_answers=2**40)))
-    found = [candidates(categories, shape, trial) for _, trial in trials]
-    counts = [len(each.rows) for each in found]
+    tried = [candidates(categories, shape, trial) for _, trial in trials]
+    counts = [len(each.rows) for each in tried]
     best = int(np.argmax(counts))
-    limit = f"{'at least ' * found[best].more}{counts[best]:,}"
+    limit = f"{'at least ' * tried[best].more}{counts[best]:,}"
     if counts[best] <= len(within.rows):
         return "several constraints bind together"
     return f"{trials[best][0]} binds (without it {limit})"

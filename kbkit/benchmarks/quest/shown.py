@@ -74,16 +74,19 @@ _SAMPLE = 200
 """Number of memberships in a sample."""
 
 
-def share(reader: Reader, kb: KnowledgeBase, found: Categories, without: Collection[str]) -> float:
+def share(reader: Reader, kb: KnowledgeBase, categories: Categories, without: Collection[str]) -> float:
     """Return the fraction of a sample of memberships in categories that the texts of the members show."""
     rng = np.random.default_rng(0)
-    matrix: Any = found.sets.matrix
-    chosen = rng.choice(len(found.items), min(_SAMPLE, len(found.items)), replace=False).tolist()
+    matrix: Any = categories.sets.matrix
+    chosen = rng.choice(len(categories.items), min(_SAMPLE, len(categories.items)), replace=False).tolist()
     members = [int(rng.choice(matrix.indices[matrix.indptr[i] : matrix.indptr[i + 1]])) for i in chosen]
     texts = documents.read_documents(kb, members, without)
-    items = [found.items[i] for i in chosen]
+    items = [categories.items[i] for i in chosen]
     conditions = [CategoryCondition(item.phrase, item.name, item.cues) for item in items]
-    hits = [reader.shown(one, texts[member]) is not None for one, member in zip(conditions, members, strict=True)]
+    hits = [
+        reader.shown(condition, texts[member]) is not None
+        for condition, member in zip(conditions, members, strict=True)
+    ]
     return sum(hits) / len(hits)
 
 

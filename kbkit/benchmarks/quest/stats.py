@@ -130,16 +130,16 @@ def spread(examples: Sequence[Example]) -> pl.DataFrame:
 
 def remarks(dataset: QuestDataset, examples: Sequence[Example]) -> list[str]:
     """Return remarks on the tables."""
-    result = []
+    lines = []
     documents = dataset.documents()
     if documents is None:
-        result.append(f"{dataset.folder} has no {DOCUMENTS}, so documents are not counted")
+        lines.append(f"{dataset.folder} has no {DOCUMENTS}, so documents are not counted")
     elif dataset.collect(documents.select("type").filter(pl.col("type").is_not_null()).head(1)).is_empty():
-        result.append(f"{DOCUMENTS} has no types, so documents are counted for all domains together")
+        lines.append(f"{DOCUMENTS} has no types, so documents are counted for all domains together")
     plain = sum(example.template is None for example in examples)
     if plain:
-        result.append(f"Queries without a template: {plain:,}; the paper adds such queries for training (section 3.5)")
+        lines.append(f"Queries without a template: {plain:,}; the paper adds such queries for training (section 3.5)")
     missing = [split for split in SPLITS if split not in dataset.splits]
     if missing:
-        result.append(f"{dataset.folder} has no {', '.join(f'{split}.jsonl' for split in missing)}")
-    return result
+        lines.append(f"{dataset.folder} has no {', '.join(f'{split}.jsonl' for split in missing)}")
+    return lines

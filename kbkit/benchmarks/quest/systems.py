@@ -71,7 +71,7 @@ def run(
 def _settings(part: Part) -> dict[str, Any]:
     """Return everything about the data that predictions depend on."""
     dataset = part.bench.dataset
-    asked = [(one.id, one.text, one.domain) for one in part.examples]
+    asked = [(example.id, example.text, example.domain) for example in part.examples]
     return {
         "dataset": dataset.folder.name,
         "split": part.examples[0].split if part.examples else "",
@@ -109,11 +109,11 @@ class DomainRetriever:
     def answer(self, examples: Sequence[Example]) -> list[Predicted]:
         """Return the ranking of each query."""
         ranking = self._part.bench.searched.named(self._part.only(examples).ranking(self.name))
-        return [Predicted(*one) for one in _rows(ranking, examples)]
+        return [Predicted(*row) for row in _rows(ranking, examples)]
 
 
 def _rows(run: pl.DataFrame, examples: Sequence[Example]) -> list[tuple[str, list[str], list[float]]]:
-    return [(name, *lists) for name, lists in lists_of(run, [one.id for one in examples]).items()]
+    return [(name, *lists) for name, lists in lists_of(run, [example.id for example in examples]).items()]
 
 
 class Classified:
@@ -155,7 +155,7 @@ class Classified:
         scored = candidates.with_columns(score=pl.Series(self._judge(part, candidates), dtype=pl.Float64))
         accepted = bench.searched.named(scored.filter(pl.col("score") >= threshold))
         recorded = threshold if math.isfinite(threshold) else None
-        return [Predicted(*one, recorded) for one in _rows(accepted, examples)]
+        return [Predicted(*row, recorded) for row in _rows(accepted, examples)]
 
     @cached_property
     def _judge(self) -> Judge:

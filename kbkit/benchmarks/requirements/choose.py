@@ -59,14 +59,16 @@ class _Option:
 
     def property(self, rng: np.random.Generator) -> TextProperty:
         """Return the requirement, a condition in one of its wordings."""
-        found = self.requirement
-        if isinstance(found, Phrase):
-            span = found.span
-            said = {"said": found.said}
-            return TextProperty(span.text, span.field, span.start, span.end, found.sentence, "", said, found.repeats)
-        words = found.wordings[int(rng.integers(len(found.wordings)))]
+        requirement = self.requirement
+        if isinstance(requirement, Phrase):
+            span = requirement.span
+            said = {"said": requirement.said}
+            return TextProperty(
+                span.text, span.field, span.start, span.end, requirement.sentence, "", said, requirement.repeats
+            )
+        words = requirement.wordings[int(rng.integers(len(requirement.wordings)))]
         forms = {"one": words.one, "whose": words.whose, "modifier": words.modifier}
-        return TextProperty(words.several, found.attribute, 0, 0, "", found.test, forms)
+        return TextProperty(words.several, requirement.attribute, 0, 0, "", requirement.test, forms)
 
 
 def fits(candidates: int, wanted: int) -> bool:
@@ -114,11 +116,11 @@ class Chooser:
         pair = limit > 1 and bool(rng.random() < _PAIRED)
         gold, options, chosen, least = rows[0], [], [], np.inf
         for row in rng.permutation(rows)[:_GOLDS].tolist():
-            found = [o for o in self._options(candidates, row, hidden, role, wanted, relations) if not o.mask.all()]
-            best = self._best(found, wanted, rng, pair=pair) if found else []
+            available = [o for o in self._options(candidates, row, hidden, role, wanted, relations) if not o.mask.all()]
+            best = self._best(available, wanted, rng, pair=pair) if available else []
             cost = _cost(best, wanted) if best else np.inf
             if cost < least:
-                gold, options, chosen, least = row, found, best, cost
+                gold, options, chosen, least = row, available, best, cost
             if cost <= _TOLERANCE:
                 break
         if alone and fits(len(candidates), wanted) and abs(len(candidates) - wanted) < least * wanted:
@@ -129,40 +131,40 @@ class Chooser:
 
     def masks(self, candidates: Sequence[int], properties: Iterable[TextProperty]) -> list[Mask]:
         """Return for each property which candidates have it."""
-        found = []
-        for one in properties:
-            if one.condition:
-                found.append(self._meet(candidates, one))
+        masks = []
+        for text_property in properties:
+            if text_property.condition:
+                masks.append(self._meet(candidates, text_property))
             else:
-                found.append(self.mentions.mask(self.mentions.forms(one.text), candidates))
-        return found
+                masks.append(self.mentions.mask(self.mentions.forms(text_property.text), candidates))
+        return masks
 
     def count(self, candidates: Sequence[int], properties: Iterable[TextProperty]) -> int:
         """Return how many candidates have all properties."""
         return int(np.logical_and.reduce([np.ones(len(candidates), bool), *self.masks(candidates, properties)]).sum())
 
-    def _meet(self, candidates: Sequence[int], one: TextProperty) -> Mask:
+    def _meet(self, candidates: Sequence[int], text_property: TextProperty) -> Mask:
         """Return which candidates meet a condition; those whose primary type lacks the attribute do not."""
         types = np.array([self._documents[node].type for node in candidates], object)
         mask = np.zeros(len(candidates), bool)
         for name in np.unique(types).tolist():
-            if any(attribute.name == one.field for attribute in self._kb.schema.type(name).attributes):
-                kept = self._kb.answers(f"{Nodes(name)}{{{one.condition}}}").ids
+            if any(attribute.name == text_property.field for attribute in self._kb.schema.type(name).attributes):
+                kept = self._kb.answers(f"{Nodes(name)}{{{text_property.condition}}}").ids
                 mask |= (types == name) & np.isin(candidates, kept)
         return mask
 
     def spans(self, node: int, properties: Iterable[TextProperty]) -> tuple[Span | None, ...]:
         """Return for each property where a node's texts mention the phrase, or the value of its attribute."""
-        found: list[Span | None] = []
-        for one in properties:
-            if one.condition:
+        spans: list[Span | None] = []
+        for text_property in properties:
+            if text_property.condition:
                 table = quote(self._kb.schema.type_of(node).table)
-                sql = f"SELECT {quote(one.field)} FROM {table} WHERE id = $id"
+                sql = f"SELECT {quote(text_property.field)} FROM {table} WHERE id = $id"
                 [(value,)] = self._kb.tables.rows(sql, {"id": node})
-                found.append(Span(one.field, 0, len(str(value)), str(value)))
+                spans.append(Span(text_property.field, 0, len(str(value)), str(value)))
             else:
-                found.append(self.mentions.find(self.mentions.forms(one.text), node))
-        return tuple(found)
+                spans.append(self.mentions.find(self.mentions.forms(text_property.text), node))
+        return tuple(spans)
 
     def _options(
         self,
@@ -181,8 +183,10 @@ class Chooser:
             self._conditions[document.type] = Conditions(self._kb, document.type)
         known = self._conditions[document.type]
         if not known.is_empty:
-            found = known.options(known.values(candidates), gold, wanted)
-            options += [_Option(one, mask, frozenset((f"{one.attribute}:",))) for one, mask in found]
+            conditions = known.options(known.values(candidates), gold, wanted)
+            options += [
+                _Option(condition, mask, frozenset((f"{condition.attribute}:",))) for condition, mask in conditions
+            ]
         return options
 
     def _phrases(

@@ -79,11 +79,11 @@ def rephrased(
         {"query": wordings[i].fused, "names": names[i], "target": targets[i], "role": roles[i].name} for i in valid
     ]
     answers = dict(zip(valid, calls.ask("stark_rephrase", inputs, model=calls.second), strict=True))
-    result = []
+    paraphrased = []
     for position, row in enumerate(wordings):
         query, reason = checked(answers[position], names[position]) if row.fused else ("", row.dropped)
-        result.append(replace(row, query=query, dropped=reason))
-    return result
+        paraphrased.append(replace(row, query=query, dropped=reason))
+    return paraphrased
 
 
 def checked(answer: ModelAnswer, names: Sequence[str]) -> tuple[str, str]:

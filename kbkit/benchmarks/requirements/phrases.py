@@ -72,8 +72,8 @@ class Mentions:
     def stem(self, word: str) -> str:
         """Return the stem of a word by the full-text index, which several nouns may share: *colony* and *colonial*."""
         folded = word.casefold()
-        found = () if folded in STOP_WORDS else self._matcher.words(word)
-        return found[0] if found else folded
+        stems = () if folded in STOP_WORDS else self._matcher.words(word)
+        return stems[0] if stems else folded
 
     def forms(self, text: str) -> tuple[str, ...]:
         """Return all words of a text, in order, each as it is compared: nouns in the singular, without case."""
@@ -82,11 +82,11 @@ class Mentions:
     @cached_property
     def _words(self) -> dict[str, set[int]]:
         """The lower-case words of all documents, each with the documents that have it."""
-        found: dict[str, set[int]] = {}
+        words: dict[str, set[int]] = {}
         for node, document in self._documents.items():
             for word in set(_TOKEN.findall(document.text.casefold())):
-                found.setdefault(word, set()).add(node)
-        return found
+                words.setdefault(word, set()).add(node)
+        return words
 
     @cached_property
     def _vectors(self) -> tuple[list[str], NDArray[np.float32]]:
@@ -96,20 +96,20 @@ class Mentions:
     def _near_nodes(self, word: str) -> frozenset[int]:
         """Return the documents that have a word, or one of nearly the same meaning."""
         words, vectors = self._vectors
-        found = set(self._words.get(word, ()))
+        nodes = set(self._words.get(word, ()))
         near = vectors @ self._matcher.embed([word])[0] >= _NEAR if words else np.empty(0, bool)
         for position in np.flatnonzero(near).tolist():
-            found |= self._words[words[position]]
-        return frozenset(found)
+            nodes |= self._words[words[position]]
+        return frozenset(nodes)
 
     def uncertain(self, term: str, nodes: Sequence[int]) -> NDArray[np.bool_]:
         """Return which of some nodes have other words for all that a term says."""
         parts = [word for word in _TOKEN.findall(term.casefold()) if word not in EMPTY]
-        found = np.ones(len(nodes), bool)
+        uncertain = np.ones(len(nodes), bool)
         for part in parts:
             near = self._near(part)
-            found &= np.fromiter((node in near for node in nodes), bool, len(nodes))
-        return found
+            uncertain &= np.fromiter((node in near for node in nodes), bool, len(nodes))
+        return uncertain
 
     def _text(self, node: int) -> str:
         """Return the forms of a document's words, with a space around each and a line for each passage."""
@@ -157,14 +157,14 @@ def telling_phrases(
         field = sentence.field.partition("#")[0]
         is_list = is_plural(field)  # keywords, tags
         if is_list:
-            found = items(sentence.text)
+            candidates = items(sentence.text)
         elif field in _TITLES:
-            found = topics(sentence.text)
+            candidates = topics(sentence.text)
         elif is_english(sentence.text, surely=True):
-            found = terms(sentence.text)
+            candidates = terms(sentence.text)
         else:
             continue  # names cannot be told from nouns
-        for start, end, said in found:
+        for start, end, said in candidates:
             text = sentence.text[start:end]
             forms = mentions.forms(text)
             is_avoided = not avoid.isdisjoint(map(mentions.stem, _TOKEN.findall(text)))

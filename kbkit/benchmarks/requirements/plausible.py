@@ -40,7 +40,7 @@ def implausible(kb: KnowledgeBase, expression: str) -> str:
 
 def _ambiguous(schema: Schema, root: Operator) -> str:
     """Return a relation of an expression whose words also mean another relation of the same types, or ""."""
-    for hop in (one for one in operators(root) if isinstance(one, Hop)):
+    for hop in (operator for operator in operators(root) if isinstance(operator, Hop)):
         subject, source = hop.type or "", hop.source.type or ""
         for move in hop.moves:
             ends = (source, subject) if move.forward else (subject, source)

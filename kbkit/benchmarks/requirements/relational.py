@@ -134,7 +134,7 @@ def suggested(kb: KnowledgeBase, seed: int, least: int = 1) -> list[Template]:
     frame = frame.filter(asked) if asked.any() else frame
     turn = pl.int_range(pl.len()).over("answer")
     rows = frame.with_columns(turn.alias("turn")).sort("turn", maintain_order=True).head(_SUGGESTED)
-    found = []
+    suggestions = []
     for name, expression, answer, question in rows.select("template", "expression", "answer", "question").iter_rows():
         template = Template(f"{SUGGEST}/{name}", expression, answer, question)
         # A node that the query names is not an answer.
@@ -142,8 +142,8 @@ def suggested(kb: KnowledgeBase, seed: int, least: int = 1) -> list[Template]:
             isinstance(p, syntax.Nodes) and p.type == answer and isinstance(p.selector, syntax.Slot)
             for p in syntax.subtrees(template.tree())
         )
-        found.append(Template(template.id, expression, answer, question, exclude_start=starts))
-    return found
+        suggestions.append(Template(template.id, expression, answer, question, exclude_start=starts))
+    return suggestions
 
 
 def _readable(kb: KnowledgeBase, frame: pl.DataFrame) -> pl.DataFrame:
@@ -185,7 +185,7 @@ def draw(
     number of candidates; where many answers are wanted, at least twice as many candidates are drawn if possible. If too
     few groundings have the minimum, those with ``fewest`` candidates or more make up for them (None: none do).
     """
-    found: dict[str, Grounding] = {}
+    by_expression: dict[str, Grounding] = {}
     left = np.sort(wanted)[::-1]
     tiers = [tier for tier in _TIERS if bounds[0] < tier <= bounds[1]]
     for tier in [*tiers, *sorted({bounds[0], min(fewest or bounds[0], bounds[0])}, reverse=True)]:
@@ -195,18 +195,22 @@ def draw(
         if not count:
             continue
         frames = _samples(kb, chosen, _SPARE * count, seed, (tier, bounds[1]), weight)
-        drawn = [one for template, frame in zip(chosen, frames, strict=True) for one in groundings(kb, template, frame)]
+        drawn = [
+            grounding
+            for template, frame in zip(chosen, frames, strict=True)
+            for grounding in groundings(kb, template, frame)
+        ]
         drawn = unambiguous(kb, drawn)
         order = np.random.default_rng((seed, tier)).permutation(len(drawn)).tolist()
-        new = [drawn[at] for at in order if drawn[at].expression not in found][:count]
-        found |= {one.expression: one for one in new}
-        for one, number in zip(new, left.tolist(), strict=False):
-            found[one.expression] = replace(one, wanted=number)
+        new = [drawn[at] for at in order if drawn[at].expression not in by_expression][:count]
+        by_expression |= {grounding.expression: grounding for grounding in new}
+        for grounding, number in zip(new, left.tolist(), strict=False):
+            by_expression[grounding.expression] = replace(grounding, wanted=number)
         left = left[len(new) :]
-    if not found:
+    if not by_expression:
         message = f"No grounding of {len(chosen)} templates has {bounds[0]} to {bounds[1]} answers"
         raise KbError(message, "Use a larger ", Option("max_candidates"))
-    rows = list(found.values())
+    rows = list(by_expression.values())
     order = np.random.default_rng(seed).permutation(len(rows)).tolist()
     return [replace(rows[at], id=str(number)) for number, at in enumerate(order)]
 
@@ -214,12 +218,12 @@ def draw(
 def unambiguous(kb: KnowledgeBase, drawn: Sequence[Grounding]) -> list[Grounding]:
     """Return the groundings whose names are different, each readable, of one node of its type and no row number."""
     names: dict[str, set[str]] = {}
-    for one in drawn:
-        for entity in one.slots.values():
+    for grounding in drawn:
+        for entity in grounding.slots.values():
             names.setdefault(entity.type, set()).add(entity.name)
     clear: set[tuple[str, str]] = set()
-    for kind, found in names.items():
-        ordered = sorted(found)
+    for kind, of_kind in names.items():
+        ordered = sorted(of_kind)
         ids = kb.stores.nodes.unique_ids_by_name(kind or None, ordered)
         clear |= {(kind, name) for name, node in zip(ordered, ids.tolist(), strict=True) if node >= 0}
 
@@ -231,7 +235,7 @@ def unambiguous(kb: KnowledgeBase, drawn: Sequence[Grounding]) -> list[Grounding
         are_readable = not any(name_problem(entity.name, entity.key) or is_number(entity) for entity in slots)
         return are_different and are_readable and all((entity.type, entity.name) in clear for entity in slots)
 
-    return [one for one in drawn if is_clear(one.slots.values())]
+    return [grounding for grounding in drawn if is_clear(grounding.slots.values())]
 
 
 def _samples(
@@ -282,9 +286,9 @@ def _idle(kb: KnowledgeBase, tree: syntax.Expression, bindings: pl.DataFrame, si
     if not isinstance(tree, syntax.Path) or tree.arrows != ("->", "->", "<-", "<-"):
         return set()
     start, step, middle, last_step, end = tree.elements
-    found: set[int] = set()
+    idle: set[int] = set()
     for elements in ((start, step, middle), (end, last_step, middle)):
         arm = syntax.Path(elements, ("->", "->"))
-        own = kb.answers_many(str(arm), bindings.select(syntax.slots(arm))).group_by("binding").len()
-        found |= {binding for binding, count in own.iter_rows() if count == sizes.get(binding)}
-    return found
+        counts = kb.answers_many(str(arm), bindings.select(syntax.slots(arm))).group_by("binding").len()
+        idle |= {binding for binding, count in counts.iter_rows() if count == sizes.get(binding)}
+    return idle

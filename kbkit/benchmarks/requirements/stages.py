@@ -108,10 +108,10 @@ class StagesRun:
 
     def documents(self, ids: Iterable[int]) -> dict[int, Document]:
         """Return the documents of nodes; with the name as the text if the settings say so."""
-        found = read_documents(self.kb, ids)
+        documents = read_documents(self.kb, ids)
         if not self.settings.text:
-            return found
-        return {n: dataclasses.replace(d, passages=(TextPassage(NAME_TEXT, d.name),)) for n, d in found.items()}
+            return documents
+        return {n: dataclasses.replace(d, passages=(TextPassage(NAME_TEXT, d.name),)) for n, d in documents.items()}
 
     def rng(self, stage: int, query: Item) -> np.random.Generator:
         """Return a generator for one query in one stage, independent of all others."""
@@ -251,14 +251,14 @@ class StagesRun:
         of_products = [bool(query[Requirement].category) for query in queries]
         wordings: dict[int, FusedQuery] = {}
         for products in (True, False):
-            at = [position for position, one in enumerate(of_products) if one == products]
+            at = [position for position, is_product in enumerate(of_products) if is_product == products]
             part, asking = [queries[i] for i in at], [roles[i] for i in at]
-            found = (
+            fused_queries = (
                 goods.fused(calls, part, asking)
                 if products
                 else fuse.fused(calls, part, [types[i] for i in at], asking)
             )
-            wordings |= dict(zip(at, found, strict=True))
+            wordings |= dict(zip(at, fused_queries, strict=True))
         ordered = [wordings[position] for position in range(len(queries))]
         return fuse.rephrased(calls, queries, ordered, types, roles)
 
@@ -279,8 +279,8 @@ class StagesRun:
             articles = {kind.name: kind.article for kind in self.kb.schema.node_types}
             named = phrase.filled(
                 {
-                    slot: written_name(one.name, one.type, articles.get(one.type, ""))
-                    for slot, one in grounding.slots.items()
+                    slot: written_name(entity.name, entity.type, articles.get(entity.type, ""))
+                    for slot, entity in grounding.slots.items()
                 }
             )
             plain, varied = sentences.sentences(named, words, required.role, required.answers, rng)
@@ -353,12 +353,14 @@ class StagesRun:
 
     def _verified(self, query: Item, judged: Sequence[tuple[Document, list[SpanJudgement]]]) -> Verified:
         accepted = [
-            (document, judgements) for document, judgements in judged if all(one.verdict.accepts for one in judgements)
+            (document, judgements)
+            for document, judgements in judged
+            if all(judgement.verdict.accepts for judgement in judgements)
         ]
         gold = next(document for document, _ in judged if document.id == query[Requirement].gold)
         passes = any(document.id == gold.id for document, _ in accepted)
         checks = [
-            Check(*_node(document), [one.verdict for one in judgements])
+            Check(*_node(document), [judgement.verdict for judgement in judgements])
             for document, judgements in judged
             if judgements
         ]
@@ -384,13 +386,15 @@ class StagesRun:
         self, properties: Sequence[TextProperty], judgements: Sequence[SpanJudgement], document: Document
     ) -> list[Proof]:
         """Return the span that shows each property: a verifier's, or else the best match."""
-        result = []
+        proofs = []
         for number, entry in enumerate(properties):
-            span = next((one.spans[number] for one in judgements if one.spans[number] is not None), None)
+            span = next(
+                (judgement.spans[number] for judgement in judgements if judgement.spans[number] is not None), None
+            )
             if span is None:
                 span = self.matcher.match([entry.text], [document])[0].span
-            result.append(Proof(number, span.field, span.start, span.end, span.text))
-        return result
+            proofs.append(Proof(number, span.field, span.start, span.end, span.text))
+        return proofs
 
 
 def _node(document: Document) -> tuple[str, str, str]:

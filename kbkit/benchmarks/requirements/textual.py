@@ -91,16 +91,16 @@ def from_model(
         }
         for document, role, count in zip(documents, roles, counts, strict=True)
     ]
-    result: list[tuple[list[TextProperty], str]] = []
+    extracted: list[tuple[list[TextProperty], str]] = []
     answers = calls.ask("stark_properties", inputs)
     for document, count, answer in zip(documents, counts, answers, strict=True):
         if answer.problem:
-            result.append(([], f"no properties: {answer.problem}"))
+            extracted.append(([], f"no properties: {answer.problem}"))
             continue
         stated = dict.fromkeys(" ".join(entry["text"].split()) for entry in answer.value["properties"])
         texts = [text for text in stated if text and not leaks(text, document.names)][:count]
         spans = [evidence.span for evidence in matcher.match(texts, [document] * len(texts))]
         properties = [TextProperty(t, s.field, s.start, s.end, s.text) for t, s in zip(texts, spans, strict=True)]
         reason = "no properties without the answer's name" if any(stated) else "no properties: all are empty"
-        result.append((properties, "" if properties else reason))
-    return result
+        extracted.append((properties, "" if properties else reason))
+    return extracted

@@ -62,10 +62,10 @@ def annotator_files(folder: Path) -> RaterFolder:
     return RaterFolder(folder / ANNOTATIONS, _problem)
 
 
-def _problem(one: Judgement) -> str:
-    parts = 1 if one.question == VERDICT else 2
-    wrong = outside({VERDICT: list(_RULES.values()), NEEDED: (True, False)}, one)
-    return wrong or ("" if len(one.item) == parts else "its item is not an instance, or an instance and a unit")
+def _problem(judgement: Judgement) -> str:
+    parts = 1 if judgement.question == VERDICT else 2
+    wrong = outside({VERDICT: list(_RULES.values()), NEEDED: (True, False)}, judgement)
+    return wrong or ("" if len(judgement.item) == parts else "its item is not an instance, or an instance and a unit")
 
 
 def annotations_of(judgements: Mapping[str, Sequence[Judgement]], instances: Sequence[Instance]) -> Annotations:
@@ -73,20 +73,20 @@ def annotations_of(judgements: Mapping[str, Sequence[Judgement]], instances: Seq
 
     Raises :class:`KbError` for a unit that its instance does not have.
     """
-    known = {one.id: one for one in instances}
+    known = {instance.id: instance for instance in instances}
     return {who: dict(_annotations(own, known)) for who, own in judgements.items()}
 
 
 def _annotations(judgements: Sequence[Judgement], known: Mapping[str, Instance]) -> Iterator[tuple[str, Annotation]]:
     verdicts: dict[str, Judgement] = {}
     marks: dict[str, dict[str, Judgement]] = {}
-    for one in judgements:
-        if one.item[0] in known and one.mark is not None:
-            marks.setdefault(one.item[0], {})
-            if one.question == VERDICT:
-                verdicts[one.item[0]] = one
+    for judgement in judgements:
+        if judgement.item[0] in known and judgement.mark is not None:
+            marks.setdefault(judgement.item[0], {})
+            if judgement.question == VERDICT:
+                verdicts[judgement.item[0]] = judgement
             else:
-                marks[one.item[0]][one.item[1]] = one
+                marks[judgement.item[0]][judgement.item[1]] = judgement
     for name, own in marks.items():
         if unknown := own.keys() - {unit.id for unit in known[name].units}:
             message = f"Instance {name} has no unit {min(unknown)!r}"
@@ -94,8 +94,8 @@ def _annotations(judgements: Sequence[Judgement], known: Mapping[str, Instance])
         if name in verdicts:
             yield name, Annotation(str(verdicts[name].mark), seconds=verdicts[name].seconds)
         elif own.keys() >= {unit.id for unit in shown(known[name])}:
-            needed = frozenset(unit for unit, one in own.items() if one.mark)
-            yield name, Annotation(USABLE, needed, max(one.seconds for one in own.values()))
+            needed = frozenset(unit for unit, judgement in own.items() if judgement.mark)
+            yield name, Annotation(USABLE, needed, max(judgement.seconds for judgement in own.values()))
 
 
 def tasks(instances: Sequence[Instance], limit: int = 0, seed: int = 0) -> list[Instance]:
@@ -131,7 +131,7 @@ class UnitsTask(Task):
     def __init__(self, folder: Path, rater: str, limit: int = 0, seed: int = 0) -> None:
         files = annotator_files(folder)
         super().__init__(files.path(rater), rater, files.problem)
-        self._instances = {one.id: one for one in tasks(instances.read_instances(folder), limit, seed)}
+        self._instances = {instance.id: instance for instance in tasks(instances.read_instances(folder), limit, seed)}
 
     @property
     def keys(self) -> list[str]:

@@ -104,15 +104,15 @@ def _phrases(question: str, units: Sequence[BareUnit]) -> list[str]:
     if not any(unit.kind == PASSAGE for unit in units):
         return []
     names = {words(name) for unit in units if unit.kind != PASSAGE for name in unit.content}
-    quoted = (next(filter(None, found.groups())) for found in _QUOTED.finditer(question))
+    quoted = (next(filter(None, match.groups())) for match in _QUOTED.finditer(question))
     return [phrase for phrase in quoted if words(phrase) not in names]
 
 
 def _replaced(question: str, phrases: Sequence[str], name: str = "") -> str:
     """Return the question with a name, or nothing, in the place of the phrases and their quotation marks."""
 
-    def one(found: re.Match[str]) -> str:
-        return name if next(filter(None, found.groups())) in phrases else found[0]
+    def one(match: re.Match[str]) -> str:
+        return name if next(filter(None, match.groups())) in phrases else match[0]
 
     return _QUOTED.sub(one, question)
 
@@ -122,8 +122,8 @@ def _read(small: SmallKb, question: str) -> UnitsPrediction | None:
     asked = _asked(small, question)
     if asked is None or asked.confidence < TRUSTED:
         return None
-    found = _values(asked)
-    return UnitsPrediction(found if len(found) <= MAX_VALUES else [], reading=f"ask: {asked.expression}")
+    values = _values(asked)
+    return UnitsPrediction(values if len(values) <= MAX_VALUES else [], reading=f"ask: {asked.expression}")
 
 
 def _asked(small: SmallKb, question: str) -> AskResult | None:
@@ -163,9 +163,9 @@ def _with_phrases(
         nodes = list(answers.select("type", "key", "name").iter_rows())
         texts = [small.texts.get((type_, key), []) for type_, key, _ in nodes]
         has_texts = has_texts or any(texts)
-        found = [node[-1] for node, own in zip(nodes, texts, strict=True) if _has(own, wanted)]
-        if found:
-            return UnitsPrediction(list(dict.fromkeys(found)), reading=f"ask: {expression}, with the words in texts")
+        matching = [node[-1] for node, own in zip(nodes, texts, strict=True) if _has(own, wanted)]
+        if matching:
+            return UnitsPrediction(list(dict.fromkeys(matching)), reading=f"ask: {expression}, with the words in texts")
     # The answer can be a cell, while its row has the text.
     if has_texts and not any(unit.kind == ROW for unit in units):
         return UnitsPrediction([], reading="rejected: no answer has the words in quotation marks in its texts")
@@ -173,7 +173,7 @@ def _with_phrases(
     named = [result for result in results if result is not None and result.predicted]
     if not named:
         return None
-    every = [one for result in named for one in result.predicted or ()]
+    every = [value for result in named for value in result.predicted or ()]
     return UnitsPrediction(list(dict.fromkeys(every)), reading=f"{named[0].reading}, with titles")
 
 
@@ -254,8 +254,8 @@ def _from_row(question: str, header: Sequence[str], units: Sequence[BareUnit], r
         return []
     asked = set(_terms(question))
     named = [len(asked & set(_terms(name))) / max(len(_terms(name)), 1) for name in header]
-    given = [bool(_terms(cell)) and set(_terms(cell)) <= asked for cell in row]
-    open_ = [at for at in range(len(header)) if row[at] and not given[at]]
+    in_question = [bool(_terms(cell)) and set(_terms(cell)) <= asked for cell in row]
+    open_ = [at for at in range(len(header)) if row[at] and not in_question[at]]
     if not open_:
         return []
     main = key_column(header, rows)

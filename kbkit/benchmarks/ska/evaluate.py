@@ -127,8 +127,8 @@ def long(scored: pl.DataFrame, *, with_paper: bool = True) -> pl.DataFrame:
     frames = [here.with_columns(figures=pl.lit(HERE)).select(list(_LONG))]
     if with_paper:
         rows = [
-            {"figures": PAPER, "measure": "rejected" if one["testbed"] == REJECTION else "f1", **one}
-            for one in paper.scores()
+            {"figures": PAPER, "measure": "rejected" if figure["testbed"] == REJECTION else "f1", **figure}
+            for figure in paper.scores()
         ]
         frames.append(pl.DataFrame(rows, schema=_LONG))
     return pl.concat(frames)
@@ -143,13 +143,13 @@ def columns(testbed: str) -> list[tuple[str, str]]:
     return [(form, setting) for form in FORMS for setting in (GROUPS if testbed == INTEGRATION else (ONLY,))]
 
 
-def table(found: pl.DataFrame, testbed: str, forms: Sequence[str] = FORMS) -> pl.DataFrame:
+def table(scores: pl.DataFrame, testbed: str, forms: Sequence[str] = FORMS) -> pl.DataFrame:
     """Return a table of the paper from :func:`long`: a row per system, a column per form and setting.
 
     The columns are system, figures, then ``kg 1k`` and so on; those without any value of kbkit's or the paper's are
     left out. For negative rejection the columns are the forms and their average.
     """
-    rows = found.filter(pl.col("testbed") == testbed, pl.col("form").is_in(list(forms)))
+    rows = scores.filter(pl.col("testbed") == testbed, pl.col("form").is_in(list(forms)))
     name = pl.col("form") if testbed == REJECTION else pl.format("{} {}", "form", "setting")
     wide = rows.with_columns(column=name).pivot(
         "column", index=["system", "figures"], values="value", maintain_order=True
@@ -166,7 +166,7 @@ def table(found: pl.DataFrame, testbed: str, forms: Sequence[str] = FORMS) -> pl
 # -- figures ----------------------------------------------------------------------------------------------------------
 
 
-def spread(found: pl.DataFrame, testbed: str) -> pl.DataFrame:
+def spread(scores: pl.DataFrame, testbed: str) -> pl.DataFrame:
     """Return the mean and the variance of F1 over the settings of a testbed (Figures 5 and 7).
 
     The columns are system, figures, form (or ``average``: over the results of all forms), mean, variance, settings.
@@ -177,7 +177,7 @@ def spread(found: pl.DataFrame, testbed: str) -> pl.DataFrame:
         schema=["form", "setting"],
         orient="row",
     )
-    rows = found.filter(pl.col("testbed") == testbed).join(wanted, on=["form", "setting"], how="semi")
+    rows = scores.filter(pl.col("testbed") == testbed).join(wanted, on=["form", "setting"], how="semi")
     figures = (pl.col("value").mean().alias("mean"), pl.col("value").var(ddof=0).alias("variance"))
     size = pl.len().cast(pl.Int64).alias("settings")
     needed = wanted.group_by("form").agg(needed=pl.len().cast(pl.Int64))
@@ -186,7 +186,7 @@ def spread(found: pl.DataFrame, testbed: str) -> pl.DataFrame:
     every = rows.group_by("system", "figures", maintain_order=True).agg(*figures, size)
     every = every.filter(pl.col("settings") == wanted.height).with_columns(form=pl.lit(AVERAGE))
     place = {form: position for position, form in enumerate((*FORMS, AVERAGE))}
-    systems = found.select("system", "figures").unique(maintain_order=True).with_row_index("at")
+    systems = scores.select("system", "figures").unique(maintain_order=True).with_row_index("at")
     both = pl.concat([forms, every.select(forms.columns)]).join(systems, on=["system", "figures"])
     return both.sort("at", pl.col("form").replace_strict(place, return_dtype=pl.Int64)).drop("at")
 
@@ -212,12 +212,12 @@ def correlations(spreads: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(parts, schema={**schema, **numbers}, orient="row")
 
 
-def integration(found: pl.DataFrame, scored: pl.DataFrame) -> pl.DataFrame:
+def integration(scores: pl.DataFrame, scored: pl.DataFrame) -> pl.DataFrame:
     """Return F1 by the number of positive units (Figure 9): system, form, one column per group, and the ``instances``.
 
     The paper draws this figure without numbers.
     """
-    rows = found.filter(pl.col("testbed") == INTEGRATION)
+    rows = scores.filter(pl.col("testbed") == INTEGRATION)
     wide = rows.pivot("setting", index=["system", "form"], values="value", maintain_order=True)
     counts = scored.filter(pl.col("testbed") == INTEGRATION).group_by("system", "form").agg(instances=pl.len())
     known = [group for group in GROUPS if group in wide.columns]

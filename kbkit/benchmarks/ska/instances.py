@@ -130,7 +130,7 @@ def without_words(instance: Instance, words: LeftOutWords) -> Instance | None:
 def write_instances(folder: Path, instances: Sequence[Instance]) -> Path:
     """Write the instances of a dataset as JSON lines, all of them or none."""
     path = folder / FILE
-    write_files({path: json_lines(to_json(one) for one in instances)})
+    write_files({path: json_lines(to_json(instance) for instance in instances)})
     return path
 
 
@@ -199,8 +199,8 @@ def _from_json(value: Any, where: str) -> Instance:
     """Convert JSON data to an instance: valid units directly, which takes a tenth of the time; all else with errors."""
     if isinstance(value, dict):
         lists = [value.get(name) for name in ("positive", "noise")]
-        if all(isinstance(found, list) and all(map(_is_unit, found)) for found in lists):
-            positive, noise = ([KnowledgeUnit(**one) for one in found] for found in lists if isinstance(found, list))
+        if all(isinstance(units, list) and all(map(_is_unit, units)) for units in lists):
+            positive, noise = ([KnowledgeUnit(**unit) for unit in units] for units in lists if isinstance(units, list))
             rest: Instance = from_json(Instance, {**value, "positive": [], "noise": []}, where)
             return replace(rest, positive=positive, noise=noise)
     whole: Instance = from_json(Instance, value, where)

@@ -69,22 +69,22 @@ def make(
     run = _Run(kbs, settings, calls, progress)
     pipeline = Pipeline(out, run.about(), progress)
     with pipeline.started((instances.FILE, ABOUT), replace=replace):
-        made: list[Instance] = []
+        all_instances: list[Instance] = []
         left_out: dict[str, dict[str, int]] = {}
         for form in settings.forms or FORMS:
             rows = pipeline.rows(STAGES[form], lambda form=form: run.rows(form))  # type: ignore[misc]
-            found = [row.instance for row in rows if row.instance is not None]
-            if form in settings.forms and not found:
+            of_form = [row.instance for row in rows if row.instance is not None]
+            if form in settings.forms and not of_form:
                 raise KbError(f"No instance of the form {form}: {_reasons(rows)}", *_HINT)
             left_out[form] = {row.dropped: row.count for row in rows if row.dropped}
-            made += found
-        if not made:
+            all_instances += of_form
+        if not all_instances:
             remove(out)  # there is nothing to edit or to resume
             first = next((reason for reasons in left_out.values() for reason in reasons), "no question was drawn")
             raise KbError(f"No instance: {first}", *_HINT)
-        counts = Counter(one.form for one in made)
+        counts = Counter(instance.form for instance in all_instances)
         report = {"wanted": settings.count, "instances": dict(counts), "left_out": left_out}
-        instances.write_instances(out, made)
+        instances.write_instances(out, all_instances)
         about = json.dumps({**run.about(), "report": report}, ensure_ascii=False, indent=1)
         write_files({out / ABOUT: about + "\n"})
         return Output(out, [], report)
@@ -131,21 +131,21 @@ class _Run:
     def rows(self, form: str) -> list[Made]:
         """Return the rows of a form: its instances, and the reasons for which questions were left out."""
         reasons: Counter[str] = Counter()
-        found: list[Instance] = []
+        gathered: list[Instance] = []
         for number, kb in enumerate(self.kbs):
-            share = len(found) + -(-(self.settings.count - len(found)) // (len(self.kbs) - number))
+            share = len(gathered) + -(-(self.settings.count - len(gathered)) // (len(self.kbs) - number))
             for source in (self._published, self._new):
                 known = reasons.total()
                 try:
-                    found += source(kb, form, share - len(found), reasons) if len(found) < share else []
+                    gathered += source(kb, form, share - len(gathered), reasons) if len(gathered) < share else []
                 except BadInputError:
                     raise  # of a file of questions, not of the KB
                 except KbError as error:
                     reasons.update([error.message] if reasons.total() == known else [])
         if form not in _GRAPH_FORMS and self.calls:
             with Solver() as solver:
-                found = by_models.with_models(found, self.calls, self.settings.model_rows, solver)
-        rows = [Made(one.id, instance=one) for one in _distinct(found)]
+                gathered = by_models.with_models(gathered, self.calls, self.settings.model_rows, solver)
+        rows = [Made(instance.id, instance=instance) for instance in _distinct(gathered)]
         left_out = sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
         return rows + [Made(f"left out {n}", count=c, dropped=reason) for n, (reason, c) in enumerate(left_out, 1)]
 
@@ -192,29 +192,29 @@ class _Run:
         if not self.settings.questions or (datasets and form in _GRAPH_FORMS):
             return True
         files = [path for path in self.settings.questions if path.is_file()]
-        given = {one.form for one in self._of_files(kb, files)[0]} if files else set()
-        return form in self.settings.forms and form not in given
+        known_forms = {instance.form for instance in self._of_files(kb, files)[0]} if files else set()
+        return form in self.settings.forms and form not in known_forms
 
     def _published(self, kb: KnowledgeBase, form: str, wanted: int, reasons: Counter[str]) -> list[Instance]:
         """Return instances of published questions, with synthesized rows where they are about tables."""
         files = [path for path in self.settings.questions if path.is_file()]
         if not files:
             return []
-        made, left_out = self._of_files(kb, files)
+        all_instances, left_out = self._of_files(kb, files)
         forms = self.settings.forms or FORMS
-        known = {one.form for one in made}
+        known = {instance.form for instance in all_instances}
         if form == next((one for one in forms if one in known), forms[0]):
             reasons.update(left_out)  # once, not for each form
-        found = [one for one in made if one.form == form][:wanted]
+        chosen = [instance for instance in all_instances if instance.form == form][:wanted]
         if form in _GRAPH_FORMS:
-            return found
+            return chosen
         rows = self.settings.units(table_maker.NOISE_ROWS)
         with Solver() as solver:
             extended = []
-            for number, one in enumerate(found):
-                self.progress(f"noise of {form}", number, len(found))
+            for number, one in enumerate(chosen):
+                self.progress(f"noise of {form}", number, len(chosen))
                 extended.append(noise.extended(one, rows, self.settings.seed, solver))
-        self.progress(f"noise of {form}", len(found), len(found))
+        self.progress(f"noise of {form}", len(chosen), len(chosen))
         return extended
 
     def _of_files(self, kb: KnowledgeBase, files: Sequence[Path]) -> tuple[list[Instance], Counter[str]]:
@@ -228,16 +228,22 @@ class _Run:
                 graph_count=self.settings.count,
                 graph_noise=noise,
             )
-            found = [
-                one for path in files for one in published.make(kb, path, settings, self.progress, left_out=reasons)
+            all_instances = [
+                instance
+                for path in files
+                for instance in published.make(kb, path, settings, self.progress, left_out=reasons)
             ]
             if self.calls:
-                found, rounds = positive.annotate(self.calls, found)
+                all_instances, rounds = positive.annotate(self.calls, all_instances)
                 reasons["the positive units do not derive all answers, according to the model"] += (
                     rounds[-1].none + rounds[-1].some + rounds[-1].invalid
                 )
-            kept = [one for one in (without_words(one, self.words) for one in found) if one is not None]
-            reasons[REASON] += len(found) - len(kept)
+            kept = [
+                instance
+                for instance in (without_words(instance, self.words) for instance in all_instances)
+                if instance is not None
+            ]
+            reasons[REASON] += len(all_instances) - len(kept)
             self._of_kb[kb.directory.path] = kept, +reasons
         return self._of_kb[kb.directory.path]
 
@@ -252,11 +258,13 @@ def _file_of(questions: Path) -> Path:
     return questions / QUERIES
 
 
-def _distinct(found: Sequence[Instance]) -> list[Instance]:
+def _distinct(gathered: Sequence[Instance]) -> list[Instance]:
     """Return the instances with a number added to ids that occur several times: two KBs can have one name."""
     seen: Counter[str] = Counter()
-    result = []
-    for one in found:
-        seen[one.id] += 1
-        result.append(one if seen[one.id] == 1 else replace(one, id=f"{one.id}-{seen[one.id]}"))
-    return result
+    distinct = []
+    for instance in gathered:
+        seen[instance.id] += 1
+        distinct.append(
+            instance if seen[instance.id] == 1 else replace(instance, id=f"{instance.id}-{seen[instance.id]}")
+        )
+    return distinct

@@ -46,7 +46,7 @@ def answers(reply: str) -> list[str]:
         return _flat(value)
     if loose := list(_LOOSE.finditer(text)):
         return _split(loose[-1]["list"])
-    lines = [found for found in (one.strip(_MARKS) for one in text.splitlines()) if found]
+    lines = [stripped for stripped in (line.strip(_MARKS) for line in text.splitlines()) if stripped]
     last = lines[-1] if lines else text
     if last.startswith("["):
         return _split(last)
@@ -66,7 +66,7 @@ def verdict(reply: str) -> list[str]:
 def _objects(text: str) -> Iterator[Any]:
     """Yield the answers of JSON objects in a text, the last first."""
     decoder = json.JSONDecoder()
-    starts = [found.start() for found in re.finditer(r"\{", text)]
+    starts = [match.start() for match in re.finditer(r"\{", text)]
     for start in reversed(starts[-_MAX_BRACES:]):
         try:
             value, _ = decoder.raw_decode(text, start)
@@ -103,7 +103,7 @@ def _split(text: str) -> list[str]:
     except (ValueError, RecursionError):
         pass
     if not text.startswith("["):
-        return [found] if (found := text.strip(" \t\"'}.`*")) else []
+        return [element] if (element := text.strip(" \t\"'}.`*")) else []
     items = _ITEM.finditer(text.removeprefix("[").removesuffix("]"))
     elements = ((one[1] or one[2] or one[3] or "").strip(" \t\"'}]`*") for one in items)
     return [one for one in elements if one]

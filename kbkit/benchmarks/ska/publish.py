@@ -120,12 +120,12 @@ def _questions(path: Path) -> pl.DataFrame:
     frames = [_frame(block, path, columns) for block in _blocks(path)]
     if not frames:
         _explain(path)
-    found = pl.concat(frames)
+    questions = pl.concat(frames)
     needed = ("id", "form", "question", "answers")
-    wrong = found.select(pl.any_horizontal(pl.col(name).is_null().any() for name in needed)).item()
-    if wrong or not found["id"].is_unique().all() or not found["form"].is_in(FORMS).all():
+    wrong = questions.select(pl.any_horizontal(pl.col(name).is_null().any() for name in needed)).item()
+    if wrong or not questions["id"].is_unique().all() or not questions["form"].is_in(FORMS).all():
         _explain(path)
-    return found
+    return questions
 
 
 def _explain(path: Path) -> None:
@@ -153,9 +153,11 @@ def _frame(block: bytes, path: Path, columns: Sequence[str]) -> pl.DataFrame:
 def _units(path: Path) -> Iterator[pl.DataFrame]:
     """Yield the units of all instances, the positive ones of an instance first."""
     for block in _blocks(path):
-        found = _frame(block, path, ("id", *_UNITS_OF)).rename({"id": "instance"})
-        own = [pl.col(name).fill_null([]) for name in _UNITS_OF]
-        both = found.select("instance", pl.concat_list(own).alias("unit"), own[0].list.len().alias("positives"))
+        frame = _frame(block, path, ("id", *_UNITS_OF)).rename({"id": "instance"})
+        unit_columns = [pl.col(name).fill_null([]) for name in _UNITS_OF]
+        both = frame.select(
+            "instance", pl.concat_list(unit_columns).alias("unit"), unit_columns[0].list.len().alias("positives")
+        )
         long = both.explode("unit").drop_nulls("unit")
         yield (
             long.with_columns(positive=pl.int_range(pl.len()).over("instance") < pl.col("positives"))

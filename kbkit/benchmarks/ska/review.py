@@ -31,10 +31,10 @@ def reviewer_files(folder: Path) -> RaterFolder:
     return RaterFolder(folder / FOLDER, _problem)
 
 
-def _problem(one: Judgement) -> str:
-    if len(one.item) != 2:
+def _problem(judgement: Judgement) -> str:
+    if len(judgement.item) != 2:
         return "its item is not an instance and a row"
-    return outside({UNSAFE: (True, False)}, one)
+    return outside({UNSAFE: (True, False)}, judgement)
 
 
 def sampled(
@@ -42,15 +42,15 @@ def sampled(
 ) -> list[tuple[Instance, list[KnowledgeUnit]]]:
     """Return ``count`` instances with synthesized rows at random (0: all), each with up to ``rows`` of these rows."""
     check_range("seed", seed, 0)
-    fit = [one for one in instances if any(unit.synthesized for unit in one.noise)]
+    fit = [instance for instance in instances if any(unit.synthesized for unit in instance.noise)]
     rng = np.random.default_rng(seed)
     chosen = rng.permutation(len(fit)).tolist()[: count or len(fit)]
-    result = []
+    drawn = []
     for at in chosen:
         units = [unit for unit in fit[at].noise if unit.synthesized]
         kept = sorted(rng.choice(len(units), min(rows, len(units)), replace=False).tolist())
-        result.append((fit[at], [units[i] for i in kept]))
-    return result
+        drawn.append((fit[at], [units[i] for i in kept]))
+    return drawn
 
 
 class Reviewing(Task):
@@ -66,7 +66,8 @@ class Reviewing(Task):
         files = reviewer_files(folder)
         super().__init__(files.path(rater), rater, files.problem)
         self._tasks = {
-            one.id: (one, units) for one, units in sampled(instances.read_instances(folder), limit, rows, seed)
+            instance.id: (instance, units)
+            for instance, units in sampled(instances.read_instances(folder), limit, rows, seed)
         }
         if not self._tasks:
             message = f"No synthesized rows in {folder}"
@@ -92,20 +93,21 @@ def judged(instances: Sequence[Instance], given: Iterable[Judgement]) -> dict[tu
 
     Raises :class:`KbError` for a row that no instance has, or that is not synthesized.
     """
-    known = {(one.id, unit.id) for one in instances for unit in one.noise if unit.synthesized}
-    result: dict[tuple[str, str], bool] = {}
-    for one in given:
-        instance, unit = key = one.item[0], one.item[1]
+    known = {(instance.id, unit.id) for instance in instances for unit in instance.noise if unit.synthesized}
+    safe: dict[tuple[str, str], bool] = {}
+    for judgement in given:
+        instance, unit = key = judgement.item[0], judgement.item[1]
         if key not in known:
             message = f"Instance {instance!r} has no synthesized row {unit!r}"
             raise KbError(message, "The rows were reviewed in another version of the dataset: review them again")
-        if one.mark is not None:
-            result[key] = result.get(key, True) and not one.mark
-    return result
+        if judgement.mark is not None:
+            safe[key] = safe.get(key, True) and not judgement.mark
+    return safe
 
 
 def without_unsafe(instances: Sequence[Instance], verdicts: dict[tuple[str, str], bool]) -> list[Instance]:
     """Return the instances without the rows that are unsafe; the ids of other units stay the same."""
     return [
-        replace(one, noise=[unit for unit in one.noise if verdicts.get((one.id, unit.id), True)]) for one in instances
+        replace(instance, noise=[unit for unit in instance.noise if verdicts.get((instance.id, unit.id), True)])
+        for instance in instances
     ]

@@ -73,7 +73,7 @@ class PromptedModel:
 
     def __init__(self, calls: Calls, name: str) -> None:
         self._calls, self.name = calls, name
-        self.settings = {"model": name, "prompts": {one: calls.prompt(one).digest for one in prompts.PROMPTS}}
+        self.settings = {"model": name, "prompts": {prompt: calls.prompt(prompt).digest for prompt in prompts.PROMPTS}}
 
     def answer(self, asked: Sequence[Asked]) -> list[UnitsPrediction | None]:
         """See :class:`System`. Equal inputs of several settings are sent once."""
@@ -108,13 +108,13 @@ class Oracle:
     def answer(self, asked: Sequence[Asked]) -> list[UnitsPrediction | None]:
         """See :class:`System`. Instances without a query are skipped."""
         known: dict[tuple[str, frozenset[str]], UnitsPrediction] = {}
-        result: list[UnitsPrediction | None] = []
+        predictions: list[UnitsPrediction | None] = []
         for record, instance in asked:
             key = instance.id, frozenset(record.units)
             if instance.provenance.sql and key not in known:
                 known[key] = self._run(instance, instance.chosen(record.units))
-            result.append(known.get(key))
-        return result
+            predictions.append(known.get(key))
+        return predictions
 
     def _run(self, instance: Instance, units: Sequence[KnowledgeUnit]) -> UnitsPrediction:
         try:

@@ -60,9 +60,9 @@ class _Graph:
 
     def node(self, type_: str, key: str, name: str) -> tuple[str, str]:
         """Add a node, unless it is known."""
-        found = (type_ or "thing", key or name)
-        self.names.setdefault(found, name)
-        return found
+        node = (type_ or "thing", key or name)
+        self.names.setdefault(node, name)
+        return node
 
     def add(self, node: tuple[str, str], attribute: str, value: str) -> None:
         """Add a value of an attribute."""
@@ -102,7 +102,7 @@ def _texts(graph: _Graph) -> dict[tuple[str, str], list[str]]:
     texts: dict[tuple[str, str], list[str]] = defaultdict(list)
     for type_, key, text in graph.texts:
         texts[type_, key].append(text)
-    own = {node: list(found) for node, found in texts.items()}
+    own = {node: list(node_texts) for node, node_texts in texts.items()}
     for head_type, head, _, tail_type, tail in graph.edges:
         if (head_type, head) in graph.rows:
             texts[head_type, head] += own.get((tail_type, tail), ())
@@ -230,7 +230,7 @@ def _aliases(name: str) -> list[str] | None:
 
 def _column(values: Sequence[list[str] | None]) -> pl.Series:
     """Return the values of an attribute as numbers, if all are, else as text; lists if a node has several."""
-    flat = [value for found in values for value in found or ()]
+    flat = [value for cell_values in values for value in cell_values or ()]
     numbers = all(_NUMBER.fullmatch(value) for value in flat)
     whole = numbers and not any("." in value for value in flat)
 
@@ -239,8 +239,14 @@ def _column(values: Sequence[list[str] | None]) -> pl.Series:
         return int(plain) if whole and len(plain) < 18 else float(plain) if numbers else value
 
     dtype = pl.Int64 if whole and all(len(value) < 18 for value in flat) else pl.Float64 if numbers else pl.String
-    single = all(found is None or len(found) == 1 for found in values)
+    single = all(cell_values is None or len(cell_values) == 1 for cell_values in values)
     if single:
-        return pl.Series([None if found is None else one(found[0]) for found in values], dtype=dtype, strict=False)
+        return pl.Series(
+            [None if cell_values is None else one(cell_values[0]) for cell_values in values], dtype=dtype, strict=False
+        )
     kind = pl.List(dtype)
-    return pl.Series([None if found is None else [one(v) for v in found] for found in values], dtype=kind, strict=False)
+    return pl.Series(
+        [None if cell_values is None else [one(v) for v in cell_values] for cell_values in values],
+        dtype=kind,
+        strict=False,
+    )

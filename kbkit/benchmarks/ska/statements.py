@@ -97,9 +97,9 @@ def padded(text: str) -> str:
     return f" {' '.join(_WORD.findall(text.lower()))} "
 
 
-def _compared(units: str, found: set[str], expected: Collection[str]) -> str:
+def _compared(units: str, answers: set[str], expected: Collection[str]) -> str:
     """Return how answers differ from those expected, or ""."""
-    missing, wrong = set(expected) - found, found - set(expected)
+    missing, wrong = set(expected) - answers, answers - set(expected)
     faults = []
     if missing:
         faults.append(f"do not give {_shown(missing)}")

@@ -132,9 +132,9 @@ def _narrow(counts: pl.DataFrame) -> pl.DataFrame:
 
 def _sizes(sizes: dict[tuple[str, str], list[tuple[int, int, int]]]) -> pl.DataFrame:
     here = []
-    for (form, size), found in sizes.items():
-        means = [sum(column) / len(found) for column in zip(*found, strict=True)]
-        here.append((form, size, len(found), means[0], means[1] if "text" in form else None, means[2]))
+    for (form, size), counts in sizes.items():
+        means = [sum(column) / len(counts) for column in zip(*counts, strict=True)]
+        here.append((form, size, len(counts), means[0], means[1] if "text" in form else None, means[2]))
     return _size_table(here)
 
 
@@ -191,13 +191,13 @@ def _distribution(units: Counter[tuple[str, int]]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def long(found: SkaStatistics) -> pl.DataFrame:
+def long(stats: SkaStatistics) -> pl.DataFrame:
     """Return all figures in one frame: form, figures, metric, at (size, number of positive units or null), value."""
-    counts = found.counts.unpivot(index=["form", "figures"], variable_name="metric").with_columns(
+    counts = stats.counts.unpivot(index=["form", "figures"], variable_name="metric").with_columns(
         at=pl.lit(None, pl.String)
     )
-    sizes = found.sizes.unpivot(index=["form", "size", "figures"], variable_name="metric").rename({"size": "at"})
-    bins = found.distribution.select(
+    sizes = stats.sizes.unpivot(index=["form", "size", "figures"], variable_name="metric").rename({"size": "at"})
+    bins = stats.distribution.select(
         "form", figures=pl.lit(HERE), metric=pl.lit("instances_by_positive"), at="positive", value="instances"
     )
     names = ["form", "figures", "metric", "at", "value"]
@@ -206,9 +206,9 @@ def long(found: SkaStatistics) -> pl.DataFrame:
     )
 
 
-def charts(found: SkaStatistics) -> list[Chart]:
+def charts(stats: SkaStatistics) -> list[Chart]:
     """Return Figure 4."""
-    shares = found.distribution.with_columns(share=pl.col("percent") / 100)
+    shares = stats.distribution.with_columns(share=pl.col("percent") / 100)
     title = "Instances by number of positive units"
     return [
         Chart(title, shares, "positive", "share", "form", percent=True, x_title="positive units", y_title="instances")

@@ -133,15 +133,15 @@ def arranged(instance: Instance, noise: int, order: str, seed: int = SEED, *, po
     chosen = [*(instance.positive if positive else ()), *instance.noise[:noise]]
     random.Random(f"{seed} {instance.id}").shuffle(chosen)  # noqa: S311 - reproducible, not secret
     known = {unit.id for unit in instance.positive}
-    result = []
+    ids = []
     for structured in (True, False):
         units = [unit for unit in chosen if unit.is_structured == structured]
         if order in (PREFIX, SUFFIX):
             units.sort(key=lambda unit: (unit.id in known) == (order == SUFFIX))
         elif order == ORIGINAL:
             units.sort(key=_place)  # stable: triples and passages stay shuffled
-        result += [unit.id for unit in units]
-    return result
+        ids += [unit.id for unit in units]
+    return ids
 
 
 def _place(unit: KnowledgeUnit) -> int:
@@ -214,7 +214,7 @@ def make(
         budget(size)
     counted = counted or tokenizer()
     report = Report(counted.name, seed, dataset)
-    made: list[TestbedRecord] = []
+    testbed_records: list[TestbedRecord] = []
     sums: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0] * 5)
     for number, instance in enumerate(instances, 1):
         one = sized(instance, counted)
@@ -224,7 +224,7 @@ def make(
             if record is None:
                 report.left_out.setdefault(reason, []).append(instance.id)
                 continue
-            made.append(record)
+            testbed_records.append(record)
             if record.testbed == NOISE:
                 both = sum(unit in structured for unit in record.units)
                 ran_out = len(record.units) == len(instance.positive) + len(instance.noise)
@@ -234,7 +234,7 @@ def make(
         progress(number)
     order = [(form, size) for form in FORMS for size in sizes_of(form, LARGER)]
     report.sizes = [[*key, *sums[key]] for key in order if key in sums]
-    return made, report
+    return testbed_records, report
 
 
 # -- files ------------------------------------------------------------------------------------------------------------
@@ -245,12 +245,12 @@ def file_name(testbed: str, setting: str) -> str:
     return f"{testbed}-{_FILES.get(setting, setting)}.jsonl"
 
 
-def write_testbeds(folder: Path, made: Sequence[TestbedRecord], report: Report) -> list[Path]:
+def write_testbeds(folder: Path, testbed_records: Sequence[TestbedRecord], report: Report) -> list[Path]:
     """Write a file for each setting, and the report; files of earlier testbeds in the folder are removed."""
     files: dict[str, list[TestbedRecord]] = defaultdict(list)
-    for record in made:
+    for record in testbed_records:
         files[file_name(record.testbed, record.setting)].append(record)
-    content = {folder / name: json_lines(map(to_json, found)) for name, found in files.items()}
+    content = {folder / name: json_lines(map(to_json, of_file)) for name, of_file in files.items()}
     old = [path for testbed in TESTBEDS for path in folder.glob(f"{testbed}-*.jsonl") if path not in content]
     write_files({**content, folder / ABOUT: json.dumps(asdict(report), ensure_ascii=False) + "\n"})
     for path in old:
@@ -274,15 +274,15 @@ def read_testbeds(
             if name not in known:
                 raise UnknownNameError(kind, name, known)
     report = read_report(folder)
-    found = []
+    selected = []
     for testbed in testbeds or TESTBEDS:
         for path in sorted(folder.glob(f"{testbed}-*.jsonl")):
-            found += [record for record in _records(path) if not settings or record.setting in settings]
-    found = [record for record in found if not forms or record.form in forms]
-    if not found:
+            selected += [record for record in _records(path) if not settings or record.setting in settings]
+    selected = [record for record in selected if not forms or record.form in forms]
+    if not selected:
         raise KbError(f"No such records in {folder}", "Choose other testbeds, settings or forms")
     place = {name: position for position, name in enumerate(report.instances)}
-    return sorted(found, key=lambda record: place.get(record.instance, len(place))), report
+    return sorted(selected, key=lambda record: place.get(record.instance, len(place))), report
 
 
 def read_report(folder: Path) -> Report:

@@ -65,10 +65,10 @@ def _tiktoken() -> Tokenizer | None:
 def _shipped() -> Any:
     from tokenizers import Tokenizer as Pieces
 
-    found: Any = Pieces.from_file(str(assets.model(STATIC) / "tokenizer.json"))
-    found.no_padding()
-    found.no_truncation()
-    return found
+    pieces: Any = Pieces.from_file(str(assets.model(STATIC) / "tokenizer.json"))
+    pieces.no_padding()
+    pieces.no_truncation()
+    return pieces
 
 
 class WordPieceCounts:
@@ -85,6 +85,6 @@ class WordPieceCounts:
             self._known = {}
         new = list({word for words in split for word in words} - self._known.keys())
         encoded = self._pieces.encode_batch_fast(new, add_special_tokens=False)
-        self._known.update((word, len(one.ids)) for word, one in zip(new, encoded, strict=True))
+        self._known.update((word, len(encoding.ids)) for word, encoding in zip(new, encoded, strict=True))
         known = self._known
         return [sum(map(known.__getitem__, words)) for words in split]

@@ -66,8 +66,8 @@ class Baseline:
         if self._name == DIRECT:
             return Prediction(_rows(answer.value["rows"], is_boolean=isinstance(gold, bool)))
         query = answer.value["sparql"].strip()
-        found = execute(self._kb, query, self._timeout, self._limit)
-        return Prediction(found.result, query, found.error, found.cut)
+        executed = execute(self._kb, query, self._timeout, self._limit)
+        return Prediction(executed.result, query, executed.error, executed.cut)
 
 
 def _rows(rows: list[list[str]], *, is_boolean: bool) -> Result:

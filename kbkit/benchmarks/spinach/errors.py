@@ -60,16 +60,16 @@ class AgentFailure:
 
 def failures(scored: Sequence[Scored], limit: int = 0, seed: int = 0) -> list[AgentFailure]:
     """Classify the failures of runs; of each run at most ``limit`` at random (0: all), in the order of the run."""
-    found = []
-    for one in scored:
-        low = one.scores.filter((pl.col("f1") < FAILED) & pl.col("f1").is_not_null())
-        low = low.filter(pl.col("query").is_in([name for name, record in one.run.rows.items() if record.asked]))
+    failed = []
+    for scored_run in scored:
+        low = scored_run.scores.filter((pl.col("f1") < FAILED) & pl.col("f1").is_not_null())
+        low = low.filter(pl.col("query").is_in([name for name, record in scored_run.run.rows.items() if record.asked]))
         if limit and low.height > limit:
             chosen = np.random.default_rng(seed).choice(low.height, limit, replace=False)
             low = low[np.sort(chosen)]
         for query, f1 in low.select("query", "f1").iter_rows():
-            found.append(AgentFailure(one.name, query, f1, *classify(one.run.rows[query])))
-    return found
+            failed.append(AgentFailure(scored_run.name, query, f1, *classify(scored_run.run.rows[query])))
+    return failed
 
 
 def classify(record: AgentRecord) -> tuple[str, str]:
@@ -150,24 +150,24 @@ def _form(value: str) -> str:
 # -- tables -----------------------------------------------------------------------------------------------------------
 
 
-def table(found: Sequence[AgentFailure]) -> pl.DataFrame:
+def table(failed: Sequence[AgentFailure]) -> pl.DataFrame:
     """Return the classes of each run beside the paper's: run, class, figures, failures, percent."""
     ours = pl.DataFrame(
-        list(_counted(found)),
+        list(_counted(failed)),
         schema={"run": pl.String, "class": pl.String, "failures": pl.Int64, "percent": pl.Float64},
         orient="row",
     )
     return beside(ours, ["run", "class"], lambda _, kind: (None, paper.errors()[kind]))
 
 
-def _counted(found: Sequence[AgentFailure]) -> Iterator[tuple[str, str, int, float]]:
-    for run in dict.fromkeys(one.run for one in found):
-        own = [one.kind for one in found if one.run == run]
-        yield from ((run, kind, own.count(kind), round(100 * own.count(kind) / len(own), 1)) for kind in CLASSES)
+def _counted(failed: Sequence[AgentFailure]) -> Iterator[tuple[str, str, int, float]]:
+    for run in dict.fromkeys(failure.run for failure in failed):
+        kinds = [failure.kind for failure in failed if failure.run == run]
+        yield from ((run, kind, kinds.count(kind), round(100 * kinds.count(kind) / len(kinds), 1)) for kind in CLASSES)
 
 
-def per_query(found: Sequence[AgentFailure]) -> pl.DataFrame:
+def per_query(failed: Sequence[AgentFailure]) -> pl.DataFrame:
     """Return a row per failure: run, query, f1 in percent, class, reason."""
-    rows = [(one.run, one.query, one.f1, one.kind, one.reason) for one in found]
+    rows = [(failure.run, failure.query, failure.f1, failure.kind, failure.reason) for failure in failed]
     schema = {"run": pl.String, "query": pl.String, "f1": pl.Float64, "class": pl.String, "reason": pl.String}
     return pl.DataFrame(rows, schema=schema, orient="row")

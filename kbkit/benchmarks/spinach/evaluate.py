@@ -52,7 +52,10 @@ def with_gold(run: Run, gold: QuestionFile, execute: Callable[[str], Executed] |
     """
     by_id = {record.id: record for record in run.rows.values()}
     by_text = {record.question: record for record in run.rows.values() if record.question}
-    pairs = [(one, by_id.get(one.id) or (by_text.get(one.text) if one.text else None)) for one in gold.questions]
+    pairs = [
+        (question, by_id.get(question.id) or (by_text.get(question.text) if question.text else None))
+        for question in gold.questions
+    ]
     if not any(record for _, record in pairs):
         mine, theirs = next(iter(run.rows)), gold.questions[0].id
         raise KbError(
@@ -60,7 +63,7 @@ def with_gold(run: Run, gold: QuestionFile, execute: Callable[[str], Executed] |
             "Records are matched by id, or by question",
         )
     untyped = bool(run.settings) or execute is not None
-    records = [_with_gold(one, record, gold, execute) for one, record in pairs]
+    records = [_with_gold(question, record, gold, execute) for question, record in pairs]
     if untyped:  # gold answers of a file may have other kinds and datatypes
         records = [replace(r, predicted=plain(r.predicted), gold=plain(r.gold)) for r in records]
     return replace(run, rows={r.id: r for r in records})
@@ -68,25 +71,30 @@ def with_gold(run: Run, gold: QuestionFile, execute: Callable[[str], Executed] |
 
 def outside(run: Run, gold: QuestionFile) -> list[str]:
     """Return a line about the records of a run that are not in a gold file."""
-    ids, texts = {one.id for one in gold.questions}, {one.text for one in gold.questions if one.text}
+    ids, texts = (
+        {question.id for question in gold.questions},
+        {question.text for question in gold.questions if question.text},
+    )
     outside_records = [record for record in run.rows.values() if record.id not in ids and record.question not in texts]
     return [f"{run.path}: {_listed(outside_records)} not in {gold.path}, left out"] if outside_records else []
 
 
 def _with_gold(
-    one: SparqlQuestion, record: AgentRecord | None, gold: QuestionFile, execute: Callable[[str], Executed] | None
+    question: SparqlQuestion, record: AgentRecord | None, gold: QuestionFile, execute: Callable[[str], Executed] | None
 ) -> AgentRecord:
     known = record or AgentRecord(
-        one.id, one.text, "", None, one.sparql, None, error="the run does not have the question"
+        question.id, question.text, "", None, question.sparql, None, error="the run does not have the question"
     )
-    if execute and one.sparql:
-        executed = execute(one.sparql)
+    if execute and question.sparql:
+        executed = execute(question.sparql)
         return replace(
-            known, id=one.id, gold=executed.result, gold_sparql=one.sparql, gold_error=gold_problem(executed)
+            known, id=question.id, gold=executed.result, gold_sparql=question.sparql, gold_error=gold_problem(executed)
         )
-    if one.answers is None:
-        raise KbError(f"Missing answers in {one.where}", "Use ", Option("kb"), f" to run the queries of {gold.path}")
-    return replace(known, id=one.id, gold=one.answers, gold_sparql=one.sparql, gold_error="")
+    if question.answers is None:
+        raise KbError(
+            f"Missing answers in {question.where}", "Use ", Option("kb"), f" to run the queries of {gold.path}"
+        )
+    return replace(known, id=question.id, gold=question.answers, gold_sparql=question.sparql, gold_error="")
 
 
 def rerun(run: Run, execute: Callable[[str], Executed], *, gold: bool) -> Run:
@@ -96,11 +104,11 @@ def rerun(run: Run, execute: Callable[[str], Executed], *, gold: bool) -> Run:
 
 def _rerun(record: AgentRecord, execute: Callable[[str], Executed], gold: bool) -> AgentRecord:
     if record.predicted_sparql:
-        found = execute(record.predicted_sparql)
-        record = replace(record, predicted=found.result, error=found.error, cut=found.cut)
+        executed = execute(record.predicted_sparql)
+        record = replace(record, predicted=executed.result, error=executed.error, cut=executed.cut)
     if gold and record.gold_sparql:
-        found = execute(record.gold_sparql)
-        record = replace(record, gold=found.result, gold_error=gold_problem(found))
+        executed = execute(record.gold_sparql)
+        record = replace(record, gold=executed.result, gold_error=gold_problem(executed))
     return replace(record, predicted=plain(record.predicted), gold=plain(record.gold))
 
 
@@ -158,14 +166,14 @@ def table(scored: Sequence[Scored]) -> pl.DataFrame:
     and cost over the questions that were asked.
     """
     rows = []
-    for one in scored:
-        means = one.scores.select(pl.col("em", "f1").mean()).row(0)
-        asked = [record for record in one.run.rows.values() if record.asked]
+    for scored_run in scored:
+        means = scored_run.scores.select(pl.col("em", "f1").mean()).row(0)
+        asked = [record for record in scored_run.run.rows.values() if record.asked]
         counts = [_mean([getattr(record, name) for record in asked]) for name in _COUNTS]
-        rows.append((one.name, len(one.scores.drop_nulls()), *means, *counts))
+        rows.append((scored_run.name, len(scored_run.scores.drop_nulls()), *means, *counts))
     numbers = dict.fromkeys(("em", "f1", *_COUNTS), pl.Float64)
     ours = pl.DataFrame(rows, schema={"run": pl.String, "questions": pl.Int64, **numbers}, orient="row")
-    known = {one.name: one.printed for one in scored if one.printed}
+    known = {scored_run.name: scored_run.printed for scored_run in scored if scored_run.printed}
     dev = paper.datasets()[paper.SPINACH].scores["dev"]
 
     def printed(name: str) -> tuple[object, ...] | None:
@@ -188,9 +196,9 @@ def per_query(scored: Sequence[Scored]) -> pl.DataFrame:
     predicted_rows, gold_rows, error.
     """
     parts = []
-    for one in scored:
+    for scored_run in scored:
         details = pl.DataFrame(
-            [_details(record) for record in one.run.rows.values()],
+            [_details(record) for record in scored_run.run.rows.values()],
             schema={
                 "query": pl.String,
                 **dict.fromkeys(("actions", "rolled_back", "input_tokens", "output_tokens"), pl.Int64),
@@ -200,8 +208,8 @@ def per_query(scored: Sequence[Scored]) -> pl.DataFrame:
             },
             orient="row",
         )
-        frame = one.scores.join(details, on="query", maintain_order="left")
-        parts.append(frame.select(pl.lit(one.name).alias("run"), pl.all()))
+        frame = scored_run.scores.join(details, on="query", maintain_order="left")
+        parts.append(frame.select(pl.lit(scored_run.name).alias("run"), pl.all()))
     return pl.concat(parts)
 
 
@@ -221,13 +229,13 @@ def actions(scored: Sequence[Scored]) -> pl.DataFrame:
     Actions that were rolled back do not count. Runs without such data are left out, here and in :func:`tokens`.
     """
     parts = []
-    for one in scored:
-        counts = _known(one.run, "actions")
+    for scored_run in scored:
+        counts = _known(scored_run.run, "actions")
         if not counts:
             continue
         for label, count, fraction in bin_counts(counts, BINS):
             name = label.removesuffix("+")  # the paper's limit is 15 actions
-            parts.append((one.name, name, count, 100 * (fraction or 0.0), paper.actions().get(name, 0.0)))
+            parts.append((scored_run.name, name, count, 100 * (fraction or 0.0), paper.actions().get(name, 0.0)))
     schema = {"run": pl.String, "actions": pl.String, "questions": pl.Int64, "percent": pl.Float64, PAPER: pl.Float64}
     return pl.DataFrame(parts, schema=schema, orient="row")
 
@@ -240,8 +248,8 @@ def tokens(scored: Sequence[Scored], name: str) -> pl.DataFrame:
     paper.
     """
     parts = []
-    for one in scored:
-        counts = _known(one.run, name)
+    for scored_run in scored:
+        counts = _known(scored_run.run, name)
         if not counts:
             continue
         low = min(counts)
@@ -249,7 +257,7 @@ def tokens(scored: Sequence[Scored], name: str) -> pl.DataFrame:
         counted, edges = np.histogram(np.array(counts, np.float64), TOKEN_BINS, span)
         for i, printed in enumerate(paper.tokens(name)):
             share = 100 * int(counted[i]) / len(counts)
-            parts.append((one.name, float(edges[i]), float(edges[i + 1]), int(counted[i]), share, *printed))
+            parts.append((scored_run.name, float(edges[i]), float(edges[i + 1]), int(counted[i]), share, *printed))
     numbers = dict.fromkeys(("percent", "paper_from", "paper_to", PAPER), pl.Float64)
     schema = {"run": pl.String, "from": pl.Float64, "to": pl.Float64, "questions": pl.Int64, **numbers}
     return pl.DataFrame(parts, schema=schema, orient="row")
@@ -269,8 +277,8 @@ def remarks(scored: Scored) -> list[str]:
     missing = set(scored.scores.filter(pl.col("f1").is_null())["query"])
     counted = [record for record in records if record.id not in missing]
     lines = [
-        f"left out of the means, as in the paper: {_listed(found)}: {reason}"
-        for reason, found in _grouped([r for r in records if not _is_scorable(r)], _no_gold).items()
+        f"left out of the means, as in the paper: {_listed(of_reason)}: {reason}"
+        for reason, of_reason in _grouped([r for r in records if not _is_scorable(r)], _no_gold).items()
     ]
     if labels := [r for r in records if r.id in missing and _is_scorable(r)]:
         lines.append(
@@ -278,7 +286,7 @@ def remarks(scored: Scored) -> list[str]:
             " authors' program scores 0)"
         )
     wrong = [r for r in counted if r.asked and r.predicted is None]
-    lines += [f"scored 0: {_listed(found)}: {reason}" for reason, found in _grouped(wrong, _no_answer).items()]
+    lines += [f"scored 0: {_listed(of_reason)}: {reason}" for reason, of_reason in _grouped(wrong, _no_answer).items()]
     if cut := [r for r in counted if r.cut]:
         lines.append(f"only the first rows of the prediction were scored: {_listed(cut)}")
     return [f"{scored.name}: {line}" for line in lines]

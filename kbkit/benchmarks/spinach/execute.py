@@ -144,7 +144,7 @@ class Checked:
     """A question, the outcome of its query, and the seconds that it took."""
 
     question: SparqlQuestion
-    found: Executed
+    executed: Executed
     seconds: float
 
 
@@ -162,13 +162,13 @@ def check_queries(
 
 def counts(checked: list[Checked]) -> pl.DataFrame:
     """Return one row: total, accepted (rewritten and parsed), ran (before the timeout), nonempty."""
-    found = [one.found for one in checked]
+    outcomes = [checked_question.executed for checked_question in checked]
     return pl.DataFrame(
         {
-            "total": [len(found)],
-            "accepted": [sum(one.accepted for one in found)],
-            "ran": [sum(one.ran for one in found)],
-            "nonempty": [sum(one.rows > 0 for one in found)],
+            "total": [len(outcomes)],
+            "accepted": [sum(executed.accepted for executed in outcomes)],
+            "ran": [sum(executed.ran for executed in outcomes)],
+            "nonempty": [sum(executed.rows > 0 for executed in outcomes)],
         }
     )
 
@@ -181,17 +181,17 @@ def details(checked: list[Checked]) -> pl.DataFrame:
     """
     rows = [
         (
-            one.question.id,
-            one.found.accepted,
-            one.found.ran,
-            one.found.rows if one.found.ran else None,
-            one.found.stage,
-            reason(one.found),
-            round(one.seconds, 3),
-            "; ".join(one.found.notes) or None,
-            one.question.text or None,
+            checked_question.question.id,
+            checked_question.executed.accepted,
+            checked_question.executed.ran,
+            checked_question.executed.rows if checked_question.executed.ran else None,
+            checked_question.executed.stage,
+            reason(checked_question.executed),
+            round(checked_question.seconds, 3),
+            "; ".join(checked_question.executed.notes) or None,
+            checked_question.question.text or None,
         )
-        for one in checked
+        for checked_question in checked
     ]
     schema = {
         "id": pl.String,
@@ -207,11 +207,15 @@ def details(checked: list[Checked]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def reason(found: Executed) -> str | None:
+def reason(executed: Executed) -> str | None:
     """Return why a query returned no rows, or None."""
-    return "no rows" if found.stage == "rows" else found.error or None
+    return "no rows" if executed.stage == "rows" else executed.error or None
 
 
 def lines(checked: list[Checked]) -> list[str]:
     """Return a line for each query that was rejected, failed, or returned no rows: id, stage, reason."""
-    return [f"{one.question.id}: {one.found.stage}: {reason(one.found)}" for one in checked if reason(one.found)]
+    return [
+        f"{checked_question.question.id}: {checked_question.executed.stage}: {reason(checked_question.executed)}"
+        for checked_question in checked
+        if reason(checked_question.executed)
+    ]

@@ -225,10 +225,10 @@ def objects(query: ParsedQuery) -> int:
     the number of y occurring in each VALUES clause of the form VALUES ?x {y}".
     They are one set: a value that is also an object counts once. Blank nodes and literals are not objects.
     """
-    found = {_name(query, triple.object) for triple in query.triples}
+    names = {_name(query, triple.object) for triple in query.triples}
     for part in query.parts(*_VALUES):
-        found.update(query.iri(value) for value in part.children)
-    return len(found - {""})
+        names.update(query.iri(value) for value in part.children)
+    return len(names - {""})
 
 
 def literals(query: ParsedQuery) -> int:

@@ -46,10 +46,10 @@ def read_questions(path: Path, *, sparql: bool = True, question: bool = False) -
     The default id is the question, or else the position. ``sparql`` and ``question`` say which fields are required.
     Raises :class:`BadInputError` that names file and record.
     """
-    found = records.load_records(path)
-    if isinstance(found, dict):
-        found = _entries(path, found)
-    questions = [_question(item, position, sparql, question) for position, item in enumerate(found, 1)]
+    entries = records.load_records(path)
+    if isinstance(entries, dict):
+        entries = _entries(path, entries)
+    questions = [_question(item, position, sparql, question) for position, item in enumerate(entries, 1)]
     seen: dict[str, SparqlQuestion] = {}
     for one in questions:
         if one.id in seen:

@@ -49,7 +49,7 @@ def datasets() -> dict[str, Published]:
         row = rows.get((name, ""))
         return None if row is None else (int(row["queries"]), int(row[column]))
 
-    names = dict.fromkeys(one.row for one in figures.figures)
+    names = dict.fromkeys(figure.row for figure in figures.figures)
     return {
         name: Published(
             name,
@@ -130,9 +130,9 @@ def named(path: Path) -> Published | None:
 
 def called(name: str) -> Published:
     """Return the dataset with that name. Raises :class:`UnknownNameError` if the paper does not have it."""
-    for one in datasets().values():
-        if one.name.casefold() == name.casefold():
-            return one
+    for dataset in datasets().values():
+        if dataset.name.casefold() == name.casefold():
+            return dataset
     raise UnknownNameError("dataset", name, list(datasets()), where="the paper")
 
 

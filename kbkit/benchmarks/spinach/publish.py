@@ -26,12 +26,17 @@ _LIMITS = (
 
 def publication(dataset: Path) -> Publication:
     """Describe a file of questions. Its split is the one in the file's name, or else ``test``."""
-    found = read_questions(dataset, sparql=False, question=True).questions
+    questions = read_questions(dataset, sparql=False, question=True).questions
     words = re.split(r"[^a-z]+", dataset.stem.lower())
     split = next((name for name in SPLITS if name in words), "test")
     rows = [
-        (one.id, one.text, one.sparql, "" if one.answers is None else json.dumps(one.answers, ensure_ascii=False))
-        for one in found
+        (
+            question.id,
+            question.text,
+            question.sparql,
+            "" if question.answers is None else json.dumps(question.answers, ensure_ascii=False),
+        )
+        for question in questions
     ]
     frame = pl.DataFrame(rows, schema=dict.fromkeys(_COLUMNS, pl.String), orient="row")
     return Publication(

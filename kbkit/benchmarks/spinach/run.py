@@ -146,7 +146,7 @@ class AgentSystem:
                 *begun, asked=False, predicted_answer_tuple=None, error="not asked: there is no gold answer"
             )
         try:
-            found = self._predicted(question, result)
+            fields = self._predicted(question, result)
         except BudgetError:
             raise
         except KbError as error:
@@ -154,14 +154,14 @@ class AgentSystem:
             message = " ".join(str(error).split())
             return AgentAttempt(*begun, asked=True, predicted_answer_tuple=None, failed=True, error=message)
         self._count(None)
-        return AgentAttempt(*begun, asked=True, **found)
+        return AgentAttempt(*begun, asked=True, **fields)
 
     def _predicted(self, question: SparqlQuestion, gold: Result) -> dict[str, Any]:
         """Return the fields about the answer."""
         if self._baseline is not None:
-            found = self._baseline.answer(question, gold)
-            answered = {"predicted_answer_tuple": found.rows, "predicted_sparql": found.sparql}
-            return {**answered, "error": found.error, "cut": found.cut}
+            prediction = self._baseline.answer(question, gold)
+            answered = {"predicted_answer_tuple": prediction.rows, "predicted_sparql": prediction.sparql}
+            return {**answered, "error": prediction.error, "cut": prediction.cut}
         assert self._agent is not None
         answer = self._agent.ask(question.text)
         usable = bool(answer.sparql and answer.rows.columns)

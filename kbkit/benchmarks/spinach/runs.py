@@ -11,7 +11,7 @@ from kbkit.benchmarks import run as running
 from kbkit.benchmarks.pipeline import Row
 from kbkit.benchmarks.spinach.files import result
 from kbkit.errors import BadInputError, Command
-from kbkit.measures.records import JsonRecord, content, load
+from kbkit.measures.records import JsonRecord, content, load_json
 from kbkit.measures.rows import Result
 
 PREDICTED, GOLD = "predicted_answer_tuple", "gold_answer_tuple"
@@ -78,14 +78,14 @@ def _items(path: Path) -> Iterator[JsonRecord]:
     except OSError as error:
         raise BadInputError(f"Cannot read {path}: {error.strerror}") from None
     if text.lstrip().startswith("["):
-        listed = [(value, f"{path}, record {position}") for position, value in enumerate(load(text, str(path)), 1)]
+        listed = [(value, f"{path}, record {position}") for position, value in enumerate(load_json(text, str(path)), 1)]
     else:
         lines = [
             (line, f"{path}, line {position}") for position, line in enumerate(text.split("\n"), 1) if line.strip()
         ]
         if lines[0][0].startswith('{"settings"') and not text.endswith("\n"):
             lines.pop()  # the run is still active, or was killed
-        listed = [(load(line, where), where) for line, where in lines]
+        listed = [(load_json(line, where), where) for line, where in lines]
     for value, where in listed:
         if not isinstance(value, dict):
             hint = f'Use an object: {{"id": ..., "{PREDICTED}": [...]}}'

@@ -34,8 +34,8 @@ def lengths(datasets: Sequence[QuestionFile]) -> pl.DataFrame:
     for dataset in datasets:
         counts = _responses(dataset)
         for position, label in enumerate(LENGTHS, 1) if counts else ():
-            own = sum(count == position or (label == LENGTHS[-1] and count > position) for count in counts)
-            rows.append((dataset.path.stem, label, HERE, own, 100 * own / len(counts)))
+            matching = sum(count == position or (label == LENGTHS[-1] and count > position) for count in counts)
+            rows.append((dataset.path.stem, label, HERE, matching, 100 * matching / len(counts)))
             rows.append((paper.SPINACH, label, PAPER, None, paper.conversation_lengths()[label]))
     schema = {
         "dataset": pl.String,
@@ -48,9 +48,9 @@ def lengths(datasets: Sequence[QuestionFile]) -> pl.DataFrame:
 
 
 def _responses(dataset: QuestionFile) -> list[int]:
-    found = load_records(dataset.path)
+    loaded = load_records(dataset.path)
     counts = []
-    for record in found if isinstance(found, list) else ():
+    for record in loaded if isinstance(loaded, list) else ():
         value = record.fields.get("responses")
         if value is None:
             continue
@@ -99,7 +99,7 @@ def popularity(datasets: Sequence[QuestionFile], views: Mapping[str, int]) -> pl
 
 def _entities(dataset: QuestionFile) -> dict[str, str]:
     """Return the items (Q...) in the queries, each with the first question that has it."""
-    found: dict[str, str] = {}
+    items: dict[str, str] = {}
     for question in dataset.questions:
         try:
             query = ParsedQuery(parse(question.sparql))
@@ -108,5 +108,5 @@ def _entities(dataset: QuestionFile) -> dict[str, str]:
         names = (wikidata_id(query.iri(token)) for token in tokens(query.tree))
         for name in names:
             if name.startswith("Q"):
-                found.setdefault(name, question.text or question.id)
-    return found
+                items.setdefault(name, question.text or question.id)
+    return items

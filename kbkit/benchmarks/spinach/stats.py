@@ -151,13 +151,13 @@ def per_query(described: Sequence[Described]) -> pl.DataFrame:
 
 def remarks(described: Sequence[Described]) -> list[str]:
     """Return remarks on the tables: invalid queries, each with the reason."""
-    result = []
+    lines = []
     for one in described:
         if one.unread:
             count, of = len(one.unread), len(one.unread) + len(one.features)
-            result.append(f"{one.name}: {count:,} of {of:,} queries are invalid and left out:")
-            result += [f"{one.name}: {question.where} ({question.id}): {why}" for question, why in one.unread]
-    return result
+            lines.append(f"{one.name}: {count:,} of {of:,} queries are invalid and left out:")
+            lines += [f"{one.name}: {question.where} ({question.id}): {why}" for question, why in one.unread]
+    return lines
 
 
 # -- charts -----------------------------------------------------------------------------------------------------------

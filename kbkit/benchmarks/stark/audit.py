@@ -144,13 +144,13 @@ class AuditedQuery:
     @cached_property
     def named(self) -> list[Mention]:
         """The longest names of nodes in the query, without words for types and relations."""
-        found = [one for one in mentions(self._kb.stores, Question.of(self._text)) if one.how == "exact"]
+        exact = [mention for mention in mentions(self._kb.stores, Question.of(self._text)) if mention.how == "exact"]
         longest: list[Mention] = []
-        for one in sorted(found, key=lambda one: (one.first - one.last, one.first)):
-            is_label = " ".join(stem(word) for word in label_words(one.text)) in self._labels
-            if not is_label and not any(one.overlaps(other) for other in longest):
-                longest.append(one)
-        return sorted(longest, key=lambda one: one.first)
+        for mention in sorted(exact, key=lambda mention: (mention.first - mention.last, mention.first)):
+            is_label = " ".join(stem(word) for word in label_words(mention.text)) in self._labels
+            if not is_label and not any(mention.overlaps(other) for other in longest):
+                longest.append(mention)
+        return sorted(longest, key=lambda mention: mention.first)
 
     @cached_property
     def _required(self) -> AnswerSet | None:
@@ -183,10 +183,10 @@ class AuditedQuery:
 
     def _path(self, mention: Mention, node: int) -> list[str]:
         """Return the shortest path from one of the nodes of a name as a line; empty without one."""
-        found = [paths for start in mention.nodes if len(paths := self._kb.paths(start, node, STEPS, 1))]
-        if not found:
+        routes = [paths for start in mention.nodes if len(paths := self._kb.paths(start, node, STEPS, 1))]
+        if not routes:
             return []
-        [best] = min(found, key=lambda paths: paths.steps)
+        [best] = min(routes, key=lambda paths: paths.steps)
         return [" ".join([best.start.name, *(f"{step.label} {step.node.name}" for step in best.steps)])]
 
 
@@ -205,9 +205,9 @@ def audit(
         for query, text in queries.select("query", "text").iter_rows()
     }
     judged = {}
-    for done, (query, one) in enumerate(audited.items()):
+    for done, (query, audited_query) in enumerate(audited.items()):
         progress(done, queries.height)
-        judged[query] = one.judged()
+        judged[query] = audited_query.judged()
     progress(queries.height, queries.height)
     pairs = _pairs(queries, audited)
     columns = [*_about(queries, audited, judged), *_others(pairs, audited), *_decided(kb, task, audited)]
@@ -218,32 +218,32 @@ def audit(
 def expressions_of(dataset: Path) -> dict[str, str]:
     """Return the expressions of the queries of a dataset that kbkit generated, by id."""
     path = (dataset if dataset.is_dir() else dataset.absolute().parent.parent) / QUERIES
-    found = [record.fields for record in records(path, content(path))] if path.is_file() else []
-    return {str(one.get("id")): one["expression"] for one in found if isinstance(one.get("expression"), str)}
+    rows = [record.fields for record in records(path, content(path))] if path.is_file() else []
+    return {str(row.get("id")): row["expression"] for row in rows if isinstance(row.get("expression"), str)}
 
 
 def labels(kb: KnowledgeBase) -> frozenset[str]:
     """Return the stems of the labels of types and relations, which are also names of nodes in some KBs."""
-    names = [*(kind.name for kind in kb.schema.node_types), *(one.name for one in kb.schema.relations)]
+    names = [*(kind.name for kind in kb.schema.node_types), *(relation.name for relation in kb.schema.relations)]
     return frozenset(" ".join(stem(word) for word in label_words(name)) for name in names)
 
 
 def golds_of(kb: KnowledgeBase, task: StarkTask) -> dict[str, list[GoldAnswer]]:
     """Return the answers of each query."""
     golds: dict[str, list[GoldAnswer]] = defaultdict(list)
-    for query, node, found in answer_nodes(kb, task).iter_rows():
-        golds[query].append(GoldAnswer(node, found))
+    for query, node, node_id in answer_nodes(kb, task).iter_rows():
+        golds[query].append(GoldAnswer(node, node_id))
     return golds
 
 
 def _answers(
     kb: KnowledgeBase, audited: Mapping[str, AuditedQuery], judged: Mapping[str, list[Judged]]
 ) -> pl.DataFrame:
-    named = kb.stores.nodes.rows(sorted({node for one in audited.values() for node in one.ids}))
+    named = kb.stores.nodes.rows(sorted({node for audited_query in audited.values() for node in audited_query.ids}))
     rows = [
-        (query, gold.node, None if gold.id is None else named[gold.id].name, *found)
-        for query, one in audited.items()
-        for gold, found in zip(one.golds, judged[query], strict=True)
+        (query, gold.node, None if gold.id is None else named[gold.id].name, *judgement)
+        for query, audited_query in audited.items()
+        for gold, judgement in zip(audited_query.golds, judged[query], strict=True)
     ]
     return pl.DataFrame(rows, schema=ANSWERS, orient="row")
 
@@ -256,24 +256,24 @@ def _about(
 ) -> list[Sequence[object]]:
     """Return the columns from query to named_answers."""
     splits = queries["split"].to_list() if "split" in queries.columns else [None] * queries.height
-    statuses = [[one.status for one in found] for found in judged.values()]
+    statuses = [[answer.status for answer in answers] for answers in judged.values()]
     return [
         list(audited),
         splits,
         queries["text"].to_list(),
-        [[mention.text for mention in one.named] for one in audited.values()],
-        [len(one.golds) for one in audited.values()],
+        [[mention.text for mention in audited_query.named] for audited_query in audited.values()],
+        [len(audited_query.golds) for audited_query in audited.values()],
         [own.count(PROVED) for own in statuses],
         [own.count(UNPROVED) + own.count(PARTLY) for own in statuses],
         [own.count(UNKNOWN) for own in statuses],
-        [sum(one.is_named for one in found) for found in judged.values()],
+        [sum(answer.is_named for answer in answers) for answers in judged.values()],
     ]
 
 
 def _pairs(queries: pl.DataFrame, audited: Mapping[str, AuditedQuery]) -> pl.DataFrame:
     names, texts = list(audited), queries["text"].to_list()
     splits = queries["split"].to_list() if "split" in queries.columns else [None] * len(names)
-    answers = [{gold.node for gold in one.golds} for one in audited.values()]
+    answers = [{gold.node for gold in audited_query.golds} for audited_query in audited.values()]
     rows = [
         (names[first], names[second], similarity, splits[first], splits[second], answers[first] == answers[second])
         for first, second, similarity in duplicates(texts)
@@ -307,14 +307,14 @@ def _decided(kb: KnowledgeBase, task: StarkTask, audited: Mapping[str, AuditedQu
     """Return the columns text_rank, text_decides and relations_decide."""
     if not kb.has("text"):
         kb.text  # noqa: B018 - raises and says how to build it
-    depth = max([DEPTH, *(len(one.ids) for one in audited.values())])
+    depth = max([DEPTH, *(len(audited_query.ids) for audited_query in audited.values())])
     searched = search(kb.stores, "bm25", depth, task.within, options={"quotes": False})
-    found = searched.many(dict(zip(audited, task.texts, strict=True)))
-    hits = {str(query): part["id"].to_list() for (query,), part in found.partition_by("query", as_dict=True).items()}
+    frame = searched.many(dict(zip(audited, task.texts, strict=True)))
+    hits = {str(query): part["id"].to_list() for (query,), part in frame.partition_by("query", as_dict=True).items()}
     ranks, decides = [], []
-    for query, one in audited.items():
-        own, ranked = set(one.ids), hits.get(query, [])
+    for query, audited_query in audited.items():
+        own, ranked = set(audited_query.ids), hits.get(query, [])
         places = [place for place, node in enumerate(ranked[:DEPTH], 1) if node in own]
         ranks.append(min(places, default=None))
         decides.append(bool(own) and set(ranked[: len(own)]) == own)
-    return [ranks, decides, [one.relations_decide for one in audited.values()]]
+    return [ranks, decides, [audited_query.relations_decide for audited_query in audited.values()]]

@@ -94,33 +94,40 @@ QUERY_CHECKS = (
 )
 
 
-def summary(found: StarkAudit) -> pl.DataFrame:
+def summary(audit: StarkAudit) -> pl.DataFrame:
     """Return :data:`SUMMARY`: the answers by status, then the checks of the queries."""
-    rows = [*_of_answers(found), *_of_queries(found)]
+    rows = [*_of_answers(audit), *_of_queries(audit)]
     return pl.DataFrame(rows, schema=SUMMARY, orient="row")
 
 
-def _of_answers(found: StarkAudit) -> Iterator[tuple[object, ...]]:
-    answers = found.answers
+def _of_answers(audit: StarkAudit) -> Iterator[tuple[object, ...]]:
+    answers = audit.answers
     for status in STATUSES:
-        own = answers.filter(pl.col("status") == status)
-        examples = own["query"].unique(maintain_order=True).head(_EXAMPLES).to_list()
-        yield (f"relations: {status}", "answer", own.height, answers.height, _percent(own, answers), examples)
+        with_status = answers.filter(pl.col("status") == status)
+        examples = with_status["query"].unique(maintain_order=True).head(_EXAMPLES).to_list()
+        yield (
+            f"relations: {status}",
+            "answer",
+            with_status.height,
+            answers.height,
+            _percent(with_status, answers),
+            examples,
+        )
 
 
-def _of_queries(found: StarkAudit) -> Iterator[tuple[object, ...]]:
-    rows = found.rows
+def _of_queries(audit: StarkAudit) -> Iterator[tuple[object, ...]]:
+    rows = audit.rows
     for check in QUERY_CHECKS:
-        if check.name == "relations alone decide" and not found.has_expressions:
+        if check.name == "relations alone decide" and not audit.has_expressions:
             continue
-        own = rows.filter(check.holds)
+        concerned = rows.filter(check.holds)
         yield (
             check.name,
             "query",
-            own.height,
+            concerned.height,
             rows.height,
-            _percent(own, rows),
-            own["query"].head(_EXAMPLES).to_list(),
+            _percent(concerned, rows),
+            concerned["query"].head(_EXAMPLES).to_list(),
         )
 
 
@@ -128,16 +135,16 @@ def _percent(part: pl.DataFrame, whole: pl.DataFrame) -> float | None:
     return round(100 * part.height / whole.height, 2) if whole.height else None
 
 
-def page(found: StarkAudit, title: str, remarks: list[str]) -> ReportPage:
+def page(audit: StarkAudit, title: str, remarks: list[str]) -> ReportPage:
     """Return the page of a dataset: the summary, then the answers and queries that each check is about."""
-    checks = summary(found)
+    checks = summary(audit)
     how = (
         "Relations are proved by the expressions of the queries."
-        if found.has_expressions
+        if audit.has_expressions
         else "The dataset has no expressions: an answer is proved if a path of at most two relations leads to it from"
         " each node that the query names."
     )
-    unproved = found.answers.filter(pl.col("status") == UNPROVED)
+    unproved = audit.answers.filter(pl.col("status") == UNPROVED)
     sections = [
         PageSection("Summary", how, checks),
         PageSection(
@@ -147,10 +154,12 @@ def page(found: StarkAudit, title: str, remarks: list[str]) -> ReportPage:
         ),
     ]
     for check in QUERY_CHECKS:
-        own = found.rows.filter(check.holds)
-        if own.height:
-            shown = own.select("query", "text", *check.columns).head(_LONGEST)
+        concerned = audit.rows.filter(check.holds)
+        if concerned.height:
+            shown = concerned.select("query", "text", *check.columns).head(_LONGEST)
             sections.append(
-                PageSection(check.name[:1].upper() + check.name[1:], f"{own.height:,} queries. {check.note}", shown)
+                PageSection(
+                    check.name[:1].upper() + check.name[1:], f"{concerned.height:,} queries. {check.note}", shown
+                )
             )
     return ReportPage(title, remarks, sections)

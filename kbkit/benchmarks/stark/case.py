@@ -91,16 +91,16 @@ def _hits(
 ) -> pl.DataFrame:
     ranked = [_ranked(run, query) for run in runs]
     answers = {gold.node for gold in golds}
-    others = [[node for node in own if node not in answers][:shown] for own in ranked]
+    others = [[node for node in order if node not in answers][:shown] for order in ranked]
     wanted = list(dict.fromkeys([*answers, *others[0], *others[1]]))
     ids = nodes_of(kb, task, pl.Series("node", wanted, pl.String))
     documents = read_documents(kb, ids.values())
     judged_golds = [GoldAnswer(node, ids.get(node)) for node in wanted]
     expression = expressions_of(dataset).get(query)
-    found = AuditedQuery(kb, text, judged_golds, expression, labels(kb)).judged()
-    places = [{node: place for place, node in enumerate(own, 1)} for own in ranked]
+    judged = AuditedQuery(kb, text, judged_golds, expression, labels(kb)).judged()
+    places = [{node: place for place, node in enumerate(order, 1)} for order in ranked]
     rows = []
-    for node, one in zip(wanted, found, strict=True):
+    for node, judgement in zip(wanted, judged, strict=True):
         document = documents.get(ids.get(node, -1))
         rows.append(
             (
@@ -110,8 +110,8 @@ def _hits(
                 places[0].get(node),
                 places[1].get(node),
                 [] if document is None else _repeated(text, document.text),
-                one.status,
-                one.proof,
+                judgement.status,
+                judgement.proof,
             )
         )
     frame = pl.DataFrame(rows, schema=CASE, orient="row")
@@ -119,8 +119,8 @@ def _hits(
 
 
 def _ranked(run: Result, query: str) -> list[str]:
-    own = run.run.filter(pl.col("query") == query)
-    return own.sort("score", descending=True, maintain_order=True)["node"].to_list()
+    hits = run.run.filter(pl.col("query") == query)
+    return hits.sort("score", descending=True, maintain_order=True)["node"].to_list()
 
 
 def _repeated(query: str, document: str) -> list[str]:

@@ -105,11 +105,11 @@ def _path_name(path: Path, dataset: StarkDataset) -> str:
 
 def _distinct(names: Sequence[str]) -> list[str]:
     """Append numbers to repeated names."""
-    result: list[str] = []
+    distinct: list[str] = []
     for name in names:
         numbered = (f"{name} ({number})" for number in itertools.count(2))
-        result.append(name if name not in result else next(n for n in numbered if n not in {*names, *result}))
-    return result
+        distinct.append(name if name not in distinct else next(n for n in numbered if n not in {*names, *distinct}))
+    return distinct
 
 
 def _has(folder: Path, table: str) -> bool:
@@ -141,10 +141,10 @@ def _count(record: JsonRecord, kind: str) -> int:
     """Return the number of words of a kind: as recorded, or those of the requirements, one text or a list."""
     name = f"{kind}_words"
     if name not in record.fields and kind in record.fields:
-        found = record.fields[kind]
-        texts = found if isinstance(found, list) else [found]
+        requirements = record.fields[kind]
+        texts = requirements if isinstance(requirements, list) else [requirements]
         if not all(isinstance(text, str) for text in texts):
-            raise record.error(f"Invalid {kind} {found!r:.40}", _FIELDS)
+            raise record.error(f"Invalid {kind} {requirements!r:.40}", _FIELDS)
         return sum(len(text.split()) for text in texts)
     value = record.fields.get(name)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**31:

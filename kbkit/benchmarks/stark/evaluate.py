@@ -154,10 +154,10 @@ class SearchedDocuments:
         within = self.nodes["document"].to_numpy()
         return search(self.index.kb.stores, mode, k, within, options={"quotes": False})
 
-    def as_nodes(self, found: pl.DataFrame) -> pl.DataFrame:
+    def as_nodes(self, hits: pl.DataFrame) -> pl.DataFrame:
         """Return hits of documents as hits of their nodes."""
-        names = found.select("query", "rank", "name", "score", document="id")
-        return names.join(self.nodes, on="document", maintain_order="left").select(found.columns)
+        names = hits.select("query", "rank", "name", "score", document="id")
+        return names.join(self.nodes, on="document", maintain_order="left").select(hits.columns)
 
 
 class ModeRunner:
@@ -219,11 +219,11 @@ class ModeRunner:
         known = self._hits.setdefault(mode, {})
         left = {query.id: query.text for query in wanted if query.id not in known}
         if left:
-            found = self.search(mode).many(left)
+            hits = self.search(mode).many(left)
             if self._documents is not None and self._documents.index.searches(mode):
-                found = self._documents.as_nodes(found)
-            parts = {str(name): part for (name,), part in found.partition_by("query", as_dict=True).items()}
-            known.update({name: parts.get(name, found.clear()) for name in left})
+                hits = self._documents.as_nodes(hits)
+            parts = {str(name): part for (name,), part in hits.partition_by("query", as_dict=True).items()}
+            known.update({name: parts.get(name, hits.clear()) for name in left})
         return pl.concat([known[query.id] for query in wanted])
 
     def result(self, mode: str, progress: Callable[[int, int], None] = lambda *_: None) -> Result:
@@ -259,8 +259,8 @@ class ModeRetriever:
 
     def answer(self, queries: Sequence[DatasetQuery]) -> list[Hits]:
         """Return the hits of each question."""
-        found = lists_of(self._runner.task.run(self._runner.hits(self.name, queries)), [one.id for one in queries])
-        return [Hits(name, *lists) for name, lists in found.items()]
+        ranked = lists_of(self._runner.task.run(self._runner.hits(self.name, queries)), [query.id for query in queries])
+        return [Hits(name, *lists) for name, lists in ranked.items()]
 
 
 def settings(dataset: Path, split: str, fraction: float, seed: int, gold: Gold) -> dict[str, Any]:

@@ -84,14 +84,14 @@ def paths(kb: KnowledgeBase, node: Node, limit: int = 8) -> list[str]:
     They alternate between the relations of the node, so that few lines show many kinds.
     """
     sides = [(relation, side, _near(kb, node.id, relation, side)) for relation, side, _ in kb.degrees(node.id)]
-    found = (
+    texts = (
         f"{node.name} {_arrow(relation, side)} {near['name'][position]} {step}"
         for position in range(_WIDTH)
         for relation, side, near in sides
         if position < near.height
         for step in _second_steps(kb, near["id"][position], node.id, relation)
     )
-    return list(itertools.islice(found, limit))
+    return list(itertools.islice(texts, limit))
 
 
 def _second_steps(kb: KnowledgeBase, between: int, start: int, previous: Relation) -> Iterator[str]:
@@ -157,9 +157,9 @@ def naming(kb: KnowledgeBase, types: Sequence[str], out: Path) -> str:
     """
     rows = _rows(table(out))
     saved = _records(out / RECORDS, set(rows["id"]))
-    found = _file_naming(kb, rows, out)
-    if found != KEY or rows.is_empty():
-        return found
+    current = _file_naming(kb, rows, out)
+    if current != KEY or rows.is_empty():
+        return current
     known = {name.partition("#")[0] for own in _entities(saved).values() for name in own.values()}
     drawn = _chosen(kb, types) or [kind.name for kind in kb.schema.node_types]
     if not share_keys(kb, {*drawn, *known}):
@@ -242,14 +242,14 @@ def _with_references(
 
 def _entities(saved: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
     """Return by query, for each answer in its record: the entity's number, or its key, and its ``type#key``."""
-    found: dict[str, dict[str, str]] = {}
+    by_query: dict[str, dict[str, str]] = {}
     for record in saved:
         further = record.get("further")
         for entity in (record.get("entity"), *(further if isinstance(further, list) else ())):
             if isinstance(entity, dict) and isinstance(entity.get("type"), str) and isinstance(entity.get("key"), str):
                 name = str(entity.get("number", entity["key"]))
-                found.setdefault(str(record["id"]), {})[name] = f"{entity['type']}#{entity['key']}"
-    return found
+                by_query.setdefault(str(record["id"]), {})[name] = f"{entity['type']}#{entity['key']}"
+    return by_query
 
 
 def _rows(path: Path) -> pl.DataFrame:
@@ -266,8 +266,8 @@ def _records(path: Path, ids: set[str]) -> list[dict[str, Any]]:
     """Return the records of these queries; a killed writer may have left a record without a query."""
     if not path.is_file():
         return []
-    found = [record.fields for record in records(path, content(path)) if str(record.fields.get("id")) in ids]
-    return list({str(record["id"]): record for record in found}.values())
+    kept = [record.fields for record in records(path, content(path)) if str(record.fields.get("id")) in ids]
+    return list({str(record["id"]): record for record in kept}.values())
 
 
 def _answers(names: Sequence[str]) -> str:

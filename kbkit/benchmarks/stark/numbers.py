@@ -18,7 +18,7 @@ from kbkit.benchmarks.dataset import ABOUT, QUERIES
 from kbkit.benchmarks.stark.dataset import HUMAN, HUMAN_RECORDS, KEY, NUMBER
 from kbkit.errors import BadInputError, KbError
 from kbkit.export.numbering import numbering
-from kbkit.measures.records import content, load, records
+from kbkit.measures.records import content, load_json, records
 
 if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase
@@ -78,10 +78,10 @@ def read_numbers(dataset: Path, split: str = "") -> Numbers | None:
 
 def _about(path: Path) -> Mapping[str, Any]:
     try:
-        found = load(content(path).decode(), str(path))
+        about = load_json(content(path).decode(), str(path))
     except (KbError, UnicodeDecodeError):  # a file of another program
         return {}
-    return found if isinstance(found, dict) else {}
+    return about if isinstance(about, dict) else {}
 
 
 def _answers(path: Path) -> Iterable[Any]:
@@ -96,11 +96,11 @@ def _of_people(folder: Path) -> Numbers | None:
     path = folder / HUMAN_RECORDS
     if not path.is_file():
         return None
-    found = [record.fields for record in records(path, content(path))]
-    digests = {record["numbers"] for record in found if isinstance(record.get("numbers"), str)}
+    fields = [record.fields for record in records(path, content(path))]
+    digests = {record["numbers"] for record in fields if isinstance(record.get("numbers"), str)}
     if not digests:
         return None
-    return Numbers(folder, digests.pop() if len(digests) == 1 else "", _known((r.get("entity") for r in found), path))
+    return Numbers(folder, digests.pop() if len(digests) == 1 else "", _known((r.get("entity") for r in fields), path))
 
 
 def _known(entities: Iterable[Any], path: Path) -> pl.DataFrame:
@@ -119,13 +119,13 @@ def _known(entities: Iterable[Any], path: Path) -> pl.DataFrame:
     return known
 
 
-def name_answers(kb: KnowledgeBase, made: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def name_answers(kb: KnowledgeBase, new_records: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Set ``number`` of all answers of new records; return what ``dataset.json`` should record."""
     numbered = numbering(kb.tables)
     if numbered.keys:
         return {"names": KEY}
-    ids = of_nodes(kb, [answer for record in made for answer in record["answers"]])
-    for record in made:
+    ids = of_nodes(kb, [answer for record in new_records for answer in record["answers"]])
+    for record in new_records:
         record["answers"] = [{"number": ids[a["type"], a["key"]], **a} for a in record["answers"]]
     return {"names": NUMBER, "numbers": numbered.as_json()}
 
@@ -133,8 +133,8 @@ def name_answers(kb: KnowledgeBase, made: Sequence[dict[str, Any]]) -> dict[str,
 def of_nodes(kb: KnowledgeBase, nodes: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], int]:
     """Return the ids of nodes with ``type`` and ``key``, by these."""
     rows = [(node["type"], node["key"]) for node in nodes]
-    found = ids(kb, pl.DataFrame(rows, schema={"type": pl.String, "key": pl.String}, orient="row"))
-    return {(kind, key): node for kind, key, node in found.select("type", "key", "id").iter_rows()}
+    frame = ids(kb, pl.DataFrame(rows, schema={"type": pl.String, "key": pl.String}, orient="row"))
+    return {(kind, key): node for kind, key, node in frame.select("type", "key", "id").iter_rows()}
 
 
 def ids(kb: KnowledgeBase, nodes: pl.DataFrame) -> pl.DataFrame:

@@ -25,14 +25,14 @@ def with_paper(ours: pl.DataFrame, name: str, split: str, sample: float = 1.0) -
     tenth. Mean latencies are Table 8's. The column ``figures`` says whose figures a row has.
     """
     table, part = ("7", "human") if split == HUMAN else ("6", "sample" if sample < 1 else "full")
-    latency = {row: found["latency"] for (row, of), found in published("stark").of("8").items() if of == name}
+    latency = {row: cells["latency"] for (row, of), cells in published("stark").of("8").items() if of == name}
     rows = [
         {
             "run": system,
-            **{measure: found[measure] for measure in _MEASURES},
+            **{measure: cells[measure] for measure in _MEASURES},
             "ms_mean": None if system not in latency else round(1000 * latency[system], 3),
         }
-        for (system, of), found in published("stark").of(table).items()
+        for (system, of), cells in published("stark").of(table).items()
         if of == f"{name} {part}"
     ]
     theirs = pl.DataFrame(rows, schema={key: ours.schema[key] for key in ("run", *_MEASURES, "ms_mean")})

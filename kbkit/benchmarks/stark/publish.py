@@ -36,11 +36,11 @@ def publication(dataset: Path, kb: KnowledgeBase | None) -> Publication:
     """Describe a dataset. Raises :class:`KbError` without a ``kb``, whose nodes are the documents."""
     if kb is None:
         raise KbError("A STaRK dataset has no documents", "Name the KB whose nodes are its answers with ", Option("kb"))
-    found = [(one, task(kb, one.gold, (), _numbers(dataset, one))) for one in read_datasets(dataset)]
-    several = len(found) > 1
+    tasks = [(one, task(kb, one.gold, (), _numbers(dataset, one))) for one in read_datasets(dataset)]
+    several = len(tasks) > 1
     queries, judgements, lost = [], [], 0
     documents: dict[str, pl.DataFrame] = {}
-    for one, searched in found:
+    for one, searched in tasks:
         known = _documents(kb, searched)
         documents |= {searched.names + str(searched.types): known}
         renamed = _renamed(one.gold, f"{HUMAN}-" if several and one.human else "")
@@ -81,9 +81,9 @@ def _renamed(gold: Gold, prefix: str) -> Gold:
     return Gold(gold.judgements.with_columns(name), gold.queries.with_columns(name))
 
 
-def _queries(gold: Gold, one: StarkDataset) -> pl.DataFrame:
+def _queries(gold: Gold, dataset: StarkDataset) -> pl.DataFrame:
     """Return id, text and split of the queries; those of no split, and of a table without splits, are in ``all``."""
-    split = pl.lit(HUMAN) if one.human else pl.col("split") if "split" in gold.queries.columns else pl.lit(None)
+    split = pl.lit(HUMAN) if dataset.human else pl.col("split") if "split" in gold.queries.columns else pl.lit(None)
     return gold.queries.select(id="query", text="text", split=split.cast(pl.String).fill_null(_NO_SPLIT))
 
 
@@ -103,12 +103,12 @@ def _settings(about: Mapping[str, Any]) -> dict[str, Any]:
     """Return the recorded settings by the names of their fields."""
     if not about:
         return {}
-    target, templates = about.get("target") or {}, [one["id"] for one in about.get("templates", ())]
+    target, templates = about.get("target") or {}, [template["id"] for template in about.get("templates", ())]
     few, many = about.get("candidates") or (None, None)
     return {
         "count": about.get("report", {}).get("wanted", about.get("queries")),
         "seed": about.get("seed"),
-        "templates": ["suggest"] if all(one.startswith(_SUGGEST) for one in templates) else templates,
+        "templates": ["suggest"] if all(template.startswith(_SUGGEST) for template in templates) else templates,
         "max_properties": about.get("properties"),
         "min_candidates": few,
         "max_candidates": many,

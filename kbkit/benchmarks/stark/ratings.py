@@ -84,8 +84,10 @@ def samples(name: str, gold: Gold, size: int, count: int, seed: int) -> Samples:
 # -- the task ---------------------------------------------------------------------------------------------------------
 
 
-def _problem(one: Judgement) -> str:
-    return outside(dict.fromkeys(ASPECTS, range(1, LEVELS + 1)), one) or ("" if len(one.item) > 1 else "no queries")
+def _problem(judgement: Judgement) -> str:
+    return outside(dict.fromkeys(ASPECTS, range(1, LEVELS + 1)), judgement) or (
+        "" if len(judgement.item) > 1 else "no queries"
+    )
 
 
 class SampleRating(Task):
@@ -130,9 +132,9 @@ def read_ratings(paths: Sequence[Path]) -> pl.DataFrame:
     Of several ratings of the same, the last one counts. Raises :class:`BadInputError` for an invalid line.
     """
     rows = [
-        (one.who, one.item[0], list(one.item[1:]), one.question, one.mark)
-        for one in read_judgements(paths, _problem)
-        if one.mark is not None
+        (judgement.who, judgement.item[0], list(judgement.item[1:]), judgement.question, judgement.mark)
+        for judgement in read_judgements(paths, _problem)
+        if judgement.mark is not None
     ]
     return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
 
@@ -146,29 +148,29 @@ def rates(ratings: pl.DataFrame) -> pl.DataFrame:
         raise BadInputError("No ratings")
     rating = pl.col("rating")
     place = {name: i for i, name in enumerate(ratings["dataset"].unique(maintain_order=True))}
-    found = ratings.group_by("dataset", "aspect").agg(
+    table = ratings.group_by("dataset", "aspect").agg(
         pl.len().cast(pl.Int64).alias("ratings"),
         (100 * (rating > NEUTRAL).mean()).alias("positive"),
         (100 * (rating >= NEUTRAL).mean()).alias("non_negative"),
     )
-    found = found.sort(pl.col("dataset").replace_strict(place), pl.col("aspect").replace_strict(_ORDER))
+    table = table.sort(pl.col("dataset").replace_strict(place), pl.col("aspect").replace_strict(_ORDER))
     if len(place) == 1:
-        return found
-    average = found.group_by("aspect").agg(
+        return table
+    average = table.group_by("aspect").agg(
         pl.lit("Average").alias("dataset"), pl.col("ratings").sum(), pl.col("positive", "non_negative").mean()
     )
-    return pl.concat([found, average.sort(pl.col("aspect").replace_strict(_ORDER)).select(found.columns)])
+    return pl.concat([table, average.sort(pl.col("aspect").replace_strict(_ORDER)).select(table.columns)])
 
 
 _ORDER = {aspect: place for place, aspect in enumerate(ASPECTS)}
 
 
-def as_printed(found: pl.DataFrame) -> pl.DataFrame:
+def as_printed(rated: pl.DataFrame) -> pl.DataFrame:
     """Return Table 10 as the paper prints it: a row per dataset, "positive / non-negative" for each aspect."""
     shown = pl.format("{} / {}", pl.col("positive").round(1), pl.col("non_negative").round(1))
-    names = [aspect for aspect in ASPECTS if aspect in found["aspect"]]
-    cells = found.with_columns(shown.alias("cell"))
-    counts = found.group_by("dataset", maintain_order=True).agg(pl.col("ratings").max())
+    names = [aspect for aspect in ASPECTS if aspect in rated["aspect"]]
+    cells = rated.with_columns(shown.alias("cell"))
+    counts = rated.group_by("dataset", maintain_order=True).agg(pl.col("ratings").max())
     wide = cells.pivot("aspect", index="dataset", values="cell", maintain_order=True).select("dataset", *names)
     return counts.join(wide, on="dataset", maintain_order="left")
 

@@ -23,7 +23,7 @@ def report_of(queries: Sequence[Item], complete: Sequence[Item], wanted: int, ta
     verified = [(query, row) for query in queries if (row := query.get(Verified)) is not None]
     passed = [row.gold_passes for query, row in verified if query[Requirement].properties]
     answers = np.array([len(query[Verified].answers) for query in complete])
-    properties = [one for query in complete for one in used_properties(query)]
+    properties = [text_property for query in complete for text_property in used_properties(query)]
     return {
         "wanted": wanted,
         "queries": len(complete),
@@ -37,10 +37,10 @@ def report_of(queries: Sequence[Item], complete: Sequence[Item], wanted: int, ta
         "target": asdict(target) if target else None,
         "drawn_for_many": sum(1 for query in queries if query[Grounding].wanted > 2),
         "reached_of_many": sum(1 for query, row in verified if len(row.answers) >= query[Grounding].wanted > 2),
-        "phrases": sum(1 for one in properties if not one.condition),
-        "conditions": sum(1 for one in properties if one.condition),
+        "phrases": sum(1 for text_property in properties if not text_property.condition),
+        "conditions": sum(1 for text_property in properties if text_property.condition),
         "relations_only": sum(1 for query in complete if not query[Requirement].properties),
-        "repeating_phrases": sum(1 for one in properties if one.repeats),
+        "repeating_phrases": sum(1 for text_property in properties if text_property.repeats),
     }
 
 

@@ -17,7 +17,7 @@ from kbkit.benchmarks.stark.dataset import HUMAN
 from kbkit.benchmarks.stark.evaluate import Hits, ModeRunner, Result
 from kbkit.errors import KbError, Option
 from kbkit.llm.calls import Calls
-from kbkit.search.rerank import RerankCandidate, Reranker, candidates, load
+from kbkit.search.rerank import RerankCandidate, Reranker, candidates, load_reranker
 
 DEPTH, HUMAN_DEPTH = 20, 10
 """Number of hits that the paper reranks, for synthesized and for human-written queries."""
@@ -50,17 +50,17 @@ class Scoring(NamedTuple):
 
 def scorings(reranker: str | None, calls: Calls | None) -> list[Scoring]:
     """Return the reranker of that name (``cross-encoder:MODEL``), and one for each model of ``calls``."""
-    found = []
+    scorers = []
     if reranker is not None:
         if reranker.startswith("llm:"):
             hint = ("Use ", Option("llm", reranker.removeprefix("llm:")), " for it")
             raise KbError(f"Reranker {reranker!r} is a language model", *hint)
-        loaded = load(reranker)
-        found.append(Scoring(loaded.name, reranker_scorer(loaded), getattr(loaded, "settings", {})))
+        loaded = load_reranker(reranker)
+        scorers.append(Scoring(loaded.name, reranker_scorer(loaded), getattr(loaded, "settings", {})))
     if calls is None:
-        return found
+        return scorers
     prompts = {"prompts": {PROMPT: calls.prompt(PROMPT).digest}}
-    return found + [Scoring(name, model_scorer(calls, name), prompts) for name in calls.models]
+    return scorers + [Scoring(name, model_scorer(calls, name), prompts) for name in calls.models]
 
 
 def model_scorer(calls: Calls, model: str) -> Scorer:
@@ -77,10 +77,10 @@ def reranker_scorer(reranker: Reranker) -> Scorer:
     """Return a scorer by any other reranker, which takes the pairs query by query."""
 
     def scores(pairs: Sequence[QueryHit]) -> list[float | None]:
-        result: list[float | None] = []
+        all_scores: list[float | None] = []
         for query, group in groupby(pairs, key=lambda pair: pair.query):
-            result += reranker.score(query, [pair.candidate for pair in group])
-        return result
+            all_scores += reranker.score(query, [pair.candidate for pair in group])
+        return all_scores
 
     return scores
 
@@ -110,10 +110,10 @@ def result(
     searching and reranking, without questions that a model answered from the cache.
     """
     system = Reranking(runner, mode, scoring, depth)
-    found, rows = runner.run(system, system.timing(), progress)
+    run, rows = runner.run(system, system.timing(), progress)
     without, total = sum(row.unscored for row in rows), sum(row.reranked for row in rows)
-    remarks = [f"{found.name}: {without:,} of {total:,} hits got no valid score and rank last"] if without else []
-    return found, remarks
+    remarks = [f"{run.name}: {without:,} of {total:,} hits got no valid score and rank last"] if without else []
+    return run, remarks
 
 
 class Reranking:
@@ -161,11 +161,11 @@ class Reranking:
         return hits.select("query", "id").with_columns(scores)
 
 
-def merged(found: pl.DataFrame, scored: pl.DataFrame) -> pl.DataFrame:
+def merged(hits: pl.DataFrame, scored: pl.DataFrame) -> pl.DataFrame:
     """Return the hits of a search in their new order, by ``scored`` (query, id, model: null without a score)."""
     below = pl.col("model").min().over("query").fill_null(1.0) - 1
     score = pl.coalesce("model", below) - _STEP * pl.col("rank")
-    both = found.join(scored, on=["query", "id"], how="left", maintain_order="left")
+    both = hits.join(scored, on=["query", "id"], how="left", maintain_order="left")
     return both.with_columns(score.alias("score")).drop("model")
 
 

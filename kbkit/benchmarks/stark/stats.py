@@ -164,18 +164,18 @@ def _ratio(part: float, total: int) -> float | None:
     return part / total if total else None
 
 
-def long(found: StarkStatistics) -> pl.DataFrame:
+def long(stats: StarkStatistics) -> pl.DataFrame:
     """Return all figures in one frame: dataset, metric, at (the bin of a distribution, else null), value."""
-    lengths = found.lengths.unpivot(index=["dataset", "of"], variable_name="metric")
-    bins = found.distribution.with_columns(pl.format("queries_by_{}", "of").alias("metric"))
+    lengths = stats.lengths.unpivot(index=["dataset", "of"], variable_name="metric")
+    bins = stats.distribution.with_columns(pl.format("queries_by_{}", "of").alias("metric"))
     parts = [
-        found.counts.unpivot(index="dataset", variable_name="metric"),
-        found.diversity.unpivot(index="dataset", variable_name="metric"),
+        stats.counts.unpivot(index="dataset", variable_name="metric"),
+        stats.diversity.unpivot(index="dataset", variable_name="metric"),
         lengths.with_columns(pl.format("{}_of_{}", "metric", "of").alias("metric")),
         bins.select("dataset", "metric", at="bin", value="queries"),
-        found.composition.select("dataset", "relational", "textual").unpivot(index="dataset", variable_name="metric"),
+        stats.composition.select("dataset", "relational", "textual").unpivot(index="dataset", variable_name="metric"),
     ]
-    position = {name: i for i, name in enumerate(found.counts["dataset"])}
+    position = {name: i for i, name in enumerate(stats.counts["dataset"])}
     combined = pl.concat((part.with_columns(pl.col("value").cast(pl.Float64)) for part in parts), how="diagonal")
     return combined.select("dataset", "metric", "at", "value").sort(
         pl.col("dataset").replace_strict(position), maintain_order=True
@@ -184,27 +184,27 @@ def long(found: StarkStatistics) -> pl.DataFrame:
 
 def remarks(datasets: Sequence[StarkDataset]) -> list[str]:
     """Return remarks on the figures, one per line."""
-    result = []
+    lines = []
     for dataset in datasets:
         queries = dataset.gold.queries
         if not dataset.human and dataset.words is None:
-            result.append(f"{dataset.name}: no {QUERIES}, so its relational and textual words are unknown (figure 5)")
+            lines.append(f"{dataset.name}: no {QUERIES}, so its relational and textual words are unknown (figure 5)")
         if not dataset.human and "split" not in queries.columns:
-            result.append(f"{dataset.name}: no split/*.index")
+            lines.append(f"{dataset.name}: no split/*.index")
         elif "split" in queries.columns and (outside := queries["split"].null_count()):
-            result.append(f"{dataset.name}: {outside:,} of {queries.height:,} queries are in no split")
-    return result
+            lines.append(f"{dataset.name}: {outside:,} of {queries.height:,} queries are in no split")
+    return lines
 
 
-def charts(found: StarkStatistics) -> list[Chart]:
+def charts(stats: StarkStatistics) -> list[Chart]:
     """Return figure 4, and figure 5 if it is known."""
     drawn = []
     for of, title in ((WORDS, "Words per query"), (ANSWERS, "Answers per query")):
-        bins = found.distribution.filter(pl.col("of") == of)
+        bins = stats.distribution.filter(pl.col("of") == of)
         drawn.append(
             Chart(title, bins, "bin", "share", "dataset", percent=True, x_title=of, y_title="fraction of queries")
         )
-    parts = found.composition.drop_nulls().unpivot(
+    parts = stats.composition.drop_nulls().unpivot(
         ["relational", "textual"], index="dataset", variable_name="words", value_name="share"
     )
     if parts.height:

@@ -60,14 +60,14 @@ class StarkTask:
             *([changed] if self.numbers is not None else []),
         ]
 
-    def run(self, found: pl.DataFrame) -> pl.DataFrame:
+    def run(self, hits: pl.DataFrame) -> pl.DataFrame:
         """Return hits (query, id, key, type, score) as a run that names nodes as the answers are named.
 
         Raises :class:`KbError` if a key stands for two hits of a question.
         """
         if self.names == KEY:
-            _check_keys(found)
-        named = found.with_columns(self.named(found).alias("node"))
+            _check_keys(hits)
+        named = hits.with_columns(self.named(hits).alias("node"))
         return named.select(*RUN).cast(RUN)
 
     def named(self, nodes: pl.DataFrame) -> pl.Series:
@@ -91,8 +91,8 @@ class StarkTask:
         return self.named(kb.tables.lookup(sql, frames={"kbkit_within": wanted}))
 
 
-def _check_keys(found: pl.DataFrame) -> None:
-    duplicates = found.filter(pl.struct("query", "key").is_duplicated()).select("query", "key", "type")
+def _check_keys(hits: pl.DataFrame) -> None:
+    duplicates = hits.filter(pl.struct("query", "key").is_duplicated()).select("query", "key", "type")
     for query, key, _ in duplicates.head(1).iter_rows():
         kinds = " and ".join(duplicates.filter((pl.col("query") == query) & (pl.col("key") == key))["type"])
         raise KbError(
@@ -117,8 +117,8 @@ def task(kb: KnowledgeBase, gold: Gold, types: Sequence[str] = (), numbers: Numb
     chosen = tuple(kb.schema.type(name).name for name in types or kb.schema.candidate_types) or _types(known)
     members = [kb.session.members(name) for name in chosen]
     within = np.unique(np.concatenate(members)) if members else np.empty(0, np.int32)
-    found = known.filter(pl.Series(np.isin(known["id"].to_numpy(), within)))
-    unknown = relevant.join(found, left_on="node", right_on="key", how="anti").height
+    candidates = known.filter(pl.Series(np.isin(known["id"].to_numpy(), within)))
+    unknown = relevant.join(candidates, left_on="node", right_on="key", how="anti").height
     if relevant.height and unknown == relevant.height:
         kinds = f" {' or '.join(chosen)}" if chosen else " node"
         message = f"None of the {relevant.height:,} answers is the {'number' if names == NUMBER else 'key'} of a{kinds}"
@@ -144,8 +144,8 @@ def answer_nodes(kb: KnowledgeBase, task: StarkTask) -> pl.DataFrame:
 def _known(kb: KnowledgeBase, answers: pl.Series, names: str, numbers: Numbers | None) -> pl.DataFrame:
     """Return the answers that are nodes: id, key (the name of the answer) and type."""
     if numbers is not None:
-        found = ids(kb, numbers.known.filter(pl.col("node").is_in(answers.implode())))
-        return found.select("id", "type", key="node")
+        frame = ids(kb, numbers.known.filter(pl.col("node").is_in(answers.implode())))
+        return frame.select("id", "type", key="node")
     name = {NUMBER: "id::VARCHAR", REFERENCE: "type || '#' || key"}.get(names, "key")
     sql = f"SELECT id, {name} AS key, type::VARCHAR AS type FROM nodes WHERE {name} IN (SELECT unnest($names))"
     return kb.tables.lookup(sql, {"names": answers.to_list()})

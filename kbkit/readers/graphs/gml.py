@@ -109,13 +109,13 @@ def _graph(content: Pairs, path: Path) -> FileGraph:
 
 def _attributes(pairs: Pairs) -> dict[str, Any]:
     """Return keys with their values, or lists of them where a key repeats."""
-    found: dict[str, list[Any]] = {}
+    by_name: dict[str, list[Any]] = {}
     for name, value in pairs:
-        found.setdefault(name, []).append(_attributes(value) if isinstance(value, list) else value)
-    result = {}
-    for name, values in found.items():
+        by_name.setdefault(name, []).append(_attributes(value) if isinstance(value, list) else value)
+    attributes = {}
+    for name, values in by_name.items():
         if values[0] == _LIST:
-            result[name] = values[1:]
+            attributes[name] = values[1:]
         else:
-            result[name] = values[0] if len(values) == 1 else values
-    return result
+            attributes[name] = values[0] if len(values) == 1 else values
+    return attributes

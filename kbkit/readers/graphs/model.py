@@ -147,8 +147,8 @@ def networkx_tables(
             "tail": str(tail),
             **free({name: value for name, value in data.items() if name != relation}, _ENDS),
         }
-        for head, tail, key, given in edges
-        for data in [_plain(given, "edge ({!r}, {!r})", head, tail)]
+        for head, tail, key, attributes in edges
+        for data in [_plain(attributes, "edge ({!r}, {!r})", head, tail)]
     )
     return records(nodes, ("key",)), records(rows, ("head", "relation", "tail"))
 
@@ -185,9 +185,9 @@ def _plain_value(value: Any) -> Any:
     if isinstance(value, set | frozenset):
         value = sorted(value, key=_order)
     if isinstance(value, list | tuple):
-        return [_plain_value(one) for one in value]
+        return [_plain_value(element) for element in value]
     if isinstance(value, Mapping):
-        return {str(name): _plain_value(one) for name, one in value.items()} or None
+        return {str(name): _plain_value(element) for name, element in value.items()} or None
     raise _UnsupportedError(type(value).__name__)
 
 
@@ -219,9 +219,9 @@ def _series(values: list[Any]) -> pl.Series:
     import polars as pl
 
     try:
-        found = pl.Series(values, strict=True)
-        if found.dtype != pl.Int128:
-            return found
+        series = pl.Series(values, strict=True)
+        if series.dtype != pl.Int128:
+            return series
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
         pass
     if any(isinstance(value, list | dict | tuple | set) for value in values):

@@ -135,11 +135,11 @@ class RdfAdmission:
         """Return the piece, cut where it reaches the limit."""
         data = piece.data
         if self._limited:
-            for found in _PAGE.finditer(data):
-                if b"P" in (found[1], found[2]):
+            for match in _PAGE.finditer(data):
+                if b"P" in (match[1], match[2]):
                     continue
                 if self._left == 0:
-                    data, self.full = data[: found.start()], True
+                    data, self.full = data[: match.start()], True
                     break
                 self._left -= 1
         return dataclasses.replace(piece, data=data, selected=self._selected) if data.strip() else None

@@ -195,10 +195,10 @@ def json_pieces(path: Path, size: int) -> Iterator[Piece]:
     yield Piece(path, number, b"\n".join(lines), done, last=True, unit="entity")
 
 
-def _complete_array(path: Path, found: Iterator[Piece]) -> Iterator[Piece]:
+def _complete_array(path: Path, pieces: Iterator[Piece]) -> Iterator[Piece]:
     """Yield the pieces; raise :class:`BadInputError` if they start an array and do not end it."""
     opened, tail, line = False, b"", 1
-    for piece in found:
+    for piece in pieces:
         if piece.line == 1:
             opened = piece.data.lstrip(b"\xef\xbb\xbf\r\n\t ").startswith(b"[")
         yield piece

@@ -203,12 +203,12 @@ def _create_datatypes(con: duckdb.DuckDBPyConnection, folders: Sequence[Path]) -
 
 def _join_nodes(con: duckdb.DuckDBPyConnection, folders: Sequence[Path], table: str, target: Path) -> None:
     columns = ", ".join(f"any_value({name}) AS {name}" for name in _FROM_NODES)
-    found = ", ".join(f"coalesce(r.{name}, v.{name}) AS {name}" for name in _FROM_NODES)
+    filled = ", ".join(f"coalesce(r.{name}, v.{name}) AS {name}" for name in _FROM_NODES)
     cited = f"WHERE reference IN (SELECT reference FROM {table_of(folders, 'references')})"
     copy(
         con,
         f"""SELECT r.* EXCLUDE (node, scan_position) REPLACE (
-                     {found}, CASE WHEN snak = 'value' OR d.datatype IS NOT NULL
+                     {filled}, CASE WHEN snak = 'value' OR d.datatype IS NOT NULL
                                    THEN coalesce(d.datatype, r.datatype) END AS datatype)
             FROM (SELECT *, row_number() OVER () AS scan_position FROM {table_of(folders, table)}
                   {cited if table == "reference_snaks" else ""}) r

@@ -160,7 +160,7 @@ def iri(text: str) -> str | None:
 
 
 def _encoded(text: str) -> str:
-    return _NOT_IN_IRI.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "replace")), text)
+    return _NOT_IN_IRI.sub(lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "replace")), text)
 
 
 def raw_url(text: str) -> str:

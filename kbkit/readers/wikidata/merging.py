@@ -58,5 +58,5 @@ def _changes(paths: Iterable[Path]) -> Iterator[tuple[str, bytes]]:
 
 
 def _name(line: bytes) -> str:
-    found = id_of(line)
-    return "" if found is None else f"{found[0]}{found[1]}"
+    identifier = id_of(line)
+    return "" if identifier is None else f"{identifier[0]}{identifier[1]}"

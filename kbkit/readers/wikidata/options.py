@@ -92,12 +92,12 @@ def _ids(option: str, text: str, letters: str, example: str) -> tuple[str, ...]:
 
 
 def _properties(text: str) -> tuple[tuple[str, str], ...]:
-    found = []
+    properties = []
     for part in _parts(text):
         name, _, value = part.partition("=")
         [known] = _ids("property", name.strip() or part, "P", "P106, or P106=Q82594")
-        found.append((known, value.strip()))
-    return tuple(dict.fromkeys(found))
+        properties.append((known, value.strip()))
+    return tuple(dict.fromkeys(properties))
 
 
 def _id_list(text: str) -> tuple[str, ...]:
@@ -117,17 +117,17 @@ def read_ids(path: Path, problem: str = "") -> tuple[str, ...]:
         reason = error.strerror if isinstance(error, OSError) else "not a text file"
         hint = "Use ids such as Q42,Q5, or the name of a file with one per line" if problem else "Write one id per line"
         raise BadInputError(f"{problem or f'Cannot read {path}'}: {reason}", hint) from None
-    found = []
+    ids = []
     for number, line in enumerate(lines, 1):
         words = line.replace(",", " ").split()
         if words and not words[0].startswith("#"):
             name = words[0].rsplit("/", 1)[-1].strip("<>").removeprefix("wd:").upper()
             if not _ENTITY.fullmatch(name):
                 raise BadInputError(f"Invalid id {words[0][:50]!r} in {path}, line {number}", "Use ids such as Q42")
-            found.append(name)
-    if not found:
+            ids.append(name)
+    if not ids:
         raise BadInputError(f"No id in {path}", "Write one id per line, such as Q42")
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(ids))
 
 
 def _number(option: str, text: str, limit: int) -> int:

@@ -153,14 +153,14 @@ def _open_gzip(path: Path) -> IO[bytes]:
 def publish(folder: Path) -> dict[str, Any]:
     """Rename a finished part and return its info."""
     new = _new_name(folder)
-    found: dict[str, Any] = parse_json((new / INFO).read_text(encoding="utf-8"))
+    content: dict[str, Any] = parse_json((new / INFO).read_text(encoding="utf-8"))
     try:
         systems.rename(new, folder)
     except OSError:
         if info(folder) is None:
             raise
         systems.remove_tree(new)  # a worker that briefly outlived its run has written the same part
-    return found
+    return content
 
 
 def _new_name(folder: Path) -> Path:
@@ -173,8 +173,8 @@ def info(folder: Path) -> dict[str, Any] | None:
     path = folder / INFO
     if not path.is_file():
         return None
-    found: dict[str, Any] = parse_json(path.read_text(encoding="utf-8"))
-    return found
+    content: dict[str, Any] = parse_json(path.read_text(encoding="utf-8"))
+    return content
 
 
 # -- resuming ---------------------------------------------------------------------------------------------------------

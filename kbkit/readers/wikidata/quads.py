@@ -83,10 +83,10 @@ class QuadWriter:
         self._entity(main, subject, lines)
         _links(main, subject, lines)
         for part in parts:
-            own = f"<{Wikibase.ENTITY}{part.id}>"
-            lines.append(f"{subject} <{_ONTOLEX}{'lexicalForm' if part.kind == 'form' else 'sense'}> {own} .\n")
-            self._entity(part, own, lines)
-            _links(part, own, lines)
+            part_iri = f"<{Wikibase.ENTITY}{part.id}>"
+            lines.append(f"{subject} <{_ONTOLEX}{'lexicalForm' if part.kind == 'form' else 'sense'}> {part_iri} .\n")
+            self._entity(part, part_iri, lines)
+            _links(part, part_iri, lines)
         self._sitelinks(page, subject, lines)
         self.own.extend(dict.fromkeys(lines))
 
@@ -112,12 +112,12 @@ class QuadWriter:
             self._statement(statement, subject, lines)
 
     def _statement(self, statement: EntityStatement, subject: str, lines: list[str]) -> None:
-        own, rank, best, main, qualifiers, references = statement
-        node = f"<{Wikibase.PREFIXES['wds']}{_NOT_IN_NAMES.sub('-', own)}>"
+        statement_id, rank, best, main, qualifiers, references = statement
+        node = f"<{Wikibase.PREFIXES['wds']}{_NOT_IN_NAMES.sub('-', statement_id)}>"
         names = predicates(main.property)
         lines.append(f"{subject} {names.p} {node} .\n")
         lines.append(f"{node} <{Wikibase.ONTOLOGY}rank> {_RANKS[rank]} .\n")
-        value = self._snak(main, node, names.ps, names.psv, names.psn, names.wdno, own, lines)
+        value = self._snak(main, node, names.ps, names.psv, names.psn, names.wdno, statement_id, lines)
         if best:
             lines.append(f"{node} {TYPE} <{Wikibase.ONTOLOGY}BestRank> .\n")
             lines.append(
@@ -125,7 +125,7 @@ class QuadWriter:
             )
         for position, snak in enumerate(qualifiers):
             of = predicates(snak.property)
-            self._snak(snak, node, of.pq, of.pqv, of.pqn, of.wdno, f"{own} {position}", lines)
+            self._snak(snak, node, of.pq, of.pqv, of.pqn, of.wdno, f"{statement_id} {position}", lines)
         for reference in references:
             lines.append(f"{node} {_DERIVED} {self._reference(reference)} .\n")
 

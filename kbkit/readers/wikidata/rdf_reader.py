@@ -203,9 +203,9 @@ def read_page(page: EntityPage, languages: Languages) -> None:
         if subject.startswith(_IN_ENTITY) and _ID.fullmatch(name):
             page.entities.append(_entity(name, facts, by_subject, languages))
         elif any(predicate == _ABOUT for predicate, _ in facts):
-            found = dict(facts)
-            title = text(found[_TITLE])[0] if _TITLE in found else ""
-            page.sitelinks.append(Sitelink(_site(found.get(_PART, "")), title, subject[1:-1]))
+            by_predicate = dict(facts)
+            title = text(by_predicate[_TITLE])[0] if _TITLE in by_predicate else ""
+            page.sitelinks.append(Sitelink(_site(by_predicate.get(_PART, "")), title, subject[1:-1]))
 
 
 def facts_of_entities(page: EntityPage) -> dict[str, Facts]:
@@ -236,13 +236,13 @@ def _entity(name: str, facts: Facts, others: dict[str, Facts], languages: Langua
 
 def terms(facts: Facts, languages: Languages) -> list[tuple[str, str, str]]:
     """Return (term, language, value), in the order of the selected languages."""
-    found = []
+    rows = []
     for predicate, value in facts:
         if predicate in TERMS:
             content, tag, _ = text(value)
-            found.append((TERMS[predicate], tag, content))
+            rows.append((TERMS[predicate], tag, content))
     order, last = {"label": 0, "description": 1, "alias": 2}, len(languages.positions)
-    return sorted(found, key=lambda term: (order[term[0]], languages.positions.get(term[1], last)))
+    return sorted(rows, key=lambda term: (order[term[0]], languages.positions.get(term[1], last)))
 
 
 def _truthy(name: str, snak: Snak, value: str) -> EntityStatement:
@@ -251,8 +251,8 @@ def _truthy(name: str, snak: Snak, value: str) -> EntityStatement:
 
 
 def _statement(name: str, prop: str, subject: str, facts: Facts) -> EntityStatement:
-    own = subject[len(Wikibase.PREFIXES["wds"]) + 1 : -1]
-    own = f"{own[: len(name)]}${own[len(name) + 1 :]}"
+    statement_id = subject[len(Wikibase.PREFIXES["wds"]) + 1 : -1]
+    statement_id = f"{statement_id[: len(name)]}${statement_id[len(name) + 1 :]}"
     rank, best, main, node = "normal", False, "", None
     qualifiers: list[tuple[str, tuple[Any, ...]]] = []
     nodes: dict[str, list[str]] = {}
@@ -278,7 +278,7 @@ def _statement(name: str, prop: str, subject: str, facts: Facts) -> EntityStatem
     if not main and (prop, NO_VALUE) in qualifiers:
         qualifiers.remove((prop, NO_VALUE))  # it is the main value
     main_snak = Snak(prop, value_columns(main) if main else NO_VALUE, node=node)
-    return EntityStatement(own, rank, best, main_snak, _with_nodes(qualifiers, nodes), cited)
+    return EntityStatement(statement_id, rank, best, main_snak, _with_nodes(qualifiers, nodes), cited)
 
 
 def _with_nodes(snaks: Iterable[tuple[str, tuple[Any, ...]]], nodes: dict[str, list[str]]) -> list[Snak]:
@@ -303,19 +303,19 @@ def references(triples: Iterable[Triple]) -> list[Reference]:
             nodes.setdefault(subject, {}).setdefault(of, []).append(_last_part(value))
         elif predicate == TYPE and value.startswith(_IN_NO_VALUE):
             snaks.setdefault(subject, []).append((_last_part(value), NO_VALUE))
-    return [Reference(_last_part(name), _with_nodes(found, nodes.get(name, {}))) for name, found in snaks.items()]
+    return [Reference(_last_part(name), _with_nodes(pairs, nodes.get(name, {}))) for name, pairs in snaks.items()]
 
 
 def value_nodes(triples: Iterable[Triple]) -> list[tuple[Any, ...]]:
     """Return the value nodes among the triples, as rows of ``NODE_COLUMNS``."""
-    found: dict[str, dict[str, Any]] = {}
+    nodes: dict[str, dict[str, Any]] = {}
     for subject, predicate, value in triples:
         if predicate in _NODE_PREDICATES:
             column, kind = _NODE_PREDICATES[predicate]
             content = _last_part(value) if kind is str else kind(text(value)[0])
             name = _last_part(subject)
-            found.setdefault(name, {})[column] = "1" if column == "unit" and content == "Q199" else content
-    return [(name, *(facts.get(column) for column in NODE_COLUMNS[1:])) for name, facts in found.items()]
+            nodes.setdefault(name, {})[column] = "1" if column == "unit" and content == "Q199" else content
+    return [(name, *(facts.get(column) for column in NODE_COLUMNS[1:])) for name, facts in nodes.items()]
 
 
 def _last_part(term: str) -> str:
@@ -401,9 +401,9 @@ def text(literal: str) -> tuple[str, str, str]:
     return content, rest[1:] if rest.startswith("@") else "", rest[3:-1] if rest.startswith("^^") else ""
 
 
-def _unescape(found: re.Match[str]) -> str:
-    code = found[1] or found[2]
-    return chr(int(code, 16)) if code else _ESCAPED.get(found[3], found[3])
+def _unescape(match: re.Match[str]) -> str:
+    code = match[1] or match[2]
+    return chr(int(code, 16)) if code else _ESCAPED.get(match[3], match[3])
 
 
 @lru_cache(1 << 15)

@@ -36,14 +36,14 @@ class RowWriter:
         self.tables["terms"].extend((name, *term) for term in entity.terms)
         self._mentioned.update(target for _, target in entity.links)
         statements, qualifiers = self.tables["statements"], self.tables["qualifiers"]
-        for own, rank, best, main, more, references in entity.statements:
-            row = (own, name, main.property, rank, best, *main.columns)
+        for statement_id, rank, best, main, more, references in entity.statements:
+            row = (statement_id, name, main.property, rank, best, *main.columns)
             statements.append((*row, main.node) if node else row)
             for position, snak in enumerate(more):
-                row = (own, name, snak.property, position, *snak.columns)
+                row = (statement_id, name, snak.property, position, *snak.columns)
                 qualifiers.append((*row, snak.node) if node else row)
             for position, reference in enumerate(references):
-                self.tables["references"].append((own, name, reference.hash, position))
+                self.tables["references"].append((statement_id, name, reference.hash, position))
                 self.add_reference(reference)
 
     def add_reference(self, reference: Reference) -> None:

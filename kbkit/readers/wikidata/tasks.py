@@ -13,10 +13,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from kbkit.readers.wikidata import json_reader, parts, rdf_reader, selection
+from kbkit.readers.wikidata import json_reader, json_values, parts, rdf_reader, selection
 from kbkit.readers.wikidata.bad_lines import FIX_LINE, BadLines
 from kbkit.readers.wikidata.dumps import INCOMPLETE, Piece
-from kbkit.readers.wikidata.json_reader import MALFORMED, Json, JsonReader
+from kbkit.readers.wikidata.json_reader import MALFORMED, JsonReader
+from kbkit.readers.wikidata.json_values import Json
 from kbkit.readers.wikidata.literals import TYPE
 from kbkit.readers.wikidata.model import EntityPage, Languages
 from kbkit.readers.wikidata.options import ConversionOptions
@@ -35,8 +36,8 @@ _ID = re.compile(r"[QPLM][1-9][0-9]*(-[A-Z][0-9]+)?")
 
 def task(name: str) -> Task:
     """Return the task of this name."""
-    found: Task = getattr(importlib.import_module(__name__), name)
-    return found
+    function: Task = getattr(importlib.import_module(__name__), name)
+    return function
 
 
 # -- convert ----------------------------------------------------------------------------------------------------------
@@ -56,8 +57,8 @@ def _convert_json(options: ConversionOptions, piece: Piece, folder: Path, *, rep
     for number, entity in read_json(piece, bad, repair=repair):
         try:
             if "redirect" in entity:
-                name = json_reader.entity_id(entity.get("entity") or entity["id"])
-                quads.add_redirect(name, json_reader.entity_id(entity["redirect"]))
+                name = json_values.entity_id(entity.get("entity") or entity["id"])
+                quads.add_redirect(name, json_values.entity_id(entity["redirect"]))
             elif "missing" not in entity:
                 page = reader.page(entity)
                 rows.add(page)
@@ -70,12 +71,12 @@ def _convert_json(options: ConversionOptions, piece: Piece, folder: Path, *, rep
     tables = {**rows.tables, "mentions": [(name,) for name in sorted(mentioned)]}
     if options.triples:
         tables["shared"] = [(line[:-1],) for line in quads.shared]
-    own = quads.own if options.triples else None
+    quad_lines = quads.own if options.triples else None
     count = len(quads.own) + len(quads.shared)
     kept = None
     if options.keep_entities and not options.selects:
         kept = [line for number, line in piece.lines() if number not in bad.numbers]
-    return _write(folder, parts.json_schemas(triples=options.triples), tables, own, count, properties, bad, kept)
+    return _write(folder, parts.json_schemas(triples=options.triples), tables, quad_lines, count, properties, bad, kept)
 
 
 def _is_id(name: str) -> bool:
@@ -117,9 +118,9 @@ def convert_rdf(options: ConversionOptions, piece: Piece, folder: Path) -> dict[
     }  # fmt: skip
     if options.triples:
         tables |= {"nodes": list(nodes), "uses": [(name,) for name in sorted(used)]}
-    own = quads.own if options.triples else None
+    quad_lines = quads.own if options.triples else None
     schemas = parts.rdf_schemas(triples=options.triples)
-    return _write(folder, schemas, tables, own, len(quads.own) + shared, properties, bad)
+    return _write(folder, schemas, tables, quad_lines, len(quads.own) + shared, properties, bad)
 
 
 @lru_cache(2)
@@ -252,9 +253,9 @@ def _scan_json(options: ConversionOptions, piece: Piece, folder: Path, *, repair
 
 
 def _scan_entity(scan: Scan, entity: Json, languages: Languages) -> None:
-    name, kind = json_reader.entity_id(entity["id"]), json_reader.entity_kind(entity)
+    name, kind = json_values.entity_id(entity["id"]), json_reader.entity_kind(entity)
     for of, part in itertools.chain([(kind, entity)], json_reader.sub_entities(entity)):
-        own, datatype = json_reader.entity_id(part["id"]), json_reader.own_datatype(part)
+        own, datatype = json_values.entity_id(part["id"]), json_reader.own_datatype(part)
         scan.add_entity(own, of, datatype, json_reader.terms(part, languages))
     if kind == "property":
         scan.tables["raw"].append((name, json.dumps(entity)))
@@ -266,7 +267,7 @@ def _scan_entity(scan: Scan, entity: Json, languages: Languages) -> None:
             snak = statement["mainsnak"]
             if statement.get("rank", "normal") == best and snak["snaktype"] != "novalue":
                 value, target, *_ = (
-                    json_reader.columns(snak["datavalue"]) if snak["snaktype"] == "value" else (None,) * 2
+                    json_values.columns(snak["datavalue"]) if snak["snaktype"] == "value" else (None,) * 2
                 )
                 scan.add_link(name, prop, target, value)
 

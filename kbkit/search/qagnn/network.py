@@ -35,8 +35,8 @@ class EdgeAttention(nn.Module):  # type: ignore[misc] # of a library without typ
         total = torch.zeros(len(x), self.heads, device=x.device).index_add(0, target, weights)
         weighted = (weights / total[target].clamp_min(1e-9))[:, :, None] * self.message(sent).view(shape)
         gathered = torch.zeros_like(x).index_add(0, target, weighted.reshape(len(source), -1))
-        found: torch.Tensor = self.norm(x + self.out(gathered))
-        return found
+        updated: torch.Tensor = self.norm(x + self.out(gathered))
+        return updated
 
 
 class QaGnnNetwork(nn.Module):  # type: ignore[misc] # of a library without types
@@ -78,5 +78,5 @@ class QaGnnNetwork(nn.Module):  # type: ignore[misc] # of a library without type
             x = self.dropout(layer(x, edges, relations))
         nodes, context = x[:-1], x[-1:].expand(len(x) - 1, -1)
         joined = torch.cat([nodes, first[:-1], context, nodes * asked], dim=1)
-        found: torch.Tensor = (self.score(joined) + self.base(features[:-1]))[:, 0]
-        return found
+        scores: torch.Tensor = (self.score(joined) + self.base(features[:-1]))[:, 0]
+        return scores

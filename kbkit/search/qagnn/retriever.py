@@ -50,11 +50,11 @@ class QaGnn:
         import torch
         from safetensors.torch import load_file
 
-        found = network(self._about)
+        model = network(self._about)
         with model_folder.loading(self._system):
-            found.load_state_dict(load_file(str(f"{self._system.model}/{WEIGHTS}")))
+            model.load_state_dict(load_file(str(f"{self._system.model}/{WEIGHTS}")))
         chosen = str(self._system.settings["device"])
-        return found.eval().to(chosen or ("cuda" if torch.cuda.is_available() else "cpu"))
+        return model.eval().to(chosen or ("cuda" if torch.cuda.is_available() else "cpu"))
 
     def search(self, queries: Sequence[str], k: int, within: Within) -> list[Ranking]:
         """See :class:`kbkit.search.system_kinds.TextRetriever`."""
@@ -70,14 +70,14 @@ def network(about: Mapping[str, Any]) -> Any:
     return QaGnnNetwork(about["dimension"], len(about["types"]), edge_kinds, about["hidden"], about["layers"])
 
 
-def ranked(found: Any, graph: QuestionGraph, stores: Stores, k: int) -> Ranking:
+def ranked(model: Any, graph: QuestionGraph, stores: Stores, k: int) -> Ranking:
     """Return the candidates of a part by the network's scores, then the hits beyond it."""
     import torch
 
     if not len(graph.ids):
         return Ranking(graph.ids, np.empty(0))
     with torch.inference_mode():
-        scores = found(graph, stores.vectors.matrix.take(graph.ids)).cpu().numpy().astype(np.float64)
+        scores = model(graph, stores.vectors.matrix.take(graph.ids)).cpu().numpy().astype(np.float64)
     ids, scores = graph.ids[graph.candidates], scores[graph.candidates]
     order = np.lexsort((ids, -scores))
     lowest = float(scores.min()) if len(scores) else 0.0

@@ -113,16 +113,16 @@ class GraphMaker:
             None,
             {"quotes": False},
         )
-        found: list[QuestionGraph] = []
+        graphs: list[QuestionGraph] = []
         for first in range(0, len(texts), _BATCH):
             batch = texts[first : first + _BATCH]
             results = search.unnamed([search.parse(text) for text in batch])
             vectors = embedders.queries(self._stores.embedder, batch)
-            found += [
+            graphs += [
                 self._graph(text, vector, {"hybrid": result.ranking, **result.components}, within)
                 for text, vector, result in zip(batch, vectors, results, strict=True)
             ]
-        return found
+        return graphs
 
     def _graph(self, text: str, query: Floats, rankings: dict[str, object], within: Within) -> QuestionGraph:
         named = sorted({node for mention in mentions(self._stores, Question.of(text)) for node in mention.nodes})
@@ -175,26 +175,26 @@ class GraphMaker:
     def _features(
         self, ids: Ids, query: Floats, rankings: dict[str, object], linked: Ids, near: Ids, edges: Ids
     ) -> Floats:
-        found = np.zeros((len(ids) + 1, len(FEATURES)), np.float32)
+        matrix = np.zeros((len(ids) + 1, len(FEATURES)), np.float32)
         for column, name in enumerate(FEATURES[:3]):
             if (ranking := rankings.get(name)) is not None:
-                found[:-1, column] = _scaled(ids, ranking.ids, ranking.scores)  # type: ignore[attr-defined]
-        found[:-1, 3] = self._stores.vectors.matrix.take(ids) @ query
-        found[:-1, 4] = np.isin(ids, linked)
-        found[:-1, 5] = np.isin(ids, near)
-        found[:, 6] = np.log1p(np.bincount(edges[1], minlength=len(ids) + 1)) / 5
-        return found
+                matrix[:-1, column] = _scaled(ids, ranking.ids, ranking.scores)  # type: ignore[attr-defined]
+        matrix[:-1, 3] = self._stores.vectors.matrix.take(ids) @ query
+        matrix[:-1, 4] = np.isin(ids, linked)
+        matrix[:-1, 5] = np.isin(ids, near)
+        matrix[:, 6] = np.log1p(np.bincount(edges[1], minlength=len(ids) + 1)) / 5
+        return matrix
 
 
 def _scaled(ids: Ids, ranked: Ids, scores: NDArray[np.float64]) -> Floats:
     """Return the scores of nodes from 0 to 1, 0 for nodes that are not ranked."""
-    found = np.zeros(len(ids), np.float32)
+    scaled = np.zeros(len(ids), np.float32)
     if not len(ranked):
-        return found
+        return scaled
     low, high = float(scores.min()), float(scores.max())
     order = np.argsort(ranked)
     rows = np.minimum(np.searchsorted(ranked, ids, sorter=order), len(ranked) - 1)
     at = order[rows]
     is_ranked = ranked[at] == ids
-    found[is_ranked] = ((scores[at] - low) / (high - low or 1.0))[is_ranked]
-    return found
+    scaled[is_ranked] = ((scores[at] - low) / (high - low or 1.0))[is_ranked]
+    return scaled

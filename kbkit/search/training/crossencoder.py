@@ -33,11 +33,11 @@ def parts(training: Training) -> TrainingParts:
     )
 
     def rank(current: Any) -> list[Ranking]:
-        pairs = [(one.text, text) for one in training.candidates for text in one.texts]
+        pairs = [(question.text, text) for question in training.candidates for text in question.texts]
         scores = np.asarray(current.predict(pairs, batch_size=4 * settings.batch, show_progress_bar=False), np.float64)
-        ends = np.cumsum([len(one.ids) for one in training.candidates])[:-1]
+        ends = np.cumsum([len(question.ids) for question in training.candidates])[:-1]
         both = zip(training.candidates, np.split(scores, ends), strict=True)
-        return [best(found, one.ids, len(one.ids)) for one, found in both]
+        return [best(own_scores, question.ids, len(question.ids)) for question, own_scores in both]
 
     return TrainingParts(
         CrossEncoderTrainer,
@@ -51,13 +51,13 @@ def parts(training: Training) -> TrainingParts:
 
 
 def _rows(training: Training) -> dict[str, list[Any]]:
-    made, texts = training.pairs.pairs, training.pairs.texts
-    lists = [(one.question.text, [texts[one.positive], *(texts[node] for node in one.negatives)]) for one in made]
+    pairs, texts = training.pairs.pairs, training.pairs.texts
+    lists = [(pair.question.text, [texts[pair.positive], *(texts[node] for node in pair.negatives)]) for pair in pairs]
     if training.settings.loss == "pointwise":
-        flat = [(query, text, float(at == 0)) for query, found in lists for at, text in enumerate(found)]
+        flat = [(query, text, float(at == 0)) for query, listed in lists for at, text in enumerate(listed)]
         return dict(zip(("query", "text", "label"), map(list, zip(*flat, strict=True)), strict=True))
     return {
         "query": [query for query, _ in lists],
-        "docs": [found for _, found in lists],
-        "labels": [[1.0] + [0.0] * (len(found) - 1) for _, found in lists],
+        "docs": [listed for _, listed in lists],
+        "labels": [[1.0] + [0.0] * (len(listed) - 1) for _, listed in lists],
     }

@@ -49,11 +49,11 @@ def ranked(
     if not stores.has("text"):
         raise KbError("Hard negatives need full text", "Run ", Command("build KB text"))
     search = Search.of(Session.of(stores), "bm25", depth, within, None, None, {"quotes": False})
-    found: list[NDArray[np.int64]] = []
+    rankings: list[NDArray[np.int64]] = []
     for start in range(0, len(questions), _BATCH):
         parsed = [search.parse(question.text) for question in questions[start : start + _BATCH]]
-        found += [result.ranking.ids for result in search.unnamed(parsed)]
-    return found
+        rankings += [result.ranking.ids for result in search.unnamed(parsed)]
+    return rankings
 
 
 def pairs(splits: QuestionSplits, settings: TrainingSettings, count: int) -> list[HardPair]:
@@ -65,14 +65,14 @@ def pairs(splits: QuestionSplits, settings: TrainingSettings, count: int) -> lis
     rng = np.random.default_rng(settings.seed)
     everything = _all(splits)
     rankings = ranked(splits.stores, splits.train, splits.within, settings.depth)
-    made = []
+    hard_pairs = []
     for question, ranking in zip(splits.train, rankings, strict=True):
         answers = np.array(question.answers, np.int64)
         hard = ranking[~np.isin(ranking, answers)]
         chosen = rng.permutation(answers)[: settings.positives]
         for positive in np.sort(chosen).tolist():
-            made.append(HardPair(question, positive, _drawn(rng, hard, everything, answers, count)))
-    return made
+            hard_pairs.append(HardPair(question, positive, _drawn(rng, hard, everything, answers, count)))
+    return hard_pairs
 
 
 def _drawn(
@@ -83,15 +83,15 @@ def _drawn(
     count: int,
 ) -> tuple[int, ...]:
     """Return ``count`` distinct negatives: hard ones in their order, then others at random."""
-    found = hard
+    drawn = hard
     if len(hard):
-        found = hard[np.sort(rng.choice(len(hard), min(count, len(hard)), replace=False))]
-    if len(found) < count:
-        others = everything[~np.isin(everything, np.concatenate([answers, found]))]
-        if len(others) < count - len(found):
+        drawn = hard[np.sort(rng.choice(len(hard), min(count, len(hard)), replace=False))]
+    if len(drawn) < count:
+        others = everything[~np.isin(everything, np.concatenate([answers, drawn]))]
+        if len(others) < count - len(drawn):
             raise KbError(f"Too few nodes for {count} negatives of a question", "Use fewer negatives")
-        found = np.concatenate([found, rng.choice(others, count - len(found), replace=False)])
-    return tuple(found.tolist())
+        drawn = np.concatenate([drawn, rng.choice(others, count - len(drawn), replace=False)])
+    return tuple(drawn.tolist())
 
 
 def _all(splits: QuestionSplits) -> NDArray[np.int64]:
@@ -108,7 +108,7 @@ def pool(splits: QuestionSplits, settings: TrainingSettings) -> NDArray[np.int64
     everything = _all(splits)
     if len(everything) <= settings.pool:
         return everything
-    chosen = np.unique(np.concatenate([np.array(one.answers, np.int64) for one in splits.validation]))
+    chosen = np.unique(np.concatenate([np.array(question.answers, np.int64) for question in splits.validation]))
     rankings = ranked(splits.stores, splits.validation, splits.within, settings.depth)
     for rank in range(settings.depth):  # the first of all questions, then the second
         best = np.unique(np.array([one[rank] for one in rankings if rank < len(one)], np.int64))
@@ -117,19 +117,19 @@ def pool(splits: QuestionSplits, settings: TrainingSettings) -> NDArray[np.int64
     left = everything[~np.isin(everything, chosen)]
     more = max(0, min(settings.pool - len(chosen), len(left)))
     drawn = np.random.default_rng(settings.seed).choice(left, more, replace=False)
-    found: NDArray[np.int64] = np.union1d(chosen, drawn)
-    return found
+    pooled: NDArray[np.int64] = np.union1d(chosen, drawn)
+    return pooled
 
 
-def export(found: PairTexts, path: Path) -> None:
+def export(training_pairs: PairTexts, path: Path) -> None:
     """Write pairs as JSON lines: id, query, positive (a text), negatives (texts)."""
     lines = [
         {
             "id": pair.question.id,
             "query": pair.question.text,
-            "positive": found.texts[pair.positive],
-            "negatives": [found.texts[node] for node in pair.negatives],
+            "positive": training_pairs.texts[pair.positive],
+            "negatives": [training_pairs.texts[node] for node in pair.negatives],
         }
-        for pair in found.pairs
+        for pair in training_pairs.pairs
     ]
     write_files({path: "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)})

@@ -81,16 +81,19 @@ class Training:
         ids = sorted({node for ranking in rankings for node in ranking.tolist()})
         texts = dict(zip(ids, self.texts(ids), strict=True))
         both = list(zip(splits.validation, rankings, strict=True))
-        if not any(np.isin(found, one.answers).any() for one, found in both):
+        if not any(np.isin(ranked, question.answers).any() for question, ranked in both):
             message = f"None of the {depth} best results of full text is an answer, for any validation question"
             raise KbError(message, "A reranker cannot be validated with such questions")
-        return [RerankedQuestion(one.text, found, [texts[node] for node in found.tolist()]) for one, found in both]
+        return [
+            RerankedQuestion(question.text, ranked, [texts[node] for node in ranked.tolist()])
+            for question, ranked in both
+        ]
 
     @cached_property
     def pool(self) -> ValidationPool:
         """What validation ranks."""
         ids = examples.pool(self.splits, self.settings)
-        return ValidationPool(ids, self.texts(ids.tolist()), [one.text for one in self.splits.validation])
+        return ValidationPool(ids, self.texts(ids.tolist()), [question.text for question in self.splits.validation])
 
     def texts(self, ids: Sequence[int]) -> list[str]:
         """Return the texts of nodes as the system reads them."""
@@ -105,11 +108,14 @@ class Training:
 
     def columns(self) -> dict[str, list[str]]:
         """Return the pairs as columns: query, positive, negative_1, ... (texts)."""
-        made, texts = self.pairs.pairs, self.pairs.texts
-        found = {"query": [one.question.text for one in made], "positive": [texts[one.positive] for one in made]}
-        for at in range(len(made[0].negatives)):
-            found[f"negative_{at + 1}"] = [texts[one.negatives[at]] for one in made]
-        return found
+        pairs, texts = self.pairs.pairs, self.pairs.texts
+        columns = {
+            "query": [pair.question.text for pair in pairs],
+            "positive": [texts[pair.positive] for pair in pairs],
+        }
+        for at in range(len(pairs[0].negatives)):
+            columns[f"negative_{at + 1}"] = [texts[pair.negatives[at]] for pair in pairs]
+        return columns
 
 
 def trained_kind(system: str) -> SystemKind:
@@ -122,16 +128,16 @@ def trained_kind(system: str) -> SystemKind:
 
 def training_pairs(kind: SystemKind, splits: QuestionSplits, settings: TrainingSettings) -> PairTexts:
     """Return the training pairs of a system, with hard negatives and texts."""
-    made = examples.pairs(splits, settings, settings.negatives or kind.negatives)
-    ids = sorted({node for pair in made for node in (pair.positive, *pair.negatives)})
-    return PairTexts(made, dict(zip(ids, texts_of(kind, splits.stores, settings, ids), strict=True)))
+    hard_pairs = examples.pairs(splits, settings, settings.negatives or kind.negatives)
+    ids = sorted({node for pair in hard_pairs for node in (pair.positive, *pair.negatives)})
+    return PairTexts(hard_pairs, dict(zip(ids, texts_of(kind, splits.stores, settings, ids), strict=True)))
 
 
 def texts_of(kind: SystemKind, stores: Stores, settings: TrainingSettings, ids: Sequence[int]) -> list[str]:
     """Return the texts of nodes as a kind of systems reads them: rerankers read them as candidates."""
     if kind.role == RERANKER:
-        found = rerank.candidates(Session.of(stores), list(ids))
-        return [(one if settings.neighbours else one.alone()).document() for one in found]
+        candidates = rerank.candidates(Session.of(stores), list(ids))
+        return [(candidate if settings.neighbours else candidate.alone()).document() for candidate in candidates]
     return NodeTexts(stores, settings.neighbours).of(ids)
 
 
@@ -139,9 +145,9 @@ def export(system: str, splits: QuestionSplits, path: Path, settings: TrainingSe
     """Write the training set of a system as JSON lines; return the number of pairs. No model is needed."""
     check_settings(settings)
     splits.check()
-    found = training_pairs(trained_kind(system), splits, settings)
-    examples.export(found, path)
-    return len(found.pairs)
+    pairs = training_pairs(trained_kind(system), splits, settings)
+    examples.export(pairs, path)
+    return len(pairs.pairs)
 
 
 def fit(
@@ -193,7 +199,9 @@ def fit(
             "start": {"model": chosen.initial, "revision": start_revision},
             "kb": splits.stores.schema.name,
         }
-        return trainer.run(place, parts, chosen, lambda found: splits.score(splits.validation, found), about, told)
+        return trainer.run(
+            place, parts, chosen, lambda rankings: splits.score(splits.validation, rankings), about, told
+        )
 
 
 def require(kind: SystemKind) -> None:
@@ -211,13 +219,13 @@ def _start(settings: TrainingSettings, splits: QuestionSplits, folder: Path) -> 
     """Return the model to start from; a random one is written once to the folder of the training."""
     if settings.initial != RANDOM:
         if Path(settings.initial).is_dir():
-            own = model_folder.read(Path(settings.initial)).get("system", "biencoder")
+            own = model_folder.read_about(Path(settings.initial)).get("system", "biencoder")
             _check_start(settings.initial, str(own))
         return settings.initial
-    made = folder / RANDOM
-    if not (made / "tokenizer.json").is_file():
-        starts.write(made, splits.stores, settings.seed, relations=settings.neighbours)
-    return str(made)
+    start = folder / RANDOM
+    if not (start / "tokenizer.json").is_file():
+        starts.write_start(start, splits.stores, settings.seed, relations=settings.neighbours)
+    return str(start)
 
 
 def _check_start(start: str, own: str) -> None:

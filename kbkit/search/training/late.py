@@ -33,7 +33,7 @@ def parts(training: Training) -> TrainingParts:
     def rank(current: Any) -> list[Ranking]:
         texts = late.encoded(current, training.pool.texts, 2 * settings.batch)
         queries = late.encoded(current, training.pool.queries, 2 * settings.batch, queries=True)
-        return training.pool.ranked(scores([one.numpy() for one in queries], [one.numpy() for one in texts]))
+        return training.pool.ranked(scores([one.numpy() for one in queries], [text.numpy() for text in texts]))
 
     return TrainingParts(
         SentenceTransformerTrainer,
@@ -49,5 +49,5 @@ def parts(training: Training) -> TrainingParts:
 def scores(queries: list[NDArray[np.float32]], texts: list[NDArray[np.float32]]) -> NDArray[np.float32]:
     """Return a row per query, a column per text: the sum of the best products of the query's vectors in the text."""
     pieces = np.concatenate(texts)
-    starts = np.cumsum([0, *(len(one) for one in texts[:-1])])
+    starts = np.cumsum([0, *(len(text) for text in texts[:-1])])
     return np.stack([np.maximum.reduceat(query @ pieces.T, starts, axis=1).sum(axis=0) for query in queries])

@@ -45,7 +45,10 @@ def fit(
     torch.manual_seed(settings.seed)
     started = time.perf_counter()
     maker = GraphMaker(stores, GraphNames(about["relations"], about["types"]), about["depth"], about["size"])
-    parts = [maker.of([one.text for one in part], DEPTH, splits.within) for part in (splits.train, splits.validation)]
+    parts = [
+        maker.of([question.text for question in part], DEPTH, splits.within)
+        for part in (splits.train, splits.validation)
+    ]
     device = settings.device or ("cuda" if torch.cuda.is_available() else "cpu")
     network = retriever.network(about).to(device)
 
@@ -72,16 +75,16 @@ def fit(
             best, weights = epoch, _weights(network)
         if epoch - best >= settings.patience:
             break
-    found = TrainedModel(out, curve, best, time.perf_counter() - started, measure)
+    trained = TrainedModel(out, curve, best, time.perf_counter() - started, measure)
     questions = {"train": len(splits.train), "taught": len(taught), "validation": len(splits.validation)}
     record = {
         **{"version": model_folder.VERSION, "kbkit": importlib.metadata.version("kbkit-kg")},
         **{"torch": torch.__version__, "system": "qagnn", "dataset": dataset, "kb": stores.schema.name},
         **{"questions": questions, "settings": asdict(settings), "network": about, "curve": curve},
-        **{"best_epoch": best, "seconds": round(found.seconds, 1), "device": device},
+        **{"best_epoch": best, "seconds": round(trained.seconds, 1), "device": device},
     }
     _write(out, weights, record)
-    return found
+    return trained
 
 
 def _shape(stores: Stores, settings: TrainingSettings) -> dict[str, Any]:
@@ -105,8 +108,8 @@ def _answered(
     questions: Sequence[TrainingQuestion], graphs: Sequence[QuestionGraph]
 ) -> list[tuple[QuestionGraph, np.ndarray[Any, np.dtype[np.bool_]]]]:
     """Return the parts that have an answer, and which of their nodes are answers."""
-    found = [(graph, np.isin(graph.ids, one.answers)) for one, graph in zip(questions, graphs, strict=True)]
-    return [(graph, answers) for graph, answers in found if (answers & graph.candidates).any()]
+    marked = [(graph, np.isin(graph.ids, question.answers)) for question, graph in zip(questions, graphs, strict=True)]
+    return [(graph, answers) for graph, answers in marked if (answers & graph.candidates).any()]
 
 
 def _epoch(network: Any, optimizer: Any, taught: Sequence[Any], stores: Any, rng: Any, batch: int) -> float:

@@ -33,7 +33,7 @@ class TinyBert:
     positions: int = 512
 
 
-def write(folder: Path, stores: Stores, seed: int, *, relations: bool, size: TinyBert | None = None) -> Path:
+def write_start(folder: Path, stores: Stores, seed: int, *, relations: bool, size: TinyBert | None = None) -> Path:
     """Write a BERT with random weights and its tokenizer to a new folder, and return it."""
     import torch
     from transformers import BertConfig, BertForMaskedLM

@@ -219,11 +219,11 @@ def _line(row: Mapping[str, Any]) -> str:
 def _versions() -> dict[str, str]:
     import importlib.metadata
 
-    found = {}
+    versions = {}
     for name in ("kbkit-kg", "torch", "transformers", "sentence-transformers", "pylate"):
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            found[name] = importlib.metadata.version(name)
-    return found
+            versions[name] = importlib.metadata.version(name)
+    return versions
 
 
 # -- the folder of the model ------------------------------------------------------------------------------------------
@@ -231,16 +231,16 @@ def _versions() -> dict[str, str]:
 
 def _write(out: Path, model: Any, record: Mapping[str, Any]) -> None:
     """Write the folder of a model: as its library does, with a record, a curve and a card."""
-    with replacing(out) as made:
-        made.mkdir()
-        model.save_pretrained(str(made), **card.without_card(model))
+    with replacing(out) as new_folder:
+        new_folder.mkdir()
+        model.save_pretrained(str(new_folder), **card.without_card(model))
         texts = {
-            made / model_folder.ABOUT: json.dumps(record, indent=1, ensure_ascii=False) + "\n",
-            made / card.CURVE: "".join(json.dumps(row) + "\n" for row in record["curve"]),
-            made / model_folder.CARD: card.text(out.name, record),
+            new_folder / model_folder.ABOUT: json.dumps(record, indent=1, ensure_ascii=False) + "\n",
+            new_folder / card.CURVE: "".join(json.dumps(row) + "\n" for row in record["curve"]),
+            new_folder / model_folder.CARD: card.text(out.name, record),
         }
         write_files(texts)
-        card.draw(record["curve"], out.name, made)
+        card.draw(record["curve"], out.name, new_folder)
 
 
 @contextlib.contextmanager

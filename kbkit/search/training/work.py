@@ -37,15 +37,15 @@ class TrainingWork:
         One without a state was being written when the training was killed, and is skipped. Raises :class:`KbError` for
         a state that cannot be read, or if its weights are missing.
         """
-        found = {
+        checkpoints = {
             int(match[1]): path
             for path in self.folder.glob("checkpoint-*")
             if (match := _CHECKPOINT.fullmatch(path.name))
         }
-        for number in sorted(found, reverse=True):
-            if (found[number] / _STATE).is_file():
-                _check(found[number])
-                return found[number]
+        for number in sorted(checkpoints, reverse=True):
+            if (checkpoints[number] / _STATE).is_file():
+                _check(checkpoints[number])
+                return checkpoints[number]
         return None
 
     def measures(self, checkpoint: Path | None) -> list[dict[str, Any]]:
@@ -58,8 +58,8 @@ class TrainingWork:
 
     def _start(self) -> dict[str, Any] | None:
         path = self.folder / STARTED
-        found: dict[str, Any] | None = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
-        return found
+        started: dict[str, Any] | None = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+        return started
 
     def seconds(self) -> float:
         """Return how long the training took before it was interrupted, without its last incomplete epoch."""

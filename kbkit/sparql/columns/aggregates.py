@@ -95,15 +95,15 @@ def _total(scope: ExpressionScope, call: AggregateCall, value: SqlValue, column:
     x, kind = value.sql, value.kind
     total = column(f"sum({_distinct(call)}{x})")
     if call.name == "SUM":
-        found = total if kind == "double" else f"TRY_CAST({total} AS {SQL_TYPES[kind]})"
+        computed = total if kind == "double" else f"TRY_CAST({total} AS {SQL_TYPES[kind]})"
     elif kind == "double":
-        found = f"({total} / {column(f'count({_distinct(call)}{x})')})"  # DuckDB's avg rounds in another way
+        computed = f"({total} / {column(f'count({_distinct(call)}{x})')})"  # DuckDB's avg rounds in another way
     else:
         exact = column(f"sum({_distinct(call)}{x})::DECIMAL(38,18)")
-        found, kind = quotient(exact, column(f"count({_distinct(call)}{x})")), "decimal"
+        computed, kind = quotient(exact, column(f"count({_distinct(call)}{x})")), "decimal"
     zero = "0" if (call.name, kind) == ("SUM", "integer") else beyond("a sum of nothing", SQL_TYPES[kind])
     complete = f"{rows} = {column(f'count({x})')}"
-    return SqlValue(f"CASE WHEN {rows} = 0 THEN {zero} WHEN {complete} THEN {found} END", kind)
+    return SqlValue(f"CASE WHEN {rows} = 0 THEN {zero} WHEN {complete} THEN {computed} END", kind)
 
 
 def _mixed_total(scope: ExpressionScope, call: AggregateCall, value: SqlValue, column: GroupColumns) -> SqlValue:
@@ -134,8 +134,8 @@ def _extreme(scope: ExpressionScope, call: AggregateCall, value: SqlValue, colum
     name = call.name.lower()
     complete = f"{column('count(*)')} = {column(f'count({value.sql})')}" if value.nullable else ""
     if value.kind != "term":
-        found = column(f"{name}({value.sql})")
-        return SqlValue(f"CASE WHEN {complete} THEN {found} END" if complete else found, value.kind)
+        extreme = column(f"{name}({value.sql})")
+        return SqlValue(f"CASE WHEN {complete} THEN {extreme} END" if complete else extreme, value.kind)
     parts, t = parts_of(scope.rows, value), value.sql
     least, count = column(f"min({parts.tag})"), column(f"count({t})")
     alike = f"{least} = {column(f'max({parts.tag})')} AND {column(f'count({parts.tag})')} = {count}"

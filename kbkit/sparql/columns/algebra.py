@@ -250,9 +250,9 @@ def walk_algebra(part: object) -> Iterator[object]:
             stack.extend(top)
         elif dataclasses.is_dataclass(top):
             yield top
-            stack.extend(getattr(top, one.name) for one in dataclasses.fields(top))
+            stack.extend(getattr(top, field.name) for field in dataclasses.fields(top))
 
 
 def all_variables(part: object) -> set[str]:
     """Return the names of all variables of a query, pattern or expression."""
-    return {found.name for found in walk_algebra(part) if isinstance(found, QueryVariable)}
+    return {node.name for node in walk_algebra(part) if isinstance(node, QueryVariable)}

@@ -149,15 +149,15 @@ def run(
 
 def _uses(query: AlgebraQuery) -> Counter[str]:
     """Count the occurrences of each variable. All count as used where a graph or COUNT(DISTINCT *) needs them."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for part in walk_algebra(query):
         if isinstance(part, QueryVariable):
-            found[part.name] += 1
+            counts[part.name] += 1
         elif isinstance(part, GraphPattern) and isinstance(part.graph, QueryVariable):
-            found[part.graph.name] += 2
+            counts[part.graph.name] += 2
         elif isinstance(part, AggregateCall) and part.argument is None and part.distinct:
             return Counter()
-    return found
+    return counts
 
 
 def _is_lookup(query: AlgebraQuery) -> bool:
@@ -165,9 +165,9 @@ def _is_lookup(query: AlgebraQuery) -> bool:
     parts = list(walk_algebra(query))
     triples = [part for part in parts if isinstance(part, TriplePattern)]
     heavy = any(isinstance(part, (PathClosure, SelectPattern)) and part is not query.select for part in parts)
-    given = any(
+    is_bounded = any(
         isinstance(t.subject, ConstantTerm)
         or (isinstance(t.object, ConstantTerm) and isinstance(t.predicate, QueryVariable))
         for t in triples
     )
-    return given and not heavy and query.select.group is None
+    return is_bounded and not heavy and query.select.group is None

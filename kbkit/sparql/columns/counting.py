@@ -47,15 +47,15 @@ def reduced(compiler: PatternCompiling, select: SelectPattern) -> SqlRows | None
         return None if parts is None else _pair_counts(compiler, parts, [v.name for v, _ in inner.columns], "")
     kept = _needed(select)
     calls = aggregate_calls(*select.expressions)
-    weighted = select.group is not None and not all(found.distinct for found in calls)
+    weighted = select.group is not None and not all(call.distinct for call in calls)
     parts = _merged(compiler, select, kept, weighted=weighted)
     if parts is None:
         return None
     if select.group and len(select.group) == 1 and not weighted and len(kept or ()) == 2:
         keys = {name for _, key in select.group for name in variables(key)}
-        found = _pair_counts(compiler, parts, sorted(kept or (), key=lambda name: name not in keys), next(iter(keys)))
-        if found is not None:
-            return found
+        counts = _pair_counts(compiler, parts, sorted(kept or (), key=lambda name: name not in keys), next(iter(keys)))
+        if counts is not None:
+            return counts
     rows = parts[0].rows
     for part in parts[1:]:
         rows = _joined(rows, part.rows)
@@ -180,15 +180,15 @@ def _needed(select: SelectPattern) -> set[str] | None:
         return {variable.name for variable, _ in select.columns} | {
             n for key, _ in select.order for n in variables(key)
         }
-    found = list(aggregate_calls(*select.expressions))
+    calls = list(aggregate_calls(*select.expressions))
     keys = [expression for _, expression in select.group]
-    if not all(isinstance(key, QueryVariable) for key in keys) or not found:
+    if not all(isinstance(key, QueryVariable) for key in keys) or not calls:
         return None
-    if any(f.name != "COUNT" or not (f.argument is None or isinstance(f.argument, QueryVariable)) for f in found):
+    if any(f.name != "COUNT" or not (f.argument is None or isinstance(f.argument, QueryVariable)) for f in calls):
         return None
-    if any(f.distinct for f in found) and (len(set(found)) > 1 or found[0].argument is None):
+    if any(f.distinct for f in calls) and (len(set(calls)) > 1 or calls[0].argument is None):
         return None
-    counted = {f.argument.name for f in found if f.distinct and isinstance(f.argument, QueryVariable)}
+    counted = {f.argument.name for f in calls if f.distinct and isinstance(f.argument, QueryVariable)}
     return {name for key in keys for name in variables(key)} | counted
 
 

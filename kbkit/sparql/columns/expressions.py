@@ -67,14 +67,14 @@ class ExpressionScope:
             left, right = (self.condition(part) for part in expression.arguments)
             return f"({left} {'AND' if expression.name == '&&' else 'OR'} {right})"
         if isinstance(expression, FunctionCall) and expression.name == "=":
-            found = self._equal_to_constant(*expression.arguments)
-            if found is not None:
-                return found
+            comparison = self._equal_to_constant(*expression.arguments)
+            if comparison is not None:
+                return comparison
         if isinstance(expression, FunctionCall) and expression.name == "IN":
             first, *others = expression.arguments
-            found_each = [self._equal_to_constant(first, other) for other in others]
-            if found_each and all(found is not None for found in found_each):
-                return f"({' OR '.join(found for found in found_each if found)})"
+            equalities = [self._equal_to_constant(first, other) for other in others]
+            if equalities and all(equality is not None for equality in equalities):
+                return f"({' OR '.join(equality for equality in equalities if equality)})"
         return truth(self.rows, self.value(expression))
 
     def _equal_to_constant(self, left: Expression, right: Expression) -> str | None:
@@ -86,8 +86,8 @@ class ExpressionScope:
         value = self.value(left)
         if not right.text.startswith(("<", '""', '"@')) or value.kind not in ("id", "node", "term"):
             return None
-        found = self.rows.decoder.constant(right, value.kind)
-        return "false" if found is None else f"{value.sql} = {found}"
+        constant = self.rows.decoder.constant(right, value.kind)
+        return "false" if constant is None else f"{value.sql} = {constant}"
 
 
 _ZERO = number("0").value
@@ -110,8 +110,8 @@ def _not(scope: ExpressionScope, call: FunctionCall) -> SqlValue:
 
 def _equality(scope: ExpressionScope, call: FunctionCall) -> SqlValue:
     left, right = (scope.value(part) for part in call.arguments)
-    found = equal(scope.rows, left, right)
-    return found if call.name == "=" else boolean_value(f"NOT {found.sql}")
+    equality = equal(scope.rows, left, right)
+    return equality if call.name == "=" else boolean_value(f"NOT {equality.sql}")
 
 
 def equal(rows: SqlRows, left: SqlValue, right: SqlValue) -> SqlValue:
@@ -238,8 +238,8 @@ def _in(scope: ExpressionScope, call: FunctionCall) -> SqlValue:
     if not others:  # Oxigraph: false for some terms, an error for others
         raise UnsupportedQueryError("IN with an empty list")
     value = scope.value(first)
-    found = [equal(scope.rows, value, scope.value(other)).sql for other in others]
-    return boolean_value(" OR ".join(found))
+    equalities = [equal(scope.rows, value, scope.value(other)).sql for other in others]
+    return boolean_value(" OR ".join(equalities))
 
 
 def _same(scope: ExpressionScope, call: FunctionCall) -> SqlValue:

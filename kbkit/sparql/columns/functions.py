@@ -73,13 +73,13 @@ def _iri(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
         return UNBOUND
     text = value.sql if value.kind == "string" else parts_of(scope.rows, value).simple
     absolute = f"regexp_full_match({text}, '[A-Za-z][A-Za-z0-9+.-]*:[^<>\"{{}}|\\\\^`\\x00-\\x20]*')"
-    made = scope.rows.compute(
+    checked_iri = scope.rows.compute(
         f"CASE WHEN {text} IS NULL THEN NULL WHEN {absolute} AND NOT contains({text}, '%') AND {text} ="
         f" regexp_replace({text}, '[^ -~]', '', 'g') THEN {text} ELSE {beyond('IRI of unusual text', 'VARCHAR')} END"
     )
     if value.kind == "string":
-        return SqlValue(made, "iri")
-    return SqlValue(f"if(starts_with({value.sql}, '<'), substr({value.sql}, 2), {made})", "iri")
+        return SqlValue(checked_iri, "iri")
+    return SqlValue(f"if(starts_with({value.sql}, '<'), substr({value.sql}, 2), {checked_iri})", "iri")
 
 
 def _is_kind(kind: str) -> Function:
@@ -178,8 +178,8 @@ def _on_text(sql: Callable[[str], str], kind: str) -> Function:
 
     def function(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
         value = scope.plain(arguments[0])
-        found = sql(_text(scope.rows, value))
-        return _like(scope.rows, value, found) if kind == "string" else SqlValue(found, kind)
+        computed = sql(_text(scope.rows, value))
+        return _like(scope.rows, value, computed) if kind == "string" else SqlValue(computed, kind)
 
     return function
 
@@ -216,11 +216,11 @@ def _beside(before: bool) -> Function:
             else f"substr({text}, strpos({text}, {part}) + length({part}))"
         )
         empty_part = f"if({text} IS NULL, NULL, {chr(39) * 2 if before else text})"
-        found = scope.rows.compute(f"if({part} = '', {empty_part}, {cut})")
+        beside = scope.rows.compute(f"if({part} = '', {empty_part}, {cut})")
         if value.kind != "term":
             missing = f"if({part} IS NULL OR {text} IS NULL, NULL, '')"
-            return string_value(f"if({part} = '' OR contains({text}, {part}), {found}, {missing})")
-        whole = _like(scope.rows, value, found).sql
+            return string_value(f"if({part} = '' OR contains({text}, {part}), {beside}, {missing})")
+        whole = _like(scope.rows, value, beside).sql
         empty = """'""'"""
         return SqlValue(
             f"CASE WHEN {part} IS NULL OR {text} IS NULL THEN NULL WHEN contains({text}, {part}) THEN {whole}"
@@ -276,8 +276,8 @@ def _for_re2(pattern: str) -> str:
     """Rewrite the classes that mean Unicode in Oxigraph and ASCII in RE2."""
     parts = []
     inside = False
-    for found in re.findall(r"\\.|\[\^?|\]|.", pattern, re.DOTALL):
-        part = found
+    for token in re.findall(r"\\.|\[\^?|\]|.", pattern, re.DOTALL):
+        part = token
         if part.startswith("[") and not inside:
             inside = True
         elif part == "]":

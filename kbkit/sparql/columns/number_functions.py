@@ -80,9 +80,9 @@ def _seconds(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
     if value.kind != "term":
         return SqlValue("NULL::DECIMAL(38,18)", "decimal")
     parts = parts_of(scope.rows, value)
-    found = f"regexp_extract({parts.text}, ':([0-9]{{2}}([.][0-9]+)?)(Z|[-+][0-9:]+)?$', 1)"
+    seconds = f"regexp_extract({parts.text}, ':([0-9]{{2}}([.][0-9]+)?)(Z|[-+][0-9:]+)?$', 1)"
     other = _other_time(parts, "VARCHAR")
-    return SqlValue(f"TRY_CAST(if({parts.epoch} IS NOT NULL, {found}, {other}) AS DECIMAL(38,18))", "decimal")
+    return SqlValue(f"TRY_CAST(if({parts.epoch} IS NOT NULL, {seconds}, {other}) AS DECIMAL(38,18))", "decimal")
 
 
 def _tz(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
@@ -109,8 +109,8 @@ def _timezone(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
         f" || if({minutes} > 0, {minutes} || 'M', '')"
     )
     duration = f"CASE {zone} WHEN 'Z' THEN 'PT0S' WHEN '' THEN NULL ELSE {written} END"
-    found = f"if({parts.epoch} IS NOT NULL, {duration}, {_other_time(parts, 'VARCHAR')})"
-    return SqlValue(typed(found, "dayTimeDuration"), "term")
+    offset = f"if({parts.epoch} IS NOT NULL, {duration}, {_other_time(parts, 'VARCHAR')})"
+    return SqlValue(typed(offset, "dayTimeDuration"), "term")
 
 
 def _float(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
@@ -207,14 +207,16 @@ def _cast_moment(kind: str) -> Function:
         form = f"regexp_full_match({text}, '{_CANONICAL[kind]}')"
         local = f"TRY_CAST(regexp_replace({text}, '(Z|[-+][0-9]{{2}}:[0-9]{{2}})$', '') AS {SQL_TYPES[kind]})"
         unusual = f"if(regexp_full_match({text}, '{_VALID[kind]}'), {beyond('casts of such times', 'VARCHAR')}, NULL)"
-        found = f"CASE WHEN {text} IS NULL THEN NULL WHEN {form} AND {local} IS NOT NULL THEN {text} ELSE {unusual} END"
+        moment = (
+            f"CASE WHEN {text} IS NULL THEN NULL WHEN {form} AND {local} IS NOT NULL THEN {text} ELSE {unusual} END"
+        )
         if value.kind == "term":
             parts = parts_of(scope.rows, value)
             day, zone = f"regexp_extract({parts.text}, '^[^T]*[0-9]{{2}}-[0-9]{{2}}')", zone_of(parts.text)
             other = f"{day} || {zone}" if kind == "date" else f"{day} || 'T00:00:00' || {zone}"
             same = f"{parts.tag} = '^{XSD}{kind}'"
-            found = f"CASE WHEN {parts.epoch} IS NOT NULL THEN if({same}, {parts.text}, {other}) ELSE {found} END"
-        return SqlValue(typed(found, kind), "term")
+            moment = f"CASE WHEN {parts.epoch} IS NOT NULL THEN if({same}, {parts.text}, {other}) ELSE {moment} END"
+        return SqlValue(typed(moment, kind), "term")
 
     return function
 

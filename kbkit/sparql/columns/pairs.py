@@ -65,11 +65,11 @@ def run(
     frames = {}
     for number, part in enumerate(counted):
         rows = _arrow(stores, part.joined_rows, limit).column(0)[0].as_py()
-        found = _counted(stores, part, limit) if rows is not None and rows >= MANY else None
-        if found is not None:
+        table = _counted(stores, part, limit) if rows is not None and rows >= MANY else None
+        if table is not None:
             name = f"kbkit_pairs_{number}"
             text = text.replace(part.text, f"FROM {name}")
-            frames[name] = found
+            frames[name] = table
     return stores.tables.arrow(text, timeout=_left(limit), frames=frames, bounds=bounds)
 
 

@@ -146,9 +146,9 @@ def _constant_seed(compiler: PatternCompiling, path: PathPattern, first: Constan
 
 def _nodes(compiler: PatternCompiling) -> SqlRows:
     """Return all subjects and objects of the graph."""
-    found = []
+    node_rows = []
     for ends in ((QueryVariable("_:k"), QueryVariable("_:o")), (QueryVariable("_:s"), QueryVariable("_:k"))):
         rows = compiler.triple(TriplePattern(ends[0], QueryVariable("_:p"), ends[1]))
         rows.variables = {"_:k": rows.variables["_:k"]}
-        found.append(rows)
-    return compiler.union(found)
+        node_rows.append(rows)
+    return compiler.union(node_rows)

@@ -100,8 +100,8 @@ class PatternCompiler(TriplePatternCompiler):
         """Return the named graphs, for ``GRAPH ?g {}``."""
         if self.graph.variable is None:
             raise UnsupportedQueryError("an empty pattern in GRAPH")
-        found = self.triple(TriplePattern(QueryVariable("_:gs"), QueryVariable("_:gp"), QueryVariable("_:go")))
-        return found.closed([self.graph.variable.name], distinct=True)
+        triples = self.triple(TriplePattern(QueryVariable("_:gs"), QueryVariable("_:gp"), QueryVariable("_:go")))
+        return triples.closed([self.graph.variable.name], distinct=True)
 
     # -- paths --------------------------------------------------------------------------------------------------------
 
@@ -163,15 +163,15 @@ class PatternCompiler(TriplePatternCompiler):
         for condition in conditions:
             self.filter(matched, condition)
         matched.variables["\0number"] = SqlValue(number, "integer", nullable=False)
-        found = matched.closed()
-        key = found.variables.pop("\0number").sql
+        matches = matched.closed()
+        key = matches.variables.pop("\0number").sql
         whole = SqlRows(self.names, self.triples)
         text = (
-            f"(WITH {table} AS MATERIALIZED ({numbered}) SELECT * FROM {table} LEFT JOIN {found.items[0]}"
+            f"(WITH {table} AS MATERIALIZED ({numbered}) SELECT * FROM {table} LEFT JOIN {matches.items[0]}"
             f" ON {number} = {key}) {self.names.new('q')}"
         )
         whole.items = [text]
-        whole.variables = {name: replace(value, nullable=True) for name, value in found.variables.items()}
+        whole.variables = {name: replace(value, nullable=True) for name, value in matches.variables.items()}
         for name, value in left.variables.items():
             if name in right.variables and value.nullable and whole.variables[name].kind == value.kind:
                 whole.variables[name] = merged(whole, value, whole.variables[name], value)

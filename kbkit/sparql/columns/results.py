@@ -49,21 +49,21 @@ def _typed(column: Column, representation: str) -> Column:
         return pa.nulls(len(column), _TEXT)
     if representation in _NATIVE:
         return whole(pc.cast(column, _NATIVE[representation]))
-    found = coded(column, representation)
+    by_code = coded(column, representation)
     if representation == "decimal":
-        return cast(found.values, pa.float64())  # Arrow's own conversion is not exact to the last bit
-    return found.values if representation != "term" else _typed_terms(found)
+        return cast(by_code.values, pa.float64())  # Arrow's own conversion is not exact to the last bit
+    return by_code.values if representation != "term" else _typed_terms(by_code)
 
 
-def _typed_terms(found: Coded) -> Column:
-    kinds = {_KIND.get(head, "") for head in found.heads}
-    if kinds == {"integer"} and _match(found, DIGITS):
-        return cast(found.values, pa.int64())
-    if kinds <= {"integer", "float"} and _match(found, DIGITS, "integer") and _match(found, REAL, "float"):
-        return cast(found.values, pa.float64())
-    if kinds == {"boolean"} and _match(found, "true|false"):
-        return pc.equal(found.values, "true")
-    return _labelled(found)
+def _typed_terms(coded_terms: Coded) -> Column:
+    kinds = {_KIND.get(head, "") for head in coded_terms.heads}
+    if kinds == {"integer"} and _match(coded_terms, DIGITS):
+        return cast(coded_terms.values, pa.int64())
+    if kinds <= {"integer", "float"} and _match(coded_terms, DIGITS, "integer") and _match(coded_terms, REAL, "float"):
+        return cast(coded_terms.values, pa.float64())
+    if kinds == {"boolean"} and _match(coded_terms, "true|false"):
+        return pc.equal(coded_terms.values, "true")
+    return _labelled(coded_terms)
 
 
 _NATIVE = {"integer": pa.int64(), "double": pa.float64(), "boolean": pa.bool_()}
@@ -75,11 +75,11 @@ _KIND = {
 """The kinds of literals that a frame has as numbers or booleans, by their heads."""
 
 
-def _match(found: Coded, pattern: str, kind: str = "") -> bool:
+def _match(coded_terms: Coded, pattern: str, kind: str = "") -> bool:
     """Return whether all terms (of a kind) match a pattern."""
-    right = pc.match_substring_regex(found.values, f"^(?:{pattern})$")
+    right = pc.match_substring_regex(coded_terms.values, f"^(?:{pattern})$")
     if kind:
-        right = pc.or_(right, pc.invert(found.holds(lambda head: _KIND.get(head) == kind)))
+        right = pc.or_(right, pc.invert(coded_terms.holds(lambda head: _KIND.get(head) == kind)))
     return bool(pc.all(right).as_py())
 
 
@@ -87,18 +87,23 @@ def _plain(column: Column, representation: str) -> Column:
     return _labelled(coded(column, representation))
 
 
-def _labelled(found: Coded) -> Column:
+def _labelled(coded_terms: Coded) -> Column:
     """Return the text of terms, in which a blank node is ``_:label``."""
-    if BLANK_NODE not in found.heads:
-        return found.values
-    signs = found.spread(lambda head: "_:" if head == BLANK_NODE else "")
-    return pc.binary_join_element_wise(signs, found.values, pa.scalar("", _TEXT))
+    if BLANK_NODE not in coded_terms.heads:
+        return coded_terms.values
+    signs = coded_terms.spread(lambda head: "_:" if head == BLANK_NODE else "")
+    return pc.binary_join_element_wise(signs, coded_terms.values, pa.scalar("", _TEXT))
 
 
-def _structures(name: str, found: Coded) -> pl.Series:
-    count = len(found.values)
-    parts = [found.spread(_type), found.values, found.spread(_datatype), found.spread(_language)]
-    known = found.values.is_valid()
+def _structures(name: str, coded_terms: Coded) -> pl.Series:
+    count = len(coded_terms.values)
+    parts = [
+        coded_terms.spread(_type),
+        coded_terms.values,
+        coded_terms.spread(_datatype),
+        coded_terms.spread(_language),
+    ]
+    known = coded_terms.values.is_valid()
     arrays = [part if isinstance(part, pa.Array) else pa.repeat(part, count) for part in parts]
     empty = pa.nulls(count, _TEXT)
     arrays = [pc.if_else(known, part, empty) for part in arrays]

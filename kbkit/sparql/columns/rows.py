@@ -138,10 +138,10 @@ class SqlRows:
             self.nest()
             table, column, text = self.names.new("m"), self.names.new(), self.names.new()
             subjects = f"SELECT {value.sql} FROM {table} WHERE {value.sql} IS NOT NULL"
-            found = self.decoder.best_values(predicate, languages, value.kind, subjects)
-            if found is None:
+            texts = self.decoder.best_values(predicate, languages, value.kind, subjects)
+            if texts is None:
                 return "NULL::VARCHAR"
-            best = f"(SELECT key AS {column}, value AS {text} FROM ({found})) {self.names.new('q')}"
+            best = f"(SELECT key AS {column}, value AS {text} FROM ({texts})) {self.names.new('q')}"
             self.items = [
                 f"(WITH {table} AS MATERIALIZED (FROM {self.items[0]})"
                 f" FROM {table} LEFT JOIN {best} ON {column} = {value.sql}) {self.names.new('q')}"

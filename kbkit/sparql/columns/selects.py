@@ -113,7 +113,7 @@ def _grouped(compiler: PatternCompiling, select: SelectPattern, rows: SqlRows) -
             rows.variables[name] = value
     needed = dict.fromkeys(aggregate_calls(*select.expressions))
     aggregated = GroupColumns(compiler.names)
-    values = {found: aggregate(scope, found, aggregated) for found in needed}
+    values = {call: aggregate(scope, call, aggregated) for call in needed}
     names = {name: compiler.names.new() for name in keys}
     columns = {names[name]: value.sql for name, value in keys.items()}
     columns |= aggregated.columns or {compiler.names.new(): "count(*)"}
@@ -128,7 +128,7 @@ def _grouped(compiler: PatternCompiling, select: SelectPattern, rows: SqlRows) -
         new = {variable.name for variable, e in select.columns if e is not None}
         if not variables(expression) <= grouped | new:
             raise UnsupportedQueryError("a variable that is neither grouped nor aggregated")
-    return ExpressionScope(groups, compiler.exists, {found: groups.plain(value) for found, value in values.items()})
+    return ExpressionScope(groups, compiler.exists, {call: groups.plain(value) for call, value in values.items()})
 
 
 # -- the whole query --------------------------------------------------------------------------------------------------

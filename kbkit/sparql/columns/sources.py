@@ -104,8 +104,8 @@ class TableTriples:
         """See :class:`TripleSource`."""
         if kind != "node":
             return constant_of(term, kind)
-        found = self._node(term)
-        return None if found is None else str(found)
+        node_id = self._node(term)
+        return None if node_id is None else str(node_id)
 
     def _node(self, term: ConstantTerm) -> int | None:
         """Return the id of the node with an IRI."""
@@ -116,17 +116,17 @@ class TableTriples:
         kind, key = urllib.parse.unquote(space), urllib.parse.unquote(local)
         if self._schema.node_iri(kind, key) != term.text[1:] or kind not in {t.name for t in self._schema.node_types}:
             return None
-        found = [node for node in self._stores.nodes.by_key(kind, [key])[0] if node.type == kind]
-        return found[0].id if found else None
+        nodes = [node for node in self._stores.nodes.by_key(kind, [key])[0] if node.type == kind]
+        return nodes[0].id if nodes else None
 
     def best_values(self, predicate: ConstantTerm, languages: tuple[str, ...], kind: str, subjects: str) -> None:
         """Return None: the texts of tables have no languages."""
 
     def narrowed(self, terms: Sequence[ConstantTerm | None]) -> tuple[str, list[str]]:
         """See :class:`TripleSource`."""
-        found = [None if term is None else self.constant(term, "node") for term in terms]
-        if all(node is not None for node, term in zip(found, terms, strict=True) if term is not None):
-            return "node", [node or "NULL" for node in found]
+        constants = [None if term is None else self.constant(term, "node") for term in terms]
+        if all(node is not None for node, term in zip(constants, terms, strict=True) if term is not None):
+            return "node", [node or "NULL" for node in constants]
         return narrowest(terms)
 
     def leaves(
@@ -152,8 +152,8 @@ def narrowest(terms: Sequence[ConstantTerm | None]) -> tuple[str, list[str]]:
     """Return a representation for constants, and the constants in it."""
     kinds = {term.kind for term in terms if term is not None}
     kind = kinds.pop() if len(kinds) == 1 else "term"
-    found = [None if term is None else constant_of(term, kind) for term in terms]
-    return kind, [sql or "NULL" for sql in found]
+    constants = [None if term is None else constant_of(term, kind) for term in terms]
+    return kind, [sql or "NULL" for sql in constants]
 
 
 def _table_leaves(stores: Stores) -> list[tuple[ConstantTerm, TripleRows]]:
@@ -307,9 +307,9 @@ class QuadTriples:
 
     def narrowed(self, terms: Sequence[ConstantTerm | None]) -> tuple[str, list[str]]:
         """See :class:`TripleSource`."""
-        found = [None if term is None else self.constant(term, "id") for term in terms]
-        if all(ident is not None for ident, term in zip(found, terms, strict=True) if term is not None):
-            return "id", [ident or "NULL" for ident in found]
+        constants = [None if term is None else self.constant(term, "id") for term in terms]
+        if all(ident is not None for ident, term in zip(constants, terms, strict=True) if term is not None):
+            return "id", [ident or "NULL" for ident in constants]
         return narrowest(terms)
 
     def leaves(
@@ -340,10 +340,12 @@ class QuadTriples:
             conditions.append("g <> 0")
         else:
             idents = ["0" if name == DEFAULT else self.constant(iri(name), "id") for name in names]
-            found = [ident for ident in idents if ident is not None]
-            if not found:
+            known_graphs = [ident for ident in idents if ident is not None]
+            if not known_graphs:
                 return []
-            conditions.append(f"g IN ({', '.join(found)})" if len(found) > 1 else f"g = {found[0]}")
+            conditions.append(
+                f"g IN ({', '.join(known_graphs)})" if len(known_graphs) > 1 else f"g = {known_graphs[0]}"
+            )
         if graphs.by_name:
             kinds["g"] = "id"
         distinct = graphs.by_name or (names is not None and len(names) == 1)

@@ -140,10 +140,10 @@ def cast_constant(term: str, kind: str) -> ConstantTerm | None:
     tag, _, text = term[1:].partition('"')
     if not term.startswith('"') or tag.startswith("@"):
         return None
-    given = ox.Literal(text, datatype=ox.NamedNode(tag[1:]) if tag else None)
-    found = ox.Store().query(f"SELECT (<{XSD}{kind}>({given}) AS ?cast) {{}}")
-    assert isinstance(found, ox.QuerySolutions)
-    [solution] = found
+    argument = ox.Literal(text, datatype=ox.NamedNode(tag[1:]) if tag else None)
+    solutions = ox.Store().query(f"SELECT (<{XSD}{kind}>({argument}) AS ?cast) {{}}")
+    assert isinstance(solutions, ox.QuerySolutions)
+    [solution] = solutions
     cast = solution["cast"]
     return literal(cast.value, datatype=cast.datatype.value) if isinstance(cast, ox.Literal) else None
 

@@ -37,10 +37,10 @@ class ExpressionTranslator:
         return QueryVariable(f"_:{self._blank}")  # labels of the query are `_:b...`
 
     def _iri(self, node: Node) -> ConstantTerm:
-        found = self.names.iri(node)
-        if found is None:
+        resolved = self.names.iri(node)
+        if resolved is None:
             raise UnsupportedQueryError(f"the term {next(tokens(node))}")
-        return iri(found)
+        return iri(resolved)
 
     def term(self, node: Node) -> Term:
         """Return a variable or constant. Literals are as Oxigraph stores them."""
@@ -109,8 +109,8 @@ class ExpressionTranslator:
             return FunctionCall(words[0], (left, self.expression(node.children[-1])))
         listed = node.children[-1]
         assert isinstance(listed, Tree)
-        found = FunctionCall("IN", (left, *self._arguments(listed)))
-        return FunctionCall("!", (found,)) if words[0] == "NOT" else found
+        call = FunctionCall("IN", (left, *self._arguments(listed)))
+        return FunctionCall("!", (call,)) if words[0] == "NOT" else call
 
     def _arithmetic(self, node: ParseTree) -> Expression:
         parts = list(node.children)

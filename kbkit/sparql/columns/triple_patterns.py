@@ -41,11 +41,11 @@ class TriplePatternCompiler:
 
         Where a type has nodes and statements of edges, only the nodes have attributes of nodes.
         """
-        found: dict[str, set[str]] = {}
+        shared: dict[str, set[str]] = {}
         for triple in triples:
             for name, kinds in self._kinds_of(triple).items():
-                found[name] = found.get(name, kinds) & kinds
-        outer, self._kinds = self._kinds, found
+                shared[name] = shared.get(name, kinds) & kinds
+        outer, self._kinds = self._kinds, shared
         try:
             yield
         finally:
@@ -60,17 +60,17 @@ class TriplePatternCompiler:
                 if isinstance(term, QueryVariable) and (part in leaf.kinds or part in leaf.fixed):
                     kind = leaf.kinds.get(part) or self._fixed(leaf.fixed[part]).kind
                     kinds.setdefault(term.name, set()).add(kind)
-        return {name: found for name, found in kinds.items() if "term" not in found}
+        return {name: own_kinds for name, own_kinds in kinds.items() if "term" not in own_kinds}
 
     def triple(self, triple: TriplePattern) -> SqlRows:
         """Return the solutions of a triple pattern."""
         terms, leaves = self._terms_and_leaves(triple)
         edges = [leaf for leaf in leaves if leaf.kinds == {"s": "node", "o": "node"}]
         repeated = isinstance(triple.predicate, ConstantTerm) and len(edges) > 1  # several relations may have one IRI
-        found = [rows for leaf in leaves if (rows := self._leaf(leaf, terms, every=repeated)) is not None]
-        if not found:
+        alternatives = [rows for leaf in leaves if (rows := self._leaf(leaf, terms, every=repeated)) is not None]
+        if not alternatives:
             return self._nothing([term for term in terms.values() if isinstance(term, QueryVariable)])
-        rows = found[0] if len(found) == 1 else self.union(found)
+        rows = alternatives[0] if len(alternatives) == 1 else self.union(alternatives)
         if repeated:
             rows = rows.closed(distinct=True)
             rows.variables = {name: v for name, v in rows.variables.items() if self._is_used(QueryVariable(name))}

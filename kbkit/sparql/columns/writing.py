@@ -48,10 +48,10 @@ def _graph(lines: bytes, form: Format, prefixes: Mapping[str, str]) -> Iterator[
     import pyoxigraph as ox
 
     written = io.BytesIO()
-    found = ox.parse(lines, ox.RdfFormat.N_TRIPLES, lenient=True)
-    known = ox.RdfFormat.from_extension(form.suffix[1:])
-    assert known is not None
-    ox.serialize((quad.triple for quad in found), written, known, prefixes=dict(prefixes))
+    quads = ox.parse(lines, ox.RdfFormat.N_TRIPLES, lenient=True)
+    rdf_format = ox.RdfFormat.from_extension(form.suffix[1:])
+    assert rdf_format is not None
+    ox.serialize((quad.triple for quad in quads), written, rdf_format, prefixes=dict(prefixes))
     yield written.getvalue()
 
 
@@ -91,17 +91,17 @@ def _rows(writer: _Writer, columns: Sequence[ResultTerm], table: pa.Table) -> It
         yield text[1:] if writer.separated and start == 0 else text
 
 
-def _cell(writer: _Writer, name: str, found: Coded) -> Column:
+def _cell(writer: _Writer, name: str, terms: Coded) -> Column:
     """Return the terms of a variable as text; null if unbound."""
-    before = found.spread(lambda head: writer.around(name, head)[0])
-    after = found.spread(lambda head: writer.around(name, head)[1])
-    text = _joined(before, writer.escape(found.values), after)
+    before = terms.spread(lambda head: writer.around(name, head)[0])
+    after = terms.spread(lambda head: writer.around(name, head)[1])
+    text = _joined(before, writer.escape(terms.values), after)
     for head, form in writer.bare.items():
-        if head in found.heads:
-            is_bare = pc.match_substring_regex(found.values, f"^(?:{form})$")
-            if found.codes is not None:
-                is_bare = pc.and_(is_bare, found.holds(head.__eq__))
-            text = pc.if_else(is_bare, found.values, text)
+        if head in terms.heads:
+            is_bare = pc.match_substring_regex(terms.values, f"^(?:{form})$")
+            if terms.codes is not None:
+                is_bare = pc.and_(is_bare, terms.holds(head.__eq__))
+            text = pc.if_else(is_bare, terms.values, text)
     return text
 
 
@@ -126,8 +126,8 @@ def _bytes(column: Column) -> bytes:
 
 
 def _joined(*parts: Any, between: str = "", **options: str) -> Column:
-    given = [_scalar(part) if isinstance(part, str) else part for part in (*parts, between)]
-    return pc.binary_join_element_wise(*given, **options)
+    columns = [_scalar(part) if isinstance(part, str) else part for part in (*parts, between)]
+    return pc.binary_join_element_wise(*columns, **options)
 
 
 def _scalar(text: str) -> Any:
@@ -139,8 +139,8 @@ def _scalar(text: str) -> Any:
 
 def _escape(text: Column, named: Mapping[str, str], controls: str = "", code: str = "") -> Column:
     """Replace characters by their names in a format, and ``controls``, which are rare, by their codes."""
-    found = "[" + "".join(f"\\x{ord(character):02x}" for character in named) + controls + "]"
-    if not _any(text, found):
+    pattern = "[" + "".join(f"\\x{ord(character):02x}" for character in named) + controls + "]"
+    if not _any(text, pattern):
         return text
     for character, name in named.items():
         text = pc.replace_substring(text, character, name)

@@ -196,7 +196,7 @@ def test_every_category_is_its_expression(world: KnowledgeBase, domain: str) -> 
 
 
 def draft(kb: KnowledgeBase, **options: object) -> dict[str, set[str]]:
-    return members(kb, QueryDrafts(kb, QuestSettings(("film",), **options)).found["film"])  # type: ignore[arg-type]
+    return members(kb, QueryDrafts(kb, QuestSettings(("film",), **options)).by_domain["film"])  # type: ignore[arg-type]
 
 
 def test_own_expressions_and_phrases(films: KnowledgeBase) -> None:
@@ -250,9 +250,9 @@ def test_category_files(films: KnowledgeBase, tmp_path: Path) -> None:
     found = draft(films, files=(table, lines))
     assert found["Foggy films"] == {"f2", "f8"}  # two films are called Alba
     assert found["Blue films"] == {"f3", "f5"}
-    left_out = QueryDrafts(films, QuestSettings(("film",), files=(table,))).found["film"].left_out
+    left_out = QueryDrafts(films, QuestSettings(("film",), files=(table,))).by_domain["film"].left_out
     assert left_out["rows of own.tsv that name no node"] == 2
-    items = {i.name: i for i in QueryDrafts(films, QuestSettings(("film",), files=(table,))).found["film"].items}
+    items = {i.name: i for i in QueryDrafts(films, QuestSettings(("film",), files=(table,))).by_domain["film"].items}
     assert items["Foggy films"].expression == 'film{key in ["f2", "f8"]}'
     assert films.answers(items["Foggy films"].expression).nodes()["key"].to_list() == ["f2", "f8"]
 
@@ -269,7 +269,7 @@ def test_a_category_file_of_duplicate_phrases(films: KnowledgeBase, tmp_path: Pa
     """It groups films, by a phrase that is there already: that is counted."""
     path = tmp_path / "own.tsv"
     path.write_text("films from 1990\tBruma\nfilms from 1990\tf8\n", encoding="utf-8")
-    found = QueryDrafts(films, QuestSettings(("film",), files=(path,))).found["film"]
+    found = QueryDrafts(films, QuestSettings(("film",), files=(path,))).by_domain["film"]
     assert found.left_out["with a duplicate phrase"] == 2 + 2
     assert "films from 1990" not in members(films, found)
 

@@ -69,8 +69,8 @@ def decoys(
 ) -> Ids:
     """Return nodes of a type that are no answers, but whose texts mention all phrases."""
     quoted = " ".join(f'"{" ".join(WORD.findall(phrase))}"' for phrase in phrases)
-    found = kb.search(quoted, _SEARCHED + len(answers), mode="bm25", type=node_type)["id"].to_list()
-    nodes = np.array([node for node in found if node not in answers], np.int32)
+    hits = kb.search(quoted, _SEARCHED + len(answers), mode="bm25", type=node_type)["id"].to_list()
+    nodes = np.array([node for node in hits if node not in answers], np.int32)
     if not len(nodes):
         return nodes
     kept = mentioning(passages(nodes), [WORD.findall(phrase) for phrase in phrases])

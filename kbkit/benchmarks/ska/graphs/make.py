@@ -144,7 +144,7 @@ def _instance(
     if settings.text and sum(unit.kind == TRIPLE for unit in (*positive, *noise)) < _MIN_TRIPLES:
         return None, f"the subgraph has fewer than {_MIN_TRIPLES} triples"
     order = rng.permutation(len(positive)).tolist()
-    made = Instance(
+    candidate = Instance(
         "",
         "kg+text" if settings.text else "kg",
         draft.question.text,
@@ -163,7 +163,7 @@ def _instance(
             asked=draft.plan.root.type or "",
         ),
     )
-    instance = without_words(made, settings.words)
+    instance = without_words(candidate, settings.words)
     if instance is None:
         return None, REASON
     failed = check_instance(instance, solver)

@@ -110,15 +110,17 @@ def _drawn(
         groundings = relational.draw(kb, templates, wanted, seed, bounds) if templates else []
     except KbError:
         return []
-    return [dataclasses.replace(one, id=f"{bounds[0]}{one.id}") for one in groundings]
+    return [dataclasses.replace(grounding, id=f"{bounds[0]}{grounding.id}") for grounding in groundings]
 
 
 def _mixed(groups: Sequence[Sequence[GraphQuestion]]) -> list[GraphQuestion]:
     """Return the questions of all groups, each spread evenly."""
     placed = [
-        ((at + 0.5) / len(group), number, one) for number, group in enumerate(groups) for at, one in enumerate(group)
+        ((at + 0.5) / len(group), number, grounding)
+        for number, group in enumerate(groups)
+        for at, grounding in enumerate(group)
     ]
-    return [one for _, _, one in sorted(placed, key=lambda entry: entry[:2])]
+    return [grounding for _, _, grounding in sorted(placed, key=lambda entry: entry[:2])]
 
 
 # -- exclusions -------------------------------------------------------------------------------------------------------
@@ -132,7 +134,7 @@ def _exclusions(kb: KnowledgeBase, seed: int) -> list[tuple[Template, Template]]
     frame = kb.suggest_templates(_CONSIDERED, seed)
     unclear = two_way(kb) - {relation.name for relation in kb.schema.relations if relation.symmetric}
     unclear |= unfit_predicates(kb.schema).keys()
-    found: list[tuple[bool, Template, Template]] = []
+    candidates: list[tuple[bool, Template, Template]] = []
     for name, expression, answer in frame.select("template", "expression", "answer").iter_rows():
         sides = _sides(parse(expression))
         if sides is None or any(isinstance(p, syntax.Edge) and p.relation in unclear for p in _parts(sides)):
@@ -144,11 +146,11 @@ def _exclusions(kb: KnowledgeBase, seed: int) -> list[tuple[Template, Template]]
             phrase = noun_phrase(kb.session.resolved(parse(without), without), kb.schema)
             if phrase is not None:
                 template = Template(f"suggest/{name}_excluded{number}", without, answer, slots)
-                found.append((not phrase.clauses[-1].is_subject, template, both))
+                candidates.append((not phrase.clauses[-1].is_subject, template, both))
     turns: dict[tuple[bool, str], Iterator[int]] = {}
     # Subjects first: *that are not members of the UN* rather than *that the Nile does not flow through*.
-    found.sort(key=lambda row: (row[0], next(turns.setdefault((row[0], row[1].answer), itertools.count()))))
-    return [(template, both) for _, template, both in found[:_PAIRS]]
+    candidates.sort(key=lambda row: (row[0], next(turns.setdefault((row[0], row[1].answer), itertools.count()))))
+    return [(template, both) for _, template, both in candidates[:_PAIRS]]
 
 
 def _parts(sides: Sequence[syntax.Expression]) -> Iterator[object]:
@@ -172,12 +174,14 @@ def _grounded(kb: KnowledgeBase, pairs: Sequence[tuple[Template, Template]], cou
     groundings: list[Grounding] = []
     for template, both in pairs:
         frame = kb.sample(both, share, seed, 1, _EXCLUDED)
-        for one in relational.groundings(kb, both, frame):
-            expression = syntax.fill(template.tree(), {slot: f"#{node.key}" for slot, node in one.slots.items()})
+        for grounding in relational.groundings(kb, both, frame):
+            expression = syntax.fill(template.tree(), {slot: f"#{node.key}" for slot, node in grounding.slots.items()})
             candidates = kb.answers(str(expression)).ids.tolist()
-            if 0 < len(candidates) <= _LEFT - len(one.candidates):
+            if 0 < len(candidates) <= _LEFT - len(grounding.candidates):
                 groundings.append(
-                    dataclasses.replace(one, template=template.id, expression=str(expression), candidates=candidates)
+                    dataclasses.replace(
+                        grounding, template=template.id, expression=str(expression), candidates=candidates
+                    )
                 )
     groundings = relational.unambiguous(kb, groundings)
     order = np.random.default_rng((seed, 1)).permutation(len(groundings)).tolist()
@@ -209,7 +213,7 @@ _PLAIN = ("relations", "exclusions")
 
 
 def _question(item: Item, kind: str) -> GraphQuestion:
-    phrases = tuple(one.text for one in item[Requirement].properties if not one.condition)
+    phrases = tuple(text_property.text for text_property in item[Requirement].properties if not text_property.condition)
     text = item[FusedQuery].query
     text = text[:-1] if text.endswith("..") else text  # Washington, D.C.
     return GraphQuestion(f"{kind}/{item.id}", "expressions", text, _expression(item), phrases)
@@ -217,7 +221,7 @@ def _question(item: Item, kind: str) -> GraphQuestion:
 
 def _expression(item: Item) -> str:
     """Return the expression of a grounding with the conditions of its requirement."""
-    tests = [one.condition for one in item[Requirement].properties if one.condition]
+    tests = [text_property.condition for text_property in item[Requirement].properties if text_property.condition]
     expression = item[Grounding].expression
     return f"({expression}){{{', '.join(tests)}}}" if tests else expression
 
@@ -261,8 +265,10 @@ def _of_record(record: JsonRecord) -> GraphQuestion:
     properties = fields.get("properties", [])
     nodes = fields.get("answer_nodes" if "docs" in fields else "answers", [])
     try:
-        tests = [one["condition"] for one in properties if one.get("condition")]
-        phrases = tuple(str(one["text"]) for one in properties if not one.get("condition"))
+        tests = [text_property["condition"] for text_property in properties if text_property.get("condition")]
+        phrases = tuple(
+            str(text_property["text"]) for text_property in properties if not text_property.get("condition")
+        )
         answers = frozenset(f"{one['type']}#{one['key']}" for one in nodes)
     except (AttributeError, KeyError, TypeError):
         raise record.error("Invalid properties or answers") from None

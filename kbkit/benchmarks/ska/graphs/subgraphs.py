@@ -95,7 +95,11 @@ class Subgraphs:
         triples = triples.with_row_index("place")
         for (name,), group in triples.group_by("relation", maintain_order=True):
             relation = self._kb.schema.relation(str(name))
-            shown = [one for one in relation.attributes if not technical(one) and not one.type.endswith("[]")]
+            shown = [
+                attribute
+                for attribute in relation.attributes
+                if not technical(attribute) and not attribute.type.endswith("[]")
+            ]
             parts.append(
                 self._attributes(relation, shown, group) if shown else group.with_columns(attributes=pl.lit(""))
             )
@@ -105,15 +109,16 @@ class Subgraphs:
 
     def _attributes(self, relation: Relation, shown: Sequence[Attribute], triples: pl.DataFrame) -> pl.DataFrame:
         fields = ", ".join(
-            f"{literal(_words(one) + ': ')} || {_plain(as_text(identifier(one.name), one.type))}" for one in shown
+            f"{literal(_words(attribute) + ': ')} || {_plain(as_text(identifier(attribute.name), attribute.type))}"
+            for attribute in shown
         )
         sql = f"""
             SELECT DISTINCT head, tail,
                    array_to_string(list_filter([{fields}], lambda x: x IS NOT NULL), ', ') AS attributes
             FROM {identifier(relation.table)} SEMI JOIN kbkit_wanted USING (head, tail) ORDER BY ALL"""
-        found = self._kb.tables.lookup(sql, frames={"kbkit_wanted": triples.select("head", "tail")})
-        found = found.cast({"head": pl.Int32, "tail": pl.Int32})
-        joined = triples.join(found, on=["head", "tail"], how="left", maintain_order="left_right")
+        attributes = self._kb.tables.lookup(sql, frames={"kbkit_wanted": triples.select("head", "tail")})
+        attributes = attributes.cast({"head": pl.Int32, "tail": pl.Int32})
+        joined = triples.join(attributes, on=["head", "tail"], how="left", maintain_order="left_right")
         text = pl.col("attributes").fill_null("")
         shown_text = pl.concat_str(pl.lit(" {"), text, pl.lit("}"))
         return joined.with_columns(attributes=pl.when(text == "").then(text).otherwise(shown_text))
@@ -127,8 +132,8 @@ class Subgraphs:
             self._is_read[unknown] = True
             self._known = pl.concat([self._known, *self._read(unknown)])
         places = pl.DataFrame({"node": nodes}, {"node": pl.Int32}).with_row_index("place")
-        found = self._known.join(places, on="node")
-        return found.sort("place", "attribute", "value").select(*VALUES)
+        placed = self._known.join(places, on="node")
+        return placed.sort("place", "attribute", "value").select(*VALUES)
 
     def _read(self, nodes: Ids) -> list[pl.DataFrame]:
         """Read the values of sorted nodes, by type."""

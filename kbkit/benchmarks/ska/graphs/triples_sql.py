@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 
 from kbkit.answers.algebra import (
     AllNodes,
-    Condition,
+    AttributeCondition,
+    AttributeFilter,
     Difference,
-    Filter,
     Hop,
     Intersection,
     Lookup,
@@ -47,11 +47,11 @@ def unsupported(plan: Plan, schema: Schema) -> str:
 
 def _problem(operator: Operator, schema: Schema) -> str:
     """Return why an operator cannot be evaluated on units alone, or ""."""
-    if not isinstance(operator, (AllNodes, Lookup, Hop, Filter, Intersection, Union, Difference)):
+    if not isinstance(operator, (AllNodes, Lookup, Hop, AttributeFilter, Intersection, Union, Difference)):
         return "it needs all candidates: a count, a superlative or a saved set"
     if isinstance(operator, (AllNodes, Hop)) and operator.type and schema.type(operator.type).others:
         return "it has a type that is a secondary type of some nodes"
-    if isinstance(operator, Filter):
+    if isinstance(operator, AttributeFilter):
         if any(test.op == "missing" for test in operator.conditions):
             return "it asks for missing values"
         if any(test.attribute in ("name", "key") for test in operator.conditions):
@@ -126,7 +126,7 @@ class _Sql:
                 return self.combined("UNION", operator.parts)
             case Difference():
                 return self.combined("EXCEPT", (operator.left, operator.right))
-            case Filter():
+            case AttributeFilter():
                 tests = [self.test(operator, condition) for condition in operator.conditions]
                 if not isinstance(operator.source, AllNodes):
                     tests.insert(0, f"SELECT id FROM {self.table(operator.source)}")
@@ -143,12 +143,12 @@ class _Sql:
         ways = [("head", "tail"), ("tail", "head")] if move.relation in self.two_way else [_way(move)]
         if move.closure:
             return [self.closure(hop, move, ways)]
-        found = []
+        queries = []
         for near, far in ways:
             conditions = [f"relation = {literal(move.relation)}", *self.source(hop.source, near), f"{far} IS NOT NULL"]
             conditions += [f"{far}_type = {literal(hop.type)}"] if hop.type else []
-            found.append(f"SELECT {far} AS id FROM triples WHERE {' AND '.join(conditions)}")
-        return found
+            queries.append(f"SELECT {far} AS id FROM triples WHERE {' AND '.join(conditions)}")
+        return queries
 
     def source(self, source: Operator, near: str) -> list[str]:
         """Return the conditions on the near end of a triple."""
@@ -177,7 +177,7 @@ class _Sql:
 
     # -- values -------------------------------------------------------------------------------------------------------
 
-    def test(self, operator: Filter, condition: Condition) -> str:
+    def test(self, operator: AttributeFilter, condition: AttributeCondition) -> str:
         """Return the nodes with a value that meets a condition."""
         values = [constant_sql(self.bound[name], condition.sql_type) for name in condition.parameters]
         kind = condition.sql_type.removesuffix("[]")

@@ -151,9 +151,9 @@ class Drafts:
         rows = self._kb.stores.nodes.rows(list(nodes)).values()
         return any(not any(map(str.isalpha, row.name or row.key)) and "year" not in row.type for row in rows)
 
-    def _positive(self, found: AnswerSet, ids: Ids) -> tuple[pl.DataFrame, pl.DataFrame]:
+    def _positive(self, answers: AnswerSet, ids: Ids) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the triples and values of all derivations of the answers and of the excluded candidates."""
-        parts = (found.derivations(ids.tolist()), found.exclusions())
+        parts = (answers.derivations(ids.tolist()), answers.exclusions())
         triples = self._graph.once(pl.concat([part.triples for part in parts]))
         facts = pl.concat([part.facts.select(*VALUES) for part in parts])
         whole = pl.col("value").str.replace(r"\.0$", "")
@@ -239,8 +239,8 @@ class Drafts:
         noise = noise[: noise_units - texts.height]
         names, empty = self._names([triples, noise], [], [passages, texts]), pl.DataFrame(schema=VALUES)
         positive = self._units(triples, empty, passages, names)
-        found = self._units(noise, empty, texts, names)
-        return positive, [found[at] for at in rng.permutation(len(found)).tolist()], names
+        distractors = self._units(noise, empty, texts, names)
+        return positive, [distractors[at] for at in rng.permutation(len(distractors)).tolist()], names
 
     def _around(
         self, draft: GraphDraft, near: pl.DataFrame, count: int, rng: np.random.Generator
@@ -322,18 +322,18 @@ class Drafts:
         )
         edges = self._graph.with_attributes(edges)
         columns = ("shown", "relation", "attributes", "tail_shown", "reference", "tail_reference")
-        found = [
+        units = [
             KnowledgeUnit("", TRIPLE, [head, self._labels[relation] + more, tail], [source, relation, target])
             for head, relation, more, tail, source, target in edges.select(columns).iter_rows()
         ]
         facts = values.join(nodes, left_on="node", right_on="id", maintain_order="left")
-        found += [
+        units += [
             KnowledgeUnit("", TRIPLE, [head, self._labels[attribute], value], [source, attribute, ""])
             for head, attribute, value, source in facts.select("shown", "attribute", "value", "reference").iter_rows()
         ]
         texts = passages.join(nodes, left_on="node", right_on="id", maintain_order="left")
         text_columns = ("shown", "text", "reference", "field", "position")
-        return found + [
+        return units + [
             KnowledgeUnit("", PASSAGE, [title, text], [source, text_field, str(position)])
             for title, text, source, text_field, position in texts.select(text_columns).iter_rows()
         ]

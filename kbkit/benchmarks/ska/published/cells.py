@@ -81,12 +81,12 @@ class Grid:
     @cached_property
     def spans(self) -> dict[tuple[str, ...], dict[int, set[int]]]:
         """The rows by column of all sequences of words in cells."""
-        found: dict[tuple[str, ...], dict[int, set[int]]] = {}
+        spans: dict[tuple[str, ...], dict[int, set[int]]] = {}
         for number, row in enumerate(self.words):
             for column, cell in enumerate(row):
                 for start, end in _ranges(len(cell)):
-                    found.setdefault(cell[start:end], {}).setdefault(column, set()).add(number)
-        return found
+                    spans.setdefault(cell[start:end], {}).setdefault(column, set()).add(number)
+        return spans
 
 
 def _ranges(count: int) -> Iterator[tuple[int, int]]:
@@ -109,15 +109,15 @@ class _Asked:
 
     @cached_property
     def rest(self) -> list[str]:
-        inside = {i for one in self.named for i in range(one.start, one.end)}
+        inside = {i for mention in self.named for i in range(mention.start, mention.end)}
         return [word for i, word in enumerate(self.words) if i not in inside]
 
     @cached_property
     def readings(self) -> list[tuple[tuple[int, ...], frozenset[int]]]:
         """The columns that the named cells may be in, each with the rows that have them all."""
-        columns = itertools.product(*(_columns(one, self.words, self.grid) for one in self.named))
+        columns = itertools.product(*(_columns(mention, self.words, self.grid) for mention in self.named))
         return [
-            (choice, frozenset.intersection(*(one.rows[c] for one, c in zip(self.named, choice, strict=True))))
+            (choice, frozenset.intersection(*(mention.rows[c] for mention, c in zip(self.named, choice, strict=True))))
             for choice in (itertools.islice(columns, _MAX_CHOICES) if self.named else ())
         ]
 
@@ -210,8 +210,8 @@ def _where(asked: _Asked, choice: Sequence[int]) -> tuple[str, list[str]]:
     """Return the conditions of a reading in SQL, and the cells that it names."""
     conditions = []
     topics: list[str] = []
-    for one, c in zip(asked.named, choice, strict=True):
-        cells = list(dict.fromkeys(asked.grid.table.rows[row][c] for row in sorted(one.rows[c])))
+    for mention, c in zip(asked.named, choice, strict=True):
+        cells = list(dict.fromkeys(asked.grid.table.rows[row][c] for row in sorted(mention.rows[c])))
         topics += cells
         conditions.append(f"{quote(asked.grid.table.header[c])} IN ({', '.join(map(literal, cells))})")
     return " AND ".join(dict.fromkeys(conditions)), list(dict.fromkeys(topics))
@@ -232,7 +232,7 @@ def named_cells(asked: tuple[str, ...], grid: Grid) -> list[Named]:
     for start, end in sorted(_ranges(len(asked)), key=lambda span: (span[0] - span[1], span[0])):
         part = asked[start:end]
         by_column = grid.spans.get(part)
-        if by_column is None or any(start < one.end and one.start < end for one in names):
+        if by_column is None or any(start < mention.end and mention.start < end for mention in names):
             continue
         whole = frozenset(c for c, rows in by_column.items() if all(grid.words[r][c] == part for r in rows))
         has_whole = frozenset(c for c, rows in by_column.items() if any(grid.words[r][c] == part for r in rows))
@@ -270,12 +270,12 @@ def _is_number(cell: str) -> bool:
     return bool(re.fullmatch(r"[-+$£€]?[\d.,:]+%?", cell.strip()))
 
 
-def _columns(one: Named, asked: Sequence[str], grid: Grid) -> list[int]:
+def _columns(mention: Named, asked: Sequence[str], grid: Grid) -> list[int]:
     """Return the columns that words may belong to: those whose header the question has, else those of whole cells."""
-    near = {*asked[max(0, one.start - 3) : one.start], *asked[one.end : one.end + 3]}
-    headed = [c for c in one.rows if set(grid.names[c]) & near - WORDS.stop]
-    whole = [c for c in one.rows if c in one.whole]
-    return headed or whole or list(one.rows)
+    near = {*asked[max(0, mention.start - 3) : mention.start], *asked[mention.end : mention.end + 3]}
+    headed = [c for c in mention.rows if set(grid.names[c]) & near - WORDS.stop]
+    whole = [c for c in mention.rows if c in mention.whole]
+    return headed or whole or list(mention.rows)
 
 
 # -- the column of the answer -----------------------------------------------------------------------------------------

@@ -96,12 +96,12 @@ def _reader(record: JsonRecord) -> Callable[[JsonRecord, int], PublishedQuestion
 
 def _unique(questions: Sequence[PublishedQuestion], path: Path) -> list[PublishedQuestion]:
     """Return questions without repeated ones: TableBench has each question once for each type of instruction."""
-    found: dict[str, PublishedQuestion] = {}
+    by_id: dict[str, PublishedQuestion] = {}
     for question in questions:
-        known = found.setdefault(question.id, question)
+        known = by_id.setdefault(question.id, question)
         if (known.text, known.answers) != (question.text, question.answers):
             raise BadInputError(f"Duplicate question {question.id!r} in {path}", "Questions need distinct ids")
-    return list(found.values())
+    return list(by_id.values())
 
 
 # -- WikiTableQuestions and STaRK -------------------------------------------------------------------------------------

@@ -48,15 +48,15 @@ def find(question: str, answer: str, grid: Grid, nodes: Sequence[AnswerNode] | N
         return NO_PLACE
     asked = words(question)
     named = named_cells(asked, grid)
-    inside = {i for one in named for i in range(one.start, one.end)}
+    inside = {i for mention in named for i in range(mention.start, mention.end)}
     if reason := rules.words_of_question([word for i, word in enumerate(asked) if i not in inside], question):
         return reason
     by_cell = _by_cell(answer, places, named, links)
     by_text = _by_text(question, places, grid)
-    found = by_cell | by_text
-    if len(found) != 1:
+    candidates = by_cell | by_text
+    if len(candidates) != 1:
         return UNCLEAR
-    [traced] = found
+    [traced] = candidates
     texts = [traced.link.title, traced.link.text]
     return rules.both_sources(question, [answer], grid.table.rows[traced.row], texts) or traced
 
@@ -79,19 +79,22 @@ def _by_cell(answer: str, places: Sequence[AnswerNode], named: Sequence[Named], 
 
     Every part of the question that names cells must name one of the row, in another column than the link.
     """
-    found = set()
+    traced = set()
     for place in places:
         if not place.link or not named:
             continue
-        if all(any(place.row in rows for column, rows in one.rows.items() if column != place.column) for one in named):
-            found |= {
+        if all(
+            any(place.row in rows for column, rows in mention.rows.items() if column != place.column)
+            for mention in named
+        ):
+            traced |= {
                 Traced(place.row, link)
                 for link in links
                 if (link.row, link.column) == (place.row, place.column)
                 and link.node.partition("#")[2] == place.link
                 and leaks(link.text, [answer])
             }
-    return found
+    return traced
 
 
 def _by_text(question: str, places: Sequence[AnswerNode], grid: Grid) -> set[Traced]:

@@ -87,11 +87,11 @@ def make(
         maker = _Maker(tables, settings, solver, kb.directory.path.name if kb else "")
         for number, question in enumerate(questions):
             progress("published questions", number, len(questions))
-            made = maker.instance(question)
-            if isinstance(made, str):
-                reasons[made] += 1
+            outcome = maker.instance(question)
+            if isinstance(outcome, str):
+                reasons[outcome] += 1
             else:
-                instances.append(made)
+                instances.append(outcome)
                 if len(instances) == settings.count:
                     break
     progress("published questions", len(questions), len(questions))
@@ -145,19 +145,21 @@ class _Maker:
 
     def _table(self, question: PublishedQuestion, grid: Grid) -> Instance | str:
         answers = question.answers
-        found = cells.find(question.text, answers, grid, counts=self._settings.counts)
-        if found == rules.NO_ANSWER and len(answers) == 1 and ", " in answers[0]:  # TableBench joins several answers
+        traced = cells.find(question.text, answers, grid, counts=self._settings.counts)
+        if traced == rules.NO_ANSWER and len(answers) == 1 and ", " in answers[0]:  # TableBench joins several answers
             answers = answers[0].split(", ")
-            found = cells.find(question.text, answers, grid, counts=self._settings.counts)
-        if isinstance(found, str):
-            return self._draft(question, grid.table, answers, found)
-        aliases = {answer: [own] for answer, own in zip(found.answers, question.answers, strict=False) if answer != own}
+            traced = cells.find(question.text, answers, grid, counts=self._settings.counts)
+        if isinstance(traced, str):
+            return self._draft(question, grid.table, answers, traced)
+        aliases = {
+            answer: [own] for answer, own in zip(traced.answers, question.answers, strict=False) if answer != own
+        }
         provenance = Provenance(
-            question.dataset, question.id, self._kb, grid.table.id, "cells", sql=found.sql, topics=found.topics,
-            aliases=aliases if len(found.answers) == len(question.answers) == 1 else {},
+            question.dataset, question.id, self._kb, grid.table.id, "cells", sql=traced.sql, topics=traced.topics,
+            aliases=aliases if len(traced.answers) == len(question.answers) == 1 else {},
         )  # fmt: skip
         table = replace(grid.table, passages=[])  # the question is answered by the rows
-        instance = self._of_table(question, table, found.answers, provenance, rows=found.rows)
+        instance = self._of_table(question, table, traced.answers, provenance, rows=traced.rows)
         return UNPROVED if check_instance(instance, self._solver) else instance
 
     def _queried(self, question: PublishedQuestion, table: TableData) -> Instance | str:
@@ -168,16 +170,16 @@ class _Maker:
         texts = {(link.node, link.field): link.unit() for link in table.texts}
         rows = {unit.position: unit for unit in everything.noise if unit.kind == ROW}
 
-        def found(chosen: Iterable[int], without: tuple[str, str] | None = None) -> set[str]:
+        def answers_of(chosen: Iterable[int], without: tuple[str, str] | None = None) -> set[str]:
             units = [*(rows[row] for row in chosen), *(unit for key, unit in texts.items() if key != without)]
             return self._solver.answers(everything, units)
 
         try:
-            positive = [row for row in sorted(rows) if found([row]) & answers]
+            positive = [row for row in sorted(rows) if answers_of([row]) & answers]
             linked = {(link.node, link.field) for link in table.passages if link.row in set(positive)}
             used = [
                 link for link in table.texts
-                if (link.node, link.field) in linked and found(positive, (link.node, link.field)) != answers
+                if (link.node, link.field) in linked and answers_of(positive, (link.node, link.field)) != answers
             ]  # fmt: skip
         except QueryError as error:
             return f"the query of question {question.id} fails: {error.message}"
@@ -187,11 +189,11 @@ class _Maker:
         return UNPROVED if not positive or check_instance(instance, self._solver) else instance
 
     def _hybrid(self, question: PublishedQuestion, grid: Grid) -> Instance | str:
-        found = hybrid.find(question.text, question.answers[0], grid, question.nodes)
-        if isinstance(found, str):
-            return self._draft(question, grid.table, question.answers, found)
+        traced = hybrid.find(question.text, question.answers[0], grid, question.nodes)
+        if isinstance(traced, str):
+            return self._draft(question, grid.table, question.answers, traced)
         provenance = Provenance(question.dataset, question.id, self._kb, grid.table.id, "trace")
-        return self._of_table(question, grid.table, question.answers, provenance, [found.row], [found.link])
+        return self._of_table(question, grid.table, question.answers, provenance, [traced.row], [traced.link])
 
     def _draft(
         self, question: PublishedQuestion, table: TableData, answers: Sequence[str], reason: str

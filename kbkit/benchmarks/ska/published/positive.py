@@ -48,14 +48,14 @@ def check_positives(calls: Calls, instances: Sequence[Instance]) -> list[str]:
     """
     asked = [instance for instance in instances if instance.positive]
     answers = iter(calls.ask(CHECK, [_inputs(instance, instance.positive) for instance in asked]))
-    found = []
+    verdicts = []
     for instance in instances:
         if not instance.positive:
-            found.append(NONE)
+            verdicts.append(NONE)
             continue
         answer = next(answers)
-        found.append("" if answer.problem else str(answer.value["derivable"]))
-    return found
+        verdicts.append("" if answer.problem else str(answer.value["derivable"]))
+    return verdicts
 
 
 def choose(calls: Calls, instances: Sequence[Instance], derived: Sequence[str]) -> list[Instance]:

@@ -71,22 +71,22 @@ def make(
     if not any(field.texts for field in kb.schema.text_fields):
         raise KbError(f"{kb.directory.path} has no texts, which STaRK's questions need", "Use the KB of the questions")
     maker = _StarkMaker(kb, seed, max(noise_units, 2 * _MIN_TRIPLES))
-    found: list[Instance] = []
+    instances: list[Instance] = []
     order = np.random.default_rng((seed, 5)).permutation(len(questions)).tolist()
     wanted = count or len(questions)
     for at in order:
-        if len(found) == wanted:
+        if len(instances) == wanted:
             break
-        progress("published questions", len(found), wanted)
-        made = maker.instance(questions[at])
-        if isinstance(made, str):
-            left_out[made] += 1
+        progress("published questions", len(instances), wanted)
+        outcome = maker.instance(questions[at])
+        if isinstance(outcome, str):
+            left_out[outcome] += 1
         else:
-            found.append(made)
+            instances.append(outcome)
     progress("published questions", wanted, wanted)
-    if not found and left_out[UNKNOWN] == len(questions):
+    if not instances and left_out[UNKNOWN] == len(questions):
         raise KbError(f"{kb.directory.path} has the answers of no question", "Use the KB that the questions are about")
-    return found
+    return instances
 
 
 class _StarkMaker:
@@ -99,20 +99,20 @@ class _StarkMaker:
 
     def instance(self, question: PublishedQuestion) -> Instance | str:
         """Return the instance of a question, or why there is none."""
-        found = self._evidence(question)
-        if isinstance(found, str):
-            return found
+        evidence = self._evidence(question)
+        if isinstance(evidence, str):
+            return evidence
         rng = np.random.default_rng((self._seed, zlib.crc32(question.id.encode())))
-        nodes = np.unique(np.concatenate((found.answers, np.array(found.topics, np.int32))))
+        nodes = np.unique(np.concatenate((evidence.answers, np.array(evidence.topics, np.int32))))
         positive, noise, names = self._drafts.around(
-            found.answers, nodes, found.triples, found.passages, self._noise, rng
+            evidence.answers, nodes, evidence.triples, evidence.passages, self._noise, rng
         )
         if sum(unit.kind == TRIPLE for unit in (*positive, *noise)) < _MIN_TRIPLES:
             return SMALL.format(_MIN_TRIPLES)
-        shown = names.filter(pl.col("id").is_in(found.topics))["reference"].to_list()
-        answers = names.filter(pl.col("id").is_in(found.answers))
+        shown = names.filter(pl.col("id").is_in(evidence.topics))["reference"].to_list()
+        answers = names.filter(pl.col("id").is_in(evidence.answers))
         aliases = {
-            one: [name] for one, name in answers.select("shown", "name").iter_rows() if one != name
+            unique: [name] for unique, name in answers.select("shown", "name").iter_rows() if unique != name
         }  # the key is part of a name that several nodes have
         order = rng.permutation(len(positive)).tolist()
         return Instance(
@@ -126,9 +126,9 @@ class _StarkMaker:
     def _evidence(self, question: PublishedQuestion) -> _Found | str:
         """Return a question with its positive units, or why they are not known."""
         rows = self._kb.stores.nodes.by_key(None, question.answers)
-        if not all(len(found) == 1 for found in rows):
+        if not all(len(same_key) == 1 for same_key in rows):
             return UNKNOWN
-        nodes = [found[0] for found in rows]
+        nodes = [same_key[0] for same_key in rows]
         if leaks(question.text, [row.name or row.key for row in nodes]):
             return LEAK
         answers = np.array(sorted({row.id for row in nodes}), np.int32)
@@ -150,7 +150,7 @@ class _StarkMaker:
     def _named(self, text: str, answers: set[int]) -> dict[int, str]:
         """Return the nodes that a question names, each by the longest name; common words of their own name none."""
         words = [(m.start(), m.end()) for m in WORD.finditer(text)]
-        found: dict[int, str] = {}
+        named: dict[int, str] = {}
         taken = np.zeros(len(words), bool)
         for size in range(min(_NAME_WORDS, len(words)), 0, -1):
             for at in range(len(words) - size + 1):
@@ -161,8 +161,8 @@ class _StarkMaker:
                 nodes = [int(node) for node in self._kb.stores.nodes.named(name) if int(node) not in answers]
                 if nodes:
                     taken[at : at + size] = True
-                    found |= dict.fromkeys(nodes, name)
-        return found
+                    named |= dict.fromkeys(nodes, name)
+        return named
 
     def _edges(self, nodes: Ids) -> pl.DataFrame:
         """Return the triples of nodes."""

@@ -49,7 +49,9 @@ def with_models(
 
     Rows made by rule stay where models give too few. ``Unit.synthesized`` names the model, ``Unit.check`` the result.
     """
-    work = [_Work(one, min(rows, sum(bool(unit.synthesized) for unit in one.noise))) for one in instances]
+    work = [
+        _Work(instance, min(rows, sum(bool(unit.synthesized) for unit in instance.noise))) for instance in instances
+    ]
     asked = [one for one in work if one.missing]
     inputs = [_positive(one.instance) for one in asked]
     for one, answer in zip(asked, calls.ask("ska_conditions", inputs, calls.second), strict=True):
@@ -105,58 +107,58 @@ def _positive(instance: Instance) -> dict[str, Any]:
     }
 
 
-def _request(one: _Work) -> dict[str, Any]:
+def _request(work: _Work) -> dict[str, Any]:
     """Return the inputs of the prompt for new rows: the positive rows and some others."""
-    instance = one.instance
+    instance = work.instance
     positive = {unit.id for unit in instance.positive}
-    chosen = sorted(one.original, key=lambda unit: (unit.id not in positive, unit.position))[:_SHOWN]
+    chosen = sorted(work.original, key=lambda unit: (unit.id not in positive, unit.position))[:_SHOWN]
     rows = [unit.content for unit in sorted(chosen, key=lambda unit: unit.position)]
-    rows += [row for row, _, _ in one.accepted[-_SHOWN:]]  # so that they are not written again
+    rows += [row for row, _, _ in work.accepted[-_SHOWN:]]  # so that they are not written again
     return {
         "title": instance.title,
         "header": instance.header,
         "rows": [[cell[:_MAX_CELL] for cell in row] for row in rows],
         "question": instance.question,
         "answers": instance.answers,
-        "count": min(PER_CALL, one.missing),
+        "count": min(PER_CALL, work.missing),
     }
 
 
-def _new(one: _Work, rows: Sequence[Sequence[str]]) -> list[list[str]]:
+def _new(work: _Work, rows: Sequence[Sequence[str]]) -> list[list[str]]:
     """Return rows of the right length that neither repeat a row nor the first cell that names one."""
-    known = {tuple(unit.content) for unit in one.instance.units if unit.kind == ROW}
-    known |= {tuple(row) for row, _, _ in one.accepted}
-    keys = _keys(one)
-    found = []
+    known = {tuple(unit.content) for unit in work.instance.units if unit.kind == ROW}
+    known |= {tuple(row) for row, _, _ in work.accepted}
+    keys = _keys(work)
+    new_rows = []
     for row in rows:
         cells = [" ".join(cell.split()) for cell in row]
-        is_new = len(cells) == len(one.instance.header) and tuple(cells) not in known
+        is_new = len(cells) == len(work.instance.header) and tuple(cells) not in known
         if is_new and any(cells) and not (keys and cells[keys[0]].casefold() in keys[1]):
             known.add(tuple(cells))
             if keys:
                 keys[1].add(cells[keys[0]].casefold())
-            found.append(cells)
-    return found
+            new_rows.append(cells)
+    return new_rows
 
 
-def _keys(one: _Work) -> tuple[int, set[str]] | None:
+def _keys(work: _Work) -> tuple[int, set[str]] | None:
     """Return the position of the first column whose cells differ in all original rows, and its cells."""
-    rows = [unit.content for unit in one.original]
-    for position in range(len(one.instance.header)):
+    rows = [unit.content for unit in work.original]
+    for position in range(len(work.instance.header)):
         cells = [row[position].casefold() for row in rows]
         if len(cells) > 1 and len(set(cells)) == len(cells) and all(any(map(str.isalpha, cell)) for cell in cells):
-            every = [unit.content[position].casefold() for unit in one.instance.units if unit.kind == ROW]
-            return position, {*every, *(row[position].casefold() for row, _, _ in one.accepted)}
+            every = [unit.content[position].casefold() for unit in work.instance.units if unit.kind == ROW]
+            return position, {*every, *(row[position].casefold() for row, _, _ in work.accepted)}
     return None
 
 
-def _replaced(one: _Work) -> Instance:
+def _replaced(work: _Work) -> Instance:
     """Return the instance with accepted rows in place of rows made by rule."""
-    new = iter(one.accepted)
+    new = iter(work.accepted)
     noise = []
-    for unit in one.instance.noise:
+    for unit in work.instance.noise:
         if unit.synthesized and (row := next(new, None)) is not None:
             noise.append(replace(unit, content=row[0], synthesized=row[1], check=row[2]))
         else:
             noise.append(unit)
-    return replace(one.instance, noise=noise)
+    return replace(work.instance, noise=noise)

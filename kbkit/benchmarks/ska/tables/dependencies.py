@@ -41,17 +41,17 @@ def linear_relations(columns: Sequence[WebColumn]) -> list[tuple[int, list[int],
     numbers = [c for c in columns if c.kind == NUMBER and len(c.counts) > 1][-_MAX_RELATED:]
     values = {c.position: np.array([np.nan if v is None else v for v in c.numbers]) for c in numbers}
     constants = {0.0, *(c.numbers[0] for c in columns if c.kind == CONSTANT and c.numbers and c.numbers[0] is not None)}
-    found: list[tuple[int, list[int], list[int], float]] = []
+    relations: list[tuple[int, list[int], list[int], float]] = []
     fixed: set[int] = set()
     for column in reversed(numbers):
-        others = [c.position for c in numbers if c is not column and c.position not in {one[0] for one in found}]
+        others = [c.position for c in numbers if c is not column and c.position not in {one[0] for one in relations}]
         if column.position in fixed or len(column.counts) < 3:
             continue
         relation = _relation(values[column.position], {p: values[p] for p in others}, constants)
         if relation is not None:
-            found.append((column.position, *relation))
+            relations.append((column.position, *relation))
             fixed |= set(relation[0])
-    return found
+    return relations
 
 
 def _relation(

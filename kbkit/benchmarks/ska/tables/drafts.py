@@ -196,9 +196,9 @@ class Drafter:
 
     def clauses(self, row: int) -> list[RowCondition]:
         """Return the conditions that a row meets."""
-        found = [equal(column, row, self.noun) for column in self.table.columns if column is not self.key]
+        equalities = [equal(column, row, self.noun) for column in self.table.columns if column is not self.key]
         several = [clause for column in self.numeric for clause in amounts(column, row)]
-        return [clause for clause in (*found, *several) if clause is not None]
+        return [clause for clause in (*equalities, *several) if clause is not None]
 
     def _conditions(
         self, count: int, rng: np.random.Generator, size: int
@@ -347,8 +347,8 @@ class Drafter:
             name, rng, noun=column.noun, high=self.name(high), low=self.name(low), unit=unit, more=more
         )
         number = column.number_sql
-        result = _number_text(column, rows, f"max({number}) - min({number})")
-        sql = f"SELECT {result} FROM table_rows WHERE {self.named(rows)} HAVING count({number}) = 2"
+        difference = _number_text(column, rows, f"max({number}) - min({number})")
+        sql = f"SELECT {difference} FROM table_rows WHERE {self.named(rows)} HAVING count({number}) = 2"
         return TableDraft("difference", text, sql, self.named(rows), tuple(sorted(rows)), self.topics(rows))
 
     def count_among(self, count: int, rng: np.random.Generator) -> TableDraft | None:
@@ -357,7 +357,7 @@ class Drafter:
         if not rows:
             return None
         least = max(2, _COMMON * len(self.table.rows))
-        found = [
+        fitting = [
             clause
             for clause in self.clauses(rows[0])
             if clause.several
@@ -365,9 +365,9 @@ class Drafter:
             and 0 < clause.mask[rows].sum() < count
             and all(self.has_value(clause.column, r) for r in rows)
         ]
-        if not found:
+        if not fitting:
             return None
-        clause = _one_of(found, rng)
+        clause = _one_of(fitting, rng)
         text = wording.drawn("among", rng, keys=self.names(rows), predicate=clause.several)
         sql = (
             f"SELECT CAST(count(*) FILTER (WHERE {clause.sql}) AS VARCHAR) FROM table_rows WHERE {self.named(rows)}"

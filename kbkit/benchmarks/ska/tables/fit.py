@@ -90,6 +90,6 @@ def _numbers(name: str, cells: Sequence[str]) -> bool:
     """Return whether a column numbers the rows: 1, 2, 3, or 1st, 2nd, =3rd."""
     if not _NUMBERING.fullmatch(name.strip()):
         return False
-    found = [re.match(r"\W?T?(\d+)", cell) for cell in cells]
-    known = [int(one[1]) for one in found if one]
+    matches = [re.match(r"\W?T?(\d+)", cell) for cell in cells]
+    known = [int(match[1]) for match in matches if match]
     return len(known) >= 0.6 * len(cells) and known == sorted(known) and bool(known) and known[-1] > known[0]

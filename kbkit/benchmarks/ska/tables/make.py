@@ -114,11 +114,11 @@ def make(
     tables = list(sources.tables(kb, reasons))
     matcher = Matcher(kb) if text else None
     made = from_tables(tables, count, seed, matcher, kb.schema.name, noise_rows, noise_passages, reasons, words)
-    result = []
+    instances = []
     for instance in made:
-        result.append(instance)
-        progress("instances", len(result), count)
-    return result
+        instances.append(instance)
+        progress("instances", len(instances), count)
+    return instances
 
 
 def from_tables(
@@ -155,12 +155,12 @@ def from_tables(
 
 def _names_of(tables: Sequence[TableData]) -> dict[str, list[str]]:
     """Return the names in all tables by header."""
-    found: dict[str, dict[str, None]] = {}
+    by_header: dict[str, dict[str, None]] = {}
     for table in tables:
         for column in table.columns:
             if column.kind in (KEY, NAME) and not wording.is_vague(column.name):
-                found.setdefault(column.name.casefold(), {}).update(dict.fromkeys(column.counts))
-    return {name: list(values) for name, values in found.items()}
+                by_header.setdefault(column.name.casefold(), {}).update(dict.fromkeys(column.counts))
+    return {name: list(values) for name, values in by_header.items()}
 
 
 class _Maker:

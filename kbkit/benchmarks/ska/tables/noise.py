@@ -39,10 +39,10 @@ def extended(
     original = sorted((unit for unit in instance.units if unit.kind == ROW), key=lambda unit: unit.position)
     if missing <= 0:
         return instance
-    made = synthesize(instance.header, [unit.content for unit in original], int(missing * 1.1) + 10, seed, names)
-    fit = safe(instance, made, solver)
+    synthesized = synthesize(instance.header, [unit.content for unit in original], int(missing * 1.1) + 10, seed, names)
+    fit = safe(instance, synthesized, solver)
     check = SAFE if instance.provenance.sql else NO_TERMS
-    rows = [row for row, is_safe in zip(made, fit, strict=True) if is_safe][:missing]
+    rows = [row for row, is_safe in zip(synthesized, fit, strict=True) if is_safe][:missing]
     rng = np.random.default_rng((seed, *instance.id.encode()))
     total = len(original) + len(rows)
     at = np.sort(rng.choice(total, len(rows), replace=False)).tolist()
@@ -88,11 +88,11 @@ def safe(instance: Instance, rows: Sequence[Sequence[str]], solver: Solver) -> l
         middle = (first + last) // 2
         return [*search(first, middle), *search(middle, last)]
 
-    found = search(0, len(units))
-    kept = [unit for unit, fit in zip(units, found, strict=True) if fit]
+    are_safe = search(0, len(units))
+    kept = [unit for unit, fit in zip(units, are_safe, strict=True) if fit]
     if not is_safe(kept):  # rows that are safe one by one can change the answers together
         return [False] * len(rows)
-    by_row = dict(zip(order, found, strict=True))
+    by_row = dict(zip(order, are_safe, strict=True))
     return [by_row[i] for i in range(len(rows))]
 
 
@@ -109,9 +109,9 @@ def safe_by_terms(instance: Instance, rows: Sequence[Sequence[str]]) -> list[boo
 
 def _named(instance: Instance) -> list[set[str]]:
     """Return the cells of each positive row that the question names, for rows with any."""
-    found = (
+    cells = (
         {cell for cell in unit.content if cell.strip() and leaks(instance.question, [cell])}
         for unit in instance.positive
         if unit.kind == ROW
     )
-    return [terms for terms in found if terms]
+    return [terms for terms in cells if terms]

@@ -116,13 +116,13 @@ def _further(
     for name, values, target in _related(kb, node_type, wanted):
         if not target or target == node_type.name:
             continue
-        one = {node: found[0] for node, found in values.items() if len(found) == 1}
+        one = {node: neighbors[0] for node, neighbors in values.items() if len(neighbors) == 1}
         others = _ids(sorted(set(one.values())))
         kind = kb.schema.type(target)
         whose = f"of the {name[:1].lower()}{name[1:]}"
-        for header, found, last in _related(kb, kind, others):
+        for header, further, last in _related(kb, kind, others):
             if last != node_type.name:
-                yield f"{header} {whose}", {node: found[other] for node, other in one.items() if other in found}
+                yield f"{header} {whose}", {node: further[other] for node, other in one.items() if other in further}
         for attribute in kind.attributes:
             if technical(attribute):
                 continue
@@ -189,7 +189,7 @@ def _related(
         )
         grouped = kb.tables.lookup(sql, frames={"kbkit_wanted": wanted}).group_by("id", maintain_order=True).all()
         values = dict(grouped.iter_rows())
-        sizes = np.array([len(found) for found in values.values()])
+        sizes = np.array([len(neighbors) for neighbors in values.values()])
         is_covered = len(values) >= _COVERED * wanted.height and bool(values)
         if is_covered and (sizes == 1).mean() >= _SINGLE and (sizes <= _MAX_VALUES).mean() >= _FEW:
             targets = {join.target for join in joins}
@@ -218,7 +218,7 @@ def _relation_header(joins: Sequence[Join], node_type: NodeType) -> str:
 
 def _shown(kb: KnowledgeBase, wanted: pl.DataFrame, related: Sequence[Mapping[int, Sequence[int]]]) -> dict[int, str]:
     """Return a name for each node that is unique in the table: with its type or key if others have the same name."""
-    others = {node for values in related for found in values.values() for node in found}
+    others = {node for values in related for neighbors in values.values() for node in neighbors}
     frame = _ids(sorted({*wanted["id"].to_list(), *others}))
     sql = (
         "SELECT n.id, n.type::VARCHAR AS type, n.key, coalesce(nullif(trim(n.name), ''), n.key) AS name"
@@ -255,9 +255,9 @@ def _passages(
         " row_number() OVER (PARTITION BY t.id, t.field ORDER BY t.position), t.text"
         " FROM texts t JOIN nodes n USING (id) JOIN kbkit_wanted w USING (id) ORDER BY 1, 3, 4"
     )
-    found = []
+    linked = []
     for node, reference, name, number, text in kb.tables.lookup(sql, frames={"kbkit_wanted": wanted}).iter_rows():
         if text.strip():
             shown = name if number == 1 else f"{name}#{number}"
-            found.append(Linked(*first[node], reference, shown, names[node], text[:_MAX_PASSAGE]))
-    return found
+            linked.append(Linked(*first[node], reference, shown, names[node], text[:_MAX_PASSAGE]))
+    return linked

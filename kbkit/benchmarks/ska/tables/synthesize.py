@@ -63,14 +63,14 @@ def synthesize(
         return []
     columns = columns_of(header, rows)
     rng = np.random.default_rng((seed, len(rows), len(header)))
-    made = [list(cells) for cells in zip(*_cells(columns, count, rng, names or {}), strict=True)]
+    drawn = [list(cells) for cells in zip(*_cells(columns, count, rng, names or {}), strict=True)]
     seen = {tuple(row) for row in rows}
-    found = []
-    for row in made:
+    new_rows = []
+    for row in drawn:
         if tuple(row) not in seen:
             seen.add(tuple(row))
-            found.append(row)
-    return found
+            new_rows.append(row)
+    return new_rows
 
 
 def _cells(
@@ -86,32 +86,32 @@ def _cells(
         if column is key or not _follows(column, key):
             known = set(column.cells)
             further = [name for name in names.get(column.name.casefold(), ()) if name not in known]
-            made = NameMaker(column.cells, further).make(count, rng)
+            drawn = NameMaker(column.cells, further).make(count, rng)
             if column is key:
-                count = len(made)
+                count = len(drawn)
             else:  # other names may occur twice
-                made = [made[i] if i < len(made) and i % 2 else column.cells[i % size] for i in range(count)]
-                made = [made[i] for i in rng.permutation(count).tolist()]
-            fresh[column.position] = made
+                drawn = [drawn[i] if i < len(drawn) and i % 2 else column.cells[i % size] for i in range(count)]
+                drawn = [drawn[i] for i in rng.permutation(count).tolist()]
+            fresh[column.position] = drawn
     donors = {group: rng.integers(size, size=count) for group in range(len(columns))}
     group_of = _groups(columns)
-    result: list[list[str]] = []
+    new_cells: list[list[str]] = []
     for column in columns:
         donor = donors[group_of[column.position]]
         if column.position in fresh:
-            result.append(fresh[column.position][:count])
+            new_cells.append(fresh[column.position][:count])
         elif key is not None and column is not key and _follows(column, key):
-            result.append(_renamed(column, key, fresh[key.position][:count], donor))
+            new_cells.append(_renamed(column, key, fresh[key.position][:count], donor))
         elif column.is_numeric and len(column.counts) > 1 and not _is_grouped(column, columns, group_of):
-            result.append(_numbers(column, donor, rng))
+            new_cells.append(_numbers(column, donor, rng))
         elif _GEO.match(column.name) and None not in column.numbers:
-            result.append(_moved(column, donor, rng))
+            new_cells.append(_moved(column, donor, rng))
         elif column.kind in (DATE, CODE):
-            result.append(_patterns(column, donor, rng))
+            new_cells.append(_patterns(column, donor, rng))
         else:
-            result.append([column.cells[row] for row in donor.tolist()])
-    _relate(columns, result, rng)
-    return result
+            new_cells.append([column.cells[row] for row in donor.tolist()])
+    _relate(columns, new_cells, rng)
+    return new_cells
 
 
 def _is_grouped(column: WebColumn, columns: Sequence[WebColumn], group_of: Sequence[int]) -> bool:
@@ -281,11 +281,11 @@ def _numbers(column: WebColumn, donor: NDArray[np.int64], rng: np.random.Generat
     moved = value + rng.normal(size=len(donor)) * spread
     moved = np.where(moved < low, 2 * low - moved, moved)
     moved = np.clip(np.where(moved > high, 2 * high - moved, moved), low, high)
-    result = []
+    new_numbers = []
     for row, new in zip(donor.tolist(), moved.tolist(), strict=True):
         cell = column.cells[row]
-        result.append(formatted(_as_round(new, cell), cell) if np.isfinite(new) else cell)
-    return result
+        new_numbers.append(formatted(_as_round(new, cell), cell) if np.isfinite(new) else cell)
+    return new_numbers
 
 
 def _as_round(value: float, like: str) -> float:
@@ -317,11 +317,11 @@ def _patterns(column: WebColumn, donor: NDArray[np.int64], rng: np.random.Genera
         groups = _DIGITS.findall(cell)
         for place, digits in enumerate(groups):
             pools[len(groups), place, _width(digits)].append(digits)
-    result = []
+    new_cells = []
     for row in donor.tolist():
         cell, groups = column.cells[row], _DIGITS.findall(column.cells[row])
         if len(groups) > _MAX_GROUPS or "°" in cell:
-            result.append(cell)
+            new_cells.append(cell)
             continue
         first = len(groups) - 1 if ":" in cell else 0
         drawn = [
@@ -331,9 +331,9 @@ def _patterns(column: WebColumn, donor: NDArray[np.int64], rng: np.random.Genera
         if re.fullmatch(r"\d+(?:\s?[-–+]\s?\d+)+\s?=\s?\d+", cell):
             drawn[-1] = str(sum(map(int, drawn[:-1])))
         remaining = iter(drawn)
-        new = _DIGITS.sub(lambda found, left=remaining: next(left, found[0]), cell)  # type: ignore[misc]
-        result.append(_mended(_real_day(new) if column.kind == DATE else new))
-    return result
+        new = _DIGITS.sub(lambda match, left=remaining: next(left, match[0]), cell)  # type: ignore[misc]
+        new_cells.append(_mended(_real_day(new) if column.kind == DATE else new))
+    return new_cells
 
 
 def _width(digits: str) -> int:
@@ -344,14 +344,14 @@ def _width(digits: str) -> int:
 def _mended(text: str) -> str:
     """Return a text whose ordinals are right (3rd, not 3th) and whose spans of years do not end before they begin."""
 
-    def ordinal(found: re.Match[str]) -> str:
-        number = int(found[1])
+    def ordinal(match: re.Match[str]) -> str:
+        number = int(match[1])
         end = "th" if 10 < number % 100 < 14 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-        return f"{found[1]}{end}"
+        return f"{match[1]}{end}"
 
-    def span(found: re.Match[str]) -> str:
-        first, last = sorted((found[1], found[3]))
-        return f"{first}{found[2]}{last}"
+    def span(match: re.Match[str]) -> str:
+        first, last = sorted((match[1], match[3]))
+        return f"{first}{match[2]}{last}"
 
     text = re.sub(r"\b(\d+)(?:st|nd|rd|th)\b", ordinal, text)
     return re.sub(r"\b(\d{4})(\s?[-–]\s?)(\d{4})\b", span, text)
@@ -371,4 +371,4 @@ def _real_day(text: str) -> str:
     if month is None:
         return text
     last = 28 if month[1] == "Feb" else 30
-    return re.sub(r"\b(29|30|31)\b", lambda found: str(min(int(found[0]), last)), text)
+    return re.sub(r"\b(29|30|31)\b", lambda match: str(min(int(match[0]), last)), text)

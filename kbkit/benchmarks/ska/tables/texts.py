@@ -68,7 +68,7 @@ class TextDrafter:
             nodes.setdefault(text.title, set()).add(text.node)
             texts.setdefault(text.title, []).append(number)
         linked = {(link.column, link.title) for link in self._table.passages}
-        result, number = [], 0
+        all_links, number = [], 0
         for column in self._table.columns:
             is_named = column.kind in (NAME, CATEGORY) and column.noun and " of the " not in column.noun
             if column is not self._drafter.key and not is_named:
@@ -88,8 +88,8 @@ class TextDrafter:
                     links.texts.append(tuple(texts[title]))
                     number += 1
             if len(links.documents) > 1:
-                result.append(links)
-        return result
+                all_links.append(links)
+        return all_links
 
     @property
     def _by_key(self) -> _Links | None:
@@ -109,9 +109,9 @@ class TextDrafter:
         weight = np.array([_KINDS[name] for name in makers])
         kind = list(makers)[int(rng.choice(len(makers), p=weight / weight.sum()))]
         for _ in range(_TRIES):
-            found = makers[kind](rng)
-            if found is not None:
-                return found
+            draft = makers[kind](rng)
+            if draft is not None:
+                return draft
         return None
 
     # -- phrases ------------------------------------------------------------------------------------------------------
@@ -124,9 +124,9 @@ class TextDrafter:
             row = links.rows[at]
             hidden = [cell for cell in self._table.rows[row] if cell] if row >= 0 else [document.name]
             avoid = avoided(self._mentions, names)
-            found = telling_phrases(document, READER, self._mentions, self._matcher, avoid, hidden, folded(hidden))
+            phrases = telling_phrases(document, READER, self._mentions, self._matcher, avoid, hidden, folded(hidden))
             self._phrases[document.id] = [
-                one for one in found if "\n" not in one.span.text and is_english(one.sentence)
+                phrase for phrase in phrases if "\n" not in phrase.span.text and is_english(phrase.sentence)
             ][:_PHRASES]
         return self._phrases[document.id]
 
@@ -179,10 +179,10 @@ class TextDrafter:
     def _cell(self, rng: np.random.Generator) -> TableDraft | None:
         """Ask for a cell of the row whose own text mentions a phrase."""
         links = self._by_key
-        found = self._one(links, rng) if links else None
-        if links is None or found is None:
+        drawn = self._one(links, rng) if links else None
+        if links is None or drawn is None:
             return None
-        at, phrase = found
+        at, phrase = drawn
         row, texts = links.rows[at], self._passages(links, at, phrase)
         columns = [
             c for c in self._drafter.asked if self._drafter.has_value(c, row) and not self._gives(texts, c.cells[row])
@@ -202,10 +202,10 @@ class TextDrafter:
             links for links in self._links if links.column is not self._drafter.key and wording.can_ask(links.column)
         ]
         links = others[int(rng.integers(len(others)))] if others else None
-        found = self._one(links, rng) if links else None
-        if links is None or found is None:
+        drawn = self._one(links, rng) if links else None
+        if links is None or drawn is None:
             return None
-        at, phrase = found
+        at, phrase = drawn
         row, texts = links.rows[at], self._passages(links, at, phrase)
         key = self._drafter.key
         columns = [key, *self._drafter.asked]
@@ -271,8 +271,8 @@ class TextDrafter:
     def _compared(self, rng: np.random.Generator) -> TableDraft | None:
         """Ask for a cell of that of two described rows whose number is larger or smaller."""
         links = self._by_key
-        found = [self._one(links, rng) for _ in range(2)] if links else []
-        both = [one for one in found if one is not None]
+        drawn = [self._one(links, rng) for _ in range(2)] if links else []
+        both = [pair for pair in drawn if pair is not None]
         if links is None or len(both) < 2 or both[0][0] == both[1][0]:
             return None
         rows = [links.rows[at] for at, _ in both]
