@@ -48,7 +48,9 @@ _PAIRS = (
     ("Which rivers flow through Germany?", 'country:"Germany" -> [flows_through] -> river'),
     ("What is the capital of Japan?", 'country:"Japan" -> [capital] -> city'),
 )
-_WORDS = "peaks rivers armies wine coasts people cheese trains cars snow lakes ports islands oil gas steel corn rice tea sun fog"
+_WORDS = (
+    "peaks rivers wine coasts people cheese trains cars snow lakes ports oil gas steel corn rice tea sun fog ice salt"
+)
 SAVING: dict[str, Saving] = {
     "rate": Saving(
         ("stark", "rate", "out/stark", "-o", "out/r.jsonl", "--rater", "x"), stdin="1\n" * 40, saved="r.jsonl"

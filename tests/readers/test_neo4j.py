@@ -126,7 +126,7 @@ def test_the_four_formats_of_apoc_export_json(tmp_path: Path, text: str) -> None
 
 
 def test_a_list_of_integers_of_more_than_64_bits_is_text(tmp_path: Path) -> None:
-    with ingest(tmp_path, {"all.json": NODES.replace("{}", '{"n": [1, %d]}' % 10**30)}) as kb:
+    with ingest(tmp_path, {"all.json": NODES.replace("{}", f'{{"n": [1, {10**30}]}}')}) as kb:
         assert kb.sql("SELECT n FROM A").item() == f"[1, {10**30}]"
 
 
