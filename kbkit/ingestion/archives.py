@@ -120,5 +120,5 @@ def _read_infos(archive: Path, *_: int) -> dict[Path, zipfile.ZipInfo]:
 def _open(archive: Path) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(archive)
-    except (zipfile.BadZipFile, OSError, ValueError, EOFError) as error:
+    except (zipfile.BadZipFile, OSError, ValueError, EOFError, NotImplementedError) as error:
         raise BadInputError(f"Cannot read {archive}: {reason(error)}", _DOWNLOAD_AGAIN) from None

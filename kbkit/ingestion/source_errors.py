@@ -12,16 +12,19 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from kbkit.directory.files import parse_json
 from kbkit.errors import BadInputError, is_disk_full, shortage
 from kbkit.stores.tables import Error, RaisedError, first_line
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 MAX_LINE = 10_000_000
 """Maximum bytes of a line of CSV or TSV."""
-MAX_OBJECT = 16 * MAX_LINE
-"""Maximum bytes of a JSON object."""
+MAX_OBJECT = MAX_LINE
+"""Maximum bytes of a JSON object, which is a row; a file may have an object of ``16 * MAX_LINE`` around its rows."""
 _CHUNK = 1 << 20
 _PROBLEMS = (
     ("bytes exceeded while reading", "JSON too long", f"The maximum of an object is {MAX_OBJECT:,} bytes"),
@@ -35,6 +38,8 @@ _PROBLEMS = (
         "Line too long",
         f"The maximum is {MAX_LINE:,} bytes; a quote in an earlier line may be unterminated",
     ),
+    ("struct_pack", "Field without a name", "Name all fields of its structs"),
+    ("type TUPLE", "Field without a name", "Name all fields of its structs"),
 )
 """Phrases of DuckDB's errors, the problems in our words, and the remedies."""
 
@@ -165,12 +170,20 @@ def _unreadable(sources: Iterable[Path], text: str) -> Path | None:
         if path.suffix.lower() in (".parquet", ".pq"):
             try:
                 with ParquetFile(path) as file:
+                    if any(map(_is_nameless, file.schema_arrow)):  # which DuckDB cannot read
+                        return path
                     for _ in file.iter_batches():
                         pass
             except (OSError, pa.ArrowException):
                 return path
     packed = [path for path in sources if path.suffix.lower() == ".gz"]
     return packed[0] if "GZIP" in text and len(packed) == 1 else None
+
+
+def _is_nameless(field: pa.Field) -> bool:
+    """Whether a field, or one inside of it, has an empty name."""
+    kind = field.type
+    return not field.name or any(_is_nameless(kind.field(number)) for number in range(kind.num_fields))
 
 
 def _opened(path: Path) -> IO[bytes]:

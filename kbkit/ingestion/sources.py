@@ -221,9 +221,12 @@ def _json(con: duckdb.DuckDBPyConnection, path: Path, texts: Collection[str]) ->
     quotes of strings in columns that also hold numbers. Here strings stay as they are written.
     """
     file = f"{literal(str(path))}, maximum_object_size = {MAX_OBJECT}"
+    # Before DuckDB types the columns, which takes time that grows with the square of their number.
+    keys = f"SELECT unnest(json_keys(json)) AS key FROM read_json_objects({file})"
+    [(number,)] = con.execute(f"SELECT count(DISTINCT key) FROM ({keys})").fetchall()
+    _check_number(path, number)
     whole = "sample_size = -1, map_inference_threshold = -1, field_appearance_threshold = 0"
     found = _columns(con, f"read_json({file}, {whole})")
-    _check_number(path, len(found))
     types = {
         name: _PARSED.sub(lambda part: part[0] if part[0].startswith('"') else "VARCHAR", kind)
         for name, kind in found.items()

@@ -82,7 +82,7 @@ class _Unpickler(pickle.Unpickler):
         full = f"{module}.{name}"
         allowed = self._names.get(full, _PLAIN.get(full))
         if allowed is None:
-            raise RefusedError(f"uses {full[:200]}, which is not allowed")
+            raise RefusedError(f"uses {repr(full)[1:-1][:200]}, which is not allowed")
         return allowed
 
     def persistent_load(self, pid: object) -> object:

@@ -90,7 +90,7 @@ class _Workbook:
         try:
             with zipfile.ZipFile(self._path) as archive:
                 parts = archive.infolist()
-        except (zipfile.BadZipFile, OSError, ValueError, EOFError):
+        except (zipfile.BadZipFile, OSError, ValueError, EOFError, NotImplementedError):
             raise BadInputError(f"{self._path} is not an Excel workbook (.xlsx)", _REMEDY) from None
         size = sum(part.file_size for part in parts)
         if size > _MAX_BYTES:

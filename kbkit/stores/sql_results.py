@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 Values = Mapping[str, Any] | Sequence[Any]
 """Values of parameters, by name or by position."""
-_BATCH = 2048
-"""Rows of a batch of a bounded result: those that DuckDB computes at once."""
+_BATCH = 64
+"""Rows of a batch of a bounded result, which is copied at once."""
 _NO_ARROW = ("INTERVAL", "UNION", "BIT", "UHUGEINT", "BIGNUM", "TIME WITH TIME ZONE", "GEOMETRY", "VARIANT", "TIME_NS")
 _STATUS_COLUMNS = (["Count"], ["Success"])
 """Columns of DuckDB's result for statements that are not queries."""
@@ -59,7 +59,7 @@ def _read(relation: duckdb.DuckDBPyRelation, bounds: ResultBounds | None) -> pa.
     import pyarrow
 
     batches, rows, size = [], 0, 0
-    reader = relation.to_arrow_reader(_BATCH)
+    reader = relation.limit(bounds.rows).to_arrow_reader(_BATCH)  # DuckDB computes 2,048 rows at once without a limit
     while rows < bounds.rows and (batch := next(reader, None)) is not None:
         batches.append(batch.slice(0, bounds.rows - rows))
         rows, size = rows + batches[-1].num_rows, size + batches[-1].nbytes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
@@ -19,6 +20,7 @@ from kbkit.web import description, protocol
 from kbkit.web.negotiation import Choice, best, choose, ranges
 from kbkit.web.protocol import QueryRequest
 from kbkit.web.rules import plain
+from kbkit.web.turns import QueueFullError, Turns
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
@@ -31,7 +33,7 @@ T = TypeVar("T")
 PATH = "/sparql"
 METHODS = ("GET", "HEAD", "POST", "OPTIONS")
 _WAITING = 100
-"""Maximum number of requests that wait for others."""
+"""Maximum number of requests that wait for others, of one client half of them."""
 _NO_STORE = {"Cache-Control": "no-store", "Vary": "Accept"}
 
 
@@ -50,8 +52,7 @@ class KbEndpoint:
 
     def __init__(self, kb: KnowledgeBase, limits: EndpointLimits, dialect: str | None = None) -> None:
         self._kb, self._limits, self._dialect = kb, limits, dialect
-        self._turns = anyio.Semaphore(MOST)
-        self._waiting = 0
+        self._turns = Turns(MOST, _WAITING)
 
     async def __call__(self, request: Request) -> Response:
         """Answer a request."""
@@ -67,14 +68,12 @@ class KbEndpoint:
 
     async def _answer(self, request: Request, asked: QueryRequest, choice: Choice) -> Response:
         run = _Run(self._kb, asked, choice, self._limits, self._dialect)
-        if self._waiting >= _WAITING:
-            raise HTTPException(503, "Too many requests at once. Try again.", {"Retry-After": "1"})
-        self._waiting += 1
+        client = _client(request)
         held = False
 
         async def open_() -> None:
             nonlocal held
-            await self._turns.acquire()
+            await self._turns.acquire(client)
             held = True
             run.started = anyio.current_time()
             await anyio.to_thread.run_sync(run.start, abandon_on_cancel=True)
@@ -85,19 +84,19 @@ class KbEndpoint:
         except BaseException as error:
             run.close()
             if held:
-                self._turns.release()
+                self._turns.release(client)
             if isinstance(error, KbError):
                 return failed(error, self._limits)
+            if isinstance(error, QueueFullError):
+                raise HTTPException(503, "Too many requests at once. Try again.", {"Retry-After": "1"}) from None
             raise
-        finally:
-            self._waiting -= 1
         if request.method == "HEAD":
             run.close()
-            self._turns.release()
+            self._turns.release(client)
             answer = Response(headers=run.headers())
             del answer.headers["content-length"]  # unknown: the result has not been read
             return answer
-        return _ResultStream(run, self._turns.release)
+        return _ResultStream(run, functools.partial(self._turns.release, client))
 
     async def _describe(self, request: Request) -> Response:
         """Return what the endpoint is: a page for a person, RDF for a program."""
@@ -112,6 +111,11 @@ class KbEndpoint:
         chosen = choose(graph[1], graph[0])
         assert chosen is not None
         return await self._answer(request, asked, chosen)
+
+
+def _client(request: Request) -> str:
+    """Return what tells clients apart: on the loopback, the program, and the address that a proxy passes on."""
+    return "\n".join(request.headers.get(name, "") for name in ("user-agent", "x-forwarded-for"))
 
 
 class _Run:

@@ -20,12 +20,14 @@ AREAS: dict[str, int] = {
     "damage": 2,
     "strangers": 2,
     "kills": 1,
+    "moments": 2,
     "shortages": 3,
     "bombs": 2,
     "calls": 5,
     "commands": 3,
     "requests": 2,
     "datasets": 2,
+    "readers": 4,
     "sources": 4,
     "sparql": 3,
 }
@@ -82,7 +84,10 @@ def main() -> int:
                 for one in attack(area, seed, base / "world.kb", base / "tiny.kb", base / f"{area}-{seed}"):
                     broken += 1
                     print(f"{area}, seed {seed}: {one.input}\n  {one.found}", flush=True)
-            print(f"{area}: {cases} cases in {time.monotonic() - begun:.0f} s, {broken} broken promises", flush=True)
+            counted = getattr(importlib.import_module(f"tests.fuzz.{area}"), "happened", {})
+            what = "".join(f", {count:,} {name}" for name, count in counted.items())
+            took = f"{time.monotonic() - begun:.0f} s"
+            print(f"{area}: {cases} cases{what} in {took}, {broken} broken promises", flush=True)
             failures += broken
     return 1 if failures else 0
 

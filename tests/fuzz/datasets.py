@@ -59,7 +59,7 @@ _READS: dict[str, tuple[str, ...]] = {
 
 
 @functools.cache
-def _made(world: Path) -> Path:
+def made(world: Path) -> Path:
     """Return a folder with a dataset of each benchmark, runs and judgements, made once."""
     folder = Path(tempfile.mkdtemp(prefix="kbkit-datasets-"))
     for line, given in _MAKES:
@@ -76,7 +76,7 @@ def case(bench: Bench, seed: int) -> Iterator[Broken]:
     rng = random.Random(seed)
     name = rng.choice(sorted(_READS))
     original = bench.folder / "original"
-    shutil.copytree(_made(bench.world), original)
+    shutil.copytree(made(bench.world), original)
     read = [word for line in _READS[name] for word in line.split()]
     files = [
         path

@@ -35,7 +35,9 @@ CALLS = (
     "pwritev", "copy_file_range", "sendfile", "msync",
 )  # fmt: skip
 OURS = {"CURRENT", "build.lock", "generations", "workspace"}
-FIRST = "first.kb"
+FIRST, KEPT = "first.kb", "kept.kb"
+CHANGED = ("small.kb", KEPT)
+"""The KBs that are there before a command."""
 KILLS = 3
 happened: collections.Counter[str] = collections.Counter()
 """The number of kills, for those who run many cases."""
@@ -86,6 +88,7 @@ TARGETS: dict[str, Target] = {
     "build": Target(("build", "small.kb", "text", "--analyzer", "simple")),
     "export a folder": Target(EXPORT, before=("export", "small.kb", "-f", "csv", "--flat", *EXPORT[4:]), output=True),
     "export a file": Target(LINES, before=("export", "small.kb", "-f", "kgtk", "-o", "out/lines.tsv"), output=True),
+    "sync": Target(("ingest", "table", "source", "-o", KEPT, "--sync", "--stores", LIGHT), (OLD, NEW), KEPT),
     "gc": Target(("gc", "small.kb")),
     "answers --save": Target(("answers", "small.kb", "person", "--save", "people")),
     "sql -o": Target(("sql", "small.kb", "-c", "FROM nodes", "-o", "out/nodes.parquet"), output=True),
@@ -125,7 +128,7 @@ def left_behind(target: Target, folder: Path, before: Written, made: Written) ->
     """What is broken right after the kill."""
     if (folder / target.kb / "CURRENT").exists():
         yield from kb_problems(folder / target.kb, target.versions)
-    elif target.kb == "small.kb":
+    elif target.kb in CHANGED:
         yield "no generation is live"
     now = Written.of(folder / "out").files
     shown = {path: content for path, content in now.items() if not any(map(unfinished, path.split("/")))}
@@ -135,7 +138,7 @@ def left_behind(target: Target, folder: Path, before: Written, made: Written) ->
 
 def next_run(target: Target, folder: Path, made: Written) -> Iterator[str]:
     """What is broken after the command is run again, and after ``gc``."""
-    if target.kb == "small.kb" or not (folder / target.kb / "CURRENT").exists():
+    if target.kb in CHANGED or not (folder / target.kb / "CURRENT").exists():
         done = run_here(target.argv, folder)
         if done.returncode and "already exists" not in done.stderr:
             yield f"the next run ended with {done.returncode}: {done.stderr.strip()}"
@@ -237,8 +240,12 @@ def prepare(target: Target, folder: Path, world: Path) -> None:
     """Fill the folder of a case: KBs, source, and what was written before."""
     for name in ("out", "tmp", "settings"):
         (folder / name).mkdir()
-    kbs.source(folder / "source", NEW)
     shutil.copytree(small(), folder / "small.kb")
+    if target.kb == KEPT:
+        kbs.source(folder / "source", OLD)
+        done = run_here(target.argv, folder)
+        assert done.returncode == 0, done.stderr
+    kbs.source(folder / "source", NEW)
     (folder / "world.kb").symlink_to(world)
     if target.before:
         done = run_here(target.before, folder)

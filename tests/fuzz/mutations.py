@@ -8,6 +8,8 @@ import random
 import re
 from collections.abc import Callable
 
+from tests.fuzz import stored
+
 Mutation = Callable[[bytes, random.Random], bytes]
 
 
@@ -137,13 +139,29 @@ MUTATIONS: tuple[Mutation, ...] = (
 )  # fmt: skip
 
 
+def part(data: bytes, rng: random.Random) -> bytes:
+    """Damage a part of an archive."""
+    return stored.packed_part(data, rng, mutated)
+
+
+OWN: dict[str, tuple[Mutation, ...]] = {
+    "sqlite": (stored.sqlite_sql, stored.sqlite_sql, stored.sqlite_page),
+    "duckdb": (stored.duckdb_sql, stored.duckdb_block, stored.duckdb_block),
+    "parquet": (stored.parquet_column,),
+    "pt": (part,),
+    "xlsx": (part,),
+}
+"""Damage that needs the parts of a format."""
+
+
 def mutated(data: bytes, rng: random.Random, name: str) -> tuple[bytes, str]:
     """Return the damaged content of a file and what was done; a compressed file is damaged inside or outside."""
     inside = rng.random() < 0.7
     if name.endswith(".gz") and inside:
         changed, what = mutated(gzip.decompress(data), rng, name.removesuffix(".gz"))
         return gzip.compress(changed, mtime=0), what
-    chosen = rng.choices(MUTATIONS, k=rng.choice((1, 1, 2)))
+    own = OWN.get(name.rpartition(".")[2])
+    chosen = rng.choices(own if own and inside else MUTATIONS, k=rng.choice((1, 1, 2)))
     for change in chosen:
         data = change(data, rng)
     return data, " and ".join(change.__name__ for change in chosen)

@@ -31,6 +31,9 @@ KBKIT = Path(kbkit.__file__).parent
 PYTHON = "python"
 """First word of a line that opens the KB in Python: ``python METHOD KB ARGUMENT...``."""
 
+READER = "reader"
+"""First word of a line that reads files: ``reader READER FOLDER``, see :func:`tests.fuzz.readers.read`."""
+
 TERMINAL = "terminal"
 """First word of a command whose standard output claims to be a terminal."""
 
@@ -66,16 +69,17 @@ def run(lines: Sequence[Sequence[object]], folder: Path, environment: Mapping[st
     """Run commands one after another; ``folder`` is for what they print. Those after a dead process are not run."""
     folder.mkdir()
     given = [[str(word) for word in line] for line in lines]
-    process = _server().Process(target=_work, args=(given, str(folder), {**os.environ, **(environment or {})}))
+    process = server().Process(target=_work, args=(given, str(folder), {**os.environ, **(environment or {})}))
     process.start()
     results, begun = folder / "results", time.monotonic()
+    limit = SECONDS * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))  # more on a machine that does other work
     known = 0
     while process.is_alive():
         process.join(0.02 if known else 0.1)
         size = results.stat().st_size if results.exists() else 0
         if size > known:
             known, begun = size, time.monotonic()
-        elif time.monotonic() - begun > SECONDS:
+        elif time.monotonic() - begun > limit:
             process.kill()
             process.join()
     ended = [Ended(**json.loads(line)) for line in results.read_text(encoding="utf-8").splitlines()] if known else []
@@ -86,8 +90,21 @@ def run(lines: Sequence[Sequence[object]], folder: Path, environment: Mapping[st
 
 
 @functools.cache
-def _server() -> ForkServerContext:
-    rooms = ("agent", "answers", "directory", "display", "graph", "questions", "search", "sparql", "stores")
+def server() -> ForkServerContext:
+    rooms = (
+        "agent",
+        "answers",
+        "directory",
+        "display",
+        "graph",
+        "ingestion",
+        "ingestion/inference",
+        "questions",
+        "readers",
+        "search",
+        "sparql",
+        "stores",
+    )
     modules = [f"kbkit.{room}.{module.name}" for room in rooms for module in pkgutil.iter_modules([str(KBKIT / room)])]
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([*_ENGINES, *(name for name in modules if "worker" not in name)])
@@ -107,7 +124,7 @@ def _work(lines: Sequence[Sequence[str]], folder: str, environment: dict[str, st
     position = 0
     with open(f"{folder}/results", "w", encoding="utf-8") as results:  # noqa: PTH123
         for line in lines:
-            done = _python(line) if line[0] == PYTHON else _command(line)
+            done = {PYTHON: _python, READER: _reader}.get(line[0], _command)(line)
             beside = Path(folder, "stderr").read_bytes()[position:]
             position += len(beside)
             results.write(json.dumps({**asdict(done), "beside": beside.decode(errors="replace")}) + "\n")
@@ -124,6 +141,19 @@ def _command(line: Sequence[str]) -> Ended:
     except BaseException as error:  # noqa: BLE001 - the exceptions of engines derive from anything
         return Ended(line, 70, raised=f"{type(error).__name__}: {error}")
     return Ended(line, done.returncode, done.stdout, done.stderr)
+
+
+def _reader(line: Sequence[str]) -> Ended:
+    from kbkit.errors import KbError
+    from tests.fuzz.readers import read
+
+    try:
+        read(line[1], Path(line[2]))
+    except KbError as error:
+        return Ended(line, 1, stderr=str(error))
+    except BaseException as error:  # noqa: BLE001 - the exceptions of engines derive from anything
+        return Ended(line, 70, raised=f"{type(error).__name__}: {error}")
+    return Ended(line, 0)
 
 
 def _python(line: Sequence[str]) -> Ended:

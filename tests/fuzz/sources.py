@@ -29,7 +29,7 @@ import kbkit
 from kbkit import assets
 from kbkit.errors import KbError
 from kbkit.stores.triples import QUADS
-from tests.fuzz import Bench, Broken
+from tests.fuzz import Bench, Broken, stored
 from tests.fuzz.mutations import line_ends, mutated
 from tests.fuzz.values import HangError, shown, watched
 from tests.samples import amazon, ogbn_mag, primekg, stark
@@ -65,7 +65,7 @@ _NAMES = (
     "NaN",
 )
 _WHEN = ("2020-01-01", "2020-01-01T00:00:00Z", "10:00:00", "A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11", "true", "1e5", "{}")
-FORMATS = ("csv", "csv.gz", "tsv", "json", "json.gz", "jsonl", "ndjson.gz", "parquet")
+FORMATS = ("csv", "csv.gz", "tsv", "json", "json.gz", "jsonl", "ndjson.gz", "parquet", *stored.ENDINGS)
 
 
 def graph(rng: random.Random) -> dict[str, list[Row]]:
@@ -95,6 +95,8 @@ def graph(rng: random.Random) -> dict[str, list[Row]]:
 def written(rows: list[Row], kind: str) -> bytes:
     """Return rows in a format."""
     plain = kind.removesuffix(".gz")
+    if plain in stored.ENDINGS:
+        return stored.written(rows, plain)
     if plain == "parquet":
         sink = io.BytesIO()
         pq.write_table(pa.Table.from_pylist(rows), sink)
@@ -106,9 +108,10 @@ def written(rows: list[Row], kind: str) -> bytes:
     else:
         file = io.StringIO()
         cells = [[_cell(value) for value in row.values()] for row in rows]
+        mark = {"csv": ",", "psv": "|"}.get(plain, "\t")
         if plain == "tsv":
             cells = [[cell.replace("\t", " ").replace("\n", " ").replace('"', "'") for cell in row] for row in cells]
-        csv.writer(file, delimiter="," if plain == "csv" else "\t", lineterminator="\n").writerows([[*rows[0]], *cells])
+        csv.writer(file, delimiter=mark, lineterminator="\n").writerows([[*rows[0]], *cells])
         text = file.getvalue()
     return gzip.compress(text.encode(), mtime=0) if kind.endswith(".gz") else text.encode()
 
@@ -120,7 +123,12 @@ def _cell(value: Any) -> str:
 
 
 def read(path: Path) -> list[Row]:
-    """Read a file with Python's own modules; raise :class:`UnreadableError` for what they refuse."""
+    """Read a file with another reader; raise :class:`UnreadableError` for what it refuses."""
+    if path.name.rpartition(".")[2] in stored.ENDINGS:
+        try:
+            return stored.read(path)
+        except Exception as error:  # noqa: BLE001 - of openpyxl, which are of any kind
+            raise UnreadableError(str(error)) from None
     try:
         data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
         kind = path.name.removesuffix(".gz").rpartition(".")[2]

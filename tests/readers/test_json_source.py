@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import kbkit
+from kbkit.errors import BadInputError
 from kbkit.ingestion.recipe import FileSpec
 from kbkit.ingestion.sources import create_view
 from kbkit.kb import KnowledgeBase
@@ -88,3 +91,24 @@ def test_nested_strings_stay_text(tmp_path: Path, nested: dict[str, Any]) -> Non
     path = tmp_path / "nodes.jsonl"
     path.write_text(json.dumps(nested), encoding="utf-8")
     assert read(path) == [nested]
+
+
+def test_a_row_is_bounded(tmp_path: Path) -> None:
+    """A string of 150 MB took over 100 s. DuckDB reads up to 32 MB all the same, which is the size of its buffers."""
+    path = tmp_path / "a.json"
+    path.write_text(f'[{{"id": 1, "name": "{"x" * 35_000_000}"}}]', encoding="utf-8")
+    with pytest.raises(BadInputError, match=r"JSON too long in .*a.json.* of an object is 10,000,000 bytes"):
+        kbkit.ingest(str(path), out=tmp_path / "x.kb", stores=["tables"])
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_columns_are_counted_before_they_are_typed(tmp_path: Path, apart: bool) -> None:
+    """Typing takes time that grows with the square of their number, one a row or all in one."""
+    columns = {f"c{number}": number for number in range(50_000)}
+    rows = [{name: value} for name, value in columns.items()] if apart else [columns]
+    path = tmp_path / "wide.json"
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    begun = time.process_time()
+    with pytest.raises(BadInputError, match=r"has 50,000 columns. The maximum is 5,000"):
+        read(path)
+    assert time.process_time() - begun < 5, "typing takes 15 s"

@@ -125,6 +125,11 @@ def test_the_four_formats_of_apoc_export_json(tmp_path: Path, text: str) -> None
         assert (kb.schema.nodes, kb.schema.edges) == (1, 1)
 
 
+def test_a_list_of_integers_of_more_than_64_bits_is_text(tmp_path: Path) -> None:
+    with ingest(tmp_path, {"all.json": NODES.replace("{}", f'{{"n": [1, {10**30}]}}')}) as kb:
+        assert kb.sql("SELECT n FROM A").item() == f"[1, {10**30}]"
+
+
 def test_properties_of_apoc_keep_their_types(tmp_path: Path) -> None:
     """A property called like a column of the KB gets an underscore; maps are JSON."""
     with ingest(tmp_path, {"all.jsonl": APOC}) as kb:

@@ -446,6 +446,7 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "no text": (pickle.dumps({0: b"\xff"}), "Value of '0' | JSON"),
     "a type": (b"\x80\x04}K\0ccollections\nOrderedDict\ns.", "Value of '0' | JSON: unsupported type call"),
     "a text alone": (pickle.dumps("text"), "Unsupported content | str"),
+    "a name of two lines": (b"cos\x1c\nsystem\x85\n.".decode("latin-1").encode(), "uses os\\x1c.system\\x85, which"),
     "a set of a text": (pickle.dumps({0: Evil(set, ("abc",))}), "creates a set from something other than a list"),
 }  # fmt: skip
 

@@ -14,15 +14,16 @@ from datetime import time as clock
 from decimal import Decimal
 from pathlib import Path
 
+import duckdb
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import kbkit
-from kbkit.errors import BadInputError, KbError, QueryError, QueryTimeoutError
+from kbkit.errors import BadInputError, KbError, QueryError, QueryTimeoutError, ResultTooLargeError
 from kbkit.kb import KnowledgeBase
-from kbkit.stores.sql_results import unique_names
+from kbkit.stores.sql_results import ResultBounds, read_result, unique_names
 from tests.examples import examples
 from tests.wording import Wording
 
@@ -572,3 +573,16 @@ def test_the_largest_unsigned_hugeint_keeps_its_value(kb: KnowledgeBase) -> None
     assert kb.sql("SELECT 340282366920938463463374607431768211455::UHUGEINT AS v")["v"].cast(pl.String).to_list() == [
         str(2**128 - 1)
     ]
+
+
+def test_a_bounded_result_computes_no_further_rows() -> None:
+    """DuckDB computes 2,048 rows at once, which are gigabytes of large values."""
+    values = "SELECT CASE WHEN i < 10 THEN i ELSE error('too many')::INTEGER END AS v, 1 AS v FROM range(5000) t(i)"
+    with duckdb.connect() as con:
+        table = read_result(con, values, {}, ResultBounds(10, 1000))
+        assert table.column(0).to_pylist() == list(range(10))
+        ordered = read_result(con, "SELECT i FROM range(5000) t(i) ORDER BY i DESC", {}, ResultBounds(3, 1000))
+        assert ordered.column(0).to_pylist() == [4999, 4998, 4997]
+        assert read_result(con, "EXPLAIN SELECT 1", {}, ResultBounds(3, 10_000)).num_rows > 0
+        with pytest.raises(ResultTooLargeError):
+            read_result(con, "SELECT repeat('x', 100) FROM range(200)", {}, ResultBounds(200, 10_000))

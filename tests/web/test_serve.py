@@ -367,6 +367,22 @@ def test_many_at_once(served) -> None:
         assert {answer.result()[0] for answer in slow} == {504}
 
 
+def test_a_client_with_many_requests_leaves_a_turn_to_others(served) -> None:
+    address = urllib.parse.urlsplit(served[0])
+    path = "/sparql?" + urllib.parse.urlencode({"query": ENDLESS})
+    with contextlib.ExitStack() as flood:
+        clients = [flood.enter_context(socket.create_connection((address.hostname, address.port))) for _ in range(8)]
+        for client in clients:
+            client.sendall(f"GET {path} HTTP/1.1\r\nHost: {address.netloc}\r\nUser-Agent: flood\r\n\r\n".encode())
+        assert wait_until(lambda: len(served[1].triples.pool._busy) == 3)
+        assert ask(served, "ASK {}")[0] == 200
+        for client in clients:  # all still wait
+            client.setblocking(False)
+            with pytest.raises(BlockingIOError):
+                client.recv(1)
+    assert wait_until(lambda: not served[1].triples.pool._busy)
+
+
 @pytest.mark.parametrize("query", [ENDLESS, HUGE])
 def test_a_client_that_leaves_cancels_its_query(served, query: str) -> None:
     address = urllib.parse.urlsplit(served[0])

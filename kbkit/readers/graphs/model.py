@@ -220,7 +220,7 @@ def _series(values: list[Any]) -> pl.Series:
 
     try:
         series = pl.Series(values, strict=True)
-        if series.dtype != pl.Int128:
+        if "Int128" not in str(series.dtype):  # of the values or inside of lists, for which Arrow has no type
             return series
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
         pass
