@@ -31,6 +31,9 @@ SUPERLATIVE = "|".join(sorted(SUPERLATIVES, key=len, reverse=True))
 class Restriction:
     """A condition: of an attribute that ``label`` or ``nouns`` names, or of how many nodes of the type ``label`` there
     are; ``operand`` is an aggregate (``avg``) of the attribute itself, or a node to compare with.
+
+    ``op`` is also ``holds`` (an attribute says yes), ``lacks`` (it says no), or ``none`` (no nodes of the type ``label``,
+    or of the only type that can be meant, are joined).
     """
 
     label: QuestionLink | None
@@ -90,9 +93,15 @@ class Clauses:
     capitalized: set[str] = field(default_factory=set)
     """Words that begin with a capital inside the question, as names do."""
     is_who: bool = False
-    """Whether it begins with *who*."""
+    """Whether it asks for people: it begins with *who*, or says *anyone who*."""
+    said: list[QuestionLink] = field(default_factory=list)
+    """The labels that the verb after *who* is derived from: *represents*, of the counties represented."""
+    is_where: bool = False
+    """Whether it begins with *where*."""
     asks_for: str = ""
     """The question word that asks for a person, place or time."""
+    verbs: list[str] = field(default_factory=list)
+    """Verbs of what no node does: *borrowed*, of books that nobody borrowed."""
     unexplained: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
     """Phrases that no rule reads."""

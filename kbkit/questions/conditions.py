@@ -21,9 +21,9 @@ from kbkit.answers.syntax import (
     Test,
     ValueColumn,
 )
-from kbkit.english.question_words import NO
+from kbkit.english.question_words import NO, YES
 from kbkit.questions.clauses import Most, Restriction
-from kbkit.questions.expressions import is_date, whole_number, year
+from kbkit.questions.expressions import whole_number, year
 from kbkit.questions.lexicon import label_words, stem
 from kbkit.questions.links import LabelOption
 from kbkit.questions.meanings import Meanings, NotReadError
@@ -74,7 +74,7 @@ class ConditionPlanner(Meanings):
     def _superlative(self, most: Most, measure: tuple[LabelOption | None, int], owner: int) -> Superlative:
         option, counted = measure
         sign = most.adjective.sign
-        if option is not None and most.adjective.dates and is_date(option.attribute):
+        if option is not None and most.adjective.dates and self._is_date(option):
             sign = -sign
         by: Measure = option.attribute if option is not None else self._count(owner, counted)
         if most.count > 1:
@@ -87,7 +87,8 @@ class ConditionPlanner(Meanings):
         without = [r for r in self.clauses.restrictions if r.op == "none"]
         inside: dict[int, list[Restriction]] = {}
         for restriction in without:
-            inside[self._types_in([restriction.label] if restriction.label else [])[0]] = []
+            kinds = self._types_in([restriction.label]) if restriction.label else [self._only_neighbour(owner)]
+            inside[kinds[0]] = []
         plain: list[Restriction] = []
         for restriction in self._apart():
             if restriction.op == "none":
@@ -107,6 +108,14 @@ class ConditionPlanner(Meanings):
             if kind not in reached and kind not in (owner, self.focus) and not self._is_between(kind, owner):
                 tree = both(tree, self._followed(Nodes(self.elements.types[kind].name), self._path(kind, owner)))
         return tree
+
+    def _only_neighbour(self, owner: int) -> int:
+        """Return the type that a verb alone must mean: the only one whose nodes refer to those of a type."""
+        hops = [self.elements.all[hop] for hop in self.elements.from_type(owner).tolist()]
+        kinds = {hop.target for hop in hops if not self._is_single(owner, hop.target)} - {owner}
+        if len(kinds) != 1:
+            raise NotReadError("what nothing is related to")
+        return kinds.pop()
 
     def _apart(self) -> list[Restriction]:
         """Return the conditions, with one for each value that is required: ``in Nepal and China``."""
@@ -180,6 +189,8 @@ class ConditionPlanner(Meanings):
             return self._valued(restriction, near)
         if restriction.op == "lacks":
             return self._lacking(restriction, near)
+        if restriction.op == "holds":
+            return self._holding(restriction, near)
         label = restriction.label
         near = [*self._types_before(label), *near]
         if label is not None and restriction.op != "=":
@@ -194,6 +205,22 @@ class ConditionPlanner(Meanings):
         if restriction.operand == "node":
             return self._than_node(restriction, option.type, option.attribute, self._op(restriction, option))
         return ConditionPart(option.type, self._number_tests(restriction, option))
+
+    def _holding(self, restriction: Restriction, near: list[int]) -> ConditionPart:
+        """Return the condition that an attribute says yes, or no if it is negated."""
+        assert restriction.label is not None
+        option = self._attribute(restriction.label, near)
+        kind, wanted = self._type_of(option), not restriction.negated
+        if not kind.startswith("VARCHAR"):
+            value = wanted if kind == "BOOLEAN" else int(wanted)
+            return ConditionPart(option.type, (Condition(option.attribute, "=", (value,)),))
+        node_type = self.elements.types[option.type]
+        known = next(a for a in node_type.attributes if a.name == option.attribute)
+        values = ColumnValues.of(self.elements.session.stores).distinct(node_type, known)
+        meant = tuple(value for value in values if value.casefold() in (YES if wanted else NO))
+        if not meant:
+            raise NotReadError(f"'{restriction.label.text}'")
+        return ConditionPart(option.type, (Condition(option.attribute, "in" if len(meant) > 1 else "=", meant),))
 
     def _lacking(self, restriction: Restriction, near: list[int]) -> ConditionPart:
         """Return the condition that an attribute says no, or that it is missing if no value does."""
@@ -214,6 +241,8 @@ class ConditionPlanner(Meanings):
         """Return a condition on the number of nodes of a type."""
         if restriction.operand or restriction.op == "between":
             raise NotReadError("a count that is compared with more than a number")
+        if "-" in restriction.values[0].number:
+            raise NotReadError("a count that is compared with a month")
         number = Decimal(restriction.values[0].number)
         return ConditionPart(owner, (CountTest(self._count(owner, counted), *whole_number(restriction.op, number)),))
 
@@ -234,7 +263,7 @@ class ConditionPlanner(Meanings):
 
     def _op(self, restriction: Restriction, option: LabelOption) -> str:
         adjective = restriction.adjective
-        if adjective is not None and adjective.dates and is_date(option.attribute):
+        if adjective is not None and adjective.dates and self._is_date(option):
             return _FLIPPED.get(restriction.op, restriction.op)
         return restriction.op
 
@@ -249,6 +278,8 @@ class ConditionPlanner(Meanings):
 
     def _number_tests(self, restriction: Restriction, option: LabelOption) -> tuple[Test, ...]:
         kind, name, op = self._type_of(option), option.attribute, self._op(restriction, option)
+        if any("-" in value.number for value in restriction.values) and not kind.startswith(("DATE", "TIMESTAMP")):
+            raise NotReadError(f"'{restriction.values[0].text}' of no date")
         values = [self._typed(value.number, kind) for value in restriction.values]
         if op == "between":
             return Condition(name, ">=", (values[0],)), Condition(name, "<=", (values[1],))
@@ -266,7 +297,7 @@ class ConditionPlanner(Meanings):
         if kind.startswith("VARCHAR"):
             return number
         if kind.startswith(("DATE", "TIMESTAMP")):
-            return year(Decimal(number))
+            return number if "-" in number else year(Decimal(number))
         return float(number) if "." in number or len(number) > 18 else int(number)
 
     def _valued(self, restriction: Restriction, near: list[int]) -> ConditionPart:

@@ -10,20 +10,33 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from kbkit.english.question_words import COMPARATIVES, FUNCTION_WORDS, NUMBERS, PARTICIPLES, SCALES, SUPERLATIVES
+from kbkit.answers.attribute_values import ColumnValues
+from kbkit.english.question_words import (
+    COMPARATIVES,
+    FUNCTION_WORDS,
+    MONTHS,
+    NO,
+    NUMBERS,
+    PARTICIPLES,
+    SCALES,
+    SUPERLATIVES,
+    YES,
+)
 from kbkit.english.stems import PEOPLES
-from kbkit.english.words import may_be_verb
+from kbkit.english.words import lemmas_of, may_be_verb
 from kbkit.questions.elements import HOP, VALUE, Element, Elements, numeric
 from kbkit.questions.lexicon import label_words, related, stem
 from kbkit.questions.mentions import DERIVED, Mention
 from kbkit.questions.question import Question
 from kbkit.questions.values import AttributeValue, AttributeValues
+from kbkit.schema import Attribute, NodeType
 
 MAX_LABEL = 5
 """Limit on the words of a label."""
 _NAMES = frozenset(["name", "names", "title", "titles"])
 _KEYS = frozenset(["id", "ids", "key", "keys", "code", "codes", "identifier", "identifiers"])
 _NUMERIC = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
+_YEAR = re.compile("1[0-9]{3}|20[0-9]{2}")
 _QUOTED = re.compile(r"\"([^\"]+)\"|'([^']+)'(?!\w)|\u201c([^\u201d]+)\u201d|\u2018([^\u2019]+)\u2019")
 _DERIVED = 0.85
 """Score of a word derived from a label."""
@@ -31,6 +44,8 @@ _INSIDE = frozenset(("of", "the", "in"))
 """Function words that a question may put inside a label: year of birth."""
 _ENDINGS = ("a", "y", "o", "e", "en", "ia", "al")
 """Endings of names that adjectives lose: Italian, Swedish, Chinese."""
+_OF_PEOPLES = ("an", "ese", "ish")
+"""Endings of the words for peoples that are also read in lower case."""
 _MAX_SHORT = 3
 """Letters up to which a value is only meant if it is written in the same case."""
 _WHOLE = 0.95
@@ -50,6 +65,7 @@ class LabelOption:
     attribute: str = ""
     score: float = 1.0
     is_number: bool = False
+    is_boolean: bool = False
 
 
 @dataclass(frozen=True)
@@ -106,7 +122,8 @@ class Linker:
                 if text:
                     self._add(label_words(text), LabelOption(number, attribute_name))
             for attribute in node_type.attributes:
-                option = LabelOption(number, attribute.name, 1.0, numeric(attribute.type))
+                is_boolean = self._is_boolean(node_type, attribute)
+                option = LabelOption(number, attribute.name, 1.0, numeric(attribute.type), is_boolean)
                 for text in dict.fromkeys((attribute.name, attribute.label or attribute.name)):
                     self._add(label_words(text), option)
 
@@ -116,6 +133,16 @@ class Linker:
         for one in dict.fromkeys(stems):
             self._with_stem.setdefault(one, []).append(len(self._labels))
         self._labels.append((stems, option))
+
+    def _is_boolean(self, node_type: NodeType, attribute: Attribute) -> bool:
+        """Return whether an attribute says yes or no: by its type, its values, or the name of a column of numbers."""
+        if attribute.type == "VARCHAR":
+            known = ColumnValues.of(self.elements.session.stores).distinct(node_type, attribute)
+            said = {value.casefold() for value in known} if len(known) <= 4 else set()
+            return bool(said & YES) and said <= YES | NO
+        return attribute.type == "BOOLEAN" or (
+            attribute.type.endswith("INT") and attribute.name.casefold().startswith(("is_", "has_"))
+        )
 
     def _near(self, stems: tuple[str, ...]) -> list[int]:
         """Return the labels with one of some stems; for one stem also labels of one word that it is derived from."""
@@ -146,7 +173,7 @@ class Linker:
                 if all(labels and labels[0].score > 0.6 for labels in pair):
                     take(QuestionLink(at, at + 1, words[0], pair[0]))
                     take(QuestionLink(at + 2, at + 4, words[2], pair[1]))
-        named = {(m.first, m.last): m.nodes for m in mentions if m.how in ("exact", "derived")}
+        named = {(m.first, m.last): m.nodes for m in mentions if m.how in ("exact", "derived") or _is_misspelled(m)}
         longest = max([MAX_LABEL, *(last - first for first, last in named)])
         for size in range(min(longest, len(tokens)), 0, -1):
             for first in range(len(tokens) - size + 1):
@@ -166,7 +193,22 @@ class Linker:
                     take(QuestionLink(at, at + 1, token.word, options))
         of = self.elements.type_number
         typed = [replace(one, node_types=frozenset(map(of, one.nodes))) if one.nodes else one for one in found]
-        return _compounds(question, sorted(typed, key=lambda link: link.first))
+        return self._keyed(_compounds(question, sorted(typed, key=lambda link: link.first)))
+
+    def _keyed(self, links: list[QuestionLink]) -> list[QuestionLink]:
+        """Return the links with nodes for numbers that are keys of the type before them: *event 80*."""
+        types, nodes = self.elements.types, self.elements.session.stores.nodes
+        result: list[QuestionLink] = []
+        for link in links:
+            before = result[-1] if result else None
+            is_next = before is not None and before.last == link.first and not before.text.casefold().endswith("s")
+            if link.number.isdigit() and before is not None and is_next and before.types() and not before.attributes():
+                kind = before.types()[0].type
+                [found] = nodes.by_key(types[kind].name, [link.number])
+                if found:
+                    link = replace(link, number="", nodes=(found[0].id,), node_types=frozenset((kind,)))
+            result.append(link)
+        return result
 
     def _is_number(self, element: Element) -> bool:
         attributes = self.elements.types[element.source].attributes
@@ -206,7 +248,7 @@ class Linker:
             return QuestionLink(span[0], span[-1] + 1, text, labels, values, nodes)
         if len(words) == 1 and text.islower() and self._is_relation(words[0]):
             return None  # directed, though a film has that name
-        if not values and not nodes and len(words) == 1 and text[:1].isupper():
+        if not values and not nodes and len(words) == 1:
             values, nodes = self._derived(text, is_first=span[0] == 0)
         if values or nodes:
             return QuestionLink(span[0], span[-1] + 1, text, (), values, nodes)
@@ -220,6 +262,10 @@ class Linker:
 
     def _derived(self, text: str, *, is_first: bool) -> tuple[tuple[AttributeValue, ...], tuple[int, ...]]:
         """Return the values and nodes that an adjective is derived from: ``European``, of Europe."""
+        if text[:1].islower():
+            if text not in PEOPLES and not text.endswith(_OF_PEOPLES):
+                return (), ()
+            text, is_first = text.capitalize(), text not in PEOPLES and not text.endswith("an")
         for base in _bases(text, is_first=is_first):
             values = tuple(self.values.named([base.lower()]))
             nodes = tuple(self.elements.session.stores.nodes.named(base).tolist()[:5])
@@ -236,6 +282,8 @@ class Linker:
             score = _overlap(stems, label, {*words} - {*content} <= _INSIDE)
             if score == _DERIVED and not option.is_number and _is_participle(words[-1]):
                 score = 0.0  # cars made in 1970: not the make
+            if not option.attribute and score == 1 and len(words) == 1 and words[0].endswith("ed"):
+                score = _DERIVED  # elected, of elections
             if option.attribute == "key" and score < _WHOLE and not _KEYS.isdisjoint(label):
                 score = 0.0  # counties: not the county_id
             if score:
@@ -291,6 +339,8 @@ def _bases(text: str, *, is_first: bool) -> Iterator[str]:
 
 def _number(words: Sequence[str], text: str) -> str:
     """Return the number that words stand for, in digits: ``three``, ``1,000``, ``2 million``; empty if none."""
+    if len(words) == 2 and words[0] in MONTHS and _YEAR.fullmatch(words[1]):
+        return f"{words[1]}-{MONTHS[words[0]]:02}"
     if len(words) == 2 and words[1] in SCALES and _NUMERIC.fullmatch(text.split(maxsplit=1)[0]):
         number = float(text.split(maxsplit=1)[0].replace(",", "")) * SCALES[words[1]]
         return str(int(number) if number.is_integer() else number)
@@ -302,6 +352,13 @@ def _number(words: Sequence[str], text: str) -> str:
 def _is_participle(word: str) -> bool:
     """Return whether a word may be the participle of a verb, without a dictionary, which takes long to load."""
     return word.endswith("ed") or word in PARTICIPLES
+
+
+def _is_misspelled(mention: Mention) -> bool:
+    """Return whether a mention is a name with a wrong letter, rather than another word."""
+    if mention.how != "fuzzy":
+        return False
+    return mention.text[:1].isupper() or not any(lemmas_of(word) for word in mention.text.split())
 
 
 def _compounds(question: Question, links: list[QuestionLink]) -> list[QuestionLink]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kbkit.answers.attribute_values import ColumnValues
 from kbkit.answers.syntax import (
     Aggregate,
     Combine,
@@ -21,8 +22,15 @@ from kbkit.answers.syntax import (
 )
 from kbkit.questions.clauses import AskedTarget, Most, is_type
 from kbkit.questions.conditions import ConditionPlanner
+from kbkit.questions.elements import MAX_HOPS
 from kbkit.questions.links import LabelOption, QuestionLink
 from kbkit.questions.meanings import NotReadError
+
+
+_PLACE = 0.6
+"""Least similarity of *where* and a type of places."""
+_TELLING = 0.25
+"""How much better words must express one of several types that may be asked for."""
 
 
 class Planner(ConditionPlanner):
@@ -36,7 +44,12 @@ class Planner(ConditionPlanner):
         context = [link.labels[0].type for link in clauses.context]
         if len(set(context)) < len(context):  # states that border states
             raise NotReadError("a relation between nodes of one type")
-        if clauses.asks_for and not clauses.targets and not clauses.context:
+        is_open = not clauses.targets and not clauses.groups
+        asked = self._asked_kind() if is_open and (clauses.is_who or clauses.is_where) else None
+        if is_open and clauses.is_who and asked is None and not clauses.context:
+            kinds = [*(link.labels[0].type for link in clauses.said), *self._tested()]
+            asked = next((kind for kind in kinds if self._is_nameless(kind) and self._naming_column(kind)), None)
+        if clauses.asks_for and not clauses.targets and not clauses.context and asked is None:
             raise NotReadError(f"'{clauses.asks_for}'")
         if clauses.is_yes_no and not clauses.targets:
             related = self._related()
@@ -46,9 +59,12 @@ class Planner(ConditionPlanner):
         targets = [self._uncounted(target) for target in targets]
         totals = [target for target in targets if target.total]
         plain = [target for target in targets if not target.total]
-        self.focus = self._focus(totals, plain)
+        self.focus = self._focus(totals, plain) if asked is None else asked
         tree = self._selected()
         if clauses.is_who and not targets and self._is_nameless(self.focus):
+            column = self._naming_column(self.focus)
+            if column:
+                return Aggregate("values", tree, (ValueColumn(column),))
             tree = self._owners(tree)
         named = _named_in(tree)
         if named is not None and not clauses.targets and not clauses.most and not clauses.is_yes_no:
@@ -63,6 +79,45 @@ class Planner(ConditionPlanner):
             return self._total(tree, totals, plain)
         return self._listed(tree, [*plain, *self._of_groups()])
 
+    def _asked_kind(self) -> int | None:
+        """Return the type of people, or of places, that *who* and *where* ask for: the nearest to what is named.
+
+        None if the question names one itself, if there is none, or if several are as near.
+        """
+        fits = self._are_people if self.clauses.is_who else self._are_places
+        named = self._types_in(self.clauses.context)
+        if any(map(fits, [*named, *self._tested()])):
+            return None
+        about = [*self._conditioned(), *named]
+        kinds = [kind for kind in range(len(self.elements.types)) if fits(kind) and kind not in about]
+        kinds = [kind for kind in kinds if min((self._distance(one, kind) for one in about), default=0) <= MAX_HOPS]
+        if len(kinds) < 2 or not about:
+            return kinds[0] if len(kinds) == 1 else None
+        ranked = sorted(((self._said(about[0], kind), kind) for kind in kinds), reverse=True)
+        if ranked[0][0] - ranked[1][0] < _TELLING:  # who borrowed the book: not its author
+            raise NotReadError("'who'" if self.clauses.is_who else "'where'")
+        return ranked[0][1]
+
+    def _said(self, source: int, kind: int) -> float:
+        """Return how well words of the question express a type, or the relations that lead there."""
+        names = self.elements.type_labels.similarity
+        own = max((float(names(word)[kind]) for word in self._words), default=0.0)
+        paths = self._paths(source, kind)
+        return max([own, *(self._expressed([hop]) for path in paths[:1] for hop in path)])
+
+    def _tested(self) -> list[int]:
+        """Return the types whose attributes the conditions and the superlative test."""
+        links = [r.label for r in self.clauses.restrictions]
+        links += [self.clauses.most.label] if self.clauses.most else []
+        found = [link.labels[0].type for link in links if link is not None and link.labels and link.labels[0].attribute]
+        return found + [one.type for r in self.clauses.restrictions for value in r.values for one in value.values[:1]]
+
+    def _are_people(self, kind: int) -> bool:
+        return kind in self.elements.people
+
+    def _are_places(self, kind: int) -> bool:
+        return float(self.elements.type_labels.similarity("where")[kind]) >= _PLACE
+
     def _owners(self, tree: Expression) -> Expression:
         """Return the named nodes that nameless ones belong to: the owners of accounts."""
         hops = self.elements.from_type(self.focus).tolist()
@@ -73,6 +128,14 @@ class Planner(ConditionPlanner):
         [kind] = named
         tree, self.focus = self._followed(tree, self._path(self.focus, kind)), kind
         return tree
+
+    def _naming_column(self, kind: int) -> str:
+        """Return the only text attribute that tells nameless nodes apart; empty if there is none, or several."""
+        node_type = self.elements.types[kind]
+        known = ColumnValues.of(self.elements.session.stores)
+        texts = [a for a in node_type.attributes if a.type == "VARCHAR"]
+        telling = [a.name for a in texts if len(known.distinct(node_type, a)) == node_type.count]
+        return telling[0] if len(telling) == 1 else ""
 
     def _is_nameless(self, kind: int) -> bool:
         """Return whether the nodes of a type are called by their keys only, to judge by the first."""

@@ -10,6 +10,8 @@ from kbkit.english.question_words import (
     ADJECTIVES,
     EXTREMES,
     FUNCTION_WORDS,
+    GREETINGS,
+    PERSON_WORDS,
     PLAIN_WORDS,
     SUPERLATIVES,
     TOTALS,
@@ -20,9 +22,11 @@ from kbkit.questions.clauses import BE, SUPERLATIVE, AskedTarget, Clauses, L, Mo
 from kbkit.questions.condition_rules import (
     absences,
     averages,
+    booleans,
     comparisons,
     entities,
     equal_numbers,
+    nobody,
     ranges,
     values,
     verbs,
@@ -46,6 +50,8 @@ _MARKED = frozenset(
     """.split()  # noqa: SIM905
 ) | {*SUPERLATIVES}
 """Words that say that the question is another one, if no rule has read them."""
+_UNSAID = FUNCTION_WORDS | PLAIN_WORDS | PERSON_WORDS | GREETINGS
+"""Words that need no explanation."""
 
 
 def _references(at: Rewriter) -> list[str]:
@@ -126,6 +132,11 @@ def _totals(at: Rewriter) -> None:
     )
 
 
+def _whole(number: QuestionLink) -> int:
+    """Return a number as how many are asked for, 1 at least."""
+    return max(1, int(float(number.number))) if number.number.replace(".", "").isdigit() else 1
+
+
 def _superlatives(at: Rewriter) -> None:
     """``the 3 largest``, ``top 5 films by gross``, ``the most songs``, ``the most common genre``."""
 
@@ -134,7 +145,7 @@ def _superlatives(at: Rewriter) -> None:
         if number is None or is_type(at.link(match["by"])) or not is_type(at.link(match["type"])):
             return None
         sign = SUPERLATIVES.get(match["word"], Adjective(1, ())).sign
-        at.clauses.most = Most(at.link(match["by"]), Adjective(sign, ()), max(1, int(float(number.number))))
+        at.clauses.most = Most(at.link(match["by"]), Adjective(sign, ()), _whole(number))
         return f"{match['type']} <S0>"
 
     at.apply(
@@ -143,6 +154,17 @@ def _superlatives(at: Rewriter) -> None:
         ranked,
     )
 
+    def timed(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        if at.clauses.most is not None or label is None or not any(o.is_number for o in label.attributes()[:1]):
+            return None
+        sign = -1 if match["word"].startswith(("first", "earliest", "least")) else 1
+        at.clauses.most = Most(label, Adjective(sign, ()))
+        return "<S0>"
+
+    word = "first|last|earliest|latest|most recently|least recently"
+    at.apply(rf"(?:got |get |was |were |is |are )?(?P<label>{L}) (?:the )?(?P<word>{word})(?! <L)", timed)
+
     def use(match: re.Match[str]) -> str | None:
         if at.clauses.most is not None:
             at.clauses.unread.append("two superlatives")
@@ -150,7 +172,7 @@ def _superlatives(at: Rewriter) -> None:
         word, count = match["word"], 1
         number = at.link(match["top"] or match["few"])
         if number is not None:
-            count = int(float(number.number))
+            count = _whole(number)
         adjective = SUPERLATIVES[word]
         inner = (match["inner"] or "").strip()
         if inner in ADJECTIVES:
@@ -162,7 +184,7 @@ def _superlatives(at: Rewriter) -> None:
             return None
         if re.search(r" total <L", match[0]) and not is_type(label):  # the ship with most total injuries
             at.clauses.unread.append("a total for each")
-        at.clauses.most = Most(label, adjective, max(1, count), is_common, is_number)
+        at.clauses.most = Most(label, adjective, count, is_common, is_number)
         keeps = is_type(label) and (bool(adjective.nouns) or is_common) and not is_number
         return f"{match['label']} <S0>" if keeps or is_common else "<S0>"
 
@@ -255,8 +277,11 @@ def _owners_and_targets(at: Rewriter) -> None:
     for part in re.findall(L, text):
         link = at.link(part)
         assert link is not None
-        if link.is_verb:  # cinemas opened in each year: not the year
+        follows_who = at.clauses.is_who and re.match(rf" (?:who|whom) (?:<\S+> )?{part}", text)
+        is_said = follows_who and not is_type(link) and " " not in link.text and link.labels[0].score < 1
+        if link.is_verb or is_said:  # cinemas opened in each year: not the year
             clauses.unexplained.append(link.text.casefold())
+            clauses.said += [link] if is_said else []
         elif not is_type(link):
             if not clauses.targets or not re.search(rf" (?:have|has|had|having) (?:(?:a|an|any|the) )?{part}", text):
                 clauses.targets.append(AskedTarget(link, "", owners.get(part)))
@@ -305,7 +330,7 @@ def _numbers_left(at: Rewriter) -> None:
         number = at.link(match["number"])
         if clauses.most is None or clauses.most.count > 1 or number is None or not is_type(at.link(match["type"])):
             return None
-        clauses.most = replace(clauses.most, count=max(1, int(float(number.number))))
+        clauses.most = replace(clauses.most, count=_whole(number))
         return match["type"]
 
     at.apply(rf"(?P<number>{N}) (?P<type>{L})", few)
@@ -336,7 +361,7 @@ def _words_left(at: Rewriter) -> None:
             clauses.unread.append("'or'")
         elif part in _MARKED and not (part in ("not", "no") and " or not " in at.text):
             clauses.unread.append(f"'{part}'")
-        elif not part.startswith("<") and part not in FUNCTION_WORDS and part not in PLAIN_WORDS:
+        elif not part.startswith("<") and part not in _UNSAID:
             clauses.unexplained.append(part)
 
 
@@ -345,10 +370,14 @@ def read_clauses(question: Question, links: Sequence[QuestionLink]) -> Clauses:
     at = Rewriter(question, links)
     at.clauses.is_yes_no = bool(re.match(r" (?:is|are|was|were|does|do|did|has|have|can) (?!you |we |i )", at.text))
     at.text = re.sub(r"^ only (?=list|show|give|return|tell)|(?<= )only $", " ", at.text)
-    at.clauses.is_who = at.text.startswith((" who ", " whom "))
+    asks = re.match(r"(?: (?:and|so|please|show|list|give|find|tell|me|us|name|did|does|is|there|has|have))* (\S+) ", at.text)
+    first = asks[1] if asks else ""
+    at.clauses.is_who = first in ("who", "whom", *PERSON_WORDS)
+    at.clauses.is_where = first == "where"
     references = _references(at)
     conditions = (averages, ranges, comparisons, verbs, entities)
-    for rule in (_orders, *conditions, _totals, _spread, _superlatives, values, equal_numbers, absences, _counts):
+    before = (nobody, booleans)
+    for rule in (_orders, *before, *conditions, _totals, _spread, _superlatives, values, equal_numbers, absences, _counts):
         rule(at)
     _groups(at)
     _owners_and_targets(at)
