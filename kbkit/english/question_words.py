@@ -122,6 +122,7 @@ ABBREVIATIONS = {
     "bdate": "birth date",
     "birthdate": "birth date",
     "dob": "date of birth",
+    "cust": "customer",
     "mgr": "manager",
     "emp": "employee",
     "dept": "department",

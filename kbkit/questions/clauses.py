@@ -42,6 +42,8 @@ class Restriction:
     negated: bool = False
     adjective: Adjective | None = None
     operand: str = ""
+    is_both: bool = False
+    """Whether the text says *both*, so that each of the values is required."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,8 @@ class Clauses:
     """Whether it asks for people: it begins with *who*, or says *anyone who*."""
     said: list[QuestionLink] = field(default_factory=list)
     """The labels that the verb after *who* is derived from: *represents*, of the counties represented."""
+    is_how_much: bool = False
+    """Whether it asks *how much* without saying of what."""
     is_where: bool = False
     """Whether it begins with *where*."""
     asks_for: str = ""

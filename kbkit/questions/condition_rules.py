@@ -117,6 +117,8 @@ def comparisons(at: Rewriter) -> None:
             op = ">" if adjective.sign > 0 else "<"
         if match["or"]:
             op = ">=" if re.search(_UP, match["or"]) else "<="
+        if after is not None and not is_type(after) and re.search(rf" (?:in|on) (?:\w+ )?{L}$", match[0]):
+            return None
         label = after
         tail = ""
         if before is not None and (after is None or any(option.is_number for option in before.attributes())):
@@ -133,7 +135,7 @@ def comparisons(at: Rewriter) -> None:
         return f"{tail} {at.restrict(Restriction(label, op, at.linked(match['number']), False, adjective))}"
 
     number = rf"(?P<number>{N})(?P<or> {_OR_MORE})?"
-    of = rf"(?: (?:different |distinct |of the |of )*(?P<after>{L}))?"
+    of = rf"(?: (?:different |distinct |of the |of |(?:in|on) (?:the |their |his |her |its )?)*(?P<after>{L}))?"
     at.apply(
         rf"(?:(?P<before>{L}) )?{BE}(?P<op>{_OP}|(?:{_ADJECTIVE})(?: than)?) (?:the )?(?:year )?{number}{of}",
         use,
@@ -183,10 +185,11 @@ def entities(at: Rewriter) -> None:
         return f"{tail} {at.restrict(Restriction(label, op, (value,), False, adjective, 'node'))}"
 
     at.apply(
-        rf"(?:(?P<before>{L}) )?{BE}(?P<op>{_ADJECTIVE}|more|less|fewer)(?: (?P<label>{L}))? than (?:the )?"
+        rf"(?:(?P<before>{L}) )?{BE}(?P<op>{_ADJECTIVE}|more|less|fewer)(?: (?:(?:in|on) (?:the |their |his |her )?)?(?P<label>{L}))? than (?:the )?"
         rf"(?:that of )?(?:<L\d+> )?(?P<value>{V})",
         use,
     )
+    at.apply(rf"(?:(?P<before>{L}) )?(?P<op>before|after)(?P<label>) (?:the )?(?:<L\d+> )?(?P<value>{V})", use)
 
 
 def _substrings(at: Rewriter) -> None:
@@ -211,7 +214,8 @@ def values(at: Rewriter) -> None:
     def restricted(label: QuestionLink | None, match: re.Match[str], *, negated: bool = False) -> str:
         values = at.linked(match["value"])
         op = "all" if " and " in match["value"] else "in" if len(values) > 1 else "="
-        return at.restrict(Restriction(label, op, values, negated))
+        is_both = " both " in f"{match.string[: match.start()][-6:]}{match[0]}"
+        return at.restrict(Restriction(label, op, values, negated, is_both=is_both))
 
     def owns(label: QuestionLink | None, match: re.Match[str]) -> bool:
         """Return whether a label names an attribute that has the value."""

@@ -23,6 +23,7 @@ from kbkit.answers.syntax import (
 )
 from kbkit.english.question_words import NO, YES
 from kbkit.questions.clauses import Most, Restriction
+from kbkit.questions.elements import numeric
 from kbkit.questions.expressions import whole_number, year
 from kbkit.questions.lexicon import label_words, stem
 from kbkit.questions.links import LabelOption
@@ -90,7 +91,7 @@ class ConditionPlanner(Meanings):
             kinds = self._types_in([restriction.label]) if restriction.label else [self._only_neighbour(owner)]
             inside[kinds[0]] = []
         plain: list[Restriction] = []
-        for restriction in self._apart():
+        for restriction in self._apart(owner):
             if restriction.op == "none":
                 continue
             kind = self._owner(restriction, [*near, *inside])
@@ -117,14 +118,33 @@ class ConditionPlanner(Meanings):
             raise NotReadError("what nothing is related to")
         return kinds.pop()
 
-    def _apart(self) -> list[Restriction]:
-        """Return the conditions, with one for each value that is required: ``in Nepal and China``."""
-        return [
-            replace(restriction, op="=", values=(value,))
-            for restriction in self.clauses.restrictions
-            for value in (restriction.values if restriction.op == "all" else [None])
-            if value is not None
-        ] + [restriction for restriction in self.clauses.restrictions if restriction.op != "all"]
+    def _apart(self, owner: int | None = None) -> list[Restriction]:
+        """Return the conditions, with one for each value that is required: ``in Nepal and China``.
+
+        Of what a node of the type ``owner`` has one only, any value is meant: ``customers in Paris and London``.
+        """
+        result: list[Restriction] = []
+        for restriction in self.clauses.restrictions:
+            if restriction.op != "all":
+                result.append(restriction)
+            elif owner is not None and self._is_one_of(restriction, owner):
+                result.append(replace(restriction, op="in"))
+            else:
+                result[:0] = [replace(restriction, op="=", values=(value,)) for value in restriction.values]
+        return result
+
+    def _is_one_of(self, restriction: Restriction, owner: int) -> bool:
+        """Return whether no node has several of the values that a condition names."""
+        if restriction.is_both:
+            return False
+        columns = [{(v.type, v.attribute) for v in value.values} for value in restriction.values]
+        if shared := set.intersection(*columns):
+            kind, attribute = min(shared)
+            is_list = self._type_of(LabelOption(kind, attribute)).endswith("[]")
+            return not is_list and (kind == owner or self._is_single(owner, kind))
+        kinds = [{self.elements.type_number(node) for node in value.nodes} for value in restriction.values]
+        named = set.intersection(*kinds)
+        return len(named) == 1 and (named == {owner} or self._is_single(owner, min(named)))
 
     def _is_between(self, kind: int, owner: int) -> bool:
         """Return whether a type stands on the way from what is tested to what is asked for."""
@@ -151,7 +171,7 @@ class ConditionPlanner(Meanings):
 
     def _owner(self, restriction: Restriction, near: list[int]) -> int:
         """Return the type that a condition is about."""
-        if restriction.label is not None and restriction.label.types() and restriction.op in (
+        if self._amount(restriction, near[0]) is None and restriction.label is not None and restriction.label.types() and restriction.op in (
             ">", "<", ">=", "<=", "between"
         ) and not any(self._is_number(option) for option in restriction.label.attributes()):  # fmt: skip
             return near[0]
@@ -191,6 +211,11 @@ class ConditionPlanner(Meanings):
             return self._lacking(restriction, near)
         if restriction.op == "holds":
             return self._holding(restriction, near)
+        amount = self._amount(restriction, owner)
+        if amount is not None and restriction.operand == "node":
+            return self._than_node(restriction, amount.type, amount.attribute)
+        if amount is not None:
+            return ConditionPart(amount.type, self._number_tests(restriction, amount))
         label = restriction.label
         near = [*self._types_before(label), *near]
         if label is not None and restriction.op != "=":
@@ -222,6 +247,25 @@ class ConditionPlanner(Meanings):
             raise NotReadError(f"'{restriction.label.text}'")
         return ConditionPart(option.type, (Condition(option.attribute, "in" if len(meant) > 1 else "=", meant),))
 
+    def _amount(self, restriction: Restriction, owner: int) -> LabelOption | None:
+        """Return the only number of a type that stands for it: *savings over 100*, of accounts with one each."""
+        label = restriction.label
+        is_compared = restriction.op in (">", "<", ">=", "<=", "between") and restriction.operand in ("", "node")
+        if label is None or not is_compared or not label.types() or label.attributes():
+            return None
+        kind = label.types()[0].type
+        name = self._only_number(kind)
+        return LabelOption(kind, name) if name and kind != owner and self._is_single(owner, kind) else None
+
+    def _only_number(self, kind: int) -> str:
+        """Return the only attribute of a type that is a number and no year; empty if there is none, or several."""
+        numbers = [
+            a.name
+            for a in self.elements.types[kind].attributes
+            if numeric(a.type) and not self.elements.is_yearly(kind, a.name)
+        ]
+        return numbers[0] if len(numbers) == 1 else ""
+
     def _lacking(self, restriction: Restriction, near: list[int]) -> ConditionPart:
         """Return the condition that an attribute says no, or that it is missing if no value does."""
         assert restriction.label is not None
@@ -239,6 +283,8 @@ class ConditionPlanner(Meanings):
 
     def _counting(self, restriction: Restriction, owner: int, counted: int) -> ConditionPart:
         """Return a condition on the number of nodes of a type."""
+        if restriction.operand == "node":
+            return self._than_node(restriction, owner, self._count(owner, counted))
         if restriction.operand or restriction.op == "between":
             raise NotReadError("a count that is compared with more than a number")
         if "-" in restriction.values[0].number:
@@ -269,11 +315,16 @@ class ConditionPlanner(Meanings):
 
     def _than_node(self, restriction: Restriction, owner: int, measure: Measure, op: str = "") -> ConditionPart:
         value = restriction.values[0]
-        nodes = [node for node in value.nodes if self.elements.type_number(node) == owner]
-        if not nodes or isinstance(measure, Count):
-            raise NotReadError(f"a comparison with {value.text}")
-        known = self.elements.types[owner].name
-        tree = Aggregate("max", Nodes(known, self._selector(owner, nodes[0])), (ValueColumn(measure),))
+        kinds = {self.elements.type_number(node): node for node in reversed(value.nodes)}
+        column = (ValueColumn(measure),)
+        if owner in kinds:
+            known = self.elements.types[owner].name
+            tree = Aggregate("max", Nodes(known, self._selector(owner, kinds[owner])), column)
+        else:
+            near = [kind for kind in kinds if not isinstance(measure, Count) and self._is_single(kind, owner)]
+            if len(near) != 1:
+                raise NotReadError(f"a comparison with {value.text}")
+            tree = Aggregate("max", self._followed(self._named_node(kinds[near[0]]), self._path(near[0], owner)), column)
         return ConditionPart(owner, (Comparison(measure, op or restriction.op, tree),))
 
     def _number_tests(self, restriction: Restriction, option: LabelOption) -> tuple[Test, ...]:

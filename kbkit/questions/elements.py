@@ -213,8 +213,15 @@ class Elements:
         if csr.heads is not None:
             start, end = np.searchsorted(csr.heads, (first, first + count)).tolist()
         else:
-            start, end = max(0, first - csr.first), max(0, first + count - csr.first)
-        return bool((csr.degrees()[start:end] <= 1).all())
+            rows = len(csr.offsets) - 1
+            start, end = min(max(0, first - csr.first), rows), min(max(0, first + count - csr.first), rows)
+        degrees = csr.degrees()[start:end]
+        if (degrees <= 1).all():
+            return True
+        low, many = self.types[one.target].first, self.types[one.target].count
+        targets = csr.targets[csr.offsets[start] : csr.offsets[end]]
+        rows_of = np.repeat(np.arange(end - start), degrees)[(targets >= low) & (targets < low + many)]
+        return bool((np.diff(rows_of) > 0).all())
 
     def _paths(self, source: int, target: int) -> tuple[tuple[int, ...], ...]:
         """Return the shortest paths from one type to another as hops, ``MAX_PATHS`` of them at most.

@@ -40,6 +40,7 @@ _YEAR = re.compile("1[0-9]{3}|20[0-9]{2}")
 _QUOTED = re.compile(r"\"([^\"]+)\"|'([^']+)'(?!\w)|\u201c([^\u201d]+)\u201d|\u2018([^\u2019]+)\u2019")
 _DERIVED = 0.85
 """Score of a word derived from a label."""
+_KEY_ENDING = re.compile("_?(?:id|key|code|no|nr|number)$")
 _INSIDE = frozenset(("of", "the", "in"))
 """Function words that a question may put inside a label: year of birth."""
 _ENDINGS = ("a", "y", "o", "e", "en", "ia", "al")
@@ -118,6 +119,8 @@ class Linker:
     def __post_init__(self) -> None:
         for number, node_type in enumerate(self.elements.types):
             self._add(label_words(node_type.name), LabelOption(number))
+            if who := self._keyed_by(number, node_type):
+                self._add(who, LabelOption(number, "", _WHOLE))
             for text, attribute_name in ((node_type.name_label, "name"), (node_type.key_label, "key")):
                 if text:
                     self._add(label_words(text), LabelOption(number, attribute_name))
@@ -133,6 +136,18 @@ class Linker:
         for one in dict.fromkeys(stems):
             self._with_stem.setdefault(one, []).append(len(self._labels))
         self._labels.append((stems, option))
+
+    def _keyed_by(self, number: int, node_type: NodeType) -> list[str]:
+        """Return what the key of a type says that its nodes are, in words: *customers*, of accounts with a ``custid``.
+
+        None for a key that refers to another type.
+        """
+        name = _KEY_ENDING.sub("", node_type.key_label.casefold())
+        hops = [self.elements.all[hop] for hop in self.elements.from_type(number).tolist()]
+        if not name or name == node_type.key_label.casefold() or any(hop.forward and hop.name == name for hop in hops):
+            return []
+        found = label_words(name)
+        return [] if len(found) > 2 or set(found) & {*label_words(node_type.name)} else found
 
     def _is_boolean(self, node_type: NodeType, attribute: Attribute) -> bool:
         """Return whether an attribute says yes or no: by its type, its values, or the name of a column of numbers."""
@@ -154,7 +169,7 @@ class Linker:
             near.update(self._derived_from[stems[0]])
         return sorted(near)
 
-    def links(self, question: Question, mentions: Iterable[Mention]) -> list[QuestionLink]:
+    def links(self, question: Question, mentions: Sequence[Mention]) -> list[QuestionLink]:
         """Return the links of a question from left to right; they do not overlap."""
         tokens, taken = question.tokens, [False] * len(question.tokens)
         found: list[QuestionLink] = []
@@ -173,7 +188,7 @@ class Linker:
                 if all(labels and labels[0].score > 0.6 for labels in pair):
                     take(QuestionLink(at, at + 1, words[0], pair[0]))
                     take(QuestionLink(at + 2, at + 4, words[2], pair[1]))
-        named = {(m.first, m.last): m.nodes for m in mentions if m.how in ("exact", "derived") or _is_misspelled(m)}
+        named = {(m.first, m.last): m.nodes for m in mentions if m.how in ("exact", "derived")}
         longest = max([MAX_LABEL, *(last - first for first, last in named)])
         for size in range(min(longest, len(tokens)), 0, -1):
             for first in range(len(tokens) - size + 1):
@@ -182,6 +197,9 @@ class Linker:
                     found_here = self._linked(question, span, named.get((first, first + size), ()))
                     if found_here is not None:
                         take(found_here)
+        for mention in filter(_is_misspelled, mentions):
+            if not any(taken[mention.first : mention.last]):
+                take(QuestionLink(mention.first, mention.last, mention.text, nodes=mention.nodes))
         for at, token in enumerate(tokens):  # last: similar words
             is_verb = any(earlier.word in ("do", "does", "did") for earlier in tokens[:at])  # how many did it play
             follows = any(link.last == at and link.types() for link in found)  # the customers pay

@@ -44,6 +44,8 @@ class Planner(ConditionPlanner):
         context = [link.labels[0].type for link in clauses.context]
         if len(set(context)) < len(context):  # states that border states
             raise NotReadError("a relation between nodes of one type")
+        if clauses.is_how_much and not clauses.targets:
+            clauses.targets.append(self._how_much())
         is_open = not clauses.targets and not clauses.groups
         asked = self._asked_kind() if is_open and (clauses.is_who or clauses.is_where) else None
         if is_open and clauses.is_who and asked is None and not clauses.context:
@@ -61,7 +63,7 @@ class Planner(ConditionPlanner):
         plain = [target for target in targets if not target.total]
         self.focus = self._focus(totals, plain) if asked is None else asked
         tree = self._selected()
-        if clauses.is_who and not targets and self._is_nameless(self.focus):
+        if clauses.is_who and not targets and not clauses.is_yes_no and self._is_nameless(self.focus):
             column = self._naming_column(self.focus)
             if column:
                 return Aggregate("values", tree, (ValueColumn(column),))
@@ -79,6 +81,21 @@ class Planner(ConditionPlanner):
             return self._total(tree, totals, plain)
         return self._listed(tree, [*plain, *self._of_groups()])
 
+    def _how_much(self) -> AskedTarget:
+        """Return the amount that *how much* asks for: the only number of a type that the question names.
+
+        It is a total if a node may have several: what a customer has in accounts.
+        """
+        kinds = list(dict.fromkeys(self._types_in(self.clauses.context)))
+        numbers = [(kind, name) for kind in kinds if (name := self._only_number(kind))]
+        about = self._conditioned()
+        if len(kinds) != 1 or not numbers or not about:
+            raise NotReadError("'how much'")
+        [(kind, name)] = numbers
+        link = QuestionLink(0, 0, "how much", (LabelOption(kind, name, 1.0, True),))
+        is_one = all(one == kind or self._is_single(one, kind) for one in about)
+        return AskedTarget(link, "" if is_one else "sum")
+
     def _asked_kind(self) -> int | None:
         """Return the type of people, or of places, that *who* and *where* ask for: the nearest to what is named.
 
@@ -86,8 +103,9 @@ class Planner(ConditionPlanner):
         """
         fits = self._are_people if self.clauses.is_who else self._are_places
         named = self._types_in(self.clauses.context)
-        if any(map(fits, [*named, *self._tested()])):
-            return None
+        compared = [node for r in self.clauses.restrictions if r.operand == "node" for node in r.values[0].nodes[:1]]
+        if compared or any(map(fits, [*named, *self._tested()])):
+            return None  # who is older than Ann: as she is
         about = [*self._conditioned(), *named]
         kinds = [kind for kind in range(len(self.elements.types)) if fits(kind) and kind not in about]
         kinds = [kind for kind in kinds if min((self._distance(one, kind) for one in about), default=0) <= MAX_HOPS]
@@ -195,6 +213,9 @@ class Planner(ConditionPlanner):
                 return self._attribute(target.label, [*context, *groups]).type
         if context:
             return context[0]
+        compared = [node for r in self.clauses.restrictions if r.operand == "node" for node in r.values[0].nodes[:1]]
+        if compared and not plain and not groups:
+            return self.elements.type_number(compared[0])
         if not self.clauses.groups or plain:
             for target in plain:
                 if target.label is not None and target.label.attributes():
@@ -225,12 +246,30 @@ class Planner(ConditionPlanner):
                 tree = self._followed(tree, self._path(self.focus, option.type))
                 self.focus = option.type
             options.append(option)
+        several = self._named_together(options)
+        if several is not None and several != self.focus:
+            groups = [Group(self._count(self.focus, several)), *(Group(option.attribute) for option in options)]
+            return Aggregate("values", tree, (), tuple(dict.fromkeys(groups)))
+        if several is not None:
+            options.insert(0, LabelOption(self.focus, "name"))
         order = self._order(near, options)
         names = list(dict.fromkeys(option.attribute for option in options))
         if not order and set(names) <= {"name", "key"}:
             return tree
         columns = tuple(ValueColumn(name) for name in names or ["name"])
         return Aggregate("values", tree, columns, order=order)
+
+    def _named_together(self, options: list[LabelOption]) -> int | None:
+        """Return the type of the several nodes whose values are asked for, which need their names beside them."""
+        if not options or any(option.attribute in ("name", "key") for option in options):
+            return None
+        for restriction in self.clauses.restrictions:
+            nodes = [value.nodes for value in restriction.values]
+            if len(nodes) > 1 and all(nodes) and not restriction.negated:
+                kind = self.elements.type_number(nodes[0][0])
+                if kind == self.focus or self._is_single(self.focus, kind):
+                    return kind
+        return None
 
     def _joined_rows(self, tree: Expression, options: list[LabelOption]) -> Expression:
         """Return attributes of the nodes beside the names of other nodes: the songs and their singers."""

@@ -105,6 +105,7 @@ class Read:
         ignored = self.by_clauses.ignored_by(self.chain.tree) + ["a condition that all meet"] * self.chain.keeps_all
         ignored += self.chain.other_types
         ignored += ["what is asked for"] * (self.chain.is_off_topic or self.chain.starts_unnamed)
+        ignored += ["'how much'"] * (self.by_clauses.clauses.is_how_much and not self.chain.has_attribute)
         ignored += ["'who'"] * (self.by_clauses.clauses.is_who and self.chain.ends_with_things)
         ignored += ["an attribute"] * (self.by_clauses.clauses.asks_attribute and not self.chain.ends_with_attribute)
         used = {at for topic in self.chain.topics for at in topic.words}

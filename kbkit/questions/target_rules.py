@@ -220,6 +220,17 @@ def _spread(at: Rewriter) -> None:
         )
 
 
+def _amounts(at: Rewriter) -> None:
+    """``how much does Brown have in savings``: an amount that the rest of the question tells."""
+
+    def use(_: re.Match[str]) -> str:
+        at.clauses.is_how_much = True
+        return ""
+
+    at.apply(r"what(?: do| does| did)?(?=(?: <C\d+>)+ (?:has|have|had|keeps?) (?:in|on) )", use)
+    at.apply(rf"how much(?: money)?(?! {L} (?:do|does|did|is|was|has|have))", use)
+
+
 def _counts(at: Rewriter) -> None:
     """``how many songs``, ``the number of different genres``."""
 
@@ -285,6 +296,8 @@ def _owners_and_targets(at: Rewriter) -> None:
         elif not is_type(link):
             if not clauses.targets or not re.search(rf" (?:have|has|had|having) (?:(?:a|an|any|the) )?{part}", text):
                 clauses.targets.append(AskedTarget(link, "", owners.get(part)))
+        elif re.search(rf" and (?:which|what) {part}", text) and clauses.targets and not clauses.targets[0].total:
+            clauses.targets.append(AskedTarget(_names_of(link)))  # the candidates and which party they are from
         elif asked and asked["type"] == part:
             clauses.context.insert(0, link)
         else:
@@ -377,12 +390,14 @@ def read_clauses(question: Question, links: Sequence[QuestionLink]) -> Clauses:
     references = _references(at)
     conditions = (averages, ranges, comparisons, verbs, entities)
     before = (nobody, booleans)
-    for rule in (_orders, *before, *conditions, _totals, _spread, _superlatives, values, equal_numbers, absences, _counts):
+    for rule in (_orders, *before, *conditions, _totals, _spread, _superlatives, values, equal_numbers, absences, _counts, _amounts):
         rule(at)
     _groups(at)
     _owners_and_targets(at)
     _numbers_left(at)
     _words_left(at)
+    if at.clauses.is_who:
+        references = [word for word in references if word != "their"]
     if references and not at.clauses.groups:
         at.clauses.unread.append(f"what '{references[0]}' refers to")
     if not question.text.isupper():
