@@ -232,6 +232,11 @@ class ChainReading:
         return not any(element.kind >= MOST for arm in self.arms for element in arm)
 
     @property
+    def has_attribute_superlative(self) -> bool:
+        """Whether it keeps the nodes with the greatest or least of an attribute."""
+        return any(element.kind == MOST for arm in self.arms for element in arm)
+
+    @property
     def has_attribute(self) -> bool:
         """Whether it asks for or compares attributes."""
         return any(element.kind in (VALUE, MOST, COMPARED) for arm in self.arms for element in arm)

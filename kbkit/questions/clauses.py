@@ -58,6 +58,10 @@ class Most:
     count: int = 1
     is_common: bool = False
     is_number: bool = False
+    is_use: bool = False
+    """Only a verb says what is counted: the least used service."""
+    is_total: bool = False
+    """The sum of ``label`` is compared: the member with the highest total fines."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,8 @@ class Clauses:
     most: Most | None = None
     groups: list[QuestionLink] = field(default_factory=list)
     order: tuple[QuestionLink | None, bool] | None = None
+    order_by: Adjective | None = None
+    """What the nodes are ordered by, as an adjective: oldest first."""
     is_yes_no: bool = False
     is_either: bool = False
     nouns: set[str] = field(default_factory=set)

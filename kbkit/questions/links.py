@@ -189,12 +189,14 @@ class Linker:
                     take(QuestionLink(at, at + 1, words[0], pair[0]))
                     take(QuestionLink(at + 2, at + 4, words[2], pair[1]))
         named = {(m.first, m.last): m.nodes for m in mentions if m.how in ("exact", "derived")}
+        misspelled = {at for mention in filter(_is_misspelled, mentions) for at in mention.tokens}
         longest = max([MAX_LABEL, *(last - first for first, last in named)])
         for size in range(min(longest, len(tokens)), 0, -1):
             for first in range(len(tokens) - size + 1):
                 span = range(first, first + size)
                 if not any(taken[first : first + size]):
-                    found_here = self._linked(question, span, named.get((first, first + size), ()))
+                    derives = first not in misspelled
+                    found_here = self._linked(question, span, named.get((first, first + size), ()), derives)
                     if found_here is not None:
                         take(found_here)
         for mention in filter(_is_misspelled, mentions):
@@ -242,7 +244,9 @@ class Linker:
                 nodes = tuple(self.elements.session.stores.nodes.named(text).tolist()[:5])
                 yield QuestionLink(first, last, text, (), tuple(self.values.named(words)), nodes, is_quoted=True)
 
-    def _linked(self, question: Question, span: range, nodes: tuple[int, ...]) -> QuestionLink | None:
+    def _linked(
+        self, question: Question, span: range, nodes: tuple[int, ...], derives: bool
+    ) -> QuestionLink | None:
         """Return the link of a span, if it is a number, a label, a value or a name as a whole."""
         words = [question.tokens[at].word for at in span]
         start, end = question.tokens[span[0]].start, question.tokens[span[-1]].end
@@ -266,7 +270,7 @@ class Linker:
             return QuestionLink(span[0], span[-1] + 1, text, labels, values, nodes)
         if len(words) == 1 and text.islower() and self._is_relation(words[0]):
             return None  # directed, though a film has that name
-        if not values and not nodes and len(words) == 1:
+        if not values and not nodes and len(words) == 1 and derives:
             values, nodes = self._derived(text, is_first=span[0] == 0)
         if values or nodes:
             return QuestionLink(span[0], span[-1] + 1, text, (), values, nodes)

@@ -20,6 +20,8 @@ from kbkit.questions.elements import MAX_HOPS, MOST, Elements, numeric
 from kbkit.questions.expressions import is_date, step
 from kbkit.questions.links import LabelOption, QuestionLink
 
+NO_ATTRIBUTE = "no attribute fits the adjective"
+"""Why a superlative or a comparison is not read, if nothing is named that the adjective could compare."""
 _HINT = 0.2
 """Weight of other words of the question in the choice of an attribute that an adjective compares."""
 
@@ -121,7 +123,7 @@ class Meanings:
                     if score > best:
                         best, chosen, label = score, LabelOption(kind, element.name, score), element.label
         if chosen is None or best < 0.5:
-            raise NotReadError("no attribute fits the adjective")
+            raise NotReadError(NO_ATTRIBUTE)
         self.doubts.label = min(self.doubts.label, best)
         self.doubts.followed.add(label)
         return chosen

@@ -7,6 +7,7 @@ relations leads to; the shortest path is taken, and of several the one whose rel
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from kbkit.answers.attribute_values import ColumnValues
 from kbkit.answers.syntax import (
@@ -20,6 +21,7 @@ from kbkit.answers.syntax import (
     Superlative,
     ValueColumn,
 )
+from kbkit.english.question_words import Adjective
 from kbkit.questions.clauses import AskedTarget, Most, is_type
 from kbkit.questions.conditions import ConditionPlanner
 from kbkit.questions.elements import MAX_HOPS
@@ -62,6 +64,12 @@ class Planner(ConditionPlanner):
         totals = [target for target in targets if target.total]
         plain = [target for target in targets if not target.total]
         self.focus = self._focus(totals, plain) if asked is None else asked
+        if clauses.most is not None and clauses.most.is_total and (sums := self._greatest_sum(clauses.most)):
+            if totals or plain or clauses.groups:
+                raise NotReadError("a total for each beside values")
+            return sums
+        if clauses.most is not None and clauses.groups and not totals and not clauses.most.is_common:
+            raise NotReadError("a superlative for each")
         tree = self._selected()
         if clauses.is_who and not targets and not clauses.is_yes_no and self._is_nameless(self.focus):
             column = self._naming_column(self.focus)
@@ -111,6 +119,9 @@ class Planner(ConditionPlanner):
         kinds = [kind for kind in kinds if min((self._distance(one, kind) for one in about), default=0) <= MAX_HOPS]
         if len(kinds) < 2 or not about:
             return kinds[0] if len(kinds) == 1 else None
+        near = sorted((self._distance(about[0], kind), kind) for kind in kinds)
+        if self._tested() and near[0][0] < near[1][0]:
+            return near[0][1]  # who paid the most fines: those whose loans have them
         ranked = sorted(((self._said(about[0], kind), kind) for kind in kinds), reverse=True)
         if ranked[0][0] - ranked[1][0] < _TELLING:  # who borrowed the book: not its author
             raise NotReadError("'who'" if self.clauses.is_who else "'where'")
@@ -302,6 +313,8 @@ class Planner(ConditionPlanner):
         if self.clauses.order is None:
             return ()
         link, descending = self.clauses.order
+        if link is None and self.clauses.order_by is not None:
+            return (self._first_of(self.clauses.order_by, options),)
         if link is None:
             return (Order(options[0].attribute if options else "name", descending),)
         if link.labels and not link.labels[0].attribute and link.types()[0].type != self.focus:
@@ -312,6 +325,15 @@ class Planner(ConditionPlanner):
         if option.type != self.focus:
             raise NotReadError("an order by an attribute of other nodes")
         return (Order(option.attribute, descending),)
+
+    def _first_of(self, adjective: Adjective, options: list[LabelOption]) -> Order:
+        """Return the order by what is asked for or tested, or by what an adjective compares: *oldest first*."""
+        tested = [r.label.attributes()[0] for r in self.clauses.restrictions if r.label and r.label.attributes()]
+        known = [option for option in [*options, *tested] if option.type == self.focus and self._is_number(option)]
+        if adjective.dates:
+            known = [option for option in known if self._is_date(option)]
+        option = known[0] if known else self._by_adjective(adjective, [self.focus])
+        return Order(option.attribute, (adjective.sign > 0) != (adjective.dates and self._is_date(option)))
 
     def _total(self, tree: Expression, totals: list[AskedTarget], plain: list[AskedTarget]) -> Expression:
         """Return one number for all nodes: a count or an aggregate of an attribute."""
@@ -366,6 +388,15 @@ class Planner(ConditionPlanner):
         raise NotReadError("a total beside values")
 
     def _grouped(self, tree: Expression, totals: list[AskedTarget]) -> Expression:
+        found = self._of_group(tree, totals)
+        order = self.clauses.order
+        if order is None or not isinstance(found, Aggregate) or len(found.ops) > 1:
+            return found
+        if order[0] is None and self.clauses.order_by is not None:  # highest first
+            return replace(found, order=(Order(found.op, order[1]),))
+        return found
+
+    def _of_group(self, tree: Expression, totals: list[AskedTarget]) -> Expression:
         group = self._group(self.clauses.groups)
         if len(totals) > 1:
             return self._several(tree, totals, (group,))
@@ -392,6 +423,18 @@ class Planner(ConditionPlanner):
         if option.attribute in ("name", "key"):
             return Group(self._count(self.focus, option.type))
         raise NotReadError("groups by an attribute of other nodes")
+
+    def _greatest_sum(self, most: Most) -> Expression | None:
+        """Return the nodes of the focus whose neighbours have the greatest or least sum; None if it is a plain number."""
+        assert most.label is not None
+        option = self._attribute(most.label, [self.focus], True)
+        if option.type == self.focus:
+            return None
+        if not self._is_single(option.type, self.focus):
+            raise NotReadError("a total for each")
+        group, column = Group(self._count(option.type, self.focus)), ValueColumn(option.attribute)
+        order = (Order("sum", most.adjective.sign > 0),)
+        return Aggregate("sum", self._met(option.type), (column,), (group,), order, most.count)
 
     def _commonest(self, tree: Expression, most: Most) -> Expression:
         """Return the most frequent values of an attribute with their number, or the nodes with most neighbours."""

@@ -18,6 +18,7 @@ from kbkit.questions.chain_reading import ChainReading
 from kbkit.questions.clause_reading import ClauseReader, ClauseReading
 from kbkit.questions.elements import Elements
 from kbkit.questions.lexicon import Floats
+from kbkit.questions.meanings import NO_ATTRIBUTE
 from kbkit.questions.mentions import Mention, mentions
 from kbkit.questions.question import Question
 from kbkit.questions.scoring import PLACES, WEIGHTS, score
@@ -105,6 +106,8 @@ class Read:
         ignored = self.by_clauses.ignored_by(self.chain.tree) + ["a condition that all meet"] * self.chain.keeps_all
         ignored += self.chain.other_types
         ignored += ["what is asked for"] * (self.chain.is_off_topic or self.chain.starts_unnamed)
+        is_unfit = self.by_clauses.reason == NO_ATTRIBUTE and self.chain.has_attribute_superlative
+        ignored += ["a superlative"] * is_unfit
         ignored += ["'how much'"] * (self.by_clauses.clauses.is_how_much and not self.chain.has_attribute)
         ignored += ["'who'"] * (self.by_clauses.clauses.is_who and self.chain.ends_with_things)
         ignored += ["an attribute"] * (self.by_clauses.clauses.asks_attribute and not self.chain.ends_with_attribute)

@@ -17,7 +17,7 @@ from kbkit.english.question_words import (
     TOTALS,
     Adjective,
 )
-from kbkit.english.words import PREPOSITIONS
+from kbkit.english.words import PREPOSITIONS, may_be_verb
 from kbkit.questions.clauses import BE, SUPERLATIVE, AskedTarget, Clauses, L, Most, N, Rewriter, is_type
 from kbkit.questions.condition_rules import (
     absences,
@@ -50,6 +50,8 @@ _MARKED = frozenset(
     """.split()  # noqa: SIM905
 ) | {*SUPERLATIVES}
 """Words that say that the question is another one, if no rule has read them."""
+_NOUNS = {**dict.fromkeys(("people", "inhabitants", "residents"), ("population", "inhabitants"))}
+"""What nouns that few attributes have count."""
 _UNSAID = FUNCTION_WORDS | PLAIN_WORDS | PERSON_WORDS | GREETINGS
 """Words that need no explanation."""
 
@@ -97,6 +99,19 @@ def _orders(at: Rewriter) -> None:
     inner = rf"(?: (?:of|by|on|according to)(?: the| their| its)?(?: total)? (?P<by>{L}))"
     at.apply(rf"(?:{verb} )?(?:in )?(?:the )?(?:an? )?(?P<dir>{_DIRECTION})(?: alphabetical)?(?: order)?{inner}?", use)
 
+    def leading(match: re.Match[str]) -> str | None:
+        if at.clauses.order is not None:
+            return None
+        adjective = SUPERLATIVES[match["first"]]
+        if match["inner"]:
+            inner = ADJECTIVES[match["inner"]]
+            adjective = inner._replace(sign=inner.sign * adjective.sign)
+        at.clauses.order, at.clauses.order_by = (None, adjective.sign > 0), adjective
+        return ""
+
+    inner = rf"(?: (?P<inner>{'|'.join(ADJECTIVES)}))?"
+    at.apply(rf"(?:with )?(?:the )?(?P<first>{SUPERLATIVE}){inner}(?: ones?)? first(?= $)", leading)
+
     def spanned(match: re.Match[str]) -> str | None:
         at.clauses.order = (at.link(match["by"]), SUPERLATIVES[match["first"]].sign > 0)
         return ""
@@ -125,6 +140,7 @@ def _totals(at: Rewriter) -> None:
 
     at.apply(
         r"(?<!with )(?<!with the )(?<!has )(?<!has the )(?<!have )(?<!have the )(?<!had the )(?<!whose )(?<!most )"
+        r"(?<!highest )(?<!lowest )(?<!largest )(?<!smallest )(?<!greatest )(?<!least )"
         rf"(?<!their )(?:the |an )?(?P<words>(?:{_TOTAL})(?:(?: and| the)* (?:{_TOTAL}))*)"
         r"(?: of| number| amount| the| values?| all| possible)*"
         rf" (?P<label>{L})",
@@ -154,6 +170,30 @@ def _superlatives(at: Rewriter) -> None:
         ranked,
     )
 
+    def used(match: re.Match[str]) -> str | None:
+        verb = match["verb"]
+        if at.clauses.most is not None or not is_type(at.link(match["type"])) or not may_be_verb(verb):
+            return None
+        if verb in FUNCTION_WORDS or verb in ADJECTIVES:
+            return None
+        sign = SUPERLATIVES[match["word"]].sign
+        at.clauses.most = Most(None, Adjective(sign, ()), is_use=True)
+        at.clauses.verbs.append(verb)
+        return f"{match['type']} <S0>"
+
+    often = "(?: often| frequently| commonly)?"
+    word, verb = rf"(?:the )?(?P<word>most|least){often}", r"(?P<verb>[a-z]+)"
+    at.apply(rf"(?P<type>{L}) (?:(?:that|which|is|are|was|were|gets?|been|has|have) )*{verb} {word}(?= $)", used)
+    at.apply(rf"{word} {verb} (?P<type>{L})", used)
+
+    def people(match: re.Match[str]) -> str | None:
+        if at.clauses.most is not None:
+            return None
+        at.clauses.most = Most(None, Adjective(SUPERLATIVES[match["word"]].sign, _NOUNS[match["noun"]]))
+        return "<S0>"
+
+    at.apply(rf"(?:the )?(?P<word>most|fewest|least) (?P<noun>{'|'.join(_NOUNS)})", people)
+
     def timed(match: re.Match[str]) -> str | None:
         label = at.link(match["label"])
         if at.clauses.most is not None or label is None or not any(o.is_number for o in label.attributes()[:1]):
@@ -178,13 +218,12 @@ def _superlatives(at: Rewriter) -> None:
         if inner in ADJECTIVES:
             adjective = ADJECTIVES[inner]._replace(sign=ADJECTIVES[inner].sign * adjective.sign)
         label = at.link(match["label"])
-        is_common = inner in ("common", "frequent", "frequently", "popular", "commonly")
+        is_common = label is not None and inner in ("common", "frequent", "frequently", "popular", "commonly")
         is_number = bool(match["of"])
         if label is None and not adjective.nouns:
             return None
-        if re.search(r" total <L", match[0]) and not is_type(label):  # the ship with most total injuries
-            at.clauses.unread.append("a total for each")
-        at.clauses.most = Most(label, adjective, count, is_common, is_number)
+        is_total = not is_type(label) and bool(re.search(r" total <L", match[0]) or match["sum"])
+        at.clauses.most = Most(label, adjective, count, is_common, is_number, is_total=is_total)
         keeps = is_type(label) and (bool(adjective.nouns) or is_common) and not is_number
         return f"{match['label']} <S0>" if keeps or is_common else "<S0>"
 
@@ -192,7 +231,7 @@ def _superlatives(at: Rewriter) -> None:
         rf"{BE}(?:the )?(?:top (?P<top>{N}) |(?P<few>{N}) )?(?P<word>{SUPERLATIVE})"
         rf"(?P<inner> (?:{'|'.join(ADJECTIVES)}|common|frequent|frequently|commonly))?"
         r"(?P<of> (?:number|amount|count|total number)s?(?: of)?)?(?: (?:different|distinct|total))*"
-        rf"(?: (?P<label>{L}))?",
+        rf"(?: (?P<label>{L})(?P<sum> in total| altogether)?)?",
         use,
     )
 
@@ -309,6 +348,9 @@ def _pairs(at: Rewriter, text: str) -> None:
     """``the makers and the models``, ``titles of songs and their singers``: the names of the nodes of a type, too."""
     clauses = at.clauses
     joined = re.search(rf"(?P<the>the )?(?P<first>{L}) and (?P<of>(?:(?:the|all|their|its) )*)(?P<second>{L})", text)
+    total = re.search(rf"<T\d+> and (?:the |their )?({L}) ", text)
+    if total and is_type(at.link(total[1])) and at.link(total[1]) in clauses.context:
+        clauses.unread.append("a total beside nodes")  # the maximum power and the make of the cars
     if joined is None:
         return
     owned = joined["of"].split()
@@ -387,6 +429,8 @@ def read_clauses(question: Question, links: Sequence[QuestionLink]) -> Clauses:
     first = asks[1] if asks else ""
     at.clauses.is_who = first in ("who", "whom", *PERSON_WORDS)
     at.clauses.is_where = first == "where"
+    if at.clauses.is_where:
+        at.text = at.text.replace(" do people ", " do ").replace(" can people ", " can ")
     references = _references(at)
     conditions = (averages, ranges, comparisons, verbs, entities)
     before = (nobody, booleans)
