@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from kbkit.answers.attribute_values import ColumnValues
+from kbkit.answers.resolve_conditions import is_number
 from kbkit.answers.syntax import (
     Aggregate,
     Combine,
@@ -28,6 +29,7 @@ from kbkit.questions.expressions import whole_number, year
 from kbkit.questions.lexicon import label_words, stem
 from kbkit.questions.links import LabelOption
 from kbkit.questions.meanings import Meanings, NotReadError
+from kbkit.questions.units import UNITS, converted, unit_of
 
 _FLIPPED = {">": "<", "<": ">", ">=": "<=", "<=": ">="}
 
@@ -225,6 +227,7 @@ class ConditionPlanner(Meanings):
             if label.types() and (not numbers or numbers[0].score < label.types()[0].score):
                 return ConditionPart(owner) if dry else self._counting(restriction, owner, self._types_in([label])[0])
         option = self._compared(restriction, near)
+        restriction = self._in_unit(restriction, option)
         if restriction.operand == "avg":
             known = Nodes(self.elements.types[option.type].name)
             value = Aggregate("avg", known, (ValueColumn(option.attribute),))
@@ -305,9 +308,33 @@ class ConditionPlanner(Meanings):
                 return self._attribute(label, near, bool(numbers))
         if restriction.adjective is None or not restriction.adjective.nouns:
             raise NotReadError("the number compares with nothing")
+        unit = restriction.values[0].unit if restriction.values else ""
+        if unit and (measuring := self._measuring(unit, near)) is not None:
+            return measuring
         kinds = near + [kind for kind in range(len(self.elements.types)) if kind not in near]
         close = sorted(kinds, key=lambda kind: min(self._distance(kind, one) for one in near))
         return self._by_adjective(restriction.adjective, [kind for kind in close if self.elements.paths(kind, near[0])])
+
+    def _measuring(self, unit: str, kinds: list[int]) -> LabelOption | None:
+        """Return the attribute of the first type that has one in a unit that measures the same, if it is the only one."""
+        measured = UNITS[unit].measures
+        for kind in kinds:
+            numbers = (a for a in self.elements.types[kind].attributes if is_number(a.type))
+            named = ((a.name, unit_of(label_words(a.name))) for a in numbers)
+            found = [name for name, own in named if own and UNITS[own].measures == measured]
+            if found:
+                return LabelOption(kind, found[0]) if len(found) == 1 else None
+        return None
+
+    def _in_unit(self, restriction: Restriction, option: LabelOption) -> Restriction:
+        """Return a comparison with its numbers in the unit of the attribute: 5 minutes are 300000 milliseconds."""
+        own, numbers = unit_of(label_words(option.attribute)), []
+        for value in restriction.values:
+            number = converted(value.number, value.unit, own) if value.unit and own else value.number
+            if number is None or (value.unit and not own):
+                raise NotReadError(f"'{value.text}'")
+            numbers.append(replace(value, number=number))
+        return replace(restriction, values=tuple(numbers))
 
     def _op(self, restriction: Restriction, option: LabelOption) -> str:
         adjective = restriction.adjective

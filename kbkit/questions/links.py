@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 
 from kbkit.answers.attribute_values import ColumnValues
+from kbkit.answers.resolve_conditions import is_number
 from kbkit.english.question_words import (
     COMPARATIVES,
     FUNCTION_WORDS,
@@ -28,7 +30,9 @@ from kbkit.questions.elements import HOP, VALUE, Element, Elements, numeric
 from kbkit.questions.lexicon import label_words, related, stem
 from kbkit.questions.mentions import DERIVED, Mention
 from kbkit.questions.question import Question
+from kbkit.questions.units import UNITS, Unit, unit_of
 from kbkit.questions.values import AttributeValue, AttributeValues
+from kbkit.stores.folding import words as folded_words
 from kbkit.schema import Attribute, NodeType
 
 MAX_LABEL = 5
@@ -41,12 +45,15 @@ _QUOTED = re.compile(r"\"([^\"]+)\"|'([^']+)'(?!\w)|\u201c([^\u201d]+)\u201d|\u2
 _DERIVED = 0.85
 """Score of a word derived from a label."""
 _KEY_ENDING = re.compile("_?(?:id|key|code|no|nr|number)$")
+_NO_UNIT = Unit("", Decimal(1))
 _INSIDE = frozenset(("of", "the", "in"))
 """Function words that a question may put inside a label: year of birth."""
 _ENDINGS = ("a", "y", "o", "e", "en", "ia", "al")
 """Endings of names that adjectives lose: Italian, Swedish, Chinese."""
 _OF_PEOPLES = ("an", "ese", "ish")
 """Endings of the words for peoples that are also read in lower case."""
+_MAX_HOLDING = 20
+"""Limit on the nodes that a part of a name may mean."""
 _MAX_SHORT = 3
 """Letters up to which a value is only meant if it is written in the same case."""
 _WHOLE = 0.95
@@ -80,6 +87,8 @@ class QuestionLink:
     values: tuple[AttributeValue, ...] = ()
     nodes: tuple[int, ...] = ()
     number: str = ""
+    unit: str = ""
+    """The unit of the number, as the question has it."""
     is_quoted: bool = False
     node_types: frozenset[int] = frozenset()
     """The types of the nodes."""
@@ -113,6 +122,8 @@ class Linker:
     elements: Elements
     values: AttributeValues
     _labels: list[tuple[tuple[str, ...], LabelOption]] = field(default_factory=list)
+    _measured: set[str] = field(default_factory=set)
+    """What the units in the names of attributes measure."""
     _with_stem: dict[str, list[int]] = field(default_factory=dict)
     _derived_from: dict[str, list[int]] = field(default_factory=dict)
 
@@ -127,6 +138,9 @@ class Linker:
             for attribute in node_type.attributes:
                 is_boolean = self._is_boolean(node_type, attribute)
                 option = LabelOption(number, attribute.name, 1.0, numeric(attribute.type), is_boolean)
+                unit = unit_of(label_words(attribute.name))
+                if unit and is_number(attribute.type):
+                    self._measured.add(UNITS[unit].measures)
                 for text in dict.fromkeys((attribute.name, attribute.label or attribute.name)):
                     self._add(label_words(text), option)
 
@@ -202,6 +216,8 @@ class Linker:
         for mention in filter(_is_misspelled, mentions):
             if not any(taken[mention.first : mention.last]):
                 take(QuestionLink(mention.first, mention.last, mention.text, nodes=mention.nodes))
+        for link in self._by_part(question, taken):
+            take(link)
         for at, token in enumerate(tokens):  # last: similar words
             is_verb = any(earlier.word in ("do", "does", "did") for earlier in tokens[:at])  # how many did it play
             follows = any(link.last == at and link.types() for link in found)  # the customers pay
@@ -230,6 +246,29 @@ class Linker:
             result.append(link)
         return result
 
+    def _by_part(self, question: Question, taken: list[bool]) -> Iterator[QuestionLink]:
+        """Yield links for parts of the name of one person each, written with capitals: *Einstein*."""
+        tokens, first = question.tokens, 1
+        is_possible = (self.elements.people or self.values.has_people) and not question.text.isupper()
+        while first < len(tokens) and is_possible:
+            last = first
+            while last < len(tokens) and not taken[last] and question.text[tokens[last].start].isupper():
+                last += 1
+            words = [token.word for token in tokens[first:last]]
+            if words and len("".join(words)) > _MAX_SHORT and not FUNCTION_WORDS & {*words}:
+                text = question.text[tokens[first].start : tokens[last - 1].end]
+                nodes = self.elements.session.stores.text.names_holding(text, None, _MAX_HOLDING).tolist()
+                whole = [node for node in nodes if self._is_part(words, node)]
+                values = self.values.of_people(words)
+                if len(whole) + len(values) == 1:
+                    yield QuestionLink(first, last, text, (), tuple(values), tuple(whole))
+            first = max(last, first + 1)
+
+    def _is_part(self, words: list[str], node: int) -> bool:
+        """Return whether a node is a person with these words in the name."""
+        name = folded_words(self.elements.session.stores.nodes.name(node)).split()
+        return self.elements.type_number(node) in self.elements.people and {*words} <= {*name}
+
     def _is_number(self, element: Element) -> bool:
         attributes = self.elements.types[element.source].attributes
         return any(a.name == element.name and numeric(a.type) for a in attributes)
@@ -251,7 +290,10 @@ class Linker:
         words = [question.tokens[at].word for at in span]
         start, end = question.tokens[span[0]].start, question.tokens[span[-1]].end
         text = question.text[start:end]
-        number = _number(words, text)
+        unit = words[-1] if len(words) == 2 and UNITS.get(words[-1], _NO_UNIT).measures in self._measured else ""
+        number = _number(words[:1] if unit else words, text.split()[0] if unit else text)
+        if number and unit:
+            return QuestionLink(span[0], span[-1] + 1, text, number=number, unit=unit)
         if number:
             return QuestionLink(span[0], span[-1] + 1, text, number=number)
         is_operator = len(words) == 1 and span[0] in question.operators

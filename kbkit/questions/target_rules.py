@@ -143,6 +143,7 @@ def _totals(at: Rewriter) -> None:
         r"(?<!highest )(?<!lowest )(?<!largest )(?<!smallest )(?<!greatest )(?<!least )"
         rf"(?<!their )(?:the |an )?(?P<words>(?:{_TOTAL})(?:(?: and| the)* (?:{_TOTAL}))*)"
         r"(?: of| number| amount| the| values?| all| possible)*"
+        r"(?: (?:length|duration|time|distance|height|depth|width|weight|size|area|price|cost) in)?"
         rf" (?P<label>{L})",
         use,
     )
@@ -429,6 +430,7 @@ def read_clauses(question: Question, links: Sequence[QuestionLink]) -> Clauses:
     first = asks[1] if asks else ""
     at.clauses.is_who = first in ("who", "whom", *PERSON_WORDS)
     at.clauses.is_where = first == "where"
+    at.text = re.sub(r" (?:take|takes|took|taken|taking) (?:part|place)(?= )", "", at.text)
     if at.clauses.is_where:
         at.text = at.text.replace(" do people ", " do ").replace(" can people ", " can ")
     references = _references(at)
