@@ -12,6 +12,21 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+PERSON_WORDS = _words("anybody anyone everybody everyone somebody someone")
+NOBODY = _words("nobody noone none nothing")
+"""Pronouns that negate: ``books nobody borrowed``."""
+MONTHS = {
+    month: number
+    for number, months in enumerate(
+        """january jan,february feb,march mar,april apr,may,june jun,july jul,august aug,september sep sept,october oct,
+        november nov,december dec""".split(","),
+        1,
+    )
+    for month in months.split()
+}
+GREETINGS = _words("hi hello hey thanks thank kindly ok okay guys folks")
+
+
 FUNCTION_WORDS = _words(
     """
     a also an and another any are as at be been being both but by called can could d d'you did do does done each
@@ -29,6 +44,11 @@ SHARED = _words("also co common same share shared shares sharing together")
 
 NEGATIONS = _words("besides except excluding neither never no nor not without")
 _NEGATED_VERBS = _words("aren can couldn didn doesn don hadn hasn haven isn shouldn wasn weren won wouldn")
+CONTRACTIONS = {
+    **{f"{verb}t": (verb, "t") for verb in _NEGATED_VERBS - {"can", "won"}},
+    **{f"{word}s": (word, "s") for word in ("what", "who", "where", "when", "that", "there")},
+}
+"""Words that people write without the apostrophe, as the parts around it."""
 
 
 def is_negation(word: str, following: str) -> bool:
@@ -87,8 +107,10 @@ PLAIN_WORDS = _words(
 GENDERS = {"f": ("female", "women", "woman"), "m": ("male", "men", "man")}
 """What the letters mean in a column that has no others."""
 
-NO = frozenset(["no", "n", "false", "none"])
+NO = frozenset(["no", "n", "false", "none", "f"])
 """Values that say that something is absent."""
+YES = frozenset(["yes", "y", "true", "t"])
+"""Values that say that something is present, in a column that has no others but those for no."""
 
 ABBREVIATIONS = {
     "fname": "first name",
@@ -100,6 +122,7 @@ ABBREVIATIONS = {
     "bdate": "birth date",
     "birthdate": "birth date",
     "dob": "date of birth",
+    "cust": "customer",
     "mgr": "manager",
     "emp": "employee",
     "dept": "department",
@@ -153,6 +176,7 @@ ADJECTIVES = {
     "early": Adjective(-1, ("year", "date", "time")),
     "late": Adjective(1, ("year", "date", "time")),
     "recent": Adjective(1, ("year", "date", "time")),
+    "recently": Adjective(1, ("year", "date", "time")),
     "new": Adjective(-1, ("age",), dates=True),
     "young": Adjective(-1, ("age",), dates=True),
     "heavy": Adjective(1, ("weight", "mass")),

@@ -21,10 +21,24 @@ _PEOPLE = frozenset(
         "actor", "actress", "artist", "author", "character", "child", "citizen", "composer", "contributor", "creator",
         "customer", "developer", "director", "doctor", "driver", "editor", "employee", "father", "founder", "human",
         "inventor", "leader", "member", "mother", "musician", "owner", "parent", "patient", "people", "person",
-        "player", "politician", "producer", "researcher", "reviewer", "scientist", "singer", "speaker", "student",
+        "candidate", "captain", "delegate", "graduate", "guest", "laureate", "mayor", "nurse", "participant", "player",
+        "politician", "producer", "president", "professor", "staff", "winner", "researcher", "reviewer", "scientist", "singer", "speaker", "student",
         "teacher", "user", "voter", "woman", "man", "worker", "writer",
     )
 )  # fmt: skip
+_AGENT = re.compile(r".{2,}(?:er|or|ist|ant|ee|man|woman)")
+_THINGS = frozenset(
+    """
+    order number paper river center tower chapter letter flower theater quarter semester poster printer computer door
+        floor color motor sensor restaurant plant layer folder filter trailer newsletter weather corridor sector factor
+        error monitor processor list fee committee coffee tree degree grant variant transfer offer water counter
+        register server container chamber dinner cover parameter meter diameter perimeter vector elevator calculator
+        indicator harbor marker header voucher answer disaster power summer winter cluster slider charter shelter career
+        beer tier pier barrier carrier supper wallpaper newspaper cylinder ladder border reminder year gender timer
+        warrant anchor mirror tumor
+    """.split()  # noqa: SIM905
+)
+"""Nouns that end like those for people, but mean things."""
 _VOWEL_SOUND = re.compile(
     r"[aio]|e(?!u)|u(?!ni(?![nm])|k|s[aeiu]|t[ei]|r[aeio]|bi|fo\b)|hon(?:est|ou?r)|hour|heir|(?:8|11|18)(?!\d)",
     re.IGNORECASE,
@@ -59,6 +73,12 @@ def quoted(text: str) -> str:
 def listed(parts: Sequence[str]) -> str:
     """Return *a*, *a and b*, or *a, b, and c*."""
     return " and ".join(parts) if len(parts) < 3 else f"{', '.join(parts[:-1])}, and {parts[-1]}"
+
+
+def may_be_person(noun: str) -> bool:
+    """Return whether a noun means people, or ends as nouns for people do (*supplier*, *guitarist*), or both."""
+    last = noun.rpartition(" ")[2].casefold()
+    return is_person(last) or (last not in _THINGS and bool(_AGENT.fullmatch(last)))
 
 
 def is_person(noun: str) -> bool:

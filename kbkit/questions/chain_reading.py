@@ -171,6 +171,15 @@ class ChainReading:
         return self.ends_with_attribute and float(self.features[list(WEIGHTS).index("answer")]) < ASKED
 
     @property
+    def ends_with_things(self) -> bool:
+        """Whether it answers with nodes that are no people, though the KB has types of people."""
+        elements = self._elements
+        if not elements.typed or self.ends_with_attribute:
+            return False
+        ends = [arm[-1].target if arm else topic.type for topic, arm in zip(self.topics, self.arms, strict=True)]
+        return bool(elements.people) and not elements.people & {*ends}
+
+    @property
     def has_unknown_name(self) -> bool:
         """Whether a word that nothing explains begins with a capital, as the name of a node that the KB lacks."""
         question, explained = self._question, self._scored.explained[self._row].tolist()
@@ -221,6 +230,11 @@ class ChainReading:
         if self.frame.combine or any(topic.mention is not None for topic in self.topics):
             return False
         return not any(element.kind >= MOST for arm in self.arms for element in arm)
+
+    @property
+    def has_attribute_superlative(self) -> bool:
+        """Whether it keeps the nodes with the greatest or least of an attribute."""
+        return any(element.kind == MOST for arm in self.arms for element in arm)
 
     @property
     def has_attribute(self) -> bool:

@@ -133,6 +133,8 @@ class ClauseReading:
         relations = {element.label for element in self.elements.all[: self.elements.hops]}
         meant = {label for label in relations if similar[label] >= _SAME}
         followed = self.planner.doubts.followed
+        if self.clauses.is_who and not meant and any(self.elements.is_verbal[label] for label in followed):
+            return False  # who hated the film: not who directed it
         return not meant or any(label in meant or similar[label] >= _SAME for label in followed)
 
     @property
@@ -245,7 +247,7 @@ class ClauseReading:
         ignored += ["an order"] * bool(clauses.order)
         ignored += ["a superlative"] * bool(clauses.most and not superlative)
         ignored += ["the most frequent"] * bool(clauses.most and clauses.most.is_common)
-        needed = sum(bool(r.operand or (r.values and not r.values[0].nodes)) for r in clauses.restrictions)
+        needed = sum(bool(r.operand or r.op in ("holds", "lacks") or (r.values and not r.values[0].nodes)) for r in clauses.restrictions)
         ignored += ["a condition"] * (needed > tests)
         negated = any(r.negated or r.op == "none" for r in clauses.restrictions)
         is_difference = any(isinstance(part, Combine) and part.op == "-" for part in parts)

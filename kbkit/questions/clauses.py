@@ -31,6 +31,9 @@ SUPERLATIVE = "|".join(sorted(SUPERLATIVES, key=len, reverse=True))
 class Restriction:
     """A condition: of an attribute that ``label`` or ``nouns`` names, or of how many nodes of the type ``label`` there
     are; ``operand`` is an aggregate (``avg``) of the attribute itself, or a node to compare with.
+
+    ``op`` is also ``holds`` (an attribute says yes), ``lacks`` (it says no), or ``none`` (no nodes of the type ``label``,
+    or of the only type that can be meant, are joined).
     """
 
     label: QuestionLink | None
@@ -39,6 +42,8 @@ class Restriction:
     negated: bool = False
     adjective: Adjective | None = None
     operand: str = ""
+    is_both: bool = False
+    """Whether the text says *both*, so that each of the values is required."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,10 @@ class Most:
     count: int = 1
     is_common: bool = False
     is_number: bool = False
+    is_use: bool = False
+    """Only a verb says what is counted: the least used service."""
+    is_total: bool = False
+    """The sum of ``label`` is compared: the member with the highest total fines."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +92,8 @@ class Clauses:
     most: Most | None = None
     groups: list[QuestionLink] = field(default_factory=list)
     order: tuple[QuestionLink | None, bool] | None = None
+    order_by: Adjective | None = None
+    """What the nodes are ordered by, as an adjective: oldest first."""
     is_yes_no: bool = False
     is_either: bool = False
     nouns: set[str] = field(default_factory=set)
@@ -90,9 +101,17 @@ class Clauses:
     capitalized: set[str] = field(default_factory=set)
     """Words that begin with a capital inside the question, as names do."""
     is_who: bool = False
-    """Whether it begins with *who*."""
+    """Whether it asks for people: it begins with *who*, or says *anyone who*."""
+    said: list[QuestionLink] = field(default_factory=list)
+    """The labels that the verb after *who* is derived from: *represents*, of the counties represented."""
+    is_how_much: bool = False
+    """Whether it asks *how much* without saying of what."""
+    is_where: bool = False
+    """Whether it begins with *where*."""
     asks_for: str = ""
     """The question word that asks for a person, place or time."""
+    verbs: list[str] = field(default_factory=list)
+    """Verbs of what no node does: *borrowed*, of books that nobody borrowed."""
     unexplained: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
     """Phrases that no rule reads."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from kbkit.answers.attribute_values import ColumnValues
+from kbkit.answers.resolve_conditions import is_number
 from kbkit.answers.syntax import (
     Aggregate,
     Combine,
@@ -21,12 +22,14 @@ from kbkit.answers.syntax import (
     Test,
     ValueColumn,
 )
-from kbkit.english.question_words import NO
+from kbkit.english.question_words import NO, YES
 from kbkit.questions.clauses import Most, Restriction
-from kbkit.questions.expressions import is_date, whole_number, year
+from kbkit.questions.elements import numeric
+from kbkit.questions.expressions import whole_number, year
 from kbkit.questions.lexicon import label_words, stem
 from kbkit.questions.links import LabelOption
 from kbkit.questions.meanings import Meanings, NotReadError
+from kbkit.questions.units import UNITS, converted, unit_of
 
 _FLIPPED = {">": "<", "<": ">", ">=": "<=", "<=": ">="}
 
@@ -64,6 +67,8 @@ class ConditionPlanner(Meanings):
     def _measured(self, most: Most, near: list[int]) -> tuple[LabelOption | None, int]:
         """Return the attribute or the type whose nodes are counted, for a superlative."""
         label = most.label
+        if most.is_use:
+            return None, self._only_neighbour(near[0])
         if label is None or (most.adjective.nouns and label.types() and not label.attributes() and not most.is_number):
             return self._by_adjective(most.adjective, self._types_in([label]) if label else near), -1
         options = [option for option in label.attributes() if self._is_number(option)]
@@ -74,7 +79,7 @@ class ConditionPlanner(Meanings):
     def _superlative(self, most: Most, measure: tuple[LabelOption | None, int], owner: int) -> Superlative:
         option, counted = measure
         sign = most.adjective.sign
-        if option is not None and most.adjective.dates and is_date(option.attribute):
+        if option is not None and most.adjective.dates and self._is_date(option):
             sign = -sign
         by: Measure = option.attribute if option is not None else self._count(owner, counted)
         if most.count > 1:
@@ -87,9 +92,10 @@ class ConditionPlanner(Meanings):
         without = [r for r in self.clauses.restrictions if r.op == "none"]
         inside: dict[int, list[Restriction]] = {}
         for restriction in without:
-            inside[self._types_in([restriction.label] if restriction.label else [])[0]] = []
+            kinds = self._types_in([restriction.label]) if restriction.label else [self._only_neighbour(owner)]
+            inside[kinds[0]] = []
         plain: list[Restriction] = []
-        for restriction in self._apart():
+        for restriction in self._apart(owner):
             if restriction.op == "none":
                 continue
             kind = self._owner(restriction, [*near, *inside])
@@ -108,14 +114,41 @@ class ConditionPlanner(Meanings):
                 tree = both(tree, self._followed(Nodes(self.elements.types[kind].name), self._path(kind, owner)))
         return tree
 
-    def _apart(self) -> list[Restriction]:
-        """Return the conditions, with one for each value that is required: ``in Nepal and China``."""
-        return [
-            replace(restriction, op="=", values=(value,))
-            for restriction in self.clauses.restrictions
-            for value in (restriction.values if restriction.op == "all" else [None])
-            if value is not None
-        ] + [restriction for restriction in self.clauses.restrictions if restriction.op != "all"]
+    def _only_neighbour(self, owner: int) -> int:
+        """Return the type that a verb alone must mean: the only one whose nodes refer to those of a type."""
+        hops = [self.elements.all[hop] for hop in self.elements.from_type(owner).tolist()]
+        kinds = {hop.target for hop in hops if not self._is_single(owner, hop.target)} - {owner}
+        if len(kinds) != 1:
+            raise NotReadError("what nothing is related to")
+        return kinds.pop()
+
+    def _apart(self, owner: int | None = None) -> list[Restriction]:
+        """Return the conditions, with one for each value that is required: ``in Nepal and China``.
+
+        Of what a node of the type ``owner`` has one only, any value is meant: ``customers in Paris and London``.
+        """
+        result: list[Restriction] = []
+        for restriction in self.clauses.restrictions:
+            if restriction.op != "all":
+                result.append(restriction)
+            elif owner is not None and self._is_one_of(restriction, owner):
+                result.append(replace(restriction, op="in"))
+            else:
+                result[:0] = [replace(restriction, op="=", values=(value,)) for value in restriction.values]
+        return result
+
+    def _is_one_of(self, restriction: Restriction, owner: int) -> bool:
+        """Return whether no node has several of the values that a condition names."""
+        if restriction.is_both:
+            return False
+        columns = [{(v.type, v.attribute) for v in value.values} for value in restriction.values]
+        if shared := set.intersection(*columns):
+            kind, attribute = min(shared)
+            is_list = self._type_of(LabelOption(kind, attribute)).endswith("[]")
+            return not is_list and (kind == owner or self._is_single(owner, kind))
+        kinds = [{self.elements.type_number(node) for node in value.nodes} for value in restriction.values]
+        named = set.intersection(*kinds)
+        return len(named) == 1 and (named == {owner} or self._is_single(owner, min(named)))
 
     def _is_between(self, kind: int, owner: int) -> bool:
         """Return whether a type stands on the way from what is tested to what is asked for."""
@@ -142,7 +175,7 @@ class ConditionPlanner(Meanings):
 
     def _owner(self, restriction: Restriction, near: list[int]) -> int:
         """Return the type that a condition is about."""
-        if restriction.label is not None and restriction.label.types() and restriction.op in (
+        if self._amount(restriction, near[0]) is None and restriction.label is not None and restriction.label.types() and restriction.op in (
             ">", "<", ">=", "<=", "between"
         ) and not any(self._is_number(option) for option in restriction.label.attributes()):  # fmt: skip
             return near[0]
@@ -180,6 +213,13 @@ class ConditionPlanner(Meanings):
             return self._valued(restriction, near)
         if restriction.op == "lacks":
             return self._lacking(restriction, near)
+        if restriction.op == "holds":
+            return self._holding(restriction, near)
+        amount = self._amount(restriction, owner)
+        if amount is not None and restriction.operand == "node":
+            return self._than_node(restriction, amount.type, amount.attribute)
+        if amount is not None:
+            return ConditionPart(amount.type, self._number_tests(restriction, amount))
         label = restriction.label
         near = [*self._types_before(label), *near]
         if label is not None and restriction.op != "=":
@@ -187,6 +227,7 @@ class ConditionPlanner(Meanings):
             if label.types() and (not numbers or numbers[0].score < label.types()[0].score):
                 return ConditionPart(owner) if dry else self._counting(restriction, owner, self._types_in([label])[0])
         option = self._compared(restriction, near)
+        restriction = self._in_unit(restriction, option)
         if restriction.operand == "avg":
             known = Nodes(self.elements.types[option.type].name)
             value = Aggregate("avg", known, (ValueColumn(option.attribute),))
@@ -194,6 +235,41 @@ class ConditionPlanner(Meanings):
         if restriction.operand == "node":
             return self._than_node(restriction, option.type, option.attribute, self._op(restriction, option))
         return ConditionPart(option.type, self._number_tests(restriction, option))
+
+    def _holding(self, restriction: Restriction, near: list[int]) -> ConditionPart:
+        """Return the condition that an attribute says yes, or no if it is negated."""
+        assert restriction.label is not None
+        option = self._attribute(restriction.label, near)
+        kind, wanted = self._type_of(option), not restriction.negated
+        if not kind.startswith("VARCHAR"):
+            value = wanted if kind == "BOOLEAN" else int(wanted)
+            return ConditionPart(option.type, (Condition(option.attribute, "=", (value,)),))
+        node_type = self.elements.types[option.type]
+        known = next(a for a in node_type.attributes if a.name == option.attribute)
+        values = ColumnValues.of(self.elements.session.stores).distinct(node_type, known)
+        meant = tuple(value for value in values if value.casefold() in (YES if wanted else NO))
+        if not meant:
+            raise NotReadError(f"'{restriction.label.text}'")
+        return ConditionPart(option.type, (Condition(option.attribute, "in" if len(meant) > 1 else "=", meant),))
+
+    def _amount(self, restriction: Restriction, owner: int) -> LabelOption | None:
+        """Return the only number of a type that stands for it: *savings over 100*, of accounts with one each."""
+        label = restriction.label
+        is_compared = restriction.op in (">", "<", ">=", "<=", "between") and restriction.operand in ("", "node")
+        if label is None or not is_compared or not label.types() or label.attributes():
+            return None
+        kind = label.types()[0].type
+        name = self._only_number(kind)
+        return LabelOption(kind, name) if name and kind != owner and self._is_single(owner, kind) else None
+
+    def _only_number(self, kind: int) -> str:
+        """Return the only attribute of a type that is a number and no year; empty if there is none, or several."""
+        numbers = [
+            a.name
+            for a in self.elements.types[kind].attributes
+            if numeric(a.type) and not self.elements.is_yearly(kind, a.name)
+        ]
+        return numbers[0] if len(numbers) == 1 else ""
 
     def _lacking(self, restriction: Restriction, near: list[int]) -> ConditionPart:
         """Return the condition that an attribute says no, or that it is missing if no value does."""
@@ -212,8 +288,12 @@ class ConditionPlanner(Meanings):
 
     def _counting(self, restriction: Restriction, owner: int, counted: int) -> ConditionPart:
         """Return a condition on the number of nodes of a type."""
+        if restriction.operand == "node":
+            return self._than_node(restriction, owner, self._count(owner, counted))
         if restriction.operand or restriction.op == "between":
             raise NotReadError("a count that is compared with more than a number")
+        if "-" in restriction.values[0].number:
+            raise NotReadError("a count that is compared with a month")
         number = Decimal(restriction.values[0].number)
         return ConditionPart(owner, (CountTest(self._count(owner, counted), *whole_number(restriction.op, number)),))
 
@@ -228,27 +308,58 @@ class ConditionPlanner(Meanings):
                 return self._attribute(label, near, bool(numbers))
         if restriction.adjective is None or not restriction.adjective.nouns:
             raise NotReadError("the number compares with nothing")
+        unit = restriction.values[0].unit if restriction.values else ""
+        if unit and (measuring := self._measuring(unit, near)) is not None:
+            return measuring
         kinds = near + [kind for kind in range(len(self.elements.types)) if kind not in near]
         close = sorted(kinds, key=lambda kind: min(self._distance(kind, one) for one in near))
         return self._by_adjective(restriction.adjective, [kind for kind in close if self.elements.paths(kind, near[0])])
 
+    def _measuring(self, unit: str, kinds: list[int]) -> LabelOption | None:
+        """Return the attribute of the first type that has one in a unit that measures the same, if it is the only one."""
+        measured = UNITS[unit].measures
+        for kind in kinds:
+            numbers = (a for a in self.elements.types[kind].attributes if is_number(a.type))
+            named = ((a.name, unit_of(label_words(a.name))) for a in numbers)
+            found = [name for name, own in named if own and UNITS[own].measures == measured]
+            if found:
+                return LabelOption(kind, found[0]) if len(found) == 1 else None
+        return None
+
+    def _in_unit(self, restriction: Restriction, option: LabelOption) -> Restriction:
+        """Return a comparison with its numbers in the unit of the attribute: 5 minutes are 300000 milliseconds."""
+        own, numbers = unit_of(label_words(option.attribute)), []
+        for value in restriction.values:
+            number = converted(value.number, value.unit, own) if value.unit and own else value.number
+            if number is None or (value.unit and not own):
+                raise NotReadError(f"'{value.text}'")
+            numbers.append(replace(value, number=number))
+        return replace(restriction, values=tuple(numbers))
+
     def _op(self, restriction: Restriction, option: LabelOption) -> str:
         adjective = restriction.adjective
-        if adjective is not None and adjective.dates and is_date(option.attribute):
+        if adjective is not None and adjective.dates and self._is_date(option):
             return _FLIPPED.get(restriction.op, restriction.op)
         return restriction.op
 
     def _than_node(self, restriction: Restriction, owner: int, measure: Measure, op: str = "") -> ConditionPart:
         value = restriction.values[0]
-        nodes = [node for node in value.nodes if self.elements.type_number(node) == owner]
-        if not nodes or isinstance(measure, Count):
-            raise NotReadError(f"a comparison with {value.text}")
-        known = self.elements.types[owner].name
-        tree = Aggregate("max", Nodes(known, self._selector(owner, nodes[0])), (ValueColumn(measure),))
+        kinds = {self.elements.type_number(node): node for node in reversed(value.nodes)}
+        column = (ValueColumn(measure),)
+        if owner in kinds:
+            known = self.elements.types[owner].name
+            tree = Aggregate("max", Nodes(known, self._selector(owner, kinds[owner])), column)
+        else:
+            near = [kind for kind in kinds if not isinstance(measure, Count) and self._is_single(kind, owner)]
+            if len(near) != 1:
+                raise NotReadError(f"a comparison with {value.text}")
+            tree = Aggregate("max", self._followed(self._named_node(kinds[near[0]]), self._path(near[0], owner)), column)
         return ConditionPart(owner, (Comparison(measure, op or restriction.op, tree),))
 
     def _number_tests(self, restriction: Restriction, option: LabelOption) -> tuple[Test, ...]:
         kind, name, op = self._type_of(option), option.attribute, self._op(restriction, option)
+        if any("-" in value.number for value in restriction.values) and not kind.startswith(("DATE", "TIMESTAMP")):
+            raise NotReadError(f"'{restriction.values[0].text}' of no date")
         values = [self._typed(value.number, kind) for value in restriction.values]
         if op == "between":
             return Condition(name, ">=", (values[0],)), Condition(name, "<=", (values[1],))
@@ -266,7 +377,7 @@ class ConditionPlanner(Meanings):
         if kind.startswith("VARCHAR"):
             return number
         if kind.startswith(("DATE", "TIMESTAMP")):
-            return year(Decimal(number))
+            return number if "-" in number else year(Decimal(number))
         return float(number) if "." in number or len(number) > 18 else int(number)
 
     def _valued(self, restriction: Restriction, near: list[int]) -> ConditionPart:

@@ -16,10 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.answers.session import Session
-from kbkit.english.question_words import PREPOSITIONS
+from kbkit.english.question_words import PARTICIPLES, PREPOSITIONS
+from kbkit.english.types import type_noun
+from kbkit.english.words import YEARS, may_be_person
 from kbkit.questions.lexicon import KindLabels, label_words, stem
 from kbkit.questions.taught import Taught
-from kbkit.schema import NodeType, Schema
+from kbkit.schema import NodeType, Schema, quote
 from kbkit.stores import Stores
 from kbkit.stores.arrays import expand_ranges
 
@@ -42,6 +44,7 @@ _INFERRED = 0.75
 """Similarity of a word to an inferred class, relative to that to a relation that leads to it."""
 _OWN_NAME = 0.95
 """Least similarity of a word to the name of the only type of a KB that it means."""
+_SINCE = ("since", "from", "until", "start", "end")
 _MAX_DENSE = 2_000
 _MAX_STARTS = 4_096
 """Nodes whose hops are kept."""
@@ -90,6 +93,8 @@ class Elements:
         taught = Taught.of(stores).synonyms
         synonyms = {n: [*words.get(name, ()), *taught.get(name, ())] for n, name in enumerate(names)}
         self.labels = KindLabels(texts, synonyms)
+        self.is_verbal = [any(w.endswith("ed") or w in PARTICIPLES for w in label_words(text[0])) for text in texts]
+        """Whether a label has a participle, as *directed by* does."""
         last = [{word for text in one for word in label_words(text)[-1:]} for one in texts]
         self.ends_in_preposition = np.array([bool(words & PREPOSITIONS) for words in last], bool)
         self.type_labels = KindLabels([(t.name, *[t.name_label] * bool(t.name_label)) for t in self.types])
@@ -100,6 +105,8 @@ class Elements:
                 self._called.setdefault(stem(parts[0]), set()).add(number)
         self.of_one_node = [number for number, t in enumerate(self.types) if t.count == 1]
         """The types of one node each."""
+        self.people = frozenset(n for n, t in enumerate(self.types) if may_be_person(type_noun(t.name)))
+        """The types of people, to judge by their names."""
         self.mutual = _mutual(schema)
         """Relations that hold in both directions, as their labels say, though each edge is stored in one."""
         self.inverse = self._inverses()
@@ -111,6 +118,10 @@ class Elements:
         self._from = [np.flatnonzero(self.source[: self.hops] == number) for number in range(len(self.types))]
         self._chains: dict[tuple[int, ...], Ints] = {}
         self.starts = lru_cache(_MAX_STARTS)(self._starts)
+        self.is_yearly = lru_cache(_MAX_STARTS)(self._yearly)
+        """Whether an attribute holds dates or years, by the type and the name."""
+        self.is_single = lru_cache(_MAX_STARTS)(self._single)
+        """Whether each node has one neighbour at most, by the position of a hop."""
         self.paths = lru_cache(_MAX_STARTS)(self._paths)
         """The shortest paths from one type to another; see :meth:`_paths`."""
 
@@ -177,6 +188,40 @@ class Elements:
     def from_type(self, number: int) -> Ints:
         """Return the hops from nodes of a type."""
         return self._from[number]
+
+    def _yearly(self, number: int, attribute: str) -> bool:
+        """Return whether an attribute of a type holds dates, or numbers that are all years: *opened*, 1901 to 2004."""
+        node_type = self.types[number]
+        known = next((one for one in node_type.attributes if one.name == attribute), None)
+        if known is None or not numeric(known.type):
+            return False
+        if known.type.startswith(("DATE", "TIMESTAMP")):
+            return True
+        said = label_words(attribute)
+        if not any(word in _SINCE or word.endswith("ed") or word in PARTICIPLES or "year" in word for word in said):
+            return False
+        column = quote(attribute)
+        sql = f"SELECT min({column}) AS low, max({column}) AS high FROM {quote(node_type.table)}"
+        [(low, high)] = self.session.stores.tables.lookup(sql).rows()
+        return low is not None and low >= YEARS[0] and high <= YEARS[1] and low == int(low)
+
+    def _single(self, hop: int) -> bool:
+        """Return whether each node of the source of a hop has one neighbour at most."""
+        one = self.all[hop]
+        csr = self.session.move(one.name, one.forward)
+        first, count = self.types[one.source].first, self.types[one.source].count
+        if csr.heads is not None:
+            start, end = np.searchsorted(csr.heads, (first, first + count)).tolist()
+        else:
+            rows = len(csr.offsets) - 1
+            start, end = min(max(0, first - csr.first), rows), min(max(0, first + count - csr.first), rows)
+        degrees = csr.degrees()[start:end]
+        if (degrees <= 1).all():
+            return True
+        low, many = self.types[one.target].first, self.types[one.target].count
+        targets = csr.targets[csr.offsets[start] : csr.offsets[end]]
+        rows_of = np.repeat(np.arange(end - start), degrees)[(targets >= low) & (targets < low + many)]
+        return bool((np.diff(rows_of) > 0).all())
 
     def _paths(self, source: int, target: int) -> tuple[tuple[int, ...], ...]:
         """Return the shortest paths from one type to another as hops, ``MAX_PATHS`` of them at most.

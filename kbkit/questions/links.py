@@ -9,28 +9,51 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 
-from kbkit.english.question_words import COMPARATIVES, FUNCTION_WORDS, NUMBERS, PARTICIPLES, SCALES, SUPERLATIVES
+from kbkit.answers.attribute_values import ColumnValues
+from kbkit.answers.resolve_conditions import is_number
+from kbkit.english.question_words import (
+    COMPARATIVES,
+    FUNCTION_WORDS,
+    MONTHS,
+    NO,
+    NUMBERS,
+    PARTICIPLES,
+    SCALES,
+    SUPERLATIVES,
+    YES,
+)
 from kbkit.english.stems import PEOPLES
-from kbkit.english.words import may_be_verb
+from kbkit.english.words import lemmas_of, may_be_verb
 from kbkit.questions.elements import HOP, VALUE, Element, Elements, numeric
 from kbkit.questions.lexicon import label_words, related, stem
 from kbkit.questions.mentions import DERIVED, Mention
 from kbkit.questions.question import Question
+from kbkit.questions.units import UNITS, Unit, unit_of
 from kbkit.questions.values import AttributeValue, AttributeValues
+from kbkit.stores.folding import words as folded_words
+from kbkit.schema import Attribute, NodeType
 
 MAX_LABEL = 5
 """Limit on the words of a label."""
 _NAMES = frozenset(["name", "names", "title", "titles"])
 _KEYS = frozenset(["id", "ids", "key", "keys", "code", "codes", "identifier", "identifiers"])
 _NUMERIC = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
+_YEAR = re.compile("1[0-9]{3}|20[0-9]{2}")
 _QUOTED = re.compile(r"\"([^\"]+)\"|'([^']+)'(?!\w)|\u201c([^\u201d]+)\u201d|\u2018([^\u2019]+)\u2019")
 _DERIVED = 0.85
 """Score of a word derived from a label."""
+_KEY_ENDING = re.compile("_?(?:id|key|code|no|nr|number)$")
+_NO_UNIT = Unit("", Decimal(1))
 _INSIDE = frozenset(("of", "the", "in"))
 """Function words that a question may put inside a label: year of birth."""
 _ENDINGS = ("a", "y", "o", "e", "en", "ia", "al")
 """Endings of names that adjectives lose: Italian, Swedish, Chinese."""
+_OF_PEOPLES = ("an", "ese", "ish")
+"""Endings of the words for peoples that are also read in lower case."""
+_MAX_HOLDING = 20
+"""Limit on the nodes that a part of a name may mean."""
 _MAX_SHORT = 3
 """Letters up to which a value is only meant if it is written in the same case."""
 _WHOLE = 0.95
@@ -50,6 +73,7 @@ class LabelOption:
     attribute: str = ""
     score: float = 1.0
     is_number: bool = False
+    is_boolean: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,6 +87,8 @@ class QuestionLink:
     values: tuple[AttributeValue, ...] = ()
     nodes: tuple[int, ...] = ()
     number: str = ""
+    unit: str = ""
+    """The unit of the number, as the question has it."""
     is_quoted: bool = False
     node_types: frozenset[int] = frozenset()
     """The types of the nodes."""
@@ -96,17 +122,25 @@ class Linker:
     elements: Elements
     values: AttributeValues
     _labels: list[tuple[tuple[str, ...], LabelOption]] = field(default_factory=list)
+    _measured: set[str] = field(default_factory=set)
+    """What the units in the names of attributes measure."""
     _with_stem: dict[str, list[int]] = field(default_factory=dict)
     _derived_from: dict[str, list[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for number, node_type in enumerate(self.elements.types):
             self._add(label_words(node_type.name), LabelOption(number))
+            if who := self._keyed_by(number, node_type):
+                self._add(who, LabelOption(number, "", _WHOLE))
             for text, attribute_name in ((node_type.name_label, "name"), (node_type.key_label, "key")):
                 if text:
                     self._add(label_words(text), LabelOption(number, attribute_name))
             for attribute in node_type.attributes:
-                option = LabelOption(number, attribute.name, 1.0, numeric(attribute.type))
+                is_boolean = self._is_boolean(node_type, attribute)
+                option = LabelOption(number, attribute.name, 1.0, numeric(attribute.type), is_boolean)
+                unit = unit_of(label_words(attribute.name))
+                if unit and is_number(attribute.type):
+                    self._measured.add(UNITS[unit].measures)
                 for text in dict.fromkeys((attribute.name, attribute.label or attribute.name)):
                     self._add(label_words(text), option)
 
@@ -116,6 +150,28 @@ class Linker:
         for one in dict.fromkeys(stems):
             self._with_stem.setdefault(one, []).append(len(self._labels))
         self._labels.append((stems, option))
+
+    def _keyed_by(self, number: int, node_type: NodeType) -> list[str]:
+        """Return what the key of a type says that its nodes are, in words: *customers*, of accounts with a ``custid``.
+
+        None for a key that refers to another type.
+        """
+        name = _KEY_ENDING.sub("", node_type.key_label.casefold())
+        hops = [self.elements.all[hop] for hop in self.elements.from_type(number).tolist()]
+        if not name or name == node_type.key_label.casefold() or any(hop.forward and hop.name == name for hop in hops):
+            return []
+        found = label_words(name)
+        return [] if len(found) > 2 or set(found) & {*label_words(node_type.name)} else found
+
+    def _is_boolean(self, node_type: NodeType, attribute: Attribute) -> bool:
+        """Return whether an attribute says yes or no: by its type, its values, or the name of a column of numbers."""
+        if attribute.type == "VARCHAR":
+            known = ColumnValues.of(self.elements.session.stores).distinct(node_type, attribute)
+            said = {value.casefold() for value in known} if len(known) <= 4 else set()
+            return bool(said & YES) and said <= YES | NO
+        return attribute.type == "BOOLEAN" or (
+            attribute.type.endswith("INT") and attribute.name.casefold().startswith(("is_", "has_"))
+        )
 
     def _near(self, stems: tuple[str, ...]) -> list[int]:
         """Return the labels with one of some stems; for one stem also labels of one word that it is derived from."""
@@ -127,7 +183,7 @@ class Linker:
             near.update(self._derived_from[stems[0]])
         return sorted(near)
 
-    def links(self, question: Question, mentions: Iterable[Mention]) -> list[QuestionLink]:
+    def links(self, question: Question, mentions: Sequence[Mention]) -> list[QuestionLink]:
         """Return the links of a question from left to right; they do not overlap."""
         tokens, taken = question.tokens, [False] * len(question.tokens)
         found: list[QuestionLink] = []
@@ -147,14 +203,21 @@ class Linker:
                     take(QuestionLink(at, at + 1, words[0], pair[0]))
                     take(QuestionLink(at + 2, at + 4, words[2], pair[1]))
         named = {(m.first, m.last): m.nodes for m in mentions if m.how in ("exact", "derived")}
+        misspelled = {at for mention in filter(_is_misspelled, mentions) for at in mention.tokens}
         longest = max([MAX_LABEL, *(last - first for first, last in named)])
         for size in range(min(longest, len(tokens)), 0, -1):
             for first in range(len(tokens) - size + 1):
                 span = range(first, first + size)
                 if not any(taken[first : first + size]):
-                    found_here = self._linked(question, span, named.get((first, first + size), ()))
+                    derives = first not in misspelled
+                    found_here = self._linked(question, span, named.get((first, first + size), ()), derives)
                     if found_here is not None:
                         take(found_here)
+        for mention in filter(_is_misspelled, mentions):
+            if not any(taken[mention.first : mention.last]):
+                take(QuestionLink(mention.first, mention.last, mention.text, nodes=mention.nodes))
+        for link in self._by_part(question, taken):
+            take(link)
         for at, token in enumerate(tokens):  # last: similar words
             is_verb = any(earlier.word in ("do", "does", "did") for earlier in tokens[:at])  # how many did it play
             follows = any(link.last == at and link.types() for link in found)  # the customers pay
@@ -166,7 +229,45 @@ class Linker:
                     take(QuestionLink(at, at + 1, token.word, options))
         of = self.elements.type_number
         typed = [replace(one, node_types=frozenset(map(of, one.nodes))) if one.nodes else one for one in found]
-        return _compounds(question, sorted(typed, key=lambda link: link.first))
+        return self._keyed(_compounds(question, sorted(typed, key=lambda link: link.first)))
+
+    def _keyed(self, links: list[QuestionLink]) -> list[QuestionLink]:
+        """Return the links with nodes for numbers that are keys of the type before them: *event 80*."""
+        types, nodes = self.elements.types, self.elements.session.stores.nodes
+        result: list[QuestionLink] = []
+        for link in links:
+            before = result[-1] if result else None
+            is_next = before is not None and before.last == link.first and not before.text.casefold().endswith("s")
+            if link.number.isdigit() and before is not None and is_next and before.types() and not before.attributes():
+                kind = before.types()[0].type
+                [found] = nodes.by_key(types[kind].name, [link.number])
+                if found:
+                    link = replace(link, number="", nodes=(found[0].id,), node_types=frozenset((kind,)))
+            result.append(link)
+        return result
+
+    def _by_part(self, question: Question, taken: list[bool]) -> Iterator[QuestionLink]:
+        """Yield links for parts of the name of one person each, written with capitals: *Einstein*."""
+        tokens, first = question.tokens, 1
+        is_possible = (self.elements.people or self.values.has_people) and not question.text.isupper()
+        while first < len(tokens) and is_possible:
+            last = first
+            while last < len(tokens) and not taken[last] and question.text[tokens[last].start].isupper():
+                last += 1
+            words = [token.word for token in tokens[first:last]]
+            if words and len("".join(words)) > _MAX_SHORT and not FUNCTION_WORDS & {*words}:
+                text = question.text[tokens[first].start : tokens[last - 1].end]
+                nodes = self.elements.session.stores.text.names_holding(text, None, _MAX_HOLDING).tolist()
+                whole = [node for node in nodes if self._is_part(words, node)]
+                values = self.values.of_people(words)
+                if len(whole) + len(values) == 1:
+                    yield QuestionLink(first, last, text, (), tuple(values), tuple(whole))
+            first = max(last, first + 1)
+
+    def _is_part(self, words: list[str], node: int) -> bool:
+        """Return whether a node is a person with these words in the name."""
+        name = folded_words(self.elements.session.stores.nodes.name(node)).split()
+        return self.elements.type_number(node) in self.elements.people and {*words} <= {*name}
 
     def _is_number(self, element: Element) -> bool:
         attributes = self.elements.types[element.source].attributes
@@ -182,12 +283,17 @@ class Linker:
                 nodes = tuple(self.elements.session.stores.nodes.named(text).tolist()[:5])
                 yield QuestionLink(first, last, text, (), tuple(self.values.named(words)), nodes, is_quoted=True)
 
-    def _linked(self, question: Question, span: range, nodes: tuple[int, ...]) -> QuestionLink | None:
+    def _linked(
+        self, question: Question, span: range, nodes: tuple[int, ...], derives: bool
+    ) -> QuestionLink | None:
         """Return the link of a span, if it is a number, a label, a value or a name as a whole."""
         words = [question.tokens[at].word for at in span]
         start, end = question.tokens[span[0]].start, question.tokens[span[-1]].end
         text = question.text[start:end]
-        number = _number(words, text)
+        unit = words[-1] if len(words) == 2 and UNITS.get(words[-1], _NO_UNIT).measures in self._measured else ""
+        number = _number(words[:1] if unit else words, text.split()[0] if unit else text)
+        if number and unit:
+            return QuestionLink(span[0], span[-1] + 1, text, number=number, unit=unit)
         if number:
             return QuestionLink(span[0], span[-1] + 1, text, number=number)
         is_operator = len(words) == 1 and span[0] in question.operators
@@ -206,7 +312,7 @@ class Linker:
             return QuestionLink(span[0], span[-1] + 1, text, labels, values, nodes)
         if len(words) == 1 and text.islower() and self._is_relation(words[0]):
             return None  # directed, though a film has that name
-        if not values and not nodes and len(words) == 1 and text[:1].isupper():
+        if not values and not nodes and len(words) == 1 and derives:
             values, nodes = self._derived(text, is_first=span[0] == 0)
         if values or nodes:
             return QuestionLink(span[0], span[-1] + 1, text, (), values, nodes)
@@ -220,6 +326,10 @@ class Linker:
 
     def _derived(self, text: str, *, is_first: bool) -> tuple[tuple[AttributeValue, ...], tuple[int, ...]]:
         """Return the values and nodes that an adjective is derived from: ``European``, of Europe."""
+        if text[:1].islower():
+            if text not in PEOPLES and not text.endswith(_OF_PEOPLES):
+                return (), ()
+            text, is_first = text.capitalize(), text not in PEOPLES and not text.endswith("an")
         for base in _bases(text, is_first=is_first):
             values = tuple(self.values.named([base.lower()]))
             nodes = tuple(self.elements.session.stores.nodes.named(base).tolist()[:5])
@@ -236,6 +346,8 @@ class Linker:
             score = _overlap(stems, label, {*words} - {*content} <= _INSIDE)
             if score == _DERIVED and not option.is_number and _is_participle(words[-1]):
                 score = 0.0  # cars made in 1970: not the make
+            if not option.attribute and score == 1 and len(words) == 1 and words[0].endswith("ed"):
+                score = _DERIVED  # elected, of elections
             if option.attribute == "key" and score < _WHOLE and not _KEYS.isdisjoint(label):
                 score = 0.0  # counties: not the county_id
             if score:
@@ -291,6 +403,8 @@ def _bases(text: str, *, is_first: bool) -> Iterator[str]:
 
 def _number(words: Sequence[str], text: str) -> str:
     """Return the number that words stand for, in digits: ``three``, ``1,000``, ``2 million``; empty if none."""
+    if len(words) == 2 and words[0] in MONTHS and _YEAR.fullmatch(words[1]):
+        return f"{words[1]}-{MONTHS[words[0]]:02}"
     if len(words) == 2 and words[1] in SCALES and _NUMERIC.fullmatch(text.split(maxsplit=1)[0]):
         number = float(text.split(maxsplit=1)[0].replace(",", "")) * SCALES[words[1]]
         return str(int(number) if number.is_integer() else number)
@@ -302,6 +416,13 @@ def _number(words: Sequence[str], text: str) -> str:
 def _is_participle(word: str) -> bool:
     """Return whether a word may be the participle of a verb, without a dictionary, which takes long to load."""
     return word.endswith("ed") or word in PARTICIPLES
+
+
+def _is_misspelled(mention: Mention) -> bool:
+    """Return whether a mention is a name with a wrong letter, rather than another word."""
+    if mention.how != "fuzzy":
+        return False
+    return mention.text[:1].isupper() or not any(lemmas_of(word) for word in mention.text.split())
 
 
 def _compounds(question: Question, links: list[QuestionLink]) -> list[QuestionLink]:

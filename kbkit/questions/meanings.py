@@ -17,11 +17,17 @@ from kbkit.answers.syntax import (
 from kbkit.english.question_words import Adjective
 from kbkit.questions.clauses import Clauses
 from kbkit.questions.elements import MAX_HOPS, MOST, Elements, numeric
-from kbkit.questions.expressions import step
+from kbkit.questions.expressions import is_date, step
 from kbkit.questions.links import LabelOption, QuestionLink
 
+NO_ATTRIBUTE = "no attribute fits the adjective"
+"""Why a superlative or a comparison is not read, if nothing is named that the adjective could compare."""
 _HINT = 0.2
 """Weight of other words of the question in the choice of an attribute that an adjective compares."""
+
+
+_TIMED = 0.75
+"""Score of an attribute that holds dates or years, whatever its name, as what *before* and *latest* compare."""
 
 
 class NotReadError(Exception):
@@ -89,6 +95,10 @@ class Meanings:
         self.doubts.label = min(self.doubts.label, best.score)
         return best
 
+    def _is_date(self, option: LabelOption) -> bool:
+        """Return whether an attribute holds dates or years, of which *oldest* means the least."""
+        return is_date(option.attribute) or self.elements.is_yearly(option.type, option.attribute)
+
     def _is_number(self, option: LabelOption) -> bool:
         return numeric(self._type_of(option))
 
@@ -106,12 +116,14 @@ class Meanings:
             for at in self.elements.of_kind(MOST, kind).tolist():  # numbers and dates
                 element = self.elements.all[at]
                 hint = _HINT * self._expressed([at])  # born after 1990: a date of birth, not of death
+                is_timed = "date" in nouns and self.elements.is_yearly(kind, element.name)
                 for rank, noun in enumerate(nouns):
-                    score = float(labels.similarity(noun)[element.label]) - 0.05 * rank - 0.1 * place + hint
+                    found = max(float(labels.similarity(noun)[element.label]), _TIMED * is_timed)
+                    score = found - 0.05 * rank - 0.1 * place + hint
                     if score > best:
                         best, chosen, label = score, LabelOption(kind, element.name, score), element.label
         if chosen is None or best < 0.5:
-            raise NotReadError("no attribute fits the adjective")
+            raise NotReadError(NO_ATTRIBUTE)
         self.doubts.label = min(self.doubts.label, best)
         self.doubts.followed.add(label)
         return chosen
@@ -152,6 +164,11 @@ class Meanings:
             return self._paths(source, target)
         hops = self.elements.from_type(source).tolist()
         return [[hop] for hop in hops if self.elements.target[hop] == target]
+
+    def _is_single(self, source: int, target: int) -> bool:
+        """Return whether each node of a type leads to one node of another at most, as songs to their singer."""
+        paths = self.elements.paths(source, target)
+        return bool(paths) and all(map(self.elements.is_single, paths[0]))
 
     def _followed(self, tree: Expression, path: list[int]) -> Expression:
         """Return the nodes that a path leads to."""

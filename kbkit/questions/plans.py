@@ -7,7 +7,9 @@ relations leads to; the shortest path is taken, and of several the one whose rel
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
+from kbkit.answers.attribute_values import ColumnValues
 from kbkit.answers.syntax import (
     Aggregate,
     Combine,
@@ -19,10 +21,18 @@ from kbkit.answers.syntax import (
     Superlative,
     ValueColumn,
 )
+from kbkit.english.question_words import Adjective
 from kbkit.questions.clauses import AskedTarget, Most, is_type
 from kbkit.questions.conditions import ConditionPlanner
+from kbkit.questions.elements import MAX_HOPS
 from kbkit.questions.links import LabelOption, QuestionLink
 from kbkit.questions.meanings import NotReadError
+
+
+_PLACE = 0.6
+"""Least similarity of *where* and a type of places."""
+_TELLING = 0.25
+"""How much better words must express one of several types that may be asked for."""
 
 
 class Planner(ConditionPlanner):
@@ -36,7 +46,14 @@ class Planner(ConditionPlanner):
         context = [link.labels[0].type for link in clauses.context]
         if len(set(context)) < len(context):  # states that border states
             raise NotReadError("a relation between nodes of one type")
-        if clauses.asks_for and not clauses.targets and not clauses.context:
+        if clauses.is_how_much and not clauses.targets:
+            clauses.targets.append(self._how_much())
+        is_open = not clauses.targets and not clauses.groups
+        asked = self._asked_kind() if is_open and (clauses.is_who or clauses.is_where) else None
+        if is_open and clauses.is_who and asked is None and not clauses.context:
+            kinds = [*(link.labels[0].type for link in clauses.said), *self._tested()]
+            asked = next((kind for kind in kinds if self._is_nameless(kind) and self._naming_column(kind)), None)
+        if clauses.asks_for and not clauses.targets and not clauses.context and asked is None:
             raise NotReadError(f"'{clauses.asks_for}'")
         if clauses.is_yes_no and not clauses.targets:
             related = self._related()
@@ -46,9 +63,18 @@ class Planner(ConditionPlanner):
         targets = [self._uncounted(target) for target in targets]
         totals = [target for target in targets if target.total]
         plain = [target for target in targets if not target.total]
-        self.focus = self._focus(totals, plain)
+        self.focus = self._focus(totals, plain) if asked is None else asked
+        if clauses.most is not None and clauses.most.is_total and (sums := self._greatest_sum(clauses.most)):
+            if totals or plain or clauses.groups:
+                raise NotReadError("a total for each beside values")
+            return sums
+        if clauses.most is not None and clauses.groups and not totals and not clauses.most.is_common:
+            raise NotReadError("a superlative for each")
         tree = self._selected()
-        if clauses.is_who and not targets and self._is_nameless(self.focus):
+        if clauses.is_who and not targets and not clauses.is_yes_no and self._is_nameless(self.focus):
+            column = self._naming_column(self.focus)
+            if column:
+                return Aggregate("values", tree, (ValueColumn(column),))
             tree = self._owners(tree)
         named = _named_in(tree)
         if named is not None and not clauses.targets and not clauses.most and not clauses.is_yes_no:
@@ -63,6 +89,64 @@ class Planner(ConditionPlanner):
             return self._total(tree, totals, plain)
         return self._listed(tree, [*plain, *self._of_groups()])
 
+    def _how_much(self) -> AskedTarget:
+        """Return the amount that *how much* asks for: the only number of a type that the question names.
+
+        It is a total if a node may have several: what a customer has in accounts.
+        """
+        kinds = list(dict.fromkeys(self._types_in(self.clauses.context)))
+        numbers = [(kind, name) for kind in kinds if (name := self._only_number(kind))]
+        about = self._conditioned()
+        if len(kinds) != 1 or not numbers or not about:
+            raise NotReadError("'how much'")
+        [(kind, name)] = numbers
+        link = QuestionLink(0, 0, "how much", (LabelOption(kind, name, 1.0, True),))
+        is_one = all(one == kind or self._is_single(one, kind) for one in about)
+        return AskedTarget(link, "" if is_one else "sum")
+
+    def _asked_kind(self) -> int | None:
+        """Return the type of people, or of places, that *who* and *where* ask for: the nearest to what is named.
+
+        None if the question names one itself, if there is none, or if several are as near.
+        """
+        fits = self._are_people if self.clauses.is_who else self._are_places
+        named = self._types_in(self.clauses.context)
+        compared = [node for r in self.clauses.restrictions if r.operand == "node" for node in r.values[0].nodes[:1]]
+        if compared or any(map(fits, [*named, *self._tested()])):
+            return None  # who is older than Ann: as she is
+        about = [*self._conditioned(), *named]
+        kinds = [kind for kind in range(len(self.elements.types)) if fits(kind) and kind not in about]
+        kinds = [kind for kind in kinds if min((self._distance(one, kind) for one in about), default=0) <= MAX_HOPS]
+        if len(kinds) < 2 or not about:
+            return kinds[0] if len(kinds) == 1 else None
+        near = sorted((self._distance(about[0], kind), kind) for kind in kinds)
+        if self._tested() and near[0][0] < near[1][0]:
+            return near[0][1]  # who paid the most fines: those whose loans have them
+        ranked = sorted(((self._said(about[0], kind), kind) for kind in kinds), reverse=True)
+        if ranked[0][0] - ranked[1][0] < _TELLING:  # who borrowed the book: not its author
+            raise NotReadError("'who'" if self.clauses.is_who else "'where'")
+        return ranked[0][1]
+
+    def _said(self, source: int, kind: int) -> float:
+        """Return how well words of the question express a type, or the relations that lead there."""
+        names = self.elements.type_labels.similarity
+        own = max((float(names(word)[kind]) for word in self._words), default=0.0)
+        paths = self._paths(source, kind)
+        return max([own, *(self._expressed([hop]) for path in paths[:1] for hop in path)])
+
+    def _tested(self) -> list[int]:
+        """Return the types whose attributes the conditions and the superlative test."""
+        links = [r.label for r in self.clauses.restrictions]
+        links += [self.clauses.most.label] if self.clauses.most else []
+        found = [link.labels[0].type for link in links if link is not None and link.labels and link.labels[0].attribute]
+        return found + [one.type for r in self.clauses.restrictions for value in r.values for one in value.values[:1]]
+
+    def _are_people(self, kind: int) -> bool:
+        return kind in self.elements.people
+
+    def _are_places(self, kind: int) -> bool:
+        return float(self.elements.type_labels.similarity("where")[kind]) >= _PLACE
+
     def _owners(self, tree: Expression) -> Expression:
         """Return the named nodes that nameless ones belong to: the owners of accounts."""
         hops = self.elements.from_type(self.focus).tolist()
@@ -73,6 +157,14 @@ class Planner(ConditionPlanner):
         [kind] = named
         tree, self.focus = self._followed(tree, self._path(self.focus, kind)), kind
         return tree
+
+    def _naming_column(self, kind: int) -> str:
+        """Return the only text attribute that tells nameless nodes apart; empty if there is none, or several."""
+        node_type = self.elements.types[kind]
+        known = ColumnValues.of(self.elements.session.stores)
+        texts = [a for a in node_type.attributes if a.type == "VARCHAR"]
+        telling = [a.name for a in texts if len(known.distinct(node_type, a)) == node_type.count]
+        return telling[0] if len(telling) == 1 else ""
 
     def _is_nameless(self, kind: int) -> bool:
         """Return whether the nodes of a type are called by their keys only, to judge by the first."""
@@ -132,6 +224,9 @@ class Planner(ConditionPlanner):
                 return self._attribute(target.label, [*context, *groups]).type
         if context:
             return context[0]
+        compared = [node for r in self.clauses.restrictions if r.operand == "node" for node in r.values[0].nodes[:1]]
+        if compared and not plain and not groups:
+            return self.elements.type_number(compared[0])
         if not self.clauses.groups or plain:
             for target in plain:
                 if target.label is not None and target.label.attributes():
@@ -162,12 +257,30 @@ class Planner(ConditionPlanner):
                 tree = self._followed(tree, self._path(self.focus, option.type))
                 self.focus = option.type
             options.append(option)
+        several = self._named_together(options)
+        if several is not None and several != self.focus:
+            groups = [Group(self._count(self.focus, several)), *(Group(option.attribute) for option in options)]
+            return Aggregate("values", tree, (), tuple(dict.fromkeys(groups)))
+        if several is not None:
+            options.insert(0, LabelOption(self.focus, "name"))
         order = self._order(near, options)
         names = list(dict.fromkeys(option.attribute for option in options))
         if not order and set(names) <= {"name", "key"}:
             return tree
         columns = tuple(ValueColumn(name) for name in names or ["name"])
         return Aggregate("values", tree, columns, order=order)
+
+    def _named_together(self, options: list[LabelOption]) -> int | None:
+        """Return the type of the several nodes whose values are asked for, which need their names beside them."""
+        if not options or any(option.attribute in ("name", "key") for option in options):
+            return None
+        for restriction in self.clauses.restrictions:
+            nodes = [value.nodes for value in restriction.values]
+            if len(nodes) > 1 and all(nodes) and not restriction.negated:
+                kind = self.elements.type_number(nodes[0][0])
+                if kind == self.focus or self._is_single(self.focus, kind):
+                    return kind
+        return None
 
     def _joined_rows(self, tree: Expression, options: list[LabelOption]) -> Expression:
         """Return attributes of the nodes beside the names of other nodes: the songs and their singers."""
@@ -200,6 +313,8 @@ class Planner(ConditionPlanner):
         if self.clauses.order is None:
             return ()
         link, descending = self.clauses.order
+        if link is None and self.clauses.order_by is not None:
+            return (self._first_of(self.clauses.order_by, options),)
         if link is None:
             return (Order(options[0].attribute if options else "name", descending),)
         if link.labels and not link.labels[0].attribute and link.types()[0].type != self.focus:
@@ -210,6 +325,15 @@ class Planner(ConditionPlanner):
         if option.type != self.focus:
             raise NotReadError("an order by an attribute of other nodes")
         return (Order(option.attribute, descending),)
+
+    def _first_of(self, adjective: Adjective, options: list[LabelOption]) -> Order:
+        """Return the order by what is asked for or tested, or by what an adjective compares: *oldest first*."""
+        tested = [r.label.attributes()[0] for r in self.clauses.restrictions if r.label and r.label.attributes()]
+        known = [option for option in [*options, *tested] if option.type == self.focus and self._is_number(option)]
+        if adjective.dates:
+            known = [option for option in known if self._is_date(option)]
+        option = known[0] if known else self._by_adjective(adjective, [self.focus])
+        return Order(option.attribute, (adjective.sign > 0) != (adjective.dates and self._is_date(option)))
 
     def _total(self, tree: Expression, totals: list[AskedTarget], plain: list[AskedTarget]) -> Expression:
         """Return one number for all nodes: a count or an aggregate of an attribute."""
@@ -264,6 +388,15 @@ class Planner(ConditionPlanner):
         raise NotReadError("a total beside values")
 
     def _grouped(self, tree: Expression, totals: list[AskedTarget]) -> Expression:
+        found = self._of_group(tree, totals)
+        order = self.clauses.order
+        if order is None or not isinstance(found, Aggregate) or len(found.ops) > 1:
+            return found
+        if order[0] is None and self.clauses.order_by is not None:  # highest first
+            return replace(found, order=(Order(found.op, order[1]),))
+        return found
+
+    def _of_group(self, tree: Expression, totals: list[AskedTarget]) -> Expression:
         group = self._group(self.clauses.groups)
         if len(totals) > 1:
             return self._several(tree, totals, (group,))
@@ -290,6 +423,18 @@ class Planner(ConditionPlanner):
         if option.attribute in ("name", "key"):
             return Group(self._count(self.focus, option.type))
         raise NotReadError("groups by an attribute of other nodes")
+
+    def _greatest_sum(self, most: Most) -> Expression | None:
+        """Return the nodes of the focus whose neighbours have the greatest or least sum; None if it is a plain number."""
+        assert most.label is not None
+        option = self._attribute(most.label, [self.focus], True)
+        if option.type == self.focus:
+            return None
+        if not self._is_single(option.type, self.focus):
+            raise NotReadError("a total for each")
+        group, column = Group(self._count(option.type, self.focus)), ValueColumn(option.attribute)
+        order = (Order("sum", most.adjective.sign > 0),)
+        return Aggregate("sum", self._met(option.type), (column,), (group,), order, most.count)
 
     def _commonest(self, tree: Expression, most: Most) -> Expression:
         """Return the most frequent values of an attribute with their number, or the nodes with most neighbours."""

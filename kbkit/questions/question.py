@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from kbkit.english.question_words import (
     ADJECTIVES,
     COMPARATIVES,
+    CONTRACTIONS,
     FUNCTION_WORDS,
     INTERROGATIVES,
     SHARED,
@@ -81,13 +83,16 @@ class Question:
     """Positions of the tokens of operators."""
 
     @staticmethod
-    def of(text: str, names: frozenset[int] = frozenset()) -> Question:
-        """Return the tokens and operators of a question; the tokens ``names`` are parts of names, not operators."""
+    def of(text: str, names: frozenset[int] = frozenset(), spelling: Mapping[str, str] | None = None) -> Question:
+        """Return the tokens and operators of a question; the tokens ``names`` are parts of names, not operators.
+
+        ``spelling`` has the right spelling of misspelled words.
+        """
         check_unicode(text, "the question")
-        found = (
-            QuestionToken(m.start(), m.end(), words(m[0]).replace(" ", "")[:MAX_LETTERS]) for m in _TOKEN.finditer(text)
-        )
+        found = (token for match in _TOKEN.finditer(text) for token in _tokens(match))
         tokens = tuple(token for token in found if token.word)[:MAX_TOKENS]
+        if spelling:
+            tokens = tuple(token._replace(word=spelling.get(token.word, token.word)) for token in tokens)
         plain = ["" if at in names else token.word for at, token in enumerate(tokens)]
         superlative, comparison = _superlative(plain), _comparison(text, tokens, plain)
         if superlative and comparison and comparison.first <= superlative.first <= comparison.last:
@@ -141,6 +146,18 @@ class Question:
         """Return the position of the first question word, ``without`` some tokens; -1 if there is none."""
         words = (at for at, token in enumerate(self.tokens) if at not in without and token.word in INTERROGATIVES)
         return next(words, -1)
+
+
+def _tokens(match: re.Match[str]) -> Iterator[QuestionToken]:
+    """Yield the word of a match; the parts of a contraction without its apostrophe, such as ``arent``."""
+    word = words(match[0]).replace(" ", "")[:MAX_LETTERS]
+    first, second = CONTRACTIONS.get(word, (word, ""))
+    if second and not match[0][1:].isupper():
+        middle = match.end() - len(second)
+        yield QuestionToken(match.start(), middle, first)
+        yield QuestionToken(middle, match.end(), second)
+    else:
+        yield QuestionToken(match.start(), match.end(), word)
 
 
 def _superlative(plain: list[str]) -> AskedSuperlative | None:

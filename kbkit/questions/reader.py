@@ -18,9 +18,11 @@ from kbkit.questions.chain_reading import ChainReading
 from kbkit.questions.clause_reading import ClauseReader, ClauseReading
 from kbkit.questions.elements import Elements
 from kbkit.questions.lexicon import Floats
+from kbkit.questions.meanings import NO_ATTRIBUTE
 from kbkit.questions.mentions import Mention, mentions
 from kbkit.questions.question import Question
 from kbkit.questions.scoring import PLACES, WEIGHTS, score
+from kbkit.questions.spelling import Spelling
 from kbkit.questions.taught import Learned, Taught
 from kbkit.stores import Stores
 
@@ -104,6 +106,10 @@ class Read:
         ignored = self.by_clauses.ignored_by(self.chain.tree) + ["a condition that all meet"] * self.chain.keeps_all
         ignored += self.chain.other_types
         ignored += ["what is asked for"] * (self.chain.is_off_topic or self.chain.starts_unnamed)
+        is_unfit = self.by_clauses.reason == NO_ATTRIBUTE and self.chain.has_attribute_superlative
+        ignored += ["a superlative"] * is_unfit
+        ignored += ["'how much'"] * (self.by_clauses.clauses.is_how_much and not self.chain.has_attribute)
+        ignored += ["'who'"] * (self.by_clauses.clauses.is_who and self.chain.ends_with_things)
         ignored += ["an attribute"] * (self.by_clauses.clauses.asks_attribute and not self.chain.ends_with_attribute)
         used = {at for topic in self.chain.topics for at in topic.words}
         named = {self.question.tokens[at].word for at in used}
@@ -150,6 +156,7 @@ class QuestionReader:
         self.stores = stores
         self.elements = Elements(stores)
         self._by_clauses = ClauseReader(self.elements)
+        self._spelling = Spelling.of(stores)
         self.use(Taught.of(stores).learned)
 
     @staticmethod
@@ -175,8 +182,9 @@ class QuestionReader:
         if not text.strip():
             raise KbError("Empty question", "Enter at least one word")
         found = mentions(self.stores, question)
-        names = (mention for mention in found if mention.is_sure or mention.text.isdigit())
-        question = Question.of(text, frozenset(at for mention in names for at in mention.tokens))
+        names = [mention for mention in found if mention.is_sure or mention.text.isdigit()]
+        spelling = self._spelling.corrected(question, found)
+        question = Question.of(text, frozenset(at for mention in names for at in mention.tokens), spelling)
         return Read(question, found, lambda: self._readings(question, found), self._by_clauses.read(question, found))
 
     def _readings(self, question: Question, found: list[Mention]) -> list[ChainReading]:

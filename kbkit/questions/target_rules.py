@@ -10,19 +10,23 @@ from kbkit.english.question_words import (
     ADJECTIVES,
     EXTREMES,
     FUNCTION_WORDS,
+    GREETINGS,
+    PERSON_WORDS,
     PLAIN_WORDS,
     SUPERLATIVES,
     TOTALS,
     Adjective,
 )
-from kbkit.english.words import PREPOSITIONS
+from kbkit.english.words import PREPOSITIONS, may_be_verb
 from kbkit.questions.clauses import BE, SUPERLATIVE, AskedTarget, Clauses, L, Most, N, Rewriter, is_type
 from kbkit.questions.condition_rules import (
     absences,
     averages,
+    booleans,
     comparisons,
     entities,
     equal_numbers,
+    nobody,
     ranges,
     values,
     verbs,
@@ -46,6 +50,10 @@ _MARKED = frozenset(
     """.split()  # noqa: SIM905
 ) | {*SUPERLATIVES}
 """Words that say that the question is another one, if no rule has read them."""
+_NOUNS = {**dict.fromkeys(("people", "inhabitants", "residents"), ("population", "inhabitants"))}
+"""What nouns that few attributes have count."""
+_UNSAID = FUNCTION_WORDS | PLAIN_WORDS | PERSON_WORDS | GREETINGS
+"""Words that need no explanation."""
 
 
 def _references(at: Rewriter) -> list[str]:
@@ -91,6 +99,19 @@ def _orders(at: Rewriter) -> None:
     inner = rf"(?: (?:of|by|on|according to)(?: the| their| its)?(?: total)? (?P<by>{L}))"
     at.apply(rf"(?:{verb} )?(?:in )?(?:the )?(?:an? )?(?P<dir>{_DIRECTION})(?: alphabetical)?(?: order)?{inner}?", use)
 
+    def leading(match: re.Match[str]) -> str | None:
+        if at.clauses.order is not None:
+            return None
+        adjective = SUPERLATIVES[match["first"]]
+        if match["inner"]:
+            inner = ADJECTIVES[match["inner"]]
+            adjective = inner._replace(sign=inner.sign * adjective.sign)
+        at.clauses.order, at.clauses.order_by = (None, adjective.sign > 0), adjective
+        return ""
+
+    inner = rf"(?: (?P<inner>{'|'.join(ADJECTIVES)}))?"
+    at.apply(rf"(?:with )?(?:the )?(?P<first>{SUPERLATIVE}){inner}(?: ones?)? first(?= $)", leading)
+
     def spanned(match: re.Match[str]) -> str | None:
         at.clauses.order = (at.link(match["by"]), SUPERLATIVES[match["first"]].sign > 0)
         return ""
@@ -119,11 +140,18 @@ def _totals(at: Rewriter) -> None:
 
     at.apply(
         r"(?<!with )(?<!with the )(?<!has )(?<!has the )(?<!have )(?<!have the )(?<!had the )(?<!whose )(?<!most )"
+        r"(?<!highest )(?<!lowest )(?<!largest )(?<!smallest )(?<!greatest )(?<!least )"
         rf"(?<!their )(?:the |an )?(?P<words>(?:{_TOTAL})(?:(?: and| the)* (?:{_TOTAL}))*)"
         r"(?: of| number| amount| the| values?| all| possible)*"
+        r"(?: (?:length|duration|time|distance|height|depth|width|weight|size|area|price|cost) in)?"
         rf" (?P<label>{L})",
         use,
     )
+
+
+def _whole(number: QuestionLink) -> int:
+    """Return a number as how many are asked for, 1 at least."""
+    return max(1, int(float(number.number))) if number.number.replace(".", "").isdigit() else 1
 
 
 def _superlatives(at: Rewriter) -> None:
@@ -134,7 +162,7 @@ def _superlatives(at: Rewriter) -> None:
         if number is None or is_type(at.link(match["by"])) or not is_type(at.link(match["type"])):
             return None
         sign = SUPERLATIVES.get(match["word"], Adjective(1, ())).sign
-        at.clauses.most = Most(at.link(match["by"]), Adjective(sign, ()), max(1, int(float(number.number))))
+        at.clauses.most = Most(at.link(match["by"]), Adjective(sign, ()), _whole(number))
         return f"{match['type']} <S0>"
 
     at.apply(
@@ -143,6 +171,41 @@ def _superlatives(at: Rewriter) -> None:
         ranked,
     )
 
+    def used(match: re.Match[str]) -> str | None:
+        verb = match["verb"]
+        if at.clauses.most is not None or not is_type(at.link(match["type"])) or not may_be_verb(verb):
+            return None
+        if verb in FUNCTION_WORDS or verb in ADJECTIVES:
+            return None
+        sign = SUPERLATIVES[match["word"]].sign
+        at.clauses.most = Most(None, Adjective(sign, ()), is_use=True)
+        at.clauses.verbs.append(verb)
+        return f"{match['type']} <S0>"
+
+    often = "(?: often| frequently| commonly)?"
+    word, verb = rf"(?:the )?(?P<word>most|least){often}", r"(?P<verb>[a-z]+)"
+    at.apply(rf"(?P<type>{L}) (?:(?:that|which|is|are|was|were|gets?|been|has|have) )*{verb} {word}(?= $)", used)
+    at.apply(rf"{word} {verb} (?P<type>{L})", used)
+
+    def people(match: re.Match[str]) -> str | None:
+        if at.clauses.most is not None:
+            return None
+        at.clauses.most = Most(None, Adjective(SUPERLATIVES[match["word"]].sign, _NOUNS[match["noun"]]))
+        return "<S0>"
+
+    at.apply(rf"(?:the )?(?P<word>most|fewest|least) (?P<noun>{'|'.join(_NOUNS)})", people)
+
+    def timed(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        if at.clauses.most is not None or label is None or not any(o.is_number for o in label.attributes()[:1]):
+            return None
+        sign = -1 if match["word"].startswith(("first", "earliest", "least")) else 1
+        at.clauses.most = Most(label, Adjective(sign, ()))
+        return "<S0>"
+
+    word = "first|last|earliest|latest|most recently|least recently"
+    at.apply(rf"(?:got |get |was |were |is |are )?(?P<label>{L}) (?:the )?(?P<word>{word})(?! <L)", timed)
+
     def use(match: re.Match[str]) -> str | None:
         if at.clauses.most is not None:
             at.clauses.unread.append("two superlatives")
@@ -150,19 +213,18 @@ def _superlatives(at: Rewriter) -> None:
         word, count = match["word"], 1
         number = at.link(match["top"] or match["few"])
         if number is not None:
-            count = int(float(number.number))
+            count = _whole(number)
         adjective = SUPERLATIVES[word]
         inner = (match["inner"] or "").strip()
         if inner in ADJECTIVES:
             adjective = ADJECTIVES[inner]._replace(sign=ADJECTIVES[inner].sign * adjective.sign)
         label = at.link(match["label"])
-        is_common = inner in ("common", "frequent", "frequently", "popular", "commonly")
+        is_common = label is not None and inner in ("common", "frequent", "frequently", "popular", "commonly")
         is_number = bool(match["of"])
         if label is None and not adjective.nouns:
             return None
-        if re.search(r" total <L", match[0]) and not is_type(label):  # the ship with most total injuries
-            at.clauses.unread.append("a total for each")
-        at.clauses.most = Most(label, adjective, max(1, count), is_common, is_number)
+        is_total = not is_type(label) and bool(re.search(r" total <L", match[0]) or match["sum"])
+        at.clauses.most = Most(label, adjective, count, is_common, is_number, is_total=is_total)
         keeps = is_type(label) and (bool(adjective.nouns) or is_common) and not is_number
         return f"{match['label']} <S0>" if keeps or is_common else "<S0>"
 
@@ -170,7 +232,7 @@ def _superlatives(at: Rewriter) -> None:
         rf"{BE}(?:the )?(?:top (?P<top>{N}) |(?P<few>{N}) )?(?P<word>{SUPERLATIVE})"
         rf"(?P<inner> (?:{'|'.join(ADJECTIVES)}|common|frequent|frequently|commonly))?"
         r"(?P<of> (?:number|amount|count|total number)s?(?: of)?)?(?: (?:different|distinct|total))*"
-        rf"(?: (?P<label>{L}))?",
+        rf"(?: (?P<label>{L})(?P<sum> in total| altogether)?)?",
         use,
     )
 
@@ -196,6 +258,17 @@ def _spread(at: Rewriter) -> None:
             rf"(?:numbers?|values?|kinds?|types?) of (?P<label>{L})",
             use,
         )
+
+
+def _amounts(at: Rewriter) -> None:
+    """``how much does Brown have in savings``: an amount that the rest of the question tells."""
+
+    def use(_: re.Match[str]) -> str:
+        at.clauses.is_how_much = True
+        return ""
+
+    at.apply(r"what(?: do| does| did)?(?=(?: <C\d+>)+ (?:has|have|had|keeps?) (?:in|on) )", use)
+    at.apply(rf"how much(?: money)?(?! {L} (?:do|does|did|is|was|has|have))", use)
 
 
 def _counts(at: Rewriter) -> None:
@@ -255,11 +328,16 @@ def _owners_and_targets(at: Rewriter) -> None:
     for part in re.findall(L, text):
         link = at.link(part)
         assert link is not None
-        if link.is_verb:  # cinemas opened in each year: not the year
+        follows_who = at.clauses.is_who and re.match(rf" (?:who|whom) (?:<\S+> )?{part}", text)
+        is_said = follows_who and not is_type(link) and " " not in link.text and link.labels[0].score < 1
+        if link.is_verb or is_said:  # cinemas opened in each year: not the year
             clauses.unexplained.append(link.text.casefold())
+            clauses.said += [link] if is_said else []
         elif not is_type(link):
             if not clauses.targets or not re.search(rf" (?:have|has|had|having) (?:(?:a|an|any|the) )?{part}", text):
                 clauses.targets.append(AskedTarget(link, "", owners.get(part)))
+        elif re.search(rf" and (?:which|what) {part}", text) and clauses.targets and not clauses.targets[0].total:
+            clauses.targets.append(AskedTarget(_names_of(link)))  # the candidates and which party they are from
         elif asked and asked["type"] == part:
             clauses.context.insert(0, link)
         else:
@@ -271,6 +349,9 @@ def _pairs(at: Rewriter, text: str) -> None:
     """``the makers and the models``, ``titles of songs and their singers``: the names of the nodes of a type, too."""
     clauses = at.clauses
     joined = re.search(rf"(?P<the>the )?(?P<first>{L}) and (?P<of>(?:(?:the|all|their|its) )*)(?P<second>{L})", text)
+    total = re.search(rf"<T\d+> and (?:the |their )?({L}) ", text)
+    if total and is_type(at.link(total[1])) and at.link(total[1]) in clauses.context:
+        clauses.unread.append("a total beside nodes")  # the maximum power and the make of the cars
     if joined is None:
         return
     owned = joined["of"].split()
@@ -305,7 +386,7 @@ def _numbers_left(at: Rewriter) -> None:
         number = at.link(match["number"])
         if clauses.most is None or clauses.most.count > 1 or number is None or not is_type(at.link(match["type"])):
             return None
-        clauses.most = replace(clauses.most, count=max(1, int(float(number.number))))
+        clauses.most = replace(clauses.most, count=_whole(number))
         return match["type"]
 
     at.apply(rf"(?P<number>{N}) (?P<type>{L})", few)
@@ -336,7 +417,7 @@ def _words_left(at: Rewriter) -> None:
             clauses.unread.append("'or'")
         elif part in _MARKED and not (part in ("not", "no") and " or not " in at.text):
             clauses.unread.append(f"'{part}'")
-        elif not part.startswith("<") and part not in FUNCTION_WORDS and part not in PLAIN_WORDS:
+        elif not part.startswith("<") and part not in _UNSAID:
             clauses.unexplained.append(part)
 
 
@@ -345,15 +426,24 @@ def read_clauses(question: Question, links: Sequence[QuestionLink]) -> Clauses:
     at = Rewriter(question, links)
     at.clauses.is_yes_no = bool(re.match(r" (?:is|are|was|were|does|do|did|has|have|can) (?!you |we |i )", at.text))
     at.text = re.sub(r"^ only (?=list|show|give|return|tell)|(?<= )only $", " ", at.text)
-    at.clauses.is_who = at.text.startswith((" who ", " whom "))
+    asks = re.match(r"(?: (?:and|so|please|show|list|give|find|tell|me|us|name|did|does|is|there|has|have))* (\S+) ", at.text)
+    first = asks[1] if asks else ""
+    at.clauses.is_who = first in ("who", "whom", *PERSON_WORDS)
+    at.clauses.is_where = first == "where"
+    at.text = re.sub(r" (?:take|takes|took|taken|taking) (?:part|place)(?= )", "", at.text)
+    if at.clauses.is_where:
+        at.text = at.text.replace(" do people ", " do ").replace(" can people ", " can ")
     references = _references(at)
     conditions = (averages, ranges, comparisons, verbs, entities)
-    for rule in (_orders, *conditions, _totals, _spread, _superlatives, values, equal_numbers, absences, _counts):
+    before = (nobody, booleans)
+    for rule in (_orders, *before, *conditions, _totals, _spread, _superlatives, values, equal_numbers, absences, _counts, _amounts):
         rule(at)
     _groups(at)
     _owners_and_targets(at)
     _numbers_left(at)
     _words_left(at)
+    if at.clauses.is_who:
+        references = [word for word in references if word != "their"]
     if references and not at.clauses.groups:
         at.clauses.unread.append(f"what '{references[0]}' refers to")
     if not question.text.isupper():

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from kbkit.answers.attribute_values import ColumnValues
 from kbkit.english.question_words import GENDERS
+from kbkit.english.words import is_person, spoken
 from kbkit.questions.lexicon import stem
 from kbkit.stores import Stores
 from kbkit.stores.folding import words
@@ -36,6 +37,7 @@ class AttributeValues:
     def __init__(self, stores: Stores) -> None:
         self._exact: dict[str, list[AttributeValue]] = {}
         self._stemmed: dict[str, list[AttributeValue]] = {}
+        self._of_people: list[tuple[set[str], AttributeValue]] = []
         columns = (
             (number, node_type, attribute)
             for number, node_type in enumerate(stores.schema.primary_types)
@@ -45,6 +47,9 @@ class AttributeValues:
         known = ColumnValues.of(stores)
         for number, node_type, attribute in islice(columns, MAX_COLUMNS):
             texts = known.distinct(node_type, attribute)
+            if is_person(spoken(attribute.name)):
+                named = (AttributeValue(number, attribute.name, text) for text in texts)
+                self._of_people += [({*words(value.value).split()}, value) for value in named]
             for text in texts:
                 self._add(AttributeValue(number, attribute.name, text))
                 if {one.casefold() for one in texts} <= GENDERS.keys():
@@ -61,6 +66,15 @@ class AttributeValues:
         if 0 < len(parts) <= MAX_WORDS:
             self._exact.setdefault(" ".join(parts), []).append(value)
             self._stemmed.setdefault(" ".join(map(stem, parts)), []).append(value)
+
+    @property
+    def has_people(self) -> bool:
+        """Whether an attribute holds the names of people, to judge by its name."""
+        return bool(self._of_people)
+
+    def of_people(self, parts: Sequence[str]) -> list[AttributeValue]:
+        """Return the names of people with these words, among others."""
+        return [value for known, value in self._of_people if known.issuperset(parts)]
 
     def named(self, parts: Sequence[str]) -> list[AttributeValue]:
         """Return the values with these words, or else with their stems."""

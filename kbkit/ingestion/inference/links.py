@@ -179,6 +179,8 @@ class _Finder:
             for by in self._targets[other.name]:
                 if (other is table and (by == column.name or own)) or (own and evidence < 2):
                     continue
+                if own and any(one == (by,) and named == table.name for one, named, _ in other.declared_links):
+                    continue  # accounts have no link to the savings whose key refers to them
                 if link := self._try(table, column, other, by, evidence):
                     ranked.append((evidence, link))
                     break
