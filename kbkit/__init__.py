@@ -33,6 +33,7 @@ __all__ = [
     "from_frames",
     "from_networkx",
     "ingest",
+    "merge",
     "open",
     "update",
 ]  # without KnowledgeBase, whose import is slow
@@ -226,6 +227,23 @@ def update(
     files = {name: listed(given[name]) for name in ("nodes", "edges", "texts", "delete", "entities")}
     delta = operations.build(Delta, {**given, **files, "columns": columns or {}})
     build(Path(path), delta, progress)
+    return open(path)
+
+
+def merge(path: PathLike, decisions: Any, *, progress: Listener | None = None) -> KnowledgeBase:
+    """Merge nodes of the KB at ``path`` that are the same thing: build the next generation and open it.
+
+    ``decisions`` is the frame of :meth:`kbkit.kb.KnowledgeBase.duplicates`, or a file of it, with ``merge`` in the
+    column ``decision`` of the pairs to merge; pairs with ``apart`` or nothing stay. The node ``key`` gets the names and
+    the key of ``other_key`` as aliases, its texts and edges, and its attributes where it has none. Raises
+    :class:`KbError` for other decisions, for pairs that contradict each other, and for unknown nodes.
+    """
+    from kbkit.ingestion.merge_file import decided, read_decisions
+    from kbkit.ingestion.update import merge as build
+
+    is_path = isinstance(decisions, str | os.PathLike)
+    file = Path(decisions) if is_path else None
+    build(Path(path), read_decisions(file) if file else decided(decisions, "the frame"), file, progress)
     return open(path)
 
 

@@ -529,6 +529,26 @@ class KnowledgeBase:
         finally:
             opened.close()
 
+    def duplicates(
+        self,
+        type: str | None = None,  # noqa: A002
+        k: int | None = None,
+        threshold: float = 0.85,
+    ) -> pl.DataFrame:
+        """Find nodes of one type that may be the same thing, best ``k`` pairs first (None: all).
+
+        Columns: ``score`` (0 to 1), ``type``, ``key`` and ``name``, ``other_key`` and ``other_name``, the evidence, the
+        ids ``id`` and ``other_id``, and an empty ``decision``. ``name_score`` is the similarity of the most similar
+        names or aliases; ``neighbors`` is the number of neighbours by the same relation in common, ``same`` and
+        ``differ`` list attributes. A neighbour in common, or two equal attributes and no different one, raise the score
+        by half of what is missing to 1; attributes that mostly differ lower it by 0.1. Names with different numbers are
+        no candidates. The node with more neighbours
+        comes first. Nothing is merged: fill in the decisions, and use :func:`kbkit.merge`.
+        """
+        from kbkit.graph.duplicates import duplicates
+
+        return duplicates(self.stores, type, k, threshold)
+
     def iri(self, reference: str | int) -> str:
         """Return the IRI of a node."""
         node = self.stores.nodes.row(self.find(reference))

@@ -22,6 +22,7 @@ from kbkit.cli import (
     completion,
     demo,
     docs,
+    duplicates,
     explore,
     graph,
     llm,
@@ -64,8 +65,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for module in (
-    demo, build, recipes, query, answers, search, ask, serve, explore, graph, docs, measure, papers, publishing, llm,
-    train, completion
+    demo, build, recipes, query, answers, search, ask, serve, explore, graph, duplicates, docs, measure, papers,
+    publishing, llm, train, completion
 ):  # fmt: skip
     module.register(app)
 

@@ -39,9 +39,10 @@ class NamedFileRecord(FileRecord):
 
 
 class SourceRecord(NamedFileRecord, total=False):
-    """A source file; ``update`` is set for those of an update."""
+    """A source file; ``update`` is set for those of an update, ``merge`` for one of nodes that were merged."""
 
     update: bool
+    merge: bool
 
 
 class NamedRecipe(TypedDict):

@@ -335,6 +335,8 @@ def _load(
             data_tables.prepare(con, options)
         step()
         complete = recipes.with_identity(recipe, Identity(symmetric=symmetric_relations(con)))
+        if watch:
+            complete = watch.loaded(con, complete)
         skip, merge = request.skip_dangling, request.merge_duplicates
         return complete, stage(con, complete, folder, skip_dangling=skip, merge_duplicates=merge, step=step)
 

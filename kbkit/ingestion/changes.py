@@ -76,7 +76,8 @@ def compare(con: Connection, old: Schema, computed: Sequence[str] = ()) -> Chang
 
 
 def _has_table(con: Connection, name: str) -> bool:
-    return bool(con.execute("SELECT 1 FROM duckdb_tables() WHERE table_name = $name", {"name": name}).fetchall())
+    own = "SELECT 1 FROM duckdb_tables() WHERE table_name = $name AND database_name <> 'old'"
+    return bool(con.execute(own, {"name": name}).fetchall())
 
 
 def _count(con: Connection, source: str) -> int:

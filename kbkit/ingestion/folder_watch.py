@@ -12,6 +12,7 @@ from kbkit.directory.generations import now
 from kbkit.directory.manifest import Manifest, NamedFileRecord
 from kbkit.ingestion import sync_record
 from kbkit.ingestion.changes import PROVENANCE, Changes, compare, write_provenance
+from kbkit.ingestion.merging import MERGED, apply_merges, record_merges
 from kbkit.ingestion.recipe import Recipe
 from kbkit.ingestion.request import IngestRequest
 from kbkit.ingestion.sync_record import SyncRecord
@@ -49,11 +50,21 @@ class FolderWatch:
         labels: Mapping[Path, str],
     ) -> None:
         """Check the columns of the files, before the recipe reads them."""
+        if self.live:
+            con.execute(f"ATTACH {literal(str(self.live / tables.FILE))} AS old (READ_ONLY)")
         if not request.inferred:
             return
         if self.record is not None:
             sync_record.check_columns(con, recipe, self.record.columns, local, labels)
         self.columns = self.record.columns if self.record else sync_record.table_columns(con, recipe)
+
+    def loaded(self, con: duckdb.DuckDBPyConnection, recipe: Recipe) -> Recipe:
+        """Merge nodes again that were merged before; return the recipe with the table that says which."""
+        if self.live is None or MERGED not in Manifest.read(self.live).schema.extra_tables:
+            return recipe
+        record_merges(con, {}, known=True)
+        apply_merges(con)
+        return dataclasses.replace(recipe, extra_tables=(*recipe.extra_tables, MERGED))
 
     def staged(self, con: duckdb.DuckDBPyConnection, recipe: Recipe) -> Recipe:
         """Compare the staged tables with the live ones, and add provenance; return the recipe with that table.
@@ -61,8 +72,7 @@ class FolderWatch:
         Raises :class:`NothingToPublishError` if nothing differs.
         """
         old = Manifest.read(self.live) if self.live else None
-        if self.live and old:
-            con.execute(f"ATTACH {literal(str(self.live / tables.FILE))} AS old (READ_ONLY)")
+        if old:
             self.changes = compare(con, old.schema, list(old.derived))
             if self.only_compare or not self.changes:
                 raise NothingToPublishError

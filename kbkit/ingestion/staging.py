@@ -97,7 +97,8 @@ def stage(
 
     ``folder`` is that of the staging database; ``step`` is called after nodes, after edges and after texts.
     """
-    present = {row[0] for row in con.execute("SELECT table_name FROM information_schema.tables").fetchall()}
+    own = "SELECT table_name FROM information_schema.tables WHERE table_catalog <> 'old'"  # the live tables
+    present = {row[0] for row in con.execute(own).fetchall()}
     for name in ("nodes", "edges"):
         if name not in present:
             hint = ("Use ", Command("recipe new FOLDER"), " for an example")

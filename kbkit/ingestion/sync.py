@@ -106,7 +106,7 @@ def _recorded(out: Path, live: Path) -> SyncRecord:
 
 def _check_not_edited(out: Path, old: Manifest) -> None:
     """Raise :class:`KbError` if the KB has changes that its files do not have."""
-    names = [record["name"] for record in old.sources if record.get("update")]
+    names = [record["name"] for record in old.sources if record.get("update") and not record.get("merge")]
     if names:
         message = f"{out} has changes from {', '.join(names[:5])} that are not in its folder, and would lose them"
         raise KbError(message, "Make them in the files, and use ", *INFER_AGAIN)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from kbkit.directory.damage import check_sizes, check_tree
 from kbkit.directory.generations import KbDirectory, link_tree, now, source_record
-from kbkit.directory.manifest import Manifest, StoreRecord
+from kbkit.directory.manifest import Manifest, SourceRecord, StoreRecord
 from kbkit.display.progress import Listener, Progress
 from kbkit.errors import BadInputError, KbError, Option
 from kbkit.ingestion import recipe as recipes
@@ -29,6 +29,16 @@ from kbkit.ingestion.generation import (
     recorded_settings,
     staging_database,
     versions,
+)
+from kbkit.ingestion.merging import (
+    MERGED,
+    SAME,
+    PairDecision,
+    Place,
+    apply_merges,
+    new_merges,
+    record_merges,
+    targets,
 )
 from kbkit.ingestion.recipe import FileSpec, Recipe, RelationSpec, TypeSpec
 from kbkit.ingestion.request import Delta
@@ -69,8 +79,37 @@ def update(out: Path, delta: Delta, listener: Listener | None = None) -> Path:
         if delta.nodes or delta.edges or delta.texts:
             raise KbError("Entities cannot be updated together with nodes, edges or texts", "Use one of them")
         return update_entities(out, delta.entities, delta.delete, listener, skip=delta.skip_dangling)
+    records = [source_record(path, update=True) for path in paths]
+    return _publish(out, "kbkit update", delta, records, {}, listener)
+
+
+def merge(
+    out: Path, decisions: Sequence[PairDecision], path: Path | None = None, listener: Listener | None = None
+) -> Path:
+    """Publish a generation in which nodes are merged, and return its folder; ``path`` is the file of the decisions.
+
+    The first node of a pair has the names and keys of the other as aliases, its texts and edges, and its attributes
+    where it has none. Raises :class:`KbError` for every problem that the user can fix; then the directory is unchanged.
+    """
+    merges = targets(decisions)
+    if not merges:
+        raise KbError("No pair to merge", "Enter ", SAME, " as the decision on pairs that are the same")
+    records: list[SourceRecord] = [{**source_record(path, update=True), "merge": True}] if path else []
+    return _publish(out, "kbkit duplicates", Delta(), records, merges, listener)
+
+
+def _publish(
+    out: Path,
+    command: str,
+    delta: Delta,
+    records: Sequence[SourceRecord],
+    merges: Mapping[Place, str],
+    listener: Listener | None,
+) -> Path:
+    directory = KbDirectory(out)
+    files = {name: list(getattr(delta, name)) for name in ("nodes", "edges", "texts", "delete")}
     progress = Progress(listener)
-    with one_line_errors(), directory.building("kbkit update", replace=True) as folder:
+    with one_line_errors(), directory.building(command, replace=True) as folder:
         live = directory.generation(directory.current())
         old = Manifest.read(live)
         check_tree(live)
@@ -80,14 +119,16 @@ def update(out: Path, delta: Delta, listener: Listener | None = None) -> Path:
         progress.report("load")
         started = time.perf_counter()
         with staging_database(folder, files, live) as (con, local):
-            report, schema, counts = threads.run(lambda: _build(con, folder, live, old, delta, local), con.interrupt)
+            report, schema, counts = threads.run(
+                lambda: _build(con, folder, live, old, delta, local, merges), con.interrupt
+            )
         progress.report("load", 1, 1)
         manifest = dataclasses.replace(
             old,
             schema=schema,
             generation=folder.name,
             created=now(),
-            sources=[*old.sources, *(source_record(p, update=True) for p in paths)],
+            sources=[*old.sources, *records],
             report=report.to_json(),
             versions={**old.versions, **versions()},
             stores={"tables": StoreRecord(counts, round(time.perf_counter() - started, 3))},
@@ -95,7 +136,7 @@ def update(out: Path, delta: Delta, listener: Listener | None = None) -> Path:
         )
         if (live / sync_record.FOLDER).exists():
             link_tree(live / sync_record.FOLDER, folder / sync_record.FOLDER)
-        _rebuild(folder, live, old, manifest, delta, progress)
+        _rebuild(folder, live, old, manifest, delta, progress, merged=bool(merges))
         return publish(directory, folder, manifest, progress)
 
 
@@ -106,6 +147,7 @@ def _build(
     old: Manifest,
     delta: Delta,
     found: Mapping[str, Sequence[Path]],
+    merges: Mapping[Place, str],
 ) -> tuple[StagingReport, Schema, dict[str, int]]:
     """Stage the live tables with the delta, and write the new tables."""
     schema, recipe = old.schema, _recipe(old)
@@ -114,7 +156,13 @@ def _build(
         for name, spec in _specs():
             sources.create_view(con, spec, found[name], delta.columns)
         apply(con, schema, skip=delta.skip_dangling)
-        _keep_metadata(con, schema)
+        if merges:
+            known = MERGED in schema.extra_tables
+            merges = new_merges(con, merges, known)
+            record_merges(con, merges, known)
+            apply_merges(con)
+            recipe = dataclasses.replace(recipe, extra_tables=tuple(dict.fromkeys((*recipe.extra_tables, MERGED))))
+        _keep_metadata(con, schema, merged=bool(merges))
         report = stage(con, recipe, folder, skip_dangling=delta.skip_dangling, merge_duplicates=False)
         if PROVENANCE in schema.extra_tables:
             compare(con, schema)
@@ -123,12 +171,13 @@ def _build(
         return report, described, table_build.build(con, folder, described)
 
 
-def _keep_metadata(con: duckdb.DuckDBPyConnection, schema: Schema) -> None:
+def _keep_metadata(con: duckdb.DuckDBPyConnection, schema: Schema, *, merged: bool) -> None:
     """Create the optional tables of recipes: IRIs of types, answer types, labels of attributes."""
     con.execute("CREATE TABLE type_iris(type VARCHAR, iri VARCHAR)")
     con.execute("CREATE TABLE candidate_types(type VARCHAR)")
     con.execute("CREATE TABLE attribute_names(attribute VARCHAR, label VARCHAR)")
-    for name in (name for name in schema.extra_tables if name != PROVENANCE):  # that one is written again
+    written = {PROVENANCE, MERGED} if merged else {PROVENANCE}  # again, for the new nodes
+    for name in (name for name in schema.extra_tables if name not in written):
         con.execute(f"CREATE VIEW {quote(name)} AS FROM old.{quote(name)}")
     owners = [*(t.attributes for t in schema.node_types), *(r.attributes for r in schema.relations)]
     labels = {a.name: a.label for attributes in owners for a in attributes if a.label}
@@ -169,10 +218,12 @@ def _recipe(old: Manifest) -> Recipe:
     )
 
 
-def _rebuild(folder: Path, live: Path, old: Manifest, manifest: Manifest, delta: Delta, progress: Progress) -> None:
+def _rebuild(
+    folder: Path, live: Path, old: Manifest, manifest: Manifest, delta: Delta, progress: Progress, *, merged: bool
+) -> None:
     """Build the stores that the KB had; reuse those of the graph alone if only texts changed."""
     stores = list(dict.fromkeys(["nodes", *(name for name in old.stores if name != "tables")]))
-    if _same_graph(old.schema, manifest.schema, delta):
+    if not merged and _same_graph(old.schema, manifest.schema, delta):
         for name in (name for name in ("nodes", "adjacency", "embeddings") if name in old.stores):
             link_tree(live / name, folder / name)
             manifest.stores[name] = old.stores[name]

@@ -1,0 +1,102 @@
+"""Commands that clean a KB: duplicates."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kbkit.cli.build import summarize
+from kbkit.cli.commands import add
+from kbkit.cli.judging import InBrowser, judge
+from kbkit.cli.options import Format, Kb, Output, counted, note, on_screen
+from kbkit.errors import KbError, Option
+
+if TYPE_CHECKING:
+    from kbkit.ingestion.merging import PairDecision
+
+_ON_SCREEN = ("score", "type", "key", "name", "other_key", "other_name", "neighbors", "same", "differ")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file to the program."""
+    add(app, duplicates)
+
+
+def duplicates(
+    context: typer.Context,
+    kb: Kb,
+    node_type: Annotated[
+        str | None, typer.Argument(metavar="TYPE", help="Node type to look at (default: all).")
+    ] = None,
+    k: Annotated[int, typer.Option("-k", metavar="N", min=1, help="Number of pairs.")] = 100,
+    least: Annotated[
+        float, typer.Option("--min-score", metavar="SCORE", min=0.5, max=1, help="Least score of a pair.")
+    ] = 0.85,
+    review: Annotated[
+        Path | None,
+        typer.Option("--review", metavar="FILE", help="Decide on each pair; decisions go to FILE (JSON lines)."),
+    ] = None,
+    rater: Annotated[str, typer.Option("--rater", metavar="NAME", help="Name of the person who rates.")] = "me",
+    browser: InBrowser = False,
+    merge: Annotated[
+        Path | None,
+        typer.Option("--merge", metavar="FILE", help="Merge the pairs that FILE decides to merge."),
+    ] = None,
+    format: Format = None,
+    output: Output = None,
+) -> None:
+    """Find nodes that may be the same, and merge them.
+
+    Nothing is merged without a decision: write the pairs to a file (-o pairs.csv) and enter merge or apart in its
+    column decision, or decide with --review. Then --merge FILE builds the next generation of the KB, in which the first
+    node of a pair has the names, keys, texts and edges of the other as well.
+    """
+    if merge is not None:
+        if review is not None:
+            raise KbError("Conflicting options: pairs are reviewed or merged", "Use one of the two")
+        _merge(context, kb, merge)
+        return
+    from kbkit.display.render import write
+    from kbkit.kb import KnowledgeBase
+
+    with KnowledgeBase(kb) as opened:
+        found = opened.duplicates(node_type, k, least)
+        if review is not None:
+            from kbkit.benchmarks.people.same_nodes import SameNodes
+
+            judge(context, SameNodes(opened, found, review, rater), browser)
+            note(context, [f"To merge: kbkit duplicates {kb} --merge {review}"])
+            return
+    if browser:
+        raise KbError("No file for the decisions", "Use ", Option("review", "FILE"))
+    screen = on_screen(format, output)
+    write(found.select(_ON_SCREEN) if screen else found, format, output)
+    if output is not None:
+        note(context, [f"Enter merge or apart as the decision; then: kbkit duplicates {kb} --merge {output}"])
+
+
+def _merge(context: typer.Context, kb: Path, path: Path) -> None:
+    from kbkit.cli.progress import bars
+    from kbkit.ingestion.update import merge
+
+    started = time.perf_counter()
+    decided = _decisions(path)
+    with bars(context.obj.quiet) as listener:
+        merge(kb, decided, path, listener)
+    note(context, [f"{counted(sum(one.decision == 'merge' for one in decided), 'pair')} merged"])
+    summarize(context, kb, started)
+
+
+def _decisions(path: Path) -> list[PairDecision]:
+    """Return the decisions of a table, or of a file of judgements."""
+    from kbkit.benchmarks.people.same_nodes import decisions
+    from kbkit.ingestion.merge_file import read_decisions
+
+    if path.suffix.lower() in (".jsonl", ".ndjson") and path.is_file():
+        with path.open("rb") as handle:
+            if b'"who"' in handle.readline(10_000):
+                return decisions(path)
+    return read_decisions(path)

@@ -1,0 +1,203 @@
+"""Candidates of duplicate nodes: nodes of one type with similar names, with the evidence for and against each pair.
+
+DuckDB compares the names. Names are compared only if they share a key: their words without one, all letters without
+one, or initials, so that a misspelt word, a swapped pair of letters and a middle name leave a key in common. Keys that
+many names have say nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kbkit.assets.arguments import check_range, invalid
+from kbkit.graph.nodes import degrees_of_all
+from kbkit.schema import literal, quote
+from kbkit.stores import Stores
+
+if TYPE_CHECKING:
+    import polars as pl
+
+THRESHOLD = 0.85
+"""Default least score of a candidate."""
+COLUMNS = (
+    "score", "type", "key", "name", "other_key", "other_name", "name_score", "neighbors", "same", "differ",
+    "id", "other_id", "decision",
+)  # fmt: skip
+"""The columns of candidates."""
+
+_IGNORED = (
+    "the", "and", "inc", "incorporated", "corp", "corporation", "ltd", "limited", "llc", "plc", "gmbh", "ag", "sa",
+    "spa", "srl", "bv", "nv", "oy", "ab", "kg", "co", "company",
+)  # fmt: skip
+"""Words that two names of one thing need not share: articles and legal forms."""
+_NUMBERS = r"\d+|\b(?:ii|iii|iv|vi|vii|viii|ix|xi|xii|xiii)\b"
+_LARGEST_BLOCK = 400
+_LONGEST_NAME = 200
+_INITIAL, _ACRONYM, _SUBSET = 0.92, 0.8, 0.9
+
+
+def duplicates(
+    stores: Stores, node_type: str | None = None, k: int | None = None, threshold: float = THRESHOLD
+) -> pl.DataFrame:
+    """See :meth:`kbkit.kb.KnowledgeBase.duplicates`."""
+    import polars as pl
+
+    check_range("number of results", 1 if k is None else k)
+    if not 0.5 <= threshold <= 1:
+        raise invalid("threshold", threshold, "Use a number from 0.5 to 1")
+    kind = stores.schema.type(node_type).name if node_type else None
+    pairs = stores.tables.lookup(_pairs_sql(kind, 2 * threshold - 1))
+    found = pairs.join(_neighbors(stores, pairs), on=["a", "b"], how="left")
+    found = found.join(_attributes(stores, pairs), on=["a", "b"], how="left").with_columns(
+        pl.col("neighbors").fill_null(0), pl.col("same", "differ").fill_null("")
+    )
+    same, differ = (
+        pl.when(pl.col(name) == "").then(0).otherwise(pl.col(name).str.count_matches(",") + 1)
+        for name in ("same", "differ")
+    )
+    supported = (pl.col("neighbors") > 0) | ((same >= 2) & (differ == 0))
+    more = pl.when(supported).then((1 - pl.col("name_score")) / 2).otherwise(0)
+    less = pl.when((differ > 0) & (differ >= same)).then(0.1).otherwise(0)
+    found = found.with_columns((pl.col("name_score") + more - less).clip(0, 1).round(3).alias("score"))
+    found = found.filter(pl.col("score") >= threshold).sort(
+        ["score", "neighbors", "a", "b"], descending=[True, True, False, False]
+    )
+    return _named(stores, found.head(k) if k is not None else found)
+
+
+def _named(stores: Stores, found: pl.DataFrame) -> pl.DataFrame:
+    """Return the pairs with keys and names; the node with more neighbours comes first."""
+    import polars as pl
+
+    a, b = found["a"].to_numpy(), found["b"].to_numpy()
+    degree = stores.shared(degrees_of_all)
+    swapped = degree[b] > degree[a]
+    first, second = np.where(swapped, b, a).astype(np.int32), np.where(swapped, a, b).astype(np.int32)
+    one, other = stores.nodes.rows_of(first), stores.nodes.rows_of(second)
+    return found.with_columns(
+        *(one[name] for name in ("id", "type", "key", "name")),
+        *(other[name].alias(f"other_{name}") for name in ("id", "key", "name")),
+        pl.col("name_score").round(3),
+        pl.lit(None, pl.String).alias("decision"),
+    ).select(COLUMNS)
+
+
+# -- names ------------------------------------------------------------------------------------------------------------
+
+
+def _pairs_sql(kind: str | None, least: float) -> str:
+    """Return the query for pairs of nodes ``a`` < ``b`` with the ``name_score`` of their most similar names."""
+    where = f"WHERE type = {literal(kind)}" if kind else ""
+    ignored = ", ".join(map(literal, _IGNORED))
+    return f"""
+        WITH spelled AS MATERIALIZED (
+          SELECT id, type, row_number() OVER () AS r, left(name, {_LONGEST_NAME}) AS name
+          FROM (SELECT id, type::VARCHAR AS type, name FROM nodes {where}
+                UNION SELECT id, type::VARCHAR, unnest(aliases) FROM nodes {where})),
+        plain AS (
+          SELECT r, id, type, trim(regexp_replace(regexp_replace(replace(replace(regexp_replace(
+            lower(strip_accents(name)), '^([^,]{{2,40}}), ([^,]{{1,20}})$', '\\2 \\1'), '&', ' and '), '''', ''),
+            '(\\b\\w)\\.(?:\\s*(\\b\\w)\\.)?(?:\\s*(\\b\\w)\\.)?(?:\\s*(\\b\\w)\\.)?', '\\1\\2\\3\\4 ', 'g'),
+            '[^\\p{{L}}\\p{{M}}\\p{{N}}]+', ' ', 'g')) AS plain
+          FROM spelled),
+        words AS (
+          SELECT *, list_filter(string_split(plain, ' '), lambda w: w NOT IN ({ignored})) AS kept FROM plain
+          WHERE plain <> ''),
+        terms AS (
+          SELECT r, id, type, plain, CASE WHEN len(kept) > 0 THEN kept ELSE string_split(plain, ' ') END AS tokens
+          FROM words),
+        names AS MATERIALIZED (
+          SELECT *, list_sort(tokens) AS sorted, array_to_string(list_sort(tokens), ' ') AS phrase,
+                 array_to_string(tokens, '') AS letters,
+                 array_to_string(list_transform(tokens, lambda w: w[1]), '') AS initials,
+                 list_sort(regexp_extract_all(plain, {literal(_NUMBERS)})) AS numbers
+          FROM terms),
+        keys AS MATERIALIZED (
+          SELECT DISTINCT r, type, key FROM (
+            SELECT r, type, 'w ' || phrase AS key FROM names
+            UNION ALL SELECT r, type, 'w ' || array_to_string(list_filter(sorted, lambda w, i: i <> place), ' ')
+            FROM (SELECT *, unnest(range(1, len(sorted) + 1)) AS place FROM names WHERE len(sorted) BETWEEN 2 AND 6)
+            UNION ALL SELECT r, type, 'l ' || letters FROM names
+            UNION ALL SELECT r, type, 'l ' || left(letters, place - 1) || substr(letters, place + 1)
+            FROM (SELECT *, unnest(range(1, length(letters) + 1)) AS place FROM names
+                  WHERE length(letters) BETWEEN 5 AND 40)
+            UNION ALL SELECT r, type, 'l ' || initials FROM names WHERE len(tokens) >= 3)
+          WHERE length(key) > 4),
+        blocks AS MATERIALIZED (
+          SELECT r, type, key FROM keys JOIN (SELECT type, key FROM keys GROUP BY type, key
+                                              HAVING count(*) BETWEEN 2 AND {_LARGEST_BLOCK}) USING (type, key)),
+        close AS MATERIALIZED (
+          SELECT DISTINCT x.r AS r, y.r AS s FROM blocks x JOIN blocks y USING (type, key) WHERE x.r < y.r),
+        compared AS MATERIALIZED (
+          SELECT x, y, list_filter(x.tokens, lambda w: NOT list_contains(y.tokens, w)) AS mine,
+                 list_filter(y.tokens, lambda w: NOT list_contains(x.tokens, w)) AS others
+          FROM close JOIN names x USING (r) JOIN names y ON y.r = close.s
+          WHERE x.id <> y.id AND x.numbers = y.numbers)
+        SELECT least(x.id, y.id) AS a, greatest(x.id, y.id) AS b, max({_SCORE})::DOUBLE AS name_score
+        FROM compared GROUP BY ALL HAVING name_score >= {least} ORDER BY ALL"""
+
+
+def _similarity(column: str) -> str:
+    """Return the fraction of letters that need no edit; swapped neighbours are one edit."""
+    x, y = f"x.{column}", f"y.{column}"
+    return f"(1 - damerau_levenshtein({x}, {y}) / greatest(length({x}), length({y}))::DOUBLE)"
+
+
+_SIMILAR = f"greatest({_similarity('letters')}, {_similarity('phrase')})"
+_SCORE = f"""CASE
+  WHEN x.plain = y.plain THEN 1.0
+  WHEN x.phrase = y.phrase OR x.letters = y.letters THEN 0.99
+  WHEN len(mine) = 1 AND len(others) = 1 AND length(mine[1]) = 1 AND length(others[1]) = 1 THEN 0.0
+  WHEN len(mine) = 1 AND len(others) = 1 AND least(length(mine[1]), length(others[1])) = 1
+       AND mine[1][1] = others[1][1] AND x.tokens[-1] = y.tokens[-1] THEN {_INITIAL}
+  WHEN len(mine) + len(others) = 1 AND length(coalesce(mine[1], others[1])) = 1 AND x.tokens[-1] = y.tokens[-1]
+       AND x.tokens[1] = y.tokens[1] THEN {_INITIAL}
+  WHEN x.initials = y.letters OR y.initials = x.letters THEN {_ACRONYM}
+  WHEN len(mine) = 0 OR len(others) = 0 THEN {_SUBSET} * {_SIMILAR}
+  ELSE {_SIMILAR} END"""
+"""Names that differ in one letter that stands alone (``Hepatitis A``, ``Hepatitis B``) are different."""
+
+
+# -- evidence ---------------------------------------------------------------------------------------------------------
+
+
+def _neighbors(stores: Stores, pairs: pl.DataFrame) -> pl.DataFrame:
+    """Return how many neighbours, by one relation and direction, the nodes of each pair share; only those with some."""
+    return stores.tables.lookup(
+        """
+        WITH ids AS MATERIALIZED (SELECT a AS id FROM kbkit_pairs UNION SELECT b FROM kbkit_pairs),
+        ends AS MATERIALIZED (
+          SELECT head AS id, relation, tail AS other, true AS is_out FROM edges WHERE head IN (FROM ids)
+          UNION SELECT tail, relation, head, false FROM edges WHERE tail IN (FROM ids))
+        SELECT p.a, p.b, count(DISTINCT x.other) AS neighbors FROM kbkit_pairs p
+        JOIN ends x ON x.id = p.a
+        JOIN ends y ON y.id = p.b AND y.other = x.other AND y.relation = x.relation AND y.is_out = x.is_out
+        GROUP BY ALL""",
+        frames={"kbkit_pairs": pairs},
+    )
+
+
+def _attributes(stores: Stores, pairs: pl.DataFrame) -> pl.DataFrame:
+    """Return the names of the attributes in which the nodes of each pair agree and differ, as texts with commas."""
+    import polars as pl
+
+    parts = [pl.DataFrame(schema={"a": pl.Int32, "b": pl.Int32, "same": pl.String, "differ": pl.String})]
+    for kind in (kind for kind in stores.schema.primary_types if kind.attributes):
+        own = pairs.filter(pl.col("a").is_between(kind.first, kind.last))
+        if own.is_empty():
+            continue
+        columns = [quote(a.name) for a in kind.attributes]
+        same, differ = (
+            ", ".join(f"CASE WHEN x.{c} {sign} y.{c} THEN {literal(a.name)} END"
+                      for c, a in zip(columns, kind.attributes, strict=True))
+            for sign in ("=", "<>")
+        )  # fmt: skip
+        table = quote(kind.table)
+        sql = (
+            f"SELECT p.a, p.b, concat_ws(', ', {same}) AS same, concat_ws(', ', {differ}) AS differ"
+            f" FROM kbkit_pairs p JOIN {table} x ON x.id = p.a JOIN {table} y ON y.id = p.b"
+        )
+        parts.append(stores.tables.lookup(sql, frames={"kbkit_pairs": own}))
+    return pl.concat(parts, how="vertical_relaxed")
