@@ -4,15 +4,18 @@ As in TREC, the first hits of every retriever are pooled and graded by people wh
 them: 2 for an answer, 1 for an answer in part, 0 for none. STaRK's authors completed the answers of human-generated
 queries by hand (section 2.6 and appendix C); :mod:`kbkit.benchmarks.stark.human` writes labelled queries in its format.
 
+Where annotators disagree, a person can decide: see :meth:`Labels.decide`.
+
 ``workspace/labels`` has ``queries.jsonl`` and the judgements ``grades/ANNOTATOR.jsonl``, whose items are a query and a
-node (``type#key``) and whose question is the grade. Each query and each grade is saved at once.
+node (``type#key``) and whose question is the grade; decisions are in ``decisions/NAME.jsonl``. Each query and each
+grade is saved at once.
 """
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -74,6 +77,15 @@ class PoolNode(NamedTuple):
     text: str
 
 
+class Disagreement(NamedTuple):
+    """A node of a query's pool that annotators graded differently, their grades, and the decision, if there is one."""
+
+    query: LabelledQuery
+    node: PoolNode
+    grades: list[Judgement]
+    decision: Judgement | None
+
+
 class Labels:
     """The labels of a KB. Several processes can read and write them."""
 
@@ -82,6 +94,7 @@ class Labels:
         folder = kb.workspace.folder / "labels"
         self._queries = folder / "queries.jsonl"
         self._grades = RaterFolder(folder / "grades", _problem)
+        self._decisions = RaterFolder(folder / "decisions", _problem)
 
     # -- queries ------------------------------------------------------------------------------------------------------
 
@@ -176,12 +189,46 @@ class Labels:
 
     def grade(self, query: str, node: str, grade: int | None, annotator: str, note: str = "") -> None:
         """Save an annotator's grade of a node in the pool of a query; None withdraws it."""
+        self._save(self._grades, query, node, grade, annotator, note)
+
+    def decide(self, query: str, node: str, grade: int | None, who: str, note: str = "") -> None:
+        """Save the grade that counts whatever the annotators gave; None withdraws it. The last decision counts."""
+        self._save(self._decisions, query, node, grade, who, note)
+
+    def _save(self, folder: RaterFolder, query: str, node: str, grade: int | None, who: str, note: str) -> None:
         if node not in self.query(query).pool:
             raise KbError(f"{node} is not in the pool of query {query}")
-        given = Judgement(annotator, (query, node), _GRADE, grade, note.strip()[:LONGEST])
+        given = Judgement(who, (query, node), _GRADE, grade, note.strip()[:LONGEST])
         if problem := _problem(given):
             raise KbError(f"Invalid grade: {problem}")
-        append_judgements(self._grades.path(annotator), [given])
+        append_judgements(folder.path(who), [given])
+
+    def decisions(self) -> dict[tuple[str, ...], Judgement]:
+        """Return the last decision on each (query, node), without withdrawn ones."""
+        every = [one for own in self._decisions.all().values() for one in own]
+        last = {one.item: one for one in sorted(every, key=lambda one: one.when)}
+        return {item: one for item, one in last.items() if one.mark is not None}
+
+    def disagreements(self) -> list[Disagreement]:
+        """Return the nodes that annotators graded differently, by query; those without a decision first."""
+        marks: dict[tuple[str, ...], list[Judgement]] = {}
+        for own in self._grades.all().values():
+            for one in own:
+                if one.mark is not None:
+                    marks.setdefault(one.item, []).append(one)
+        decided, found = self.decisions(), []
+        for query in self.queries():
+            apart = {
+                node: marks[query.id, node]
+                for node in query.pool
+                if len({one.mark for one in marks.get((query.id, node), [])}) > 1
+            }
+            shown = self.candidates(replace(query, pool=list(apart))) if apart else []
+            found += [
+                Disagreement(query, node, apart[node.reference], decided.get((query.id, node.reference)))
+                for node in shown
+            ]
+        return sorted(found, key=lambda one: one.decision is not None)
 
     def grades(self, annotator: str) -> dict[tuple[str, str], Judgement]:
         """Return the grades of an annotator by (query, node), with withdrawn ones, which may have a note."""
@@ -192,7 +239,8 @@ class Labels:
 
     def judgements(self) -> pl.DataFrame:
         """Return the graded nodes of all queries: see :func:`judged`."""
-        return judged(self._all(), {query.id: query.text for query in self.queries()})
+        decided = {item: one.mark for item, one in self.decisions().items()}
+        return judged(self._all(), {query.id: query.text for query in self.queries()}, decided)  # type: ignore[arg-type]
 
     def gold(self) -> Gold:
         """Return the judgements as answers that runs are scored against; nodes are keys, as in runs of kbkit."""
@@ -215,28 +263,42 @@ class Labels:
             rows, schema={**dict.fromkeys(("query", "text", "annotator"), pl.String), **numbers}, orient="row"
         )
 
-    def agreement(self) -> pl.DataFrame:
-        """Return how annotators agree on nodes that both graded: annotators, measure, items, agreement, kappa."""
+    def agreement(self, query: str | None = None) -> pl.DataFrame:
+        """Return how annotators agree on nodes that both graded: annotators, measure, items, agreement, kappa.
+
+        ``query`` restricts it to one query and to its annotators.
+        """
         given = self._all()
+        if query is not None:
+            own = {name: {i: mark for i, mark in marks.items() if i[0] == query} for name, marks in given.items()}
+            given = {name: marks for name, marks in own.items() if marks}
         agreed = agreement_table("on", {_GRADE: given}, everyone=len(given) > 2)
         return agreed.drop("on").rename({"raters": "annotators"})
 
 
-def judged(grades: Mapping[str, Mapping[tuple[str, ...], int]], texts: Mapping[str, str]) -> pl.DataFrame:
+def judged(
+    grades: Mapping[str, Mapping[tuple[str, ...], int]],
+    texts: Mapping[str, str],
+    decided: Mapping[tuple[str, ...], int] | None = None,
+) -> pl.DataFrame:
     """Return the grade of each node by its annotators' grades by (query, node), and the queries' ``texts``.
 
     The columns are query, text, type, key, grade, annotators (their number). The grade is the lower median: at least
-    half of the annotators gave this grade or a higher one.
+    half of the annotators gave this grade or a higher one. Grades in ``decided`` replace it.
     """
     import polars as pl
 
-    rows = [(*item, grade) for own in grades.values() for item, grade in own.items()]
-    frame = pl.DataFrame(rows, schema={"query": pl.String, "node": pl.String, "grade": pl.Int64}, orient="row")
+    given = [(*item, grade) for own in grades.values() for item, grade in own.items()]
+    frame = pl.DataFrame(given, schema={"query": pl.String, "node": pl.String, "grade": pl.Int64}, orient="row")
+    chosen = [(*item, grade) for item, grade in (decided or {}).items()]
+    known = pl.DataFrame(chosen, {"query": pl.String, "node": pl.String, "decided": pl.Int64}, orient="row")
     median = pl.col("grade").sort().get((pl.len() - 1) // 2)
     return (
         frame.filter(pl.col("query").is_in(list(texts)))
         .group_by("query", "node")
         .agg(median, annotators=pl.len().cast(pl.Int64))
+        .join(known, on=["query", "node"], how="left")
+        .with_columns(pl.coalesce("decided", "grade").alias("grade"))
         .sort(pl.col("query").cast(pl.Int64), -pl.col("grade"), "node")
         .select(
             "query",

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 MAX_STEPS = 100
 _UNITS = 1000
 """Weights are compared in thousandths of a bit, as integers."""
-_ROUNDS = 4
+_ROUNDS = 3
 """Searches for longer paths, each without the hubs of the one before."""
 
 Weighted = tuple[int, tuple[int, ...]]

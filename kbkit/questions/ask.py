@@ -100,6 +100,21 @@ class AskResult:
         """Return the expressions of the best readings, at most ``limit``."""
         return [] if self.reading is None else [self.expression, *self.alternatives["expression"].to_list()][:limit]
 
+    def closest_sets(self, limit: int) -> list[tuple[str, AnswerSet]]:
+        """Return the best readings, at most ``limit``: expressions with their answers."""
+        if self.answers is None:
+            return []
+        found = {self.expression: self.answers}
+        for one in self._read.all:
+            if len(found) < limit:
+                found.setdefault(one.expression, one.answers)
+        return list(found.items())[:limit]
+
+    @property
+    def stores(self) -> Stores:
+        """The stores of the KB that was asked."""
+        return self._stores
+
     @cached_property
     def matches(self) -> list[WordMatch]:
         """What each name and word of the question was matched to."""

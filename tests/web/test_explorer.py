@@ -30,6 +30,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 import kbkit
+from kbkit.benchmarks.labels import Labels
 from kbkit.display import render
 from kbkit.errors import KbError, QueryTimeoutError
 from kbkit.kb import KnowledgeBase
@@ -104,11 +105,11 @@ def test_a_question_is_answered_above_the_hits_with_proofs(client: Any) -> None:
     answer = client.get("/search/reading", params={"q": "Which countries are in Africa?"})
     assert re.search(r"Read as .*continent:\"Africa\" -> \[in_continent\] -> country", shown(answer))
     assert "all 54" in shown(answer)
-    assert re.search(r"\d\d% sure", shown(answer))
+    assert re.search(r"Confidence \d\d%: \w+ ", shown(answer))
     assert "-> [in_continent] -> Africa" in shown(answer)
     assert "Did you mean" not in shown(answer)
     yes = client.get("/search/reading", params={"q": "Is the Nile longer than the Amazon?"})
-    assert re.search(r"^true Read as ", shown(yes))
+    assert re.search(r"^true Understood: .* Read as ", shown(yes))
 
 
 def test_a_question_that_is_not_read_has_links_to_the_closest_readings(client: Any) -> None:
@@ -849,3 +850,39 @@ def test_nodes_of_a_graph_have_values(client: Any, world: KnowledgeBase) -> None
     assert len(grown["nodes"]) >= len(names) + 20  # a relation of a node that is not opened
     assert {"mountain", "country"} <= set(world.well_known(10)["type"])
     assert "year" not in set(world.well_known(20)["type"])
+
+
+def test_disagreements_are_decided(world_kb: Path, tmp_path: Path) -> None:
+    kb = kbkit.open(shutil.copytree(world_kb, tmp_path / "w.kb"))
+    client, labels = opened(kb), Labels(kb)
+    query = labels.write("long rivers", "ann")
+    first, second, third = query.pool[:3]
+    for node, ann, bob in ((first, 2, 2), (second, 2, 0), (third, 1, 0)):
+        labels.grade("1", node, ann, "ann", "a note")
+        labels.grade("1", node, bob, "bob")
+    assert "2 disagreements" in shown(client.get("/label"))
+    page = shown(client.get("/label/disagreements", params={"who": "carl"}))
+    assert page.count("a note") == 2
+    form = {"query": "1", "node": second, "who": "carl", "grade": "1"}
+    decided = client.post("/label/disagreements", data=form)
+    assert page.count("Decided") == shown(decided).count("Decided") - 1
+    grades = {f"{row['type']}#{row['key']}": row["grade"] for row in labels.judgements().to_dicts()}
+    assert grades == {first: 2, second: 1, third: 0}
+    client.post("/label/disagreements", data={**form, "grade": ""})
+    assert labels.judgements().filter(pl.col("grade") == 0).height == 2
+    assert client.post("/label/disagreements", data={**form, "grade": "7"}).status_code == 400
+    assert client.post("/label/disagreements", data={**form, "node": "x#y"}).status_code == 400
+    assert "bob: 33% of 3 nodes" in shown(client.get("/label/1", params={"annotator": "ann"}))
+    hit = client.post("/label/1", data={"node": second, "annotator": "ann", "grade": "0"}, headers=PART)
+    assert "bob: 67% of 3 nodes" in shown(hit)  # the agreement is that of the moment
+
+
+def test_what_was_understood_is_told_word_by_word(client: Any) -> None:
+    read = shown(client.get("/search/reading", params={"q": "Which countries border Nepal?"}))
+    assert "Understood: countries that have a land border with Nepal; almost certainly right" in read
+    assert "countries type country border relation has a land border with Nepal country Nepal" in read
+    missed = client.get(
+        "/search/reading", params={"q": "Which landlocked countries in Africa have more than 2 rivers?"}
+    )
+    assert "landlocked not understood" in shown(missed)
+    assert re.search(r"count\(-> \[flows_through\] -> river\) > 2} \d+ answers", shown(missed))

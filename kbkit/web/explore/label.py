@@ -32,6 +32,8 @@ def routes(site: Site) -> list[Route]:
         site.route(_PATH, screen.queries),
         site.route(_PATH, screen.write, method="POST"),
         site.route("/label/draw", screen.draw),
+        site.route("/label/disagreements", screen.disagreements),
+        site.route("/label/disagreements", screen.decide, method="POST"),
         site.route("/label/{number}", screen.query),
         site.route("/label/{number}", screen.grade, method="POST"),
     ]
@@ -61,6 +63,7 @@ class _Label:
             problem=said(problem),
             progress=self._labels.progress().rows(named=True),
             agreement=self._labels.agreement().rows(named=True),
+            apart=[one.decision is not None for one in self._labels.disagreements()],
             depths=_DEPTHS,
             longest=LONGEST,
         )
@@ -97,6 +100,7 @@ class _Label:
             annotator=annotator,
             found=found,
             graded=sum(one["grade"] is not None for one in found),
+            agreement=self._labels.agreement(query.id).rows(named=True),
             grades=GRADES,
         )
 
@@ -125,9 +129,27 @@ class _Label:
             status_of(problem) if problem else 200,
             query=query,
             annotator=annotator,
+            agreement=self._labels.agreement(number).rows(named=True),
             hit={**self._shown(one, known), "problem": said(problem)} | ({"note": note} if problem else {}),
             grades=GRADES,
         )
+
+    def disagreements(self, request: Request) -> Response:
+        """Show the nodes that annotators graded differently, to decide."""
+        who = links.text(request, "who")
+        found = self._labels.disagreements()
+        return self._site.page("label_apart.html", request, who=who, found=found, grades=GRADES)
+
+    def decide(self, request: Request) -> Response:
+        """Save a decision, and return to the list."""
+        form = request.state.form
+        given, who = form.get("grade", ""), form.get("who", "")
+        if given not in ("", *map(str, GRADES)):
+            raise HTTPException(400, f"Unknown grade. Use {', '.join(map(str, GRADES))}.")
+        self._labels.decide(
+            form.get("query", ""), form.get("node", ""), int(given) if given else None, who, form.get("note", "")
+        )
+        return RedirectResponse(links.page("/label/disagreements", who=who), 303)
 
     def _shown(self, one: PoolNode, given: Judgement | None) -> dict[str, Any]:
         """Return a hit as the template shows it."""

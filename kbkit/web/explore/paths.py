@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from starlette.responses import JSONResponse, Response
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from kbkit.graph.paths import Paths, PathStep
     from kbkit.web.explore.site import Site
 
+_KEPT = 20
+"""Results in memory."""
 _CLOSE = 5
 """Names like one that is unknown."""
 
@@ -37,6 +40,7 @@ def routes(site: Site) -> list[Route]:
 class _Paths:
     def __init__(self, site: Site) -> None:
         self._site = site
+        self._kept = lru_cache(_KEPT)(self._searched)  # the page, its drawing and its files are three requests
 
     def page(self, request: Request) -> Response:
         """Show the form, and the paths if both ends are given."""
@@ -93,14 +97,13 @@ class _Paths:
         return drawn_file(request, lambda: self._found(_asked(request)))
 
     def _found(self, asked: dict[str, Any]) -> Paths:
-        return self._site.kb.paths(
-            asked["start"],
-            asked["end"],
-            asked["steps"],
-            asked["limit"],
-            asked["relations"] or None,
-            longer=not asked["shortest"],
-        )
+        given = (asked["start"], asked["end"], asked["steps"], asked["limit"], tuple(asked["relations"]))
+        return self._kept(*given, asked["shortest"])
+
+    def _searched(
+        self, start: str, end: str, steps: int, limit: int, relations: tuple[str, ...], shortest: bool
+    ) -> Paths:
+        return self._site.kb.paths(start, end, steps, limit, relations or None, longer=not shortest)
 
 
 def _words(step: PathStep) -> str:

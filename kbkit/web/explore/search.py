@@ -113,7 +113,7 @@ class _Search:
         doubtful = read is None or (not read.matches) or read.confidence < _DOUBTFUL
         if read is None or (doubtful and not is_question(question)):
             return self._site.page("nothing.html", request)
-        return self._site.page("reading.html", request, reply=reply(read), others=read.closest(_OTHERS + 1)[1:])
+        return self._site.page("reading.html", request, reply=reply(read, closest=_OTHERS))
 
     def _modes(self) -> dict[str, str]:
         """Return the modes that the KB was built for."""
