@@ -64,12 +64,9 @@ def in_words(answers: AnswerSet, stores: Stores) -> str:
 
 
 def readings(stores: Stores, result: AskResult, limit: int) -> list[ReadingInWords]:
-    """Return the best readings of a question in words, at most ``limit``, those without answers last.
-
-    Of several with the same words, only the first is returned.
-    """
+    """Return the best readings of a question in words, at most ``limit``; of several with the same words, the first."""
     found: dict[str, ReadingInWords] = {}
     for expression, answers in result.closest_sets(limit):
         one = ReadingInWords(expression, in_words(answers, stores), len(answers))
         found.setdefault(one.phrase or expression, one)
-    return sorted(found.values(), key=lambda one: not one.answers)
+    return list(found.values())

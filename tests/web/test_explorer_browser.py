@@ -160,7 +160,7 @@ def test_paths_are_listed_and_drawn(tab: Tab) -> None:
     tab.page.locator("[name=to]").press("Enter")
     tab.page.wait_for_url("**/paths?*")
     assert {"Nepal", "France"} <= set(tab.drawn())
-    assert "member_of" in tab.page.locator("#main").inner_text()
+    assert "member of" in tab.page.locator("#main").inner_text()
 
 
 def test_a_query_is_completed_run_and_cancelled(tab: Tab) -> None:
@@ -296,6 +296,11 @@ def test_hits_are_graded_by_keys_and_resumed(browser: Any, world_kb: Path, tmp_p
         page.locator(".hit:nth-child(3) [name=note][value='left']").wait_for()
         assert labels.grades("ann")["1", pool[2]].note == "left"
         assert tab.wrong == []
+        page.locator(".hit:nth-child(5)").focus()
+        page.keyboard.press("w")
+        page.wait_for_url("**/label?annotator=ann")
+        page.go_back()
+        page.locator(".grading").wait_for()
         shutil.move(kb.workspace.folder / "labels" / "grades", tmp_path / "grades")
         (kb.workspace.folder / "labels" / "grades").write_text("")
         page.locator(".hit:nth-child(10)").focus()
@@ -317,11 +322,17 @@ def test_a_page_says_that_its_server_is_gone(browser: Any, world_kb: Path) -> No
 SCREENS = {
     "label": "/label?annotator=ann",
     "grades": "/label/1?annotator=ann",
+    "disagreements": "/label/disagreements?who=ann",
     "home": "/",
     "search": links.page("/search", q="Which countries border Nepal?"),
     "refused": links.page("/search", q="countries with twice as many lakes as Canada?"),
     "compare": links.page("/search", q="longest river", mode="compare"),
-    "node": "/node/country/NPL",
+    "node": "/node/country/NPL?q=highest+peaks",
+    "map": "/node/city/kathmandu",
+    "views": "/graph",
+    "looks": links.page(
+        "/graph", node="country#NPL", size="*pagerank", colour="area_km2", layout="rings", hide="type:mountain"
+    ),
     "graph": links.page("/graph", node="country#NPL"),
     "paths": links.page("/paths", from_="Nepal", to="France"),
     "query": links.page("/query", q='country:"Nepal" -> [borders] -> country'),
@@ -340,10 +351,17 @@ def test_every_screen_fits_and_is_accessible(browser: Any, address: str, width: 
     """No screen scrolls sideways, and axe-core finds nothing (WCAG 2.2 AA and its best practices)."""
     tab = Tab(browser, address, width, scheme)
     tab.page.request.post(f"{address}/label", form={"q": "long rivers", "annotator": "ann"})
+    for who, grade in (("ann", "2"), ("bob", "0")):
+        form = {"node": "river#yangtze", "annotator": who, "grade": grade}
+        tab.page.request.post(f"{address}/label/1", form=form)
+    tab.page.request.post(f"{address}/graph/views", form={"name": "a", "address": "?node=Nepal", "places": "{}"})
     for name, path in SCREENS.items():
         tab.go(path)
-        if name in ("graph", "paths", "query as graph", "schema"):
+        if name in ("graph", "looks", "paths", "query as graph", "schema"):
             tab.drawn()
+        if name == "looks":
+            tab.page.locator("#legend").get_by_text("Colour: area (km²)").wait_for()
+            tab.page.locator("summary", has_text="Filter").click()
         assert tab.page.evaluate("document.documentElement.scrollWidth") <= width, name
         found = axe.Axe().run(tab.page).response["violations"]
         assert [(v["id"], node["html"]) for v in found for node in v["nodes"]] == [], name

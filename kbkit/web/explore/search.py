@@ -113,7 +113,9 @@ class _Search:
         doubtful = read is None or (not read.matches) or read.confidence < _DOUBTFUL
         if read is None or (doubtful and not is_question(question)):
             return self._site.page("nothing.html", request)
-        return self._site.page("reading.html", request, reply=reply(read, closest=_OTHERS))
+        return self._site.page(
+            "reading.html", request, reply=reply(read, closest=_OTHERS), is_question=is_question(question)
+        )
 
     def _modes(self) -> dict[str, str]:
         """Return the modes that the KB was built for."""

@@ -67,6 +67,7 @@
       const last = done.pop();
       press(last, "u", last);
     } else if (key === "n") note();
+    else if (key === "w") document.getElementById("next").click();
     else return;
     event.preventDefault();
   });
