@@ -190,8 +190,9 @@ kbkit.Graph = class {
 
   // Show a node that is folded.
   reveal(i) {
-    if (this.visible[i]) return;
-    for (let at = i; at >= 0; at = this.data.nodes[at].parent) this.folded.delete(at);
+    let found = false; // a node may also be filtered out, and stays so
+    for (let at = i; at >= 0; at = this.data.nodes[at].parent) found = this.folded.delete(at) || found;
+    if (this.visible[i] || !found) return;
     this.show();
     this.arrange(true);
   }
