@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,19 +13,24 @@ from kbkit.graph.drawn import described, labels_of, symmetric_of, totals
 from kbkit.graph.steps import Graph
 
 if TYPE_CHECKING:
-    from kbkit.graph.paths import Paths
+    from kbkit.graph.steps import RelationMove
     from kbkit.stores import Stores
 
 
-def paths_drawing(stores: Stores, found: Paths) -> Drawing:
-    """Return the nodes and edges of the listed paths as a drawing with one column for each step.
+def paths_drawing(
+    stores: Stores,
+    title: str,
+    sequences: Sequence[Sequence[int]],
+    steps: Sequence[Sequence[Sequence[RelationMove]]],
+) -> Drawing:
+    """Return the nodes and edges of paths as a drawing with one column for each step.
 
-    A node is in the column of the first listed path that it is on; the end is in the last column.
+    ``sequences`` are the ids on each path, ``steps`` the relations of each of its steps. A node is in the
+    column of the first listed path that it is on; the end is in the last column.
     """
     import polars as pl
 
     schema, symmetric = stores.schema, symmetric_of(stores.schema)
-    sequences = [[node.id for node in path.nodes] for path in found.listed]
     hops: dict[int, int] = {sequence[-1]: max(map(len, sequences)) - 1 for sequence in sequences}
     for sequence in sequences:
         for hop, node in enumerate(sequence):
@@ -35,18 +41,17 @@ def paths_drawing(stores: Stores, found: Paths) -> Drawing:
     order = {node: i for i, node in enumerate(dict.fromkeys(node for sequence in sequences for node in sequence))}
     nodes = described(stores, columns).sort("hop", pl.col("id").replace_strict(order))  # the first path on top
     edges: dict[tuple[int, str, int], None] = {}
-    for path, ids in zip(found.listed, sequences, strict=True):
-        for step, before, after in zip(path.steps, ids[:-1], ids[1:], strict=True):
-            for move in step.relations:
+    for path, ids in zip(steps, sequences, strict=True):
+        for moves, before, after in zip(path, ids[:-1], ids[1:], strict=True):
+            for move in moves:
                 forward, backward = (before, move.relation, after), (after, move.relation, before)
                 if move.forward:
                     edges[forward] = None
                 if not move.forward or move.relation in symmetric:
                     edges[backward] = None
     kinds = {"head": pl.Int32, "relation": pl.String, "tail": pl.Int32}
-    ends = f"{found.start.name} to {found.end.name}"
     return Drawing(
-        f"{ends}: {found.summary}",
+        title,
         f"{plural(nodes.height, 'node')}, {plural(len(edges), 'edge')}",
         sequences[0][0],
         nodes,

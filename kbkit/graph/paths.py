@@ -185,7 +185,12 @@ class Paths(Sequence[GraphPath], Drawable):
             raise KbError(f"No path from {self.start} to {self.end} to draw", "Allow longer paths or more relations")
         from kbkit.graph.path_drawing import paths_drawing
 
-        return paths_drawing(self.stores, self)
+        return paths_drawing(
+            self.stores,
+            f"{self.start.name} to {self.end.name}: {self.summary}",
+            [[node.id for node in path.nodes] for path in self.listed],
+            [[step.relations for step in path.steps] for path in self.listed],
+        )
 
     def _repr_html_(self) -> str:
         from kbkit.display import html
