@@ -48,9 +48,12 @@ _PAIRS = (
     ("Which rivers flow through Germany?", 'country:"Germany" -> [flows_through] -> river'),
     ("What is the capital of Japan?", 'country:"Japan" -> [capital] -> city'),
 )
-_WORDS = (
-    "peaks rivers wine coasts people cheese trains cars snow lakes ports oil gas steel corn rice tea sun fog ice salt"
-)
+_COUNTRIES = {
+    "FRA": "France", "DEU": "Germany", "ESP": "Spain", "ITA": "Italy", "JPN": "Japan", "CHN": "China", "BRA": "Brazil",
+    "PER": "Peru", "CHL": "Chile", "ARG": "Argentina", "EGY": "Egypt", "KEN": "Kenya", "IND": "India", "NPL": "Nepal",
+    "CAN": "Canada", "MEX": "Mexico", "CUB": "Cuba", "POL": "Poland", "SWE": "Sweden", "NOR": "Norway",
+    "FIN": "Finland", "GRC": "Greece", "TUR": "Turkey", "IRN": "Iran",
+}  # fmt: skip
 SAVING: dict[str, Saving] = {
     "rate": Saving(
         ("stark", "rate", "out/stark", "-o", "out/r.jsonl", "--rater", "x"), stdin="1\n" * 40, saved="r.jsonl"
@@ -151,7 +154,7 @@ def _prepare(target: Target, folder: Path, world: Path) -> None:
             shutil.copytree(made(world) / name, folder / "out" / name, ignore=ignored)
     lines = [json.dumps({"question": question, "expression": found}) + "\n" for question, found in _PAIRS * 3]
     (folder / "source" / "pairs.jsonl").write_text("".join(lines), encoding="utf-8")
-    found = [{"query": f"a country with {word}", "relevant": ["FRA", "DEU"]} for word in _WORDS.split()]
+    found = [{"query": f"mountains of {name}", "relevant": [key]} for key, name in _COUNTRIES.items()]
     (folder / "source" / "found.jsonl").write_text("".join(json.dumps(row) + "\n" for row in found), encoding="utf-8")
     if target.kb == "mine.kb":
         shutil.copytree(world, folder / target.kb)
