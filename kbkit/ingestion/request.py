@@ -64,7 +64,7 @@ class Corrections:
     keys: Annotated[
         Mapping[str, Sequence[str]],
         Setting(
-            "Key of a table without a recipe: people=ssn, a=x,y (a=: none).",
+            "Key of a table: a=x,y (=: none).",
             values="TABLE=COLUMN",
             example="people=ssn",
         ),
