@@ -59,6 +59,10 @@ def ingest(
             rich_help_panel=RARE,
         ),
     ] = False,
+    review: Annotated[
+        bool,
+        typer.Option("--review", help="Correct the inferred recipe in a browser first."),
+    ] = False,
     stark_compat: Annotated[
         bool,
         typer.Option(
@@ -84,6 +88,9 @@ def ingest(
     options = own | dict(settings.options) | ({"compat": "yes"} if stark_compat else {})
     out = output or Path("my.kb")
     settings = replace(settings, options=options)
+    if review:
+        _review(context, source, files, out, settings)
+        return
     if is_started(out, settings):
         with bars(context.obj.quiet) as listener:
             result = sync(source, files, out, settings, listener, dry_run=dry_run)
@@ -109,6 +116,26 @@ def _show_changes(context: typer.Context, out: Path, result: SyncResult, started
     sys.stdout.write(f"{result.changes}\n")
     if result.folder:
         summarize(context, out, started)
+
+
+def _review(context: typer.Context, source: str, files: list[Path], out: Path, settings: IngestSettings) -> None:
+    """Open the review of an inferred recipe in a browser; the server then explores the KB until Ctrl-C."""
+    import contextlib
+
+    from kbkit.cli.serve import open_pages
+    from kbkit.ingestion.review import reviewing
+    from kbkit.kb import KnowledgeBase
+    from kbkit.web.explore import app
+
+    with reviewing(source, files, out, settings) as review, contextlib.ExitStack() as stack:
+        open_pages(
+            context,
+            f"Review of {out}",
+            0,
+            lambda token, once: app.reviewing(
+                review, token, lambda path: stack.enter_context(KnowledgeBase(path)), once
+            ),
+        )
 
 
 def show_inferred(context: typer.Context, inferred: Inferred, folder: Path | None) -> None:

@@ -56,14 +56,15 @@ class Corrections:
 
     ``keys``: columns of a table's key (none: the number of the row). ``links``: the table that a column
     ``table.column`` refers to (empty: none). ``nodes``: columns whose values are nodes of a type of their own, named
-    like the column. ``texts``: columns ``table.column`` of prose. ``types``: the types of
-    tables. ``no_header``: the first lines of delimited files are data.
+    like the column. ``texts``: columns ``table.column`` of prose. ``types``: the types of tables. ``named``: the column
+    of a table's names (empty: none). ``omit``: columns to leave out. ``no_header``: the first lines of delimited files
+    are data.
     """
 
     keys: Annotated[
         Mapping[str, Sequence[str]],
         Setting(
-            "Key of a table without a recipe: people=ssn, a=x,y (a=: none).",
+            "Key of a table: a=x,y (=: none).",
             values="TABLE=COLUMN",
             example="people=ssn",
         ),
@@ -88,6 +89,17 @@ class Corrections:
         Mapping[str, str],
         Setting("Node type of a table: people=person.", values="TABLE=TYPE", example="people=person"),
     ] = field(default_factory=dict)
+    named: Annotated[
+        Mapping[str, str],
+        Setting(
+            "Column with the names of nodes: people=full_name (=: none).",
+            values="TABLE=COLUMN",
+            example="people=full_name",
+            name="name_column",
+            rare=True,
+        ),
+    ] = field(default_factory=dict)
+    omit: Annotated[Sequence[str], Setting("Column to leave out: people.notes.", values="COLUMN", rare=True)] = ()
     no_header: Annotated[
         bool, Setting("Without a recipe: read the first line of delimited files as data.", rare=True)
     ] = False

@@ -28,7 +28,7 @@ def graph(page: Any) -> None:
 
 def chart(page: Any) -> None:
     """The bars of a result."""
-    page.get_by_text("Chart of").click()
+    page.get_by_text("12 rows.").wait_for()
 
 
 def label(page: Any) -> None:
@@ -42,7 +42,7 @@ def label(page: Any) -> None:
 SCREENS = {
     "graph": (links.page("/graph", node="river#danube"), graph),
     "search": (links.page("/search", q=QUESTION), None),
-    "query": (links.page("/query", q=CHART), chart),
+    "query": (links.page("/query", q=CHART, view="chart"), chart),
     "label": (links.page("/label/1", annotator="ann"), label),
 }
 

@@ -235,7 +235,7 @@ def test_a_result_is_sorted_filtered_counted_and_drawn(tab: Tab) -> None:
     page.get_by_text(re.compile("rows; the 40 largest")).wait_for()
     assert page.evaluate("kbkit_chart.view.data('rows').length") > 200
     page.get_by_label("Marks").select_option("point")
-    page.wait_for_function("kbkit_chart.spec.mark.type === 'point'")
+    page.wait_for_function("() => kbkit_chart.spec.mark.type === 'point'")
     assert "mark=point" in page.url
     with page.expect_download() as saved:
         page.get_by_role("button", name="SVG").click()

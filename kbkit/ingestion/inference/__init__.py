@@ -6,12 +6,14 @@ references, ``roles`` what each table becomes, ``script`` writes the recipe.
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import glob
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kbkit.directory import limits
 from kbkit.directory.files import write_files
@@ -64,6 +66,32 @@ class Inferred:
         return summary(self.tables, self.plan)
 
 
+@dataclass(frozen=True)
+class Examination:
+    """Files that are read and profiled, from which recipes can be inferred with different corrections.
+
+    ``con`` is a database with a table for each of ``tables``; ``notes`` are on what was skipped.
+    """
+
+    con: duckdb.DuckDBPyConnection
+    tables: Sequence[ProfiledTable]
+    notes: Sequence[str]
+
+    def infer(self, name: str, corrections: Corrections | None = None, *, source_file: bool = False) -> Inferred:
+        """Infer a recipe called ``name``; see :func:`infer`."""
+        used = copy.deepcopy(self.tables)  # corrections change them
+        plan = _plan(self.con, used, corrections or Corrections())
+        toml = script.recipe(plan, used, name, _title(plan), source_file=source_file)
+        notes = [*self.notes, *_missing(used)]
+        return Inferred(toml, script.load(plan, source_file=source_file), used, plan, notes)
+
+    def sample(self, table: ProfiledTable, limit: int) -> list[dict[str, Any]]:
+        """Return the first rows of a table, with the clean values of its columns."""
+        columns = ", ".join(f"{column.value} AS {quote(name)}" for name, column in table.columns.items())
+        cursor = self.con.execute(f"SELECT {columns} FROM {quote(table.name)} LIMIT {limit}")
+        return [dict(zip(table.columns, row, strict=True)) for row in cursor.fetchall()]
+
+
 def infer(
     paths: Sequence[Path], name: str, corrections: Corrections | None = None, *, source_file: bool = False
 ) -> Inferred:
@@ -72,26 +100,30 @@ def infer(
     With ``source_file``, nodes keep the file of their row. Raises :class:`BadInputError`, and
     :class:`kbkit.errors.UnknownNameError` for corrections of unknown tables and columns.
     """
+    with examined(paths, no_header=bool(corrections and corrections.no_header)) as found:
+        return found.infer(name, corrections, source_file=source_file)
+
+
+@contextlib.contextmanager
+def examined(paths: Sequence[Path], *, no_header: bool = False) -> Iterator[Examination]:
+    """Read and profile files and folders. Raises :class:`BadInputError`."""
     limits.check_limits()
-    told = corrections or Corrections()
     found = {"files": source_files.tables_in(paths)}
     with TemporaryFolder() as folder, one_line_errors():
         local = archives.unpack(found, folder / "unpacked")
         try:
             files = list(zip(found["files"], local["files"], strict=True))
-            tables = _tables(files, no_header=told.no_header)
-            plan = _examine(tables, told, folder)
+            tables = _tables(files, no_header=no_header)
             notes = [note for pair in zip(found["files"], local["files"], strict=True) for note in _skipped(*pair)]
+            with _examine(tables, folder) as con:
+                yield Examination(con, list(tables), notes)
         except BadInputError as error:
             raise BadInputError(archives.original(error.message, found, local), *error.hints) from error
-    used = list(tables)
-    notes += _missing(used)
-    toml = script.recipe(plan, used, name, _title(plan), source_file=source_file)
-    return Inferred(toml, script.load(plan, source_file=source_file), used, plan, notes)
 
 
-def _examine(tables: Mapping[ProfiledTable, Path], told: Corrections, folder: Path) -> TablePlan:
-    """Load the tables into a database in ``folder``, profile them, and decide what each becomes."""
+@contextlib.contextmanager
+def _examine(tables: Mapping[ProfiledTable, Path], folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Load the tables into a database in ``folder``, and profile them."""
     found = {table.name: [path] for table, path in tables.items()}
     with staging_database(folder, found, specs=[table.spec for table in tables]) as (con, local):
         files = [path for taken in local.values() for path in taken]
@@ -104,7 +136,7 @@ def _examine(tables: Mapping[ProfiledTable, Path], told: Corrections, folder: Pa
                 _drop_index(con, table)
                 profile.drop_duplicates(con, table)
                 profile.fold(con, table)
-        return _plan(con, list(tables), told)
+        yield con
 
 
 _SIGNED = "# kbkit may replace this recipe as long as it is unchanged: "
@@ -234,6 +266,12 @@ def _plan(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable], told:
         links.check_key(tables, name, ())
     for table in tables:
         table.type = told.types.get(table.name, table.type)
+    for name, column in told.named.items():
+        links.check_key(tables, name, [column] if column else [])
+        next(table for table in tables if table.name == name).named = (column,) if column else ()
+    for name in told.omit:
+        of, column = _column(tables, name)
+        _omit(next(table for table in tables if table.name == of), column)
     texts: dict[str, set[str]] = {}
     for name in told.texts:
         of, column = _column(tables, name)
@@ -249,6 +287,13 @@ def _plan(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable], told:
         )
     guesses = links.find(con, filled, {name: tuple(columns) for name, columns in told.keys.items()}, linked, nodes)
     return roles.plan(con, filled, guesses, texts, {*told.keys, *told.types})
+
+
+def _omit(table: ProfiledTable, column: str) -> None:
+    """Leave a column out, with what the source says about it."""
+    del table.columns[column]
+    table.declared_key = () if column in table.declared_key else table.declared_key
+    table.declared_links = [link for link in table.declared_links if column not in link[0]]
 
 
 def _column(tables: Sequence[ProfiledTable], name: str) -> tuple[str, str]:

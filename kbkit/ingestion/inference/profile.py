@@ -39,7 +39,7 @@ class ProfiledTable:
 
     ``type`` is that of its rows, if they are nodes; ``words`` are those of its name. ``folded`` is the query that makes
     one row of those that differ in one column only or not at all, if there are any; of the latter, ``repeated`` are
-    left out.
+    left out. ``named`` are the columns of names that the user gave.
     """
 
     name: str
@@ -52,6 +52,7 @@ class ProfiledTable:
     words: Sequence[str] = ()
     folded: str = ""
     repeated: int = 0
+    named: tuple[str, ...] | None = None
 
 
 def profile(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:

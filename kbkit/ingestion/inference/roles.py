@@ -173,6 +173,8 @@ def _name_columns(
 
     There are none if the key is the best one.
     """
+    if table.named is not None:
+        return table.named
     free = [
         column
         for column in table.columns.values()

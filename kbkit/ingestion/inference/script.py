@@ -331,7 +331,7 @@ def _type(nodes: NodeTable) -> str:
 
 
 def _name(nodes: NodeTable) -> str:
-    values = [nodes.table.columns[name].value for name in nodes.named]
+    values = [_text(nodes.table.columns[name]) for name in nodes.named]
     return values[0] if len(values) == 1 else f"concat_ws(' ', {', '.join(values)})"
 
 

@@ -54,13 +54,20 @@ def named(source: str, paths: Sequence[Path]) -> str | None:
 
 @contextlib.contextmanager
 def resolved(
-    source: str, paths: Sequence[Path], out: Path, corrections: Corrections | None = None, *, sync: bool = False
+    source: str,
+    paths: Sequence[Path],
+    out: Path,
+    corrections: Corrections | None = None,
+    reviewed: Inferred | None = None,
+    *,
+    sync: bool = False,
 ) -> Iterator[RecipeSource]:
     """Yield the recipe and the files of a source.
 
     An inferred recipe is written next to the KB ``out``, to ``NAME.recipe``; if the block fails, a new one is deleted,
     and an earlier one restored. With ``sync``, its nodes keep the file of their row.
-    Corrections infer a recipe for files that a shipped one would read.
+    Corrections infer a recipe for files that a shipped one would read. ``reviewed`` is a recipe that was inferred for
+    the files before.
     Raises :class:`BadInputError` for a missing file, and if the user edited an earlier recipe.
     """
     told = corrections not in (None, Corrections())
@@ -72,14 +79,14 @@ def resolved(
     files = [Path(source), *paths]
     for path in (path for path in files if not path.exists()):
         raise BadInputError(f"{path} does not exist")
-    known = None if told else recognize(files)
+    known = None if told or reviewed else recognize(files)
     if known is not None:
         yield RecipeSource(known, files)
         return
     for path in (path for path in files if _is_dataset(path)):
         raise BadInputError(f"{path} is a dataset of questions, made from a KB: it has no nodes to load")
     folder = out.with_name(f"{out.stem}.recipe")
-    inferred = infer(files, out.stem, corrections, source_file=sync)
+    inferred = reviewed or infer(files, out.stem, corrections, source_file=sync)
     former = {path: path.read_bytes() for path in (folder / "recipe.toml", folder / "load.sql") if path.is_file()}
     is_new = not folder.exists()
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
@@ -20,10 +20,13 @@ from kbkit.web.explore.site import PageLimits, Pages, Site
 from kbkit.web.rules import Guard, Rules
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from starlette.routing import BaseRoute
-    from starlette.types import Lifespan, Receive, Scope, Send
+    from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
     from kbkit.benchmarks.people.tasks import Task
+    from kbkit.ingestion.review import IngestReview
     from kbkit.kb import KnowledgeBase
 
 _PATIENCE = 1.0
@@ -58,6 +61,22 @@ def judging(task: Task, token: str, once: str = "") -> Starlette:
 
     pages = Pages(None)
     return _guarded(pages, (token, once), judge.routes(pages, task))
+
+
+def reviewing(review: IngestReview, token: str, opened: Callable[[Path], KnowledgeBase], once: str = "") -> ASGIApp:
+    """Return the application of a review, which becomes the explorer of the KB when this is built.
+
+    ``opened`` opens the KB, which the caller closes.
+    """
+    from kbkit.web.explore import review as screen
+
+    pages = Pages(None)
+
+    def built(path: Path) -> None:
+        switch.replace(application(opened(path), token))
+
+    switch = screen.Switch(_guarded(pages, (token, once), screen.routes(pages, review, built)))
+    return switch
 
 
 def _guarded(
