@@ -35,7 +35,7 @@ _IGNORED = (
 _NUMBERS = r"\d+|\b(?:ii|iii|iv|vi|vii|viii|ix|xi|xii|xiii)\b"
 _LARGEST_BLOCK = 50
 _LONGEST_NAME = 200
-_INITIAL, _ACRONYM, _SUBSET, _OTHER_WORD = 0.92, 0.8, 0.9, 0.6
+_INITIAL, _ACRONYM, _SUBSET, _LEAST_PART = 0.92, 0.8, 0.9, 0.4
 _COMMON = 3
 """Number of nodes with a word from which it is no misspelling."""
 
@@ -165,7 +165,8 @@ _SCORE = f"""CASE
        AND x.tokens[1] = y.tokens[1] THEN {_INITIAL}
   WHEN x.initials = y.letters OR y.initials = x.letters THEN {_ACRONYM}
   WHEN len(mine) = 0 OR len(others) = 0 THEN {_SUBSET} * {_SIMILAR}
-  WHEN NOT list_has_any(x.rare, mine) AND NOT list_has_any(y.rare, others) THEN least({_OTHER_WORD}, {_SIMILAR})
+  WHEN NOT list_has_any(x.rare, mine) AND NOT list_has_any(y.rare, others) THEN 0.0
+  WHEN {_PART} < {_LEAST_PART} THEN 0.0
   ELSE least((1 + {_PART}) / 2, {_SIMILAR}) END"""
 """Names that differ in one letter that stands alone (``Hepatitis A``, ``Hepatitis B``) are different, and so are most
 that differ in words which several other names have: ``osteoclast`` is no misspelt ``osteoblast``.
