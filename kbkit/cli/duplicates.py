@@ -36,7 +36,7 @@ def duplicates(
     ] = None,
     k: Annotated[int, typer.Option("-k", metavar="N", min=1, help="Number of pairs.")] = 100,
     least: Annotated[
-        float, typer.Option("--min-score", metavar="SCORE", min=0.5, max=1, help="Least score of a pair.")
+        float, typer.Option("--min-score", metavar="FRACTION", min=0.5, max=1, help="Least score of a pair.")
     ] = 0.85,
     review: Annotated[
         Path | None,
