@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("getting started", ("start", "data", "shell", "explore", "look", "graph", "notebook")),
+    ("getting started", ("start", "data", "changes", "shell", "explore", "look", "graph", "notebook")),
     ("querying", ("answers", "search", "embedders", "ask", "agent", "sparql", "wikidata", "engines", "llm", "export")),
     ("benchmarks", ("measures", "training", "stark", "quest", "ska", "spinach", "conv", "publish", "reproduce")),
     ("reference", ("commands", "schema", "troubleshooting", "performance", "architecture")),

@@ -15,7 +15,7 @@ from kbkit.cli.derive import HELP_ALL, SHOW_ALL, expand
 from kbkit.cli.options import RARE
 
 PANELS = {
-    "Build": ("demo", "fetch", "ingest", "build", "update", "export", "recipe"),
+    "Build": ("demo", "fetch", "ingest", "build", "update", "duplicates", "export", "recipe"),
     "Query": ("shell", "sql", "sparql", "answers", "search", "ask", "query", "template", "sets", "serve", "mcp"),
     "Explore": ("explore", "info", "show", "path", "around", "graph", "docs"),
     "Evaluate": ("run", "train", "measure", "stark", "quest", "ska", "spinach", "conv", "publish"),

@@ -15,8 +15,11 @@ from kbkit.cli.options import Format, Kb, Output, counted, note, on_screen
 from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from kbkit.ingestion.merging import PairDecision
 
+_SHOWN = 3
 _ON_SCREEN = ("score", "type", "key", "name", "other_key", "other_name", "neighbors", "same", "differ")
 
 
@@ -33,7 +36,7 @@ def duplicates(
     ] = None,
     k: Annotated[int, typer.Option("-k", metavar="N", min=1, help="Number of pairs.")] = 100,
     least: Annotated[
-        float, typer.Option("--min-score", metavar="SCORE", min=0.5, max=1, help="Least score of a pair.")
+        float, typer.Option("--min-score", metavar="FRACTION", min=0.5, max=1, help="Least score of a pair.")
     ] = 0.85,
     review: Annotated[
         Path | None,
@@ -73,9 +76,21 @@ def duplicates(
     if browser:
         raise KbError("No file for the decisions", "Use ", Option("review", "FILE"))
     screen = on_screen(format, output)
-    write(found.select(_ON_SCREEN) if screen else found, format, output)
+    write(_short(found) if screen else found, format, output)
     if output is not None:
         note(context, [f"Enter merge or apart as the decision; then: kbkit duplicates {kb} --merge {output}"])
+
+
+def _short(found: pl.DataFrame) -> pl.DataFrame:
+    """Return the columns for the screen, with the first of many attributes."""
+    import polars as pl
+
+    def first_some(name: str) -> pl.Expr:
+        listed = pl.col(name).str.split(", ")
+        more = pl.format("{} and {} more", listed.list.head(_SHOWN).list.join(", "), listed.list.len() - _SHOWN)
+        return pl.when(listed.list.len() > _SHOWN + 1).then(more).otherwise(pl.col(name)).alias(name)
+
+    return found.select(_ON_SCREEN).with_columns(first_some("same"), first_some("differ"))
 
 
 def _merge(context: typer.Context, kb: Path, path: Path) -> None:

@@ -33,9 +33,11 @@ _IGNORED = (
 )  # fmt: skip
 """Words that two names of one thing need not share: articles and legal forms."""
 _NUMBERS = r"\d+|\b(?:ii|iii|iv|vi|vii|viii|ix|xi|xii|xiii)\b"
-_LARGEST_BLOCK = 400
+_LARGEST_BLOCK = 50
 _LONGEST_NAME = 200
-_INITIAL, _ACRONYM, _SUBSET = 0.92, 0.8, 0.9
+_INITIAL, _ACRONYM, _SUBSET, _LEAST_PART = 0.92, 0.8, 0.9, 0.4
+_COMMON = 3
+"""Number of nodes with a word from which it is no misspelling."""
 
 
 def duplicates(
@@ -57,7 +59,10 @@ def duplicates(
         pl.when(pl.col(name) == "").then(0).otherwise(pl.col(name).str.count_matches(",") + 1)
         for name in ("same", "differ")
     )
-    supported = (pl.col("neighbors") > 0) | ((same >= 2) & (differ == 0))
+    degree = stores.shared(degrees_of_all)
+    fewer = np.minimum(degree[found["a"].to_numpy()], degree[found["b"].to_numpy()])
+    most = (pl.col("neighbors") > 0) & (2 * pl.col("neighbors") >= pl.Series(fewer))
+    supported = most | ((same >= 2) & (differ == 0))
     more = pl.when(supported).then((1 - pl.col("name_score")) / 2).otherwise(0)
     less = pl.when((differ > 0) & (differ >= same)).then(0.1).otherwise(0)
     found = found.with_columns((pl.col("name_score") + more - less).clip(0, 1).round(3).alias("score"))
@@ -108,12 +113,16 @@ def _pairs_sql(kind: str | None, least: float) -> str:
         terms AS (
           SELECT r, id, type, plain, CASE WHEN len(kept) > 0 THEN kept ELSE string_split(plain, ' ') END AS tokens
           FROM words),
+        used AS MATERIALIZED (SELECT r, id, type, unnest(list_distinct(tokens)) AS word FROM terms),
+        common AS (SELECT type, word FROM used GROUP BY type, word HAVING count(DISTINCT id) >= {_COMMON}),
+        rare AS (SELECT r, list(word) AS rare FROM used ANTI JOIN common USING (type, word) GROUP BY r),
         names AS MATERIALIZED (
-          SELECT *, list_sort(tokens) AS sorted, array_to_string(list_sort(tokens), ' ') AS phrase,
+          SELECT terms.*, coalesce(rare.rare, []) AS rare, list_sort(tokens) AS sorted,
+                 array_to_string(list_sort(tokens), ' ') AS phrase,
                  array_to_string(tokens, '') AS letters,
                  array_to_string(list_transform(tokens, lambda w: w[1]), '') AS initials,
                  list_sort(regexp_extract_all(plain, {literal(_NUMBERS)})) AS numbers
-          FROM terms),
+          FROM terms LEFT JOIN rare USING (r)),
         keys AS MATERIALIZED (
           SELECT DISTINCT r, type, key FROM (
             SELECT r, type, 'w ' || phrase AS key FROM names
@@ -139,13 +148,13 @@ def _pairs_sql(kind: str | None, least: float) -> str:
         FROM compared GROUP BY ALL HAVING name_score >= {least} ORDER BY ALL"""
 
 
-def _similarity(column: str) -> str:
+def _similarity(x: str, y: str) -> str:
     """Return the fraction of letters that need no edit; swapped neighbours are one edit."""
-    x, y = f"x.{column}", f"y.{column}"
-    return f"(1 - damerau_levenshtein({x}, {y}) / greatest(length({x}), length({y}))::DOUBLE)"
+    return f"(1 - damerau_levenshtein({x}, {y}) / greatest(length({x}), length({y}), 1)::DOUBLE)"
 
 
-_SIMILAR = f"greatest({_similarity('letters')}, {_similarity('phrase')})"
+_SIMILAR = f"greatest({_similarity('x.letters', 'y.letters')}, {_similarity('x.phrase', 'y.phrase')})"
+_PART = _similarity("array_to_string(mine, '')", "array_to_string(others, '')")
 _SCORE = f"""CASE
   WHEN x.plain = y.plain THEN 1.0
   WHEN x.phrase = y.phrase OR x.letters = y.letters THEN 0.99
@@ -156,8 +165,12 @@ _SCORE = f"""CASE
        AND x.tokens[1] = y.tokens[1] THEN {_INITIAL}
   WHEN x.initials = y.letters OR y.initials = x.letters THEN {_ACRONYM}
   WHEN len(mine) = 0 OR len(others) = 0 THEN {_SUBSET} * {_SIMILAR}
-  ELSE {_SIMILAR} END"""
-"""Names that differ in one letter that stands alone (``Hepatitis A``, ``Hepatitis B``) are different."""
+  WHEN NOT list_has_any(x.rare, mine) AND NOT list_has_any(y.rare, others) THEN 0.0
+  WHEN {_PART} < {_LEAST_PART} THEN 0.0
+  ELSE least((1 + {_PART}) / 2, {_SIMILAR}) END"""
+"""Names that differ in one letter that stands alone (``Hepatitis A``, ``Hepatitis B``) are different, and so are most
+that differ in words which several other names have: ``osteoclast`` is no misspelt ``osteoblast``.
+"""
 
 
 # -- evidence ---------------------------------------------------------------------------------------------------------
