@@ -39,8 +39,10 @@ _UP = "more|above|greater|higher|over|older|later|longer"
 _OR_MORE = rf"(?:or|and) (?:{_UP}|less|fewer|below|lower|under|younger|earlier|shorter)"
 _ASSERTING = frozenset("is are was were has have had having with without that who which".split())  # noqa: SIM905
 _DENYING = frozenset("not no never t without non don doesn didn".split())  # noqa: SIM905
-_BETWEEN = frozenset("a an any in on for of under be been still currently its their do does did isn aren wasn weren "
-                     "hasn haven hadn".split())  # noqa: SIM905
+_BETWEEN = frozenset(
+    "a an any in on for of under be been still currently its their do does did isn aren wasn weren "
+    "hasn haven hadn".split()
+)  # noqa: SIM905
 _NOBODY = "(?:nobody|noone|no one|none|nothing)"
 _VALUES = rf"(?P<value>{V}(?:(?: or| nor| and| and the)+ {V})*)"
 _NUMBERS = rf"(?P<value>{N}(?: (?:or|and) {N})*)"
@@ -363,8 +365,12 @@ def nobody(at: Rewriter) -> None:
     aux = "(?:(?:that|which|who|they|we|has|have|had|is|are|was|were|been|ever|got|get) )*"
     verb = r"(?P<verb>[a-z]+)"
     at.apply(rf"(?:that |which |who )?{_NOBODY} (?:has |have |had |ever )*{verb}", never)
-    negation = r"(?:(?:has|have|had|was|were|is|are|do|does|did|don|doesn|didn|hasn|haven|hadn|wasn|weren) (?:not |t )|never )"
-    at.apply(rf"{aux}{negation}(?:been |ever |yet |actually )*{verb} (?:anything|anyone|anybody|any|at all|one|yet)", never)
+    negation = (
+        r"(?:(?:has|have|had|was|were|is|are|do|does|did|don|doesn|didn|hasn|haven|hadn|wasn|weren) (?:not |t )|never )"
+    )
+    at.apply(
+        rf"{aux}{negation}(?:been |ever |yet |actually )*{verb} (?:anything|anyone|anybody|any|at all|one|yet)", never
+    )
     at.apply(rf"{aux}never (?:been |actually )?{verb}(?= $)", never)
 
 

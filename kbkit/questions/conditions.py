@@ -353,7 +353,9 @@ class ConditionPlanner(Meanings):
             near = [kind for kind in kinds if not isinstance(measure, Count) and self._is_single(kind, owner)]
             if len(near) != 1:
                 raise NotReadError(f"a comparison with {value.text}")
-            tree = Aggregate("max", self._followed(self._named_node(kinds[near[0]]), self._path(near[0], owner)), column)
+            tree = Aggregate(
+                "max", self._followed(self._named_node(kinds[near[0]]), self._path(near[0], owner)), column
+            )
         return ConditionPart(owner, (Comparison(measure, op or restriction.op, tree),))
 
     def _number_tests(self, restriction: Restriction, option: LabelOption) -> tuple[Test, ...]:

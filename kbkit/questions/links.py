@@ -283,9 +283,7 @@ class Linker:
                 nodes = tuple(self.elements.session.stores.nodes.named(text).tolist()[:5])
                 yield QuestionLink(first, last, text, (), tuple(self.values.named(words)), nodes, is_quoted=True)
 
-    def _linked(
-        self, question: Question, span: range, nodes: tuple[int, ...], derives: bool
-    ) -> QuestionLink | None:
+    def _linked(self, question: Question, span: range, nodes: tuple[int, ...], derives: bool) -> QuestionLink | None:
         """Return the link of a span, if it is a number, a label, a value or a name as a whole."""
         words = [question.tokens[at].word for at in span]
         start, end = question.tokens[span[0]].start, question.tokens[span[-1]].end

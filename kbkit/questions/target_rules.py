@@ -426,7 +426,9 @@ def read_clauses(question: Question, links: Sequence[QuestionLink]) -> Clauses:
     at = Rewriter(question, links)
     at.clauses.is_yes_no = bool(re.match(r" (?:is|are|was|were|does|do|did|has|have|can) (?!you |we |i )", at.text))
     at.text = re.sub(r"^ only (?=list|show|give|return|tell)|(?<= )only $", " ", at.text)
-    asks = re.match(r"(?: (?:and|so|please|show|list|give|find|tell|me|us|name|did|does|is|there|has|have))* (\S+) ", at.text)
+    asks = re.match(
+        r"(?: (?:and|so|please|show|list|give|find|tell|me|us|name|did|does|is|there|has|have))* (\S+) ", at.text
+    )
     first = asks[1] if asks else ""
     at.clauses.is_who = first in ("who", "whom", *PERSON_WORDS)
     at.clauses.is_where = first == "where"
@@ -436,7 +438,19 @@ def read_clauses(question: Question, links: Sequence[QuestionLink]) -> Clauses:
     references = _references(at)
     conditions = (averages, ranges, comparisons, verbs, entities)
     before = (nobody, booleans)
-    for rule in (_orders, *before, *conditions, _totals, _spread, _superlatives, values, equal_numbers, absences, _counts, _amounts):
+    for rule in (
+        _orders,
+        *before,
+        *conditions,
+        _totals,
+        _spread,
+        _superlatives,
+        values,
+        equal_numbers,
+        absences,
+        _counts,
+        _amounts,
+    ):
         rule(at)
     _groups(at)
     _owners_and_targets(at)
