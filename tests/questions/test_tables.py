@@ -25,12 +25,15 @@ INSERT INTO author VALUES (1, 'Ada Quill', 'Norway', 1950), (2, 'Ben Roth', 'Ger
 CREATE TABLE book (book_id INTEGER PRIMARY KEY, title TEXT, author_id INTEGER, pages INTEGER, in_print BOOLEAN,
   category TEXT, published DATE, duration_minutes INTEGER, FOREIGN KEY (author_id) REFERENCES author(author_id));
 INSERT INTO book VALUES (1, 'The Quiet Tide', 1, 320, 1, 'fiction', '1988-03-04', 600),
-  (2, 'Salt and Stone', 1, 210, 0, 'poetry', '1992-11-20', 120), (3, 'Iron Winter', 2, 540, 1, 'history', '1970-05-05', 900),
-  (4, 'Green Cellars', 3, 180, 1, 'fiction', '2004-03-30', 240), (5, 'Old Roads', 2, 400, 0, 'travel', '2004-07-12', 500);
+  (2, 'Salt and Stone', 1, 210, 0, 'poetry', '1992-11-20', 120),
+  (3, 'Iron Winter', 2, 540, 1, 'history', '1970-05-05', 900),
+  (4, 'Green Cellars', 3, 180, 1, 'fiction', '2004-03-30', 240),
+  (5, 'Old Roads', 2, 400, 0, 'travel', '2004-07-12', 500);
 CREATE TABLE member (member_id INTEGER PRIMARY KEY, name TEXT, branch_id INTEGER, joined DATE, is_student BOOLEAN,
   fee REAL, FOREIGN KEY (branch_id) REFERENCES branch(branch_id));
 INSERT INTO member VALUES (1, 'Nell Frost', 1, '2015-02-01', 1, 10), (2, 'Omar Vale', 1, '2016-06-11', 0, 25),
-  (3, 'Pia Wood', 2, '2016-09-30', 0, 25), (4, 'Quin Yates', 3, '2018-03-15', 1, 10), (5, 'Rosa Zane', 2, '2020-12-24', 0, 30);
+  (3, 'Pia Wood', 2, '2016-09-30', 0, 25), (4, 'Quin Yates', 3, '2018-03-15', 1, 10),
+  (5, 'Rosa Zane', 2, '2020-12-24', 0, 30);
 CREATE TABLE loan (loan_id INTEGER PRIMARY KEY, member_id INTEGER, book_id INTEGER, date DATE, fine REAL,
   FOREIGN KEY (member_id) REFERENCES member(member_id), FOREIGN KEY (book_id) REFERENCES book(book_id));
 INSERT INTO loan VALUES (1, 1, 1, '2021-03-02', 0), (2, 1, 3, '2021-03-20', 2.5), (3, 2, 1, '2021-04-01', 1.0),
@@ -85,9 +88,9 @@ READ = {
     "number of books per category, highest first": "SELECT category, count(*) FROM book GROUP BY category",
 }
 REFUSED = {
-    "book with fewest pages in each category": "a superlative for each",
+    "book with fewest pages in each category": "what is asked for",
     "who borrowed Iron Winter": "'who'",
-    "members who never smiled at anyone": "what nothing is related to",
+    "members who never smiled at anyone": "'smiled'",
     "which authors are the most popular": "a superlative",
     "books by Smith": "'smith'",
     "how much is Iron Winter": "'how much'",
