@@ -5,37 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from kbkit.english.question_words import COMPARATIVES, FUNCTION_WORDS
+from kbkit.english.question_words import FUNCTION_WORDS
 from kbkit.english.words import may_be_verb
-from kbkit.questions.clauses import L, N, Restriction, Rewriter, V, is_type
+from kbkit.questions.clauses import L, Restriction, Rewriter, V, is_type
 from kbkit.questions.links import LabelOption, QuestionLink
 
-_OWNING = 0.8
-"""Least score of a label whose attribute has a value beside it: French citizens."""
-_MORE = "more|greater|larger|bigger|higher"
-_LESS = "less|fewer|smaller|lower"
-_OPERATORS = (
-    (rf"(?:no|not) (?:{_LESS}) than", ">="),
-    (rf"(?:no|not) (?:{_MORE}) than", "<="),
-    ("at least|minimum of|a minimum of", ">="),
-    ("at most|maximum of|up to|a maximum of", "<="),
-    (rf"(?:{_MORE}) than or equal to", ">="),
-    (rf"(?:{_LESS}) than or equal to", "<="),
-    (rf"(?:{_MORE})(?: in number)? than|over|above|exceeding|exceeds?|exceeded|in excess of|beyond", ">"),
-    (rf"(?:{_LESS}) than|under|below", "<"),
-    ("since|from", ">="),
-    ("after|later than", ">"),
-    ("before|earlier than|prior to", "<"),
-    ("until", "<="),
-)
-_OP = "|".join(f"(?:{words})" for words, _ in _OPERATORS)
-_ADJECTIVE = "|".join(sorted((word for word, one in COMPARATIVES.items() if one.nouns), key=len, reverse=True))
-_AVERAGE = r"(?:the |an )?(?:overall )?(?:average|mean)"
-_NO = r"(?:not|isn t|aren t|wasn t|weren t|other than|except|excluding|different from)"
-_HAVE = "(?:have|use|include|contain|speak|play|own)"
-_LACKS = rf"(?:{_NO} |(?:do|does|did|don|doesn|didn) (?:not|t) {_HAVE} (?:a |an |any |the )?)"
-_UP = "more|above|greater|higher|over|older|later|longer"
-_OR_MORE = rf"(?:or|and) (?:{_UP}|less|fewer|below|lower|under|younger|earlier|shorter)"
 _ASSERTING = frozenset("is are was were has have had having with without that who which".split())  # noqa: SIM905
 _DENYING = frozenset("not no never t without non don doesn didn".split())  # noqa: SIM905
 _BETWEEN = frozenset(
@@ -43,12 +17,6 @@ _BETWEEN = frozenset(
     a an any in on for of under be been still currently its their do does did isn aren wasn weren hasn haven hadn
     """.split()  # noqa: SIM905
 )
-_NOBODY = "(?:nobody|noone|no one|none|nothing)"
-_VALUES = rf"(?P<value>{V}(?:(?: or| nor| and| and the)+ {V})*)"
-_NUMBERS = rf"(?P<value>{N}(?: (?:or|and) {N})*)"
-
-_ASSERTING = frozenset("is are was were has have had having with without that who which".split())  # noqa: SIM905
-_DENYING = frozenset("not no never t without non don doesn didn".split())  # noqa: SIM905
 _NOBODY = "(?:nobody|noone|no one|none|nothing)"
 
 

@@ -23,8 +23,6 @@ from kbkit.questions.units import UNITS, converted, unit_of
 
 _FLIPPED = {">": "<", "<": ">", ">=": "<=", "<=": ">="}
 
-_FLIPPED = {">": "<", "<": ">", ">=": "<=", "<=": ">="}
-
 
 @dataclass(frozen=True)
 class ConditionPart:

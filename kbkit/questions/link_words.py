@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
 
 from kbkit.english.question_words import (
     MONTHS,
@@ -16,38 +15,14 @@ from kbkit.english.stems import PEOPLES
 from kbkit.english.words import lemmas_of
 from kbkit.questions.lexicon import related
 from kbkit.questions.mentions import DERIVED, Mention
-from kbkit.questions.units import Unit
 
 MAX_LABEL = 5
 """Limit on the words of a label."""
-_NAMES = frozenset(["name", "names", "title", "titles"])
-_KEYS = frozenset(["id", "ids", "key", "keys", "code", "codes", "identifier", "identifiers"])
 _NUMERIC = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 _YEAR = re.compile("1[0-9]{3}|20[0-9]{2}")
-_QUOTED = re.compile(r"\"([^\"]+)\"|'([^']+)'(?!\w)|\u201c([^\u201d]+)\u201d|\u2018([^\u2019]+)\u2019")
-_DERIVED = 0.85
-"""Score of a word derived from a label."""
-_KEY_ENDING = re.compile("_?(?:id|key|code|no|nr|number)$")
-_NO_UNIT = Unit("", Decimal(1))
-_INSIDE = frozenset(("of", "the", "in"))
-"""Function words that a question may put inside a label: year of birth."""
 _ENDINGS = ("a", "y", "o", "e", "en", "ia", "al")
 """Endings of names that adjectives lose: Italian, Swedish, Chinese."""
-_OF_PEOPLES = ("an", "ese", "ish")
-"""Endings of the words for peoples that are also read in lower case."""
-_MAX_HOLDING = 20
-"""Limit on the nodes that a part of a name may mean."""
-_MAX_SHORT = 3
-"""Letters up to which a value is only meant if it is written in the same case."""
-_WHOLE = 0.95
-"""Least score of a label with all its words."""
-_LEAST = 0.7
-"""Least similarity of a word and a label of which it is neither a word nor a derived word."""
 
-_NUMERIC = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
-_YEAR = re.compile("1[0-9]{3}|20[0-9]{2}")
-_ENDINGS = ("a", "y", "o", "e", "en", "ia", "al")
-"""Endings of names that adjectives lose: Italian, Swedish, Chinese."""
 DERIVED_LABEL = 0.85
 """Score of a word derived from a label."""
 

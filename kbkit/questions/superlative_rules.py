@@ -6,39 +6,14 @@ import re
 
 from kbkit.english.question_words import (
     ADJECTIVES,
-    EXTREMES,
     FUNCTION_WORDS,
-    GREETINGS,
-    PERSON_WORDS,
-    PLAIN_WORDS,
     SUPERLATIVES,
-    TOTALS,
     Adjective,
 )
 from kbkit.english.words import may_be_verb
 from kbkit.questions.clauses import BE, SUPERLATIVE, L, Most, N, Rewriter, is_type
 from kbkit.questions.expressions import is_date
 from kbkit.questions.links import QuestionLink
-
-_DIRECTION = (
-    "ascending|descending|increasing|decreasing|reverse alphabetical|alphabetical|alphabetic|lexicographical|"
-    "lexicographic|chronological|asc|desc"
-)
-_DESCENDING = ("descending", "decreasing", "reverse", "desc")
-_TOTALS: dict[str, str] = {**TOTALS, "avg": "avg", "overall": "sum", **EXTREMES}
-_TOTAL = "|".join(_TOTALS)
-_MARKED = frozenset(
-    """
-    average mean total sum maximum minimum max min more less fewer than larger smaller higher lower greater twice double
-    half percent percentage ratio difference increase between before after not no never without only every except nor
-    neither
-    """.split()  # noqa: SIM905
-) | {*SUPERLATIVES}
-"""Words that say that the question is another one, if no rule has read them."""
-_NOUNS = {**dict.fromkeys(("people", "inhabitants", "residents"), ("population", "inhabitants"))}
-"""What nouns that few attributes have count."""
-_UNSAID = FUNCTION_WORDS | PLAIN_WORDS | PERSON_WORDS | GREETINGS
-"""Words that need no explanation."""
 
 _DIRECTION = (
     "ascending|descending|increasing|decreasing|reverse alphabetical|alphabetical|alphabetic|lexicographical|"
