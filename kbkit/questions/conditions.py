@@ -101,7 +101,7 @@ class ConditionPlanner(AttributeTests):
     def _only_neighbour(self, owner: int) -> int:
         """Return the type that a verb alone must mean: the only one whose nodes refer to those of a type."""
         hops = [self.elements.all[hop] for hop in self.elements.from_type(owner).tolist()]
-        kinds = {hop.target for hop in hops if not self._is_single(owner, hop.target)} - {owner}
+        kinds: set[int] = {hop.target for hop in hops if not self._is_single(owner, hop.target)} - {owner}
         if len(kinds) != 1:
             raise NotReadError("what nothing is related to")
         return next(iter(kinds))
