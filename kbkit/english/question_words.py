@@ -18,8 +18,20 @@ NOBODY = _words("nobody noone none nothing")
 MONTHS = {
     month: number
     for number, months in enumerate(
-        """january jan,february feb,march mar,april apr,may,june jun,july jul,august aug,september sep sept,october oct,
-        november nov,december dec""".split(","),
+        [
+            "january jan",
+            "february feb",
+            "march mar",
+            "april apr",
+            "may",
+            "june jun",
+            "july jul",
+            "august aug",
+            "september sep sept",
+            "october oct",
+            "\n        november nov",
+            "december dec",
+        ],
         1,
     )
     for month in months.split()

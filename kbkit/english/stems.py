@@ -37,7 +37,9 @@ PEOPLES = {
     "philippine": "philippines", "british": "britain", "belgian": "belgium", "burmese": "myanmar", "uae": "emirates",
     "emirati": "emirates", "us": "america", "american": "america", "afghan": "afghanistan", "uzbek": "uzbekistan",
     "norwegian": "norway", "portuguese": "portugal", "swede": "sweden", "icelandic": "iceland", "slovak": "slovakia",
-    "slovene": "slovenia", "cypriot": "cyprus", "peruvian": "peru", "argentine": "argentina", "kazakh": "kazakhstan", "turkmen": "turkmenistan", "tajik": "tajikistan", "kyrgyz": "kyrgyzstan",
+    "slovene": "slovenia",
+    "cypriot": "cyprus", "peruvian": "peru", "argentine": "argentina",
+    "kazakh": "kazakhstan", "turkmen": "turkmenistan", "tajik": "tajikistan", "kyrgyz": "kyrgyzstan",
 }  # fmt: skip
 """Peoples whose word begins otherwise than their country's."""
 _FOREIGN = words_of(

@@ -22,7 +22,8 @@ _PEOPLE = frozenset(
         "customer", "developer", "director", "doctor", "driver", "editor", "employee", "father", "founder", "human",
         "inventor", "leader", "member", "mother", "musician", "owner", "parent", "patient", "people", "person",
         "candidate", "captain", "delegate", "graduate", "guest", "laureate", "mayor", "nurse", "participant", "player",
-        "politician", "producer", "president", "professor", "staff", "winner", "researcher", "reviewer", "scientist", "singer", "speaker", "student",
+        "politician", "producer", "president", "professor", "staff", "winner",
+         "researcher", "reviewer", "scientist", "singer", "speaker", "student",
         "teacher", "user", "voter", "woman", "man", "worker", "writer",
     )
 )  # fmt: skip

@@ -247,7 +247,10 @@ class ClauseReading:
         ignored += ["an order"] * bool(clauses.order)
         ignored += ["a superlative"] * bool(clauses.most and not superlative)
         ignored += ["the most frequent"] * bool(clauses.most and clauses.most.is_common)
-        needed = sum(bool(r.operand or r.op in ("holds", "lacks") or (r.values and not r.values[0].nodes)) for r in clauses.restrictions)
+        needed = sum(
+            bool(r.operand or r.op in ("holds", "lacks") or (r.values and not r.values[0].nodes))
+            for r in clauses.restrictions
+        )
         ignored += ["a condition"] * (needed > tests)
         negated = any(r.negated or r.op == "none" for r in clauses.restrictions)
         is_difference = any(isinstance(part, Combine) and part.op == "-" for part in parts)

@@ -16,40 +16,31 @@ from kbkit.answers.resolve_conditions import is_number
 from kbkit.english.question_words import (
     COMPARATIVES,
     FUNCTION_WORDS,
-    MONTHS,
     NO,
-    NUMBERS,
-    PARTICIPLES,
-    SCALES,
     SUPERLATIVES,
     YES,
 )
 from kbkit.english.stems import PEOPLES
-from kbkit.english.words import lemmas_of, may_be_verb
+from kbkit.english.words import may_be_verb
 from kbkit.questions.elements import HOP, VALUE, Element, Elements, numeric
 from kbkit.questions.lexicon import label_words, related, stem
-from kbkit.questions.mentions import DERIVED, Mention
+from kbkit.questions.link_words import DERIVED_LABEL, bases, is_misspelled, is_participle, link_number, overlap
+from kbkit.questions.mentions import Mention
 from kbkit.questions.question import Question
 from kbkit.questions.units import UNITS, Unit, unit_of
 from kbkit.questions.values import AttributeValue, AttributeValues
-from kbkit.stores.folding import words as folded_words
 from kbkit.schema import Attribute, NodeType
+from kbkit.stores.folding import words as folded_words
 
 MAX_LABEL = 5
 """Limit on the words of a label."""
 _NAMES = frozenset(["name", "names", "title", "titles"])
 _KEYS = frozenset(["id", "ids", "key", "keys", "code", "codes", "identifier", "identifiers"])
-_NUMERIC = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
-_YEAR = re.compile("1[0-9]{3}|20[0-9]{2}")
 _QUOTED = re.compile(r"\"([^\"]+)\"|'([^']+)'(?!\w)|\u201c([^\u201d]+)\u201d|\u2018([^\u2019]+)\u2019")
-_DERIVED = 0.85
-"""Score of a word derived from a label."""
 _KEY_ENDING = re.compile("_?(?:id|key|code|no|nr|number)$")
 _NO_UNIT = Unit("", Decimal(1))
 _INSIDE = frozenset(("of", "the", "in"))
 """Function words that a question may put inside a label: year of birth."""
-_ENDINGS = ("a", "y", "o", "e", "en", "ia", "al")
-"""Endings of names that adjectives lose: Italian, Swedish, Chinese."""
 _OF_PEOPLES = ("an", "ese", "ish")
 """Endings of the words for peoples that are also read in lower case."""
 _MAX_HOLDING = 20
@@ -101,7 +92,7 @@ class QuestionLink:
     @property
     def is_verb(self) -> bool:
         """Whether it is a participle that only derives from a label or is a part of one: *opened*, of opening_year."""
-        if not self.labels or " " in self.text or not _is_participle(self.text):
+        if not self.labels or " " in self.text or not is_participle(self.text):
             return False
         best = self.labels[0]
         return best.score < 1 or self.text.casefold() not in label_words(best.attribute or self.text)
@@ -195,15 +186,11 @@ class Linker:
         for link in self._quoted(question):
             if not any(taken[link.first : link.last]):
                 take(link)
-        for at in range(len(tokens) - 3):  # first and last name
-            words = [token.word for token in tokens[at : at + 4]]
-            if words[1] == "and" and words[3] in _NAMES and not any(taken[at : at + 4]):
-                pair = [self._labelled([words[0], "name"]), self._labelled([words[2], "name"])]
-                if all(labels and labels[0].score > 0.6 for labels in pair):
-                    take(QuestionLink(at, at + 1, words[0], pair[0]))
-                    take(QuestionLink(at + 2, at + 4, words[2], pair[1]))
+        for link in self._first_and_last(question):
+            if not any(taken[link.first : link.last]):
+                take(link)
         named = {(m.first, m.last): m.nodes for m in mentions if m.how in ("exact", "derived")}
-        misspelled = {at for mention in filter(_is_misspelled, mentions) for at in mention.tokens}
+        misspelled = {at for mention in filter(is_misspelled, mentions) for at in mention.tokens}
         longest = max([MAX_LABEL, *(last - first for first, last in named)])
         for size in range(min(longest, len(tokens)), 0, -1):
             for first in range(len(tokens) - size + 1):
@@ -213,12 +200,33 @@ class Linker:
                     found_here = self._linked(question, span, named.get((first, first + size), ()), derives)
                     if found_here is not None:
                         take(found_here)
-        for mention in filter(_is_misspelled, mentions):
+        for mention in filter(is_misspelled, mentions):
             if not any(taken[mention.first : mention.last]):
                 take(QuestionLink(mention.first, mention.last, mention.text, nodes=mention.nodes))
         for link in self._by_part(question, taken):
             take(link)
-        for at, token in enumerate(tokens):  # last: similar words
+        for link in self._by_similarity(question, taken, found):
+            take(link)
+        of = self.elements.type_number
+        typed = [replace(one, node_types=frozenset(map(of, one.nodes))) if one.nodes else one for one in found]
+        return self._keyed(_compounds(question, sorted(typed, key=lambda link: link.first)))
+
+    def _first_and_last(self, question: Question) -> Iterator[QuestionLink]:
+        """Yield links for ``first and last name``."""
+        for at in range(len(question.tokens) - 3):
+            words = [token.word for token in question.tokens[at : at + 4]]
+            if words[1] == "and" and words[3] in _NAMES:
+                pair = [self._labelled([words[0], "name"]), self._labelled([words[2], "name"])]
+                if all(labels and labels[0].score > 0.6 for labels in pair):
+                    yield QuestionLink(at, at + 1, words[0], pair[0])
+                    yield QuestionLink(at + 2, at + 4, words[2], pair[1])
+
+    def _by_similarity(
+        self, question: Question, taken: list[bool], found: list[QuestionLink]
+    ) -> Iterator[QuestionLink]:
+        """Yield links for words that are left, and that are similar to a label."""
+        tokens = question.tokens
+        for at, token in enumerate(tokens):
             is_verb = any(earlier.word in ("do", "does", "did") for earlier in tokens[:at])  # how many did it play
             follows = any(link.last == at and link.types() for link in found)  # the customers pay
             is_verb = is_verb or (follows and may_be_verb(token.word))
@@ -226,10 +234,7 @@ class Linker:
             if not taken[at] and not is_verb and token.word not in FUNCTION_WORDS and not is_operator:
                 options = self._similar(token.word)
                 if options:
-                    take(QuestionLink(at, at + 1, token.word, options))
-        of = self.elements.type_number
-        typed = [replace(one, node_types=frozenset(map(of, one.nodes))) if one.nodes else one for one in found]
-        return self._keyed(_compounds(question, sorted(typed, key=lambda link: link.first)))
+                    yield QuestionLink(at, at + 1, token.word, options)
 
     def _keyed(self, links: list[QuestionLink]) -> list[QuestionLink]:
         """Return the links with nodes for numbers that are keys of the type before them: *event 80*."""
@@ -242,7 +247,9 @@ class Linker:
                 kind = before.types()[0].type
                 [found] = nodes.by_key(types[kind].name, [link.number])
                 if found:
-                    link = replace(link, number="", nodes=(found[0].id,), node_types=frozenset((kind,)))
+                    node = replace(link, number="", nodes=(found[0].id,), node_types=frozenset((kind,)))
+                    result.append(node)
+                    continue
             result.append(link)
         return result
 
@@ -283,15 +290,13 @@ class Linker:
                 nodes = tuple(self.elements.session.stores.nodes.named(text).tolist()[:5])
                 yield QuestionLink(first, last, text, (), tuple(self.values.named(words)), nodes, is_quoted=True)
 
-    def _linked(
-        self, question: Question, span: range, nodes: tuple[int, ...], derives: bool
-    ) -> QuestionLink | None:
+    def _linked(self, question: Question, span: range, nodes: tuple[int, ...], derives: bool) -> QuestionLink | None:  # noqa: PLR0911
         """Return the link of a span, if it is a number, a label, a value or a name as a whole."""
         words = [question.tokens[at].word for at in span]
         start, end = question.tokens[span[0]].start, question.tokens[span[-1]].end
         text = question.text[start:end]
         unit = words[-1] if len(words) == 2 and UNITS.get(words[-1], _NO_UNIT).measures in self._measured else ""
-        number = _number(words[:1] if unit else words, text.split()[0] if unit else text)
+        number = link_number(words[:1] if unit else words, text.split()[0] if unit else text)
         if number and unit:
             return QuestionLink(span[0], span[-1] + 1, text, number=number, unit=unit)
         if number:
@@ -330,7 +335,7 @@ class Linker:
             if text not in PEOPLES and not text.endswith(_OF_PEOPLES):
                 return (), ()
             text, is_first = text.capitalize(), text not in PEOPLES and not text.endswith("an")
-        for base in _bases(text, is_first=is_first):
+        for base in bases(text, is_first=is_first):
             values = tuple(self.values.named([base.lower()]))
             nodes = tuple(self.elements.session.stores.nodes.named(base).tolist()[:5])
             if values or nodes:
@@ -343,11 +348,11 @@ class Linker:
         stems = tuple(map(stem, content))
         options: list[LabelOption] = []
         for label, option in (self._labels[at] for at in self._near(stems)):
-            score = _overlap(stems, label, {*words} - {*content} <= _INSIDE)
-            if score == _DERIVED and not option.is_number and _is_participle(words[-1]):
+            score = overlap(stems, label, {*words} - {*content} <= _INSIDE)
+            if score == DERIVED_LABEL and not option.is_number and is_participle(words[-1]):
                 score = 0.0  # cars made in 1970: not the make
             if not option.attribute and score == 1 and len(words) == 1 and words[0].endswith("ed"):
-                score = _DERIVED  # elected, of elections
+                score = DERIVED_LABEL  # elected, of elections
             if option.attribute == "key" and score < _WHOLE and not _KEYS.isdisjoint(label):
                 score = 0.0  # counties: not the county_id
             if score:
@@ -376,53 +381,13 @@ class Linker:
         for at in range(elements.hops, len(elements.all)):
             element = elements.all[at]
             if element.kind == VALUE:
-                score = 0.0 if _is_participle(word) else float(label[element.label])
+                score = 0.0 if is_participle(word) else float(label[element.label])
                 options.append(LabelOption(element.source, element.name, score, self._is_number(element)))
         relations = [float(label[e.label]) for e in elements.all[: elements.hops] if e.kind == HOP]
         best = max((option.score for option in options), default=0.0)
         if best < _LEAST or best < max(relations, default=0.0):
             return ()
         return tuple(replace(o, score=0.8 * o.score) for o in options if o.score >= best - 0.05)
-
-
-def _bases(text: str, *, is_first: bool) -> Iterator[str]:
-    """Yield the names that an adjective may be derived from: ``Italian``: Italy.
-
-    The first word of a question has a capital in any case, so that endings of one letter are no sign of an adjective.
-    """
-    if text.lower() in PEOPLES:
-        yield PEOPLES[text.lower()]
-    for suffix in DERIVED:
-        if text.endswith(suffix) and len(text) - len(suffix) >= 4 and len(suffix) > is_first:
-            base = text[: -len(suffix)]
-            yield base
-            if len(suffix) > 1:
-                yield from (base + ending for ending in _ENDINGS)
-    yield f"{text}y"
-
-
-def _number(words: Sequence[str], text: str) -> str:
-    """Return the number that words stand for, in digits: ``three``, ``1,000``, ``2 million``; empty if none."""
-    if len(words) == 2 and words[0] in MONTHS and _YEAR.fullmatch(words[1]):
-        return f"{words[1]}-{MONTHS[words[0]]:02}"
-    if len(words) == 2 and words[1] in SCALES and _NUMERIC.fullmatch(text.split(maxsplit=1)[0]):
-        number = float(text.split(maxsplit=1)[0].replace(",", "")) * SCALES[words[1]]
-        return str(int(number) if number.is_integer() else number)
-    if len(words) > 1:
-        return ""
-    return NUMBERS.get(words[0], text.replace(",", "") if _NUMERIC.fullmatch(text) else "")
-
-
-def _is_participle(word: str) -> bool:
-    """Return whether a word may be the participle of a verb, without a dictionary, which takes long to load."""
-    return word.endswith("ed") or word in PARTICIPLES
-
-
-def _is_misspelled(mention: Mention) -> bool:
-    """Return whether a mention is a name with a wrong letter, rather than another word."""
-    if mention.how != "fuzzy":
-        return False
-    return mention.text[:1].isupper() or not any(lemmas_of(word) for word in mention.text.split())
 
 
 def _compounds(question: Question, links: list[QuestionLink]) -> list[QuestionLink]:
@@ -432,7 +397,7 @@ def _compounds(question: Question, links: list[QuestionLink]) -> list[QuestionLi
         before = result[-1] if result else None
         is_next = before is not None and before.last == link.first and before.labels and link.labels
         if before and is_next and "," not in question.text[: question.tokens[link.first].start].rstrip()[-1:]:
-            if _is_participle(link.text):
+            if is_participle(link.text):
                 result.append(link)
                 continue
             if link.labels == before.labels and " " in before.text and not link.types():
@@ -451,18 +416,3 @@ def _compounds(question: Question, links: list[QuestionLink]) -> list[QuestionLi
                 continue
         result.append(link)
     return result
-
-
-def _overlap(stems: tuple[str, ...], label: tuple[str, ...], is_plain: bool) -> float:
-    """Return how well some stems express a label: 1 for all words in order, less for another order or some of them."""
-    if not stems or not is_plain:
-        return 0.0
-    if len(stems) == len(label):
-        is_derived = len(stems) == 1 and related(stems[0], label[0])
-        return 1.0 if stems == label else 0.97 if set(stems) == set(label) else _DERIVED if is_derived else 0.0
-    if len(stems) < len(label):
-        for at in range(len(label) - len(stems) + 1):
-            if label[at : at + len(stems)] == stems:
-                share = len(stems) / len(label)
-                return (0.6 if at + len(stems) == len(label) else 0.5) + 0.3 * share
-    return 0.0

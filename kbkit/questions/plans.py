@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from kbkit.answers.attribute_values import ColumnValues
 from kbkit.answers.syntax import (
     Aggregate,
     Combine,
@@ -22,20 +21,13 @@ from kbkit.answers.syntax import (
     ValueColumn,
 )
 from kbkit.english.question_words import Adjective
+from kbkit.questions.asked_kinds import AskedPlanner
 from kbkit.questions.clauses import AskedTarget, Most, is_type
-from kbkit.questions.conditions import ConditionPlanner
-from kbkit.questions.elements import MAX_HOPS
 from kbkit.questions.links import LabelOption, QuestionLink
 from kbkit.questions.meanings import NotReadError
 
 
-_PLACE = 0.6
-"""Least similarity of *where* and a type of places."""
-_TELLING = 0.25
-"""How much better words must express one of several types that may be asked for."""
-
-
-class Planner(ConditionPlanner):
+class Planner(AskedPlanner):
     """Plans expressions for the clauses of one question."""
 
     def plan(self) -> Expression:
@@ -48,13 +40,7 @@ class Planner(ConditionPlanner):
             raise NotReadError("a relation between nodes of one type")
         if clauses.is_how_much and not clauses.targets:
             clauses.targets.append(self._how_much())
-        is_open = not clauses.targets and not clauses.groups
-        asked = self._asked_kind() if is_open and (clauses.is_who or clauses.is_where) else None
-        if is_open and clauses.is_who and asked is None and not clauses.context:
-            kinds = [*(link.labels[0].type for link in clauses.said), *self._tested()]
-            asked = next((kind for kind in kinds if self._is_nameless(kind) and self._naming_column(kind)), None)
-        if clauses.asks_for and not clauses.targets and not clauses.context and asked is None:
-            raise NotReadError(f"'{clauses.asks_for}'")
+        asked = self._asked()
         if clauses.is_yes_no and not clauses.targets:
             related = self._related()
             if related is not None:
@@ -64,12 +50,8 @@ class Planner(ConditionPlanner):
         totals = [target for target in targets if target.total]
         plain = [target for target in targets if not target.total]
         self.focus = self._focus(totals, plain) if asked is None else asked
-        if clauses.most is not None and clauses.most.is_total and (sums := self._greatest_sum(clauses.most)):
-            if totals or plain or clauses.groups:
-                raise NotReadError("a total for each beside values")
+        if (sums := self._greatest_sum(totals, plain)) is not None:
             return sums
-        if clauses.most is not None and clauses.groups and not totals and not clauses.most.is_common:
-            raise NotReadError("a superlative for each")
         tree = self._selected()
         if clauses.is_who and not targets and not clauses.is_yes_no and self._is_nameless(self.focus):
             column = self._naming_column(self.focus)
@@ -79,6 +61,11 @@ class Planner(ConditionPlanner):
         named = _named_in(tree)
         if named is not None and not clauses.targets and not clauses.most and not clauses.is_yes_no:
             raise NotReadError(f"what is asked of {named.selector}")
+        return self._answered(tree, totals, plain)
+
+    def _answered(self, tree: Expression, totals: list[AskedTarget], plain: list[AskedTarget]) -> Expression:
+        """Return what is asked of the nodes that meet the conditions."""
+        clauses = self.clauses
         if clauses.is_yes_no and not totals and not plain:
             return Aggregate("exists", tree)
         if clauses.groups and totals:
@@ -88,96 +75,6 @@ class Planner(ConditionPlanner):
         if totals:
             return self._total(tree, totals, plain)
         return self._listed(tree, [*plain, *self._of_groups()])
-
-    def _how_much(self) -> AskedTarget:
-        """Return the amount that *how much* asks for: the only number of a type that the question names.
-
-        It is a total if a node may have several: what a customer has in accounts.
-        """
-        kinds = list(dict.fromkeys(self._types_in(self.clauses.context)))
-        numbers = [(kind, name) for kind in kinds if (name := self._only_number(kind))]
-        about = self._conditioned()
-        if len(kinds) != 1 or not numbers or not about:
-            raise NotReadError("'how much'")
-        [(kind, name)] = numbers
-        link = QuestionLink(0, 0, "how much", (LabelOption(kind, name, 1.0, True),))
-        is_one = all(one == kind or self._is_single(one, kind) for one in about)
-        return AskedTarget(link, "" if is_one else "sum")
-
-    def _asked_kind(self) -> int | None:
-        """Return the type of people, or of places, that *who* and *where* ask for: the nearest to what is named.
-
-        None if the question names one itself, if there is none, or if several are as near.
-        """
-        fits = self._are_people if self.clauses.is_who else self._are_places
-        named = self._types_in(self.clauses.context)
-        compared = [node for r in self.clauses.restrictions if r.operand == "node" for node in r.values[0].nodes[:1]]
-        if compared or any(map(fits, [*named, *self._tested()])):
-            return None  # who is older than Ann: as she is
-        about = [*self._conditioned(), *named]
-        kinds = [kind for kind in range(len(self.elements.types)) if fits(kind) and kind not in about]
-        kinds = [kind for kind in kinds if min((self._distance(one, kind) for one in about), default=0) <= MAX_HOPS]
-        if len(kinds) < 2 or not about:
-            return kinds[0] if len(kinds) == 1 else None
-        near = sorted((self._distance(about[0], kind), kind) for kind in kinds)
-        if self._tested() and near[0][0] < near[1][0]:
-            return near[0][1]  # who paid the most fines: those whose loans have them
-        ranked = sorted(((self._said(about[0], kind), kind) for kind in kinds), reverse=True)
-        if ranked[0][0] - ranked[1][0] < _TELLING:  # who borrowed the book: not its author
-            raise NotReadError("'who'" if self.clauses.is_who else "'where'")
-        return ranked[0][1]
-
-    def _said(self, source: int, kind: int) -> float:
-        """Return how well words of the question express a type, or the relations that lead there."""
-        names = self.elements.type_labels.similarity
-        own = max((float(names(word)[kind]) for word in self._words), default=0.0)
-        paths = self._paths(source, kind)
-        return max([own, *(self._expressed([hop]) for path in paths[:1] for hop in path)])
-
-    def _tested(self) -> list[int]:
-        """Return the types whose attributes the conditions and the superlative test."""
-        links = [r.label for r in self.clauses.restrictions]
-        links += [self.clauses.most.label] if self.clauses.most else []
-        found = [link.labels[0].type for link in links if link is not None and link.labels and link.labels[0].attribute]
-        return found + [one.type for r in self.clauses.restrictions for value in r.values for one in value.values[:1]]
-
-    def _are_people(self, kind: int) -> bool:
-        return kind in self.elements.people
-
-    def _are_places(self, kind: int) -> bool:
-        return float(self.elements.type_labels.similarity("where")[kind]) >= _PLACE
-
-    def _owners(self, tree: Expression) -> Expression:
-        """Return the named nodes that nameless ones belong to: the owners of accounts."""
-        hops = self.elements.from_type(self.focus).tolist()
-        named = {int(self.elements.target[hop]) for hop in hops} - {self.focus}
-        named = {kind for kind in named if not self._is_nameless(kind)}
-        if len(named) != 1:
-            raise NotReadError("'who'")
-        [kind] = named
-        tree, self.focus = self._followed(tree, self._path(self.focus, kind)), kind
-        return tree
-
-    def _naming_column(self, kind: int) -> str:
-        """Return the only text attribute that tells nameless nodes apart; empty if there is none, or several."""
-        node_type = self.elements.types[kind]
-        known = ColumnValues.of(self.elements.session.stores)
-        texts = [a for a in node_type.attributes if a.type == "VARCHAR"]
-        telling = [a.name for a in texts if len(known.distinct(node_type, a)) == node_type.count]
-        return telling[0] if len(telling) == 1 else ""
-
-    def _is_nameless(self, kind: int) -> bool:
-        """Return whether the nodes of a type are called by their keys only, to judge by the first."""
-        nodes = self.elements.session.stores.nodes
-        row = nodes.row(self.elements.types[kind].first)
-        return row.name == row.key
-
-    def _uncounted(self, target: AskedTarget) -> AskedTarget:
-        """Return the attribute itself for a number that is an attribute: ``how many cylinders does it have``."""
-        if target.total != "count" or target.is_distinct or target.label is None or target.label.types():
-            return target
-        is_number = all(self._is_number(option) for option in target.label.attributes())
-        return AskedTarget(target.label, "", target.of) if is_number else target
 
     def _related(self) -> Expression | None:
         """Return the second of two named nodes if a relation leads there from the first: ``Is Japan in Asia``."""
@@ -213,7 +110,7 @@ class Planner(ConditionPlanner):
         """Return groups that are asked for only, as no total is: ``the name of each battle``."""
         return [AskedTarget(link) for link in self.clauses.groups if not link.types()]
 
-    def _focus(self, totals: list[AskedTarget], plain: list[AskedTarget]) -> int:
+    def _focus(self, totals: list[AskedTarget], plain: list[AskedTarget]) -> int:  # noqa: PLR0911
         """Return the type of the nodes that the question is about."""
         context = self._types_in(self.clauses.context)
         groups = self._types_in(self.clauses.groups)
@@ -424,12 +321,18 @@ class Planner(ConditionPlanner):
             return Group(self._count(self.focus, option.type))
         raise NotReadError("groups by an attribute of other nodes")
 
-    def _greatest_sum(self, most: Most) -> Expression | None:
-        """Return the nodes of the focus whose neighbours have the greatest or least sum; None if it is a plain number."""
-        assert most.label is not None
+    def _greatest_sum(self, totals: list[AskedTarget], plain: list[AskedTarget]) -> Expression | None:
+        """Return the nodes of the focus whose neighbours have the greatest sum, or least; None if it is no sum."""
+        most, is_grouped = self.clauses.most, bool(self.clauses.groups)
+        if most is not None and is_grouped and not totals and not most.is_common:
+            raise NotReadError("a superlative for each")
+        if most is None or not most.is_total or most.label is None:
+            return None
         option = self._attribute(most.label, [self.focus], True)
         if option.type == self.focus:
             return None
+        if totals or plain or is_grouped:
+            raise NotReadError("a total for each beside values")
         if not self._is_single(option.type, self.focus):
             raise NotReadError("a total for each")
         group, column = Group(self._count(option.type, self.focus)), ValueColumn(option.attribute)

@@ -1,4 +1,4 @@
-"""The rules that read what a question asks for: targets, totals, superlatives, groups and order."""
+"""The rules that read what a question asks for: targets, totals, groups and order."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kbkit.english.question_words import (
-    ADJECTIVES,
     EXTREMES,
     FUNCTION_WORDS,
     GREETINGS,
@@ -15,31 +14,23 @@ from kbkit.english.question_words import (
     PLAIN_WORDS,
     SUPERLATIVES,
     TOTALS,
-    Adjective,
 )
-from kbkit.english.words import PREPOSITIONS, may_be_verb
-from kbkit.questions.clauses import BE, SUPERLATIVE, AskedTarget, Clauses, L, Most, N, Rewriter, is_type
+from kbkit.english.words import PREPOSITIONS
+from kbkit.questions.absence_rules import absences, booleans, nobody
+from kbkit.questions.clauses import AskedTarget, Clauses, L, N, Rewriter, is_type
 from kbkit.questions.condition_rules import (
-    absences,
     averages,
-    booleans,
     comparisons,
     entities,
     equal_numbers,
-    nobody,
     ranges,
     values,
     verbs,
 )
-from kbkit.questions.expressions import is_date
 from kbkit.questions.links import QuestionLink
 from kbkit.questions.question import Question
+from kbkit.questions.superlative_rules import adverbs, orders, superlatives, whole
 
-_DIRECTION = (
-    "ascending|descending|increasing|decreasing|reverse alphabetical|alphabetical|alphabetic|lexicographical|"
-    "lexicographic|chronological|asc|desc"
-)
-_DESCENDING = ("descending", "decreasing", "reverse", "desc")
 _TOTALS: dict[str, str] = {**TOTALS, "avg": "avg", "overall": "sum", **EXTREMES}
 _TOTAL = "|".join(_TOTALS)
 _MARKED = frozenset(
@@ -50,8 +41,6 @@ _MARKED = frozenset(
     """.split()  # noqa: SIM905
 ) | {*SUPERLATIVES}
 """Words that say that the question is another one, if no rule has read them."""
-_NOUNS = {**dict.fromkeys(("people", "inhabitants", "residents"), ("population", "inhabitants"))}
-"""What nouns that few attributes have count."""
 _UNSAID = FUNCTION_WORDS | PLAIN_WORDS | PERSON_WORDS | GREETINGS
 """Words that need no explanation."""
 
@@ -64,65 +53,6 @@ def _references(at: Rewriter) -> list[str]:
     owned = re.findall(r" (its|their|his|her)(?= )", at.text[: first.start()] if first else at.text)
     subjects = [] if re.search("<[VN]", at.text) else re.findall(r" (it|they|he|she)(?= )", at.text)
     return [*determined, *owned, *subjects]
-
-
-def _orders(at: Rewriter) -> None:
-    """``sorted by age``, ``in descending order of price``, ``from the oldest to the youngest``."""
-    verb = r"(?:(?:and )?(?:sorted|ordered|arranged|ranked|listed|sort|order)(?: them| the results?| the list)?)"
-
-    def use(match: re.Match[str]) -> str:
-        at.clauses.order = (at.link(match["by"]), any(word in (match["dir"] or "") for word in _DESCENDING))
-        return ""
-
-    def alphabetic(_: re.Match[str]) -> str:
-        at.clauses.order = (None, False)
-        return ""
-
-    at.apply("(?:and )?(?:(?:sorted|ordered|listed|arranged) )?alphabetically(?: sorted| ordered)?", alphabetic)
-
-    def first(match: re.Match[str]) -> str:
-        adjective, by = SUPERLATIVES[match["first"]], at.link(match["by"])
-        if match["inner"]:  # most expensive first
-            inner = ADJECTIVES[match["inner"]]
-            adjective = inner._replace(sign=inner.sign * adjective.sign)
-        is_of_date = adjective.dates and by is not None and any(is_date(o.attribute) for o in by.attributes()[:1])
-        at.clauses.order = (by, (adjective.sign > 0) != is_of_date)
-        return ""
-
-    at.apply(
-        rf"(?:{verb} )?(?:by|in order of|according to)(?: the| their| its)? (?P<by>{L})"
-        rf"(?: (?:they|it|he|she) (?:was|were|is|are) (?:<L\d+>|\w+))?"
-        rf"(?: with| from)?(?: the)? (?P<first>{SUPERLATIVE})(?: (?P<inner>{'|'.join(ADJECTIVES)}))?(?: ones?)?"
-        rf" (?:first|to (?:the )?(?:{SUPERLATIVE}))",
-        first,
-    )
-    inner = rf"(?: (?:of|by|on|according to)(?: the| their| its)?(?: total)? (?P<by>{L}))"
-    at.apply(rf"(?:{verb} )?(?:in )?(?:the )?(?:an? )?(?P<dir>{_DIRECTION})(?: alphabetical)?(?: order)?{inner}?", use)
-
-    def leading(match: re.Match[str]) -> str | None:
-        if at.clauses.order is not None:
-            return None
-        adjective = SUPERLATIVES[match["first"]]
-        if match["inner"]:
-            inner = ADJECTIVES[match["inner"]]
-            adjective = inner._replace(sign=inner.sign * adjective.sign)
-        at.clauses.order, at.clauses.order_by = (None, adjective.sign > 0), adjective
-        return ""
-
-    inner = rf"(?: (?P<inner>{'|'.join(ADJECTIVES)}))?"
-    at.apply(rf"(?:with )?(?:the )?(?P<first>{SUPERLATIVE}){inner}(?: ones?)? first(?= $)", leading)
-
-    def spanned(match: re.Match[str]) -> str | None:
-        at.clauses.order = (at.link(match["by"]), SUPERLATIVES[match["first"]].sign > 0)
-        return ""
-
-    at.apply(
-        rf"{verb}? ?(?:from )(?:the )?(?P<first>{SUPERLATIVE})(?: first)? to (?:the )?(?:{SUPERLATIVE})"
-        rf"(?: (?P<by>{L}))?",
-        spanned,
-    )
-    inner = rf"(?:by|in order of|according to|in)(?: the| their| its)?(?: order of)? (?P<by>{L})"
-    at.apply(rf"{verb} {inner}(?:(?: in| from)?(?: the)? (?P<dir>{_DIRECTION})(?: order)?)?", use)
 
 
 def _totals(at: Rewriter) -> None:
@@ -147,102 +77,6 @@ def _totals(at: Rewriter) -> None:
         rf" (?P<label>{L})",
         use,
     )
-
-
-def _whole(number: QuestionLink) -> int:
-    """Return a number as how many are asked for, 1 at least."""
-    return max(1, int(float(number.number))) if number.number.replace(".", "").isdigit() else 1
-
-
-def _superlatives(at: Rewriter) -> None:
-    """``the 3 largest``, ``top 5 films by gross``, ``the most songs``, ``the most common genre``."""
-
-    def ranked(match: re.Match[str]) -> str | None:
-        number = at.link(match["number"])
-        if number is None or is_type(at.link(match["by"])) or not is_type(at.link(match["type"])):
-            return None
-        sign = SUPERLATIVES.get(match["word"], Adjective(1, ())).sign
-        at.clauses.most = Most(at.link(match["by"]), Adjective(sign, ()), _whole(number))
-        return f"{match['type']} <S0>"
-
-    at.apply(
-        rf"(?:the )?(?P<word>top|highest|best|largest|lowest|bottom) (?P<number>{N}) (?P<type>{L}) "
-        rf"(?:by|in|in terms of|ranked by|according to) (?:the |their )?(?P<by>{L})",
-        ranked,
-    )
-
-    def used(match: re.Match[str]) -> str | None:
-        verb = match["verb"]
-        if at.clauses.most is not None or not is_type(at.link(match["type"])) or not may_be_verb(verb):
-            return None
-        if verb in FUNCTION_WORDS or verb in ADJECTIVES:
-            return None
-        sign = SUPERLATIVES[match["word"]].sign
-        at.clauses.most = Most(None, Adjective(sign, ()), is_use=True)
-        at.clauses.verbs.append(verb)
-        return f"{match['type']} <S0>"
-
-    often = "(?: often| frequently| commonly)?"
-    word, verb = rf"(?:the )?(?P<word>most|least){often}", r"(?P<verb>[a-z]+)"
-    at.apply(rf"(?P<type>{L}) (?:(?:that|which|is|are|was|were|gets?|been|has|have) )*{verb} {word}(?= $)", used)
-    at.apply(rf"{word} {verb} (?P<type>{L})", used)
-
-    def people(match: re.Match[str]) -> str | None:
-        if at.clauses.most is not None:
-            return None
-        at.clauses.most = Most(None, Adjective(SUPERLATIVES[match["word"]].sign, _NOUNS[match["noun"]]))
-        return "<S0>"
-
-    at.apply(rf"(?:the )?(?P<word>most|fewest|least) (?P<noun>{'|'.join(_NOUNS)})", people)
-
-    def timed(match: re.Match[str]) -> str | None:
-        label = at.link(match["label"])
-        if at.clauses.most is not None or label is None or not any(o.is_number for o in label.attributes()[:1]):
-            return None
-        sign = -1 if match["word"].startswith(("first", "earliest", "least")) else 1
-        at.clauses.most = Most(label, Adjective(sign, ()))
-        return "<S0>"
-
-    word = "first|last|earliest|latest|most recently|least recently"
-    at.apply(rf"(?:got |get |was |were |is |are )?(?P<label>{L}) (?:the )?(?P<word>{word})(?! <L)", timed)
-
-    def use(match: re.Match[str]) -> str | None:
-        if at.clauses.most is not None:
-            at.clauses.unread.append("two superlatives")
-            return None
-        word, count = match["word"], 1
-        number = at.link(match["top"] or match["few"])
-        if number is not None:
-            count = _whole(number)
-        adjective = SUPERLATIVES[word]
-        inner = (match["inner"] or "").strip()
-        if inner in ADJECTIVES:
-            adjective = ADJECTIVES[inner]._replace(sign=ADJECTIVES[inner].sign * adjective.sign)
-        label = at.link(match["label"])
-        is_common = label is not None and inner in ("common", "frequent", "frequently", "popular", "commonly")
-        is_number = bool(match["of"])
-        if label is None and not adjective.nouns:
-            return None
-        is_total = not is_type(label) and bool(re.search(r" total <L", match[0]) or match["sum"])
-        at.clauses.most = Most(label, adjective, count, is_common, is_number, is_total=is_total)
-        keeps = is_type(label) and (bool(adjective.nouns) or is_common) and not is_number
-        return f"{match['label']} <S0>" if keeps or is_common else "<S0>"
-
-    at.apply(
-        rf"{BE}(?:the )?(?:top (?P<top>{N}) |(?P<few>{N}) )?(?P<word>{SUPERLATIVE})"
-        rf"(?P<inner> (?:{'|'.join(ADJECTIVES)}|common|frequent|frequently|commonly))?"
-        r"(?P<of> (?:number|amount|count|total number)s?(?: of)?)?(?: (?:different|distinct|total))*"
-        rf"(?: (?P<label>{L})(?P<sum> in total| altogether)?)?",
-        use,
-    )
-
-    def after(match: re.Match[str]) -> str | None:
-        if at.clauses.most is not None:
-            return None
-        at.clauses.most = Most(at.link(match["label"]), SUPERLATIVES[match["word"]])
-        return "<S0>"
-
-    at.apply(rf"{BE}(?P<label>{L}) (?:is )?(?:the )?(?P<word>most|least|highest|lowest|largest|smallest)", after)
 
 
 def _spread(at: Rewriter) -> None:
@@ -386,7 +220,7 @@ def _numbers_left(at: Rewriter) -> None:
         number = at.link(match["number"])
         if clauses.most is None or clauses.most.count > 1 or number is None or not is_type(at.link(match["type"])):
             return None
-        clauses.most = replace(clauses.most, count=_whole(number))
+        clauses.most = replace(clauses.most, count=whole(number))
         return match["type"]
 
     at.apply(rf"(?P<number>{N}) (?P<type>{L})", few)
@@ -426,7 +260,9 @@ def read_clauses(question: Question, links: Sequence[QuestionLink]) -> Clauses:
     at = Rewriter(question, links)
     at.clauses.is_yes_no = bool(re.match(r" (?:is|are|was|were|does|do|did|has|have|can) (?!you |we |i )", at.text))
     at.text = re.sub(r"^ only (?=list|show|give|return|tell)|(?<= )only $", " ", at.text)
-    asks = re.match(r"(?: (?:and|so|please|show|list|give|find|tell|me|us|name|did|does|is|there|has|have))* (\S+) ", at.text)
+    asks = re.match(
+        r"(?: (?:and|so|please|show|list|give|find|tell|me|us|name|did|does|is|there|has|have))* (\S+) ", at.text
+    )
     first = asks[1] if asks else ""
     at.clauses.is_who = first in ("who", "whom", *PERSON_WORDS)
     at.clauses.is_where = first == "where"
@@ -436,7 +272,20 @@ def read_clauses(question: Question, links: Sequence[QuestionLink]) -> Clauses:
     references = _references(at)
     conditions = (averages, ranges, comparisons, verbs, entities)
     before = (nobody, booleans)
-    for rule in (_orders, *before, *conditions, _totals, _spread, _superlatives, values, equal_numbers, absences, _counts, _amounts):
+    for rule in (
+        orders,
+        *before,
+        *conditions,
+        _totals,
+        _spread,
+        adverbs,
+        superlatives,
+        values,
+        equal_numbers,
+        absences,
+        _counts,
+        _amounts,
+    ):
         rule(at)
     _groups(at)
     _owners_and_targets(at)

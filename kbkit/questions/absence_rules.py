@@ -1,0 +1,106 @@
+"""The rules that read what holds or not: columns that say yes or no, and nodes that nothing is related to."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from kbkit.english.question_words import FUNCTION_WORDS
+from kbkit.english.words import may_be_verb
+from kbkit.questions.clauses import L, Restriction, Rewriter, V, is_type
+from kbkit.questions.links import LabelOption, QuestionLink
+
+_ASSERTING = frozenset("is are was were has have had having with without that who which".split())  # noqa: SIM905
+_DENYING = frozenset("not no never t without non don doesn didn".split())  # noqa: SIM905
+_BETWEEN = frozenset(
+    """
+    a an any in on for of under be been still currently its their do does did isn aren wasn weren hasn haven hadn
+    """.split()  # noqa: SIM905
+)
+_NOBODY = "(?:nobody|noone|no one|none|nothing)"
+
+
+def booleans(at: Rewriter) -> None:
+    """``discontinued products``, ``branches with a cafe``, ``members who are not students``, ``is it in print``."""
+    if " whether " in at.text:
+        return
+
+    def held(label: QuestionLink, *, negated: bool) -> str:
+        return at.restrict(Restriction(label, "holds", (), negated))
+
+    def is_boolean(label: QuestionLink | None) -> bool:
+        return label is not None and not is_type(label) and any(option.is_boolean for option in label.attributes()[:1])
+
+    def said(match: re.Match[str]) -> str | None:
+        label, said = at.link(match["label"]), match["said"].split()
+        if label is None or not is_boolean(label) or not _ASSERTING & {*said}:
+            return None
+        return held(label, negated=bool(_DENYING & {*said}))
+
+    words = "|".join(sorted(_ASSERTING | _DENYING | _BETWEEN))
+    at.apply(rf"(?P<said>(?:(?:{words}) )+)(?P<label>{L})", said)
+
+    def adjective(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        if label is None or not is_boolean(label) or not is_type(at.link(match["type"])):
+            return None
+        return f"{held(label, negated=bool(match['no']))} {match['type']}"
+
+    at.apply(rf"(?P<no>(?:not|non) )?(?P<label>{L}) (?P<type>{L})", adjective)
+    if at.clauses.is_yes_no:
+
+        def after(match: re.Match[str]) -> str | None:
+            label = at.link(match["label"])
+            if label is None or not is_boolean(label):
+                return None
+            return f"{match['value']} {held(label, negated='not' in match['said'])}"
+
+        at.apply(rf"(?P<value>{V}(?: {L})?) (?P<said>(?:(?:{words}) )*)(?P<label>{L})", after)
+
+
+def nobody(at: Rewriter) -> None:
+    """``books nobody borrowed``, ``members who never borrowed anything``: no node of another type is joined."""
+
+    def never(match: re.Match[str]) -> str | None:
+        verb = match["verb"]
+        if verb in FUNCTION_WORDS or not may_be_verb(verb):
+            return None
+        at.clauses.verbs.append(verb)
+        return at.restrict(Restriction(None, "none"))
+
+    def by_label(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        if label is None or is_type(label) or " " in label.text or label.labels[0].score == 1:
+            return None
+        owner = replace(label, labels=tuple(LabelOption(option.type) for option in label.labels[:1]))
+        return at.restrict(Restriction(owner, "none"))  # counties nobody represents
+
+    at.apply(rf"(?:that |which |who )?{_NOBODY} (?:has |have |had |ever )*(?P<label>{L})", by_label)
+    aux = "(?:(?:that|which|who|they|we|has|have|had|is|are|was|were|been|ever|got|get) )*"
+    verb = r"(?P<verb>[a-z]+)"
+    at.apply(rf"(?:that |which |who )?{_NOBODY} (?:has |have |had |ever )*{verb}", never)
+    negation = (
+        r"(?:(?:has|have|had|was|were|is|are|do|does|did|don|doesn|didn|hasn|haven|hadn|wasn|weren) (?:not |t )|never )"
+    )
+    at.apply(
+        rf"{aux}{negation}(?:been |ever |yet |actually )*{verb} (?:anything|anyone|anybody|any|at all|one|yet)", never
+    )
+    at.apply(rf"{aux}never (?:been |actually )?{verb}(?= $)", never)
+
+
+def absences(at: Rewriter) -> None:
+    """``without albums``, ``that do not have any song``."""
+
+    def use(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        if is_type(label):
+            return at.restrict(Restriction(label, "none"))
+        return None if label is None or label.is_verb else at.restrict(Restriction(label, "lacks"))
+
+    do = "(?:do|does|did|don|doesn|didn|has|have|had|hasn|haven|is|are|was|were|isn|aren|wasn|weren)"
+    no = (
+        r"with(?: \w+)? no|without(?: any| a)?|(?:has|have|having|had) no|no|not a single|"
+        r"never (?:(?:\w+|<L\d+>) )?(?:any|an|a)|"
+        rf"not in any|(?:(?:that|which|who) )?{do} (?:not|t)(?: (?!<)\w+){{0,3}}(?: any| a| an| in any)?(?: single)?"
+    )
+    at.apply(rf"(?:{no}) (?P<label>{L})", use)

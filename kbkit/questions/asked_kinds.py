@@ -1,0 +1,124 @@
+"""What *who*, *where* and *how much* ask for: the types of people and of places, and amounts."""
+
+from __future__ import annotations
+
+from kbkit.answers.attribute_values import ColumnValues
+from kbkit.answers.syntax import (
+    Expression,
+)
+from kbkit.questions.clauses import AskedTarget
+from kbkit.questions.conditions import ConditionPlanner
+from kbkit.questions.elements import MAX_HOPS
+from kbkit.questions.links import LabelOption, QuestionLink
+from kbkit.questions.meanings import NotReadError
+
+_PLACE = 0.6
+"""Least similarity of *where* and a type of places."""
+_TELLING = 0.25
+"""How much better words must express one of several types that may be asked for."""
+
+
+class AskedPlanner(ConditionPlanner):
+    """Chooses the types and amounts that question words of one question ask for."""
+
+    def _how_much(self) -> AskedTarget:
+        """Return the amount that *how much* asks for: the only number of a type that the question names.
+
+        It is a total if a node may have several: what a customer has in accounts.
+        """
+        kinds = list(dict.fromkeys(self._types_in(self.clauses.context)))
+        numbers = [(kind, name) for kind in kinds if (name := self._only_number(kind))]
+        about = self._conditioned()
+        if len(kinds) != 1 or not numbers or not about:
+            raise NotReadError("'how much'")
+        [(kind, name)] = numbers
+        link = QuestionLink(0, 0, "how much", (LabelOption(kind, name, 1.0, True),))
+        is_one = all(one == kind or self._is_single(one, kind) for one in about)
+        return AskedTarget(link, "" if is_one else "sum")
+
+    def _asked(self) -> int | None:
+        """Return the type that *who* or *where* asks for; None if no such word decides."""
+        clauses = self.clauses
+        is_open = not clauses.targets and not clauses.groups
+        asked = self._asked_kind() if is_open and (clauses.is_who or clauses.is_where) else None
+        if is_open and clauses.is_who and asked is None and not clauses.context:
+            kinds = [*(link.labels[0].type for link in clauses.said), *self._tested()]
+            asked = next((kind for kind in kinds if self._is_nameless(kind) and self._naming_column(kind)), None)
+        if clauses.asks_for and not clauses.targets and not clauses.context and asked is None:
+            raise NotReadError(f"'{clauses.asks_for}'")
+        return asked
+
+    def _asked_kind(self) -> int | None:
+        """Return the type of people, or of places, that *who* and *where* ask for: the nearest to what is named.
+
+        None if the question names one itself, if there is none, or if several are as near.
+        """
+        fits = self._are_people if self.clauses.is_who else self._are_places
+        named = self._types_in(self.clauses.context)
+        compared = [node for r in self.clauses.restrictions if r.operand == "node" for node in r.values[0].nodes[:1]]
+        if compared or any(map(fits, [*named, *self._tested()])):
+            return None  # who is older than Ann: as she is
+        about = [*self._conditioned(), *named]
+        kinds = [kind for kind in range(len(self.elements.types)) if fits(kind) and kind not in about]
+        kinds = [kind for kind in kinds if min((self._distance(one, kind) for one in about), default=0) <= MAX_HOPS]
+        if len(kinds) < 2 or not about:
+            return kinds[0] if len(kinds) == 1 else None
+        near = sorted((self._distance(about[0], kind), kind) for kind in kinds)
+        if self._tested() and near[0][0] < near[1][0]:
+            return near[0][1]  # who paid the most fines: those whose loans have them
+        ranked = sorted(((self._said(about[0], kind), kind) for kind in kinds), reverse=True)
+        if ranked[0][0] - ranked[1][0] < _TELLING:  # who borrowed the book: not its author
+            raise NotReadError("'who'" if self.clauses.is_who else "'where'")
+        return ranked[0][1]
+
+    def _said(self, source: int, kind: int) -> float:
+        """Return how well words of the question express a type, or the relations that lead there."""
+        names = self.elements.type_labels.similarity
+        own = max((float(names(word)[kind]) for word in self._words), default=0.0)
+        paths = self._paths(source, kind)
+        return max([own, *(self._expressed([hop]) for path in paths[:1] for hop in path)])
+
+    def _tested(self) -> list[int]:
+        """Return the types whose attributes the conditions and the superlative test."""
+        links = [r.label for r in self.clauses.restrictions]
+        links += [self.clauses.most.label] if self.clauses.most else []
+        found = [link.labels[0].type for link in links if link is not None and link.labels and link.labels[0].attribute]
+        return found + [one.type for r in self.clauses.restrictions for value in r.values for one in value.values[:1]]
+
+    def _are_people(self, kind: int) -> bool:
+        return kind in self.elements.people
+
+    def _are_places(self, kind: int) -> bool:
+        return float(self.elements.type_labels.similarity("where")[kind]) >= _PLACE
+
+    def _owners(self, tree: Expression) -> Expression:
+        """Return the named nodes that nameless ones belong to: the owners of accounts."""
+        hops = self.elements.from_type(self.focus).tolist()
+        named = {int(self.elements.target[hop]) for hop in hops} - {self.focus}
+        named = {kind for kind in named if not self._is_nameless(kind)}
+        if len(named) != 1:
+            raise NotReadError("'who'")
+        [kind] = named
+        tree, self.focus = self._followed(tree, self._path(self.focus, kind)), kind
+        return tree
+
+    def _naming_column(self, kind: int) -> str:
+        """Return the only text attribute that tells nameless nodes apart; empty if there is none, or several."""
+        node_type = self.elements.types[kind]
+        known = ColumnValues.of(self.elements.session.stores)
+        texts = [a for a in node_type.attributes if a.type == "VARCHAR"]
+        telling = [a.name for a in texts if len(known.distinct(node_type, a)) == node_type.count]
+        return telling[0] if len(telling) == 1 else ""
+
+    def _is_nameless(self, kind: int) -> bool:
+        """Return whether the nodes of a type are called by their keys only, to judge by the first."""
+        nodes = self.elements.session.stores.nodes
+        row = nodes.row(self.elements.types[kind].first)
+        return row.name == row.key
+
+    def _uncounted(self, target: AskedTarget) -> AskedTarget:
+        """Return the attribute itself for a number that is an attribute: ``how many cylinders does it have``."""
+        if target.total != "count" or target.is_distinct or target.label is None or target.label.types():
+            return target
+        is_number = all(self._is_number(option) for option in target.label.attributes())
+        return AskedTarget(target.label, "", target.of) if is_number else target

@@ -1,0 +1,169 @@
+"""Write conditions on attributes of one type: comparisons with numbers and dates, values, and what says yes or no."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from kbkit.answers.attribute_values import ColumnValues
+from kbkit.answers.resolve_conditions import is_number
+from kbkit.answers.syntax import (
+    Condition,
+    Expression,
+    Test,
+)
+from kbkit.english.question_words import NO, YES
+from kbkit.questions.clauses import Restriction
+from kbkit.questions.elements import numeric
+from kbkit.questions.expressions import whole_number, year
+from kbkit.questions.lexicon import label_words
+from kbkit.questions.links import LabelOption
+from kbkit.questions.meanings import Meanings, NotReadError
+from kbkit.questions.units import UNITS, converted, unit_of
+
+_FLIPPED = {">": "<", "<": ">", ">=": "<=", "<=": ">="}
+
+
+@dataclass(frozen=True)
+class ConditionPart:
+    """A condition: ``tests`` of the nodes of a type, or a ``tree`` of nodes of the type."""
+
+    owner: int
+    tests: tuple[Test, ...] = ()
+    tree: Expression | None = None
+    negated: bool = False
+
+
+class AttributeTests(Meanings):
+    """Writes tests of attributes for the conditions of one question."""
+
+    def _holding(self, restriction: Restriction, near: list[int]) -> ConditionPart:
+        """Return the condition that an attribute says yes, or no if it is negated."""
+        assert restriction.label is not None
+        option = self._attribute(restriction.label, near)
+        kind, wanted = self._type_of(option), not restriction.negated
+        if not kind.startswith("VARCHAR"):
+            value = wanted if kind == "BOOLEAN" else int(wanted)
+            return ConditionPart(option.type, (Condition(option.attribute, "=", (value,)),))
+        node_type = self.elements.types[option.type]
+        known = next(a for a in node_type.attributes if a.name == option.attribute)
+        values = ColumnValues.of(self.elements.session.stores).distinct(node_type, known)
+        meant = tuple(value for value in values if value.casefold() in (YES if wanted else NO))
+        if not meant:
+            raise NotReadError(f"'{restriction.label.text}'")
+        return ConditionPart(option.type, (Condition(option.attribute, "in" if len(meant) > 1 else "=", meant),))
+
+    def _amount(self, restriction: Restriction, owner: int) -> LabelOption | None:
+        """Return the only number of a type that stands for it: *savings over 100*, of accounts with one each."""
+        label = restriction.label
+        is_compared = restriction.op in (">", "<", ">=", "<=", "between") and restriction.operand in ("", "node")
+        if label is None or not is_compared or not label.types() or label.attributes():
+            return None
+        kind = label.types()[0].type
+        name = self._only_number(kind)
+        return LabelOption(kind, name) if name and kind != owner and self._is_single(owner, kind) else None
+
+    def _only_number(self, kind: int) -> str:
+        """Return the only attribute of a type that is a number and no year; empty if there is none, or several."""
+        numbers = [
+            a.name
+            for a in self.elements.types[kind].attributes
+            if numeric(a.type) and not self.elements.is_yearly(kind, a.name)
+        ]
+        return numbers[0] if len(numbers) == 1 else ""
+
+    def _lacking(self, restriction: Restriction, near: list[int]) -> ConditionPart:
+        """Return the condition that an attribute says no, or that it is missing if no value does."""
+        assert restriction.label is not None
+        option = self._attribute(restriction.label, near)
+        if self._type_of(option) == "BOOLEAN":
+            return ConditionPart(option.type, (Condition(option.attribute, "=", (False,)),))
+        known = next((a for a in self.elements.types[option.type].attributes if a.name == option.attribute), None)
+        if known is None or known.type != "VARCHAR":
+            raise NotReadError(f"no '{restriction.label.text}'")
+        values = ColumnValues.of(self.elements.session.stores).distinct(self.elements.types[option.type], known)
+        negative = [value for value in values if value.casefold() in NO]
+        if not negative:
+            raise NotReadError(f"no '{restriction.label.text}'")
+        return ConditionPart(option.type, (Condition(option.attribute, "in", tuple(negative)),))
+
+    def _compared(self, restriction: Restriction, near: list[int]) -> LabelOption:
+        """Return the attribute that a comparison with a number is about."""
+        label = restriction.label
+        if label is not None and label.attributes():
+            numbers = [option for option in label.attributes() if self._is_number(option)]
+            if not numbers and restriction.op != "=" and not restriction.adjective:
+                raise NotReadError(f"'{label.text}' is no number")
+            if numbers or restriction.op == "=":
+                return self._attribute(label, near, bool(numbers))
+        if restriction.adjective is None or not restriction.adjective.nouns:
+            raise NotReadError("the number compares with nothing")
+        unit = restriction.values[0].unit if restriction.values else ""
+        if unit and (measuring := self._measuring(unit, near)) is not None:
+            return measuring
+        kinds = near + [kind for kind in range(len(self.elements.types)) if kind not in near]
+        close = sorted(kinds, key=lambda kind: min(self._distance(kind, one) for one in near))
+        return self._by_adjective(restriction.adjective, [kind for kind in close if self.elements.paths(kind, near[0])])
+
+    def _measuring(self, unit: str, kinds: list[int]) -> LabelOption | None:
+        """Return the attribute of the first type that has one in a unit of the same kind, if it is the only one."""
+        measured = UNITS[unit].measures
+        for kind in kinds:
+            numbers = (a for a in self.elements.types[kind].attributes if is_number(a.type))
+            named = ((a.name, unit_of(label_words(a.name))) for a in numbers)
+            found = [name for name, own in named if own and UNITS[own].measures == measured]
+            if found:
+                return LabelOption(kind, found[0]) if len(found) == 1 else None
+        return None
+
+    def _in_unit(self, restriction: Restriction, option: LabelOption) -> Restriction:
+        """Return a comparison with its numbers in the unit of the attribute: 5 minutes are 300000 milliseconds."""
+        own, numbers = unit_of(label_words(option.attribute)), []
+        for value in restriction.values:
+            number = converted(value.number, value.unit, own) if value.unit and own else value.number
+            if number is None or (value.unit and not own):
+                raise NotReadError(f"'{value.text}'")
+            numbers.append(replace(value, number=number))
+        return replace(restriction, values=tuple(numbers))
+
+    def _op(self, restriction: Restriction, option: LabelOption) -> str:
+        adjective = restriction.adjective
+        if adjective is not None and adjective.dates and self._is_date(option):
+            return _FLIPPED.get(restriction.op, restriction.op)
+        return restriction.op
+
+    def _number_tests(self, restriction: Restriction, option: LabelOption) -> tuple[Test, ...]:
+        kind, name, op = self._type_of(option), option.attribute, self._op(restriction, option)
+        if any("-" in value.number for value in restriction.values) and not kind.startswith(("DATE", "TIMESTAMP")):
+            raise NotReadError(f"'{restriction.values[0].text}' of no date")
+        values = [self._typed(value.number, kind) for value in restriction.values]
+        if op == "between":
+            return Condition(name, ">=", (values[0],)), Condition(name, "<=", (values[1],))
+        if len(values) > 1:
+            return (Condition(name, "in", tuple(values), restriction.negated),)
+        if restriction.negated:
+            return (Condition(name, "!=", (values[0],)),)
+        if kind.endswith(("INT", "INTEGER")):
+            op, whole = whole_number(op, Decimal(restriction.values[0].number))
+            return (Condition(name, op, (whole,)),)
+        return (Condition(name, op, (values[0],)),)
+
+    def _typed(self, number: str, kind: str) -> str | int | float:
+        """Return a number as an attribute of a DuckDB type compares with it: with dates, as a year."""
+        if kind.startswith("VARCHAR"):
+            return number
+        if kind.startswith(("DATE", "TIMESTAMP")):
+            return number if "-" in number else year(Decimal(number))
+        return float(number) if "." in number or len(number) > 18 else int(number)
+
+    def _equal(self, restriction: Restriction, kind: int, attribute: str) -> Test:
+        texts: list[str] = []
+        for link in restriction.values:
+            known = [v.value for v in link.values if v.type == kind and v.attribute == attribute]
+            if not known:
+                raise NotReadError(f"no {attribute} is '{link.text}'")
+            exact = [value for value in known if value == link.text]
+            texts += exact or known
+        if len(texts) > 1:
+            return Condition(attribute, "in", tuple(texts), restriction.negated)
+        return Condition(attribute, "!=" if restriction.negated else "=", (texts[0],))
