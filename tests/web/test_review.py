@@ -31,7 +31,7 @@ def review(tmp_path: Path) -> Iterator[Any]:
         (data / name).write_text(text)
     (data / "people.csv").write_text(FILES["people.csv"].replace("UK", "<b>UK</b>"))
     with contextlib.ExitStack() as stack:
-        settings = IngestSettings(stores=["adjacency"])
+        settings = IngestSettings(stores=["adjacency", "text"])
         found = stack.enter_context(reviewing(str(data), [], tmp_path / "k.kb", settings))
         yield app.reviewing(found, TOKEN, lambda path: stack.enter_context(KnowledgeBase(path)))
 
@@ -81,7 +81,6 @@ def test_a_build_that_fails_is_reported_and_repeated(review: Any, tmp_path: Path
     while "Building" in shown(answer):
         answer = client.get("/review/progress", headers=PART)
     assert "already exists, and was edited" in shown(answer)
-    assert answer.headers["hx-retarget"] == "#review"
     assert "films 3 rows" in shown(answer)
 
 
