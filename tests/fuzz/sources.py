@@ -138,7 +138,16 @@ def read(path: Path) -> list[Row]:
         if kind in ("csv", "tsv"):
             return _delimited(text, kind)
         return _json(text)
-    except (OSError, EOFError, ValueError, RecursionError, csv.Error, pa.ArrowException, KeyError) as error:
+    except (
+        OSError,
+        EOFError,
+        ValueError,
+        OverflowError,
+        RecursionError,
+        csv.Error,
+        pa.ArrowException,
+        KeyError,
+    ) as error:
         raise UnreadableError(str(error)) from None
 
 
