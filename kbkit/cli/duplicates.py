@@ -38,9 +38,9 @@ def duplicates(
     least: Annotated[
         float, typer.Option("--min-score", metavar="FRACTION", min=0.5, max=1, help="Least score of a pair.")
     ] = 0.85,
-    review: Annotated[
+    decide: Annotated[
         Path | None,
-        typer.Option("--review", metavar="FILE", help="Decide on each pair; decisions go to FILE (JSON lines)."),
+        typer.Option("--decide", metavar="FILE", help="Decide on each pair; decisions go to FILE (JSON lines)."),
     ] = None,
     rater: Annotated[str, typer.Option("--rater", metavar="NAME", help="Name of the person who rates.")] = "me",
     browser: InBrowser = False,
@@ -54,12 +54,12 @@ def duplicates(
     """Find nodes that may be the same, and merge them.
 
     Nothing is merged without a decision: write the pairs to a file (-o pairs.csv) and enter merge or apart in its
-    column decision, or decide with --review. Then --merge FILE builds the next generation of the KB, in which the first
+    column decision, or use --decide. Then --merge FILE builds the next generation of the KB, in which the first
     node of a pair has the names, keys, texts and edges of the other as well.
     """
     if merge is not None:
-        if review is not None:
-            raise KbError("Conflicting options: pairs are reviewed or merged", "Use one of the two")
+        if decide is not None:
+            raise KbError("Conflicting options: pairs are decided or merged", "Use one of the two")
         _merge(context, kb, merge)
         return
     from kbkit.display.render import write
@@ -67,14 +67,14 @@ def duplicates(
 
     with KnowledgeBase(kb) as opened:
         found = opened.duplicates(node_type, k, least)
-        if review is not None:
+        if decide is not None:
             from kbkit.benchmarks.people.same_nodes import SameNodes
 
-            judge(context, SameNodes(opened, found, review, rater), browser)
-            note(context, [f"To merge: kbkit duplicates {kb} --merge {review}"])
+            judge(context, SameNodes(opened, found, decide, rater), browser)
+            note(context, [f"To merge: kbkit duplicates {kb} --merge {decide}"])
             return
     if browser:
-        raise KbError("No file for the decisions", "Use ", Option("review", "FILE"))
+        raise KbError("No file for the decisions", "Use ", Option("decide", "FILE"))
     screen = on_screen(format, output)
     write(_short(found) if screen else found, format, output)
     if output is not None:

@@ -20,7 +20,7 @@ _ASKED = 3
 _NUMBERS = ("INT", "DOUBLE", "FLOAT", "DECIMAL")
 
 
-class Example(NamedTuple):
+class ExampleStatement(NamedTuple):
     """A statement that runs on a KB, its language, and what it asks for."""
 
     language: str
@@ -28,16 +28,16 @@ class Example(NamedTuple):
     statement: str
 
 
-def examples(kb: KnowledgeBase) -> list[Example]:
+def examples(kb: KnowledgeBase) -> list[ExampleStatement]:
     """Return examples in each language; each runs on the KB and uses its names."""
     asked = [tuple(row) for row in kb.examples(_ASKED).select("question", "expression").iter_rows()]
     return [
         *_sql(kb.schema),
         *(_sparql(kb.schema) if kb.has("triples") or kb.has("columns") else ()),
-        *(Example("answers", question, expression) for question, expression in asked),
+        *(ExampleStatement("answers", question, expression) for question, expression in asked),
         *_counts(kb.schema),
-        *(Example("ask", question, question) for question, _ in asked[:1]),
-        *(Example("search", name, name) for name in kb.popular(_largest(kb.schema).name, 1)["name"] if name),
+        *(ExampleStatement("ask", question, question) for question, _ in asked[:1]),
+        *(ExampleStatement("search", name, name) for name in kb.popular(_largest(kb.schema).name, 1)["name"] if name),
     ]
 
 
@@ -58,10 +58,10 @@ def _number(kind: NodeType) -> Attribute | None:
     return next((a for a in kind.attributes if any(name in a.type for name in _NUMBERS) and "[" not in a.type), None)
 
 
-def _sql(schema: Schema) -> Iterator[Example]:
+def _sql(schema: Schema) -> Iterator[ExampleStatement]:
     kind = _largest(schema)
     table, number = identifier(kind.table), _number(kind)
-    yield Example(
+    yield ExampleStatement(
         "sql",
         "Number of nodes of each type",
         "SELECT type, count(*) AS nodes\nFROM nodes\nGROUP BY type\nORDER BY nodes DESC",
@@ -69,9 +69,9 @@ def _sql(schema: Schema) -> Iterator[Example]:
     if number is not None:
         name = identifier(number.name)
         text = f"SELECT id, name, {name}\nFROM {table}\nWHERE {name} IS NOT NULL\nORDER BY {name} DESC\nLIMIT 100"
-        yield Example("sql", f"{kind.name} with the highest {number.name}", text)
+        yield ExampleStatement("sql", f"{kind.name} with the highest {number.name}", text)
     else:
-        yield Example("sql", f"Rows of {kind.name}", f"SELECT *\nFROM {table}\nLIMIT 100")
+        yield ExampleStatement("sql", f"Rows of {kind.name}", f"SELECT *\nFROM {table}\nLIMIT 100")
     if joined := _joining(schema):
         relation, name, signature = joined
         head = identifier(schema.type(signature.head).table)
@@ -79,27 +79,29 @@ def _sql(schema: Schema) -> Iterator[Example]:
             f"SELECT h.id, h.name, count(*) AS edges\nFROM {identifier(relation)} r\nJOIN {head} h ON h.id = r.head\n"
             "GROUP BY h.id, h.name\nORDER BY edges DESC, h.name\nLIMIT 100"
         )
-        yield Example("sql", f"{signature.head} with the most edges {name}", text)
+        yield ExampleStatement("sql", f"{signature.head} with the most edges {name}", text)
 
 
-def _sparql(schema: Schema) -> Iterator[Example]:
+def _sparql(schema: Schema) -> Iterator[ExampleStatement]:
     names = SparqlNames(schema)
     kind = _largest(schema)
     text = f"SELECT ?node ?name {{\n  ?node kb:type {names.short(kind.iri)} ; rdfs:label ?name\n}}\nLIMIT 100"
-    yield Example("sparql", f"Nodes of the type {kind.name}", text)
+    yield ExampleStatement("sparql", f"Nodes of the type {kind.name}", text)
     if joined := _joining(schema):
         _, name, signature = joined
         relation = next(names.short(r.iri) for r in schema.relations if r.name == name)
-        yield Example(
+        yield ExampleStatement(
             "sparql",
             f"{signature.head} and {signature.tail} joined by {name}",
             f"SELECT ?from ?to {{\n  ?from {relation} ?to\n}}\nLIMIT 100",
         )
 
 
-def _counts(schema: Schema) -> Iterator[Example]:
+def _counts(schema: Schema) -> Iterator[ExampleStatement]:
     kind = _largest(schema)
-    yield Example("answers", f"Number of nodes of the type {kind.name}", f"count({syntax.identifier(kind.name)})")
+    yield ExampleStatement(
+        "answers", f"Number of nodes of the type {kind.name}", f"count({syntax.identifier(kind.name)})"
+    )
 
 
 # -- names ------------------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ _FEW = 3
 
 
 @dataclass(frozen=True)
-class Subgraph(Drawable):
+class SubgraphDrawing(Drawable):
     """Nodes with edges between them. ``omitted`` is the number of nodes of the result that are not drawn."""
 
     graph: Drawing
@@ -38,7 +38,7 @@ def subgraph(
     title: str,
     proofs: Iterable[tuple[int, str, int]] | None = None,
     omitted: int = 0,
-) -> Subgraph:
+) -> SubgraphDrawing:
     """Return the graph of some nodes, in any order.
 
     Without ``proofs``, its edges are all those between the nodes. With them, its edges are these triples, whose other
@@ -60,7 +60,7 @@ def subgraph(
     shown = described(stores, hops)
     more = f"; {plural(omitted, 'more node')} omitted" if omitted else ""
     summary = f"{plural(shown.height, 'node')}, {plural(edges.height, 'edge')}{more}"
-    return Subgraph(
+    return SubgraphDrawing(
         Drawing(
             title,
             summary,

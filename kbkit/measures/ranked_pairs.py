@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
@@ -10,6 +11,7 @@ import polars as pl
 from kbkit.errors import KbError, Option
 from kbkit.measures.files import read_gold, read_queries
 from kbkit.measures.frames import Gold
+from kbkit.measures.stark import numbered_answers
 from kbkit.search.learn import RankedPair
 from kbkit.stores import Stores
 
@@ -29,11 +31,18 @@ def read_pairs(stores: Stores, path: _Path, queries: _Path | None = None, split:
     ``queries`` is the file of the texts of TREC judgements. Nodes are named by key, ``type#key`` or name. Raises
     :class:`KbError` if texts are missing, or if the KB has none of the nodes.
     """
-    gold = read_gold(path, split)
+    gold = _with_keys(read_gold(path, split), Path(path))
     texts = gold.queries if queries is None else read_queries(queries, split)
     if texts["text"].null_count() == texts.height and not any(" " in name for name in texts["query"]):
         raise KbError(f"{path} has no texts of queries", "Name their file: ", Option("learn_queries", "FILE"))
     return pairs(stores, gold, texts)
+
+
+def _with_keys(gold: Gold, path: Path) -> Gold:
+    """Name the nodes that a dataset of kbkit numbers by type and key."""
+    known = numbered_answers(path / "queries.jsonl").select("node", reference=pl.format("{}#{}", "type", "key"))
+    named = gold.judgements.join(known, on="node", how="left", maintain_order="left")
+    return Gold(named.with_columns(node=pl.coalesce("reference", "node")).drop("reference"), gold.queries)
 
 
 def pairs(stores: Stores, gold: Gold, texts: pl.DataFrame) -> RankedPairs:

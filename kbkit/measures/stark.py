@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import polars as pl
 
 from kbkit.errors import BadInputError, UnknownNameError
 from kbkit.measures.frames import JUDGEMENTS, Gold, checked_judgements
-from kbkit.measures.records import content, describe, load_json
+from kbkit.measures.records import content, describe, load_json, records
 
 PARTS = ("train", "val", "test")
 """The splits that partition the questions; others, such as test-0.1, are parts of these."""
@@ -20,6 +20,7 @@ LINE = "\0line"
 _COLUMNS = "STaRK's questions have id, query, answer_ids"
 _HUMAN = "stark_qa_human_generated_eval"
 _HUMAN_SPLIT = "human_generated_eval"
+_NUMBERED = pl.Schema({"node": pl.String, "type": pl.String, "key": pl.String})
 
 
 def read_stark_gold(path: Path, split: str = "", *, answers: bool = True) -> Gold:
@@ -128,3 +129,30 @@ def _ids(path: Path) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(content(path, empty=True).decode().split("\n"), 1):
         if line.strip():
             yield number, line.strip()
+
+
+def numbered_answers(path: Path) -> pl.DataFrame:
+    """Return the nodes that the answers of ``queries.jsonl`` number: node (the number as text), type, key.
+
+    There are none in datasets that do not number them, or without the file.
+    """
+    if not path.is_file():
+        return numbered_nodes((), path)
+    answers = (record.fields.get("answers") for record in records(path, content(path)))
+    return numbered_nodes((node for nodes in answers if isinstance(nodes, list) for node in nodes), path)
+
+
+def numbered_nodes(entities: Iterable[Any], path: Path) -> pl.DataFrame:
+    """Return the entities of a file that have a number, each once: node (the number as text), type, key."""
+    rows = [
+        (str(entity["number"]), entity["type"], entity["key"])
+        for entity in entities
+        if isinstance(entity, dict)
+        and type(entity.get("number")) is int
+        and isinstance(entity.get("type"), str)
+        and isinstance(entity.get("key"), str)
+    ]
+    known = pl.DataFrame(rows, schema=_NUMBERED, orient="row").unique(maintain_order=True)
+    for (number,) in known.filter(pl.col("node").is_duplicated()).select("node").head(1).iter_rows():
+        raise BadInputError(f"Duplicate number {number} in {path}", "Restore the file: a number has one type and key")
+    return known

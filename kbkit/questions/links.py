@@ -27,7 +27,7 @@ from kbkit.questions.lexicon import label_words, related, stem
 from kbkit.questions.link_words import DERIVED_LABEL, bases, is_misspelled, is_participle, link_number, overlap
 from kbkit.questions.mentions import Mention
 from kbkit.questions.question import Question
-from kbkit.questions.units import UNITS, Unit, unit_of
+from kbkit.questions.units import UNITS, MeasuringUnit, unit_of
 from kbkit.questions.values import AttributeValue, AttributeValues
 from kbkit.schema import Attribute, NodeType
 from kbkit.stores.folding import words as folded_words
@@ -38,7 +38,7 @@ _NAMES = frozenset(["name", "names", "title", "titles"])
 _KEYS = frozenset(["id", "ids", "key", "keys", "code", "codes", "identifier", "identifiers"])
 _QUOTED = re.compile(r"\"([^\"]+)\"|'([^']+)'(?!\w)|\u201c([^\u201d]+)\u201d|\u2018([^\u2019]+)\u2019")
 _KEY_ENDING = re.compile("_?(?:id|key|code|no|nr|number)$")
-_NO_UNIT = Unit("", Decimal(1))
+_NO_UNIT = MeasuringUnit("", Decimal(1))
 _INSIDE = frozenset(("of", "the", "in"))
 """Function words that a question may put inside a label: year of birth."""
 _OF_PEOPLES = ("an", "ese", "ish")

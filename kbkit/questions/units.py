@@ -6,16 +6,16 @@ from decimal import Decimal
 from typing import NamedTuple
 
 
-class Unit(NamedTuple):
+class MeasuringUnit(NamedTuple):
     """A unit: what it measures, and how many of the smallest unit it is."""
 
     measures: str
     factor: Decimal
 
 
-def _units(measures: str, **factors: str) -> dict[str, Unit]:
+def _units(measures: str, **factors: str) -> dict[str, MeasuringUnit]:
     return {
-        form: Unit(measures, Decimal(factor))
+        form: MeasuringUnit(measures, Decimal(factor))
         for words, factor in factors.items()
         for word in words.split("_")
         for form in (word, f"{word}s" if len(word) > 2 else word)

@@ -169,9 +169,9 @@ def test_a_file_goes_through_a_spreadsheet_and_back(base: Path, run: Run) -> Non
 
 def test_pairs_are_reviewed_in_the_terminal(base: Path, run: Run, wording: Wording) -> None:
     file = base / "decisions.jsonl"
-    done = run("duplicates", base / "co.kb", "--review", file, stdin="2\nq\n")
+    done = run("duplicates", base / "co.kb", "--decide", file, stdin="2\nq\n")
     wording(done.stdout, "cli")
-    again = run("duplicates", base / "co.kb", "--review", file, stdin="n\n")
+    again = run("duplicates", base / "co.kb", "--decide", file, stdin="n\n")
     assert "Apple Inc." in again.stdout
     assert "IBM" not in again.stdout
     assert [(one.key, one.other_key, one.decision) for one in decisions(file)] == [

@@ -10,12 +10,8 @@ import pytest
 from tests.places import ROOT
 
 TWINS = {
-    # An expression as it is written, and as it is resolved.
-    **dict.fromkeys(
-        ("Condition", "Count", "Filter", "Order", "SavedSet", "Superlative"), ("answers/algebra", "answers/syntax_tree")
-    ),
+    # Nodes of an expression as it is written, and the store of nodes.
     "Nodes": ("answers/syntax_tree", "stores/nodes"),
-    "State": ("agent/state", "cli/app"),
     # Private classes, each of which only its own file names.
     "_Batch": ("benchmarks/convkgyarn/written", "stores/vector_build"),
     "_Graph": ("benchmarks/ska/small_kb", "web/explore/graph"),

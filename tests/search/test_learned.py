@@ -205,6 +205,18 @@ def test_trec_judgements_and_references_are_the_same_examples(kb: KnowledgeBase,
         kb.learn_ranking(tmp_path / "a.qrels")
 
 
+def test_numbers_of_a_dataset_are_its_nodes(kb: KnowledgeBase, tmp_path: Path) -> None:
+    """``stark make`` numbers the answers, as STaRK's loader needs them; ``queries.jsonl`` has their types and keys."""
+    (tmp_path / "stark_qa").mkdir()
+    (tmp_path / "stark_qa" / "stark_qa.csv").write_text("id,query,answer_ids\n0,a coast,[901]\n1,a desert,[902]\n")
+    answers = [{"number": 901, "type": "country", "key": "FRA"}, {"number": 902, "type": "country", "key": "NER"}]
+    lines = [json.dumps({"id": str(at), "answers": [answer]}) + "\n" for at, answer in enumerate(answers)]
+    (tmp_path / "queries.jsonl").write_text("".join(lines))
+    found = read_pairs(kb.stores, tmp_path)
+    names = {pair.query: {kb.node(node).name for node in pair.relevant} for pair in found.pairs}
+    assert (names, found.unknown) == ({"a coast": {"France"}, "a desert": {"Niger"}}, 0)
+
+
 ASKED = tuple("desert coast river find old language of the mountain zz".split())  # noqa: SIM905
 WORDS = st.lists(st.sampled_from(ASKED), min_size=1, max_size=6)
 

@@ -19,11 +19,10 @@ from kbkit.benchmarks.stark.dataset import HUMAN, HUMAN_RECORDS, KEY, NUMBER
 from kbkit.errors import BadInputError, KbError
 from kbkit.export.numbering import numbering
 from kbkit.measures.records import content, load_json, records
+from kbkit.measures.stark import numbered_answers, numbered_nodes
 
 if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase
-
-_KNOWN = pl.Schema({"node": pl.String, "type": pl.String, "key": pl.String})
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ def read_numbers(dataset: Path, split: str = "") -> Numbers | None:
     if split == HUMAN or dataset.stem.endswith(HUMAN):
         return _of_people(folder)
     if not (folder / ABOUT).is_file():
-        known = _known(_answers(folder / QUERIES), folder / QUERIES)
+        known = numbered_answers(folder / QUERIES)
         return Numbers(folder, "", known) if known.height else None
     about = _about(folder / ABOUT)
     if about.get("names") != NUMBER:
@@ -73,7 +72,7 @@ def read_numbers(dataset: Path, split: str = "") -> Numbers | None:
     digest = recorded.get("digest") if isinstance(recorded, dict) else None
     if not isinstance(digest, str) or not digest:
         raise BadInputError(f"Missing numbers.digest in {folder / ABOUT}", "Restore the file of the dataset")
-    return Numbers(folder, digest, _known(_answers(folder / QUERIES), folder / QUERIES))
+    return Numbers(folder, digest, numbered_answers(folder / QUERIES))
 
 
 def _about(path: Path) -> Mapping[str, Any]:
@@ -82,13 +81,6 @@ def _about(path: Path) -> Mapping[str, Any]:
     except (KbError, UnicodeDecodeError):  # a file of another program
         return {}
     return about if isinstance(about, dict) else {}
-
-
-def _answers(path: Path) -> Iterable[Any]:
-    if path.is_file():
-        for record in records(path, content(path)):
-            answers = record.fields.get("answers")
-            yield from answers if isinstance(answers, list) else ()
 
 
 def _of_people(folder: Path) -> Numbers | None:
@@ -100,23 +92,9 @@ def _of_people(folder: Path) -> Numbers | None:
     digests = {record["numbers"] for record in fields if isinstance(record.get("numbers"), str)}
     if not digests:
         return None
-    return Numbers(folder, digests.pop() if len(digests) == 1 else "", _known((r.get("entity") for r in fields), path))
-
-
-def _known(entities: Iterable[Any], path: Path) -> pl.DataFrame:
-    """Return the nodes with a number, each once."""
-    rows = [
-        (str(entity["number"]), entity["type"], entity["key"])
-        for entity in entities
-        if isinstance(entity, dict)
-        and type(entity.get("number")) is int
-        and isinstance(entity.get("type"), str)
-        and isinstance(entity.get("key"), str)
-    ]
-    known = pl.DataFrame(rows, schema=_KNOWN, orient="row").unique(maintain_order=True)
-    for (number,) in known.filter(pl.col("node").is_duplicated()).select("node").head(1).iter_rows():
-        raise BadInputError(f"Duplicate number {number} in {path}", "Restore the file: a number has one type and key")
-    return known
+    return Numbers(
+        folder, digests.pop() if len(digests) == 1 else "", numbered_nodes((r.get("entity") for r in fields), path)
+    )
 
 
 def name_answers(kb: KnowledgeBase, new_records: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from kbkit.executor.executor import StatementOutcome
 from kbkit.stores.sql_results import ResultBounds
 from kbkit.stores.threads import run
 from kbkit.web.explore import links, query_drawings
-from kbkit.web.explore.query_results import PAGE, VIEWS, KeptResult, Results, ResultState, iris_of
+from kbkit.web.explore.query_results import PAGE, VIEWS, KeptResult, KeptResults, ResultState, iris_of
 from kbkit.web.explore.query_side import SidePane
 from kbkit.web.explore.site import is_part, said
 
@@ -74,7 +74,7 @@ def routes(site: Site) -> list[Route]:
 class _Query:
     def __init__(self, site: Site) -> None:
         self._site = site
-        self._results = Results(site)
+        self._results = KeptResults(site)
         self.side = SidePane(site, _CHOICES)
 
     def page(self, request: Request) -> Response:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kbkit.display.drawing import page
 from kbkit.display.render import cell, clean
 from kbkit.errors import KbError
-from kbkit.graph.subgraph import Subgraph, subgraph
+from kbkit.graph.subgraph import SubgraphDrawing, subgraph
 from kbkit.web.explore import links
 from kbkit.web.explore.query_results import KeptResult, ResultState, iris_of
 
@@ -26,7 +26,7 @@ _READ = 2_000
 _ENDS = ("id", "head", "tail")
 
 
-def graph(site: Site, kept: KeptResult, state: ResultState) -> Subgraph:
+def graph(site: Site, kept: KeptResult, state: ResultState) -> SubgraphDrawing:
     """Return the nodes of a result: of an expression with the proofs of its answers, else with the edges between them.
 
     Raises :class:`KbError` if the result has no nodes.

@@ -142,7 +142,7 @@ class KeptResult:
         return [statistics(part[name]) for name in part.columns]
 
 
-class Results:
+class KeptResults:
     """Runs queries and keeps the last results."""
 
     def __init__(self, site: Site) -> None:

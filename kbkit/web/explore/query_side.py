@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kbkit.directory.query_history import QueryHistory
 from kbkit.errors import KbError
-from kbkit.executor.examples import Example, NamedPart, examples, schema_parts
+from kbkit.executor.examples import ExampleStatement, NamedPart, examples, schema_parts
 from kbkit.executor.executor import Executor
 from kbkit.web.explore import links
 from kbkit.web.explore.site import said
@@ -61,7 +61,7 @@ class SidePane:
 
     def examples(self, request: Request) -> Response:
         """Return examples in each language as a part of the page."""
-        groups: dict[str, list[Example]] = {}
+        groups: dict[str, list[ExampleStatement]] = {}
         for example in examples(self._site.kb):
             groups.setdefault(example.language, []).append(example)
         return self._site.page("query_examples.html", request, examples=groups, choices=self._choices)

@@ -86,9 +86,7 @@ def test_questions_are_completed_with_the_entity_that_was_named_last() -> None:
 
 
 @pytest.mark.core
-def test_the_baseline_answers_offline_and_shows_what_hurts(
-    here: Run, kb_path: Path, dataset: Path, tmp_path: Path
-) -> None:
+def test_the_baseline_answers_offline(here: Run, kb_path: Path, dataset: Path, tmp_path: Path) -> None:
     out = tmp_path / "ask.jsonl"
     done = here("conv", "run", kb_path, dataset, "-o", out)
     assert done.returncode == 0, done.stderr
@@ -102,7 +100,7 @@ def test_the_baseline_answers_offline_and_shows_what_hurts(
     assert list(table) == list(paper.SETTINGS)
     plain, deixis = table["voice", False, False, False], table["voice", True, False, False]
     assert plain["general_turns"] == deixis["general_turns"] == plain["related_turns"] == 1
-    assert table["text", False, False, True]["general_turns"] < plain["general_turns"]
+    assert table["text", False, False, True]["general_turns"] == 1  # typing errors are corrected
     again = out.read_bytes()
     assert here("conv", "run", kb_path, dataset, "-o", out, "--replace").returncode == 0
     assert out.read_bytes() == again
