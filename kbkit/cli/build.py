@@ -112,8 +112,9 @@ def ingest(
 
 def _show_changes(context: typer.Context, out: Path, result: SyncResult, started: float) -> None:
     """Print what a run of ``--sync`` found, and the KB that it built."""
-    note(context, [*result.notes, *(f"Files {line}" for line in result.files)])
     sys.stdout.write(f"{result.changes}\n")
+    sys.stdout.flush()
+    note(context, [*result.notes, *(f"Files {line}" for line in result.files)])
     if result.folder:
         summarize(context, out, started)
 

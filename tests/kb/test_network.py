@@ -82,6 +82,7 @@ sets drop world.kb mine
 graph pagerank world.kb
 graph degree world.kb
 graph betweenness world.kb
+duplicates world.kb
 graph closeness world.kb
 graph components world.kb
 graph strong-components world.kb
