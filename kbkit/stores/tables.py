@@ -106,7 +106,8 @@ class Tables:
 
     def close(self) -> None:
         """Close the database."""
-        self._con.close()
+        with self._guard:  # a connection refuses to be used by two threads at once
+            self._con.close()
 
     def arrow(
         self,
@@ -172,7 +173,8 @@ class Tables:
     def check_one_query(self, text: str) -> None:
         """Raise :class:`QueryError` unless a text is one query."""
         try:
-            statements = self._con.extract_statements(text)
+            with self._guard:
+                statements = self._con.extract_statements(text)
         except (duckdb.Error, RuntimeError, UnicodeEncodeError) as error:
             raise _query_error(error, text) from error
         if [statement_type(one) for one in statements] != [duckdb.StatementType.SELECT]:
@@ -181,7 +183,8 @@ class Tables:
     def _statements(self, text: str) -> list[duckdb.Statement] | None:
         """Return the statements of a text; None for a syntax error, which is reported where the text is run."""
         try:
-            return self._con.extract_statements(text)
+            with self._guard:
+                return self._con.extract_statements(text)
         except (duckdb.Error, RuntimeError, UnicodeEncodeError):
             return None
 

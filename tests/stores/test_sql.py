@@ -24,6 +24,7 @@ import kbkit
 from kbkit.errors import BadInputError, KbError, QueryError, QueryTimeoutError, ResultTooLargeError
 from kbkit.kb import KnowledgeBase
 from kbkit.stores.sql_results import ResultBounds, read_result, unique_names
+from kbkit.stores.tables import Tables
 from tests.examples import examples
 from tests.wording import Wording
 
@@ -586,3 +587,25 @@ def test_a_bounded_result_computes_no_further_rows() -> None:
         assert read_result(con, "EXPLAIN SELECT 1", {}, ResultBounds(3, 10_000)).num_rows > 0
         with pytest.raises(ResultTooLargeError):
             read_result(con, "SELECT repeat('x', 100) FROM range(200)", {}, ResultBounds(200, 10_000))
+
+
+@pytest.mark.system
+def test_a_kb_is_closed_while_others_read(tiny_kb: Path) -> None:
+    """As when the explorer is left while it loads the rest: DuckDB refuses calls of two threads on one connection."""
+    for _ in range(100):
+        kb = kbkit.open(tiny_kb)
+        tables, begin = kb.stores.tables, threading.Barrier(4)
+
+        def read(tables: Tables = tables, begin: threading.Barrier = begin) -> None:
+            begin.wait()
+            with contextlib.suppress(duckdb.Error, KbError):
+                while True:
+                    tables.rows("SELECT 1")
+
+        readers = [threading.Thread(target=read) for _ in range(3)]
+        for reader in readers:
+            reader.start()
+        begin.wait()
+        kb.close()
+        for reader in readers:
+            reader.join()
