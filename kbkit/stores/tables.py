@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -43,6 +44,9 @@ RaisedError = duckdb.InvalidInputException
 """The error that SQL's function ``error`` raises."""
 
 _NOT_DAMAGED = (duckdb.InterruptException, duckdb.OutOfMemoryException, RaisedError)
+
+_CLOSING = 10
+"""Seconds that the beginnings of queries may take while a database is closed."""
 
 NO_EXTENSIONS = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
 
@@ -105,9 +109,17 @@ class Tables:
         return con
 
     def close(self) -> None:
-        """Close the database."""
-        with self._guard:  # a connection refuses to be used by two threads at once
-            self._con.close()
+        """Close the database. What other threads run then ends first, or fails."""
+        deadline = time.monotonic() + _CLOSING
+        while True:
+            try:
+                with self._guard:
+                    self._con.close()
+                return
+            except duckdb.ResourceInUseException:  # DuckDB refuses while another thread begins a query
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(0.001)
 
     def arrow(
         self,
