@@ -156,7 +156,7 @@ def _plain(dtype: pl.DataType) -> str:
 
 def _most_frequent(values: pl.Series) -> tuple[tuple[str, int], ...]:
     counted = (
-        values.rename("value").value_counts(name="count").sort("count", "value", descending=[True, False]).head(_TOP)
+        values.alias("value").value_counts(name="count").sort("count", "value", descending=[True, False]).head(_TOP)
     )
     return tuple((cell(value), count) for value, count in counted.iter_rows())
 
@@ -166,5 +166,5 @@ def _distribution(numbers: pl.Series) -> tuple[int, ...]:
     if low == high:
         return ()
     place = ((numbers - low) / (high - low) * _BINS).floor().clip(0, _BINS - 1)
-    counts = dict(place.rename("bin").value_counts(name="count").iter_rows())
+    counts = dict(place.alias("bin").value_counts(name="count").iter_rows())
     return tuple(counts.get(float(number), 0) for number in range(_BINS))

@@ -73,7 +73,7 @@ def reviewing(review: IngestReview, token: str, opened: Callable[[Path], Knowled
     pages = Pages(None)
 
     def built(path: Path) -> None:
-        switch.replace(application(opened(path), token))
+        switch.serve(application(opened(path), token))
 
     switch = screen.Switch(_guarded(pages, (token, once), screen.routes(pages, review, built)))
     return switch

@@ -173,7 +173,7 @@ class Switch:
         self._lifespan: Any = None
         self._is_replaced = False
 
-    def replace(self, app: Any) -> None:
+    def serve(self, app: Any) -> None:
         """Serve the requests that come from now on with another application."""
         self._lifespan = app.router.lifespan_context(app)
         self._app, self._is_replaced = app, True
