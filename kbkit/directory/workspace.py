@@ -15,7 +15,8 @@ from kbkit.directory import systems
 from kbkit.directory.damage import check_plain
 from kbkit.directory.files import write_files
 from kbkit.directory.generations import now
-from kbkit.directory.saved_queries import SavedQueries, check_name
+from kbkit.directory.saved_files import check_name
+from kbkit.directory.saved_queries import SavedQueries
 from kbkit.directory.saved_views import SavedViews
 from kbkit.errors import KbError, UnknownNameError, check_unicode
 from kbkit.schema import iri_escape

@@ -58,7 +58,7 @@ def booleans(at: Rewriter) -> None:
         at.apply(rf"(?P<value>{V}(?: {L})?) (?P<said>(?:(?:{words}) )*)(?P<label>{L})", after)
 
 
-def nobody(at: Rewriter) -> None:
+def unrelated(at: Rewriter) -> None:
     """``books nobody borrowed``, ``members who never borrowed anything``: no node of another type is joined."""
 
     def never(match: re.Match[str]) -> str | None:

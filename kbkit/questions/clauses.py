@@ -111,7 +111,7 @@ class Clauses:
     asks_for: str = ""
     """The question word that asks for a person, place or time."""
     verbs: list[str] = field(default_factory=list)
-    """Verbs of what no node does: *borrowed*, of books that nobody borrowed."""
+    """Verbs of a relation that is denied: *borrowed*, of books without borrowers."""
     unexplained: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
     """Phrases that no rule reads."""

@@ -201,6 +201,28 @@ def _substrings(at: Rewriter) -> None:
     at.apply(rf"(?P<label>{L}) {most}{word} (?:the |a |word |substring |phrase )*(?P<value>{V})", contained)
 
 
+def _owns(at: Rewriter, label: QuestionLink | None, match: re.Match[str]) -> bool:
+    """Return whether a label names an attribute that has the value."""
+    if label is None or not label.attributes():
+        return False
+    stems = {stem(word) for word in label.text.casefold().split()}
+    values = at.linked(match["value"])[0].values
+    meant = {(option.type, option.attribute) for option in label.attributes() if option.score >= _OWNING}
+    if any((value.type, value.attribute) in meant for value in values):
+        return True
+    return any(stems <= {*map(stem, label_words(value.attribute))} for value in values)  # a king bed: bed_type
+
+
+def _is_apposition(at: Rewriter, label: QuestionLink | None, match: re.Match[str]) -> bool:
+    """Return whether a label after a name says what it names: *the Harbour branch*."""
+    types = {option.type for option in label.types()} if label is not None and is_type(label) else set()
+    values = at.linked(match["value"])
+    if label is None or not types or any(value.values or not types & value.node_types for value in values):
+        return False
+    is_one = len(values) == 1 and not label.text.casefold().endswith("s")
+    return is_one or all(value.node_types <= types for value in values)
+
+
 def values(at: Rewriter) -> None:
     """Values and names: ``whose citizenship is France``, ``French singers``, ``not built by Ford``."""
     _substrings(at)
@@ -211,37 +233,17 @@ def values(at: Rewriter) -> None:
         is_both = " both " in f"{match.string[: match.start()][-6:]}{match[0]}"
         return at.restrict(Restriction(label, op, values, negated, is_both=is_both))
 
-    def owns(label: QuestionLink | None, match: re.Match[str]) -> bool:
-        """Return whether a label names an attribute that has the value."""
-        if label is None or not label.attributes():
-            return False
-        stems = {stem(word) for word in label.text.casefold().split()}
-        values = at.linked(match["value"])[0].values
-        meant = {(option.type, option.attribute) for option in label.attributes() if option.score >= _OWNING}
-        if any((value.type, value.attribute) in meant for value in values):
-            return True
-        return any(stems <= {*map(stem, label_words(value.attribute))} for value in values)  # a king bed: bed_type
-
-    def is_apposition(label: QuestionLink | None, match: re.Match[str]) -> bool:
-        """Return whether a label after a name says what it names: *the Harbour branch*."""
-        types = {option.type for option in label.types()} if label is not None and is_type(label) else set()
-        values = at.linked(match["value"])
-        if label is None or not types or any(value.values or not types & value.node_types for value in values):
-            return False
-        is_one = len(values) == 1 and not label.text.casefold().endswith("s")
-        return is_one or all(value.node_types <= types for value in values)
-
     def labelled(match: re.Match[str]) -> str | None:
         before, after, negated = at.link(match["label"]), at.link(match["after"]), bool(match["not"])
-        if match["preposition"] and not owns(before, match):  # its headquarters in Paris, but not cities in France
+        if match["preposition"] and not _owns(at, before, match):  # its headquarters in Paris, but not cities in France
             return None
         is_same = before is not None and after is not None and before.labels[:1] == after.labels[:1]
-        if is_apposition(after, match) and not is_same:
+        if _is_apposition(at, after, match) and not is_same:
             return f"{match['label']} {restricted(after, match, negated=negated)}"
-        if owns(after, match):  # rooms with a modern decor
+        if _owns(at, after, match):  # rooms with a modern decor
             return f"{match['label']} {restricted(after, match, negated=negated)}"
         value = at.linked(match["value"])[0]
-        fits = before is None or is_type(before) or owns(before, match) or not (value.values or value.nodes)
+        fits = before is None or is_type(before) or _owns(at, before, match) or not (value.values or value.nodes)
         is_name = before is not None and bool(value.nodes) and any(o.attribute == "name" for o in before.attributes())
         if not fits and not is_name and not match["preposition"]:  # the e-mail of the customer Ann Lee
             return f"{match['label']} {restricted(None, match, negated=negated)} {match['after'] or ''}"
@@ -254,7 +256,7 @@ def values(at: Rewriter) -> None:
 
     def named(match: re.Match[str]) -> str:
         label = at.link(match["after"])
-        is_own = owns(label, match) or is_apposition(label, match)  # a modern decor, but modern rooms
+        is_own = _owns(at, label, match) or _is_apposition(at, label, match)  # a modern decor, but modern rooms
         sign = restricted(label if is_own else None, match, negated=bool(match["not"]))
         return sign if is_own else f"{sign} {match['after'] or ''}"
 

@@ -38,18 +38,8 @@ _CLOSED = frozenset(
     (
         *(FUNCTION_WORDS | PLAIN_WORDS | GREETINGS | NEGATIONS | NOBODY | PERSON_WORDS | PREPOSITIONS | _OPERATORS),
         *(*NUMBERS, *SCALES, "eleven", "twelve", "thirteen", "fifteen", "twenty", "thirty", "fifty", "hundred"),
-        *(
-            "whether",
-            "while",
-            "because",
-            "although",
-            "though",
-            "during",
-            "anything",
-            "everything",
-            "whatever",
-            "whoever",
-        ),
+        *("whether", "while", "because", "although", "though", "during"),
+        *("anything", "everything", "whatever", "whoever"),
         *("twice", "thrice", "himself", "herself", "itself", "themselves", "myself", "yours", "theirs", "neither"),
     )
 )

@@ -16,7 +16,7 @@ from kbkit.english.question_words import (
     TOTALS,
 )
 from kbkit.english.words import PREPOSITIONS
-from kbkit.questions.absence_rules import absences, booleans, nobody
+from kbkit.questions.absence_rules import absences, booleans, unrelated
 from kbkit.questions.clauses import AskedTarget, Clauses, L, N, Rewriter, is_type
 from kbkit.questions.condition_rules import (
     averages,
@@ -271,7 +271,7 @@ def read_clauses(question: Question, links: Sequence[QuestionLink]) -> Clauses:
         at.text = at.text.replace(" do people ", " do ").replace(" can people ", " can ")
     references = _references(at)
     conditions = (averages, ranges, comparisons, verbs, entities)
-    before = (nobody, booleans)
+    before = (unrelated, booleans)
     for rule in (
         orders,
         *before,
