@@ -36,6 +36,7 @@ def label(page: Any) -> None:
     for key in "212":
         page.keyboard.press(key)
         page.wait_for_load_state("networkidle")
+    page.wait_for_timeout(500)  # the page follows the chosen hit
     page.evaluate("scrollTo(0, 0)")
 
 
