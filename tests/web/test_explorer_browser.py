@@ -284,7 +284,7 @@ def test_hits_are_graded_by_keys_and_resumed(browser: Any, world_kb: Path, tmp_p
         page.locator(".hit:nth-child(10) [name=note][value='not sure 2']").wait_for()
         withdrawn = labels.grades("ann")["1", pool[9]]
         assert (withdrawn.mark, withdrawn.note) == (None, "not sure 2")
-        page.wait_for_load_state()  # a reload that meets a navigation is aborted
+        page.wait_for_load_state("networkidle")  # a reload that meets a request of the page is aborted
         page.reload()  # the work goes on at the first hit without a grade
         assert page.evaluate("[...document.querySelectorAll('.hit')].indexOf(document.activeElement)") == 9
         page.keyboard.press("k")
