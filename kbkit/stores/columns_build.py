@@ -31,14 +31,13 @@ _STEPS = 8
 """Statements of SQL after the quads are read, for the progress."""
 _XSD = STANDARD_PREFIXES["xsd"]
 
-# A line ends with " .\n". Its object may contain spaces; a graph after it contains no quotation mark, unlike the end of
-# a literal.
+# A line ends with " .\n". A graph after the object contains no quotation mark, so that it follows the last one of a
+# literal; only literals contain spaces.
 _PARSE = """
 SELECT s, p, if(g = '', rest, left(rest, length(rest) - length(g) - 1)) AS o, if(g = '', {graph}, g) AS g FROM (
-  SELECT s, p, rest, if(last = rest OR contains(last, '"'), '', last) AS g FROM (
-    SELECT s, p, rest, split_part(rest, ' ', -1) AS last FROM (
-      SELECT s, p, substring(line, length(s) + length(p) + 3, length(line) - length(s) - length(p) - 5) AS rest FROM (
-        SELECT line, split_part(line, ' ', 1) AS s, split_part(line, ' ', 2) AS p FROM {lines}))))
+  SELECT s, p, rest, split_part(if(starts_with(rest, '"'), split_part(rest, '"', -1), rest), ' ', 2) AS g FROM (
+    SELECT s, p, substring(line, length(s) + length(p) + 3, length(line) - length(s) - length(p) - 5) AS rest FROM (
+      SELECT line, split_part(line, ' ', 1) AS s, split_part(line, ' ', 2) AS p FROM {lines})))
 """
 
 _MACROS = (
