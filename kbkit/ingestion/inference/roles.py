@@ -154,8 +154,9 @@ def _nodes(table: ProfiledTable, links: Sequence[TableLink], key: tuple[str, ...
     result = NodeTable(table, key, _name_columns(table, key, linked, texts))
     relations = unique([_relation(link) for link in links])
     result.links = list(zip(relations, links, strict=True))
+    ends = {link.columns[0] for link in links if len(link.columns) == 1}  # a year beside a team says more than a link
     for name, column in columns.items():
-        if name in linked or (name in key and len(key) == 1) or result.named == (name,):
+        if name in ends or (name in key and len(key) == 1) or result.named == (name,):
             continue
         if name in texts or (column.look == "prose" and column.kind == "VARCHAR"):
             result.texts.append(name)
@@ -259,10 +260,10 @@ _OTHER_NAMES = {(word,) for word in (
 
 def _relation(link: TableLink) -> str:
     """Return the relation of a column: its name without ``id`` and the like."""
-    if len(link.columns) > 1:
-        return names.identifier("_".join(names.words(link.target)))
-    parts = names.subject(link.columns[0])
     target = tuple(names.types([names.words(link.target)])[0].split("_")) if link.target else ()
+    if len(link.columns) > 1:
+        return names.identifier("_".join(target))
+    parts = names.subject(link.columns[0])
     own = names.words(link.columns[0])
     if target and own == (*target, *names.words(link.by[0])):
         parts = target  # compound_cid, of the key cid of compounds
