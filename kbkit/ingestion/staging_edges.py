@@ -42,7 +42,7 @@ def resolve(con: duckdb.DuckDBPyConnection, attributes: Sequence[str]) -> tuple[
     """
     columns = "".join(", e." + quote(name) for name in attributes)
     con.execute(f"""
-        CREATE TABLE resolved_edges AS
+        CREATE TEMP TABLE resolved_edges AS
         SELECT h.id AS head, e.relation, t.id AS tail{columns} FROM raw_edges e
         LEFT JOIN kb_nodes h ON h.key = e.head AND (e.head_type IS NULL OR h.type = e.head_type)
         LEFT JOIN kb_nodes t ON t.key = e.tail AND (e.tail_type IS NULL OR t.type = e.tail_type)""")
