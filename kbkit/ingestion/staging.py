@@ -207,7 +207,7 @@ def infer(con: duckdb.DuckDBPyConnection, table: str, values: dict[str, str], ty
 def _nodes(con: duckdb.DuckDBPyConnection, recipe: Recipe, *, merge: bool) -> int:
     attributes = _create_typed(con, "nodes", "typed_nodes", recipe)
     con.execute(
-        "CREATE TABLE raw_nodes AS SELECT * REPLACE"
+        "CREATE TEMP TABLE raw_nodes AS SELECT * REPLACE"
         f" (CASE WHEN trim(type) <> '' THEN type ELSE {literal(UNTYPED)} END AS type) FROM {_numbered('typed_nodes')}"
     )
     keyless = con.execute("SELECT count(*), min(position) FROM raw_nodes WHERE key IS NULL OR key = ''").fetchone()
@@ -254,7 +254,7 @@ def _merge_nodes(con: duckdb.DuckDBPyConnection, attributes: list[str], *, merge
     columns = "".join(f", arg_min({quote(c)}, position) AS {quote(c)}" for c in ["name", SOURCE_FILE, *attributes])
     lists = "".join(f", flatten(list({c}) FILTER ({c} IS NOT NULL)) AS {c}" for c in ("aliases", "types"))
     con.execute(f"""
-        CREATE TABLE merged_nodes AS
+        CREATE TEMP TABLE merged_nodes AS
         SELECT type, key, min(position) AS position{columns}{lists} FROM raw_nodes GROUP BY type, key""")
     con.execute("DROP TABLE raw_nodes")
     con.execute("ALTER TABLE merged_nodes RENAME TO raw_nodes")
@@ -284,7 +284,7 @@ def _texts(con: duckdb.DuckDBPyConnection, recipe: Recipe, present: set[str], *,
     con.execute(f"CREATE VIEW raw_texts AS SELECT * FROM {_numbered('typed_texts')} WHERE trim(text) <> ''")
     _require_unambiguous(con, "raw_texts", "key", "type")
     con.execute("""
-        CREATE TABLE joined_texts AS
+        CREATE TEMP TABLE joined_texts AS
         SELECT n.id, coalesce(x.field, 'text') AS field, x.position, x.text,
                strlen(trim(x.text)) - strlen(replace(trim(x.text), ' ', '')) + 1 AS tokens FROM raw_texts x
         LEFT JOIN kb_nodes n ON n.key = x.key AND (x.type IS NULL OR n.type = x.type)""")
@@ -300,12 +300,12 @@ def _texts(con: duckdb.DuckDBPyConnection, recipe: Recipe, present: set[str], *,
     )
     if not several.fetchone():  # ranking would sort the texts
         con.execute(
-            "CREATE VIEW kb_texts AS SELECT id, field, 0::BIGINT AS position, text, tokens FROM joined_texts"
+            "CREATE TEMP VIEW kb_texts AS SELECT id, field, 0::BIGINT AS position, text, tokens FROM joined_texts"
             " WHERE id IS NOT NULL"
         )
         return dangling
     con.execute("""
-        CREATE TABLE kb_texts AS
+        CREATE TEMP TABLE kb_texts AS
         SELECT id, field, row_number() OVER (PARTITION BY id, field ORDER BY position) - 1 AS position, text, tokens
         FROM (SELECT id, field, min(position) AS position, text, any_value(tokens) AS tokens FROM joined_texts
               WHERE id IS NOT NULL GROUP BY id, field, text)""")
