@@ -26,7 +26,7 @@ from kbkit.directory.damage import STORE_OF_RECORD, damaged
 from kbkit.errors import Option, QueryError, QueryTimeoutError, shortage, suggest
 from kbkit.schema import literal
 from kbkit.stores import columns as column_store
-from kbkit.stores import data_tables
+from kbkit.stores import data_tables, sql_macros
 from kbkit.stores.sql_results import ResultBounds, Values, given, read_result, to_frame
 from kbkit.stores.table_schema import TABLES, selected
 from kbkit.stores.threads import Expired, run, stopped_by_ctrl_c
@@ -148,6 +148,7 @@ class Tables:
                 _refuse_writes(cursor, cursor.extract_statements(text) if statements is None else statements)
             if "answer_" in text.lower():
                 self._define_sets(cursor)
+            sql_macros.define(cursor, text)
             if self._has_data:
                 data_tables.define_views(cursor, text)
             return run(lambda: read_result(cursor, text, params or {}, bounds), cursor.interrupt, timeout)

@@ -165,6 +165,12 @@ SQL = {
     " JOIN person q ON q.id = b.tail WHERE p.age < 50 AND q.age > 25",
 }
 """The queries in SQL; the names of tables are those of a KB."""
+PATH_COUNTS = {
+    "q8": "FROM path_count('follows', 'follows')",
+    "q9": "WITH a AS (SELECT f.* FROM follows f JOIN person p ON p.id = f.tail WHERE p.age < 50),"
+    " b AS (SELECT f.* FROM follows f JOIN person p ON p.id = f.tail WHERE p.age > 25) FROM path_count('a', 'b')",
+}
+"""The two numbers of paths in the SQL of a KB, computed from counts."""
 
 _LIKES = "MATCH (p:person)-[:has_interest]->(i:interest) WHERE lower(i.name) ="
 CYPHER = {
@@ -263,6 +269,14 @@ def kbkit(scale: float, engine: str) -> Iterator[Figure]:
                 return EXPRESSIONS[name](kb) if name in EXPRESSIONS else kb.sql(SQL[name]).rows()
 
             yield from _figures(scale, run)
+            answers = json.loads((folder(scale) / "answers.json").read_text(encoding="utf-8"))
+            for name, text in PATH_COUNTS.items():
+                what = f"{name} in SQL"
+                if [kb.sql(text).item()] != answers[name]:
+                    yield Figure(what, note="wrong answer")
+                    continue
+                median, high, _ = times(lambda _, t=text: kb.sql(t), [None] * RUNS, BUDGET)
+                yield Figure(what, median, p95=high, note="path_count")
 
 
 def duckdb(scale: float, engine: str) -> Iterator[Figure]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import http.server
+import itertools
 import json
 import shutil
 import threading
@@ -469,6 +470,29 @@ def test_enums_are_plain_strings(kb: KnowledgeBase) -> None:
     frame = kb.sql("SELECT DISTINCT type, 'a'::ENUM('b', 'a') AS e FROM nodes ORDER BY type::VARCHAR")
     assert frame.schema == {"type": pl.String, "e": pl.String}
     assert frame["type"].to_list() == ["disease", "drug", "gene/protein", "person"]
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 4])
+def test_path_count_counts_the_rows_of_the_join(kb: KnowledgeBase, length: int) -> None:
+    relations = [relation.table for relation in kb.schema.relations]
+    total = 0
+    for chain in itertools.product(relations, repeat=length) if length < 3 else [(r,) * length for r in relations]:
+        join = f'FROM "{chain[0]}" e0' + "".join(
+            f' JOIN "{table}" e{i} ON e{i}.head = e{i - 1}.tail' for i, table in enumerate(chain) if i
+        )
+        expected = kb.sql(f"SELECT count(*) AS n {join}").item()
+        names = ", ".join(f"'{table}'" for table in chain)
+        assert kb.sql(f"FROM path_count({names})").item() == expected, chain
+        total += expected
+    assert total
+
+
+def test_path_count_takes_tables_of_the_query(kb: KnowledgeBase) -> None:
+    """Duplicate rows count, as in a join."""
+    tables = "WITH a(head, tail) AS (VALUES (1, 2), (1, 2), (1, 3)), b(head, tail) AS (VALUES (2, 9), (2, 8), (4, 3))"
+    assert kb.sql(f"{tables} SELECT paths, (SELECT paths FROM path_count('b', 'a')) FROM path_count('a', 'b')").row(
+        0
+    ) == (4, 0)
 
 
 @pytest.mark.parametrize(
