@@ -1,4 +1,4 @@
-"""Read files of questions with queries: SPINACH's, QALD's in both forms, WikiWebQuestions', WDQL's, QAWiki's, your own."""
+"""Read files of questions with queries: SPINACH, QALD in both forms, WikiWebQuestions, WDQL, QAWiki, and your own."""
 
 from __future__ import annotations
 
