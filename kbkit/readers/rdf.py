@@ -55,6 +55,13 @@ def read(paths: Sequence[Path]) -> pa.RecordBatchReader:
     return pa.RecordBatchReader.from_batches(SCHEMA, _batches(paths))
 
 
+def text(term: str) -> tuple[str, str]:
+    """Return the text and the language of a literal in N-Quads syntax; other terms have the text "" and no language."""
+    [quad] = ox.parse(f"<urn:s> <urn:p> {term} .", format=ox.RdfFormat.N_QUADS)
+    value = quad.object
+    return (value.value, value.language or "") if isinstance(value, ox.Literal) else ("", "")
+
+
 def _batches(paths: Sequence[Path]) -> Iterator[pa.RecordBatch]:
     for number, path in enumerate(paths):
         with _open(path) as handle:

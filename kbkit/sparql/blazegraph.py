@@ -300,8 +300,7 @@ def _separate_columns(query: ParseTree, context: Context) -> None:
     assert clause is not None
     grouping = child(modifier, "group_clause") if modifier is not None else None
     inside = [part for part in (*children(query, "where_clause", "values_clause"), grouping) if part is not None]
-    grouped = grouping is not None or any(list(nodes(part, "aggregate")) for part in clause.children)
-    bound = _group_variables(grouping) if grouped else set(visible(*inside))
+    bound = set(visible(*inside)) | _group_variables(grouping)
     after = children(modifier, "having_clause") if modifier is not None else []
     for at, column in enumerate(clause.children):
         if not isinstance(column, Tree):

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 WIKIDATA = "wikidata"
 """The dialect of KBs of Wikidata."""
 _CORRECTED = re.compile(
-    r"group_concat|\breplace\b|\b(?:bds|ql|luc|lucene|stardog|bif):"
+    r"group_concat|\b(?:regex|replace)\b|\b(?:bds|ql|luc|lucene|stardog|bif):"
     r"|bigdata\.com/rdf/search|qlever|jena\.apache|ontotext",
     re.IGNORECASE,
 )
-"""Functions whose calls are rewritten in every dialect (``standard.py``), and predicates that are refused."""
+"""Functions whose calls are rewritten or checked in every dialect (``standard.py``), and refused predicates."""
 _MOST = 3
 """Maximum number of unknown names that are looked up."""
 _TIMEOUT = 5.0

@@ -35,7 +35,7 @@ _STANDARD = "sparql"
 _MANY = 100
 """Brackets of a kind above which their nesting is checked, which loads the grammar."""
 REJECTED = "The engine rejected the rewritten query: "
-_SILENT = re.compile(r"service\s+silent", re.IGNORECASE)
+_WITHOUT_EFFECT = re.compile(r"service\s+silent|\b(?:regex|replace)\s*\(", re.IGNORECASE)
 _POSITION = re.compile(r"^error at \d+:\d+: ")
 
 
@@ -185,18 +185,19 @@ class SparqlQuery:
         return self.stores.schema.types_apart and ("kb:" in self.text or KB_NAMESPACE in self.text)
 
     def unknown_names(self) -> list[str]:
-        """Return a sentence for each name that the query uses and the KB lacks, and for each service left out."""
+        """Return a sentence for each name that the query uses and the KB lacks, and for each part without effect."""
         from kbkit.sparql.names import unknown_names
 
-        return unknown_names(self.stores, self.text) + self._skipped()
+        return unknown_names(self.stores, self.text) + self._without_effect()
 
-    def _skipped(self) -> list[str]:
-        """Return a sentence for each service that is left out."""
-        if not _SILENT.search(self.text):
+    def _without_effect(self) -> list[str]:
+        """Return a sentence for each service that is left out and for each invalid regular expression."""
+        if not _WITHOUT_EFFECT.search(self.text):
             return []
         from kbkit.sparql.services import SKIPPED
+        from kbkit.sparql.standard import INVALID
 
-        return [note for note in self.rewritten().notes if note.startswith(SKIPPED)]
+        return [note for note in self.rewritten().notes if note.startswith((SKIPPED, INVALID))]
 
     def warned(self) -> SparqlQuery:
         """Return the query after a Python warning for each of its unknown names, located at the caller's caller."""

@@ -2,6 +2,7 @@
 
 * ``GROUP_CONCAT(?x)`` joins ``STR(?x)`` (SPARQL 1.1, section 18.5.1.7); the engines join strings only
 * ``REPLACE(?x, "a(b)", "$1c")``: a reference has digits (XPath, ``fn:replace``); the engines read the group ``1c``
+* ``REGEX`` and ``REPLACE`` with an invalid regular expression, which match nothing, are noted
 * aggregates of the dialect ``wikidata`` skip rows that lack the variable, as Blazegraph does; the standard's are errors
 """
 
@@ -16,14 +17,18 @@ from kbkit.sparql.context import Context, string
 from kbkit.sparql.parse import expression
 from kbkit.sparql.printing import to_text
 from kbkit.sparql.tree import Node, ParseTree, certain, child, children, nodes, replace
-from kbkit.stores.sparql_text import string_literal
+from kbkit.stores.sparql_text import is_regex, string_literal
 
+INVALID = "Invalid regular expression "
+"""How the notes begin that users are told without asking."""
 NONE = KB_NAMESPACE + "none"
 """Datatype of the value that stands for a missing one in MIN: its text is after all others."""
 _STRINGS = ("STR", "LANG", "ENCODE_FOR_URI", "MD5", "SHA1", "SHA256", "SHA384", "SHA512", "STRUUID")
 """Functions whose results are strings without a language."""
 _AMBIGUOUS = re.compile(r"\\|\$\$|\$\d[\w{]")
 """What the engines may read in another way than ``fn:replace``."""
+_SPECIAL = re.compile(r"[\\()\[{*+?]")
+"""What every invalid regular expression has."""
 _REFERENCE = re.compile(r"\\([\\$])|\$(\d+)|([\\$])")
 
 
@@ -36,8 +41,10 @@ def correct(tree: ParseTree, context: Context) -> None:
         name = str(node.children[0]).upper() if node.data in ("aggregate", "built_in_call") else ""
         if name == "GROUP_CONCAT":
             _join_texts(node, context)
-        elif name == "REPLACE":
-            _write_references(node, context)
+        elif name in ("REGEX", "REPLACE"):
+            _note_invalid(node, name, context)
+            if name == "REPLACE":
+                _write_references(node, context)
         return node
 
     replace(tree, change)
@@ -60,6 +67,17 @@ def _join_texts(aggregate: ParseTree, context: Context) -> None:
 
 def _sign(text: str) -> Token:
     return Token("LPAR" if text == "(" else "RPAR", text)
+
+
+def _note_invalid(call: ParseTree, name: str, context: Context) -> None:
+    """Note a constant regular expression that the engines reject, as ``fn:matches`` does: the call is an error."""
+    at = 6 if name == "REGEX" else 8
+    pattern, flags = (_constant(call.children[place]) if place < len(call.children) else "" for place in (4, at))
+    if pattern is None or flags is None or not (_SPECIAL.search(pattern) or set(flags) - set("imsx")):
+        return
+    if not is_regex(pattern, flags):
+        shown = string_literal(pattern)
+        context.note(f"{INVALID}{shown}: nothing matches it. Look-around and back-references are not supported")
 
 
 def _write_references(call: ParseTree, context: Context) -> None:

@@ -152,6 +152,14 @@ def term(value: object) -> str:
     return string_literal(text)
 
 
+def is_regex(pattern: str, flags: str = "") -> bool:
+    """Return whether Oxigraph accepts a regular expression with these flags."""
+    import pyoxigraph as ox
+
+    call = f'REGEX("", {string_literal(pattern)}, {string_literal(flags)})'
+    return bool(ox.Store().query(f"ASK {{ BIND({call} AS ?found) FILTER(BOUND(?found)) }}"))
+
+
 def string_literal(text: str) -> str:
     """Return ``text`` as a SPARQL string literal."""
     for old, new in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r")):

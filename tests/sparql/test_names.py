@@ -53,6 +53,28 @@ def test_services_that_are_left_out(world: KnowledgeBase) -> None:
         assert world.sparql(SILENT).height == 1
 
 
+@pytest.mark.parametrize("dialect", ["sparql", "wikidata"])
+@pytest.mark.parametrize(
+    ("call", "is_invalid"),
+    [
+        ('REGEX(?l, "(?=F)")', True),
+        ('REGEX(?l, "(F)\\\\1")', True),
+        ('REGEX(?l, "F", "g")', True),
+        ('REPLACE(?l, "(F", "")', True),
+        ('REGEX(?l, "^F.*e$", "i")', False),
+        ('REPLACE(?l, "(F)", "$1")', False),
+    ],
+)
+def test_regular_expressions_that_match_nothing(
+    world: KnowledgeBase, call: str, is_invalid: bool, dialect: str
+) -> None:
+    text = f"SELECT ({call} AS ?r) {{ country:FRA rdfs:label ?l }}"
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert world.sparql(text, dialect=dialect)["r"].null_count() == is_invalid
+    assert [str(warning.message).startswith("Invalid regular expression ") for warning in caught] == [True] * is_invalid
+
+
 @pytest.mark.parametrize("query", UNKNOWN)
 def test_unknown_names(world: KnowledgeBase, query: str) -> None:
     assert unknown_names(world.stores, query) == UNKNOWN[query]

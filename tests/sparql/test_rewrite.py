@@ -702,6 +702,14 @@ def test_having_in_aggregates_and_exists_is_unchanged(query: str) -> None:
     same(query, query, 1)
 
 
+def test_an_aggregate_named_as_its_argument() -> None:
+    text = "SELECT ?y (COUNT(?x) AS ?x) { ?x wdt:P17 ?y } GROUP BY ?y HAVING(COUNT(?x) > 1) ORDER BY ?x"
+    done = rewrite(text, "wikidata").text
+    assert "(COUNT(?x_2) AS ?x)" in done  # the standard forbids the other, and so do columns
+    assert "HAVING(COUNT(?x_2) > 1)" in done
+    same(text, "SELECT ?y (COUNT(?z) AS ?x) { ?z wdt:P17 ?y } GROUP BY ?y HAVING(COUNT(?z) > 1)", 1)
+
+
 def test_duplicate_columns_and_upper_case_booleans() -> None:
     same("SELECT ?x ?x { ?x wdt:P36 ?y FILTER(TRUE) }", "SELECT ?x { ?x wdt:P36 ?y }", 2)
 

@@ -1,4 +1,4 @@
-"""Read files of questions with queries: SPINACH's, QALD's in both forms, WikiWebQuestions', and your own."""
+"""Read files of questions with queries: SPINACH, QALD in both forms, WikiWebQuestions, WDQL, QAWiki, and your own."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kbkit.benchmarks.spinach import qawiki
 from kbkit.errors import BadInputError
 from kbkit.measures import records, rows
 from kbkit.measures.records import JsonRecord
@@ -39,14 +40,14 @@ class QuestionFile:
 
 
 def read_questions(path: Path, *, sparql: bool = True, question: bool = False) -> QuestionFile:
-    """Read the questions of a file: a JSON list, JSON lines, or QALD's ``{"questions": [...]}``.
+    """Read the questions of a file: a JSON list, JSON lines, QALD's ``{"questions": [...]}``, or QAWiki's RDF.
 
     A record has its query in ``sparql`` or ``query`` (a string, or QALD's object with ``sparql``). Optional fields are
     ``id``, ``question`` (a string, or QALD's list of languages; English is preferred) and ``answers`` or ``results``.
     The default id is the question, or else the position. ``sparql`` and ``question`` say which fields are required.
     Raises :class:`BadInputError` that names file and record.
     """
-    entries = records.load_records(path)
+    entries = qawiki.questions(path) if qawiki.is_rdf(path) else records.load_records(path)
     if isinstance(entries, dict):
         entries = _entries(path, entries)
     questions = [_question(item, position, sparql, question) for position, item in enumerate(entries, 1)]

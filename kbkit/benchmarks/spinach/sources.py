@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from kbkit.benchmarks.report import FIGURES, HERE, PAPER
-from kbkit.benchmarks.spinach import paper
+from kbkit.benchmarks.spinach import paper, qawiki
 from kbkit.benchmarks.spinach.features import ParsedQuery, wikidata_id
 from kbkit.benchmarks.spinach.files import QuestionFile
 from kbkit.errors import BadInputError, QuerySyntaxError
@@ -48,7 +48,7 @@ def lengths(datasets: Sequence[QuestionFile]) -> pl.DataFrame:
 
 
 def _responses(dataset: QuestionFile) -> list[int]:
-    loaded = load_records(dataset.path)
+    loaded = [] if qawiki.is_rdf(dataset.path) else load_records(dataset.path)
     counts = []
     for record in loaded if isinstance(loaded, list) else ():
         value = record.fields.get("responses")

@@ -35,7 +35,7 @@ Conversations = Annotated[
     Path, typer.Argument(metavar="DATASET", help="Folder of conv make, or a file of conversations (.parquet, .jsonl).")
 ]
 SpinachQuestions = Annotated[
-    Path, typer.Argument(metavar="FILE", help="JSON list or lines of records with question, sparql or query.")
+    Path, typer.Argument(metavar="FILE", help="JSON records with question, sparql or query; or QAWiki's RDF.")
 ]
 SpinachPaper = Annotated[
     str | None,

@@ -49,7 +49,9 @@ def aggregate(scope: ExpressionScope, call: AggregateCall, column: GroupColumns)
         return SqlValue(f"TRY_CAST(coalesce({column(f'sum({weight.sql})')}, 0) AS BIGINT)", "integer", nullable=False)
     if call.argument is None:
         listed = ", ".join(v.sql for name, v in scope.rows.variables.items() if not name.startswith(POSITION))
-        counted = f"count(DISTINCT ({listed}))" if call.distinct else "count(*)"
+        counted = (
+            f"count(DISTINCT row({listed}))" if call.distinct else "count(*)"
+        )  # a row is not NULL, its cells may be
         return SqlValue(column(counted), "integer", nullable=False)
     present = _present(call)
     value = scope.rows.plain(scope.value(call.argument if present is None else present))

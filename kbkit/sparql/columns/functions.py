@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from kbkit.schema import KB_NAMESPACE, STANDARD_PREFIXES
 from kbkit.schema import literal as sql_string
 from kbkit.sparql.columns import labels, number_functions
@@ -269,7 +272,12 @@ def _pattern(argument: Expression, flags: Expression | None) -> str:
         raise UnsupportedQueryError(f"the flags {options!r} of a regular expression")
     pattern = re.sub(_SPECIAL, r"\\\g<0>", pattern) if "q" in options else _for_re2(pattern)
     chosen = "".join(sorted(set(options) - {"q"}))
-    return sql_string(f"(?{chosen}{'' if 's' in options else '-s'}){pattern}")
+    whole = f"(?{chosen}{'' if 's' in options else '-s'}){pattern}"
+    try:
+        pc.match_substring_regex(pa.scalar(""), whole)  # by RE2, as in DuckDB
+    except pa.ArrowInvalid:
+        raise UnsupportedQueryError("this regular expression") from None
+    return sql_string(whole)
 
 
 def _for_re2(pattern: str) -> str:
@@ -316,6 +324,9 @@ def _replace(scope: Evaluating, arguments: tuple[Expression, ...]) -> SqlValue:
     replacement = _constant_text(arguments[2])
     if re.search(_OTHER_REFERENCE, replacement) or arguments[1] == ConstantTerm('""'):
         raise UnsupportedQueryError("this replacement of a regular expression")
+    groups = len(re.findall(r"(?<!\\)\((?!\?)", pattern))
+    if any(int(digit) > groups for digit in re.findall(r"\$\{?([0-9])", replacement)):
+        raise UnsupportedQueryError("a reference to a group that a regular expression lacks")
     replacement = re.sub(r"\$(?:([0-9])|\{([0-9])\})", r"\\\1\2", replacement)
     text = _text(scope.rows, value)
     return _like(scope.rows, value, f"regexp_replace({text}, {pattern}, {sql_string(replacement)}, 'g')")

@@ -124,6 +124,7 @@ class NumberParts(SqlValue):
         text = rows.compute(
             f"CASE WHEN {code} = 1 AND abs({exact}) <= 9223372036854775807 THEN {whole}"
             f" WHEN {code} = 2 AND {exact} IS NOT NULL THEN {typed(decimal_text(exact), 'decimal')}"
+            f" WHEN {code} = 3 AND abs({double}) >= 1e9 AND isfinite({double}) THEN {beyond('large floats', 'VARCHAR')}"
             f" WHEN {code} = 3 AND {double} IS NOT NULL THEN {typed(double_text(f'{double}::FLOAT'), 'float')}"
             f" WHEN {code} = 4 AND {double} IS NOT NULL THEN {typed(double_text(double), 'double')} END"
         )
