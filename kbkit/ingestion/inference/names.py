@@ -79,6 +79,8 @@ def singular(word: str) -> str:
     lemmas = lemminflect.getLemma(word, "NOUN", lemmatize_oov=False)
     if lemmas:
         return str(lemmas[0])
+    if len(word) > 5 and word.endswith("ies"):
+        return f"{word[:-3]}y"
     plural = len(word) > 4 and word.endswith("s") and not word.endswith(("ss", "us", "is", "as"))
     return word.removesuffix("s") if plural else word  # of another language
 

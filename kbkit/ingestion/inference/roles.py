@@ -249,7 +249,7 @@ NAME_RULES: tuple[_NameRule, ...] = (
 
 _PERSON_NAMES = (
     *(("first name", "last name"), ("given name", "family name"), ("firstname", "lastname"), ("forename", "surname")),
-    *(("first name", "surname"), ("prénom", "nom"), ("vorname", "nachname"), ("nombre", "apellido")),
+    *(("first name", "surname"), ("given name", "surname"), ("prénom", "nom"), ("vorname", "nachname"), ("nombre", "apellido")),
     *(("nome", "cognome"), ("fname", "lname")),
 )
 _OTHER_NAMES = {(word,) for word in (
