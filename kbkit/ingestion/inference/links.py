@@ -162,6 +162,9 @@ class _Finder:
 
     def _declared(self, table: ProfiledTable) -> Iterator[TableLink]:
         for columns, target, named in table.declared_links:
+            lists = any(table.columns[name].look == "list" for name in columns if name in table.columns)
+            if not target and set(columns) <= set(table.columns):
+                yield TableLink(columns, "", (), lists, loose=_type_of(columns[0]))
             other = self._tables.get(target)
             by = named or self._keys.get(target, ())
             known = other is not None and set(by) <= set(other.columns) and set(columns) <= set(table.columns)
@@ -169,7 +172,7 @@ class _Finder:
                 if any((table.name, column) in self._given for column in columns):
                     continue
                 missing, distinct = self._missing(table, columns, other, by)
-                yield TableLink(columns, target, by, missing=missing, distinct=distinct)
+                yield TableLink(columns, target, by, lists, missing, distinct)
 
     def _composite(self, table: ProfiledTable) -> Iterator[TableLink]:
         """Yield links by several columns, which have the names of another table's key."""

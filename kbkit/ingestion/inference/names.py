@@ -202,6 +202,14 @@ def without_hash(name: str) -> str:
     return _EXPORTED.sub("", name) or name
 
 
+def without_title(names: Sequence[str]) -> list[str]:
+    """Return names of tables without the title of a document of sheets before them: ``Budget - Expenses``."""
+    titles = {name.partition(" - ")[0] for name in names}
+    if len(names) < 2 or len(titles) > 1 or not all(" - " in name for name in names):
+        return list(names)
+    return [name.partition(" - ")[2] for name in names]
+
+
 def without_dates(names: Sequence[str]) -> list[str]:
     """Return names of tables without dates, versions and views at their ends, unless these tell them apart."""
     short = [_DATED.sub("", name) or name for name in names]

@@ -216,7 +216,7 @@ def _first_without_header(
 
 def _ending_in_name(table: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledColumn]) -> tuple[str, ...] | None:
     """Return a column that ends in ``name`` or ``title`` and has few repetitions."""
-    for column in free:
+    for column in sorted(free, key=lambda column: "short" in names.words(column.name)):
         words = names.words(column.name)
         ends = words[-1:] in (("name",), ("title",)) and words[-2:-1] not in _OTHER_NAMES
         if ends and 10 * column.distinct >= 9 * table.rows and column.name not in key:
@@ -249,7 +249,13 @@ NAME_RULES: tuple[_NameRule, ...] = (
 
 _PERSON_NAMES = (
     *(("first name", "last name"), ("given name", "family name"), ("firstname", "lastname"), ("forename", "surname")),
-    *(("first name", "surname"), ("given name", "surname"), ("prénom", "nom"), ("vorname", "nachname"), ("nombre", "apellido")),
+    *(
+        ("first name", "surname"),
+        ("given name", "surname"),
+        ("prénom", "nom"),
+        ("vorname", "nachname"),
+        ("nombre", "apellido"),
+    ),
     *(("nome", "cognome"), ("fname", "lname")),
 )
 _OTHER_NAMES = {(word,) for word in (
