@@ -67,7 +67,7 @@ def _unwrapped(row: Row) -> dict[str, Any]:
 
 def _translated(row: Row) -> dict[str, Any]:
     """Return a record with the English name in place of an object of names in several languages."""
-    result = {}
+    result: dict[str, Any] = {}
     for name, value in row.items():
         is_one = isinstance(value, dict) and name in _NAMES and isinstance(value.get("en"), str) and len(value) > 1
         if is_one and all(len(code) == len("en") for code in value) and f"{name}_languages" not in row:

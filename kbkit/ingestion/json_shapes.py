@@ -51,7 +51,8 @@ def nested(path: Path, name: str) -> dict[str, RecordTable]:
     """Return the tables of the records of a file called ``name``, and of the objects inside of them, by their names in
     a recipe; none if there are no such objects.
     """
-    lists, result = list(_tables(_object(path))), {}
+    lists = list(_tables(_object(path)))
+    result: dict[str, RecordTable] = {}
     for of in lists if len(lists) > 1 else [name.replace(".", "_")]:
         rows = _records(path, of)
         found = split(rows, of) if rows and "." not in of else {}

@@ -65,7 +65,7 @@ def tables(path: Path) -> list[str]:
 
 
 def read(path: Path, table: str = "") -> pa.RecordBatchReader:
-    """Return a sheet, by default the only one with cells; its first row that is not empty names the columns, below titles.
+    """Return a sheet, by default the only one with cells; its first row below titles names the columns.
 
     A column has the type of its values (integers, numbers, booleans, dates, times), or is text if they have several.
     """

@@ -110,11 +110,7 @@ def examined(paths: Sequence[Path], *, no_header: bool = False) -> Iterator[Exam
     """Read and profile files and folders. Raises :class:`BadInputError`."""
     limits.check_limits()
     listed = source_files.tables_in(paths)
-    views = {
-        path
-        for path in listed
-        if path.with_stem(f"{path.stem}_all") in listed and names.without_hash(path.stem) != path.stem
-    }
+    views = _views([path for path in listed if path not in paths])
     found = {"files": [path for path in listed if path not in views]}
     with TemporaryFolder() as folder, one_line_errors():
         local = archives.unpack(found, folder / "unpacked")
@@ -187,7 +183,7 @@ def _tables(files: Sequence[tuple[Path, Path]], *, no_header: bool) -> dict[Prof
     plain = unique([names.identifier(names.without_hash(name)) for name in names.without_title([n for n, *_ in found])])
     taken = [f"{name}_file" if name.casefold() in _TAKEN or name.startswith("kb_") else name for name in plain]
     stored = {path for _, spec, path in found if spec.table}
-    nested = {path: parts for given, path in files if (parts := _nested(given, path))}
+    nested = {path: tables for given, path in files if (tables := _nested(given, path))}
     declared = {path: databases.keys(path) for path in stored if databases.is_database(path)}
     by_name = {(path, spec.table): name for name, (_, spec, path) in zip(taken, found, strict=True)}
     result = {}
@@ -256,8 +252,8 @@ def _specs(given: Path, path: Path, *, no_header: bool) -> Iterator[tuple[str, F
             main, _, part = name.removeprefix("$").partition(".")
             yield part or main, replace(spec, table=name)
         whole = {name.removeprefix("$") for name in nested}
-        lists = list(json_shapes.tables(path))
-        for name in (name for name in lists if len(lists) > 1 and name not in whole):
+        others = json_shapes.tables(path)
+        for name in (name for name in others if len(others) > 1 and name not in whole):
             yield name, replace(spec, table=name)
     elif kind == "json" and len(lists := json_shapes.tables(path)) > 1:
         for name in lists:
@@ -279,6 +275,12 @@ def _specs(given: Path, path: Path, *, no_header: bool) -> Iterator[tuple[str, F
         )
     else:
         yield stem, spec
+
+
+def _views(paths: Sequence[Path]) -> list[Path]:
+    """Return the files that have some rows of another one, as Notion writes the view of a table beside the table."""
+    exported = [path for path in paths if names.without_hash(path.stem) != path.stem]
+    return [path for path in exported if path.with_stem(f"{path.stem}_all") in paths]
 
 
 def _skipped(given: Path, path: Path) -> Iterator[str]:

@@ -68,6 +68,7 @@ _CHECKS = {
         for form, test in _DATES.items()
     },
     "codes": "regexp_full_match({v}, '[A-Z0-9]{2,5}')",
+    "empty": "{v} = ''",
     "quoted": 'regexp_full_match({v}, \'"[^"]*,[^"]*"\')',
     "checked": "{v} = 'checked'",
     "booleans": "lower({v}) IN ('true', 'false', 'yes', 'no', 't', 'f', 'y', 'n')",
@@ -202,7 +203,7 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
     value = one.value
     if look is None:
         return ProfiledColumn(one.name, one.kind, *counts, _typed_look(one.kind), value=value)
-    present, length, missing = look["values"] - look["missing"], look["length"], 0
+    present, length, missing = look["values"] - look["missing"] - look["empty"], look["length"], 0
 
     def all_are(*checks: str) -> bool:
         return present > 0 and any(look[check] >= present for check in checks)
@@ -210,6 +211,8 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
     def column(look: str, value: str, **more: Any) -> ProfiledColumn:
         return ProfiledColumn(one.name, one.kind, *counts, look, value=value, length=length, missing=missing, **more)
 
+    if look["empty"]:  # in JSON
+        value = f"nullif({value}, '')"
     if look["untrimmed"]:
         value = f"trim({value})"
     days = [form for form in _DATES if all_are(f"date {form}") and not (form == "%Y%m%d" and names.is_id(one.name))]

@@ -205,6 +205,16 @@ def _called_name(table: ProfiledTable, key: Sequence[str], free: Sequence[Profil
     return () if tuple(key) == (column,) else (column,)
 
 
+def _short_summary(table: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledColumn]) -> tuple[str, ...] | None:
+    """Return the column of summaries in one line, which are titles where a longer text follows."""
+    others = [column for column in table.columns.values() if column.look == "prose"]
+    for column in free:
+        short = 0 < column.length < _LINE and any(column.length * 2 < other.length for other in others)
+        if short and names.words(column.name)[-1:] in _SUMMARIES and column.name not in key:
+            return (column.name,)
+    return None
+
+
 def _first_without_header(
     table: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledColumn]
 ) -> tuple[str, ...] | None:
@@ -241,6 +251,7 @@ _NameRule = Callable[[ProfiledTable, Sequence[str], Sequence[ProfiledColumn]], "
 NAME_RULES: tuple[_NameRule, ...] = (
     _first_and_last_name,
     _called_name,
+    _short_summary,
     _first_without_header,
     _ending_in_name,
     _distinct_after_key,
@@ -258,6 +269,9 @@ _PERSON_NAMES = (
     ),
     *(("nome", "cognome"), ("fname", "lname")),
 )
+_LINE = 80
+"""Mean number of characters up to which summaries are titles."""
+_SUMMARIES = {("summary",), ("subject",), ("headline",)}
 _OTHER_NAMES = {(word,) for word in (
     "category", "type", "group", "class", "status", "city", "country", "region", "state", "host", "domain", "user",
 )}  # fmt: skip
