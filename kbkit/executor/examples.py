@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from kbkit.answers import syntax
+from kbkit.executor import contradictions
 from kbkit.executor.completion.sparql_names import SparqlNames
 from kbkit.stores.sql_names import identifier
 
@@ -33,6 +34,7 @@ def examples(kb: KnowledgeBase) -> list[ExampleStatement]:
     asked = [tuple(row) for row in kb.examples(_ASKED).select("question", "expression").iter_rows()]
     return [
         *_sql(kb.schema),
+        *(ExampleStatement("sql", *found) for found in contradictions.statements(kb.schema)),
         *(_sparql(kb.schema) if kb.has("triples") or kb.has("columns") else ()),
         *(ExampleStatement("answers", question, expression) for question, expression in asked),
         *_counts(kb.schema),

@@ -1,11 +1,16 @@
 """JSON files whose rows are inside an object: a build reads a copy of them with one row a line.
 
 Rows are the elements of a list (``{"data": [...]}``), one list of several (the table of the file), the features of
-GeoJSON, or the members of an object of objects (``{"AD": {...}, "AE": {...}}``), each with its name as ``key``.
+GeoJSON, or the members of an object of objects (``{"AD": {...}, "AE": {...}}``), each with its name as ``key``. Lists
+of alike objects (``{"A": [...], "B": [...]}``) are one table, whose column ``group`` has the names of the lists.
+
+Tables whose names start with ``$`` are those of :mod:`json_records`: ``$issues`` has the records of the list
+``issues``, or of a file that has no such list, and ``$issues.user`` the objects inside of them.
 """
 
 from __future__ import annotations
 
+import functools
 import gzip
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,12 +18,19 @@ from pathlib import Path
 from typing import Any
 
 from kbkit.errors import BadInputError, UnknownNameError
+from kbkit.ingestion.json_records import RecordTable, split
 from kbkit.ingestion.recipe import FileSpec
 from kbkit.ingestion.source_errors import MAX_LINE
 from kbkit.ingestion.source_files import format_of, suffix
 
 _START, _MOST_BYTES = 1 << 16, 16 * MAX_LINE
+_MOST_NESTED = 64 << 20
+"""Bytes of a file in which objects inside of records are looked for."""
 _LINES = (".jsonl", ".ndjson")
+_GROUPS = ("group", "list", "section", "part")
+"""Names of the column of the names of lists."""
+_ALIKE = 0.7
+"""Fraction of the fields of all lists that each must have, if they are one table."""
 _KEYS = ("key", "code", "entry")
 """Names of the column of the members' names: the first that no row has."""
 
@@ -35,8 +47,51 @@ def ignored(path: Path) -> list[str]:
     return [name for name in top or () if found and name not in found]
 
 
+def nested(path: Path, name: str) -> dict[str, RecordTable]:
+    """Return the tables of the records of a file called ``name``, and of the objects inside of them, by their names in
+    a recipe; none if there are no such objects.
+    """
+    lists = list(_tables(_object(path)))
+    result: dict[str, RecordTable] = {}
+    for of in lists if len(lists) > 1 else [name.replace(".", "_")]:
+        rows = _records(path, of)
+        found = split(rows, of) if rows and "." not in of else {}
+        result |= {f"${of}.{part}" if part else f"${of}": table for part, table in found.items()}
+    return result
+
+
+@functools.lru_cache(1)  # a build asks for each of the tables
+def _split(path: Path, of: str, _: int) -> dict[str, RecordTable]:
+    return split(_records(path, of), of)
+
+
+def _records(path: Path, of: str) -> Sequence[Mapping[str, Any]]:
+    """Return the records of a file, or of one of its lists; none if they are too many, or no objects."""
+    top = _object(path)
+    rows = _parsed(path) if top is None else _rows(path, of if of in _lists(top) else "")
+    listed = list(rows) if rows is not None else [top] if top is not None else []
+    return listed if all(isinstance(row, dict) for row in listed) else []
+
+
+def _parsed(path: Path) -> list[Any] | None:
+    """Return the content of a file with a list, or with an object a line."""
+    opener = gzip.open if path.suffix.lower() == ".gz" else open
+    try:
+        with opener(path, "rb") as handle:
+            content = handle.read(_MOST_NESTED + 1)
+        if len(content) > _MOST_NESTED:
+            return None
+        text = content.decode("utf-8-sig")
+        if text.lstrip().startswith("["):
+            found = json.loads(text)
+            return found if isinstance(found, list) else None
+        return [json.loads(line) for line in text.splitlines() if line.strip()]
+    except (OSError, EOFError, ValueError, RecursionError):  # which DuckDB reports, with the line
+        return None
+
+
 def _tables(top: Mapping[str, Any] | None) -> dict[str, int]:
-    return {} if top is None or _is_geojson(top) else _lists(top)
+    return {} if top is None or _is_geojson(top) or _are_groups(top) else _lists(top)
 
 
 def reshape(specs: Iterable[FileSpec], found: Mapping[str, Sequence[Path]], folder: Path) -> dict[str, list[Path]]:
@@ -65,6 +120,12 @@ def _copy(rows: Iterable[Mapping[str, Any]], target: Path) -> Path:
 def _rows(path: Path, table: str) -> Iterable[Mapping[str, Any]] | None:
     """Return the rows inside the object of a file, None if DuckDB reads the file as it is."""
     top = _object(path)
+    if table.startswith("$"):
+        of, _, part = table.removeprefix("$").partition(".")
+        found = _split(path, of, path.stat().st_mtime_ns)
+        if part not in found:
+            raise UnknownNameError("table", table, [f"${of}.{one}" if one else f"${of}" for one in found], str(path))
+        return found[part].rows
     if top is None:
         if table:
             raise BadInputError(f"{path} has no tables to choose from")
@@ -74,6 +135,9 @@ def _rows(path: Path, table: str) -> Iterable[Mapping[str, Any]] | None:
         raise UnknownNameError("table", table, list(lists), str(path))
     if _is_geojson(top):
         return map(_feature, top["features"])
+    if not table and _are_groups(top):
+        group = next(name for name in _GROUPS if not any(name in row for rows in top.values() for row in rows))
+        return [{group: name, **row} for name, rows in top.items() for row in rows]
     if table or len(lists) == 1:
         rows: list[Mapping[str, Any]] = top[table or next(iter(lists))]
         return rows
@@ -116,6 +180,15 @@ def _lists(top: Mapping[str, Any]) -> dict[str, int]:
         for name, value in top.items()
         if isinstance(value, list) and value and all(isinstance(row, dict) for row in value)
     }
+
+
+def _are_groups(top: Mapping[str, Any]) -> bool:
+    """Whether an object has nothing but lists of objects of one kind."""
+    if len(top) < 2 or len(_lists(top)) < len(top):
+        return False
+    fields = [{name for row in rows for name in row} for rows in top.values()]
+    every = set().union(*fields)
+    return len(every) > 2 and all(len(one) >= _ALIKE * len(every) for one in fields) and not set(_GROUPS) <= every
 
 
 def _is_geojson(top: Mapping[str, Any]) -> bool:

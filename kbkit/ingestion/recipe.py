@@ -44,8 +44,9 @@ class FileSpec:
 
     ``match`` are file name patterns, tried in order; with ``many`` all matching files are read. ``names`` maps a column
     name to the names that it may have in the file; those in ``required`` must exist. ``columns`` names the columns of a
-    file without a header line. All columns are read as text unless the format is typed. ``table`` is the table of a
-    SQLite or DuckDB database, or the sheet of a workbook; several specifications may read the same file then.
+    file without a header line, ``skip`` is the number of lines before the header. All columns are read as text unless
+    the format is typed. ``table`` is the table of a SQLite or DuckDB database, the sheet of a workbook, or the list in
+    a JSON file; several specifications may read the same file then.
     """
 
     name: str
@@ -58,6 +59,7 @@ class FileSpec:
     delimiter: str = ""
     quote: str | None = None
     escape: str = ""
+    skip: int = 0
     encoding: str = ""
     table: str = ""
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

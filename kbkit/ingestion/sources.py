@@ -256,11 +256,13 @@ def _delimited(spec: FileSpec, path: Path, kind: str) -> tuple[str, list[str]]:
     sign = separator_line(path)
     delimiter = spec.delimiter or sign or DELIMITERS[kind].delimiter
     escape = spec.escape or quotes
-    names = list(spec.columns) or header(path, delimiter, quotes, escape=spec.escape, declared=spec.names)
+    names = list(spec.columns) or header(
+        path, delimiter, quotes, escape=spec.escape, declared=spec.names, skip=spec.skip
+    )
     typed = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in names)
     source = (
         f"read_csv({literal(str(path))}, auto_detect = false, header = {'false' if spec.columns else 'true'},"
-        f" skip = {int(bool(sign))},"
+        f" skip = {int(bool(sign)) + spec.skip},"
         f" delim = {literal(delimiter)}, quote = {literal(quotes)}, escape = {literal(escape)},"
         f" max_line_size = {MAX_LINE}, columns = {{{typed}}})"
     )
@@ -281,8 +283,12 @@ def separator_line(path: Path) -> str:
 _SEPARATOR_LINE = re.compile(rb"(?:\xef\xbb\xbf)?\"?sep=([,;|\t])\"?\r?\n", re.IGNORECASE)
 
 
-def header(path: Path, delimiter: str, quotes: str, *, escape: str = "", declared: Collection[str] = ()) -> list[str]:
+def header(
+    path: Path, delimiter: str, quotes: str, *, escape: str = "", declared: Collection[str] = (), skip: int = 0
+) -> list[str]:
     """Return the names of the columns in the first line of a file, which is in UTF-8; repeated ones are numbered.
+
+    ``skip`` lines are before it.
 
     Raises :class:`BadInputError` for an unreadable file, a missing header, and for repeated names that are ``declared``
     by a recipe.
@@ -290,8 +296,8 @@ def header(path: Path, delimiter: str, quotes: str, *, escape: str = "", declare
     opener = gzip.open if path.suffix == ".gz" else open
     try:
         with opener(path, "rt", encoding="utf-8-sig", newline="") as handle:
-            if separator_line(path):
-                next(handle)
+            for _ in range(skip + bool(separator_line(path))):
+                next(handle, "")
             if quotes:
                 sign, doubled = escape or None, not escape
                 rows = csv.reader(handle, delimiter=delimiter, quotechar=quotes, escapechar=sign, doublequote=doubled)
@@ -308,5 +314,5 @@ def header(path: Path, delimiter: str, quotes: str, *, escape: str = "", declare
     twice = next((name for name in names if counts[name.casefold()] > 1 and name.casefold() in known), None)
     if not any(names) or twice is not None:
         problem = f"Duplicate column {twice!r}" if twice else "Missing header"
-        raise BadInputError(f"{problem} in {path}, line 1", "The first line must name the columns")
+        raise BadInputError(f"{problem} in {path}, line {skip + 1}", "The first line must name the columns")
     return unique(names)

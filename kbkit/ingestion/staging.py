@@ -41,7 +41,8 @@ _INFERRED = {
     "BIGINT": r"regexp_full_match({c}, '-?(0|[1-9][0-9]{{0,17}})')",
     # Not if digits would be lost, as in long numbers that are really names.
     "DOUBLE": r"regexp_full_match({c}, '-?(0|[1-9][0-9]*)?(\.[0-9]*)?([eE][-+]?[0-9]+)?')"
-    " AND length(regexp_replace({c}, '[^0-9]', '', 'g')) <= 17 AND coalesce(isfinite(TRY_CAST({c} AS DOUBLE)), false)"
+    " AND length(ltrim(regexp_replace({c}, '[^0-9]', '', 'g'), '0')) <= 17"
+    " AND coalesce(isfinite(TRY_CAST({c} AS DOUBLE)), false)"
     # An integer of 16 digits may lie between two doubles.
     " AND (NOT regexp_full_match({c}, '-?[0-9]{{16,}}') OR"
     " TRY_CAST(TRY_CAST({c} AS DOUBLE) AS HUGEINT) IS NOT DISTINCT FROM TRY_CAST({c} AS HUGEINT))",

@@ -254,15 +254,17 @@ def words(text: str) -> Iterator[str]:
             return
         except ValueError:
             pass
-    if text.lower() in ("true", "false"):
-        yield text.lower()
+    if text.lower() in ("true", "false", "checked"):  # Airtable's boxes
+        yield "true" if text == "checked" else text.lower()
         return
+    if re.fullmatch(r'"[^"]*,[^"]*"', text):  # Airtable's names with a comma
+        text = text.strip('"')
     if re.fullmatch(r"[^()]+\(https?://[^ )]+\)", text):  # the name of a page of Notion
         text = text.partition(" (")[0]
     with contextlib.suppress(ValueError):
         yield datetime.datetime.strptime(text, "%B %d, %Y %I:%M %p").isoformat(" ")
         return
-    for order in ("%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y-%m-%d", "%b %d %Y"):
+    for order in ("%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y-%m-%d", "%b %d %Y", "%B %d, %Y"):
         try:
             yield datetime.datetime.strptime(text, order).date().isoformat()
             return
@@ -616,3 +618,30 @@ def test_damage_that_duckdb_passes_over_is_noticed_before_a_recipe_is_inferred(t
     path.write_bytes(data)
     with pytest.raises(BadInputError, match=r"Corrupt gzip file .*towns\.jsonl\.gz"):
         infer([path], "towns")
+
+
+def test_the_view_of_a_table_beside_the_table_is_not_read(tmp_path: Path) -> None:
+    for end, rows in (("", ""), ("_all", "b\n")):
+        (tmp_path / f"Tasks 7e6d5c4b3a2f1e0d9c8b7a6f5e4d3c2b{end}.csv").write_text(f"Name\na\n{rows}", encoding="utf-8")
+    inferred = infer([tmp_path], "x")
+    assert [(table.type, table.rows) for table in inferred.tables] == [("task", 2)]
+    assert any("_all has its rows" in note for note in inferred.notes)
+
+
+def test_titles_and_totals_of_a_sheet_of_excel_are_no_rows(tmp_path: Path) -> None:
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    for row in (
+        ["Loans of 2024"],
+        [],
+        ["Loan", "Book", "Fee"],
+        [1, "Solaris", 0.5],
+        [2, "Beloved", 2],
+        ["Total", None, 2.5],
+    ):
+        book.active.append(row)
+    book.save(tmp_path / "loans.xlsx")
+    inferred = infer([tmp_path / "loans.xlsx"], "x")
+    assert [(table.rows, list(table.columns)) for table in inferred.tables] == [(2, ["Loan", "Book", "Fee"])]
+    assert "Left out rows of totals: loans (1)" in inferred.notes

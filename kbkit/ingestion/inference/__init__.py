@@ -24,6 +24,7 @@ from kbkit.ingestion.generation import one_line_errors, staging_database
 from kbkit.ingestion.inference import dialect, links, names, profile, roles, script
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.roles import TablePlan
+from kbkit.ingestion.json_records import RecordTable
 from kbkit.ingestion.recipe import FileSpec, as_source
 from kbkit.ingestion.request import Corrections
 from kbkit.ingestion.source_errors import explained
@@ -82,7 +83,7 @@ class Examination:
         used = copy.deepcopy(self.tables)  # corrections change them
         plan = _plan(self.con, used, corrections or Corrections())
         toml = script.recipe(plan, used, name, _title(plan), source_file=source_file)
-        notes = [*self.notes, *_missing(used)]
+        notes = [*self.notes, *_missing(used), *_totals(used)]
         return Inferred(toml, script.load(plan, source_file=source_file), used, plan, notes)
 
     def sample(self, table: ProfiledTable, limit: int) -> list[dict[str, Any]]:
@@ -108,13 +109,16 @@ def infer(
 def examined(paths: Sequence[Path], *, no_header: bool = False) -> Iterator[Examination]:
     """Read and profile files and folders. Raises :class:`BadInputError`."""
     limits.check_limits()
-    found = {"files": source_files.tables_in(paths)}
+    listed = source_files.tables_in(paths)
+    views = _views([path for path in listed if path not in paths])
+    found = {"files": [path for path in listed if path not in views]}
     with TemporaryFolder() as folder, one_line_errors():
         local = archives.unpack(found, folder / "unpacked")
         try:
             files = list(zip(found["files"], local["files"], strict=True))
             tables = _tables(files, no_header=no_header)
-            notes = [note for pair in zip(found["files"], local["files"], strict=True) for note in _skipped(*pair)]
+            notes = [f"Skipped {path}: {path.stem}_all has its rows" for path in views]
+            notes += [note for pair in zip(found["files"], local["files"], strict=True) for note in _skipped(*pair)]
             with _examine(tables, folder) as con:
                 yield Examination(con, list(tables), notes)
         except BadInputError as error:
@@ -134,6 +138,7 @@ def _examine(tables: Mapping[ProfiledTable, Path], folder: Path) -> Iterator[duc
                 con.execute('DROP VIEW "file"')
                 profile.profile(con, table)
                 _drop_index(con, table)
+                profile.drop_totals(con, table)
                 profile.drop_duplicates(con, table)
                 profile.fold(con, table)
         yield con
@@ -175,9 +180,10 @@ def _tables(files: Sequence[tuple[Path, Path]], *, no_header: bool) -> dict[Prof
     found = [(name, spec, path) for given, path in files for name, spec in _specs(given, path, no_header=no_header)]
     if len(found) > MAX_TABLES:
         raise BadInputError(f"{len(found):,} tables are too many", f"The maximum is {MAX_TABLES:,}")
-    plain = unique([names.identifier(names.without_hash(name)) for name, _, _ in found])
+    plain = unique([names.identifier(names.without_hash(name)) for name in names.without_title([n for n, *_ in found])])
     taken = [f"{name}_file" if name.casefold() in _TAKEN or name.startswith("kb_") else name for name in plain]
     stored = {path for _, spec, path in found if spec.table}
+    nested = {path: tables for given, path in files if (tables := _nested(given, path))}
     declared = {path: databases.keys(path) for path in stored if databases.is_database(path)}
     by_name = {(path, spec.table): name for name, (_, spec, path) in zip(taken, found, strict=True)}
     result = {}
@@ -189,8 +195,44 @@ def _tables(files: Sequence[tuple[Path, Path]], *, no_header: bool) -> dict[Prof
             table.declared_links = [
                 (link.columns, by_name[path, link.other], link.other_columns) for link in keys.foreign
             ]
+        if (record := nested.get(path, {}).get(spec.table)) is not None:
+            table.declared_key = (record.key,) if record.key else ()
+            main = spec.table.partition(".")[0]
+            of = {column: f"{main}.{part}" if part else main for column, (part, _) in record.links.items()}
+            table.declared_links = [
+                ((column,), by_name[path, of[column]] if by else "", (by,) if by else ())
+                for column, (_, by) in record.links.items()
+            ]
         result[table] = path
     return result
+
+
+def _nested(given: Path, path: Path) -> dict[str, RecordTable]:
+    """Return the tables of the records of a JSON file and of the objects inside of them; none if there are none."""
+    if source_files.format_of(given) != "json":
+        return {}
+    lists = json_shapes.tables(path)
+    only = next(iter(lists), "") if len(lists) == 1 else ""
+    stem = Path(source_files.plain_name(given)).stem
+    return json_shapes.nested(path, only if only.casefold() not in names.WRAPPINGS | _REPLIES else stem)
+
+
+_REPLIES = {
+    "",
+    "data",
+    "results",
+    "result",
+    "items",
+    "rows",
+    "records",
+    "entries",
+    "hits",
+    "values",
+    "value",
+    "response",
+    "content",
+}
+"""Names of lists in replies of services, which say nothing about the records."""
 
 
 def _specs(given: Path, path: Path, *, no_header: bool) -> Iterator[tuple[str, FileSpec]]:
@@ -205,6 +247,14 @@ def _specs(given: Path, path: Path, *, no_header: bool) -> Iterator[tuple[str, F
         listed = databases.tables(path) if kind == "database" else workbooks.tables(path)
         for name in listed:
             yield name if len(listed) > 1 else stem, replace(spec, table=name)
+    elif kind == "json" and (nested := _nested(given, path)):
+        for name in nested:
+            main, _, part = name.removeprefix("$").partition(".")
+            yield part or main, replace(spec, table=name)
+        whole = {name.removeprefix("$") for name in nested}
+        others = json_shapes.tables(path)
+        for name in (name for name in others if len(others) > 1 and name not in whole):
+            yield name, replace(spec, table=name)
     elif kind == "json" and len(lists := json_shapes.tables(path)) > 1:
         for name in lists:
             yield name, replace(spec, table=name)
@@ -218,12 +268,19 @@ def _specs(given: Path, path: Path, *, no_header: bool) -> Iterator[tuple[str, F
                 delimiter="" if detected.delimiter == usual.delimiter else detected.delimiter,
                 quote=None if detected.quote == usual.quote else detected.quote,
                 escape=detected.escape,
+                skip=detected.skip,
                 columns=detected.columns,
                 encoding="" if detected.encoding == "utf-8" else detected.encoding,
             ),
         )
     else:
         yield stem, spec
+
+
+def _views(paths: Sequence[Path]) -> list[Path]:
+    """Return the files that have some rows of another one, as Notion writes the view of a table beside the table."""
+    exported = [path for path in paths if names.without_hash(path.stem) != path.stem]
+    return [path for path in exported if path.with_stem(f"{path.stem}_all") in paths]
 
 
 def _skipped(given: Path, path: Path) -> Iterator[str]:
@@ -245,6 +302,14 @@ def _missing(tables: Sequence[ProfiledTable]) -> Iterator[str]:
     more = f" and {len(found) - _SHOWN} more columns" if len(found) > _SHOWN else ""
     if found:
         yield f"Read N/A and the like as missing: {', '.join(found[:_SHOWN])}{more}"
+
+
+def _totals(tables: Sequence[ProfiledTable]) -> Iterator[str]:
+    """Yield a note on the rows that are left out because they hold totals of the others, or nothing."""
+    for what in ("totals", "blank"):
+        found = [f"{table.name} ({count})" for table in tables if (count := getattr(table, what))]
+        if found:
+            yield f"Left out {'rows of totals' if what == 'totals' else 'empty rows'}: {', '.join(found)}"
 
 
 def _drop_index(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:

@@ -25,6 +25,8 @@ KEYED_TEXT = ("key", "text")
 """Column names of a file of texts without a header, each after the key of its node."""
 _WORDS = 8
 """Words from which a text is no name of a column."""
+_MOST_TITLES = 10
+"""Lines before a header."""
 _DATUM = re.compile(r"[-+]?[0-9][0-9.,:/ -]*|")
 """A number, a date or nothing: no name of a column."""
 
@@ -32,7 +34,7 @@ _DATUM = re.compile(r"[-+]?[0-9][0-9.,:/ -]*|")
 @dataclass(frozen=True)
 class Dialect:
     """How to read a file. ``columns`` are names for a file without a header line, ``escape`` is the sign before quotes
-    in quoted fields, unless they are doubled.
+    in quoted fields, unless they are doubled, and ``skip`` is the number of lines before the header.
     """
 
     encoding: str
@@ -40,6 +42,7 @@ class Dialect:
     quote: str
     columns: tuple[str, ...] = ()
     escape: str = ""
+    skip: int = 0
 
 
 def detect(path: Path, *, no_header: bool = False) -> Dialect:
@@ -65,7 +68,8 @@ def detect(path: Path, *, no_header: bool = False) -> Dialect:
     quote = '"' if delimiter != "\t" or _is_quoted(text) else ""
     escape = "\\" if quote and _is_escaped(text, delimiter, quote) else ""
     rows = _rows(text, delimiter, quote, escape)
-    return Dialect(encoding, delimiter, quote, _columns(rows, no_header=no_header), escape)
+    skip = 0 if no_header else _titles(rows)
+    return Dialect(encoding, delimiter, quote, _columns(rows[skip:], no_header=no_header), escape, skip)
 
 
 def _open(path: Path) -> IO[bytes]:
@@ -129,6 +133,21 @@ def _rows(text: str, delimiter: str, quote: str, escape: str = "") -> list[list[
     except csv.Error:  # a field beyond the limit: what was read before is enough
         pass
     return rows
+
+
+def _titles(rows: list[list[str]]) -> int:
+    """Return the number of lines before the header: titles, notes and blank lines, as people write them in sheets.
+
+    The header has a name in all columns but a few, and the lines before it have one field at most.
+    """
+    filled = [sum(bool(field.strip()) for field in row) for row in rows]
+    start = next((place for place, count in enumerate(filled) if count > 1), 0)
+    before, after = rows[:start], filled[start + 1 :]
+    if not any(filled[:start]) or start > _MOST_TITLES or any("\n" in field for row in before for field in row):
+        return 0
+    usual = max(after, default=0)
+    whole = usual > 1 and filled[start] == max(usual, len(rows[start])) and sum(n > 1 for n in after) * 2 > len(after)
+    return start if whole and not any(_DATUM.fullmatch(field.strip()) for field in rows[start]) else 0
 
 
 def _columns(rows: list[list[str]], *, no_header: bool) -> tuple[str, ...]:

@@ -29,13 +29,15 @@ def best_key(
     tables: Sequence[ProfiledTable],
     is_told: Callable[[ProfiledColumn], bool],
     refers: Callable[[ProfiledColumn], bool],
+    is_referred: Callable[[ProfiledColumn], bool],
     *,
     sure: bool,
 ) -> tuple[str, ...]:
     """Return the column that identifies the rows of a table: the best named one of those whose values differ.
 
     ``sure``: only columns named as the identifier of this table. Others must not refer to another table: by their name,
-    because the user said so (``is_told``), or by their values (``refers``).
+    because the user said so (``is_told``), or by their values (``refers``). ``is_referred``: whether columns are named
+    after one.
     """
     others = [other.type for other in tables if other is not table]
     named_after_others = {
@@ -49,6 +51,8 @@ def best_key(
 
     def rank_of(position: int, column: ProfiledColumn) -> int | None:
         rank = _key_rank(column, table, position)
+        if not sure and rank != 0 and column.look in KEY_LOOKS and is_referred(column):
+            rank = 1
         if rank is None or (sure and rank) or column.name in named_after_others or is_told(column):
             return None
         if column.count < table.rows or column.missing or column.distinct < 0.8 * table.rows:
@@ -111,9 +115,21 @@ def pair_with_link(con: Connection, table: ProfiledTable, linked: set[str]) -> t
 def shared_pair(con: Connection, table: ProfiledTable, tables: Sequence[ProfiledTable]) -> tuple[str, ...]:
     """Return two columns that identify the rows together, if another table has columns of the same names."""
     full = [c.name for c in table.columns.values() if c.count == table.rows and _may_identify(c)]
-    others = [set(other.columns) for other in tables if other is not table and len(other.columns) > 2]
+    others = [other for other in tables if other is not table and len(other.columns) > 2]
     pairs = itertools.combinations(full[:6], 2)
-    return next((p for p in pairs if any(set(p) < other for other in others) and is_unique(con, table, p)), ())
+    return next((p for p in pairs if is_unique(con, table, p) and any(_refer(con, o, table, p) for o in others)), ())
+
+
+def _refer(con: Connection, other: ProfiledTable, table: ProfiledTable, pair: Sequence[str]) -> bool:
+    """Whether another table has columns of the same names, with pairs of values most of which the table has."""
+    if not set(pair) < set(other.columns):
+        return False
+    [(known, every)] = con.execute(f"""
+        SELECT count(*) FILTER (k IS NOT NULL), count(*)
+        FROM (SELECT DISTINCT {reference(other, pair)} AS v FROM {identifier(other.name)}) a
+        LEFT JOIN (SELECT {reference(table, pair)} AS k FROM {identifier(table.name)}) b ON v = k
+        WHERE v IS NOT NULL""").fetchall()
+    return bool(2 * known > every)
 
 
 def _may_identify(column: ProfiledColumn) -> bool:

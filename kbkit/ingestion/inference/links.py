@@ -32,6 +32,10 @@ _FITTING = 0.5
 """Fraction of the values that must exist in the other table, if the column's name says that it refers to it."""
 _TELLING = 8
 """Mean length from which equal texts are no coincidence, such as those of UUIDs."""
+_WORD = 4
+"""Mean length below which some equal texts are a coincidence: codes of two or three letters."""
+_MOST = 0.8
+"""Fraction of the values that must exist in the other table, if only the last word of its type is in the name."""
 _PREVIEW = 2000
 """Rows whose values are looked up before all are."""
 
@@ -80,7 +84,8 @@ def find(
     for sure in (True, False):  # then a column that refers to a sure key is no key
         for table in (table for table in free if not chosen[table.name]):
             is_told, refers = partial(finder.is_told, table), partial(finder.refers, table)
-            chosen[table.name] = best_key(con, table, tables, is_told, refers, sure=sure)
+            referred = partial(finder.is_referred, table)
+            chosen[table.name] = best_key(con, table, tables, is_told, refers, referred, sure=sure)
     for table in (table for table in free if not chosen[table.name]):
         chosen[table.name] = shared_pair(con, table, tables)
     finder.find_targets()
@@ -124,6 +129,19 @@ class _Finder:
         keys = ((other, self._keys[other.name]) for other in others)
         return any(len(key) == 1 and self._try(table, column, other, key[0], 1) is not None for other, key in keys)
 
+    def is_referred(self, table: ProfiledTable, column: ProfiledColumn) -> bool:
+        """Whether columns are named after a column with something before its name, and have its values only.
+
+        ``Super_ssn`` and ``Essn``: ``Ssn`` identifies the rows, though it is not named as an identifier.
+        """
+        for other in self._tables.values():
+            for one in other.columns.values():
+                if one.look == column.look and names.with_key(one.name, column.name):
+                    missing, distinct = self._missing(other, [one.name], table, [column.name])
+                    if distinct > 1 and not missing:
+                        return True
+        return False
+
     def links(self, table: ProfiledTable) -> list[TableLink]:
         """Return the links of a table, in the order of its columns."""
         found = list(self._declared(table)) + list(self._composite(table))
@@ -144,6 +162,9 @@ class _Finder:
 
     def _declared(self, table: ProfiledTable) -> Iterator[TableLink]:
         for columns, target, named in table.declared_links:
+            lists = any(table.columns[name].look == "list" for name in columns if name in table.columns)
+            if not target and set(columns) <= set(table.columns):
+                yield TableLink(columns, "", (), lists, loose=_type_of(columns[0]))
             other = self._tables.get(target)
             by = named or self._keys.get(target, ())
             known = other is not None and set(by) <= set(other.columns) and set(columns) <= set(table.columns)
@@ -151,7 +172,7 @@ class _Finder:
                 if any((table.name, column) in self._given for column in columns):
                     continue
                 missing, distinct = self._missing(table, columns, other, by)
-                yield TableLink(columns, target, by, missing=missing, distinct=distinct)
+                yield TableLink(columns, target, by, lists, missing, distinct)
 
     def _composite(self, table: ProfiledTable) -> Iterator[TableLink]:
         """Yield links by several columns, which have the names of another table's key."""
@@ -179,6 +200,10 @@ class _Finder:
             for by in self._targets[other.name]:
                 if (other is table and (by == column.name or own)) or (own and evidence < 2):
                     continue
+                if other is table and self._is_same(table, column, by):
+                    continue  # the code of a country beside its key: no link to itself
+                if own and self._keys[other.name] == (by,) and self._is_base(table, other):
+                    continue  # of accounts and savings with the same key, one refers to the other
                 if own and any(one == (by,) and named == table.name for one, named, _ in other.declared_links):
                     continue  # accounts have no link to the savings whose key refers to them
                 if link := self._try(table, column, other, by, evidence):
@@ -192,6 +217,24 @@ class _Finder:
             self.unclear[f"{table.name}.{column.name}"] = [link.target for link in top]
             return None
         return top[0]
+
+    def _is_same(self, table: ProfiledTable, column: ProfiledColumn, by: str) -> bool:
+        """Whether each row has the same value in two columns, as far as it has both."""
+        if column.look == "list":
+            return False
+        a, b = reference(table, [column.name]), reference(table, [by])
+        query = f"SELECT bool_and({a} = {b}) FROM {identifier(table.name)}"
+        return self._con.execute(query).fetchall() == [(True,)]
+
+    def _is_base(self, table: ProfiledTable, other: ProfiledTable) -> bool:
+        """Whether the rows of a table are the things that those of another one with the same key say more about."""
+
+        def rank(one: ProfiledTable) -> tuple[bool, bool, int, int]:
+            [key] = self._keys[one.name]
+            named = any(names.plain(name) in names.NAMES for name in one.columns)
+            return names.fit(key, one.type) == 3, named, one.rows, -[*self._tables].index(one.name)
+
+        return rank(table) > rank(other)
 
     def _as_told(self, table: ProfiledTable, column: ProfiledColumn, target: str) -> TableLink | None:
         if not target:
@@ -235,7 +278,8 @@ class _Finder:
             return None
         missing, distinct = self._missing(table, columns, other, bys)
         share = 1 - missing / distinct
-        if missing and (share < _FITTING or evidence < 2):
+        most = evidence == names.LAST_WORD and share >= _MOST and distinct >= _TELLING
+        if missing and (share < _FITTING or evidence < 2) and not most:
             return None
         if not evidence and distinct < 3 and column.length < _TELLING:
             return None
@@ -258,6 +302,8 @@ class _Finder:
         is named as an identifier of something else.
         """
         others = [c for c in table.columns.values() if c.name not in link.columns and c.look in KEY_LOOKS]
+        if len(table.columns) > 2 and any(names.plain(c.name) in names.NAMES for c in others):
+            return []  # rows with names are things, not edges
         for column in (c for c in others if (table.name, c.name) not in self._given):
             kind = _type_of(column.name)
             only = len(table.columns) == 2 and names.fit(column.name, table.type) == 3
@@ -294,6 +340,8 @@ class _Finder:
                 if column.name in known or not alike or given or other is table:
                     continue
                 missing, distinct = self._missing(table, [column.name], other, link.by)
+                if column.length < _WORD and missing > distinct / 4:
+                    continue  # the codes of continents, some of which are codes of countries
                 if distinct - missing >= 3 and missing <= distinct / 2:
                     result.append(TableLink((column.name,), link.target, link.by, False, missing, distinct))
                     known.add(column.name)

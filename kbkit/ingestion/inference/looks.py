@@ -39,6 +39,8 @@ _DATES = {
     },
     "%Y%m%d": "(19|20)[0-9]{2}[01][0-9][0-3][0-9]",
 }
+_TIMED = {form: f"{form} %I:%M %p" for form in ("%b %d, %Y", "%B %d, %Y")}
+"""Forms of days in a column of which some values have a time, too."""
 _TWO_WAYS = {"%m/%d/%Y", "%d/%m/%Y"}
 """Forms of a date such as 3/4/2020. If nothing decides between them, it stays text."""
 _ADDRESS = r" \(https?://[^ )]+\)"
@@ -66,6 +68,9 @@ _CHECKS = {
         for form, test in _DATES.items()
     },
     "codes": "regexp_full_match({v}, '[A-Z0-9]{2,5}')",
+    "empty": "{v} = ''",
+    "quoted": 'regexp_full_match({v}, \'"[^"]*,[^"]*"\')',
+    "checked": "{v} = 'checked'",
     "booleans": "lower({v}) IN ('true', 'false', 'yes', 'no', 't', 'f', 'y', 'n')",
     "missing": f"{{v}} IN ({', '.join(map(literal, _MISSING))})",
     "absent": f"{{v}} IN ({', '.join(map(literal, _ABSENT))})",
@@ -132,6 +137,13 @@ def without_address(one: TableField, look: Mapping[str, float] | None) -> TableF
     return one._replace(value=f"regexp_replace({one.value}{WITHOUT_ADDRESS}")
 
 
+def are_addressed_lists(con: duckdb.DuckDBPyConnection, source: str, one: TableField) -> bool:
+    """Whether some values of a column hold several names, each with the address of its page."""
+    raw = one.value.removeprefix("regexp_replace(").removesuffix(WITHOUT_ADDRESS)
+    query = f"SELECT bool_or(regexp_matches({raw}, '{_ADDRESS}, ')) FROM {source}"
+    return con.execute(query).fetchall() == [(True,)]
+
+
 def looks_of(con: duckdb.DuckDBPyConnection, source: str, fields: Sequence[TableField]) -> dict[str, dict[str, float]]:
     """Return for each column of texts how many values pass each check, and means."""
     if not fields:
@@ -191,7 +203,7 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
     value = one.value
     if look is None:
         return ProfiledColumn(one.name, one.kind, *counts, _typed_look(one.kind), value=value)
-    present, length, missing = look["values"] - look["missing"], look["length"], 0
+    present, length, missing = look["values"] - look["missing"] - look["empty"], look["length"], 0
 
     def all_are(*checks: str) -> bool:
         return present > 0 and any(look[check] >= present for check in checks)
@@ -199,6 +211,8 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
     def column(look: str, value: str, **more: Any) -> ProfiledColumn:
         return ProfiledColumn(one.name, one.kind, *counts, look, value=value, length=length, missing=missing, **more)
 
+    if look["empty"]:  # in JSON
+        value = f"nullif({value}, '')"
     if look["untrimmed"]:
         value = f"trim({value})"
     days = [form for form in _DATES if all_are(f"date {form}") and not (form == "%Y%m%d" and names.is_id(one.name))]
@@ -209,6 +223,13 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
         absent = (*_ABSENT, *_DASHES) if length > _WORD else _ABSENT
         value = f"CASE WHEN {value} NOT IN ({', '.join(map(literal, absent))}) THEN {value} END"
         missing = int(look["absent"] + (look["dashes"] if length > _WORD else 0))
+    if look["quoted"]:  # as Airtable writes names with a comma
+        value = f"CASE WHEN regexp_full_match({value}, '\"[^\"]*\"') THEN trim({value}, '\"') ELSE {value} END"
+    if look["checked"] and look["checked"] == look["values"]:  # boxes, as Airtable writes them
+        return column("boolean", f"CASE WHEN {value} IS NULL THEN 'false' ELSE 'true' END")
+    if not days and (timed := [form for form in _TIMED if present > 0 and _days_and_times(look, form) >= present]):
+        times = ", ".join(f"try_strptime({value}, '{form}')" for form in (timed[0], _TIMED[timed[0]]))
+        return column("date", f"coalesce(coalesce({times})::VARCHAR, {value})")
     if days and not set(days) >= _TWO_WAYS:
         day = f"try_strptime({value}, '{days[0]}')" + ("" if "%M" in days[0] else "::DATE")
         return column("date", f"coalesce({day}::VARCHAR, {value})")
@@ -236,6 +257,11 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
     if all_are("addresses"):
         return column("address", value)
     return column("prose" if _is_prose(one.name, look) else "text", value, codes=all_are("codes"))
+
+
+def _days_and_times(look: Mapping[str, float], form: str) -> float:
+    """Return the number of values that are days, or days with a time, in one form of dates."""
+    return look[f"date {form}"] + look[f"date {_TIMED[form]}"]
 
 
 def _is_prose(name: str, look: Mapping[str, float]) -> bool:

@@ -79,6 +79,8 @@ def singular(word: str) -> str:
     lemmas = lemminflect.getLemma(word, "NOUN", lemmatize_oov=False)
     if lemmas:
         return str(lemmas[0])
+    if len(word) > 5 and word.endswith("ies"):
+        return f"{word[:-3]}y"
     plural = len(word) > 4 and word.endswith("s") and not word.endswith(("ss", "us", "is", "as"))
     return word.removesuffix("s") if plural else word  # of another language
 
@@ -198,6 +200,14 @@ _DATED = re.compile(rf"(?<=[^\W\d])(?: ?\(\d\)|[ _.-]+(?:v\d+|{_DAY}|(?:grid|tab
 def without_hash(name: str) -> str:
     """Return the name of a file without a hash at its end."""
     return _EXPORTED.sub("", name) or name
+
+
+def without_title(names: Sequence[str]) -> list[str]:
+    """Return names of tables without the title of a document of sheets before them: ``Budget - Expenses``."""
+    titles = {name.partition(" - ")[0] for name in names}
+    if len(names) < 2 or len(titles) > 1 or not all(" - " in name for name in names):
+        return list(names)
+    return [name.partition(" - ")[2] for name in names]
 
 
 def without_dates(names: Sequence[str]) -> list[str]:

@@ -11,6 +11,7 @@ from kbkit.ingestion.inference.looks import (
     WITHOUT_ADDRESS,
     ProfiledColumn,
     TableField,
+    are_addressed_lists,
     column_of,
     looks_of,
     separator_of,
@@ -18,6 +19,7 @@ from kbkit.ingestion.inference.looks import (
 )
 from kbkit.ingestion.recipe import FileSpec
 from kbkit.readers.columns import unique
+from kbkit.schema import literal
 from kbkit.stores.sql_names import identifier
 
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ _VALUES_TOGETHER = 5_000
 """Values that one query profiles of a table with few rows and many columns."""
 _SAMPLE = 20_000
 """Rows from which the look of values is judged; keys and links are judged by all rows."""
+_FEWEST = 2
+_TOTAL = "(grand |sub)?-?totals?:?|sum:?|summe:?|gesamt:?|total general:?|totaal:?|totale:?"
 _MAP_FIELDS = 4
 """Fields from which an object may be a map."""
 
@@ -39,7 +43,7 @@ class ProfiledTable:
 
     ``type`` is that of its rows, if they are nodes; ``words`` are those of its name. ``folded`` is the query that makes
     one row of those that differ in one column only or not at all, if there are any; of the latter, ``repeated`` are
-    left out. ``named`` are the columns of names that the user gave.
+    left out, like ``blank`` ones and those of ``totals``. ``named`` are the columns of names that the user gave.
     """
 
     name: str
@@ -52,6 +56,8 @@ class ProfiledTable:
     words: Sequence[str] = ()
     folded: str = ""
     repeated: int = 0
+    blank: int = 0
+    totals: int = 0
     named: tuple[str, ...] | None = None
 
 
@@ -76,7 +82,9 @@ def profile(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
             look = looks.get(one.name)
             if look and german and look["dotted"] == look["values"]:  # 12.500 beside 1,84
                 look["numbers"] = look["grouped"] = 0
-            if look and (sign := separator_of(con, sampled, one, look)):
+            if look and one.value.endswith(WITHOUT_ADDRESS) and are_addressed_lists(con, sampled, one):
+                look[","] = 1
+            elif look and (sign := separator_of(con, sampled, one, look)):
                 look[sign] = 1
             table.columns[one.name] = column_of(one, counts[one.name], look)
 
@@ -114,6 +122,26 @@ def fold(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
     rows = f'SELECT *, row_number() OVER () AS "row number" FROM {identifier(table.name)}'
     order = f'GROUP BY {identifier(by)} ORDER BY min("row number")'
     _replace(con, table, f"SELECT {', '.join(parts)}\nFROM ({rows})\n{order}")
+
+
+def drop_totals(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
+    """Leave out rows without values and rows of totals, which sheets have below their data."""
+    source = identifier(table.name)
+    raw = [identifier(row[0]) for row in con.execute(f"DESCRIBE {source}").fetchall()]
+    if len(raw) < _FEWEST or len(raw) > _TOGETHER or table.declared_key:
+        return
+    texts = [f"nullif(trim({name}::VARCHAR), '')" for name in raw]
+    given = " + ".join(f"({text} IS NOT NULL)::INT" for text in texts)
+    first = f"lower(coalesce({', '.join(texts)}))"
+    total = f"regexp_full_match({first}, {literal(_TOTAL)}) AND 2 * ({given}) <= {len(raw) + 1} AND ({given}) > 1"
+    query = f"SELECT count(*) FILTER (({given}) = 0), count(*) FILTER ({total}) FROM {source}"
+    [(blank, totals)] = con.execute(query).fetchall()
+    if not blank and not totals:
+        return
+    numbered = f'SELECT *, row_number() OVER () AS "row number" FROM {source}'
+    kept = f"({given}) > 0 AND NOT coalesce({total}, false)"
+    _replace(con, table, f'SELECT {", ".join(raw)}\nFROM ({numbered})\nWHERE {kept}\nORDER BY "row number"')
+    table.blank, table.totals = blank, totals
 
 
 def drop_duplicates(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:

@@ -103,7 +103,11 @@ def _columns(path: Path) -> Collection[str]:
     if kind in ("csv", "tsv"):
         detected = dialect.detect(path)
         standard = detected.delimiter == ("," if kind == "csv" else "\t") and detected.encoding == "utf-8"
-        return sources.header(path, detected.delimiter, detected.quote) if standard and not detected.columns else ()
+        return (
+            sources.header(path, detected.delimiter, detected.quote)
+            if standard and not detected.columns and not detected.skip
+            else ()
+        )
     if kind == "parquet":
         import pyarrow.parquet
 

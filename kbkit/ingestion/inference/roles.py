@@ -205,6 +205,16 @@ def _called_name(table: ProfiledTable, key: Sequence[str], free: Sequence[Profil
     return () if tuple(key) == (column,) else (column,)
 
 
+def _short_summary(table: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledColumn]) -> tuple[str, ...] | None:
+    """Return the column of summaries in one line, which are titles where a longer text follows."""
+    others = [column for column in table.columns.values() if column.look == "prose"]
+    for column in free:
+        short = 0 < column.length < _LINE and any(column.length * 2 < other.length for other in others)
+        if short and names.words(column.name)[-1:] in _SUMMARIES and column.name not in key:
+            return (column.name,)
+    return None
+
+
 def _first_without_header(
     table: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledColumn]
 ) -> tuple[str, ...] | None:
@@ -216,7 +226,7 @@ def _first_without_header(
 
 def _ending_in_name(table: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledColumn]) -> tuple[str, ...] | None:
     """Return a column that ends in ``name`` or ``title`` and has few repetitions."""
-    for column in free:
+    for column in sorted(free, key=lambda column: "short" in names.words(column.name)):
         words = names.words(column.name)
         ends = words[-1:] in (("name",), ("title",)) and words[-2:-1] not in _OTHER_NAMES
         if ends and 10 * column.distinct >= 9 * table.rows and column.name not in key:
@@ -241,6 +251,7 @@ _NameRule = Callable[[ProfiledTable, Sequence[str], Sequence[ProfiledColumn]], "
 NAME_RULES: tuple[_NameRule, ...] = (
     _first_and_last_name,
     _called_name,
+    _short_summary,
     _first_without_header,
     _ending_in_name,
     _distinct_after_key,
@@ -249,9 +260,18 @@ NAME_RULES: tuple[_NameRule, ...] = (
 
 _PERSON_NAMES = (
     *(("first name", "last name"), ("given name", "family name"), ("firstname", "lastname"), ("forename", "surname")),
-    *(("first name", "surname"), ("prénom", "nom"), ("vorname", "nachname"), ("nombre", "apellido")),
+    *(
+        ("first name", "surname"),
+        ("given name", "surname"),
+        ("prénom", "nom"),
+        ("vorname", "nachname"),
+        ("nombre", "apellido"),
+    ),
     *(("nome", "cognome"), ("fname", "lname")),
 )
+_LINE = 80
+"""Mean number of characters up to which summaries are titles."""
+_SUMMARIES = {("summary",), ("subject",), ("headline",)}
 _OTHER_NAMES = {(word,) for word in (
     "category", "type", "group", "class", "status", "city", "country", "region", "state", "host", "domain", "user",
 )}  # fmt: skip

@@ -38,6 +38,8 @@ def recipe(
         for key in ("table", "encoding", "delimiter", "escape"):
             if value := getattr(spec, key):
                 lines.append(f"{key} = {_toml(value)}")
+        if spec.skip:
+            lines.append(f"skip = {spec.skip}  # lines before the header")
         if spec.quote is not None:
             lines.append(f"quote = {_toml(spec.quote)}")
         if spec.columns:
@@ -84,6 +86,8 @@ class _Script:
             for nodes in plan.nodes
             if not nodes.key or _joined(nodes) or nodes.table.folded
         }
+        others = [edges.table for edges in plan.edges] + [one.table for nodes in plan.nodes for one in nodes.details]
+        self._made |= {table.name: table for table in others if table.folded}
 
     def text(self) -> str:
         nodes = [self._nodes(one) for one in self._plan.nodes] + self._strangers()
@@ -156,7 +160,7 @@ class _Script:
             values = _value(value, self._shape("nodes", own)) if detail.single else f"list({_text(value)})"
             parts.append(f"{values} AS {identifier(f'{alias} {own}')}")
         group = "" if detail.single else " GROUP BY ALL"
-        rows = f"SELECT {', '.join(parts)} FROM {identifier(detail.table.name)}{group}"
+        rows = f"SELECT {', '.join(parts)} FROM {self._file(detail.table)}{group}"
         return f"LEFT JOIN ({rows}) ON {alias} = {reference(nodes.table, detail.link.by)}"
 
     def _strangers(self) -> list[str]:
@@ -235,7 +239,7 @@ class _Script:
         for name in edges.values:
             own = attribute(name, edges.relation, of_edges=True)
             columns.append(_as(_value(table.columns[name], self._shape("edges", own)), own))
-        lines = [f"SELECT {_wrapped(columns)}", f"FROM {identifier(table.name)}", *joins]
+        lines = [f"SELECT {_wrapped(columns)}", f"FROM {self._file(table)}", *joins]
         if edges.incomplete:
             ends = dict.fromkeys((*edges.head.columns, *edges.tail.columns))
             lines.append("WHERE " + " AND ".join(f"{table.columns[name].value} IS NOT NULL" for name in ends))
@@ -253,7 +257,7 @@ class _Script:
         for detail in nodes.details:
             for field, name in detail.texts.items():
                 column, own = detail.table.columns[name], reference(detail.table, detail.link.columns)
-                rows = f"(SELECT {own} AS k, {_text(column)} AS text FROM {identifier(detail.table.name)})"
+                rows = f"(SELECT {own} AS k, {_text(column)} AS text FROM {self._file(detail.table)})"
                 result.append(
                     f"SELECT {kind}, key, {literal(field)} AS field, text\n"
                     f"FROM {rows} JOIN ({self._lookup(detail.link)}) USING (k) WHERE text IS NOT NULL"

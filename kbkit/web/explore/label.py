@@ -81,6 +81,10 @@ class _Label:
         given = {name: form.get(name, "").strip() for name in ("q", "annotator", "node", "note")}
         depth = form.get("k", "")
         k = int(depth) if depth in map(str, _DEPTHS) else _DEPTHS[0]
+        asked = (" ".join(given["q"].split()), given["annotator"], given["node"])
+        known = (one for one in self._labels.queries() if (one.text, one.annotator, one.node) == asked)
+        if (same := next(known, None)) is not None:  # sent twice, or forgotten
+            return RedirectResponse(links.page(f"{_PATH}/{same.id}", annotator=given["annotator"]), 303)
         try:
             query = self._labels.write(given["q"], given["annotator"], given["node"], given["note"], k)
         except KbError as error:  # with the form, where it can be mended
