@@ -80,6 +80,7 @@ CONCEPTS: dict[str, tuple[str, ...]] = {
     "whom": ("person", "people"),
     "whose": ("person", "people"),
     "size": ("area", "population", "length", "number"),
+    **dict.fromkeys(("people", "inhabitants", "residents"), ("population", "inhabitants")),
     "when": ("date", "year", "time"),
     "where": ("place", "location"),
     **dict.fromkeys(

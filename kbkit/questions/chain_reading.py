@@ -30,6 +30,8 @@ from kbkit.questions.scoring import WEIGHTS, ScoredFrame
 
 EXPLAINED = 0.4
 """Least similarity with which a word counts as explained."""
+TELLING = 0.7
+"""Least similarity of a word and the attribute that a reading ends with."""
 ASKED = 0.4
 """Least fit of an attribute and what the question asks for."""
 LITERAL = 0.85
@@ -168,7 +170,18 @@ class ChainReading:
         asks_who = any(token.word in ("who", "whom") for token in self._question.tokens[:1])
         if asks_who and any(numeric(type_of_value(self._elements, value)) for value in values):
             return True  # no person is a number
+        if values and max(map(self._said, values)) < TELLING:
+            return True  # scores, where there are grades
         return self.ends_with_attribute and float(self.features[list(WEIGHTS).index("answer")]) < ASKED
+
+    def _said(self, value: Element) -> float:
+        """Return how similar the best word of the question is to the label of an attribute."""
+        question = self._question
+        named = {at for topic in self.topics if topic.mention is not None for at in topic.mention.tokens}
+        words = [token.word for at, token in enumerate(question.tokens) if at not in named]
+        words += question.asked.nouns if question.asked is not None else ()
+        similar = (self._elements.labels.similarity(word)[value.label] for word in words)
+        return max(map(float, similar), default=0.0)
 
     @property
     def ends_with_things(self) -> bool:
