@@ -112,7 +112,7 @@ PLAIN_WORDS = _words(
     how many number count different distinct unique total along well return display give state provide print both
     either each exist exists existing listed available present altogether whose all order sorted please together
     following corresponding respective respectively currently entire every details information where amount value
-    values there kind kinds type types sort in if
+    values there kind kinds type types sort in if among amongst database dataset
     """
 )
 """Further words that need no explanation beside the clauses of a question."""

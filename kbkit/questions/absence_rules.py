@@ -42,11 +42,12 @@ def booleans(at: Rewriter) -> None:
 
     def adjective(match: re.Match[str]) -> str | None:
         label = at.link(match["label"])
-        if label is None or not is_boolean(label) or not is_type(at.link(match["type"])):
+        after = at.link(match["type"])
+        if label is None or not is_boolean(label) or not (is_type(after) or (after and not after.labels)):
             return None
         return f"{held(label, negated=bool(match['no']))} {match['type']}"
 
-    at.apply(rf"(?P<no>(?:not|non) )?(?P<label>{L}) (?P<type>{L})", adjective)
+    at.apply(rf"(?P<no>(?:not|non) )?(?P<label>{L}) (?P<type>{L}|{V})", adjective)
     if at.clauses.is_yes_no:
 
         def after(match: re.Match[str]) -> str | None:

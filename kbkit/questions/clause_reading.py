@@ -18,6 +18,7 @@ from kbkit.answers.syntax import (
     Condition,
     CountTest,
     Expression,
+    Nodes,
     Superlative,
     subtrees,
 )
@@ -26,6 +27,7 @@ from kbkit.errors import KbError
 from kbkit.questions.candidates import Topic
 from kbkit.questions.clauses import Clauses
 from kbkit.questions.elements import Elements
+from kbkit.questions.link_words import is_participle
 from kbkit.questions.links import Linker, QuestionLink
 from kbkit.questions.meanings import NotReadError
 from kbkit.questions.mentions import Mention
@@ -138,6 +140,13 @@ class ClauseReading:
         return not meant or any(label in meant or similar[label] >= _SAME for label in followed)
 
     @property
+    def is_unmet(self) -> bool:
+        """Whether all nodes of a type are answers though a verb says which of them: ``which pets are insured``."""
+        tree = self.tree.source if isinstance(self.tree, Aggregate) else self.tree
+        is_all = isinstance(tree, Nodes) and tree.selector is None and not self.clauses.groups
+        return is_all and any(is_participle(verb) for verb in self.verbs)
+
+    @property
     def unexplained(self) -> list[str]:
         """The other unexplained content words."""
         return [word for word in self.clauses.unexplained if word not in self.verbs]
@@ -145,7 +154,8 @@ class ClauseReading:
     @property
     def is_trusted(self) -> bool:
         """Whether it explains every content word and has answers."""
-        return self.tree is not None and len(set(self.unexplained)) <= MAX_WORDS and self.has_answers
+        is_complete = len(set(self.unexplained)) <= MAX_WORDS and not self.is_unmet
+        return self.tree is not None and is_complete and self.has_answers
 
     @cached_property
     def features(self) -> dict[str, float]:

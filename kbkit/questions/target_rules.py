@@ -47,7 +47,7 @@ _UNSAID = FUNCTION_WORDS | PLAIN_WORDS | PERSON_WORDS | GREETINGS
 
 def _references(at: Rewriter) -> list[str]:
     """Return the words that refer to something outside the question: ``this lake``, ``its depth``, ``does it flow``."""
-    marks = re.finditer(rf" (this|these|that|those)(?= ({L}))", at.text)
+    marks = re.finditer(rf"(?<!>) (this|these|that|those)(?= ({L}))", at.text)
     determined = [mark[1] for mark in marks if not (link := at.link(mark[2])) or not link.is_verb]
     first = re.search("<[LV]", at.text)
     owned = re.findall(r" (its|their|his|her)(?= )", at.text[: first.start()] if first else at.text)
@@ -62,6 +62,9 @@ def _totals(at: Rewriter) -> None:
         label = at.link(match["label"])
         if label is None or not label.attributes():
             return None
+        after = re.match(rf" ({L}) ", match.string[match.end() :])
+        if after and is_type(at.link(after[1])) and match["words"] in SUPERLATIVES:
+            return None  # the highest rated movie
         signs = []
         for word in re.findall(_TOTAL, match["words"]):
             at.clauses.targets.append(AskedTarget(label, _TOTALS[word]))
@@ -109,12 +112,15 @@ def _counts(at: Rewriter) -> None:
     """``how many songs``, ``the number of different genres``."""
 
     def use(match: re.Match[str]) -> str | None:
+        before = re.search(r" <L(\d+)> $", match.string[: match.start()])
+        if before and int(before[1]) not in at.commas and match[0].startswith("number"):
+            return f"of {match['held']} {match['label']}"  # phone numbers of owners
         at.clauses.targets.append(AskedTarget(at.link(match["label"]), "count", None, bool(match["distinct"])))
-        return f"<T{len(at.clauses.targets) - 1}>"
+        return f"<T{len(at.clauses.targets) - 1}> {match['held']}"
 
     phrase = r"(?:how many|(?:the )?(?:total )?(?:numbers?|counts?) of|count(?: the)?(?: number of)?)"
     at.apply(
-        rf"{phrase} (?:(?:all|of|the|total|times|in|more) )*"
+        rf"{phrase} (?:(?:all|of|the|total|times|in|more) )*(?P<held>(?:<C\d+> )*)"
         rf"(?P<distinct>(?:different |distinct |unique |kinds of |types of )*)(?P<label>{L})",
         use,
     )
@@ -176,7 +182,23 @@ def _owners_and_targets(at: Rewriter) -> None:
             clauses.context.insert(0, link)
         else:
             clauses.context.append(link)
+    _named_rows(at, text)
     _pairs(at, text)
+
+
+def _named_rows(at: Rewriter, text: str) -> None:
+    """``cities with their populations``, ``which films ..., and from what year``: attributes beside the names."""
+    clauses = at.clauses
+    head = re.match(rf" (?:(?!<[LVNT])\S+ )*?(?P<type>{L}) ", text)
+    link = at.link(head["type"]) if head else None
+    if head is None or link is None or link not in clauses.context or any(target.total for target in clauses.targets):
+        return
+    beside = r"(?:(?:with|and|including|plus|along with|together with) (?:also )?(?:their|its|his|her)|"
+    beside += r"and(?: (?:in|from|of|at|on|for))? (?:what|which|whose))"
+    rest = re.search(rf" {beside} (?:<S\d> )?(?P<first>{L}) ", text[head.end() - 1 :])
+    first = clauses.targets[0].label if clauses.targets else None
+    if rest is not None and first is not None and first == at.link(rest["first"]):
+        clauses.targets.insert(0, AskedTarget(_names_of(link)))
 
 
 def _pairs(at: Rewriter, text: str) -> None:
