@@ -113,12 +113,16 @@ PLAIN_WORDS = _words(
     either each exist exists existing listed available present altogether whose all order sorted please together
     following corresponding respective respectively currently entire every details information where amount value
     values there kind kinds type types sort in if among amongst database dataset
+    recorded stored
     """
 )
 """Further words that need no explanation beside the clauses of a question."""
 
-GENDERS = {"f": ("female", "women", "woman"), "m": ("male", "men", "man")}
-"""What the letters mean in a column that has no others."""
+GENDERS = {
+    **dict.fromkeys(("f", "female"), ("female", "women", "woman")),
+    **dict.fromkeys(("m", "male"), ("male", "men", "man")),
+}
+"""What the values of a column that has both of them, and hardly others, are called."""
 
 NO = frozenset(["no", "n", "false", "none", "f"])
 """Values that say that something is absent."""

@@ -101,9 +101,15 @@ class AttributeTests(Meanings):
         unit = restriction.values[0].unit if restriction.values else ""
         if unit and (measuring := self._measuring(unit, near)) is not None:
             return measuring
+        if restriction.values and "year" in restriction.adjective.nouns:
+            named = self._types_before(restriction.values[0])  # the prize in 2014
+            near = [*(kind for kind in named if self._has_dates(kind)), *near]
         kinds = near + [kind for kind in range(len(self.elements.types)) if kind not in near]
         close = sorted(kinds, key=lambda kind: min(self._distance(kind, one) for one in near))
         return self._by_adjective(restriction.adjective, [kind for kind in close if self.elements.paths(kind, near[0])])
+
+    def _has_dates(self, kind: int) -> bool:
+        return any(self.elements.is_yearly(kind, attribute.name) for attribute in self.elements.types[kind].attributes)
 
     def _measuring(self, unit: str, kinds: list[int]) -> LabelOption | None:
         """Return the attribute of the first type that has one in a unit of the same kind, if it is the only one."""

@@ -170,7 +170,7 @@ class ChainReading:
         asks_who = any(token.word in ("who", "whom") for token in self._question.tokens[:1])
         if asks_who and any(numeric(type_of_value(self._elements, value)) for value in values):
             return True  # no person is a number
-        if values and max(map(self._said, values)) < TELLING:
+        if values and self._question.asked is None and max(map(self._said, values)) < TELLING:
             return True  # scores, where there are grades
         return self.ends_with_attribute and float(self.features[list(WEIGHTS).index("answer")]) < ASKED
 
@@ -179,7 +179,6 @@ class ChainReading:
         question = self._question
         named = {at for topic in self.topics if topic.mention is not None for at in topic.mention.tokens}
         words = [token.word for at, token in enumerate(question.tokens) if at not in named]
-        words += question.asked.nouns if question.asked is not None else ()
         similar = (self._elements.labels.similarity(word)[value.label] for word in words)
         return max(map(float, similar), default=0.0)
 
@@ -191,6 +190,20 @@ class ChainReading:
             return False
         ends = [arm[-1].target if arm else topic.type for topic, arm in zip(self.topics, self.arms, strict=True)]
         return bool(elements.people) and not elements.people & {*ends}
+
+    @property
+    def ends_with_rows(self) -> bool:
+        """Whether it answers with numbered rows of a type that no word names: prize winners, of rows that join both."""
+        elements = self._elements
+        if not elements.typed or self.ends_with_attribute or not len(self.answers):
+            return False
+        row = elements.session.stores.nodes.row(int(self.answers.ids[0]))
+        similar = elements.type_labels.similarity
+        kind = elements.type_number(row.id)
+        said = max((float(similar(token.word)[kind]) for token in self._question.tokens), default=0.0)
+        ends = [elements.all[hop] for hop in elements.from_type(kind).tolist()]
+        joins = len({hop.target for hop in ends if hop.forward}) > 1
+        return joins and row.name == row.key and row.key.isdigit() and said < LITERAL
 
     @property
     def has_unknown_name(self) -> bool:

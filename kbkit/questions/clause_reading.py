@@ -80,7 +80,7 @@ class ClauseReader:
         links = self._linker.links(question, mentions)
         clauses = read_clauses(question, links)
         words = [question.tokens[at].word for at in question.content(set())]
-        planner = Planner(self.elements, links, clauses, words)
+        planner = Planner(self.elements, links, clauses, words, [token.word for token in question.tokens])
         try:
             return ClauseReading(self.elements, links, clauses, planner, planner.plan())
         except NotReadError as error:

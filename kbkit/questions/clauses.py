@@ -108,6 +108,8 @@ class Clauses:
     """Whether it asks *how much* without saying of what."""
     is_where: bool = False
     """Whether it begins with *where*."""
+    head: QuestionLink | None = None
+    """The value that says what is asked for: ``comedies of 2012``, ``how many herbs``."""
     asks_for: str = ""
     """The question word that asks for a person, place or time."""
     verbs: list[str] = field(default_factory=list)

@@ -283,7 +283,7 @@ def values(at: Rewriter) -> None:
     at.apply(
         rf"(?:not|isn t|aren t|wasn t|weren t|never){by} {_VALUES}", lambda match: restricted(None, match, negated=True)
     )
-    at.apply(rf"(?P<not>{_LACKS})?{BE}{_VALUES}{after}", named)
+    at.apply(rf"(?P<not>{_LACKS})?{BE}(?:the )?{_VALUES}{after}", named)
 
 
 def equal_numbers(at: Rewriter) -> None:

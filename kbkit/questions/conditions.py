@@ -28,6 +28,12 @@ from kbkit.questions.links import LabelOption
 from kbkit.questions.meanings import NotReadError
 
 
+_SAID = 0.6
+"""Least similarity of a word before a value and the attribute that it says: *born* in France."""
+_CLEARLY = 0.2
+"""How much better a word must say one of two attributes that have a value."""
+
+
 class ConditionPlanner(AttributeTests):
     """Writes the nodes that meet the conditions of one question."""
 
@@ -184,14 +190,33 @@ class ConditionPlanner(AttributeTests):
                 same = [test for one in others.get(part.owner, ()) for test in one.tests]
                 is_other = not part.tests or any(_excludes(test, one) for test in part.tests for one in same)
                 others.setdefault(-1 - len(others) if is_other else part.owner, []).append(part)
-        for group in others.values():
-            kind = group[0].owner
-            tree = both(tree, self._followed(self._joined(kind, group), self._path(kind, owner)))
+        inside = self._nested(owner, [kind for kind in others if kind >= 0])
+
+        def found(number: int) -> Expression:
+            kind = others[number][0].owner
+            tree = self._joined(kind, others[number])
+            for inner in (one for one, outer in inside.items() if outer == number):
+                tree = both(tree, self._followed(found(inner), self._path(inner, kind)))
+            return tree
+
+        for number, group in others.items():
+            if number not in inside:
+                tree = both(tree, self._followed(found(number), self._path(group[0].owner, owner)))
         for part in parts:
             if part.negated:
                 inner = self._joined(part.owner, [ConditionPart(part.owner, part.tests, part.tree)])
                 tree = Combine("-", (tree, self._followed(inner, self._path(part.owner, owner))))
         return tree
+
+    def _nested(self, owner: int, kinds: list[int]) -> dict[int, int]:
+        """Return the types whose way to the owner leads through another tested type: the peace prize of 2014."""
+        found: dict[int, int] = {}
+        for kind in kinds:
+            ends = [int(self.elements.target[hop]) for path in self._paths(kind, owner)[:1] for hop in path[:-1]]
+            through = [end for end in ends if end in kinds and end != kind]
+            if through:
+                found[kind] = through[0]
+        return found
 
     def _part(self, restriction: Restriction, owner: int, near: list[int], dry: bool = False) -> ConditionPart:  # noqa: PLR0911
         """Return a condition as a test of a type, or as named nodes of a type."""
@@ -280,10 +305,15 @@ class ConditionPlanner(AttributeTests):
             options = [one for one in options if one[2] or one[1] not in asked]
             if not options:
                 raise NotReadError(f"how nodes are related to '{first.text}'")
-        ranked = sorted(set(options))
-        if len(ranked) > 1 and ranked[0][0] == ranked[1][0]:
+        said = {one: self._said_before(first, LabelOption(one[1], one[2])) if one[2] else (0.0, "") for one in options}
+        ranked = sorted(said, key=lambda one: (one[0], -said[one][0], one))
+        chosen, word = ranked[0], said[ranked[0]][1]
+        is_said = said[chosen][0] >= _SAID
+        if len(ranked) > 1 and chosen[0] == ranked[1][0] and said[chosen][0] - said[ranked[1]][0] < _CLEARLY:
             self.doubts.choices += 1
-        _, kind, attribute = ranked[0]
+        if is_said and label is None:
+            self._saying.add(word)
+        _, kind, attribute = chosen
         if attribute:
             return ConditionPart(kind, (self._equal(restriction, kind, attribute),))
         trees = [self._nodes(value, kind) for value in restriction.values]

@@ -43,6 +43,8 @@ _INSIDE = frozenset(("of", "the", "in"))
 """Function words that a question may put inside a label: year of birth."""
 _OF_PEOPLES = ("an", "ese", "ish")
 """Endings of the words for peoples that are also read in lower case."""
+_HEADS = frozenset("address addresses number numbers code codes date dates value values".split())  # noqa: SIM905
+"""Nouns that end names of attributes, and say little: email address."""
 _MAX_HOLDING = 20
 """Limit on the nodes that a part of a name may mean."""
 _MAX_SHORT = 3
@@ -402,6 +404,10 @@ def _compounds(question: Question, links: list[QuestionLink]) -> list[QuestionLi
                 continue
             if link.labels == before.labels and " " in before.text and not link.types():
                 result[-1] = replace(before, last=link.last)  # miles per gallon (mpg)
+                continue
+            is_head = link.text.casefold() in _HEADS and before.attributes() and link.labels[0].score < 1
+            if is_head and not before.types() and not link.types():  # email address
+                result[-1] = replace(before, last=link.last, text=f"{before.text} {link.text}")
                 continue
             types = {option.type for option in before.types()}
             own = tuple(option for option in link.labels if option.type in types and option.attribute)

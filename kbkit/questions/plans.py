@@ -40,6 +40,8 @@ class Planner(AskedPlanner):
             raise NotReadError("a relation between nodes of one type")
         if clauses.is_how_much and not clauses.targets:
             clauses.targets.append(self._how_much())
+        if (date := self._when()) is not None:
+            clauses.targets.append(date)
         asked = self._asked()
         if clauses.is_yes_no and not clauses.targets:
             related = self._related()
@@ -61,6 +63,8 @@ class Planner(AskedPlanner):
         named = _named_in(tree)
         if named is not None and not clauses.targets and not clauses.most and not clauses.is_yes_no:
             raise NotReadError(f"what is asked of {named.selector}")
+        for word in self._saying:
+            self._explain(word)
         return self._answered(tree, totals, plain)
 
     def _answered(self, tree: Expression, totals: list[AskedTarget], plain: list[AskedTarget]) -> Expression:
@@ -114,6 +118,8 @@ class Planner(AskedPlanner):
         """Return the type of the nodes that the question is about."""
         context = self._types_in(self.clauses.context)
         groups = self._types_in(self.clauses.groups)
+        if self.clauses.head is not None:
+            return self._of_head(self.clauses.head, context)
         for target in totals:
             if target.label is not None:
                 if target.total == "count" and is_type(target.label):

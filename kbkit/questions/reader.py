@@ -105,7 +105,8 @@ class Read:
             return []
         ignored = self.by_clauses.ignored_by(self.chain.tree) + ["a condition that all meet"] * self.chain.keeps_all
         ignored += self.chain.other_types
-        ignored += ["what is asked for"] * (self.chain.is_off_topic or self.chain.starts_unnamed)
+        is_other = self.chain.is_off_topic or self.chain.starts_unnamed or self.chain.ends_with_rows
+        ignored += ["what is asked for"] * is_other
         is_unfit = self.by_clauses.reason == NO_ATTRIBUTE and self.chain.has_attribute_superlative
         ignored += ["a superlative"] * is_unfit
         ignored += ["'how much'"] * (self.by_clauses.clauses.is_how_much and not self.chain.has_attribute)

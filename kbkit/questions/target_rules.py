@@ -41,6 +41,7 @@ _MARKED = frozenset(
     """.split()  # noqa: SIM905
 ) | {*SUPERLATIVES}
 """Words that say that the question is another one, if no rule has read them."""
+_RELATIVE = ("that", "which", "who", "with", "whose")
 _UNSAID = FUNCTION_WORDS | PLAIN_WORDS | PERSON_WORDS | GREETINGS
 """Words that need no explanation."""
 
@@ -184,6 +185,29 @@ def _owners_and_targets(at: Rewriter) -> None:
             clauses.context.append(link)
     _named_rows(at, text)
     _pairs(at, text)
+    _heads(at, text)
+
+
+def _heads(at: Rewriter, text: str) -> None:
+    """``organizations that won a prize``, ``how many herbs``: a value stands for the nodes that have it."""
+    clauses = at.clauses
+    head = re.match(r" (?P<lead>(?:(?!<)\S+ )*)(?:<S\d+> )?<C(?P<number>\d+)> (?!<L)(?P<after>\S*)", text)
+    if head is None or clauses.targets or clauses.is_yes_no or clauses.groups or clauses.is_who or clauses.is_where:
+        return
+    lead, found = head["lead"].split(), clauses.restrictions[int(head["number"])]
+    if set(lead) & PREPOSITIONS - {"of"} or not {*lead} <= _UNSAID | {"number", "count", "many"}:
+        return
+    if found.label is not None or found.negated or found.operand or len(found.values) != 1 or found.values[0].number:
+        return
+    is_count = "many" in lead or lead[-2:] == ["number", "of"] or lead[:1] == ["count"]
+    text_of, is_asked = found.values[0].text, is_count or lead[-1:] in (["which"], ["what"])
+    is_plural = text_of.endswith("s") and text_of[1:].islower()
+    if not is_asked and not is_plural and not (found.values[0].values and head["after"] in _RELATIVE):
+        return
+    clauses.head = found.values[0]
+    if is_count:
+        clauses.targets.append(AskedTarget(None, "count"))
+        at.text = re.sub(r" how many(?= <)| number of(?= <)|^ count(?= <)", "", at.text, count=1)
 
 
 def _named_rows(at: Rewriter, text: str) -> None:
