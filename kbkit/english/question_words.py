@@ -218,6 +218,10 @@ ADJECTIVES = {
     "popular": Adjective(1, ("popularity", "votes", "rating")),
     "good": Adjective(1, ("rating", "score", "quality")),
     "bad": Adjective(-1, ("rating", "score", "quality")),
+    "northern": Adjective(1, ("latitude",)),
+    "southern": Adjective(-1, ("latitude",)),
+    "eastern": Adjective(1, ("longitude",)),
+    "western": Adjective(-1, ("longitude",)),
 }
 
 
@@ -237,6 +241,7 @@ SUPERLATIVES: dict[str, Adjective] = {
     "last": ADJECTIVES["late"],
     "latest": ADJECTIVES["late"],
     "biggest": ADJECTIVES["big"],
+    **{f"{side}most": ADJECTIVES[side] for side in ("northern", "southern", "eastern", "western")},
     "maximum": Adjective(1, ()),
     "minimum": Adjective(-1, ()),
     "most": Adjective(1, ()),

@@ -104,4 +104,13 @@ def absences(at: Rewriter) -> None:
         r"never (?:(?:\w+|<L\d+>) )?(?:any|an|a)|"
         rf"not in any|(?:(?:that|which|who) )?{do} (?:not|t)(?: (?!<)\w+){{0,3}}(?: any| a| an| in any)?(?: single)?"
     )
+    def missing(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        return None if label is None else at.restrict(Restriction(label, "none" if is_type(label) else "missing"))
+
+    never = "(?:known|recorded|given|available|set|specified|filled in|stated|noted)"
+    absent = f"(?:(?:not|n t|t) (?:yet )?{never}|unknown|missing|empty|null|unrecorded|unspecified|blank)"
+    be = "(?:is|are|was|were|isn|aren|wasn)"
+    at.apply(rf"(?:whose|where|with|for which)(?: the)? (?P<label>{L})(?: (?:status|value|field))? (?:{be} )?{absent}", missing)
+    at.apply(rf"(?:with|of|having)(?: an?)? (?:unknown|missing|empty|blank) (?P<label>{L})", missing)
     at.apply(rf"(?:{no}) (?P<label>{L})", use)

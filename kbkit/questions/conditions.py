@@ -138,7 +138,7 @@ class ConditionPlanner(AttributeTests):
             return not is_list and (kind == owner or self._is_single(owner, kind))
         kinds = [{self.elements.type_number(node) for node in value.nodes} for value in restriction.values]
         named = set.intersection(*kinds)
-        return len(named) == 1 and (named == {owner} or self._is_single(owner, min(named)))
+        return owner in named or (len(named) == 1 and self._is_single(owner, min(named)))
 
     def _is_between(self, kind: int, owner: int) -> bool:
         """Return whether a type stands on the way from what is tested to what is asked for."""
@@ -190,13 +190,13 @@ class ConditionPlanner(AttributeTests):
                 same = [test for one in others.get(part.owner, ()) for test in one.tests]
                 is_other = not part.tests or any(_excludes(test, one) for test in part.tests for one in same)
                 others.setdefault(-1 - len(others) if is_other else part.owner, []).append(part)
-        inside = self._nested(owner, [kind for kind in others if kind >= 0])
+        inside = self._nested(owner, {number: group[0].owner for number, group in others.items()})
 
         def found(number: int) -> Expression:
             kind = others[number][0].owner
             tree = self._joined(kind, others[number])
             for inner in (one for one, outer in inside.items() if outer == number):
-                tree = both(tree, self._followed(found(inner), self._path(inner, kind)))
+                tree = both(tree, self._followed(found(inner), self._path(others[inner][0].owner, kind)))
             return tree
 
         for number, group in others.items():
@@ -208,14 +208,18 @@ class ConditionPlanner(AttributeTests):
                 tree = Combine("-", (tree, self._followed(inner, self._path(part.owner, owner))))
         return tree
 
-    def _nested(self, owner: int, kinds: list[int]) -> dict[int, int]:
-        """Return the types whose way to the owner leads through another tested type: the peace prize of 2014."""
+    def _nested(self, owner: int, kinds: dict[int, int]) -> dict[int, int]:
+        """Return which conditions are on the nodes that meet another: the peace prize, of prizes in 2014.
+
+        That is where the way from the type of one to the owner leads through the type of the other.
+        """
         found: dict[int, int] = {}
-        for kind in kinds:
+        single = {kind: number for number, kind in kinds.items() if [*kinds.values()].count(kind) == 1}
+        for kind, number in single.items():
             ends = [int(self.elements.target[hop]) for path in self._paths(kind, owner)[:1] for hop in path[:-1]]
-            through = [end for end in ends if end in kinds and end != kind]
+            through = [single[end] for end in ends if end in single and end != kind]
             if through:
-                found[kind] = through[0]
+                found[number] = through[0]
         return found
 
     def _part(self, restriction: Restriction, owner: int, near: list[int], dry: bool = False) -> ConditionPart:  # noqa: PLR0911
@@ -226,6 +230,9 @@ class ConditionPlanner(AttributeTests):
             return self._lacking(restriction, near)
         if restriction.op == "holds":
             return self._holding(restriction, near)
+        if restriction.op == "missing" and restriction.label is not None:
+            option = self._attribute(restriction.label, near)
+            return ConditionPart(option.type, (Condition(option.attribute, "missing", ()),))
         amount = self._amount(restriction, owner)
         if amount is not None and restriction.operand == "node":
             return self._than_node(restriction, amount.type, amount.attribute)

@@ -54,6 +54,7 @@ class Planner(AskedPlanner):
         self.focus = self._focus(totals, plain) if asked is None else asked
         if (sums := self._greatest_sum(totals, plain)) is not None:
             return sums
+        self._most_of_values(totals, plain)
         tree = self._selected()
         if clauses.is_who and not targets and not clauses.is_yes_no and self._is_nameless(self.focus):
             column = self._naming_column(self.focus)
@@ -66,6 +67,20 @@ class Planner(AskedPlanner):
         for word in self._saying:
             self._explain(word)
         return self._answered(tree, totals, plain)
+
+    def _most_of_values(self, totals: list[AskedTarget], plain: list[AskedTarget]) -> None:
+        """Read *which region has the most states* as the most frequent region of states."""
+        most = self.clauses.most
+        if most is None or most.is_common or most.is_use or totals or len(plain) != 1 or not is_type(most.label):
+            return
+        asked, label = plain[0].label, most.label
+        if asked is None or label is None or (most.adjective.nouns and not most.is_number) or is_type(asked):
+            return
+        kind = self._types_in([label])[0]
+        option = self._attribute(asked, [kind])
+        if option.type == kind and option.attribute not in ("name", "key"):
+            self.focus = kind
+            self.clauses.most = replace(most, label=asked, is_common=True)
 
     def _answered(self, tree: Expression, totals: list[AskedTarget], plain: list[AskedTarget]) -> Expression:
         """Return what is asked of the nodes that meet the conditions."""

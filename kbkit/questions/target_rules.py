@@ -27,7 +27,7 @@ from kbkit.questions.condition_rules import (
     values,
     verbs,
 )
-from kbkit.questions.links import QuestionLink
+from kbkit.questions.links import LabelOption, QuestionLink
 from kbkit.questions.question import Question
 from kbkit.questions.superlative_rules import adverbs, orders, superlatives, whole
 
@@ -183,6 +183,11 @@ def _owners_and_targets(at: Rewriter) -> None:
             clauses.context.insert(0, link)
         else:
             clauses.context.append(link)
+    first = clauses.targets[0].label if clauses.targets and not clauses.targets[0].total else None
+    if first is not None and " of " in first.text and len(_owners(first)) == 1 and not first.types():
+        [kind] = _owners(first)
+        owner = replace(first, labels=(LabelOption(kind),))
+        clauses.context = [owner, *(one for one in clauses.context if one.labels[0].type != kind)]
     _named_rows(at, text)
     _pairs(at, text)
     _heads(at, text)
