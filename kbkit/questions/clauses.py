@@ -60,8 +60,8 @@ class Most:
     is_number: bool = False
     is_use: bool = False
     """Only a verb says what is counted: the least used service."""
-    is_total: bool = False
-    """The sum of ``label`` is compared: the member with the highest total fines."""
+    total: str = ""
+    """``sum`` or ``avg`` of ``label`` is compared: the member with the highest total fines."""
 
 
 @dataclass(frozen=True)

@@ -25,11 +25,13 @@ from kbkit.questions.clauses import Most, Restriction
 from kbkit.questions.expressions import whole_number
 from kbkit.questions.lexicon import label_words, stem
 from kbkit.questions.links import LabelOption
-from kbkit.questions.meanings import NotReadError
+from kbkit.questions.meanings import NO_ATTRIBUTE, NotReadError
 
 
 _SAID = 0.6
 """Least similarity of a word before a value and the attribute that it says: *born* in France."""
+_SIMILAR = 0.7
+"""Least score of a label that a superlative with nouns of its own compares."""
 _CLEARLY = 0.2
 """How much better a word must say one of two attributes that have a value."""
 
@@ -62,6 +64,8 @@ class ConditionPlanner(AttributeTests):
         if label is None or (most.adjective.nouns and label.types() and not label.attributes() and not most.is_number):
             return self._by_adjective(most.adjective, self._types_in([label]) if label else near), -1
         options = [option for option in label.attributes() if self._is_number(option)]
+        if most.adjective.nouns and not label.types() and label.labels[0].score < _SIMILAR and not most.total:
+            raise NotReadError(NO_ATTRIBUTE)  # the southernmost city, where only a share of cities is known
         if label.types() and (not options or label.types()[0].score > options[0].score or most.is_number):
             return None, self._types_in([label])[0]
         return self._attribute(label, near, True), -1

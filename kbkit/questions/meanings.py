@@ -22,6 +22,8 @@ from kbkit.questions.links import LabelOption, QuestionLink
 
 NO_ATTRIBUTE = "no attribute fits the adjective"
 """Why a superlative or a comparison is not read, if nothing is named that the adjective could compare."""
+GROUPED_ELSEWHERE = "groups by an attribute of other nodes"
+"""Why the most of a kind of nodes for each value of an attribute of other nodes is not read."""
 _HINT = 0.2
 """Weight of other words of the question in the choice of an attribute that an adjective compares."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from kbkit.answers.attribute_values import ColumnValues
 from kbkit.answers.syntax import (
     Aggregate,
     Combine,
@@ -24,7 +25,7 @@ from kbkit.english.question_words import Adjective
 from kbkit.questions.asked_kinds import AskedPlanner
 from kbkit.questions.clauses import AskedTarget, Most, is_type
 from kbkit.questions.links import LabelOption, QuestionLink
-from kbkit.questions.meanings import NotReadError
+from kbkit.questions.meanings import GROUPED_ELSEWHERE, NotReadError
 
 
 class Planner(AskedPlanner):
@@ -81,6 +82,17 @@ class Planner(AskedPlanner):
         if option.type == kind and option.attribute not in ("name", "key"):
             self.focus = kind
             self.clauses.most = replace(most, label=asked, is_common=True)
+        elif option.type != kind and not self._is_telling(option):
+            raise NotReadError(GROUPED_ELSEWHERE)
+
+    def _is_telling(self, option: LabelOption) -> bool:
+        """Return whether an attribute hardly has a value twice, as the names of nodes."""
+        if option.attribute in ("name", "key") or self._type_of(option) != "VARCHAR":
+            return True
+        node_type = self.elements.types[option.type]
+        known = next(a for a in node_type.attributes if a.name == option.attribute)
+        values = ColumnValues.of(self.elements.session.stores).distinct(node_type, known)
+        return not values or len(values) >= 0.9 * node_type.count
 
     def _answered(self, tree: Expression, totals: list[AskedTarget], plain: list[AskedTarget]) -> Expression:
         """Return what is asked of the nodes that meet the conditions."""
@@ -347,18 +359,31 @@ class Planner(AskedPlanner):
         most, is_grouped = self.clauses.most, bool(self.clauses.groups)
         if most is not None and is_grouped and not totals and not most.is_common:
             raise NotReadError("a superlative for each")
-        if most is None or not most.is_total or most.label is None:
+        if most is None or not most.total or most.label is None:
             return None
         option = self._attribute(most.label, [self.focus], True)
         if option.type == self.focus:
-            return None
+            return self._greatest_of_values(most, option, totals, plain)
         if totals or plain or is_grouped:
             raise NotReadError("a total for each beside values")
         if not self._is_single(option.type, self.focus):
             raise NotReadError("a total for each")
         group, column = Group(self._count(option.type, self.focus)), ValueColumn(option.attribute)
-        order = (Order("sum", most.adjective.sign > 0),)
-        return Aggregate("sum", self._met(option.type), (column,), (group,), order, most.count)
+        order = (Order(most.total, most.adjective.sign > 0),)
+        return Aggregate(most.total, self._met(option.type), (column,), (group,), order, most.count)
+
+    def _greatest_of_values(
+        self, most: Most, option: LabelOption, totals: list[AskedTarget], plain: list[AskedTarget]
+    ) -> Expression | None:
+        """Return the values whose nodes have the greatest sum or average: the region with the highest total area."""
+        asked = plain[0].label if len(plain) == 1 and not totals and not self.clauses.groups else None
+        if asked is None or is_type(asked):
+            return None
+        own = self._attribute(asked, [self.focus])
+        if own.type != self.focus or own.attribute in ("name", "key"):
+            return None
+        order, column = (Order(most.total, most.adjective.sign > 0),), ValueColumn(option.attribute)
+        return Aggregate(most.total, self._met(self.focus), (column,), (Group(own.attribute),), order, most.count)
 
     def _commonest(self, tree: Expression, most: Most) -> Expression:
         """Return the most frequent values of an attribute with their number, or the nodes with most neighbours."""

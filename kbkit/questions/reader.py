@@ -18,7 +18,7 @@ from kbkit.questions.chain_reading import ChainReading
 from kbkit.questions.clause_reading import ClauseReader, ClauseReading
 from kbkit.questions.elements import Elements
 from kbkit.questions.lexicon import Floats
-from kbkit.questions.meanings import NO_ATTRIBUTE
+from kbkit.questions.meanings import GROUPED_ELSEWHERE, NO_ATTRIBUTE
 from kbkit.questions.mentions import Mention, mentions
 from kbkit.questions.question import Question
 from kbkit.questions.scoring import PLACES, WEIGHTS, score
@@ -107,6 +107,7 @@ class Read:
         ignored += self.chain.other_types
         is_other = self.chain.is_off_topic or self.chain.starts_unnamed or self.chain.ends_with_rows
         ignored += ["what is asked for"] * is_other
+        ignored += ["a group"] * (self.by_clauses.reason == GROUPED_ELSEWHERE)
         is_unfit = self.by_clauses.reason == NO_ATTRIBUTE and self.chain.has_attribute_superlative
         ignored += ["a superlative"] * is_unfit
         ignored += ["'how much'"] * (self.by_clauses.clauses.is_how_much and not self.chain.has_attribute)

@@ -8,6 +8,7 @@ from kbkit.english.question_words import (
     ADJECTIVES,
     FUNCTION_WORDS,
     SUPERLATIVES,
+    TOTALS,
     Adjective,
 )
 from kbkit.english.words import may_be_verb
@@ -102,15 +103,16 @@ def superlatives(at: Rewriter) -> None:
         is_number = bool(match["of"])
         if label is None and not adjective.nouns:
             return None
-        is_total = not is_type(label) and bool(re.search(r" total <L", match[0]) or match["sum"])
-        at.clauses.most = Most(label, adjective, count, is_common, is_number, is_total=is_total)
+        summed = re.search(r" (total|combined|average|mean) (?:number of )?<L", match[0])
+        total = "" if is_type(label) else TOTALS[summed[1]] if summed else "sum" if match["sum"] else ""
+        at.clauses.most = Most(label, adjective, count, is_common, is_number, total=total)
         keeps = is_type(label) and (bool(adjective.nouns) or is_common) and not is_number
         return f"{match['label']} <S0>" if keeps or is_common else "<S0>"
 
     at.apply(
         rf"{BE}(?:the )?(?:top (?P<top>{N}) |(?P<few>{N}) )?(?P<word>{SUPERLATIVE})"
         rf"(?P<inner> (?:{'|'.join(ADJECTIVES)}|common|frequent|frequently|commonly))?"
-        r"(?P<of> (?:number|amount|count|total number)s?(?: of)?)?(?: (?:different|distinct|total))*"
+        r"(?P<of> (?:number|amount|count|total number)s?(?: of)?)?(?: (?:different|distinct|total|combined|average|mean|number of))*"
         rf"(?: (?P<label>{L})(?P<sum> in total| altogether)?)?",
         use,
     )
