@@ -104,6 +104,12 @@ class AttributeTests(Meanings):
         if restriction.values and "year" in restriction.adjective.nouns:
             named = self._types_before(restriction.values[0])  # the prize in 2014
             near = [*(kind for kind in named if self._has_dates(kind)), *near]
+        if restriction.operand == "node":  # is Lagos bigger than Cairo: by what cities have
+            own = list(dict.fromkeys(self.elements.type_number(node) for node in restriction.values[0].nodes))
+            try:
+                return self._by_adjective(restriction.adjective, [kind for kind in own if kind in near[:1]] or own)
+            except NotReadError:
+                pass
         kinds = near + [kind for kind in range(len(self.elements.types)) if kind not in near]
         close = sorted(kinds, key=lambda kind: min(self._distance(kind, one) for one in near))
         return self._by_adjective(restriction.adjective, [kind for kind in close if self.elements.paths(kind, near[0])])

@@ -158,7 +158,7 @@ class Planner(AskedPlanner):
         if compared and not plain and not groups:
             return self.elements.type_number(compared[0])
         if not self.clauses.groups or plain:
-            for target in plain:
+            for target in sorted(plain, key=_is_of_any):
                 if target.label is not None and target.label.attributes():
                     known = [*groups, *self._conditioned()]
                     return self._attribute(target.label, known).type
@@ -399,6 +399,12 @@ class Planner(AskedPlanner):
         option = self._attribute(most.label, [self.focus])
         order = (Order("count", sign > 0),)
         return Aggregate("count", tree, (), (Group(option.attribute),), order, most.count)
+
+
+def _is_of_any(target: AskedTarget) -> bool:
+    """Return whether a target is a name or key of several types, so that another one tells whose it is."""
+    options = target.label.attributes() if target.label is not None else []
+    return len({option.type for option in options}) > 1 and all(o.attribute in ("name", "key") for o in options)
 
 
 def _named_in(tree: Expression) -> Nodes | None:

@@ -86,6 +86,23 @@ def superlatives(at: Rewriter) -> None:
         ranked,
     )
 
+    def measured(match: re.Match[str]) -> str | None:
+        by, number = at.link(match["by"]), at.link((match["number"] or match["few"] or "").strip())
+        if at.clauses.most is not None or by is None or not any(o.is_number for o in by.attributes()[:1]):
+            return None
+        if not is_type(at.link(match["type"])) or (match["word"] in ("top", "bottom") and number is None):
+            return None
+        sign = SUPERLATIVES.get(match["word"], Adjective(-1 if match["word"] == "bottom" else 1, ())).sign
+        at.clauses.most = Most(by, Adjective(sign, ()), whole(number) if number else 1)
+        return f"{match['type']} <S0> {match['between']}"
+
+    between = r"(?P<between>(?:(?!by |<[LN])\S+ ){0,6})"
+    at.apply(
+        rf"(?:the )?(?P<few>{N} )?(?P<word>top|bottom|{SUPERLATIVE})(?P<number> {N})? (?P<type>{L}) {between}"
+        rf"(?:by|in terms of|measured by|according to) (?:the |their |its )?(?P<by>{L})",
+        measured,
+    )
+
     def use(match: re.Match[str]) -> str | None:
         if at.clauses.most is not None:
             at.clauses.unread.append("two superlatives")

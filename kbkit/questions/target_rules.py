@@ -342,6 +342,9 @@ def read_clauses(question: Question, links: Sequence[QuestionLink]) -> Clauses:
     _owners_and_targets(at)
     _numbers_left(at)
     _words_left(at)
+    second = re.search(r" (?:and|or) (?:(?!<)\w+ )?(who|whom|where|when|why|how)(?= )", at.text)
+    manner = re.match(r" (?:and |so )?(how) (?:did|do|does|is|are|was|were|can) ", at.text)
+    at.clauses.unread += [f"'{found[1]}'" for found in (second, manner) if found]
     if at.clauses.is_who:
         references = [word for word in references if word != "their"]
     if references and not at.clauses.groups:
