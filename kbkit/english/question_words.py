@@ -75,12 +75,15 @@ PREPOSITIONS = _words("of by in to from with at for on into")
 
 NAMING = _words("named called")
 
+COUNTED = _words("people inhabitants residents")
+"""Nouns that a number of inhabitants counts."""
+
 CONCEPTS: dict[str, tuple[str, ...]] = {
     "who": ("person", "people"),
     "whom": ("person", "people"),
     "whose": ("person", "people"),
     "size": ("area", "population", "length", "number"),
-    **dict.fromkeys(("people", "inhabitants", "residents"), ("population", "inhabitants")),
+    **dict.fromkeys(COUNTED, ("population", "inhabitants")),
     "when": ("date", "year", "time"),
     "where": ("place", "location"),
     **dict.fromkeys(

@@ -6,6 +6,7 @@ from kbkit.answers.attribute_values import ColumnValues
 from kbkit.answers.syntax import (
     Expression,
 )
+from kbkit.english.question_words import COUNTED
 from kbkit.questions.clauses import AskedTarget
 from kbkit.questions.conditions import ConditionPlanner
 from kbkit.questions.elements import MAX_HOPS, MOST
@@ -152,5 +153,10 @@ class AskedPlanner(ConditionPlanner):
         """Return the attribute itself for a number that is an attribute: ``how many cylinders does it have``."""
         if target.total != "count" or target.is_distinct or target.label is None or target.label.types():
             return target
-        is_number = all(self._is_number(option) for option in target.label.attributes())
-        return AskedTarget(target.label, "", target.of) if is_number else target
+        if not all(self._is_number(option) for option in target.label.attributes()):
+            return target
+        option = self._attribute(target.label, self._conditioned())
+        is_sum = target.label.text.casefold() in COUNTED and option.type not in self._conditioned()
+        for word in ("live", "lives", "living", "lived") if target.label.text.casefold() in COUNTED else ():
+            self._explain(word)
+        return AskedTarget(target.label, "sum" if is_sum else "", target.of)

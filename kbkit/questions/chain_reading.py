@@ -192,6 +192,19 @@ class ChainReading:
         return bool(elements.people) and not elements.people & {*ends}
 
     @property
+    def vague(self) -> list[str]:
+        """The plural nouns that are only similar to what the KB has, as rodents are to mammals."""
+        elements, named = self._elements, {at for topic in self.topics if topic.mention for at in topic.mention.tokens}
+        found = []
+        for at in self._question.content(named) if elements.typed else ():
+            word = self._question.tokens[at].word
+            if word.endswith("s") and not word.endswith("ss") and not may_be_verb(word):
+                similar = (elements.labels.similarity(word), elements.type_labels.similarity(word))
+                best = max(float(one.max(initial=0.0)) for one in similar)
+                found += [f"'{word}'"] * (best < TELLING)
+        return found
+
+    @property
     def ends_with_rows(self) -> bool:
         """Whether it answers with numbered rows of a type that no word names: prize winners, of rows that join both."""
         elements = self._elements

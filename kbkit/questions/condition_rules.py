@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kbkit.english.question_words import COMPARATIVES, CONCEPTS, FUNCTION_WORDS, Adjective
+from kbkit.english.question_words import COMPARATIVES, CONCEPTS, COUNTED, FUNCTION_WORDS, Adjective
 from kbkit.questions.clauses import BE, OF, L, N, Restriction, Rewriter, V, is_type
 from kbkit.questions.lexicon import label_words, stem
 from kbkit.questions.links import QuestionLink
@@ -144,7 +144,7 @@ def comparisons(at: Rewriter) -> None:
         noun = Adjective(1, CONCEPTS[match["noun"]])
         return at.restrict(Restriction(None, _operator(match["op"]), at.linked(match["number"]), False, noun))
 
-    at.apply(rf"{BE}(?P<op>{_OP}) (?P<number>{N}) (?P<noun>people|inhabitants|residents)", people)
+    at.apply(rf"{BE}(?P<op>{_OP}) (?P<number>{N}) (?P<noun>{'|'.join(COUNTED)})", people)
 
     def plain(match: re.Match[str]) -> str | None:
         op = ">=" if re.search(_UP, match["or"]) else "<="
