@@ -45,7 +45,13 @@ class AskedPlanner(ConditionPlanner):
         is_open = clauses.asks_for == "when" and not clauses.targets and not clauses.context
         kinds = dict.fromkeys(self._conditioned()) if is_open else ()
         dates = [
-            (max((float(self.elements.labels.similarity(word)[one.label]) for word in clauses.unexplained), default=0.0), one)
+            (
+                max(
+                    (float(self.elements.labels.similarity(word)[one.label]) for word in clauses.unexplained),
+                    default=0.0,
+                ),
+                one,
+            )
             for kind in kinds
             for one in map(self.elements.all.__getitem__, self.elements.of_kind(MOST, kind).tolist())
             if self.elements.is_yearly(kind, one.name)

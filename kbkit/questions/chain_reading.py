@@ -170,6 +170,8 @@ class ChainReading:
         asks_who = any(token.word in ("who", "whom") for token in self._question.tokens[:1])
         if asks_who and any(numeric(type_of_value(self._elements, value)) for value in values):
             return True  # no person is a number
+        if asks_who and values and min(map(self._said, values)) >= LITERAL:
+            return False  # who directed it, where films have a director
         if values and self._question.asked is None and max(map(self._said, values)) < TELLING:
             return True  # scores, where there are grades
         return self.ends_with_attribute and float(self.features[list(WEIGHTS).index("answer")]) < ASKED
@@ -190,6 +192,11 @@ class ChainReading:
             return False
         ends = [arm[-1].target if arm else topic.type for topic, arm in zip(self.topics, self.arms, strict=True)]
         return bool(elements.people) and not elements.people & {*ends}
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it follows a relation forward and back: countries with the same currency."""
+        return bool(self.features[list(WEIGHTS).index("shared")])
 
     @property
     def vague(self) -> list[str]:

@@ -18,15 +18,17 @@ from kbkit.answers.syntax import (
     Condition,
     CountTest,
     Expression,
+    Filter,
     Nodes,
     Superlative,
     subtrees,
 )
-from kbkit.english.words import may_be_verb
+from kbkit.english.types import type_noun
+from kbkit.english.words import may_be_person, may_be_verb
 from kbkit.errors import KbError
 from kbkit.questions.candidates import Topic
 from kbkit.questions.clauses import Clauses
-from kbkit.questions.elements import Elements
+from kbkit.questions.elements import VALUE, Elements
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.links import Linker, QuestionLink
 from kbkit.questions.meanings import NotReadError
@@ -55,8 +57,22 @@ cross-validated over nine databases of others.
 """
 _SAME = 0.75
 """Least similarity of a verb and a relation that it means."""
+_MOST = 0.5
+"""Fraction of the nodes that a superlative may keep."""
 MAX_WORDS = 0
 """Content words other than verbs that a trusted reading may leave unexplained."""
+
+
+def keeps_most(elements: Elements, tree: Expression) -> bool:
+    """Return whether a superlative of an expression keeps most of the nodes, as the most of what all have one of."""
+    for part in subtrees(tree):
+        if isinstance(part, Filter) and any(isinstance(test, Superlative) for test in part.conditions):
+            tests = [test for test in part.conditions if isinstance(test, Superlative)]
+            kept = len(AnswerSet(elements.session, part))
+            wanted = max(test.number if isinstance(test.number, int) else 1 for test in tests)
+            if kept > 2 * wanted and kept > _MOST * len(AnswerSet(elements.session, part.source)):
+                return True
+    return False
 
 
 @dataclass(frozen=True)
@@ -133,6 +149,9 @@ class ClauseReading:
             return False
         similar = self.elements.labels.similarity(verb)
         relations = {element.label for element in self.elements.all[: self.elements.hops]}
+        if self.clauses.is_who:  # who directed it: the director, not an actor
+            values = (element for element in self.elements.all if element.kind == VALUE)
+            relations |= {element.label for element in values if may_be_person(type_noun(element.name))}
         meant = {label for label in relations if similar[label] >= _SAME}
         followed = self.planner.doubts.followed
         if self.clauses.is_who and not meant and any(self.elements.is_verbal[label] for label in followed):
@@ -155,7 +174,9 @@ class ClauseReading:
     def is_trusted(self) -> bool:
         """Whether it explains every content word and has answers."""
         is_complete = len(set(self.unexplained)) <= MAX_WORDS and not self.is_unmet
-        return self.tree is not None and is_complete and self.has_answers
+        if self.tree is None or not is_complete or not self.has_answers:
+            return False
+        return not keeps_most(self.elements, self.tree)
 
     @cached_property
     def features(self) -> dict[str, float]:
@@ -254,6 +275,7 @@ class ClauseReading:
             f"'{total}'" for total in totals if total not in ops and not (total in ("min", "max") and superlative)
         ]
         ignored += ["a group"] * bool(totals and clauses.groups)
+        ignored += ["a total for each"] * bool(clauses.most and clauses.most.total and clauses.most.total not in ops)
         ignored += ["an order"] * bool(clauses.order)
         ignored += ["a superlative"] * bool(clauses.most and not superlative)
         ignored += ["the most frequent"] * bool(clauses.most and clauses.most.is_common)

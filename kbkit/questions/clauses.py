@@ -32,8 +32,8 @@ class Restriction:
     """A condition: of an attribute that ``label`` or ``nouns`` names, or of how many nodes of the type ``label`` there
     are; ``operand`` is an aggregate (``avg``) of the attribute itself, or a node to compare with.
 
-    ``op`` is also ``holds`` (an attribute says yes), ``lacks`` (it says no), ``missing``, or ``none`` (no nodes of the type
-    ``label``, or of the only type that can be meant, are joined).
+    ``op`` is also ``holds`` (an attribute says yes), ``lacks`` (it says no), ``missing``, or ``none`` (no
+    nodes of the type ``label``, or of the only type that can be meant, are joined).
     """
 
     label: QuestionLink | None

@@ -115,9 +115,11 @@ def comparisons(at: Rewriter) -> None:
             op = ">=" if re.search(_UP, match["or"]) else "<="
         if after is not None and not is_type(after) and re.search(rf" (?:in|on) (?:\w+ )?{L}$", match[0]):
             return None
-        if after is not None and before is None and match["op"] in ("from", "since", "after", "before", "until"):
-            if re.match(rf" {BE}(?:{_OP}) {N} ", match.string[match.end() :]):
-                return None  # films of 2012 rated above 7
+        is_time = before is None and match["op"] in ("from", "since", "after", "before", "until")
+        if after is not None and is_time and re.match(rf" {BE}(?:{_OP}) {N} ", match.string[match.end() :]):
+            return None  # films of 2012 rated above 7
+        if match["op"] == "from" and (before is None or is_type(before)) and (after is None or is_type(after)):
+            return None  # films from 2015
         label = after
         tail = ""
         if before is not None and (after is None or any(option.is_number for option in before.attributes())):

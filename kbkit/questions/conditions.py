@@ -24,9 +24,8 @@ from kbkit.questions.attribute_tests import AttributeTests, ConditionPart
 from kbkit.questions.clauses import Most, Restriction
 from kbkit.questions.expressions import whole_number
 from kbkit.questions.lexicon import label_words, stem
-from kbkit.questions.links import LabelOption
+from kbkit.questions.links import LabelOption, QuestionLink
 from kbkit.questions.meanings import NO_ATTRIBUTE, NotReadError
-
 
 _SAID = 0.6
 """Least similarity of a word before a value and the attribute that it says: *born* in France."""
@@ -316,20 +315,25 @@ class ConditionPlanner(AttributeTests):
             options = [one for one in options if one[2] or one[1] not in asked]
             if not options:
                 raise NotReadError(f"how nodes are related to '{first.text}'")
-        said = {one: self._said_before(first, LabelOption(one[1], one[2])) if one[2] else (0.0, "") for one in options}
-        ranked = sorted(said, key=lambda one: (one[0], -said[one][0], one))
-        chosen, word = ranked[0], said[ranked[0]][1]
-        is_said = said[chosen][0] >= _SAID
-        if len(ranked) > 1 and chosen[0] == ranked[1][0] and said[chosen][0] - said[ranked[1]][0] < _CLEARLY:
-            self.doubts.choices += 1
-        if is_said and label is None:
-            self._saying.add(word)
-        _, kind, attribute = chosen
+        kind, attribute = self._nearest(first, options, is_labelled=label is not None)
         if attribute:
             return ConditionPart(kind, (self._equal(restriction, kind, attribute),))
         trees = [self._nodes(value, kind) for value in restriction.values]
         tree = trees[0] if len(trees) == 1 else Combine("|", tuple(trees))
         return ConditionPart(kind, (), tree, restriction.negated)
+
+    def _nearest(
+        self, link: QuestionLink, options: list[tuple[float, int, str]], *, is_labelled: bool
+    ) -> tuple[int, str]:
+        """Return the type and attribute of a value: the nearest, and of several the one that a word before it says."""
+        said = {one: self._said_before(link, LabelOption(one[1], one[2])) if one[2] else (0.0, "") for one in options}
+        ranked = sorted(said, key=lambda one: (one[0], -said[one][0], one))
+        similar, word = said[ranked[0]]
+        if len(ranked) > 1 and ranked[0][0] == ranked[1][0] and similar - said[ranked[1]][0] < _CLEARLY:
+            self.doubts.choices += 1
+        if similar >= _SAID and not is_labelled:
+            self._saying.add(word)
+        return ranked[0][1:]
 
     def _counted(self) -> list[int]:
         return self._types_in(t.label for t in self.clauses.targets if t.total == "count" and t.label is not None)

@@ -366,8 +366,6 @@ class Planner(AskedPlanner):
             return self._greatest_of_values(most, option, totals, plain)
         if totals or plain or is_grouped:
             raise NotReadError("a total for each beside values")
-        if not self._is_single(option.type, self.focus):
-            raise NotReadError("a total for each")
         group, column = Group(self._count(option.type, self.focus)), ValueColumn(option.attribute)
         order = (Order(most.total, most.adjective.sign > 0),)
         return Aggregate(most.total, self._met(option.type), (column,), (group,), order, most.count)

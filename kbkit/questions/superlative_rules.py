@@ -129,7 +129,8 @@ def superlatives(at: Rewriter) -> None:
     at.apply(
         rf"{BE}(?:the )?(?:top (?P<top>{N}) |(?P<few>{N}) )?(?P<word>{SUPERLATIVE})"
         rf"(?P<inner> (?:{'|'.join(ADJECTIVES)}|common|frequent|frequently|commonly))?"
-        r"(?P<of> (?:number|amount|count|total number)s?(?: of)?)?(?: (?:different|distinct|total|combined|average|mean|number of))*"
+        r"(?P<of> (?:number|amount|count|total number)s?(?: of)?)?"
+        r"(?: (?:different|distinct|total|combined|average|mean|number of))*"
         rf"(?: (?P<label>{L})(?P<sum> in total| altogether)?)?",
         use,
     )

@@ -175,6 +175,8 @@ def _owners_and_targets(at: Rewriter) -> None:
             clauses.unexplained.append(link.text.casefold())
             clauses.said += [link] if is_said else []
         elif not is_type(link):
+            if clauses.is_how_much and link.labels[0].is_boolean:
+                clauses.unread.append("'how much'")
             if not clauses.targets or not re.search(rf" (?:have|has|had|having) (?:(?:a|an|any|the) )?{part}", text):
                 clauses.targets.append(AskedTarget(link, "", owners.get(part)))
         elif re.search(rf" and (?:which|what) {part}", text) and clauses.targets and not clauses.targets[0].total:
@@ -185,9 +187,9 @@ def _owners_and_targets(at: Rewriter) -> None:
             clauses.context.append(link)
     first = clauses.targets[0].label if clauses.targets and not clauses.targets[0].total else None
     if first is not None and " of " in first.text and len(_owners(first)) == 1 and not first.types():
-        [kind] = _owners(first)
-        owner = replace(first, labels=(LabelOption(kind),))
-        clauses.context = [owner, *(one for one in clauses.context if one.labels[0].type != kind)]
+        [owned] = _owners(first)
+        owner = replace(first, labels=(LabelOption(owned),))
+        clauses.context = [owner, *(one for one in clauses.context if one.labels[0].type != owned)]
     _named_rows(at, text)
     _pairs(at, text)
     _heads(at, text)
