@@ -47,7 +47,7 @@ the same weight; ``""`` is the intercept, ``probability`` the log odds of all re
 """
 _MAX_READ = 64
 """Number of questions whose readings are kept."""
-MAX_DOUBTFUL = 0.49
+MAX_DOUBTFUL = 0.25
 """Limit on the confidence of a reading that is not trusted."""
 SURE = 0.5
 """Least confidence of answers that can be used as they are."""
