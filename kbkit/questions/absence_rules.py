@@ -11,8 +11,8 @@ from kbkit.questions.clauses import L, Restriction, Rewriter, V, is_type
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.links import LabelOption, QuestionLink
 
-_ASSERTING = frozenset("is are was were has have had having with without that who which".split())  # noqa: SIM905
-_DENYING = frozenset("not no never t without non don doesn didn".split())  # noqa: SIM905
+_ASSERTING = frozenset("is are was were has have had having with without that who which out".split())  # noqa: SIM905
+_DENYING = frozenset("out not no never t without non don doesn didn".split())  # noqa: SIM905
 _BETWEEN = frozenset(
     """
     a an any in on for of under be been still yet already now currently its their

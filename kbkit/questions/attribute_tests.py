@@ -17,10 +17,13 @@ from kbkit.questions.clauses import Restriction
 from kbkit.questions.elements import numeric
 from kbkit.questions.expressions import whole_number, year
 from kbkit.questions.lexicon import label_words
+from kbkit.questions.link_words import is_participle
 from kbkit.questions.links import LabelOption
 from kbkit.questions.meanings import Meanings, NotReadError
 from kbkit.questions.units import UNITS, converted, unit_of
 
+_SAID = 0.4
+"""Least similarity of a verb and the date that it is about."""
 _FLIPPED = {">": "<", "<": ">", ">=": "<=", "<=": ">="}
 
 
@@ -112,7 +115,28 @@ class AttributeTests(Meanings):
                 pass
         kinds = near + [kind for kind in range(len(self.elements.types)) if kind not in near]
         close = sorted(kinds, key=lambda kind: min(self._distance(kind, one) for one in near))
-        return self._by_adjective(restriction.adjective, [kind for kind in close if self.elements.paths(kind, near[0])])
+        joined = [kind for kind in close if self.elements.paths(kind, near[0])]
+        option = self._by_adjective(restriction.adjective, joined)
+        if (
+            restriction.values
+            and "year" in restriction.adjective.nouns
+            and self._is_other_date(restriction, option, joined)
+        ):
+            raise NotReadError(f"what was in {restriction.values[0].text}")
+        return option
+
+    def _is_other_date(self, restriction: Restriction, option: LabelOption, kinds: list[int]) -> bool:
+        """Return whether a verb may be about the date of other nodes: members who borrowed a book in 2022."""
+        first = restriction.values[0].first
+        types = [
+            link.last for link in self._links if link.last <= first and link.labels and not link.labels[0].attribute
+        ]
+        between = self._tokens[max(types, default=0) : first]  # won the prize in 2014: the year of the prize
+        verbs = [word for word in self.clauses.unexplained if is_participle(word) and word in between]
+        others = [kind for kind in kinds if kind != option.type and self._has_dates(kind)]
+        labels = [e.label for e in self.elements.all if e.source == option.type and e.name == option.attribute]
+        similar = self.elements.labels.similarity
+        return bool(verbs and others) and not any(similar(word)[labels[0]] >= _SAID for word in verbs)
 
     def _has_dates(self, kind: int) -> bool:
         return any(self.elements.is_yearly(kind, attribute.name) for attribute in self.elements.types[kind].attributes)

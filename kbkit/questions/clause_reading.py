@@ -168,13 +168,12 @@ class ClauseReading:
     @property
     def unexplained(self) -> list[str]:
         """The other unexplained content words."""
-        return [word for word in self.clauses.unexplained if word not in self.verbs]
+        return [word for word in self.clauses.unexplained if word not in self.verbs or self.is_unmet]
 
     @property
     def is_trusted(self) -> bool:
         """Whether it explains every content word and has answers."""
-        is_complete = len(set(self.unexplained)) <= MAX_WORDS and not self.is_unmet
-        if self.tree is None or not is_complete or not self.has_answers:
+        if self.tree is None or len(set(self.unexplained)) > MAX_WORDS or not self.has_answers:
             return False
         return not keeps_most(self.elements, self.tree)
 

@@ -175,8 +175,8 @@ def _owners_and_targets(at: Rewriter) -> None:
             clauses.unexplained.append(link.text.casefold())
             clauses.said += [link] if is_said else []
         elif not is_type(link):
-            if clauses.is_how_much and link.labels[0].is_boolean:
-                clauses.unread.append("'how much'")
+            if link.labels[0].is_boolean and (clauses.is_how_much or not (clauses.restrictions or " whether " in text)):
+                clauses.unread.append("'how much'" if clauses.is_how_much else f"'{link.text}'")
             if not clauses.targets or not re.search(rf" (?:have|has|had|having) (?:(?:a|an|any|the) )?{part}", text):
                 clauses.targets.append(AskedTarget(link, "", owners.get(part)))
         elif re.search(rf" and (?:which|what) {part}", text) and clauses.targets and not clauses.targets[0].total:
