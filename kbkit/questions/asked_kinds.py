@@ -82,6 +82,8 @@ class AskedPlanner(ConditionPlanner):
         kinds = list(dict.fromkeys(value.type for value in head.values))
         if not kinds:
             kinds = [self._only_neighbour(self.elements.type_number(node)) for node in head.nodes[:1]]
+        if not kinds:
+            raise NotReadError(f"'{head.text}'")
         near = sorted(kinds, key=lambda kind: min((self._distance(kind, one) for one in context), default=0))
         self.doubts.choices += len(kinds) > 1 and not context
         return near[0]

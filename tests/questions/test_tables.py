@@ -113,6 +113,7 @@ REFUSED = {
     "how did Nell Frost join": "'how'",
     "which members are insured": "no meaning found for 'insured'",
     "the northernmost branch": "a superlative",
+    'which "purple volumes"': "",
     "members who borrowed fiction in 2022": "'fiction'",
     "participants in event 80": "'80'",
 }
