@@ -75,11 +75,15 @@ PREPOSITIONS = _words("of by in to from with at for on into")
 
 NAMING = _words("named called")
 
+COUNTED = _words("people inhabitants residents")
+"""Nouns that a number of inhabitants counts."""
+
 CONCEPTS: dict[str, tuple[str, ...]] = {
     "who": ("person", "people"),
     "whom": ("person", "people"),
     "whose": ("person", "people"),
     "size": ("area", "population", "length", "number"),
+    **dict.fromkeys(COUNTED, ("population", "inhabitants")),
     "when": ("date", "year", "time"),
     "where": ("place", "location"),
     **dict.fromkeys(
@@ -111,13 +115,17 @@ PLAIN_WORDS = _words(
     how many number count different distinct unique total along well return display give state provide print both
     either each exist exists existing listed available present altogether whose all order sorted please together
     following corresponding respective respectively currently entire every details information where amount value
-    values there kind kinds type types sort in if
+    values there kind kinds type types sort in if among amongst database dataset
+    recorded stored
     """
 )
 """Further words that need no explanation beside the clauses of a question."""
 
-GENDERS = {"f": ("female", "women", "woman"), "m": ("male", "men", "man")}
-"""What the letters mean in a column that has no others."""
+GENDERS = {
+    **dict.fromkeys(("f", "female"), ("female", "women", "woman")),
+    **dict.fromkeys(("m", "male"), ("male", "men", "man")),
+}
+"""What the values of a column that has both of them, and hardly others, are called."""
 
 NO = frozenset(["no", "n", "false", "none", "f"])
 """Values that say that something is absent."""
@@ -213,6 +221,10 @@ ADJECTIVES = {
     "popular": Adjective(1, ("popularity", "votes", "rating")),
     "good": Adjective(1, ("rating", "score", "quality")),
     "bad": Adjective(-1, ("rating", "score", "quality")),
+    "northern": Adjective(1, ("latitude",)),
+    "southern": Adjective(-1, ("latitude",)),
+    "eastern": Adjective(1, ("longitude",)),
+    "western": Adjective(-1, ("longitude",)),
 }
 
 
@@ -232,6 +244,7 @@ SUPERLATIVES: dict[str, Adjective] = {
     "last": ADJECTIVES["late"],
     "latest": ADJECTIVES["late"],
     "biggest": ADJECTIVES["big"],
+    **{f"{side}most": ADJECTIVES[side] for side in ("northern", "southern", "eastern", "western")},
     "maximum": Adjective(1, ()),
     "minimum": Adjective(-1, ()),
     "most": Adjective(1, ()),

@@ -8,13 +8,15 @@ from dataclasses import replace
 from kbkit.english.question_words import FUNCTION_WORDS
 from kbkit.english.words import may_be_verb
 from kbkit.questions.clauses import L, Restriction, Rewriter, V, is_type
+from kbkit.questions.link_words import is_participle
 from kbkit.questions.links import LabelOption, QuestionLink
 
-_ASSERTING = frozenset("is are was were has have had having with without that who which".split())  # noqa: SIM905
-_DENYING = frozenset("not no never t without non don doesn didn".split())  # noqa: SIM905
+_ASSERTING = frozenset("is are was were has have had having with without that who which out".split())  # noqa: SIM905
+_DENYING = frozenset("out not no never t without non don doesn didn".split())  # noqa: SIM905
 _BETWEEN = frozenset(
     """
-    a an any in on for of under be been still currently its their do does did isn aren wasn weren hasn haven hadn
+    a an any in on for of under be been still yet already now currently its their
+    do does did isn aren wasn weren hasn haven hadn
     """.split()  # noqa: SIM905
 )
 _NOBODY = "(?:nobody|noone|no one|none|nothing)"
@@ -26,7 +28,9 @@ def booleans(at: Rewriter) -> None:
         return
 
     def held(label: QuestionLink, *, negated: bool) -> str:
-        return at.restrict(Restriction(label, "holds", (), negated))
+        said = label.text.casefold()
+        is_denied = said.startswith("un") and not any("un" in option.attribute for option in label.attributes()[:1])
+        return at.restrict(Restriction(label, "holds", (), negated != is_denied))
 
     def is_boolean(label: QuestionLink | None) -> bool:
         return label is not None and not is_type(label) and any(option.is_boolean for option in label.attributes()[:1])
@@ -42,11 +46,12 @@ def booleans(at: Rewriter) -> None:
 
     def adjective(match: re.Match[str]) -> str | None:
         label = at.link(match["label"])
-        if label is None or not is_boolean(label) or not is_type(at.link(match["type"])):
+        after = at.link(match["type"])
+        if label is None or not is_boolean(label) or not (is_type(after) or (after and not after.labels)):
             return None
         return f"{held(label, negated=bool(match['no']))} {match['type']}"
 
-    at.apply(rf"(?P<no>(?:not|non) )?(?P<label>{L}) (?P<type>{L})", adjective)
+    at.apply(rf"(?P<no>(?:not|non) )?(?P<label>{L}) (?P<type>{L}|{V})", adjective)
     if at.clauses.is_yes_no:
 
         def after(match: re.Match[str]) -> str | None:
@@ -76,6 +81,13 @@ def unrelated(at: Rewriter) -> None:
         return at.restrict(Restriction(owner, "none"))  # counties nobody represents
 
     at.apply(rf"(?:that |which |who )?{_NOBODY} (?:has |have |had |ever )*(?P<label>{L})", by_label)
+
+    def by_verb(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        if label is None or not is_type(label) or not is_participle(label.text) or " " in label.text:
+            return None
+        return at.restrict(Restriction(label, "none"))  # pets that were never vaccinated
+
     aux = "(?:(?:that|which|who|they|we|has|have|had|is|are|was|were|been|ever|got|get) )*"
     verb = r"(?P<verb>[a-z]+)"
     at.apply(rf"(?:that |which |who )?{_NOBODY} (?:has |have |had |ever )*{verb}", never)
@@ -86,6 +98,8 @@ def unrelated(at: Rewriter) -> None:
         rf"{aux}{negation}(?:been |ever |yet |actually )*{verb} (?:anything|anyone|anybody|any|at all|one|yet)", never
     )
     at.apply(rf"{aux}never (?:been |actually )?{verb}(?= $)", never)
+    not_yet = r"(?:never|not yet|not|n t|t)(?: been| ever| yet)*"
+    at.apply(rf"{aux}{not_yet} (?P<label>{L})(?: yet)?(?= $)", by_verb)
 
 
 def absences(at: Rewriter) -> None:
@@ -103,4 +117,17 @@ def absences(at: Rewriter) -> None:
         r"never (?:(?:\w+|<L\d+>) )?(?:any|an|a)|"
         rf"not in any|(?:(?:that|which|who) )?{do} (?:not|t)(?: (?!<)\w+){{0,3}}(?: any| a| an| in any)?(?: single)?"
     )
+
+    def missing(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        return None if label is None else at.restrict(Restriction(label, "none" if is_type(label) else "missing"))
+
+    never = "(?:known|recorded|given|available|set|specified|filled in|stated|noted)"
+    absent = f"(?:(?:not|n t|t) (?:yet )?{never}|unknown|missing|empty|null|unrecorded|unspecified|blank)"
+    be = "(?:is|are|was|were|isn|aren|wasn)"
+    at.apply(
+        rf"(?:whose|where|with|for which)(?: the)? (?P<label>{L})(?: (?:status|value|field))? (?:{be} )?{absent}",
+        missing,
+    )
+    at.apply(rf"(?:with|of|having)(?: an?)? (?:unknown|missing|empty|blank) (?P<label>{L})", missing)
     at.apply(rf"(?:{no}) (?P<label>{L})", use)

@@ -6,14 +6,17 @@ from kbkit.answers.attribute_values import ColumnValues
 from kbkit.answers.syntax import (
     Expression,
 )
+from kbkit.english.question_words import COUNTED
 from kbkit.questions.clauses import AskedTarget
 from kbkit.questions.conditions import ConditionPlanner
-from kbkit.questions.elements import MAX_HOPS
+from kbkit.questions.elements import MAX_HOPS, MOST
 from kbkit.questions.links import LabelOption, QuestionLink
 from kbkit.questions.meanings import NotReadError
 
 _PLACE = 0.6
 """Least similarity of *where* and a type of places."""
+_SAID = 0.5
+"""Least similarity of a verb and the date that it is about."""
 _TELLING = 0.25
 """How much better words must express one of several types that may be asked for."""
 
@@ -36,6 +39,32 @@ class AskedPlanner(ConditionPlanner):
         is_one = all(one == kind or self._is_single(one, kind) for one in about)
         return AskedTarget(link, "" if is_one else "sum")
 
+    def _when(self) -> AskedTarget | None:
+        """Return the date that *when* and a verb ask for: the date of birth, of *when was he born*."""
+        clauses = self.clauses
+        is_open = clauses.asks_for == "when" and not clauses.targets and not clauses.context
+        kinds = dict.fromkeys(self._conditioned()) if is_open else ()
+        dates = [
+            (
+                max(
+                    (float(self.elements.labels.similarity(word)[one.label]) for word in clauses.unexplained),
+                    default=0.0,
+                ),
+                one,
+            )
+            for kind in kinds
+            for one in map(self.elements.all.__getitem__, self.elements.of_kind(MOST, kind).tolist())
+            if self.elements.is_yearly(kind, one.name)
+        ]
+        found = sorted(dates, key=lambda pair: -pair[0])
+        if not found or found[0][0] < _SAID or (len(found) > 1 and found[0][0] - found[1][0] < _TELLING / 2):
+            return None
+        best = found[0][1]
+        for word in list(clauses.unexplained):
+            if float(self.elements.labels.similarity(word)[best.label]) >= _SAID:
+                self._explain(word)
+        return AskedTarget(QuestionLink(0, 0, "when", (LabelOption(best.source, best.name, 1.0, True),)))
+
     def _asked(self) -> int | None:
         """Return the type that *who* or *where* asks for; None if no such word decides."""
         clauses = self.clauses
@@ -47,6 +76,17 @@ class AskedPlanner(ConditionPlanner):
         if clauses.asks_for and not clauses.targets and not clauses.context and asked is None:
             raise NotReadError(f"'{clauses.asks_for}'")
         return asked
+
+    def _of_head(self, head: QuestionLink, context: list[int]) -> int:
+        """Return the type of the nodes that a value stands for: of those that have it, or that belong to the node."""
+        kinds = list(dict.fromkeys(value.type for value in head.values))
+        if not kinds:
+            kinds = [self._only_neighbour(self.elements.type_number(node)) for node in head.nodes[:1]]
+        if not kinds:
+            raise NotReadError(f"'{head.text}'")
+        near = sorted(kinds, key=lambda kind: min((self._distance(kind, one) for one in context), default=0))
+        self.doubts.choices += len(kinds) > 1 and not context
+        return near[0]
 
     def _asked_kind(self) -> int | None:
         """Return the type of people, or of places, that *who* and *where* ask for: the nearest to what is named.
@@ -60,6 +100,7 @@ class AskedPlanner(ConditionPlanner):
             return None  # who is older than Ann: as she is
         about = [*self._conditioned(), *named]
         kinds = [kind for kind in range(len(self.elements.types)) if fits(kind) and kind not in about]
+        kinds = [kind for kind in kinds if not self._is_nameless(kind)] or kinds
         kinds = [kind for kind in kinds if min((self._distance(one, kind) for one in about), default=0) <= MAX_HOPS]
         if len(kinds) < 2 or not about:
             return kinds[0] if len(kinds) == 1 else None
@@ -120,5 +161,10 @@ class AskedPlanner(ConditionPlanner):
         """Return the attribute itself for a number that is an attribute: ``how many cylinders does it have``."""
         if target.total != "count" or target.is_distinct or target.label is None or target.label.types():
             return target
-        is_number = all(self._is_number(option) for option in target.label.attributes())
-        return AskedTarget(target.label, "", target.of) if is_number else target
+        if not all(self._is_number(option) for option in target.label.attributes()):
+            return target
+        option = self._attribute(target.label, self._conditioned())
+        is_sum = target.label.text.casefold() in COUNTED and option.type not in self._conditioned()
+        for word in ("live", "lives", "living", "lived") if target.label.text.casefold() in COUNTED else ():
+            self._explain(word)
+        return AskedTarget(target.label, "sum" if is_sum else "", target.of)

@@ -17,10 +17,13 @@ from kbkit.questions.clauses import Restriction
 from kbkit.questions.elements import numeric
 from kbkit.questions.expressions import whole_number, year
 from kbkit.questions.lexicon import label_words
+from kbkit.questions.link_words import is_participle
 from kbkit.questions.links import LabelOption
 from kbkit.questions.meanings import Meanings, NotReadError
 from kbkit.questions.units import UNITS, converted, unit_of
 
+_SAID = 0.4
+"""Least similarity of a verb and the date that it is about."""
 _FLIPPED = {">": "<", "<": ">", ">=": "<=", "<=": ">="}
 
 
@@ -101,9 +104,42 @@ class AttributeTests(Meanings):
         unit = restriction.values[0].unit if restriction.values else ""
         if unit and (measuring := self._measuring(unit, near)) is not None:
             return measuring
+        if restriction.values and "year" in restriction.adjective.nouns:
+            named = self._types_before(restriction.values[0])  # the prize in 2014
+            near = [*(kind for kind in named if self._has_dates(kind)), *near]
+        if restriction.operand == "node":  # is Lagos bigger than Cairo: by what cities have
+            own = list(dict.fromkeys(self.elements.type_number(node) for node in restriction.values[0].nodes))
+            try:
+                return self._by_adjective(restriction.adjective, [kind for kind in own if kind in near[:1]] or own)
+            except NotReadError:
+                pass
         kinds = near + [kind for kind in range(len(self.elements.types)) if kind not in near]
         close = sorted(kinds, key=lambda kind: min(self._distance(kind, one) for one in near))
-        return self._by_adjective(restriction.adjective, [kind for kind in close if self.elements.paths(kind, near[0])])
+        joined = [kind for kind in close if self.elements.paths(kind, near[0])]
+        option = self._by_adjective(restriction.adjective, joined)
+        if (
+            restriction.values
+            and "year" in restriction.adjective.nouns
+            and self._is_other_date(restriction, option, joined)
+        ):
+            raise NotReadError(f"what was in {restriction.values[0].text}")
+        return option
+
+    def _is_other_date(self, restriction: Restriction, option: LabelOption, kinds: list[int]) -> bool:
+        """Return whether a verb may be about the date of other nodes: members who borrowed a book in 2022."""
+        first = restriction.values[0].first
+        types = [
+            link.last for link in self._links if link.last <= first and link.labels and not link.labels[0].attribute
+        ]
+        between = self._tokens[max(types, default=0) : first]  # won the prize in 2014: the year of the prize
+        verbs = [word for word in self.clauses.unexplained if is_participle(word) and word in between]
+        others = [kind for kind in kinds if kind != option.type and self._has_dates(kind)]
+        labels = [e.label for e in self.elements.all if e.source == option.type and e.name == option.attribute]
+        similar = self.elements.labels.similarity
+        return bool(verbs and others) and not any(similar(word)[labels[0]] >= _SAID for word in verbs)
+
+    def _has_dates(self, kind: int) -> bool:
+        return any(self.elements.is_yearly(kind, attribute.name) for attribute in self.elements.types[kind].attributes)
 
     def _measuring(self, unit: str, kinds: list[int]) -> LabelOption | None:
         """Return the attribute of the first type that has one in a unit of the same kind, if it is the only one."""

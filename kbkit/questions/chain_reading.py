@@ -30,6 +30,8 @@ from kbkit.questions.scoring import WEIGHTS, ScoredFrame
 
 EXPLAINED = 0.4
 """Least similarity with which a word counts as explained."""
+TELLING = 0.7
+"""Least similarity of a word and the attribute that a reading ends with."""
 ASKED = 0.4
 """Least fit of an attribute and what the question asks for."""
 LITERAL = 0.85
@@ -168,7 +170,19 @@ class ChainReading:
         asks_who = any(token.word in ("who", "whom") for token in self._question.tokens[:1])
         if asks_who and any(numeric(type_of_value(self._elements, value)) for value in values):
             return True  # no person is a number
+        if asks_who and values and min(map(self._said, values)) >= LITERAL:
+            return False  # who directed it, where films have a director
+        if values and self._question.asked is None and max(map(self._said, values)) < TELLING:
+            return True  # scores, where there are grades
         return self.ends_with_attribute and float(self.features[list(WEIGHTS).index("answer")]) < ASKED
+
+    def _said(self, value: Element) -> float:
+        """Return how similar the best word of the question is to the label of an attribute."""
+        question = self._question
+        named = {at for topic in self.topics if topic.mention is not None for at in topic.mention.tokens}
+        words = [token.word for at, token in enumerate(question.tokens) if at not in named]
+        similar = (self._elements.labels.similarity(word)[value.label] for word in words)
+        return max(map(float, similar), default=0.0)
 
     @property
     def ends_with_things(self) -> bool:
@@ -178,6 +192,38 @@ class ChainReading:
             return False
         ends = [arm[-1].target if arm else topic.type for topic, arm in zip(self.topics, self.arms, strict=True)]
         return bool(elements.people) and not elements.people & {*ends}
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it follows a relation forward and back: countries with the same currency."""
+        return bool(self.features[list(WEIGHTS).index("shared")])
+
+    @property
+    def vague(self) -> list[str]:
+        """The plural nouns that are only similar to what the KB has, as rodents are to mammals."""
+        elements, named = self._elements, {at for topic in self.topics if topic.mention for at in topic.mention.tokens}
+        found = []
+        for at in self._question.content(named) if elements.typed else ():
+            word = self._question.tokens[at].word
+            if word.endswith("s") and not word.endswith("ss") and not may_be_verb(word):
+                similar = (elements.labels.similarity(word), elements.type_labels.similarity(word))
+                best = max(float(one.max(initial=0.0)) for one in similar)
+                found += [f"'{word}'"] * (best < TELLING)
+        return found
+
+    @property
+    def ends_with_rows(self) -> bool:
+        """Whether it answers with numbered rows of a type that no word names: prize winners, of rows that join both."""
+        elements = self._elements
+        if not elements.typed or self.ends_with_attribute or not len(self.answers):
+            return False
+        row = elements.session.stores.nodes.row(int(self.answers.ids[0]))
+        similar = elements.type_labels.similarity
+        kind = elements.type_number(row.id)
+        said = max((float(similar(token.word)[kind]) for token in self._question.tokens), default=0.0)
+        ends = [elements.all[hop] for hop in elements.from_type(kind).tolist()]
+        joins = len({hop.target for hop in ends if hop.forward}) > 1
+        return joins and row.name == row.key and row.key.isdigit() and said < LITERAL
 
     @property
     def has_unknown_name(self) -> bool:

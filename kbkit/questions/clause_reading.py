@@ -18,14 +18,18 @@ from kbkit.answers.syntax import (
     Condition,
     CountTest,
     Expression,
+    Filter,
+    Nodes,
     Superlative,
     subtrees,
 )
-from kbkit.english.words import may_be_verb
+from kbkit.english.types import type_noun
+from kbkit.english.words import may_be_person, may_be_verb
 from kbkit.errors import KbError
 from kbkit.questions.candidates import Topic
 from kbkit.questions.clauses import Clauses
-from kbkit.questions.elements import Elements
+from kbkit.questions.elements import VALUE, Elements
+from kbkit.questions.link_words import is_participle
 from kbkit.questions.links import Linker, QuestionLink
 from kbkit.questions.meanings import NotReadError
 from kbkit.questions.mentions import Mention
@@ -53,8 +57,22 @@ cross-validated over nine databases of others.
 """
 _SAME = 0.75
 """Least similarity of a verb and a relation that it means."""
+_MOST = 0.5
+"""Fraction of the nodes that a superlative may keep."""
 MAX_WORDS = 0
 """Content words other than verbs that a trusted reading may leave unexplained."""
+
+
+def keeps_most(elements: Elements, tree: Expression) -> bool:
+    """Return whether a superlative of an expression keeps most of the nodes, as the most of what all have one of."""
+    for part in subtrees(tree):
+        if isinstance(part, Filter) and any(isinstance(test, Superlative) for test in part.conditions):
+            tests = [test for test in part.conditions if isinstance(test, Superlative)]
+            kept = len(AnswerSet(elements.session, part))
+            wanted = max(test.number if isinstance(test.number, int) else 1 for test in tests)
+            if kept > 2 * wanted and kept > _MOST * len(AnswerSet(elements.session, part.source)):
+                return True
+    return False
 
 
 @dataclass(frozen=True)
@@ -78,7 +96,7 @@ class ClauseReader:
         links = self._linker.links(question, mentions)
         clauses = read_clauses(question, links)
         words = [question.tokens[at].word for at in question.content(set())]
-        planner = Planner(self.elements, links, clauses, words)
+        planner = Planner(self.elements, links, clauses, words, [token.word for token in question.tokens])
         try:
             return ClauseReading(self.elements, links, clauses, planner, planner.plan())
         except NotReadError as error:
@@ -131,6 +149,9 @@ class ClauseReading:
             return False
         similar = self.elements.labels.similarity(verb)
         relations = {element.label for element in self.elements.all[: self.elements.hops]}
+        if self.clauses.is_who:  # who directed it: the director, not an actor
+            values = (element for element in self.elements.all if element.kind == VALUE)
+            relations |= {element.label for element in values if may_be_person(type_noun(element.name))}
         meant = {label for label in relations if similar[label] >= _SAME}
         followed = self.planner.doubts.followed
         if self.clauses.is_who and not meant and any(self.elements.is_verbal[label] for label in followed):
@@ -138,14 +159,23 @@ class ClauseReading:
         return not meant or any(label in meant or similar[label] >= _SAME for label in followed)
 
     @property
+    def is_unmet(self) -> bool:
+        """Whether all nodes of a type are answers though a verb says which of them: ``which pets are insured``."""
+        tree = self.tree.source if isinstance(self.tree, Aggregate) else self.tree
+        is_all = isinstance(tree, Nodes) and tree.selector is None and not self.clauses.groups
+        return is_all and any(is_participle(verb) for verb in self.verbs)
+
+    @property
     def unexplained(self) -> list[str]:
         """The other unexplained content words."""
-        return [word for word in self.clauses.unexplained if word not in self.verbs]
+        return [word for word in self.clauses.unexplained if word not in self.verbs or self.is_unmet]
 
     @property
     def is_trusted(self) -> bool:
         """Whether it explains every content word and has answers."""
-        return self.tree is not None and len(set(self.unexplained)) <= MAX_WORDS and self.has_answers
+        if self.tree is None or len(set(self.unexplained)) > MAX_WORDS or not self.has_answers:
+            return False
+        return not keeps_most(self.elements, self.tree)
 
     @cached_property
     def features(self) -> dict[str, float]:
@@ -244,6 +274,7 @@ class ClauseReading:
             f"'{total}'" for total in totals if total not in ops and not (total in ("min", "max") and superlative)
         ]
         ignored += ["a group"] * bool(totals and clauses.groups)
+        ignored += ["a total for each"] * bool(clauses.most and clauses.most.total and clauses.most.total not in ops)
         ignored += ["an order"] * bool(clauses.order)
         ignored += ["a superlative"] * bool(clauses.most and not superlative)
         ignored += ["the most frequent"] * bool(clauses.most and clauses.most.is_common)

@@ -32,8 +32,8 @@ class Restriction:
     """A condition: of an attribute that ``label`` or ``nouns`` names, or of how many nodes of the type ``label`` there
     are; ``operand`` is an aggregate (``avg``) of the attribute itself, or a node to compare with.
 
-    ``op`` is also ``holds`` (an attribute says yes), ``lacks`` (it says no), or ``none`` (no nodes of the type
-    ``label``, or of the only type that can be meant, are joined).
+    ``op`` is also ``holds`` (an attribute says yes), ``lacks`` (it says no), ``missing``, or ``none`` (no
+    nodes of the type ``label``, or of the only type that can be meant, are joined).
     """
 
     label: QuestionLink | None
@@ -60,8 +60,8 @@ class Most:
     is_number: bool = False
     is_use: bool = False
     """Only a verb says what is counted: the least used service."""
-    is_total: bool = False
-    """The sum of ``label`` is compared: the member with the highest total fines."""
+    total: str = ""
+    """``sum`` or ``avg`` of ``label`` is compared: the member with the highest total fines."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +108,8 @@ class Clauses:
     """Whether it asks *how much* without saying of what."""
     is_where: bool = False
     """Whether it begins with *where*."""
+    head: QuestionLink | None = None
+    """The value that says what is asked for: ``comedies of 2012``, ``how many herbs``."""
     asks_for: str = ""
     """The question word that asks for a person, place or time."""
     verbs: list[str] = field(default_factory=list)
@@ -129,23 +131,39 @@ class Rewriter:
 
     def __init__(self, question: Question, links: Sequence[QuestionLink]) -> None:
         self.links, self.clauses = links, Clauses()
+        ends = [question.tokens[link.last - 1].end for link in links]
+        self.commas = {number for number, end in enumerate(ends) if question.text[end:].lstrip()[:1] == ","}
+        """The numbers of the links that a comma follows."""
         self.text = self._signed(question)
 
     def _signed(self, question: Question) -> str:
         """Return the words of the question in lower case, with a sign for each link."""
         starts = {link.first: (number, link) for number, link in enumerate(self.links)}
-        words, at = [], 0
+        words: list[str] = []
+        at = 0
         while at < len(question.tokens):
             if at in starts:
                 number, link = starts[at]
                 is_value = not link.labels or self._is_value_of_label(number)
                 letter = "N" if link.number else "V" if is_value else "L"
+                if letter == "V" and number - 1 in self.commas and words[-1:] == [f"<V{number - 1}>"]:
+                    words.append(self._joining(question, number))  # Alaska, Hawaii and Nevada
                 words.append(f"<{letter}{number}>")
                 at = link.last
             else:
                 words.append(question.tokens[at].word)
                 at += 1
         return " " + " ".join(words) + " "
+
+    def _joining(self, question: Question, number: int) -> str:
+        """Return the word that joins the last two of a list of values: ``or``, or else ``and``."""
+        for link, after in zip(self.links[number:], self.links[number + 1 :], strict=False):
+            between = [question.tokens[at].word for at in range(link.last, after.first)]
+            if between not in ([], ["and"], ["or"]):
+                break
+            if between:
+                return between[0]
+        return "and"
 
     def _is_value_of_label(self, number: int) -> bool:
         """Return whether a label is written like a value of the attribute before it: *of type Participant*."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kbkit.english.question_words import COMPARATIVES, FUNCTION_WORDS, Adjective
+from kbkit.english.question_words import COMPARATIVES, CONCEPTS, COUNTED, FUNCTION_WORDS, Adjective
 from kbkit.questions.clauses import BE, OF, L, N, Restriction, Rewriter, V, is_type
 from kbkit.questions.lexicon import label_words, stem
 from kbkit.questions.links import QuestionLink
@@ -30,7 +30,10 @@ _OPERATORS = (
 _OP = "|".join(f"(?:{words})" for words, _ in _OPERATORS)
 _ADJECTIVE = "|".join(sorted((word for word, one in COMPARATIVES.items() if one.nouns), key=len, reverse=True))
 _AVERAGE = r"(?:the |an )?(?:overall )?(?:average|mean)"
-_NO = r"(?:not|isn t|aren t|wasn t|weren t|other than|except|excluding|different from)"
+_NO = (
+    r"(?:not|isn t|aren t|wasn t|weren t|other than|except(?: for)?|excluding|different from|leaving out|apart from|"
+    r"aside from|ignoring|omitting|not counting|not including)"
+)
 _HAVE = "(?:have|use|include|contain|speak|play|own)"
 _LACKS = rf"(?:{_NO} |(?:do|does|did|don|doesn|didn) (?:not|t) {_HAVE} (?:a |an |any |the )?)"
 _UP = "more|above|greater|higher|over|older|later|longer"
@@ -112,6 +115,11 @@ def comparisons(at: Rewriter) -> None:
             op = ">=" if re.search(_UP, match["or"]) else "<="
         if after is not None and not is_type(after) and re.search(rf" (?:in|on) (?:\w+ )?{L}$", match[0]):
             return None
+        is_time = before is None and match["op"] in ("from", "since", "after", "before", "until")
+        if after is not None and is_time and re.match(rf" {BE}(?:{_OP}) {N} ", match.string[match.end() :]):
+            return None  # films of 2012 rated above 7
+        if match["op"] == "from" and (before is None or is_type(before)) and (after is None or is_type(after)):
+            return None  # films from 2015
         label = after
         tail = ""
         if before is not None and (after is None or any(option.is_number for option in before.attributes())):
@@ -130,9 +138,15 @@ def comparisons(at: Rewriter) -> None:
     number = rf"(?P<number>{N})(?P<or> {_OR_MORE})?"
     of = rf"(?: (?:different |distinct |of the |of |(?:in|on) (?:the |their |his |her |its )?)*(?P<after>{L}))?"
     at.apply(
-        rf"(?:(?P<before>{L}) )?{BE}(?P<op>{_OP}|(?:{_ADJECTIVE})(?: than)?) (?:the )?(?:year )?{number}{of}",
+        rf"(?:(?P<before>{L}) )?{BE}(?:for )?(?P<op>{_OP}|(?:{_ADJECTIVE})(?: than)?) (?:the )?(?:year )?{number}{of}",
         use,
     )
+
+    def people(match: re.Match[str]) -> str:
+        noun = Adjective(1, CONCEPTS[match["noun"]])
+        return at.restrict(Restriction(None, _operator(match["op"]), at.linked(match["number"]), False, noun))
+
+    at.apply(rf"{BE}(?P<op>{_OP}) (?P<number>{N}) (?P<noun>{'|'.join(COUNTED)})", people)
 
     def plain(match: re.Match[str]) -> str | None:
         op = ">=" if re.search(_UP, match["or"]) else "<="
@@ -179,7 +193,7 @@ def entities(at: Rewriter) -> None:
 
     at.apply(
         rf"(?:(?P<before>{L}) )?{BE}(?P<op>{_ADJECTIVE}|more|less|fewer)(?: (?:(?:in|on) (?:the |their |his |her )?)?"
-        rf"(?P<label>{L}))? than (?:the )?"
+        rf"(?P<label>{L}))? than (?:(?:the|a|an|in|of|for) )*"
         rf"(?:that of )?(?:<L\d+> )?(?P<value>{V})",
         use,
     )
@@ -271,7 +285,7 @@ def values(at: Rewriter) -> None:
     at.apply(
         rf"(?:not|isn t|aren t|wasn t|weren t|never){by} {_VALUES}", lambda match: restricted(None, match, negated=True)
     )
-    at.apply(rf"(?P<not>{_LACKS})?{BE}{_VALUES}{after}", named)
+    at.apply(rf"(?P<not>{_LACKS})?{BE}(?:the )?{_VALUES}{after}", named)
 
 
 def equal_numbers(at: Rewriter) -> None:

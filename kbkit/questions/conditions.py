@@ -24,8 +24,15 @@ from kbkit.questions.attribute_tests import AttributeTests, ConditionPart
 from kbkit.questions.clauses import Most, Restriction
 from kbkit.questions.expressions import whole_number
 from kbkit.questions.lexicon import label_words, stem
-from kbkit.questions.links import LabelOption
-from kbkit.questions.meanings import NotReadError
+from kbkit.questions.links import LabelOption, QuestionLink
+from kbkit.questions.meanings import NO_ATTRIBUTE, NotReadError
+
+_SAID = 0.6
+"""Least similarity of a word before a value and the attribute that it says: *born* in France."""
+_SIMILAR = 0.7
+"""Least score of a label that a superlative with nouns of its own compares."""
+_CLEARLY = 0.2
+"""How much better a word must say one of two attributes that have a value."""
 
 
 class ConditionPlanner(AttributeTests):
@@ -56,6 +63,8 @@ class ConditionPlanner(AttributeTests):
         if label is None or (most.adjective.nouns and label.types() and not label.attributes() and not most.is_number):
             return self._by_adjective(most.adjective, self._types_in([label]) if label else near), -1
         options = [option for option in label.attributes() if self._is_number(option)]
+        if most.adjective.nouns and not label.types() and label.labels[0].score < _SIMILAR and not most.total:
+            raise NotReadError(NO_ATTRIBUTE)  # the southernmost city, where only a share of cities is known
         if label.types() and (not options or label.types()[0].score > options[0].score or most.is_number):
             return None, self._types_in([label])[0]
         return self._attribute(label, near, True), -1
@@ -132,7 +141,7 @@ class ConditionPlanner(AttributeTests):
             return not is_list and (kind == owner or self._is_single(owner, kind))
         kinds = [{self.elements.type_number(node) for node in value.nodes} for value in restriction.values]
         named = set.intersection(*kinds)
-        return len(named) == 1 and (named == {owner} or self._is_single(owner, min(named)))
+        return owner in named or (len(named) == 1 and self._is_single(owner, min(named)))
 
     def _is_between(self, kind: int, owner: int) -> bool:
         """Return whether a type stands on the way from what is tested to what is asked for."""
@@ -184,14 +193,37 @@ class ConditionPlanner(AttributeTests):
                 same = [test for one in others.get(part.owner, ()) for test in one.tests]
                 is_other = not part.tests or any(_excludes(test, one) for test in part.tests for one in same)
                 others.setdefault(-1 - len(others) if is_other else part.owner, []).append(part)
-        for group in others.values():
-            kind = group[0].owner
-            tree = both(tree, self._followed(self._joined(kind, group), self._path(kind, owner)))
+        inside = self._nested(owner, {number: group[0].owner for number, group in others.items()})
+
+        def found(number: int) -> Expression:
+            kind = others[number][0].owner
+            tree = self._joined(kind, others[number])
+            for inner in (one for one, outer in inside.items() if outer == number):
+                tree = both(tree, self._followed(found(inner), self._path(others[inner][0].owner, kind)))
+            return tree
+
+        for number, group in others.items():
+            if number not in inside:
+                tree = both(tree, self._followed(found(number), self._path(group[0].owner, owner)))
         for part in parts:
             if part.negated:
                 inner = self._joined(part.owner, [ConditionPart(part.owner, part.tests, part.tree)])
                 tree = Combine("-", (tree, self._followed(inner, self._path(part.owner, owner))))
         return tree
+
+    def _nested(self, owner: int, kinds: dict[int, int]) -> dict[int, int]:
+        """Return which conditions are on the nodes that meet another: the peace prize, of prizes in 2014.
+
+        That is where the way from the type of one to the owner leads through the type of the other.
+        """
+        found: dict[int, int] = {}
+        single = {kind: number for number, kind in kinds.items() if [*kinds.values()].count(kind) == 1}
+        for kind, number in single.items():
+            ends = [int(self.elements.target[hop]) for path in self._paths(kind, owner)[:1] for hop in path[:-1]]
+            through = [single[end] for end in ends if end in single and end != kind]
+            if through:
+                found[number] = through[0]
+        return found
 
     def _part(self, restriction: Restriction, owner: int, near: list[int], dry: bool = False) -> ConditionPart:  # noqa: PLR0911
         """Return a condition as a test of a type, or as named nodes of a type."""
@@ -201,6 +233,9 @@ class ConditionPlanner(AttributeTests):
             return self._lacking(restriction, near)
         if restriction.op == "holds":
             return self._holding(restriction, near)
+        if restriction.op == "missing" and restriction.label is not None:
+            option = self._attribute(restriction.label, near)
+            return ConditionPart(option.type, (Condition(option.attribute, "missing", ()),))
         amount = self._amount(restriction, owner)
         if amount is not None and restriction.operand == "node":
             return self._than_node(restriction, amount.type, amount.attribute)
@@ -280,15 +315,25 @@ class ConditionPlanner(AttributeTests):
             options = [one for one in options if one[2] or one[1] not in asked]
             if not options:
                 raise NotReadError(f"how nodes are related to '{first.text}'")
-        ranked = sorted(set(options))
-        if len(ranked) > 1 and ranked[0][0] == ranked[1][0]:
-            self.doubts.choices += 1
-        _, kind, attribute = ranked[0]
+        kind, attribute = self._nearest(first, options, is_labelled=label is not None)
         if attribute:
             return ConditionPart(kind, (self._equal(restriction, kind, attribute),))
         trees = [self._nodes(value, kind) for value in restriction.values]
         tree = trees[0] if len(trees) == 1 else Combine("|", tuple(trees))
         return ConditionPart(kind, (), tree, restriction.negated)
+
+    def _nearest(
+        self, link: QuestionLink, options: list[tuple[float, int, str]], *, is_labelled: bool
+    ) -> tuple[int, str]:
+        """Return the type and attribute of a value: the nearest, and of several the one that a word before it says."""
+        said = {one: self._said_before(link, LabelOption(one[1], one[2])) if one[2] else (0.0, "") for one in options}
+        ranked = sorted(said, key=lambda one: (one[0], -said[one][0], one))
+        similar, word = said[ranked[0]]
+        if len(ranked) > 1 and ranked[0][0] == ranked[1][0] and similar - said[ranked[1]][0] < _CLEARLY:
+            self.doubts.choices += 1
+        if similar >= _SAID and not is_labelled:
+            self._saying.add(word)
+        return ranked[0][1:]
 
     def _counted(self) -> list[int]:
         return self._types_in(t.label for t in self.clauses.targets if t.total == "count" and t.label is not None)

@@ -50,6 +50,8 @@ def link_number(words: Sequence[str], text: str) -> str:
     if len(words) == 2 and words[1] in SCALES and _NUMERIC.fullmatch(text.split(maxsplit=1)[0]):
         number = float(text.split(maxsplit=1)[0].replace(",", "")) * SCALES[words[1]]
         return str(int(number) if number.is_integer() else number)
+    if len(words) == 2 and words[0] in ("a", "one") and words[1] in SCALES:
+        return str(SCALES[words[1]])
     if len(words) > 1:
         return ""
     return NUMBERS.get(words[0], text.replace(",", "") if _NUMERIC.fullmatch(text) else "")

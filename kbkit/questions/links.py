@@ -43,6 +43,10 @@ _INSIDE = frozenset(("of", "the", "in"))
 """Function words that a question may put inside a label: year of birth."""
 _OF_PEOPLES = ("an", "ese", "ish")
 """Endings of the words for peoples that are also read in lower case."""
+_LEAST_DENIED = 5
+"""Letters from which a word may be another one with *un*."""
+_HEADS = frozenset("address addresses number numbers code codes date dates value values".split())  # noqa: SIM905
+"""Nouns that end names of attributes, and say little: email address."""
 _MAX_HOLDING = 20
 """Limit on the nodes that a part of a name may mean."""
 _MAX_SHORT = 3
@@ -127,7 +131,7 @@ class Linker:
                 if text:
                     self._add(label_words(text), LabelOption(number, attribute_name))
             for attribute in node_type.attributes:
-                is_boolean = self._is_boolean(node_type, attribute)
+                is_boolean = self._is_boolean(number, node_type, attribute)
                 option = LabelOption(number, attribute.name, 1.0, numeric(attribute.type), is_boolean)
                 unit = unit_of(label_words(attribute.name))
                 if unit and is_number(attribute.type):
@@ -154,15 +158,17 @@ class Linker:
         found = label_words(name)
         return [] if len(found) > 2 or set(found) & {*label_words(node_type.name)} else found
 
-    def _is_boolean(self, node_type: NodeType, attribute: Attribute) -> bool:
+    def _is_boolean(self, number: int, node_type: NodeType, attribute: Attribute) -> bool:
         """Return whether an attribute says yes or no: by its type, its values, or the name of a column of numbers."""
         if attribute.type == "VARCHAR":
             known = ColumnValues.of(self.elements.session.stores).distinct(node_type, attribute)
             said = {value.casefold() for value in known} if len(known) <= 4 else set()
             return bool(said & YES) and said <= YES | NO
-        return attribute.type == "BOOLEAN" or (
-            attribute.type.endswith("INT") and attribute.name.casefold().startswith(("is_", "has_"))
-        )
+        if attribute.type == "BOOLEAN" or not attribute.type.endswith(("INT", "INTEGER")):
+            return attribute.type == "BOOLEAN"
+        if attribute.name.casefold().startswith(("is_", "has_")):
+            return True
+        return is_participle(attribute.name.casefold()) and self.elements.has_flags(number, attribute.name)
 
     def _near(self, stems: tuple[str, ...]) -> list[int]:
         """Return the labels with one of some stems; for one stem also labels of one word that it is derived from."""
@@ -309,6 +315,9 @@ class Linker:
         if not labels and 2 < len(words) <= MAX_LABEL:
             labels = self._labelled(["".join(word[0] for word in words)])  # miles per gallon: MPG
             labels = tuple(option for option in labels if option.score == 1 and option.attribute)
+        if not labels and len(words) == 1 and words[0].startswith("un") and len(words[0]) > _LEAST_DENIED:
+            denied = self._labelled([words[0][2:]])  # unpaid, where a column says paid
+            labels = denied if denied and denied[0].is_boolean else ()
         values = tuple(self.values.named(words))
         if len(text) <= _MAX_SHORT:  # `um` is not the symbol UM
             values = tuple(value for value in values if value.value == text)
@@ -367,6 +376,10 @@ class Linker:
             options.remove(heads[option.type])
             heads[option.type] = replace(heads[option.type], score=0.95)
             options.append(heads[option.type])
+        seen: dict[tuple[int, str], LabelOption] = {}
+        for option in sorted(options, key=lambda option: -option.score):
+            seen.setdefault((option.type, option.attribute), option)
+        options = list(seen.values())
         best = max((option.score for option in options), default=0.0)
         # A type also by its last word, beside an attribute of that name: the makers, of car_maker.
         kept = [o for o in options if o.score >= best - (0.15 if o.attribute else 0.3)]
@@ -402,6 +415,10 @@ def _compounds(question: Question, links: list[QuestionLink]) -> list[QuestionLi
                 continue
             if link.labels == before.labels and " " in before.text and not link.types():
                 result[-1] = replace(before, last=link.last)  # miles per gallon (mpg)
+                continue
+            is_head = link.text.casefold() in _HEADS and before.attributes() and link.labels[0].score < 1
+            if is_head and not before.types() and not link.types():  # email address
+                result[-1] = replace(before, last=link.last, text=f"{before.text} {link.text}")
                 continue
             types = {option.type for option in before.types()}
             own = tuple(option for option in link.labels if option.type in types and option.attribute)

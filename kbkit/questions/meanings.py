@@ -22,6 +22,8 @@ from kbkit.questions.links import LabelOption, QuestionLink
 
 NO_ATTRIBUTE = "no attribute fits the adjective"
 """Why a superlative or a comparison is not read, if nothing is named that the adjective could compare."""
+GROUPED_ELSEWHERE = "groups by an attribute of other nodes"
+"""Why the most of a kind of nodes for each value of an attribute of other nodes is not read."""
 _HINT = 0.2
 """Weight of other words of the question in the choice of an attribute that an adjective compares."""
 
@@ -50,13 +52,21 @@ class Meanings:
     """Chooses what the links of one question mean, and writes down how doubtful the choices are."""
 
     def __init__(
-        self, elements: Elements, links: Sequence[QuestionLink], clauses: Clauses, words: Iterable[str]
+        self,
+        elements: Elements,
+        links: Sequence[QuestionLink],
+        clauses: Clauses,
+        words: Iterable[str],
+        tokens: Sequence[str] = (),
     ) -> None:
+        self._tokens = tokens
         self._links = links
         self.elements, self.clauses, self.doubts = elements, clauses, Doubts()
         self._words = list(words)
         self.focus = -1
         self._taken: set[tuple[int, int]] = set()
+        self._saying: set[str] = set()
+        """Words that say which attribute has a value."""
 
     def _types_before(self, link: QuestionLink | None) -> list[int]:
         """Return the types that the question names before a link, the nearest first."""
@@ -64,6 +74,19 @@ class Meanings:
             return []
         before = [one for one in self._links if one.last <= link.first and one.labels and not one.labels[0].attribute]
         return self._types_in(sorted(before, key=lambda one: -one.first)[:1])
+
+    def _said_before(self, link: QuestionLink, option: LabelOption) -> tuple[float, str]:
+        """Return how well a word between a link and the one before it says an attribute, and the word: *born* in."""
+        labels = [e.label for e in self.elements.all if e.source == option.type and e.name == option.attribute]
+        start = max((one.last for one in self._links if one.last <= link.first), default=0)
+        words = [word for word in self._tokens[start : link.first] if word in self.clauses.unexplained]
+        similar = self.elements.labels.similarity
+        return max(((float(similar(word)[labels[0]]), word) for word in words if labels), default=(0.0, ""))
+
+    def _explain(self, word: str) -> None:
+        """Note that a word is explained by the choice of an attribute."""
+        if word in self.clauses.unexplained:
+            self.clauses.unexplained.remove(word)
 
     def _types_in(self, links: Iterable[QuestionLink]) -> list[int]:
         result = []

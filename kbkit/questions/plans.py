@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from kbkit.answers.attribute_values import ColumnValues
 from kbkit.answers.syntax import (
     Aggregate,
     Combine,
@@ -24,7 +25,7 @@ from kbkit.english.question_words import Adjective
 from kbkit.questions.asked_kinds import AskedPlanner
 from kbkit.questions.clauses import AskedTarget, Most, is_type
 from kbkit.questions.links import LabelOption, QuestionLink
-from kbkit.questions.meanings import NotReadError
+from kbkit.questions.meanings import GROUPED_ELSEWHERE, NotReadError
 
 
 class Planner(AskedPlanner):
@@ -40,6 +41,8 @@ class Planner(AskedPlanner):
             raise NotReadError("a relation between nodes of one type")
         if clauses.is_how_much and not clauses.targets:
             clauses.targets.append(self._how_much())
+        if (date := self._when()) is not None:
+            clauses.targets.append(date)
         asked = self._asked()
         if clauses.is_yes_no and not clauses.targets:
             related = self._related()
@@ -52,6 +55,7 @@ class Planner(AskedPlanner):
         self.focus = self._focus(totals, plain) if asked is None else asked
         if (sums := self._greatest_sum(totals, plain)) is not None:
             return sums
+        self._most_of_values(totals, plain)
         tree = self._selected()
         if clauses.is_who and not targets and not clauses.is_yes_no and self._is_nameless(self.focus):
             column = self._naming_column(self.focus)
@@ -61,7 +65,34 @@ class Planner(AskedPlanner):
         named = _named_in(tree)
         if named is not None and not clauses.targets and not clauses.most and not clauses.is_yes_no:
             raise NotReadError(f"what is asked of {named.selector}")
+        for word in self._saying:
+            self._explain(word)
         return self._answered(tree, totals, plain)
+
+    def _most_of_values(self, totals: list[AskedTarget], plain: list[AskedTarget]) -> None:
+        """Read *which region has the most states* as the most frequent region of states."""
+        most = self.clauses.most
+        if most is None or most.is_common or most.is_use or totals or len(plain) != 1 or not is_type(most.label):
+            return
+        asked, label = plain[0].label, most.label
+        if asked is None or label is None or (most.adjective.nouns and not most.is_number) or is_type(asked):
+            return
+        kind = self._types_in([label])[0]
+        option = self._attribute(asked, [kind])
+        if option.type == kind and option.attribute not in ("name", "key"):
+            self.focus = kind
+            self.clauses.most = replace(most, label=asked, is_common=True)
+        elif option.type != kind and not self._is_telling(option):
+            raise NotReadError(GROUPED_ELSEWHERE)
+
+    def _is_telling(self, option: LabelOption) -> bool:
+        """Return whether an attribute hardly has a value twice, as the names of nodes."""
+        if option.attribute in ("name", "key") or self._type_of(option) != "VARCHAR":
+            return True
+        node_type = self.elements.types[option.type]
+        known = next(a for a in node_type.attributes if a.name == option.attribute)
+        values = ColumnValues.of(self.elements.session.stores).distinct(node_type, known)
+        return not values or len(values) >= 0.9 * node_type.count
 
     def _answered(self, tree: Expression, totals: list[AskedTarget], plain: list[AskedTarget]) -> Expression:
         """Return what is asked of the nodes that meet the conditions."""
@@ -114,6 +145,8 @@ class Planner(AskedPlanner):
         """Return the type of the nodes that the question is about."""
         context = self._types_in(self.clauses.context)
         groups = self._types_in(self.clauses.groups)
+        if self.clauses.head is not None:
+            return self._of_head(self.clauses.head, context)
         for target in totals:
             if target.label is not None:
                 if target.total == "count" and is_type(target.label):
@@ -125,7 +158,7 @@ class Planner(AskedPlanner):
         if compared and not plain and not groups:
             return self.elements.type_number(compared[0])
         if not self.clauses.groups or plain:
-            for target in plain:
+            for target in sorted(plain, key=_is_of_any):
                 if target.label is not None and target.label.attributes():
                     known = [*groups, *self._conditioned()]
                     return self._attribute(target.label, known).type
@@ -326,18 +359,29 @@ class Planner(AskedPlanner):
         most, is_grouped = self.clauses.most, bool(self.clauses.groups)
         if most is not None and is_grouped and not totals and not most.is_common:
             raise NotReadError("a superlative for each")
-        if most is None or not most.is_total or most.label is None:
+        if most is None or not most.total or most.label is None:
             return None
         option = self._attribute(most.label, [self.focus], True)
         if option.type == self.focus:
-            return None
+            return self._greatest_of_values(most, option, totals, plain)
         if totals or plain or is_grouped:
             raise NotReadError("a total for each beside values")
-        if not self._is_single(option.type, self.focus):
-            raise NotReadError("a total for each")
         group, column = Group(self._count(option.type, self.focus)), ValueColumn(option.attribute)
-        order = (Order("sum", most.adjective.sign > 0),)
-        return Aggregate("sum", self._met(option.type), (column,), (group,), order, most.count)
+        order = (Order(most.total, most.adjective.sign > 0),)
+        return Aggregate(most.total, self._met(option.type), (column,), (group,), order, most.count)
+
+    def _greatest_of_values(
+        self, most: Most, option: LabelOption, totals: list[AskedTarget], plain: list[AskedTarget]
+    ) -> Expression | None:
+        """Return the values whose nodes have the greatest sum or average: the region with the highest total area."""
+        asked = plain[0].label if len(plain) == 1 and not totals and not self.clauses.groups else None
+        if asked is None or is_type(asked):
+            return None
+        own = self._attribute(asked, [self.focus])
+        if own.type != self.focus or own.attribute in ("name", "key"):
+            return None
+        order, column = (Order(most.total, most.adjective.sign > 0),), ValueColumn(option.attribute)
+        return Aggregate(most.total, self._met(self.focus), (column,), (Group(own.attribute),), order, most.count)
 
     def _commonest(self, tree: Expression, most: Most) -> Expression:
         """Return the most frequent values of an attribute with their number, or the nodes with most neighbours."""
@@ -353,6 +397,12 @@ class Planner(AskedPlanner):
         option = self._attribute(most.label, [self.focus])
         order = (Order("count", sign > 0),)
         return Aggregate("count", tree, (), (Group(option.attribute),), order, most.count)
+
+
+def _is_of_any(target: AskedTarget) -> bool:
+    """Return whether a target is a name or key of several types, so that another one tells whose it is."""
+    options = target.label.attributes() if target.label is not None else []
+    return len({option.type for option in options}) > 1 and all(o.attribute in ("name", "key") for o in options)
 
 
 def _named_in(tree: Expression) -> Nodes | None:

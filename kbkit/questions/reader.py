@@ -6,6 +6,7 @@ executed. A reading that leaves words unexplained, or ignores an operator such a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -15,10 +16,10 @@ import numpy as np
 from kbkit.errors import KbError
 from kbkit.questions.candidates import frames
 from kbkit.questions.chain_reading import ChainReading
-from kbkit.questions.clause_reading import ClauseReader, ClauseReading
+from kbkit.questions.clause_reading import ClauseReader, ClauseReading, keeps_most
 from kbkit.questions.elements import Elements
 from kbkit.questions.lexicon import Floats
-from kbkit.questions.meanings import NO_ATTRIBUTE
+from kbkit.questions.meanings import GROUPED_ELSEWHERE, NO_ATTRIBUTE
 from kbkit.questions.mentions import Mention, mentions
 from kbkit.questions.question import Question
 from kbkit.questions.scoring import PLACES, WEIGHTS, score
@@ -46,7 +47,7 @@ the same weight; ``""`` is the intercept, ``probability`` the log odds of all re
 """
 _MAX_READ = 64
 """Number of questions whose readings are kept."""
-MAX_DOUBTFUL = 0.49
+MAX_DOUBTFUL = 0.25
 """Limit on the confidence of a reading that is not trusted."""
 SURE = 0.5
 """Least confidence of answers that can be used as they are."""
@@ -104,10 +105,15 @@ class Read:
         if self.chain is None:
             return []
         ignored = self.by_clauses.ignored_by(self.chain.tree) + ["a condition that all meet"] * self.chain.keeps_all
-        ignored += self.chain.other_types
-        ignored += ["what is asked for"] * (self.chain.is_off_topic or self.chain.starts_unnamed)
+        ignored += self.chain.other_types + self.chain.vague
+        ignored += ["a superlative that most meet"] * keeps_most(self.by_clauses.elements, self.chain.tree)
+        is_other = self.chain.is_off_topic or self.chain.starts_unnamed or self.chain.ends_with_rows
+        ignored += ["what is asked for"] * is_other
+        ignored += ["a group"] * (self.by_clauses.reason == GROUPED_ELSEWHERE)
         is_unfit = self.by_clauses.reason == NO_ATTRIBUTE and self.chain.has_attribute_superlative
         ignored += ["a superlative"] * is_unfit
+        is_same = bool(re.search(r"\bsame\b.+\bas\b|\bshares?\b.+\bwith\b", self.question.text.casefold()))
+        ignored += ["what is shared"] * (is_same and not self.chain.is_shared)
         ignored += ["'how much'"] * (self.by_clauses.clauses.is_how_much and not self.chain.has_attribute)
         ignored += ["'who'"] * (self.by_clauses.clauses.is_who and self.chain.ends_with_things)
         ignored += ["an attribute"] * (self.by_clauses.clauses.asks_attribute and not self.chain.ends_with_attribute)

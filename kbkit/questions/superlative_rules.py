@@ -8,6 +8,7 @@ from kbkit.english.question_words import (
     ADJECTIVES,
     FUNCTION_WORDS,
     SUPERLATIVES,
+    TOTALS,
     Adjective,
 )
 from kbkit.english.words import may_be_verb
@@ -85,6 +86,23 @@ def superlatives(at: Rewriter) -> None:
         ranked,
     )
 
+    def measured(match: re.Match[str]) -> str | None:
+        by, number = at.link(match["by"]), at.link((match["number"] or match["few"] or "").strip())
+        if at.clauses.most is not None or by is None or not any(o.is_number for o in by.attributes()[:1]):
+            return None
+        if not is_type(at.link(match["type"])) or (match["word"] in ("top", "bottom") and number is None):
+            return None
+        sign = SUPERLATIVES.get(match["word"], Adjective(-1 if match["word"] == "bottom" else 1, ())).sign
+        at.clauses.most = Most(by, Adjective(sign, ()), whole(number) if number else 1)
+        return f"{match['type']} <S0> {match['between']}"
+
+    between = r"(?P<between>(?:(?!by |<[LN])\S+ ){0,6})"
+    at.apply(
+        rf"(?:the )?(?P<few>{N} )?(?P<word>top|bottom|{SUPERLATIVE})(?P<number> {N})? (?P<type>{L}) {between}"
+        rf"(?:by|in terms of|measured by|according to) (?:the |their |its )?(?P<by>{L})",
+        measured,
+    )
+
     def use(match: re.Match[str]) -> str | None:
         if at.clauses.most is not None:
             at.clauses.unread.append("two superlatives")
@@ -102,15 +120,17 @@ def superlatives(at: Rewriter) -> None:
         is_number = bool(match["of"])
         if label is None and not adjective.nouns:
             return None
-        is_total = not is_type(label) and bool(re.search(r" total <L", match[0]) or match["sum"])
-        at.clauses.most = Most(label, adjective, count, is_common, is_number, is_total=is_total)
+        summed = re.search(r" (total|combined|average|mean) (?:number of )?<L", match[0])
+        total = "" if is_type(label) else TOTALS[summed[1]] if summed else "sum" if match["sum"] else ""
+        at.clauses.most = Most(label, adjective, count, is_common, is_number, total=total)
         keeps = is_type(label) and (bool(adjective.nouns) or is_common) and not is_number
         return f"{match['label']} <S0>" if keeps or is_common else "<S0>"
 
     at.apply(
         rf"{BE}(?:the )?(?:top (?P<top>{N}) |(?P<few>{N}) )?(?P<word>{SUPERLATIVE})"
         rf"(?P<inner> (?:{'|'.join(ADJECTIVES)}|common|frequent|frequently|commonly))?"
-        r"(?P<of> (?:number|amount|count|total number)s?(?: of)?)?(?: (?:different|distinct|total))*"
+        r"(?P<of> (?:number|amount|count|total number)s?(?: of)?)?"
+        r"(?: (?:different|distinct|total|combined|average|mean|number of))*"
         rf"(?: (?P<label>{L})(?P<sum> in total| altogether)?)?",
         use,
     )

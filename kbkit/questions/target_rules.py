@@ -27,7 +27,7 @@ from kbkit.questions.condition_rules import (
     values,
     verbs,
 )
-from kbkit.questions.links import QuestionLink
+from kbkit.questions.links import LabelOption, QuestionLink
 from kbkit.questions.question import Question
 from kbkit.questions.superlative_rules import adverbs, orders, superlatives, whole
 
@@ -41,13 +41,14 @@ _MARKED = frozenset(
     """.split()  # noqa: SIM905
 ) | {*SUPERLATIVES}
 """Words that say that the question is another one, if no rule has read them."""
+_RELATIVE = ("that", "which", "who", "with", "whose")
 _UNSAID = FUNCTION_WORDS | PLAIN_WORDS | PERSON_WORDS | GREETINGS
 """Words that need no explanation."""
 
 
 def _references(at: Rewriter) -> list[str]:
     """Return the words that refer to something outside the question: ``this lake``, ``its depth``, ``does it flow``."""
-    marks = re.finditer(rf" (this|these|that|those)(?= ({L}))", at.text)
+    marks = re.finditer(rf"(?<!>) (this|these|that|those)(?= ({L}))", at.text)
     determined = [mark[1] for mark in marks if not (link := at.link(mark[2])) or not link.is_verb]
     first = re.search("<[LV]", at.text)
     owned = re.findall(r" (its|their|his|her)(?= )", at.text[: first.start()] if first else at.text)
@@ -62,6 +63,9 @@ def _totals(at: Rewriter) -> None:
         label = at.link(match["label"])
         if label is None or not label.attributes():
             return None
+        after = re.match(rf" ({L}) ", match.string[match.end() :])
+        if after and is_type(at.link(after[1])) and match["words"] in SUPERLATIVES:
+            return None  # the highest rated movie
         signs = []
         for word in re.findall(_TOTAL, match["words"]):
             at.clauses.targets.append(AskedTarget(label, _TOTALS[word]))
@@ -109,12 +113,15 @@ def _counts(at: Rewriter) -> None:
     """``how many songs``, ``the number of different genres``."""
 
     def use(match: re.Match[str]) -> str | None:
+        before = re.search(r" <L(\d+)> $", match.string[: match.start()])
+        if before and int(before[1]) not in at.commas and match[0].startswith("number"):
+            return f"of {match['held']} {match['label']}"  # phone numbers of owners
         at.clauses.targets.append(AskedTarget(at.link(match["label"]), "count", None, bool(match["distinct"])))
-        return f"<T{len(at.clauses.targets) - 1}>"
+        return f"<T{len(at.clauses.targets) - 1}> {match['held']}"
 
     phrase = r"(?:how many|(?:the )?(?:total )?(?:numbers?|counts?) of|count(?: the)?(?: number of)?)"
     at.apply(
-        rf"{phrase} (?:(?:all|of|the|total|times|in|more) )*"
+        rf"{phrase} (?:(?:all|of|the|total|times|in|more) )*(?P<held>(?:<C\d+> )*)"
         rf"(?P<distinct>(?:different |distinct |unique |kinds of |types of )*)(?P<label>{L})",
         use,
     )
@@ -168,6 +175,8 @@ def _owners_and_targets(at: Rewriter) -> None:
             clauses.unexplained.append(link.text.casefold())
             clauses.said += [link] if is_said else []
         elif not is_type(link):
+            if link.labels[0].is_boolean and (clauses.is_how_much or not (clauses.restrictions or " whether " in text)):
+                clauses.unread.append("'how much'" if clauses.is_how_much else f"'{link.text}'")
             if not clauses.targets or not re.search(rf" (?:have|has|had|having) (?:(?:a|an|any|the) )?{part}", text):
                 clauses.targets.append(AskedTarget(link, "", owners.get(part)))
         elif re.search(rf" and (?:which|what) {part}", text) and clauses.targets and not clauses.targets[0].total:
@@ -176,7 +185,51 @@ def _owners_and_targets(at: Rewriter) -> None:
             clauses.context.insert(0, link)
         else:
             clauses.context.append(link)
+    first = clauses.targets[0].label if clauses.targets and not clauses.targets[0].total else None
+    if first is not None and " of " in first.text and len(_owners(first)) == 1 and not first.types():
+        [owned] = _owners(first)
+        owner = replace(first, labels=(LabelOption(owned),))
+        clauses.context = [owner, *(one for one in clauses.context if one.labels[0].type != owned)]
+    _named_rows(at, text)
     _pairs(at, text)
+    _heads(at, text)
+
+
+def _heads(at: Rewriter, text: str) -> None:
+    """``organizations that won a prize``, ``how many herbs``: a value stands for the nodes that have it."""
+    clauses = at.clauses
+    head = re.match(r" (?P<lead>(?:(?!<)\S+ )*)(?:<S\d+> )?<C(?P<number>\d+)> (?!<L)(?P<after>\S*)", text)
+    if head is None or clauses.targets or clauses.is_yes_no or clauses.groups or clauses.is_who or clauses.is_where:
+        return
+    lead, found = head["lead"].split(), clauses.restrictions[int(head["number"])]
+    if set(lead) & PREPOSITIONS - {"of"} or not {*lead} <= _UNSAID | {"number", "count", "many"}:
+        return
+    if found.label is not None or found.negated or found.operand or len(found.values) != 1 or found.values[0].number:
+        return
+    is_count = "many" in lead or lead[-2:] == ["number", "of"] or lead[:1] == ["count"]
+    text_of, is_asked = found.values[0].text, is_count or lead[-1:] in (["which"], ["what"])
+    is_plural = text_of.endswith("s") and text_of[1:].islower()
+    if not is_asked and not is_plural and not (found.values[0].values and head["after"] in _RELATIVE):
+        return
+    clauses.head = found.values[0]
+    if is_count:
+        clauses.targets.append(AskedTarget(None, "count"))
+        at.text = re.sub(r" how many(?= <)| number of(?= <)|^ count(?= <)", "", at.text, count=1)
+
+
+def _named_rows(at: Rewriter, text: str) -> None:
+    """``cities with their populations``, ``which films ..., and from what year``: attributes beside the names."""
+    clauses = at.clauses
+    head = re.match(rf" (?:(?!<[LVNT])\S+ )*?(?P<type>{L}) ", text)
+    link = at.link(head["type"]) if head else None
+    if head is None or link is None or link not in clauses.context or any(target.total for target in clauses.targets):
+        return
+    beside = r"(?:(?:with|and|including|plus|along with|together with) (?:also )?(?:their|its|his|her)|"
+    beside += r"and(?: (?:in|from|of|at|on|for))? (?:what|which|whose))"
+    rest = re.search(rf" {beside} (?:<S\d> )?(?P<first>{L}) ", text[head.end() - 1 :])
+    first = clauses.targets[0].label if clauses.targets else None
+    if rest is not None and first is not None and first == at.link(rest["first"]):
+        clauses.targets.insert(0, AskedTarget(_names_of(link)))
 
 
 def _pairs(at: Rewriter, text: str) -> None:
@@ -291,6 +344,9 @@ def read_clauses(question: Question, links: Sequence[QuestionLink]) -> Clauses:
     _owners_and_targets(at)
     _numbers_left(at)
     _words_left(at)
+    second = re.search(r" (?:and|or) (?:(?!<)\w+ )?(who|whom|where|when|why|how)(?= )", at.text)
+    manner = re.match(r" (?:and |so )?(how) (?:did|do|does|is|are|was|were|can) ", at.text)
+    at.clauses.unread += [f"'{found[1]}'" for found in (second, manner) if found]
     if at.clauses.is_who:
         references = [word for word in references if word != "their"]
     if references and not at.clauses.groups:

@@ -50,10 +50,14 @@ class AttributeValues:
             if is_person(spoken(attribute.name)):
                 named = (AttributeValue(number, attribute.name, text) for text in texts)
                 self._of_people += [({*words(value.value).split()}, value) for value in named]
+            known_values = {one.casefold() for one in texts}
+            has_genders = len(GENDERS.keys() & known_values) > 1 and len(known_values) <= 4
             for text in texts:
                 self._add(AttributeValue(number, attribute.name, text))
-                if {one.casefold() for one in texts} <= GENDERS.keys():
-                    for word in GENDERS[text.casefold()]:
+                if has_genders:
+                    for word in GENDERS.get(text.casefold(), ()):
+                        if word == text.casefold():
+                            continue
                         self._exact.setdefault(word, []).append(AttributeValue(number, attribute.name, text))
 
     @staticmethod

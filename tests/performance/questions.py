@@ -110,7 +110,9 @@ def _answers(kb: KnowledgeBase, question: str) -> list[str]:
     result = kb.ask(question)
     value: Any = result.value
     if value is not None:
-        return [question_sets.as_text(one) for one in (value if isinstance(value, list) else [value])]
+        found = value if isinstance(value, list) else [value]
+        found = [one[1] if isinstance(one, tuple) else one for one in found]  # the names of groups
+        return [question_sets.as_text(one) for one in found]
     return [question_sets.as_text(name) for name in result.nodes()["name"].to_list()] if len(result) else []
 
 

@@ -1,10 +1,9 @@
 """Questions about databases of others, with gold SQL: how many are right, and how many wrong with confidence.
 
-Spider's development questions over three databases (tuned on), and questions in ``table_questions.jsonl``, which a
-writer who had not seen the code wrote about eleven more, which were looked at while developing, and others about five
-that were not: those about two of these were written by a writer who had not seen the code, those about three before any
-of them was tried, by someone who knew the code. A question without SQL has no answer in the data; it is right to refuse
-it.
+Spider's development questions over three databases, and questions in ``table_questions.jsonl``, which a writer who had
+not seen the code wrote about eleven more, and others about five: those about two of these were written by a writer who
+had not seen the code, those about three before any of them was tried, by someone who knew the code. Rules were
+developed on all of them. A question without SQL has no answer in the data; it is right to refuse it.
 
 An answer is right if it gives the rows of the gold: columns in any order, and one more at most, which names the node.
 Golds compare columns of numbers that SQLite stores as text as text (``'97' > '150'``); kbkit reads them as numbers.

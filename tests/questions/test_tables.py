@@ -85,6 +85,18 @@ READ = {
     "the newest branch": "SELECT 'Old Mill'",
     "which branch opened first": "SELECT 'Central'",
     "which book is borrowed most": "SELECT 'The Quiet Tide'",
+    "which category has the most books": "VALUES ('fiction', 2)",
+    "the highest fee member": "SELECT 'Rosa Zane'",
+    "top 2 books by pages": "SELECT title FROM book WHERE pages >= 400",
+    "which branch has the highest average fee": "VALUES ('Harbour', 27.5)",
+    # names beside attributes, lists, dates of verbs, flags, groups that a value stands for
+    "members with their fees": "SELECT name, fee FROM member",
+    "pages of Iron Winter, Old Roads and Green Cellars": "SELECT title, pages FROM book WHERE book_id IN (3, 4, 5)",
+    "when was Ada Quill born": "SELECT 1950",
+    "when did Nell Frost join": "SELECT '2015-02-01'",
+    "how many student members are there": "SELECT 2",
+    "books out of print": "SELECT title FROM book WHERE NOT in_print",
+    "books that were never borrowed": "SELECT title FROM book WHERE book_id IN (2, 5)",
     "number of books per category, highest first": "SELECT category, count(*) FROM book GROUP BY category",
 }
 REFUSED = {
@@ -95,6 +107,14 @@ REFUSED = {
     "books by Smith": "'smith'",
     "how much is Iron Winter": "'how much'",
     "loans of 3 days": "'3 days'",
+    # what no word says, more than one question, words that are only similar
+    "what score did Nell Frost get": "what is asked for",
+    "who wrote Iron Winter and when": "'when'",
+    "how did Nell Frost join": "'how'",
+    "which members are insured": "no meaning found for 'insured'",
+    "the northernmost branch": "a superlative",
+    'which "purple volumes"': "",
+    "members who borrowed fiction in 2022": "'fiction'",
     "participants in event 80": "'80'",
 }
 
