@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from kbkit.answers.algebra import AllNodes, Difference, Hop, Intersection, Lookup, Move, Operator, Plan, Union
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kbkit.answers.algebra import (
+    AllNodes,
+    Difference,
+    Hop,
+    Intersection,
+    Lookup,
+    Move,
+    Operator,
+    Plan,
+    Union,
+    operators,
+)
 from kbkit.answers.syntax import Name, Slot
 from kbkit.english.noun_phrases import Clause, NounPhrase, either
 from kbkit.english.relations import Link
@@ -18,6 +32,42 @@ def noun_phrase(plan: Plan, schema: Schema) -> NounPhrase | None:
     """
     phrase = _Words(plan, schema).phrase(plan.root)
     return phrase if phrase is not None and phrase.clauses else None
+
+
+def shared_middles(plan: Plan) -> dict[str, tuple[str, list[tuple[str, bool]]]]:
+    """Return what is shared with a named node where a chain leads back: its type, and the moves from the node to it.
+
+    The keys are slots; *movies directed by the same person as <movie>* gives person, and the moves to directors.
+    """
+    found = {}
+    for hop in (operator for operator in operators(plan.root) if isinstance(operator, Hop)):
+        before = hop.source
+        if isinstance(before, Hop) and isinstance(before.source, Lookup) and before.type is not None:
+            source = next(p.source for p in plan.parameters if p.name == before.source.parameter)
+            if isinstance(source, Slot):
+                found[source.name] = (before.type, [(move.relation, move.forward) for move in before.moves])
+    return found
+
+
+def _other_texts(inner: NounPhrase) -> list[str]:
+    """Return a phrase with one clause in the other words that it has."""
+    ways = [one for clause in inner.clauses for one in clause.others if one.is_subject and not one.before]
+    texts = [NounPhrase(inner.noun, (way,)).text(is_plural=False, reduce=True) for way in ways]
+    return texts if len(inner.clauses) == 1 else []
+
+
+def _in_other_words(clause: Clause, link: Link, things: Sequence[str], several: str) -> Clause:
+    """Return a clause about unnamed things with their other texts, and *countries that* for *a country that*."""
+    others = [*clause.others]
+    for thing in things:
+        other = link.clause(thing, is_named=False)
+        others += [replace(other, others=()), *other.others] if other else []
+    of_several = link.clause(several, is_named=False)
+    if of_several:
+        others += [
+            replace(one, singular=clause.singular, reduced="", others=()) for one in (of_several, *of_several.others)
+        ]
+    return replace(clause, others=tuple(dict.fromkeys(others)))
 
 
 class _Words:
@@ -60,6 +110,8 @@ class _Words:
     def _clause(self, hop: Hop, *, is_negated: bool) -> tuple[Clause, bool] | None:
         """Return the clause of a step and whether it contains another noun phrase with clauses."""
         is_named, is_nested = isinstance(hop.source, Lookup), False
+        things: list[str] = []
+        several = ""
         if isinstance(hop.source, Lookup):
             thing = self._name(hop.source)
         elif same := self._same(hop):
@@ -71,12 +123,18 @@ class _Words:
             is_nested = bool(inner.clauses)
             text = inner.text(is_plural=False, reduce=True)
             thing = inner.definite or (f"any {text}" if is_negated else with_article(text))
+            if is_nested and not inner.definite and not is_negated:
+                things = [with_article(other) for other in _other_texts(inner)]
+                several = inner.text(is_plural=True, reduce=True)
         links = [self._link(move, hop) for move in hop.moves if not move.closure]
         clauses = [link.clause(thing, is_named=is_named, is_negated=is_negated) for link in links if thing]
         known = [clause for clause in clauses if clause is not None]
         if len(known) < len(hop.moves) or len({c.is_subject for c in known}) > 1:
             return None
-        return either(known, is_negated=is_negated), is_nested
+        clause = either(known, is_negated=is_negated)
+        if len(links) == 1 and several:
+            clause = _in_other_words(clause, links[0], things, several)
+        return clause, is_nested
 
     def _same(self, hop: Hop) -> str:
         """Return *the same country as <mountain>* for a step that leads back along the step before it, else ""."""
@@ -86,7 +144,9 @@ class _Words:
         back = [Move(move.relation, not move.forward, move.closure) for move in before.moves]
         name = self._name(before.source)
         links = [self._link(move, hop) for move in hop.moves]
-        # From a label: hypernyms of the same word as X.
+        # From a label: hypernyms of the same word as X. Nor do people work as the same profession as X.
+        if any(link.verb is not None and link.verb.singular.endswith(" as") for link in links):
+            return ""
         if any(link.verb is None or (link.verb.singular.endswith(" of") and not link.given) for link in links):
             return ""
         return f"the same {type_noun(before.type)} as {name}" if name and list(hop.moves) == back else ""

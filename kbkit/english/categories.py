@@ -13,6 +13,7 @@ from kbkit import english
 from kbkit.english.attributes import words_of_name
 from kbkit.english.modifiers import divided
 from kbkit.english.types import are_people, type_noun, type_plural, who_or_that
+from kbkit.english.verbs import GRADES
 from kbkit.english.words import spoken
 
 NAME = "{name}"
@@ -29,7 +30,9 @@ GROUPS = {"category", "class", "family", "field", "genre", "language", "series",
 """Nouns that follow the name of a group: in the Comedy genre."""
 MARKERS = {"hashtag", "keyword", "label", "subject heading", "tag", "term"}
 """Types of words that describe a node; as words, not as things, they are quoted."""
-_KINDS = {"kind", "sort", "type"}
+_NOUNS = frozenset(("bay", "canal", "park", "sound"))
+"""Nouns that are rarely adjectives."""
+KINDS = {"kind", "sort", "type"}
 
 
 def finite(label: str) -> str:
@@ -80,6 +83,8 @@ def _modifier(things: str, label: str, noun: str) -> str:
             return "" if label.endswith(" with") else f"with {label.partition(' ')[2]}"
         if has[1] == noun:
             return f"in the {NAME} {noun}" if noun in GROUPS else f"with the {noun}"
+        if has[1].rpartition(" ")[2] in GRADES:
+            return f'with the {has[1]} "{NAME}"'
         return f"with {NAME} as {english.with_article(has[1])}"
     if noun and re.fullmatch(
         rf"(?:is in|comes in{'|belongs to' if noun in GROUPS else ''}) the {re.escape(noun)}", clause
@@ -174,11 +179,23 @@ def of_attribute(domain: str, attribute: str, *, year: bool, several: bool) -> s
         return f"{things} from {NAME}"
     if year and english.is_participle(words):
         return f"{things} {words} in {NAME}"
-    if words.casefold() in _KINDS and not several:
+    if words.casefold() in KINDS and not several:
         return f'{things} of the {words} "{NAME}"'
     many = english.is_plural(words)
     verb = ("include" if many else "includes") if several else ("are" if many else "is")
     return f"{things} whose {words} {verb} {NAME}"
+
+
+def kind_noun(attribute: str, value: str) -> str:
+    """Return the noun for things with a value of an attribute, if the attribute says of which kind they are.
+
+    A strait is a sea of the kind *strait*; "" for other attributes, and for values that are no nouns.
+    """
+    words = value.split()
+    is_noun = value.islower() and all(map(str.isalpha, words)) and "NOUN" in english.lemmas_of(words[-1])
+    is_adjective = is_noun and "ADJ" in english.lemmas_of(words[-1]) and value not in _NOUNS
+    is_kind = words_of_name(attribute).noun.casefold() in KINDS
+    return value if is_kind and is_noun and not is_adjective and not english.is_plural(value) else ""
 
 
 def of_flag(domain: str, attribute: str, *, value: bool) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from kbkit.english.types import THING, TITLED_WITH_SENTENCES, WORKS, type_noun
-from kbkit.english.words import is_person, quoted
+from kbkit.english.words import is_person, quoted, with_article
 
 _TOWNS = {"city", "mountain", "town", "village"}
 _WATERS = {"ocean", "river", "sea", "strait"}
@@ -16,6 +16,9 @@ _INITIALS = 3
 _NUMBER = re.compile(r"[\d.,]*\d")
 _PLACES = {"area", "continent", "country", "county", "island", "lake", "location", "place", "region", "state"}
 _BODIES = {"agency", "association", "company", "institution", "organisation", "organization", "party", "university"}
+_JOBS = {"job", "occupation", "profession"}
+_HONOURS = {"award", "medal", "order", "prize"}
+_HONOUR = re.compile(r".*\b(?:Award|Medal|Order|Prize)\b.*")
 _ARTICLE = re.compile(r"(?:the|al|el|la|le|les|los) ", re.IGNORECASE)
 _ENDS = re.compile(
     ".* (?:Alps|Archipelago|Basin|Channel|Confederation|Desert|Emirates|Empire|Federation|Gulf|Islands|Isles|Kingdom"
@@ -34,7 +37,7 @@ _PEAKS = re.compile(r".*(?:horn|spitze?|glockner| Massif)|Brandberg|Brocken|Dom|
 _BODY = re.compile(
     r".*\b(?:Accord|Agency|Agreement|Alliance|Area|Assembly|Association|Authority|Bank|Commission|Commonwealth"
     r"|Community|Confederation|Convention|Council|Federation|Forum|Fund|Group|Initiative|Institute|League|Market"
-    r"|Nations|Organi[sz]ation|Organisation|Pact|Parliament|Partnership|Programme|Society|System|Treaty|Union)\b.*"
+    r"|Nations|Organi[sz]ation|Organisation|Pact|Parliament|Party|Partnership|Programme|Society|System|Treaty|Union)\b.*"
 )
 _BEFORE_OF = re.compile(
     r".*\b(?:Academy|College|Conservatory|Department|Faculty|Institute|Laboratory|Ministry|Museum|Observatory|School"
@@ -55,13 +58,17 @@ def named(name: str, node_type: str, article: str = "") -> str:
         return name
     if kind == "currency" and " " not in name:
         name = name.lower() if name.istitle() else name
-    place, body = kind in _PLACES, kind in _BODIES
+    head = kind.rpartition(" ")[2]
+    if head in _JOBS and name.islower():
+        return with_article(name)
+    place, body = kind in _PLACES, head in _BODIES
     always = kind in _ALWAYS or (bool(article) and not (body and " " not in name))
     if always and re.search(r"(?<! of) (?:Bay|Creek|Sound|Harbour)$", name):
         return name
     wanted = always or ((place or body) and bool(_ALONE.fullmatch(name) or _STARTS.fullmatch(name)))
     wanted = wanted or (place and bool(_ENDS.fullmatch(name))) or (kind == "mountain" and bool(_PEAKS.fullmatch(name)))
     wanted = wanted or (body and bool(_BODY.fullmatch(name) or _BEFORE_OF.fullmatch(name)))
+    wanted = wanted or (head in _HONOURS and bool(_HONOUR.fullmatch(name)))
     return f"the {name}" if wanted else name
 
 

@@ -42,6 +42,8 @@ _PLACEHOLDERS = {
     "undefined",
     "unknown",
 }
+_NO_VALUES = frozenset(("not applicable", "not available", "not rated", "unrated"))
+"""Names that say what a thing has not."""
 _SINGULAR_VERB = re.compile(r"\b(?:that|who) (?:is|was|has|does|goes)\b")
 _VERB = re.compile(rf"\bthat ([a-z]+) ({'|'.join(sorted(PREPOSITIONS))})\b")
 _HEADLESS = FUNCTION_WORDS | {"about", "although", "because", "under", "without"}
@@ -80,13 +82,17 @@ def relation_problem(label: str) -> str:
 
 
 def name_problem(name: str, key: str) -> str:
-    """Return why the name of a node cannot be part of a sentence, or "": it is only its key, or a code of its source.
+    """Return why the name of a node cannot be part of a sentence, or "": it is a key, a function word, or a code.
 
     Names such as *MI-212* that are no keys are names.
     """
     text = name.strip()
     if not text or text.casefold().strip(". ") in _PLACEHOLDERS:
         return PLACEHOLDER
+    if text.casefold() in _NO_VALUES:
+        return PLACEHOLDER
+    if text.islower() and (len(text) == 1 or text in FUNCTION_WORDS):
+        return STOP_WORDS
     is_code = _OPEN_ID.fullmatch(text) or (text == key and _MACHINE_ID.fullmatch(text) and not text.isdigit())
     return MACHINE_ID if is_code else ""
 

@@ -7,17 +7,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
+from kbkit.english.attributes import words_of_name
 from kbkit.english.frames import frame_file
 from kbkit.english.noun_phrases import Clause
 from kbkit.english.readable import relation_problem
 from kbkit.english.types import type_noun
-from kbkit.english.verbs import VerbPhrase, has_bare_object, of_noun, verb_phrase
+from kbkit.english.verbs import GRADES, VerbPhrase, has_bare_object, of_noun, verb_phrase
 from kbkit.english.words import PREPOSITIONS, plural, spoken, with_article
 from kbkit.schema import Relation, Schema
 
 REMEDY = 'Give them phrases in the recipe, such as phrases = { head = "cites", tail = "is cited by" }'
 """What to do about relations that cannot be worded."""
 _LISTED = 5
+_BEFORE = {"genre": "{}", "language": "{}-language"}
+"""What names of a type say before the noun that has them."""
 _PASSIVE = re.compile(r"(?:is|was) \w+ by")
 
 
@@ -82,16 +85,29 @@ class Link:
             if not is_named and (verb.takes_name or repeats):
                 return None
             clause = _of_subject(verb, thing, is_named=is_named, is_negated=is_negated)
-            if not is_named or is_negated:
+            if is_negated:
                 return clause
-            further = self.relation.phrases_of(self.subject, of_head=self.of_head)[1:]
-            others = [_of_subject(VerbPhrase(text), thing, is_named=True, is_negated=False) for text in further]
-            return replace(clause, others=(*others, *_active(verb, thing)))
+            further = [VerbPhrase(text) for text in self.relation.phrases_of(self.subject, of_head=self.of_head)[1:]]
+            others = [
+                _of_subject(other, thing, is_named=is_named, is_negated=False)
+                for other in further
+                if is_named or not (other.takes_name or _wants_name(other))
+            ]
+            others += [one for other in (verb, *further) for one in _with_participle(other, thing)]
+            if is_named:
+                others += [*_active(verb, thing), *self._before(verb, thing)]
+            return replace(clause, others=tuple(others))
         active = None if self.problem else verb_phrase(self.label)
         if active is None or not is_named or "{}" in active.singular or of_noun(self.label):
             return None
         text = f"{thing} {active.negated(is_plural=False) if is_negated else active.singular}"
         return Clause(text, text, is_subject=False)
+
+    def _before(self, verb: VerbPhrase, thing: str) -> tuple[Clause, ...]:
+        """Return what a name says before the noun: *Comedy movies*, *R-rated*, *English-language*; mostly nothing."""
+        noun = type_noun(self.other) if self.other else ""
+        before = f"{thing}-rated" if verb.reduced == "rated" else _BEFORE.get(noun, "").format(thing)
+        return (Clause("", "", before=before),) if before and self.of_head else ()
 
 
 @lru_cache(10_000)
@@ -123,13 +139,30 @@ def _active(verb: VerbPhrase, thing: str) -> tuple[Clause, ...]:
     return (Clause(f"{thing} {by.singular}", f"{thing} {by.singular}", is_subject=False),) if by else ()
 
 
+def _wants_name(verb: VerbPhrase) -> bool:
+    """Return whether a noun ends a phrase, so that a name must follow: *is a work of the director*."""
+    words = verb.singular.split()
+    return len(words) > 1 and words[-1] not in PREPOSITIONS
+
+
+def _with_participle(verb: VerbPhrase, thing: str) -> tuple[Clause, ...]:
+    """Return *bordering Chad* for *borders Chad*, if there is such a clause."""
+    return (Clause(_with(verb.singular, thing), _with(verb.plural, thing), f"{verb.participle} {thing}"),) * bool(
+        verb.participle and not verb.takes_name
+    )
+
+
 def _with(verb: str, thing: str) -> str:
     return verb.replace("{}", thing) if "{}" in verb else f"{verb} {thing}"
 
 
 def known_phrase(label: str, *, of_head: bool) -> str:
     """Return the verb phrase of a common label that is a noun, such as *country of citizenship*; "" for others."""
-    return str(frame_file("relations")["phrases"].get(spoken(label), ("", ""))[0 if of_head else 1])
+    words = spoken(label)
+    given = str(frame_file("relations")["phrases"].get(words, ("", ""))[0 if of_head else 1])
+    has, _, noun = words.partition(" ")
+    is_grade = of_head and has == "has" and noun.rpartition(" ")[2] in GRADES
+    return given or (f"has the {words_of_name(noun).noun}" if is_grade else "")
 
 
 def unworded(schema: Schema) -> dict[str, str]:

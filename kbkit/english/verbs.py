@@ -50,6 +50,8 @@ _WITH_NOUN = re.compile(rf"(?:ha[sd]|comes in|is (?:\w+ )?(?:{'|'.join(sorted(PR
 _NOT_BARE = frozenset(("a", "an", "the", "as", "so", "no", "not", "been", "many", "some", "any", "its", "their"))
 _PREDICATE_NOUN = re.compile(rf"(?:an?|the) (.+?)((?: (?:{'|'.join(sorted(PREPOSITIONS))})\b.*)?)")
 _PLACES = frozenset(("city", "continent", "country", "county", "district", "province", "region", "state"))
+GRADES = frozenset(("grade", "level", "rank", "rating", "score", "status", "votes"))
+"""Nouns of values that are words, not things: *the rating 'good'*."""
 _MEMBER = re.compile(r"(?:member|part|instance|kind) of ")  # which end is the member is not clear
 
 
@@ -92,8 +94,17 @@ class VerbPhrase:
             return "in"
         if self.singular.startswith("has {} as "):
             return f"with {self.singular.removeprefix('has ')}"
-        noun = re.match(r"(?:an?|the|part|not)\b", rest)
+        noun = re.match(r"(?:an?|the|part|not|home)\b", rest)
         return rest if first in ("is", "was") and rest and not noun else ""
+
+    @property
+    def participle(self) -> str:
+        """The phrase as a modifier with a present participle: ``bordering``; "" if it has none."""
+        first, space, rest = self.singular.partition(" ")
+        if first in _PLURAL or first in _MODAL or "{}" in self.singular:
+            return ""
+        lemma = next((one for one in lemmas_of(first).get("VERB", ()) if first in inflections(one, "VBZ")), "")
+        return next((form + space + rest for form in inflections(lemma, "VBG")), "") if lemma else ""
 
     def inverse(self) -> VerbPhrase | None:
         """Return the phrase with the object as the subject: ``is cited by``; None if there is none that reads well."""

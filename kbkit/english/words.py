@@ -41,14 +41,15 @@ _THINGS = frozenset(
 )
 """Nouns that end like those for people, but mean things."""
 _VOWEL_SOUND = re.compile(
-    r"[aio]|e(?!u)|u(?!ni(?![nm])|k|s[aeiu]|t[ei]|r[aeio]|bi|fo\b)|hon(?:est|ou?r)|hour|heir|(?:8|11|18)(?!\d)",
+    r"[aio]|e(?!u)|u(?!ni(?![nm])|k|s[aeiu]|t[eio]|r[aeio]|bi|fo\b)|hon(?:est|ou?r)|hour|heir|(?:8|11|18)(?!\d)",
     re.IGNORECASE,
 )
 _ONE = re.compile(r"one(?:\b|-)|once\b", re.IGNORECASE)  # begins with the sound of w
-_INITIALS = re.compile(r"[AEFHILMNORSX][A-Z]{1,2}\b")  # an FBI agent
+_INITIALS = re.compile(r"[AEFHILMNORSX](?:[A-Z]{1,2}\b|-)")  # an FBI agent
 _ADJECTIVE = re.compile(r".{3,}(?:al|ic|ous|ive|able|ible|ary|ful|less)")
 _CAMEL = re.compile(r"[A-Z]?[a-z]+(?:[A-Z][a-z]*)+")
 _CAPITAL = re.compile(r"[A-Z]")
+_TITLED = re.compile(r"[A-Z][a-z]+(?:_[A-Z][a-z]+)+")
 _IRREGULAR = {"person": "people", "series": "series", "species": "species", "news": "news"}
 
 
@@ -56,12 +57,14 @@ def spoken(name: str) -> str:
     """Return a name of a type, relation or attribute as words: ``gene/protein`` is *gene or protein*."""
     if _CAMEL.fullmatch(name):  # placeOfBirth
         name = _CAPITAL.sub(lambda match: f" {match[0].lower()}", name)
+    if _TITLED.fullmatch(name) and all(map(is_common, name.split("_"))):  # Total_Attendance
+        name = name.lower()
     return " ".join(re.sub(r"(?<=\w)/(?=\w)", " or ", name.replace("_", " ")).split()) or "node"
 
 
 def with_article(noun: str) -> str:
     """Return a noun phrase with *a* or *an*."""
-    is_letters = re.match(r"[A-Z]{2,3}\b", noun)
+    is_letters = re.match(r"[A-Z]{2,3}\b|[A-Z]-", noun)
     is_vowel = _INITIALS.match(noun) if is_letters else _VOWEL_SOUND.match(noun) and not _ONE.match(noun)
     return f"{'an' if is_vowel else 'a'} {noun}"
 

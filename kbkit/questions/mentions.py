@@ -67,12 +67,17 @@ def mentions(stores: Stores, question: Question) -> list[Mention]:
 
     Stemmed and misspelled names are looked up only in a question without an exact name.
     """
+    found = exact_mentions(stores, question)
+    if not found and stores.has("text"):
+        found = _similar(stores, question)[:MAX_MENTIONS]
+    return found
+
+
+def exact_mentions(stores: Stores, question: Question) -> list[Mention]:
+    """Return the exact names in a question, and those of words derived from names, from left to right."""
     found = _exact(stores, question)
     content = [m for m in found if any(question.tokens[at].word not in FUNCTION_WORDS for at in m.tokens)]
-    found = content or [m for m in found if m.same_case]
-    if not found and stores.has("text"):
-        found = _similar(stores, question)
-    return found[:MAX_MENTIONS]
+    return (content or [m for m in found if m.same_case])[:MAX_MENTIONS]
 
 
 def _exact(stores: Stores, question: Question) -> list[Mention]:

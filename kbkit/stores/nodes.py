@@ -251,6 +251,8 @@ class Nodes(NodeDirectory):
         """
         wanted = words(text)
         entries = [e for e in self.name_index.candidates(_encoded(wanted)) if self._words_of(e) == wanted]
+        if not entries:  # most spans of a question
+            return np.empty(0, np.int32)
         return self._nodes_of(np.array(entries, np.int32), node_type)
 
     def called(self, text: str) -> Ids:

@@ -24,7 +24,7 @@ from kbkit.english.names import named
 from kbkit.english.readable import label_problem
 from kbkit.english.relations import Link, unworded
 from kbkit.english.types import are_people, type_noun, type_plural
-from kbkit.english.words import YEARS
+from kbkit.english.words import YEARS, plural, with_article
 from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, Relation, quote
@@ -68,7 +68,15 @@ class Family:
         """Return the phrase of the category with this name."""
         if self.attribute is not None and name[:1].islower() and self.pattern.endswith(f" is {categories.NAME}"):
             name = f'"{name}"'  # a common noun would need an article
+        if self.attribute is not None and (
+            noun := categories.kind_noun(self.attribute.label or self.attribute.name, name)
+        ):
+            things, _, value = self.pattern.partition(" of the ")
+            if value.endswith(f'"{categories.NAME}"'):
+                return f"{things} that are {plural(noun)}"
         shown = named(name, self.other, self.article) if self.other else name
+        if name.islower() and self.pattern.endswith(f"worked as {categories.NAME}"):
+            shown = with_article(name)
         return self.pattern.replace(categories.NAME, shown)
 
     @property

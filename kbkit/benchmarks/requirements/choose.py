@@ -67,7 +67,7 @@ class _Option:
                 span.text, span.field, span.start, span.end, requirement.sentence, "", said, requirement.repeats
             )
         words = requirement.wordings[int(rng.integers(len(requirement.wordings)))]
-        forms = {"one": words.one, "whose": words.whose, "modifier": words.modifier}
+        forms = {"one": words.one, "whose": words.whose, "modifier": words.modifier, "noun": words.noun}
         return TextProperty(words.several, requirement.attribute, 0, 0, "", requirement.test, forms)
 
 

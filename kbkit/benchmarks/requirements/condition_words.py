@@ -9,27 +9,34 @@ from typing import NamedTuple
 from kbkit import english
 from kbkit.answers import syntax
 from kbkit.english.attributes import attribute_words
+from kbkit.english.categories import kind_noun
 from kbkit.schema import Attribute
 
 _AMOUNT = {
-    True: ("at least {}", "{} or more", "no less than {}"),
-    False: ("at most {}", "{} or less", "no more than {}", "up to {}"),
+    True: ("at least {}", "{} or more", "no less than {}", "{} or above"),
+    False: ("at most {}", "{} or less", "no more than {}", "up to {}", "{} or below"),
 }
 """Lower and upper bounds of an amount."""
-_COUNT = {True: ("at least {}", "{} or more", "no fewer than {}"), False: ("at most {}", "{} or fewer", "up to {}")}
+_COUNT = {
+    True: ("at least {}", "{} or more", "no fewer than {}", "a minimum of {}"),
+    False: ("at most {}", "{} or fewer", "up to {}", "no more than {}", "a maximum of {}"),
+}
 """The same of things that are counted."""
+_BOUNDS = ("minimum", "maximum")
 
 
 class ConditionWords(NamedTuple):
     """A condition in words, as a predicate of one and of several things (``has a height of at least 5,000 m``).
 
-    ``whose`` or ``modifier`` follow a noun (``kind is 'gulf'``; ``with a height of at least 5,000 m``).
+    ``whose`` or ``modifier`` follow a noun (``color is 'red'``; ``with a height of at least 5,000 m``).
+    ``noun`` is what things that meet the condition are called: *strait*.
     """
 
     one: str
     several: str
     whose: str = ""
     modifier: str = ""
+    noun: str = ""
 
 
 @dataclass(frozen=True)
@@ -57,6 +64,13 @@ def between(attribute: Attribute, low: float, high: float, *, are_years: bool) -
     else:
         value = " ".join(filter(None, (number, unit)))
         amounts = [english.with_article(f"{noun} of {bound.format(value)}") for bound in _AMOUNT[is_least]]
+        clauses = [f"{noun} is {bound.format(value)}" for bound in _AMOUNT[is_least]]
+        if noun.partition(" ")[0] not in _BOUNDS:
+            amounts.append(f"a {_BOUNDS[0] if is_least else _BOUNDS[1]} {noun} of {value}")
+        having = [_having(amount) for amount in amounts]
+        having += [ConditionWords(_having(amount).one, _having(amount).several, whose)
+                   for amount, whose in zip(amounts, clauses, strict=False)]  # fmt: skip
+        return WordedCondition(attribute.name, test, tuple(having))
     return WordedCondition(attribute.name, test, tuple(_having(amount) for amount in amounts))
 
 
@@ -69,9 +83,9 @@ def _years(attribute: Attribute, low: float, high: float) -> tuple[ConditionWord
     noun, _ = _noun_and_unit(attribute)
     is_participle = english.is_participle(noun)
     if not last:
-        spans = [f"{first} or later", f"{first} onwards"]
+        spans = [f"{first} or later", f"{first} onwards", f"{first} or after"]
     elif not first:
-        spans = [f"{last} or earlier"]
+        spans = [f"{last} or earlier", f"{last} or before"]
     elif high == low + 1:
         spans = [f"{first} or {last}"]
     else:
@@ -93,7 +107,13 @@ def _years(attribute: Attribute, low: float, high: float) -> tuple[ConditionWord
 def equal(attribute: Attribute, value: str) -> WordedCondition:
     """Return the condition that a text attribute has a value."""
     noun, _ = _noun_and_unit(attribute)
-    test, text = str(syntax.Condition(attribute.name, "=", (value,))), english.quoted(value)
+    test, text = (
+        str(syntax.Condition(attribute.name, "=", (value,))),
+        value if value[:1].isupper() else english.quoted(value),
+    )
+    if kind := kind_noun(attribute.label or attribute.name, value):
+        words = ConditionWords(f"is {english.with_article(kind)}", f"are {english.plural(kind)}", noun=kind)
+        return WordedCondition(attribute.name, test, (words,))
     words = ConditionWords(f"has {text} as its {noun}", f"have {text} as their {noun}", whose=f"{noun} is {text}")
     return WordedCondition(attribute.name, test, (words,))
 

@@ -15,6 +15,7 @@ from kbkit.benchmarks.predicates import unfit_attribute
 from kbkit.benchmarks.requirements.condition_words import WordedCondition, between, equal
 from kbkit.english.attributes import attribute_words
 from kbkit.english.readable import label_problem
+from kbkit.english.types import type_noun
 from kbkit.english.words import YEARS
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, quote
@@ -33,6 +34,7 @@ class Conditions:
 
     def __init__(self, kb: KnowledgeBase, node_type: str) -> None:
         self._table = kb.schema.type(node_type).table
+        self._noun = type_noun(node_type).casefold()
         self._tables = kb.tables
         self._numeric: list[Attribute] = []
         self._texts: list[Attribute] = []
@@ -78,7 +80,7 @@ class Conditions:
                     conditions.append((between(attribute, low, high, are_years=_are_years(attribute, column)), mask))
         for attribute in self._texts:
             value = values[attribute.name][gold]
-            if value and not _repeats(attribute, value):
+            if value and not _repeats(attribute, value) and value.casefold() != self._noun:
                 mask = (values[attribute.name] == value).fill_null(value=False).to_numpy()
                 conditions.append((equal(attribute, value), mask))
         return conditions

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 
-from kbkit.answers.algebra import Difference, Hop, Operator, operators
+from kbkit.answers.algebra import Difference, Hop, Operator, Plan, operators
 from kbkit.answers.parse import parse
+from kbkit.answers.wording import noun_phrase
 from kbkit.benchmarks.predicates import unfit_expression
 from kbkit.english.relations import Link
 from kbkit.english.types import THING, type_noun
@@ -25,11 +26,20 @@ def implausible(kb: KnowledgeBase, expression: str) -> str:
     tree = parse(expression)
     if why := unfit_expression(kb, tree):
         return why
-    root = kb.session.resolved(tree, expression).root
+    plan = kb.session.resolved(tree, expression)
+    root = plan.root
     if root.type and type_noun(root.type) == THING:
         return f"{root.type} says nothing of its nodes"
     if name := _ambiguous(kb.schema, root):
         return f"relation {name} is worded as another one"
+    return _implausible_chain(kb, plan)
+
+
+def _implausible_chain(kb: KnowledgeBase, plan: Plan) -> str:
+    """Return why a reader would not ask for the end of a chain, or ""."""
+    root = plan.root
+    if _turns_back(kb.schema, plan):
+        return "a chain that turns back on one relation"
     middle = _middle(root)
     if middle == root.type and _is_part(kb.schema, root):
         return f"{root.type} are parts of others that no name tells"
@@ -50,6 +60,21 @@ def _ambiguous(schema: Schema, root: Operator) -> str:
                 if is_like and verb == Link(other, subject, source, of_head=not move.forward).verb:
                     return move.relation
     return ""
+
+
+def _turns_back(schema: Schema, plan: Plan) -> bool:
+    """Return whether a chain takes a relation there and back, and what is shared cannot be named.
+
+    *Cities that are the capital of a country that has the capital Pretoria*, not *in the same country as Pretoria*.
+    """
+    chain = plan.root.left if isinstance(plan.root, Difference) else plan.root
+    if not isinstance(chain, Hop) or not isinstance(chain.source, Hop):
+        return False
+    back = [(move.relation, not move.forward) for move in chain.source.moves]
+    if [(move.relation, move.forward) for move in chain.moves] != back:
+        return False
+    words = noun_phrase(plan, schema)
+    return words is not None and words.is_nested
 
 
 def _middle(root: Operator) -> str:

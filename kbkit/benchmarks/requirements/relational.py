@@ -17,13 +17,14 @@ from kbkit.answers.parse import parse
 from kbkit.answers.sample import slot_columns
 from kbkit.answers.suggest import suggest
 from kbkit.answers.templates import Template
-from kbkit.answers.wording import noun_phrase
+from kbkit.answers.wording import noun_phrase, shared_middles
 from kbkit.benchmarks.documents import types_with_text
 from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.benchmarks.requirements.plausible import implausible
 from kbkit.english.noun_phrases import NounPhrase, given
 from kbkit.english.readable import name_problem
 from kbkit.english.relations import REMEDY, unworded
+from kbkit.english.types import type_noun
 from kbkit.english.words import YEARS
 from kbkit.errors import Command, KbError, Option
 from kbkit.kb import KnowledgeBase
@@ -162,6 +163,21 @@ def phrase(kb: KnowledgeBase, template: Template) -> NounPhrase | None:
     if template.phrase:
         return given(template.phrase, is_other=template.exclude_start)
     return noun_phrase(kb.session.resolved(template.tree(), template.expression), kb.schema)
+
+
+def with_middles(
+    kb: KnowledgeBase, template: Template, words: NounPhrase, slots: Mapping[str, NamedEntity]
+) -> NounPhrase:
+    """Return the phrase of a grounding, which says *one of the same people as X* where X is joined to several."""
+    for slot, (kind, moves) in shared_middles(kb.session.resolved(template.tree(), template.expression)).items():
+        entity = slots[slot]
+        [node] = kb.stores.nodes.unique_ids(entity.type, [entity.key]).tolist()
+        middles = {
+            int(one) for relation, forward in moves for one in kb.session.move(relation, forward).neighbors(node)
+        }
+        if len(middles) > 1:
+            words = words.sharing(type_noun(kind), f"<{slot}>")
+    return words
 
 
 def relations_of(template: Template) -> set[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import NamedTuple
 
@@ -12,12 +13,21 @@ import numpy as np
 from kbkit import english
 from kbkit.benchmarks.requirements.textual import TextProperty
 from kbkit.english.frames import frame_file
-from kbkit.english.noun_phrases import NounPhrase
+from kbkit.english.noun_phrases import Clause, NounPhrase
 
-_VERBS = (("mentions", "mention"), ("refers to", "refer to"), ("talks about", "talk about"))
+_VERBS = (("mentions", "mention"), ("refers to", "refer to"), ("talks about", "talk about"),
+          ("speaks of", "speak of"))  # fmt: skip
 _STORY_VERBS = (("involves", "involve"), ("features", "feature"), ("has", "have"))
+_LISTS = ("include", "contain", "list")
+"""Verbs of texts that are lists, such as keywords."""
+_OF_LISTS = ("{t} that {v} {x}", "{x} among {n}", "{x} in {n}")
+_OF_TEXTS = ("{t} that {v} {x}", "{t} {doing} {x}", "{t} with {x} in it", "{x} in {n}", "{x} mentioned in {n}")
+"""What things have whose texts say ``x``; ``t`` is such a text, ``n`` their own."""
+_CLAUSE = 0.5
+"""Probability that what texts say is a clause of the noun (*that have a description with a port in it*)."""
 _STORIES = frozenset(("plot", "story", "storyline", "synopsis"))
 _WITH, _OF_NOUN = "with ", ("with a ", "with an ")
+_CLOSE = re.compile(r"\{np\} (?:that )?\{vp\}")
 _ONE = 0.5
 """Probability that a query with one answer asks in the singular."""
 _ROLE = 0.2
@@ -51,24 +61,32 @@ class Requirements:
     whose_one: tuple[str, ...] = ()
     whose: tuple[str, ...] = ()
     modifiers: tuple[str, ...] = ()
+    clauses: tuple[Clause, ...] = ()
+    noun: str = ""
 
 
 def requirements(properties: Iterable[TextProperty], noun: str, rng: np.random.Generator) -> Requirements:
     """Return requirements in words; ``noun`` is what the texts are called."""
     one, several, whose_one, whose, modifiers = [], [], [], [], []
+    clauses: list[Clause] = []
+    kinds = [p.forms["noun"] for p in properties if p.condition and p.forms.get("noun")]
     terms = [p.forms.get("said") or english.quoted(p.text) for p in properties if not p.condition]
     if terms:
         listed = " and ".join(terms)
         is_many = english.is_plural(noun)
         verbs = _STORY_VERBS if noun in _STORIES else _VERBS
-        singular, plural = ("include", "include") if is_many else verbs[int(rng.integers(len(verbs)))]
-        which = f"{noun if is_many else english.with_article(noun)} that {plural if is_many else singular} {listed}"
-        one.append(f"has {which}")
-        several.append(f"have {which}")
-        whose_one.append(f"{noun} {plural if is_many else singular} {listed}")
-        whose.append(f"{noun if is_many else english.plural(noun)} {plural} {listed}")
+        of_list = _LISTS[int(rng.integers(len(_LISTS)))]
+        singular, plural = (of_list, of_list) if is_many else verbs[int(rng.integers(len(verbs)))]
+        said = _said(noun, listed, singular, rng)
+        one.append(said.singular)
+        several.append(said.plural)
+        if rng.random() < _CLAUSE:
+            clauses.append(_said(noun, listed, singular, rng))
+        else:
+            whose_one.append(f"{noun} {plural if is_many else singular} {listed}")
+            whose.append(f"{noun if is_many else english.plural(noun)} {plural} {listed}")
     for p in properties:
-        if p.condition:
+        if p.condition and not p.forms.get("noun"):
             one.append(p.forms["one"])
             several.append(p.text)
             whose += [p.forms["whose"]] if p.forms["whose"] else []
@@ -78,7 +96,30 @@ def requirements(properties: Iterable[TextProperty], noun: str, rng: np.random.G
     amounts = sorted((text for text in modifiers if text.startswith(_WITH)), key=lambda text: text.startswith(_OF_NOUN))
     others = [text for text in modifiers if not text.startswith(_WITH)]
     joined = [_WITH + " and ".join(text.removeprefix(_WITH) for text in amounts)] if amounts else []
-    return Requirements(_predicate(one), _predicate(several), tuple(whose_one), tuple(whose), (*others, *joined))
+    noun_of_kind = kinds[0] if kinds else ""
+    return Requirements(
+        _predicate(one),
+        _predicate(several),
+        tuple(whose_one),
+        tuple(whose),
+        (*others, *joined),
+        tuple(clauses),
+        noun_of_kind,
+    )
+
+
+def _said(noun: str, listed: str, verb: str, rng: np.random.Generator) -> Clause:
+    """Return what texts say as a clause of their nodes: *have a description that mentions a port*.
+
+    ``noun`` is what the texts are called.
+    """
+    forms = _OF_LISTS if english.is_plural(noun) else _OF_TEXTS
+    what = forms[int(rng.integers(len(forms)))]
+    first, _, rest = verb.partition(" ")
+    doing = f"{english.inflections(english.lemmas_of(first)['VERB'][0], 'VBG')[0]} {rest}".strip()
+    a_text, texts = (noun, noun) if english.is_plural(noun) else (english.with_article(noun), english.plural(noun))
+    values = {"x": listed, "t": a_text, "v": verb, "doing": doing}
+    return Clause(f"has {what.format(n=f'its {noun}', **values)}", f"have {what.format(n=f'their {texts}', **values)}")
 
 
 def _predicate(parts: Sequence[str]) -> str:
@@ -90,38 +131,54 @@ def _predicate(parts: Sequence[str]) -> str:
     return english.listed(ordered)
 
 
+def must_be(predicate: str) -> str:
+    """Return a predicate of several things after *should*: *be straits*, *have been founded in 1945*."""
+    first, space, rest = predicate.partition(" ")
+    return {"are": "be", "were": "have been"}.get(first, first) + space + rest
+
+
 def sentences(
     phrase: NounPhrase, required: Requirements, role: str, answers: int, rng: np.random.Generator
 ) -> tuple[str, str]:
     """Return a plain query and a varied one."""
     known = frames()
     phrase = phrase.varied(rng)
+    if required.noun:
+        phrase = replace(phrase, noun=required.noun, is_plural_only=False)
     reduce = bool(rng.integers(2))
     singular = phrase.text(is_plural=False, reduce=reduce)
     plural = phrase.text(is_plural=True, reduce=reduce)
     relations = phrase.predicate(is_plural=True)
+    must = must_be(required.several)
     # After several clauses a predicate is hard to find; after a nested clause *whose* could refer to the wrong noun.
     is_heavy = phrase.is_nested or len(phrase.clauses) > 1
-    fits = not (phrase.is_nested and required.whose)
+    fits = not (phrase.is_nested and (required.whose or required.clauses))
     values = {
         "np": plural,
         "np1": singular,
         "vp": required.several,
         "vp1": required.one,
+        "must": must,
+        "Np": plural[:1].upper() + plural[1:],
         "noun": phrase.head(is_plural=True),
         "relations": relations,
     }
     if fits:
         extra = required.modifiers
-        values["things"] = phrase.text(is_plural=True, reduce=reduce, modifiers=extra, whose=required.whose)
-        values["thing"] = phrase.text(is_plural=False, reduce=reduce, modifiers=extra, whose=required.whose_one)
+        full = replace(phrase, clauses=(*phrase.clauses, *required.clauses))
+        values["things"] = full.text(is_plural=True, reduce=reduce, modifiers=extra, whose=required.whose)
+        values["thing"] = full.text(is_plural=False, reduce=reduce, modifiers=extra, whose=required.whose_one)
         values["Things"] = values["things"][:1].upper() + values["things"][1:]
         values["a_thing"] = english.with_article(values["thing"]).replace("an other ", "another ", 1)
     of_role = known.roles.get(role, {}) if rng.random() < _ROLE else {}
     is_one = answers == 1 and not phrase.is_other and rng.random() < _ONE
     pool = _pool(known, of_role, required, is_one=is_one, fits=fits, is_heavy=is_heavy, has_relations=bool(relations))
     plain = "Which {np} {vp}?" if required.several else "What are the {things}?"
-    return plain.format(**values), pool[int(rng.integers(len(pool)))].format(**values)
+    frame = pool[int(rng.integers(len(pool)))]
+    if english.is_person(phrase.noun):
+        frame = frame.replace("What is the {thing}", "Who is the {thing}")
+    plain, varied = plain.format(**values), frame.format(**values)
+    return plain, varied.removesuffix(".") if varied.endswith("..") else varied  # Washington, D.C.
 
 
 def _pool(
@@ -143,5 +200,5 @@ def _pool(
         if not required.several and has_relations:
             things += known.relations
     if is_heavy:
-        predicate = [frame for frame in predicate if "{vp}" in frame and "{np} {vp}" not in frame]
+        predicate = [frame for frame in predicate if "{vp}" in frame and not _CLOSE.search(frame)]
     return [*(things if fits else ()), *(predicate if required.several else ())]

@@ -276,6 +276,8 @@ class StagesRun:
         else:
             if phrase.is_other and not self._includes_start(grounding):
                 phrase = dataclasses.replace(phrase, is_other=False)
+            template = self.templates[grounding.template]
+            phrase = relational.with_middles(self.kb, template, phrase, grounding.slots)
             articles = {kind.name: kind.article for kind in self.kb.schema.node_types}
             named = phrase.filled(
                 {

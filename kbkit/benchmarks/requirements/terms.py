@@ -34,23 +34,27 @@ EMPTY = STOP_WORDS | {"this", "that"} | FUNCTION_WORDS | PREPOSITIONS | _ONE | _
 """Words that are no terms."""
 _VAGUE = words_of(
     """
-    ability ambition amount another anyone aspect attempt backdrop base beginning bit body case century chance
-    course creation day decade difficulty duty effort end event everything example fact fault feature fifth
-    first focus force form fourth group grouping heart help hour hundred idea incident instance intention kind
-    lack law life look loyalty manner member middle million minute misadventure month name neighbor neighbour
-    number other outlook pair part people period person phase picture piece place plot point possibility reason
-    rest result rule seat second series set shore side situation someone something sort spirit spot stop story
-    stretch struggle tale thing third thousand time touch turn type update variety verge version way week while
-    word world year
+    ability affair ambition amount another anyone arrival aspect attempt backdrop base beginning birthplace bit body
+    border capital case catch century chance character claim condition country course creation data day decade
+    difficulty disturbance duty effort end event everything example exchange extent fact fault feature fifth first
+    focus foot force form fourth government grip group grouping heart help hour hundred idea incident index instance
+    intention investigation kind lack landmark law life line literature locus look loss loyalty manner marker mass
+    member middle million mind minute misadventure mode month name neighbor neighbour number other outlook pair part
+    people period person phase picture piece place plot point possibility post predicament preparation problem
+    reason region relation relative resident rest result rule scene seat second series set setting shore side
+    situation skid someone something sort spirit spot stake stop story stretch struggle study tale text theme thing
+    third thousand time touch track tract turn type update value variety verge version way week while woe word world
+    year
     """
 )
 """Nouns that say too little, or that are measures and parts of texts rather than things."""
 _MASS = words_of(
     """
-    advice agriculture air beauty blood bread cattle clothing coal courage culture energy equipment fire food
-    freedom furniture gold grass health heat help history ice information knowledge labour land love luck
-    machinery money music nature news peace police power rain research rice salt sand silver snow soil steel
-    sugar trade traffic truth water wealth weather wheat wine wood wool work
+    advice agriculture air anger beauty bliss blood bread cattle clothing coal courage culture energy equipment fire
+    food freedom furniture gold grass grief happiness health heat help history ice information insurance jealousy
+    justice knowledge labour land love luck machinery money music nature news obscurity peace police power rain
+    research revenge rice salt sand silver snow soil steel sugar trade traffic truth water wealth weather wheat wine
+    wood wool work
     """
 )
 """Nouns that are not counted: *the gold* is no *a gold*."""
@@ -132,7 +136,9 @@ def _name_end(words: Sequence[str], at: int, *, is_first: bool) -> int:
     while end < len(words) and words[end][:1].isupper() and _LETTERS.fullmatch(words[end]):
         end += 1
     is_name = 0 < end - at <= _MAX_NAME and words[at].casefold() not in EMPTY
-    if not is_name or (is_first and is_common(words[at])):
+    if not is_name or (is_first and is_common(words[at])) or len(words[end - 1]) == 1:
+        return at
+    if end - at == 1 and words[at].isupper() and (not at or words[at - 1].casefold() != _THE):  # an NSAID, NSAIDs
         return at
     if end - at == 1 and (len(words[at]) < _MIN_LETTERS or is_common(words[at])):
         return at
@@ -151,15 +157,18 @@ def _noun_start(words: Sequence[str], at: int) -> int:
     A word that may be something else, such as *plays*, counts as a noun after an article.
     """
     none = at + 1
-    if not _is_noun(words[at]) or (at + 1 < len(words) and _may_continue(words[at + 1])):
+    after = words[at + 1] if at + 1 < len(words) else ""
+    if not _is_noun(words[at]) or (after and _may_continue(after)):
         return none
     kinds, before = set(lemmas_of(words[at])), words[at - 1] if at else ""
     is_compound = before in lemmas_of(before).get("NOUN", ()) and set(lemmas_of(before)) == {"NOUN"}
     first = at - 1 if is_compound and _is_noun(before) else at
+    if first == at and after == "of" and words[at + 2 : at + 3] and words[at + 2][:1].islower():
+        return none  # the mouth of a river
     if kinds == {"NOUN"}:
         return first
     around = [word.casefold() for word in words[max(0, first - 2) : first]]
-    is_marked = _has_article(around, _ONE | _OWNERS)
+    is_marked = _has_article(around, _ONE | _OWNERS) and not words[at].endswith("s")  # a gangster tries
     return first if is_marked and kinds == {"NOUN", "VERB"} and not words[at].endswith("ing") else none
 
 

@@ -22,7 +22,7 @@ from kbkit.benchmarks.duplicates import duplicates
 from kbkit.benchmarks.stark.task import StarkTask, answer_nodes
 from kbkit.measures.records import content, records
 from kbkit.questions.lexicon import label_words, stem
-from kbkit.questions.mentions import Mention, mentions
+from kbkit.questions.mentions import Mention, exact_mentions
 from kbkit.questions.question import Question
 from kbkit.search.run import search
 
@@ -144,7 +144,8 @@ class AuditedQuery:
     @cached_property
     def named(self) -> list[Mention]:
         """The longest names of nodes in the query, without words for types and relations."""
-        exact = [mention for mention in mentions(self._kb.stores, Question.of(self._text)) if mention.how == "exact"]
+        found = exact_mentions(self._kb.stores, Question.of(self._text))
+        exact = [mention for mention in found if mention.how == "exact"]
         longest: list[Mention] = []
         for mention in sorted(exact, key=lambda mention: (mention.first - mention.last, mention.first)):
             is_label = " ".join(stem(word) for word in label_words(mention.text)) in self._labels
