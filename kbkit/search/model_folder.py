@@ -82,16 +82,21 @@ def _configuration(folder: Path) -> dict[str, Any]:
     return {}
 
 
+def loading(system: SystemName) -> contextlib.AbstractContextManager[None]:
+    """Turn the errors of a library that loads the model of a system into a :class:`KbError`."""
+    return loading_start(system.kind.name, system.model)
+
+
 @contextlib.contextmanager
-def loading(system: SystemName) -> Iterator[None]:
-    """Turn the errors of a library that loads a model into a :class:`KbError`."""
+def loading_start(kind: str, model: str) -> Iterator[None]:
+    """Turn the errors of a library that loads a model for a kind of systems into a :class:`KbError`."""
     try:
         yield
     except KbError:
         raise
     except Exception as error:  # noqa: BLE001 - libraries raise errors of many kinds for broken files
         raise KbError(
-            f"Cannot load the model {system.model!r} for {system.kind.name}: {first_line(error)}",
+            f"Cannot load the model {model!r} for {kind}: {first_line(error)}",
             "Name the folder of a model, or download it first (hf download)",
         ) from None
 

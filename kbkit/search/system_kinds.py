@@ -43,7 +43,7 @@ class SystemKind:
     * ``opens``: the class ``module:name`` that is called with the stores (retrievers only) and a :class:`SystemName`
     * ``trainer``: the function ``module:name`` that says what is trained (empty: nothing), or ``fits`` the one that
       trains in its own way
-    * ``negatives``: hard negatives per training pair, by default
+    * ``negatives``: hard negatives per training pair, by default; ``at_random`` is the fraction drawn from all nodes
     """
 
     name: str
@@ -58,6 +58,7 @@ class SystemKind:
     trainer: str = ""
     fits: str = ""
     negatives: int = 1
+    at_random: float = 0.0
 
     @property
     def form(self) -> str:
@@ -301,6 +302,19 @@ KINDS = (
         opens="kbkit.search.rerank:CrossEncoder",
         trainer="kbkit.search.training.crossencoder:parts",
         negatives=7,
+    ),
+    SystemKind(
+        "text2text",
+        RERANKER,
+        "query and text read together by a T5 that writes relevant or not relevant (QUEST)",
+        "MODEL",
+        extra=_EXTRA,
+        packages=("torch", "transformers"),
+        settings=EncoderSettings,
+        opens="kbkit.search.text2text:TextToText",
+        trainer="kbkit.search.training.text2text:parts",
+        negatives=8,
+        at_random=0.5,
     ),
     SystemKind("llm", RERANKER, "language model", "MODEL@URL", opens="kbkit.search.rerank:ModelReranker"),
 )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import itertools
 import json
 import shutil
 import subprocess
@@ -17,12 +18,16 @@ from typing import Any
 import pytest
 
 import kbkit
+from kbkit.benchmarks import training_data
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.measures import files, ranking
+from kbkit.search import text2text
 from kbkit.search.model_search import open_retriever
-from kbkit.search.system_kinds import kind_of
+from kbkit.search.rerank import candidates
+from kbkit.search.system_kinds import RERANKER, kind_of, parse_name
 from kbkit.search.training import fit
+from kbkit.search.training.settings import TrainingSettings
 from tests.console import good
 from tests.kbs import KBKIT
 from tests.search import paraphrases
@@ -30,7 +35,7 @@ from tests.search import paraphrases
 pytestmark = pytest.mark.system
 
 FAST = ("--length", "16", "--rate", "2e-3", "--pool", "100", "--negatives", "2", "--batch", "8")
-EPOCHS = {"biencoder": 8, "splade": 8, "cross-encoder": 6, "late": 6}
+EPOCHS = {"biencoder": 8, "splade": 8, "cross-encoder": 6, "late": 6, "text2text": 6}
 RETRIEVERS = ("biencoder", "splade", "late")
 LIFTED = ("biencoder", "splade")
 """Systems that so few pairs teach something from random weights; the loss of the others falls."""
@@ -147,13 +152,36 @@ def test_an_index_follows_the_kb(trained: Any, tmp_path: Path, folder: Path, sys
         assert new in found["id"].to_list()
 
 
-def test_a_reranker(trained: Any, kb: KnowledgeBase) -> None:
-    name = f"cross-encoder:{trained('cross-encoder')}"
+@pytest.mark.parametrize("system", ["cross-encoder", "text2text"])
+def test_a_reranker(trained: Any, kb: KnowledgeBase, system: str) -> None:
+    name = f"{system}:{trained(system)}"
     query = "Where is resin beside brook?"
-    before, after = (kb.search(query, 9, "bm25", rerank=rerank)["id"].to_list() for rerank in (None, name))
-    assert sorted(before) == sorted(after)
-    with pytest.raises(KbError, match="is a model for cross-encoder, not for biencoder"):
-        kb.search(query, 9, name.replace("cross-encoder:", "biencoder:"))
+    before, after = (kb.search(query, 9, "bm25", rerank=rerank) for rerank in (None, name))
+    assert sorted(before["id"]) == sorted(after["id"])
+    assert after["score"].is_sorted(descending=True)
+    assert after["score"].n_unique() > 1
+    assert system != "text2text" or after["score"].is_between(0, 1).all()  # probabilities
+    with pytest.raises(KbError, match=f"is a model for {system}, not for biencoder"):
+        kb.search(query, 9, name.replace(f"{system}:", "biencoder:"))
+
+
+def test_texts_are_scored_alone(trained: Any, kb: KnowledgeBase) -> None:
+    """What is read together with a text, in a batch with padding, does not change its probability."""
+    system = parse_name(f"text2text:{trained('text2text')}", RERANKER)
+    reranker = text2text.TextToText(system)
+    texts = candidates(kb.session, [1, 2, 3])
+    texts[1] = texts[1]._replace(texts="amber " * 30)
+    together = reranker.score("Where is resin beside brook?", texts)
+    alone = [reranker.score("Where is resin beside brook?", [text])[0] for text in texts]
+    assert together == pytest.approx(alone, abs=1e-6)
+
+
+def test_text2text_starts_from_models_that_write(trained: Any, kb: KnowledgeBase, folder: Path, tmp_path: Path) -> None:
+    both = [(system, str(trained(other))) for system, other in itertools.permutations(("text2text", "biencoder"))]
+    with training_data.opened(kb, folder / "questions.jsonl") as splits:
+        for system, initial in both:
+            with pytest.raises(KbError, match="Cannot start from"):
+                fit.fit(system, splits, tmp_path / system, TrainingSettings(initial=initial))
 
 
 def test_a_killed_training_continues(here: Any, folder: Path, tmp_path: Path) -> None:

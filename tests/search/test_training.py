@@ -59,6 +59,19 @@ def test_negatives_are_the_best_by_full_text_that_are_no_answers(kb: KnowledgeBa
         assert pair.positive in pair.question.answers
 
 
+@pytest.mark.parametrize(("count", "at_random", "best"), [(4, 0.5, 2), (5, 0.5, 3), (3, 1.0, 0)])
+def test_some_negatives_are_drawn_from_all_nodes(
+    kb: KnowledgeBase, splits: QuestionSplits, count: int, at_random: float, best: int
+) -> None:
+    elsewhere = 0
+    for pair in examples.pairs(splits, TrainingSettings(depth=9), count, at_random):
+        assert len(set(pair.negatives) - set(pair.question.answers)) == count
+        hits = kb.search(pair.question.text, 9, "bm25", quotes=False)["id"].to_list()
+        assert set(pair.negatives[:best]) <= set(hits)
+        elsewhere += len(set(pair.negatives[best:]) - set(hits))
+    assert elsewhere > 0.6 * (count - best) * len(splits.train)  # 36 of 45 nodes are no hits
+
+
 def test_pairs_depend_on_the_seed_only(splits: QuestionSplits) -> None:
     made = [examples.pairs(splits, TrainingSettings(seed=seed), 2) for seed in (1, 1, 2)]
     assert made[0] == made[1] != made[2]

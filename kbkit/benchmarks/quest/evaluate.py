@@ -21,12 +21,13 @@ from kbkit.measures.false_positives import unmet
 from kbkit.measures.frames import Gold
 from kbkit.search import rerank
 from kbkit.search.settings import SearchOptions, SearchSettings, check_mode
+from kbkit.search.system_kinds import RERANKER, kind_of, parse_name
 
 if TYPE_CHECKING:
     from kbkit.llm.calls import Calls
 
 RETRIEVERS = ("bm25", "dense", "hybrid")
-CLASSIFIERS = ("logistic", "cross-encoder:MODEL", "llm", "none")
+CLASSIFIERS = ("logistic", "text2text:MODEL", "cross-encoder:MODEL", "llm", "none")
 RANDOM_NEGATIVES = 20
 """Random non-answers per training query, outside the candidates (appendix A)."""
 PROMPT = "quest_relevance"
@@ -176,8 +177,7 @@ def check_retrievers(names: Sequence[str], k: int) -> None:
 
 def check_classifier(name: str, dataset: QuestDataset, split: str, calls: Calls | None) -> None:
     """Raise :class:`KbError` for an unknown classifier, or one that lacks its training data."""
-    kind, _, model = name.partition(":")
-    if name not in ("logistic", "llm", "none") and not (kind == "cross-encoder" and model):
+    if name not in ("logistic", "llm", "none") and not reads_texts(name):
         raise UnknownNameError("classifier", name, CLASSIFIERS)
     if name == "none":
         return
@@ -190,6 +190,14 @@ def check_classifier(name: str, dataset: QuestDataset, split: str, calls: Calls 
         raise KbError(f"Classifier {name} is tuned on {split}", "Use another split or ", Option("classifier", "none"))
     if name == "llm" and calls is None:
         raise missing_model("Classifier llm needs a language model")
+    if reads_texts(name):
+        parse_name(name, RERANKER).kind.require()
+
+
+def reads_texts(name: str) -> bool:
+    """Whether a classifier is a reranker with a model of PyTorch, such as ``text2text:MODEL``."""
+    kind = kind_of(name, RERANKER)
+    return kind is not None and bool(kind.packages) and bool(name.partition(":")[2])
 
 
 def judge(bench: Bench, name: str, retriever: str, calls: Calls | None = None) -> Judge:
@@ -199,7 +207,7 @@ def judge(bench: Bench, name: str, retriever: str, calls: Calls | None = None) -
     if name == "llm":
         assert calls is not None
         return _model(calls)
-    return _cross_encoder(rerank.CrossEncoder(name.partition(":")[2]))
+    return _reranker(rerank.load_reranker(name))
 
 
 def _logistic(bench: Bench, retriever: str) -> Judge:
@@ -233,8 +241,8 @@ def _with_random(part: Part, candidates: pl.DataFrame, seed: int = 0) -> pl.Data
     return pl.concat([candidates, fresh])
 
 
-def _cross_encoder(encoder: rerank.Reranker) -> Judge:
-    """Return a cross-encoder that reads the texts, without relations."""
+def _reranker(reranker: rerank.Reranker) -> Judge:
+    """Return a reranker that reads the texts, without relations."""
 
     def scores(part: Part, candidates: pl.DataFrame) -> classify.Vector:
         rows_of = _with_documents(part, candidates)
@@ -244,7 +252,7 @@ def _cross_encoder(encoder: rerank.Reranker) -> Judge:
             documents = [
                 rerank.RerankCandidate(title, "", text, []) for title, text in rows.select("title", "text").rows()
             ]
-            relevance += encoder.score(texts[str(query)], documents)
+            relevance += reranker.score(texts[str(query)], documents)
         return np.array(relevance, np.float64)
 
     return scores

@@ -20,7 +20,7 @@ from kbkit.benchmarks.document_files import DOCUMENTS
 from kbkit.benchmarks.pipeline import digest, kb_settings, models
 from kbkit.benchmarks.quest import classify, parsed
 from kbkit.benchmarks.quest.dataset import Example
-from kbkit.benchmarks.quest.evaluate import PROMPT, Judge, Part, judge
+from kbkit.benchmarks.quest.evaluate import PROMPT, Judge, Part, judge, reads_texts
 from kbkit.benchmarks.quest.tables import ScoredSystem
 from kbkit.benchmarks.rankings import Ranked, frame_of, lists_of
 from kbkit.directory.generations import fingerprint
@@ -141,8 +141,8 @@ class Classified:
         }
 
     def _model(self) -> dict[str, Any]:
-        """Return the model of a cross-encoder and its revision."""
-        if not self._classifier.startswith("cross-encoder:"):
+        """Return the model of a reranker and its revision."""
+        if not reads_texts(self._classifier):
             return {}
         system = parse_name(self._classifier, RERANKER)
         return {"model": model_folder.opened(system).settings(system)}

@@ -64,7 +64,9 @@ def run(
     classifier: Annotated[
         str,
         typer.Option(
-            "--classifier", metavar="NAME", help="Classifier of candidates: logistic, cross-encoder:MODEL, llm or none."
+            "--classifier",
+            metavar="NAME",
+            help="Classifier of candidates: logistic, text2text:MODEL, cross-encoder:MODEL, llm or none.",
         ),
     ] = "logistic",
     parsed: Annotated[

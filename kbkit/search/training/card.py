@@ -20,6 +20,9 @@ _LIBRARIES = {
                       'model = CrossEncoder("{name}")'),
     "splade": ("sentence-transformers", "from sentence_transformers import SparseEncoder\n\n"
                'model = SparseEncoder("{name}")'),
+    "text2text": ("transformers", "from transformers import AutoModelForSeq2SeqLM, AutoTokenizer\n\n"
+                  'model = AutoModelForSeq2SeqLM.from_pretrained("{name}")\n'
+                  'tokenizer = AutoTokenizer.from_pretrained("{name}")'),
     "late": ("PyLate", 'from pylate import models\n\nmodel = models.ColBERT("{name}")'),
 }  # fmt: skip
 """The library of each system, and how it loads a model."""

@@ -8,9 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from kbkit.search.model_index import best
 from kbkit.search.ranking import Ranking
 from kbkit.search.training.fit import Training
 from kbkit.search.training.trainer import TrainingParts
@@ -33,11 +30,9 @@ def parts(training: Training) -> TrainingParts:
     )
 
     def rank(current: Any) -> list[Ranking]:
-        pairs = [(question.text, text) for question in training.candidates for text in question.texts]
-        scores = np.asarray(current.predict(pairs, batch_size=4 * settings.batch, show_progress_bar=False), np.float64)
-        ends = np.cumsum([len(question.ids) for question in training.candidates])[:-1]
-        both = zip(training.candidates, np.split(scores, ends), strict=True)
-        return [best(own_scores, question.ids, len(question.ids)) for question, own_scores in both]
+        return training.reranked(
+            lambda pairs: current.predict(pairs, batch_size=4 * settings.batch, show_progress_bar=False)
+        )
 
     return TrainingParts(
         CrossEncoderTrainer,

@@ -56,8 +56,10 @@ def ranked(
     return rankings
 
 
-def pairs(splits: QuestionSplits, settings: TrainingSettings, count: int) -> list[HardPair]:
+def pairs(splits: QuestionSplits, settings: TrainingSettings, count: int, at_random: float = 0.0) -> list[HardPair]:
     """Return pairs of the training questions with ``count`` hard negatives each; the same for the same seed.
+
+    ``at_random`` is the fraction of the negatives that is drawn from all nodes that are searched instead.
 
     A question has at most ``settings.positives`` pairs. Negatives are drawn from the ``settings.depth`` best nodes by
     full text that are no answers; where these are too few, from all nodes that are searched.
@@ -71,7 +73,8 @@ def pairs(splits: QuestionSplits, settings: TrainingSettings, count: int) -> lis
         hard = ranking[~np.isin(ranking, answers)]
         chosen = rng.permutation(answers)[: settings.positives]
         for positive in np.sort(chosen).tolist():
-            hard_pairs.append(HardPair(question, positive, _drawn(rng, hard, everything, answers, count)))
+            best = count - int(at_random * count)
+            hard_pairs.append(HardPair(question, positive, _drawn(rng, hard, everything, answers, count, best)))
     return hard_pairs
 
 
@@ -81,11 +84,12 @@ def _drawn(
     everything: NDArray[np.int64],
     answers: NDArray[np.int64],
     count: int,
+    best: int,
 ) -> tuple[int, ...]:
-    """Return ``count`` distinct negatives: hard ones in their order, then others at random."""
+    """Return ``count`` distinct negatives: ``best`` hard ones in their order, then others at random."""
     drawn = hard
     if len(hard):
-        drawn = hard[np.sort(rng.choice(len(hard), min(count, len(hard)), replace=False))]
+        drawn = hard[np.sort(rng.choice(len(hard), min(best, len(hard)), replace=False))]
     if len(drawn) < count:
         others = everything[~np.isin(everything, np.concatenate([answers, drawn]))]
         if len(others) < count - len(drawn):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -33,6 +33,7 @@ from kbkit.stores.model_files import revision
 EXTRA, PACKAGES = "train", ("torch", "sentence_transformers", "accelerate", "datasets")
 DEPTH = 100
 """Number of results that validation ranks per question."""
+_TEXT_TO_TEXT = "text2text"
 RERANKED = (5, 20)
 """Minimum and maximum number of results per question that validation reranks; 20 are STaRK's."""
 
@@ -95,6 +96,14 @@ class Training:
         ids = examples.pool(self.splits, self.settings)
         return ValidationPool(ids, self.texts(ids.tolist()), [question.text for question in self.splits.validation])
 
+    def reranked(self, score: Callable[[list[tuple[str, str]]], Any]) -> list[Ranking]:
+        """Return the rankings of :attr:`candidates` by a function that scores pairs of query and text."""
+        pairs = [(question.text, text) for question in self.candidates for text in question.texts]
+        scores = np.asarray(score(pairs), np.float64)
+        ends = np.cumsum([len(question.ids) for question in self.candidates])[:-1]
+        both = zip(self.candidates, np.split(scores, ends), strict=True)
+        return [best(own_scores, question.ids, len(question.ids)) for question, own_scores in both]
+
     def texts(self, ids: Sequence[int]) -> list[str]:
         """Return the texts of nodes as the system reads them."""
         return texts_of(self.kind, self.splits.stores, self.settings, ids)
@@ -128,7 +137,7 @@ def trained_kind(system: str) -> SystemKind:
 
 def training_pairs(kind: SystemKind, splits: QuestionSplits, settings: TrainingSettings) -> PairTexts:
     """Return the training pairs of a system, with hard negatives and texts."""
-    hard_pairs = examples.pairs(splits, settings, settings.negatives or kind.negatives)
+    hard_pairs = examples.pairs(splits, settings, settings.negatives or kind.negatives, kind.at_random)
     ids = sorted({node for pair in hard_pairs for node in (pair.positive, *pair.negatives)})
     return PairTexts(hard_pairs, dict(zip(ids, texts_of(kind, splits.stores, settings, ids), strict=True)))
 
@@ -184,7 +193,7 @@ def fit(
         "generation": [splits.stores.schema.name, splits.stores.manifest.generation],
     }
     with trainer.quiet(), work.opened(out, asked, replace=replace) as place:
-        start = _start(chosen, splits, place.folder)
+        start = _start(kind, chosen, splits, place.folder)
         training = Training(kind, splits, chosen, start)
         parts = imported(kind.trainer)(training)
         about = {
@@ -215,21 +224,25 @@ def require(kind: SystemKind) -> None:
     sentence_transformers()
 
 
-def _start(settings: TrainingSettings, splits: QuestionSplits, folder: Path) -> str:
+def _start(kind: SystemKind, settings: TrainingSettings, splits: QuestionSplits, folder: Path) -> str:
     """Return the model to start from; a random one is written once to the folder of the training."""
     if settings.initial != RANDOM:
         if Path(settings.initial).is_dir():
-            own = model_folder.read_about(Path(settings.initial)).get("system", "biencoder")
-            _check_start(settings.initial, str(own))
+            _check_start(kind, settings.initial, model_folder.read_about(Path(settings.initial)).get("system"))
         return settings.initial
     start = folder / RANDOM
     if not (start / "tokenizer.json").is_file():
-        starts.write_start(start, splits.stores, settings.seed, relations=settings.neighbours)
+        write = starts.write_text2text if kind.name == _TEXT_TO_TEXT else starts.write_start
+        write(start, splits.stores, settings.seed, relations=settings.neighbours)
     return str(start)
 
 
-def _check_start(start: str, own: str) -> None:
-    if own not in ("biencoder", "cross-encoder"):
+def _check_start(kind: SystemKind, start: str, own: str | None) -> None:
+    """Raise :class:`KbError` for a trained model that another kind of model is made from; ``own`` is its system."""
+    if kind.name == _TEXT_TO_TEXT and own not in (None, _TEXT_TO_TEXT):
+        message = f"Cannot start from {start}: a model for {own} does not write text"
+        raise KbError(message, "Start from a T5 model, or from a model of text2text")
+    if kind.name != _TEXT_TO_TEXT and own not in (None, "biencoder", "cross-encoder"):
         raise KbError(
             f"Cannot start from {start}: a model for {own} is not a plain encoder",
             "Start from an encoder, such as a model of biencoder",

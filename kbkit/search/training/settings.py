@@ -29,7 +29,9 @@ class TrainingSettings:
     ] = 0.0
     negatives: Annotated[
         int,
-        Setting("Hard negatives per pair (default: 1; cross-encoder: 7).", least=0, most=100, noun="negatives"),
+        Setting(
+            "Hard negatives per pair (default: 1; cross-encoder: 7; text2text: 8).", least=0, most=100, noun="negatives"
+        ),
     ] = 0
     depth: Annotated[
         int, Setting("Number of full-text results that negatives are drawn from.", least=1, most=10_000, rare=True)

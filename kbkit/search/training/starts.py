@@ -1,11 +1,12 @@
-"""A model to start from: a tiny BERT with random weights, whose word pieces are learned from the texts of a KB.
+"""A model to start from: a tiny BERT or T5 with random weights, whose word pieces are learned from the texts of a KB.
 
 With it, everything can be trained where no model can be downloaded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from kbkit.search.node_texts import NodeTexts
+from kbkit.search.text2text import NOT_RELEVANT, model_input
 from kbkit.stores import Stores
 
 PIECES, MIN_COUNT = 8_000, 2
@@ -55,8 +57,38 @@ def write_start(folder: Path, stores: Stores, seed: int, *, relations: bool, siz
     return folder
 
 
-def _tokenizer(stores: Stores, seed: int, relations: bool, length: int) -> Any:
-    """Learn lower-cased word pieces (WordPiece, as BERT's) from the texts of a KB."""
+def write_text2text(folder: Path, stores: Stores, seed: int, *, relations: bool, size: TinyBert | None = None) -> Path:
+    """Write a T5 with random weights and its tokenizer to a new folder, and return it."""
+    import torch
+    from tokenizers import processors
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    chosen = size or TinyBert()
+    tokenizer = _tokenizer(stores, seed, relations, chosen.positions, [model_input("", ""), NOT_RELEVANT])
+    end = _SPECIAL.index("[SEP]")
+    tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
+        "$A [SEP]", special_tokens=[("[SEP]", end)]
+    )
+    tokenizer.add_special_tokens({"eos_token": "[SEP]"})
+    torch.manual_seed(seed)
+    config = T5Config(
+        vocab_size=len(tokenizer),
+        d_model=chosen.hidden,
+        d_kv=chosen.hidden // chosen.heads,
+        d_ff=4 * chosen.hidden,
+        num_layers=chosen.layers,
+        num_heads=chosen.heads,
+        pad_token_id=tokenizer.pad_token_id,
+        eos_token_id=end,
+        decoder_start_token_id=tokenizer.pad_token_id,
+    )
+    T5ForConditionalGeneration(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def _tokenizer(stores: Stores, seed: int, relations: bool, length: int, whole: Sequence[str] = ()) -> Any:
+    """Learn lower-cased word pieces (WordPiece, as BERT's) from the texts of a KB; words of ``whole`` are pieces."""
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
     from transformers import PreTrainedTokenizerFast
 
@@ -67,7 +99,8 @@ def _tokenizer(stores: Stores, seed: int, relations: bool, length: int) -> Any:
     trainer = trainers.WordPieceTrainer(
         vocab_size=PIECES, min_frequency=MIN_COUNT, special_tokens=list(_SPECIAL), show_progress=False
     )
-    tokenizer.train_from_iterator(_texts(stores, seed, relations), trainer)
+    repeated = (text for text in whole for _ in range(PIECES))  # often enough to be learned first
+    tokenizer.train_from_iterator(itertools.chain(repeated, _texts(stores, seed, relations)), trainer)
     cls, sep = _SPECIAL.index("[CLS]"), _SPECIAL.index("[SEP]")  # the trainer numbers them first
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", sep), ("[CLS]", cls))
     names = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"), _SPECIAL, strict=True))

@@ -50,6 +50,10 @@ class TrainingParts:
     further: Mapping[str, Any] = field(default_factory=dict)
     has_duplicates: bool = False
     """Whether a text may occur twice in a batch: with in-batch negatives, it may not."""
+    rate: float = RATE
+    """Learning rate of the start from a model."""
+    saved: Sequence[Any] = ()
+    """What is written to the folder beside the model, such as a tokenizer."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,7 @@ def run(
         "curve": rows,
         "libraries": _versions(),
     }
-    _write(work.out, parts.model, record)
+    _write(work.out, parts, record)
     return TrainedModel(work.out, rows, int(best["epoch"]), seconds, main)
 
 
@@ -144,7 +148,8 @@ def _trainer(
         def __call__(self, model: Any, *_: Any, **__: Any) -> dict[str, float]:
             return dict(score(parts.rank(model)))
 
-    parts.model.model_card_data.widget = [{"text": ""}]  # else the library draws examples, with a bar
+    if hasattr(parts.model, "model_card_data"):
+        parts.model.model_card_data.widget = [{"text": ""}]  # else the library draws examples, with a bar
     trainer = parts.trainer(
         model=parts.model,
         args=parts.arguments(**_arguments(work, parts, settings, main)),
@@ -174,7 +179,7 @@ def _arguments(work: TrainingWork, parts: TrainingParts, settings: TrainingSetti
         "output_dir": str(work.folder),
         "num_train_epochs": settings.epochs,
         "per_device_train_batch_size": settings.batch,
-        "learning_rate": settings.rate or (RANDOM_RATE if settings.initial == RANDOM else RATE),
+        "learning_rate": settings.rate or (RANDOM_RATE if settings.initial == RANDOM else parts.rate),
         "warmup_steps": int(_WARM_UP * steps),
         "fp16": numbers == "float16",
         "bf16": numbers == "bfloat16",
@@ -229,11 +234,12 @@ def _versions() -> dict[str, str]:
 # -- the folder of the model ------------------------------------------------------------------------------------------
 
 
-def _write(out: Path, model: Any, record: Mapping[str, Any]) -> None:
+def _write(out: Path, parts: TrainingParts, record: Mapping[str, Any]) -> None:
     """Write the folder of a model: as its library does, with a record, a curve and a card."""
     with replacing(out) as new_folder:
         new_folder.mkdir()
-        model.save_pretrained(str(new_folder), **card.without_card(model))
+        for part in (parts.model, *parts.saved):
+            part.save_pretrained(str(new_folder), **card.without_card(part))
         texts = {
             new_folder / model_folder.ABOUT: json.dumps(record, indent=1, ensure_ascii=False) + "\n",
             new_folder / card.CURVE: "".join(json.dumps(row) + "\n" for row in record["curve"]),

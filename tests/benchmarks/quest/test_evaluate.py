@@ -530,11 +530,11 @@ class Halves:
         return [float(candidate.name in self.titles) for candidate in candidates]
 
 
-def test_cross_encoders_read_texts_and_no_relations(bench: evaluate.Bench) -> None:
+def test_rerankers_read_texts_and_no_relations(bench: evaluate.Bench) -> None:
     part = bench.part("val")
     some = part.ranking("bm25")
     encoder = Halves({"France"})
-    scores = evaluate._cross_encoder(encoder)(part, some)
+    scores = evaluate._reranker(encoder)(part, some)
     titles = bench.corpus.named(some)["node"]
     assert scores.tolist() == [float(title == "France") for title in titles]
     assert [candidate.name for candidate in encoder.read] == titles.to_list()
@@ -562,6 +562,7 @@ def test_a_model_judges_titles_and_texts(bench: evaluate.Bench, tmp_path: Path) 
     [
         ("bayes", "test"),
         ("cross-encoder:", "test"),
+        ("text2text:", "test"),
         ("llm", "test"),
         ("logistic", "train"),
         ("llm", "val"),
