@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _SLOT = re.compile("<([^<>]+)>")
 _ROLE = re.compile(r"\b(work(?:ed)?) as ['\"]([a-z][^'\"]*)['\"]")
-_NEAR = re.compile(r"in |\w+ing ")
+_NEAR = "in "
 _AS_NOUN = re.compile(r"(?:is|are each|are) the (?!basis|home|subject|work)(\w+) (of .+)")
 _ONE_OF_A_KIND = re.compile(r"of an? ")
 _WITH = "with "
@@ -60,10 +60,14 @@ class NounPhrase:
         ``modifiers`` follow the noun (``from 1990 or later``), ``whose`` clauses end the phrase.
         """
         reduce = reduce and not whose  # these would seem to belong to the last name
-        is_with = any(text.startswith(_WITH) for text in modifiers)  # not: 900 votes tagged 'love'
+        is_with = any(text.startswith(_WITH) for text in modifiers)  # not: 900 votes tagged 'love', or coming from Peru
         nouns = [one.plural if is_plural else one.singular for one in self.clauses if one.is_after]
         after = [clause for clause in self.clauses if not clause.before and not clause.is_after]
-        reduced = [one for one in after if reduce and one.reduced and (not is_with or _NEAR.match(one.reduced))]
+        if nouns and is_with:  # the population is that of the capitals, not of Peru
+            held = [text.removeprefix(_WITH) for text in modifiers if text.startswith(_WITH)]
+            modifiers = [text for text in modifiers if not text.startswith(_WITH)]
+            after += [Clause(f"has {text}", f"have {text}") for text in held]
+        reduced = [one for one in after if reduce and one.reduced and (not is_with or one.reduced.startswith(_NEAR))]
         short = [clause.reduced for clause in reduced]
         having = [text.removeprefix(_WITH) for text in short if text.startswith(_WITH)]
         short = [text for text in short if not text.startswith(_WITH)]

@@ -68,12 +68,11 @@ class Family:
         """Return the phrase of the category with this name."""
         if self.attribute is not None and name[:1].islower() and self.pattern.endswith(f" is {categories.NAME}"):
             name = f'"{name}"'  # a common noun would need an article
-        if self.attribute is not None and (
-            noun := categories.kind_noun(self.attribute.label or self.attribute.name, name)
-        ):
-            things, _, value = self.pattern.partition(" of the ")
-            if value.endswith(f'"{categories.NAME}"'):
-                return f"{things} that are {plural(noun)}"
+        is_kind = self.attribute is not None and self.pattern.partition(" of the ")[2].endswith(f'"{categories.NAME}"')
+        if self.attribute is not None and is_kind:
+            noun = categories.kind_noun(self.attribute.label or self.attribute.name, name)
+            if noun:
+                return plural(noun)
         shown = named(name, self.other, self.article) if self.other else name
         if name.islower() and self.pattern.endswith(f"worked as {categories.NAME}"):
             shown = with_article(name)

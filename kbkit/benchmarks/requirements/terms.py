@@ -34,17 +34,18 @@ EMPTY = STOP_WORDS | {"this", "that"} | FUNCTION_WORDS | PREPOSITIONS | _ONE | _
 """Words that are no terms."""
 _VAGUE = words_of(
     """
-    ability affair ambition amount another anyone arrival aspect attempt backdrop base beginning birthplace bit body
-    border capital case catch century chance character claim condition country course creation data day decade
-    difficulty disturbance duty effort end event everything example exchange extent fact fault feature fifth first
-    focus foot force form fourth government grip group grouping heart help hour hundred idea incident index instance
-    intention investigation kind lack landmark law life line literature locus look loss loyalty manner marker mass
-    member middle million mind minute misadventure mode month name neighbor neighbour number other outlook pair part
-    people period person phase picture piece place plot point possibility post predicament preparation problem
-    reason region relation relative resident rest result rule scene seat second series set setting shore side
-    situation skid someone something sort spirit spot stake stop story stretch struggle study tale text theme thing
-    third thousand time touch track tract turn type update value variety verge version way week while woe word world
-    year
+    ability affair ambition amount another anyone arrival aspect attempt attraction backdrop base beginning
+    birthplace bit body border bout capital care case catch century chance character claim condition country course
+    creation data day decade difficulty disturbance dollar duty effort end event everything example exchange extent
+    fact failure fault feature fifth first flashback focus foot force form fourth government grip group grouping
+    heart help hour hundred idea incident index influence instance intention investigation kind lack landmark law
+    licence license life lifetime line literature locus look loss loyalty manner marker mass member middle million
+    mind minute misadventure mode month name neighbor neighbour number other outlook pair part people period person
+    phase picture piece place plate plot point possibility post pound predicament preparation problem reason region
+    relation relative resident rest result rule scene seat second series set setting shore side situation skid
+    someone something sort spirit spot stake stop story stretch struggle study tale text theme thing third thousand
+    time touch track tract turn type update value variety venture verge version visit voice way week while woe word
+    world year
     """
 )
 """Nouns that say too little, or that are measures and parts of texts rather than things."""
