@@ -78,7 +78,7 @@ def _translated(row: Row) -> dict[str, Any]:
 
 
 @dataclass
-class _Kind:
+class _Objects:
     """Objects at one path of the records, each with the number of its record."""
 
     path: Path
@@ -101,7 +101,7 @@ class _Splitter:
     def tables(self) -> dict[str, RecordTable]:
         """Return the tables, that of the records first."""
         kinds = [kind for kind in _kinds(self._rows) if kind.objects]
-        entities: list[tuple[list[_Kind], str]] = []
+        entities: list[tuple[list[_Objects], str]] = []
         for kind in kinds:
             key = _key_of(kind)
             if key and self._is_own(kind, key):
@@ -118,13 +118,13 @@ class _Splitter:
         main = [self._reduced(row) for row in self._rows]
         return {MAIN: RecordTable(main, "", self._links), **self._tables}
 
-    def _is_own(self, kind: _Kind, key: str) -> bool:
+    def _is_own(self, kind: _Objects, key: str) -> bool:
         """Whether objects are records themselves, such as the parent of an issue."""
         own = {_value(row.get(key)) for row in self._rows}
         fields = {name for row in self._rows for name in row}
         return kind.fields <= fields and all(_value(one[key]) in own for _, one in kind.objects)
 
-    def _children(self, kind: _Kind) -> None:
+    def _children(self, kind: _Objects) -> None:
         """Make a table of the objects of lists, which belong to their record."""
         name = kind.path[-1]
         by = next((one for one in (*_NAMES, *_IDS) if _is_in_all(kind, one)), "")
@@ -148,7 +148,7 @@ class _Splitter:
         self._tables[table] = RecordTable(rows, "", links)
         self._replaced[kind.path] = None
 
-    def _replace(self, kind: _Kind, key: str, table: str, by: str) -> None:
+    def _replace(self, kind: _Objects, key: str, table: str, by: str) -> None:
         self._replaced[kind.path] = key
         self._links["_".join(kind.path)] = (table, by)
 
@@ -171,9 +171,9 @@ class _Splitter:
         return result
 
 
-def _kinds(rows: Iterable[Row]) -> list[_Kind]:
+def _kinds(rows: Iterable[Row]) -> list[_Objects]:
     """Return the objects of all records by their path; paths at which there is anything else are left out."""
-    found: dict[Path, _Kind] = {}
+    found: dict[Path, _Objects] = {}
     mixed: set[Path] = set()
     for number, row in enumerate(rows):
         for path, value in _fields(row):
@@ -181,7 +181,7 @@ def _kinds(rows: Iterable[Row]) -> list[_Kind]:
                 continue
             listed = isinstance(value, list)
             objects = value if isinstance(value, list) else [value]
-            kind = found.setdefault(path, _Kind(path, listed))
+            kind = found.setdefault(path, _Objects(path, listed))
             if kind.listed != listed or not all(isinstance(one, dict) and one for one in objects):
                 mixed.add(path)
             else:
@@ -200,17 +200,17 @@ def _key_in(one: Row) -> str:
     return next((name for name in _IDS if _value(one.get(name)) is not None), "")
 
 
-def _key_of(kind: _Kind) -> str:
+def _key_of(kind: _Objects) -> str:
     """Return the field that identifies objects, empty if none does."""
     others = sum(_is_scalar(kind, name) for name in kind.fields)
     return next((name for name in _IDS if _is_in_all(kind, name) and others > 1), "")
 
 
-def _is_in_all(kind: _Kind, name: str) -> bool:
+def _is_in_all(kind: _Objects, name: str) -> bool:
     return all(_value(one.get(name)) is not None for _, one in kind.objects)
 
 
-def _is_scalar(kind: _Kind, name: str) -> bool:
+def _is_scalar(kind: _Objects, name: str) -> bool:
     return all(one.get(name) is None or isinstance(one[name], _SCALARS) for _, one in kind.objects)
 
 
@@ -220,7 +220,7 @@ def _value(value: Any) -> str | None:
     return str(value) if is_id else None
 
 
-def _is_functional(kinds: Sequence[_Kind], key: str) -> bool:
+def _is_functional(kinds: Sequence[_Objects], key: str) -> bool:
     """Whether objects with the same identifier never differ in a field that both have."""
     known: dict[str, dict[str, Any]] = {}
     for kind in kinds:
@@ -232,7 +232,7 @@ def _is_functional(kinds: Sequence[_Kind], key: str) -> bool:
     return True
 
 
-def _merged(kinds: Sequence[_Kind], key: str) -> dict[str, dict[str, Any]]:
+def _merged(kinds: Sequence[_Objects], key: str) -> dict[str, dict[str, Any]]:
     """Return one object for each identifier, with the fields of all with it."""
     rows: dict[str, dict[str, Any]] = {}
     for kind in kinds:
@@ -242,7 +242,7 @@ def _merged(kinds: Sequence[_Kind], key: str) -> dict[str, dict[str, Any]]:
     return rows
 
 
-def _join(groups: list[tuple[list[_Kind], str]], kind: _Kind, key: str) -> None:
+def _join(groups: list[tuple[list[_Objects], str]], kind: _Objects, key: str) -> None:
     """Add objects to the group of the same kind, or make a new one of them."""
     for group in (group for group, other in groups if other == key):
         fields = set().union(*(one.fields for one in group))
@@ -254,7 +254,7 @@ def _join(groups: list[tuple[list[_Kind], str]], kind: _Kind, key: str) -> None:
     groups.append(([kind], key))
 
 
-def _name_of(group: Sequence[_Kind]) -> str:
+def _name_of(group: Sequence[_Objects]) -> str:
     """Return the name of a kind of objects: of the fields that hold them, one that is no role of a person."""
     listed = [kind.path[-1] for kind in group]
     plain = next((name for name in listed if name not in _ROLES), "")

@@ -9,6 +9,7 @@ import numpy as np
 
 from kbkit.answers.answer_set import AnswerSet
 from kbkit.answers.syntax import Expression
+from kbkit.english.question_words import ADJECTIVES
 from kbkit.english.words import PREPOSITIONS, may_be_verb
 from kbkit.questions.candidates import CandidateFrame, Topic
 from kbkit.questions.clause_reading import WordMatch
@@ -209,6 +210,21 @@ class ChainReading:
                 similar = (elements.labels.similarity(word), elements.type_labels.similarity(word))
                 best = max(float(one.max(initial=0.0)) for one in similar)
                 found += [f"'{word}'"] * (best < TELLING)
+        return found
+
+    @property
+    def modifiers(self) -> list[str]:
+        """The words before types that it has nothing for: *tall* mountains; and if it names no node, those that are
+        only similar to its labels: *landlocked* countries.
+        """
+        elements, question = self._elements, self._question
+        named = {at for topic in self.topics if topic.mention is not None for at in topic.mention.tokens}
+        found = []
+        for at in question.content(named) if elements.typed else ():
+            before, word, after = ([token.word for token in question.tokens[n : n + 1]] for n in (at - 1, at, at + 1))
+            is_vague = word[0] in ADJECTIVES or not (named or self._is_label(word[0]))
+            if is_vague and before != ["how"] and after and elements.types_called(stem(after[0])):
+                found.append(f"'{word[0]}'")
         return found
 
     @property

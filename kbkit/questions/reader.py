@@ -105,7 +105,7 @@ class Read:
         if self.chain is None:
             return []
         ignored = self.by_clauses.ignored_by(self.chain.tree) + ["a condition that all meet"] * self.chain.keeps_all
-        ignored += self.chain.other_types + self.chain.vague
+        ignored += self.chain.other_types + self.chain.vague + self.chain.modifiers
         ignored += ["a superlative that most meet"] * keeps_most(self.by_clauses.elements, self.chain.tree)
         is_other = self.chain.is_off_topic or self.chain.starts_unnamed or self.chain.ends_with_rows
         ignored += ["what is asked for"] * is_other

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kbkit.english.question_words import (
+    ADJECTIVES,
     EXTREMES,
     FUNCTION_WORDS,
     GREETINGS,
@@ -177,6 +178,8 @@ def _owners_and_targets(at: Rewriter) -> None:
         elif not is_type(link):
             if link.labels[0].is_boolean and (clauses.is_how_much or not (clauses.restrictions or " whether " in text)):
                 clauses.unread.append("'how much'" if clauses.is_how_much else f"'{link.text}'")
+            if link.text.casefold() in ADJECTIVES and re.search(rf"(?<! how) {part} {L}", text):
+                clauses.unread.append(f"'{link.text}'")  # tall mountains: from which height on?
             if not clauses.targets or not re.search(rf" (?:have|has|had|having) (?:(?:a|an|any|the) )?{part}", text):
                 clauses.targets.append(AskedTarget(link, "", owners.get(part)))
         elif re.search(rf" and (?:which|what) {part}", text) and clauses.targets and not clauses.targets[0].total:

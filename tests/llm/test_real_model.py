@@ -11,6 +11,7 @@ import json
 import shutil
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from kbkit.llm.recording import read
@@ -21,6 +22,13 @@ LLM = f"replay:{RECORDING}"
 ANDORRA = [
     {"id": "1", "question": "Which countries border Andorra?", "sparql": "SELECT ?c { country:AND rel:borders ?c }"}
 ]
+STARK = {
+    "Take all rivers that flow through or along a country that Tupungato lies in. Which of them have a description that"
+    " talks about Plata?": ["parana", "uruguay-river"],
+    "Take all countries that have a land border with Slovakia and are members of the United Nations. Which of them have"
+    " a description that refers to Bohemia and Moravia?": ["CZE"],
+}
+"""Queries with the keys of their answers."""
 
 
 @pytest.fixture
@@ -77,8 +85,14 @@ def test_queries_of_stark_are_drafted(here: Run, kb: Path, tmp_path: Path) -> No
 
 
 def test_hits_of_stark_are_reranked(here: Run, kb: Path, tmp_path: Path) -> None:
-    made = here("stark", "make", kb, "-o", tmp_path / "stark", "-n", "4")
-    assert made.returncode == 0, made.stderr
+    rows = [
+        {"id": number, "query": query, "answer_ids": json.dumps(keys)}
+        for number, (query, keys) in enumerate(STARK.items())
+    ]
+    (tmp_path / "stark" / "stark_qa").mkdir(parents=True)
+    (tmp_path / "stark" / "split").mkdir()
+    pl.DataFrame(rows).write_csv(tmp_path / "stark" / "stark_qa" / "stark_qa.csv")
+    (tmp_path / "stark" / "split" / "train.index").write_text("0\n1\n", encoding="utf-8")
     options = ("--split", "train", "-m", "bm25", "--rerank-mode", "bm25", "--rerank-depth", "2", "--latency", "0")
     done = here("stark", "run", kb, tmp_path / "stark", *options, "--llm", f"smollm2-135m@{LLM}", "-f", "csv")
     assert done.returncode == 0, done.stderr

@@ -116,6 +116,10 @@ REFUSED = {
     'which "purple volumes"': "",
     "members who borrowed fiction in 2022": "'fiction'",
     "participants in event 80": "'80'",
+    # an adjective without a measure
+    "long books": "'long'",
+    "old branches in Leeds": "'old'",
+    "long books by Ada Quill": "'long'",
 }
 
 

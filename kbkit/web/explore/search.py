@@ -35,7 +35,7 @@ _FACETED = 200
 _FACETS_SECONDS = 0.5
 _OTHERS = 3
 """Other readings of a question that is answered."""
-_DOUBTFUL = 0.3
+_DOUBTFUL = 0.2
 """Minimum confidence to show readings of words that do not have the form of a question."""
 
 

@@ -189,6 +189,7 @@ def test_queries_read_well(made: tuple[KnowledgeBase, Path]) -> None:
     heads = re.compile(r"(?:Either |Find |List |Show me |What are the )?(\w+)")
     kinds = {row["metadata"]["domain"] for row in rows(folder / "queries.jsonl")}
     plurals = {kind[:-1] + "ies" if kind.endswith("y") else f"{kind}s" for kind in kinds}
+    plurals |= {"bays", "gulfs", "straits"}  # seas of a kind are called by it
     found = [heads.match(text) for text in texts]
     assert all(match and match[1].lower() in plurals for match in found)
 
