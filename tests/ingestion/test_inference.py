@@ -645,3 +645,17 @@ def test_titles_and_totals_of_a_sheet_of_excel_are_no_rows(tmp_path: Path) -> No
     inferred = infer([tmp_path / "loans.xlsx"], "x")
     assert [(table.rows, list(table.columns)) for table in inferred.tables] == [(2, ["Loan", "Book", "Fee"])]
     assert "Left out rows of totals: loans (1)" in inferred.notes
+
+
+def test_folders_inside_are_named_as_not_read(tmp_path: Path) -> None:
+    (tmp_path / "general").mkdir()
+    rows = "id,nameFirst,nameLast,born,Company IDs\nq1,Ann,Lee,1990/2/3,c1\nq2,Bo,Ray,1991/12/13,c2\n"
+    for path in (tmp_path / "people.csv", tmp_path / "general" / "others.csv"):
+        path.write_text(rows, encoding="utf-8")
+    (tmp_path / "companies.csv").write_text("Company ID,name\nc1,Ulm Mills\nc2,Bern Bank\n", encoding="utf-8")
+    inferred = infer([tmp_path], "x")
+    assert f"Not read: folders inside of {tmp_path}" in inferred.notes
+    people = next(nodes for nodes in inferred.plan.nodes if nodes.table.name == "people")
+    assert people.named == ("nameFirst", "nameLast")
+    assert "%Y/%m/%d" in inferred.sql
+    assert [relation for relation, _ in people.links] == ["company"]

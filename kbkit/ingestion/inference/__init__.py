@@ -105,6 +105,10 @@ def infer(
         return found.infer(name, corrections, source_file=source_file)
 
 
+def _has_folders(path: Path) -> bool:
+    return path.is_dir() and any(inside.is_dir() and not inside.name.startswith(".") for inside in path.iterdir())
+
+
 @contextlib.contextmanager
 def examined(paths: Sequence[Path], *, no_header: bool = False) -> Iterator[Examination]:
     """Read and profile files and folders. Raises :class:`BadInputError`."""
@@ -118,6 +122,7 @@ def examined(paths: Sequence[Path], *, no_header: bool = False) -> Iterator[Exam
             files = list(zip(found["files"], local["files"], strict=True))
             tables = _tables(files, no_header=no_header)
             notes = [f"Skipped {path}: {path.stem}_all has its rows" for path in views]
+            notes += [f"Not read: folders inside of {path}" for path in paths if _has_folders(path)]
             notes += [note for pair in zip(found["files"], local["files"], strict=True) for note in _skipped(*pair)]
             with _examine(tables, folder) as con:
                 yield Examination(con, list(tables), notes)

@@ -260,6 +260,7 @@ NAME_RULES: tuple[_NameRule, ...] = (
 
 _PERSON_NAMES = (
     *(("first name", "last name"), ("given name", "family name"), ("firstname", "lastname"), ("forename", "surname")),
+    ("name first", "name last"),
     *(
         ("first name", "surname"),
         ("given name", "surname"),
