@@ -226,7 +226,6 @@ def test_cells_of_workbooks(tmp_path: Path) -> None:
 
 NOTES: dict[str, list[tuple[Any, ...]]] = {
     "Sheet3": [],
-    "a title": [("Report of 2024",), (), ("id", "name"), (1, "Ann")],
     "prose": [("Notes",), ("Ages are in years.",), ("Ann counted them.",)],
     "a sentence": [("All of this was collected by Ann in the year 2024",), (), ("Ask her",)],
     "cells": [("by", "Ann"), ("version", 2, "a draft"), ("and", "so", "on", "!")],
