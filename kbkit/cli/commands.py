@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import copy
 import inspect
-import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any, get_args, get_origin
+from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -26,49 +24,8 @@ PANELS = {
 """The commands in the order of the help."""
 
 
-class TypedValues:
-    """Passes on values that need no conversion; others are left to Typer, which imports Pydantic for them.
-
-    That import takes a tenth of the time of a short command. Typer's parameters keep what converts their values.
-    """
-
-    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Return the value with the type of a parameter."""
-        kind = param.type_descriptor.annotation
-        if value is None:
-            return () if param.multiple or param.nargs == -1 else None
-        if get_origin(kind) is list and not isinstance(value, str):
-            [kind], values = get_args(kind), list(value)
-            if all(_fits(one, kind) for one in values):
-                return [kind(one) for one in values]
-        elif _fits(value, kind):
-            return kind(value)
-        param._runtime_param = None
-        return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
-
-
-def _passing_on(params: list[Any]) -> list[Any]:
-    for param in params:
-        if getattr(param, "_runtime_param", param) is None and param.type_descriptor.parameter_info.parser is None:
-            param._runtime_param = TypedValues()
-    return params
-
-
-def _fits(value: Any, kind: Any) -> bool:
-    """Whether a value of the command line or a default becomes ``kind`` by calling it."""
-    if kind is Path:
-        return isinstance(value, Path) or (
-            isinstance(value, str) and (os.access(value, os.R_OK) or not Path(value).exists())
-        )
-    return kind in (str, int, float) and (type(value) is kind or (kind is float and type(value) is int))
-
-
 class HelpCommand(TyperCommand):
     """A command that writes its help without Python types, and without its rare options unless asked to."""
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        """Return the parameters, and let those pass on the values that need no conversion."""
-        return _passing_on(super().get_params(ctx))
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the pieces of the usage line: ``[OPTIONS] KB [QUERY]``."""
@@ -120,10 +77,6 @@ class LazyCommandInfo(CommandInfo):
 
 class Program(TyperGroup):
     """The program: its help fits one screen."""
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        """Return the parameters, and let those pass on the values that need no conversion."""
-        return _passing_on(super().get_params(ctx))
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
         """Return the names of the commands, panel by panel."""

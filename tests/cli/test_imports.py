@@ -54,15 +54,3 @@ def test_one_engine_at_a_time(tiny_kb) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == []
-
-
-def test_values_without_conversion_import_no_pydantic(tiny_kb) -> None:
-    """Typer converts values with it, and its import takes a tenth of the time of a short command."""
-    code = (
-        "import json, sys\nfrom kbkit.cli.app import State, app\n"
-        "app(['sql', sys.argv[1], 'SELECT 7 AS seven', '-f', 'csv'], obj=State(), standalone_mode=False)\n"
-        "print(json.dumps([n for n in ('pydantic',) if n in sys.modules]))"
-    )
-    done = subprocess.run([sys.executable, "-c", code, str(tiny_kb)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["seven", "7", "[]"]
