@@ -54,13 +54,12 @@ def nested(path: Path, name: str) -> dict[str, RecordTable]:
     lists = list(_tables(_object(path)))
     result: dict[str, RecordTable] = {}
     for of in lists if len(lists) > 1 else [name.replace(".", "_")]:
-        rows = _records(path, of)
-        found = split(rows, of) if rows and "." not in of else {}
+        found = {} if "." in of else _split(path, of, path.stat().st_mtime_ns)
         result |= {f"${of}.{part}" if part else f"${of}": table for part, table in found.items()}
     return result
 
 
-@functools.lru_cache(1)  # a build asks for each of the tables
+@functools.lru_cache(4)  # the inference asks twice, a build for each of the tables
 def _split(path: Path, of: str, _: int) -> dict[str, RecordTable]:
     return split(_records(path, of), of)
 

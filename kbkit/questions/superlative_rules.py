@@ -69,8 +69,8 @@ def adverbs(at: Rewriter) -> None:
     at.apply(rf"(?:got |get |was |were |is |are )?(?P<label>{L}) (?:the )?(?P<word>{word})(?! <L)", timed)
 
 
-def superlatives(at: Rewriter) -> None:
-    """``the 3 largest``, ``top 5 films by gross``, ``the most songs``, ``the most common genre``."""
+def _by_measures(at: Rewriter) -> None:
+    """``top 5 films by gross``, ``the largest cities in France by area``."""
 
     def ranked(match: re.Match[str]) -> str | None:
         number = at.link(match["number"])
@@ -102,6 +102,11 @@ def superlatives(at: Rewriter) -> None:
         rf"(?:by|in terms of|measured by|according to) (?:the |their |its )?(?P<by>{L})",
         measured,
     )
+
+
+def superlatives(at: Rewriter) -> None:
+    """``the 3 largest``, ``top 5 films by gross``, ``the most songs``, ``the most common genre``."""
+    _by_measures(at)
 
     def use(match: re.Match[str]) -> str | None:
         if at.clauses.most is not None:

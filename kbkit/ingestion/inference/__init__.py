@@ -222,21 +222,7 @@ def _nested(given: Path, path: Path) -> dict[str, RecordTable]:
     return json_shapes.nested(path, only if only.casefold() not in names.WRAPPINGS | _REPLIES else stem)
 
 
-_REPLIES = {
-    "",
-    "data",
-    "results",
-    "result",
-    "items",
-    "rows",
-    "records",
-    "entries",
-    "hits",
-    "values",
-    "value",
-    "response",
-    "content",
-}
+_REPLIES = {"", *"data results result items rows records entries hits values value response content".split()}  # noqa: SIM905
 """Names of lists in replies of services, which say nothing about the records."""
 
 

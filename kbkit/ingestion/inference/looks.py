@@ -214,8 +214,7 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
 
     if look["empty"]:  # in JSON
         value = f"nullif({value}, '')"
-    if look["untrimmed"]:
-        value = f"trim({value})"
+    value = f"trim({value})" if look["untrimmed"] else value
     days = [form for form in _DATES if all_are(f"date {form}") and not (form == "%Y%m%d" and names.is_id(one.name))]
     if look["missing"] and (days or all_are("numbers", "grouped", "money", "decimal_commas", "dates")):
         value = f"CASE WHEN {value} NOT IN ({', '.join(map(literal, _MISSING))}) THEN {value} END"
