@@ -222,7 +222,8 @@ _SHORTAGES: tuple[tuple[tuple[str, ...], str, str], ...] = (
         "Close other programs, or raise the limit: ulimit -n 4096",
     ),
     (
-        ("start new thread", "spawn thread", "Resource temporarily unavailable", "os error 11)", "thread constructor"),
+        ("start new thread", "spawn thread", "to spawn", "ThreadPoolBuildError", "Resource temporarily unavailable",
+         "os error 11)", "thread constructor"),
         "too many threads",
         "Close other programs, or raise the limit: ulimit -u 4096",
     ),
