@@ -77,11 +77,13 @@ def _processes(rng: random.Random) -> Shortage:
     """Limit the threads of a user of its own, because the limit is that of all processes of a user, and not of root."""
     number = str(rng.randrange(60_000, 65_000))
     kept = "-all,+dac_override,+dac_read_search"
-    user = ("setpriv", f"--reuid={number}", f"--regid={number}", "--clear-groups", f"--inh-caps={kept}")
+    user = ("setpriv", f"--reuid={number}", f"--regid={number}", "--clear-groups", "--securebits=+no_setuid_fixup")
     if os.getuid() or not shutil.which("setpriv"):
         return _threads(rng)
     limit = rng.randrange(2, 80)
-    return Shortage(f"{limit} threads", (*user, f"--ambient-caps={kept}", "prlimit", f"--nproc={limit}"))
+    return Shortage(
+        f"{limit} threads", (*user, f"--inh-caps={kept}", f"--ambient-caps={kept}", "prlimit", f"--nproc={limit}")
+    )
 
 
 def _room(rng: random.Random) -> Shortage:
