@@ -33,7 +33,8 @@ _FORMS = (
     "Which {t} share a {t} with {n}?", "{t} with more than {x} {t}", "What do {n} and {n} have in common?", "{n}",
     "most frequent {a} of {t}", "{t} named {n}", '{t} "{n}"', "percentage of {t} that {v} {n}", "Why is {n} {a}?",
     "Which {t} have no {a}?", "northernmost {t}", "{t} since {x}", "{t} sorted by {a} descending", "all {t} of {n}",
-    "Which {t} {v} the {t} that {v} the {t} that {v} {n}?", "{t} or {t} of {n}", "every {t} except {n}", "{a}", "{v}?", "{t}",
+    "Which {t} {v} the {t} that {v} the {t} that {v} {n}?", "{t} or {t} of {n}", "every {t} except {n}",
+    "{a}", "{v}?", "{t}",
 )  # fmt: skip
 _PARTS = {
     "t": ("countries", "cities", "rivers", "languages", "mountains", "country", "genes", "drugs", "things", "people"),
