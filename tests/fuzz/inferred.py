@@ -29,10 +29,11 @@ from tests.fuzz.values import shown
 FILES = 4
 """Files of a case."""
 _NAMES = (
-    "id", "_id", "@id", "key", "code", "name", "title", "label", "login", "user", "owner", "labels", "parent", "items",
-    "fields", "attributes", "properties", "_source", "aliases", "born", "died", "start", "end",
-    "father", "type", "head", "tail", "relation", "text", "nodes", "edges", "group", "list", "section", "part", "entry", "ID", "Name",
-    "id_", "$x", "a.b", "", " ", "\0", "a\nb", "\x1b[2J", "\u202e", "\ud800", "'", '"', "é", "x" * 300, "select", "rowid",
+    "id", "_id", "@id", "key", "code", "name", "title", "label", "login", "user", "owner", "labels", "parent",
+    "items", "fields", "attributes", "properties", "_source", "aliases", "born", "died", "start", "end", "father",
+    "type", "head", "tail", "relation", "text", "nodes", "edges", "group", "list", "section", "part", "entry", "ID",
+    "Name", "id_", "$x", "a.b", "", " ", "\0", "a\nb", "\x1b[2J", "\u202e", "\ud800", "'", "\"", "é", "x" * 300,
+    "select", "rowid",
 )  # fmt: skip
 _SCALARS: tuple[Any, ...] = (
     None, True, 0, -1, 1.5, 7, 2**63, 2**70, 10**400, float("nan"), float("inf"), "", " ", "x", "Ann", "A, B", "a;b",
