@@ -31,6 +31,7 @@ AREAS: dict[str, int] = {
     "readers": 2,
     "sources": 4,
     "inferred": 3,
+    "reviews": 2,
     "sparql": 3,
 }
 """The modules of cases, each with the number of cases that ``tests/kb/test_fuzz.py`` runs."""
