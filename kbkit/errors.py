@@ -251,6 +251,11 @@ def shortage(error: BaseException | str) -> ShortageError | None:
     return None
 
 
+def is_panic(error: BaseException) -> bool:
+    """Return whether an exception is a panic of an engine in Rust; each has a class of its own, of this name."""
+    return type(error).__name__ == "PanicException"
+
+
 def system_error(error: OSError, action: str = "") -> KbError:
     """Return an error of the operating system as one that a user can read: the path, the reason, the remedy.
 

@@ -11,8 +11,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from kbkit.agent.names import line
-from kbkit.directory.damage import is_panic
-from kbkit.errors import DISTRIBUTION, KbError, MissingExtraError, QueryTimeoutError, shortage
+from kbkit.errors import DISTRIBUTION, KbError, MissingExtraError, QueryTimeoutError, is_panic, shortage
 from kbkit.mcp.tools import McpTool, ToolLimits, ToolReply, tools
 
 if TYPE_CHECKING:

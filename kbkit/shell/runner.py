@@ -6,9 +6,8 @@ import sys
 from collections.abc import Iterable
 
 from kbkit.directory import systems
-from kbkit.directory.damage import is_panic
 from kbkit.display.render import clean
-from kbkit.errors import KbError, shortage
+from kbkit.errors import KbError, is_panic, shortage
 from kbkit.executor import dispatch, languages
 from kbkit.executor.executor import Executor, Quit, StatementOutcome
 from kbkit.shell.display import Display

@@ -21,8 +21,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, Response
 
-from kbkit.directory.damage import is_panic
-from kbkit.errors import KbError, shortage
+from kbkit.errors import KbError, is_panic, shortage
 
 if TYPE_CHECKING:
     from starlette.requests import Request
