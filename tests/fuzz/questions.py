@@ -106,7 +106,7 @@ def _question(rng: random.Random) -> str:
         rng.shuffle(words)
         return " ".join(words[: rng.choice((4, 12, 40))])
     if kind < 0.88:
-        return rng.choice((" ", " and ", ", ", " of ", " not ")).join(words * (10_000 // len(words) + 1))
+        return rng.choice((" ", " and ", ", ", " of ", " not ")).join(words * (10_000 // max(1, len(words)) + 1))
     if kind < 0.94:
         return text(rng)
     at, question = rng.randrange(20), _filled(rng)
