@@ -222,7 +222,8 @@ _SHORTAGES: tuple[tuple[tuple[str, ...], str, str], ...] = (
         "Close other programs, or raise the limit: ulimit -n 4096",
     ),
     (
-        ("start new thread", "spawn thread", "Resource temporarily unavailable", "os error 11)", "thread constructor"),
+        ("start new thread", "spawn thread", "to spawn", "ThreadPoolBuildError", "Resource temporarily unavailable",
+         "os error 11)", "thread constructor"),
         "too many threads",
         "Close other programs, or raise the limit: ulimit -u 4096",
     ),
@@ -248,6 +249,11 @@ def shortage(error: BaseException | str) -> ShortageError | None:
         if any(phrase in text for phrase in phrases):
             return ShortageError(what[:1].upper() + what[1:], hint)
     return None
+
+
+def is_panic(error: BaseException) -> bool:
+    """Return whether an exception is a panic of an engine in Rust; each has a class of its own, of this name."""
+    return type(error).__name__ == "PanicException"
 
 
 def system_error(error: OSError, action: str = "") -> KbError:

@@ -39,9 +39,8 @@ from kbkit.cli.commands import Program, branch
 from kbkit.cli.progress import watch
 from kbkit.cli.spelling import SPELLER
 from kbkit.directory import limits, systems
-from kbkit.directory.damage import is_panic
 from kbkit.directory.files import is_folder
-from kbkit.errors import KbError, sentence, shortage, suggest, system_error, without_passwords
+from kbkit.errors import KbError, is_panic, sentence, shortage, suggest, system_error, without_passwords
 
 _UNKNOWN_COMMAND = re.compile(r"No such command '(.*?)'\.(.*)", re.S)
 

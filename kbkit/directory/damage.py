@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 
 from kbkit.directory.manifest import FileRecord
-from kbkit.errors import Command, DamagedError, KbError, NotAKbError, Part, ShortageError, shortage
+from kbkit.errors import Command, DamagedError, KbError, NotAKbError, Part, ShortageError, is_panic, shortage
 
 STORE_OF_RECORD = "tables"
 """The store that the others are built from."""
@@ -61,11 +61,6 @@ class reading:  # noqa: N801 - a context manager, called for each query
         if isinstance(error, Exception) or is_panic(error):
             reason = type(error).__name__ if isinstance(error, MemoryError) else describe(error)
             raise damaged(self._path, reason, self._store) from error
-
-
-def is_panic(error: BaseException) -> bool:
-    """Return whether an exception is a panic of an engine in Rust; each has a class of its own, of this name."""
-    return type(error).__name__ == "PanicException"
 
 
 def describe(error: BaseException) -> str:

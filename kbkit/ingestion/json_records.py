@@ -30,6 +30,8 @@ _FEW = 3
 """Fields up to which kinds of objects are of one kind only if they share an identifier: many have an id and a name."""
 _SCALARS = (str, int, float)
 _DEEPEST = 4
+_MOST_KINDS = 200
+"""Places of objects in a record: the names of more are data, such as keys of a map, and the objects stay."""
 _MOST_BESIDE = 6
 """Fields beside a wrapper: the id, the type, the address of a record."""
 
@@ -101,6 +103,8 @@ class _Splitter:
     def tables(self) -> dict[str, RecordTable]:
         """Return the tables, that of the records first."""
         kinds = [kind for kind in _kinds(self._rows) if kind.objects]
+        if len(kinds) > _MOST_KINDS:
+            return {MAIN: RecordTable(self._rows)}
         entities: list[tuple[list[_Objects], str]] = []
         for kind in kinds:
             key = _key_of(kind)
@@ -164,7 +168,7 @@ class _Splitter:
                 key = self._replaced[place]
                 if key is not None:
                     result[name] = [one[key] for one in value] if isinstance(value, list) else value and value[key]
-            elif isinstance(value, dict):
+            elif isinstance(value, dict) and _has_more(value, path):
                 result[name] = self._reduced(value, place)
             else:
                 result[name] = value
@@ -192,8 +196,13 @@ def _kinds(rows: Iterable[Row]) -> list[_Objects]:
 def _fields(row: Row, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     for name, value in row.items():
         yield (*path, name), value
-        if isinstance(value, dict) and len(path) < _DEEPEST and _key_in(value) == "":
+        if isinstance(value, dict) and _has_more(value, path):
             yield from _fields(value, (*path, name))
+
+
+def _has_more(one: Row, path: Path) -> bool:
+    """Whether the objects inside of an object, which is in one at ``path``, are looked for."""
+    return len(path) < _DEEPEST and _key_in(one) == ""
 
 
 def _key_in(one: Row) -> str:

@@ -13,11 +13,12 @@ from __future__ import annotations
 import functools
 import gzip
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kbkit.errors import BadInputError, UnknownNameError
+from kbkit.errors import INVALID_UNICODE, INVALID_UNICODE_HINT, BadInputError, UnknownNameError
 from kbkit.ingestion.json_records import RecordTable, split
 from kbkit.ingestion.recipe import FileSpec
 from kbkit.ingestion.source_errors import MAX_LINE
@@ -26,6 +27,7 @@ from kbkit.ingestion.source_files import format_of, suffix
 _START, _MOST_BYTES = 1 << 16, 16 * MAX_LINE
 _MOST_NESTED = 64 << 20
 """Bytes of a file in which objects inside of records are looked for."""
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _LINES = (".jsonl", ".ndjson")
 _GROUPS = ("group", "list", "section", "part")
 """Names of the column of the names of lists."""
@@ -82,11 +84,22 @@ def _parsed(path: Path) -> list[Any] | None:
             return None
         text = content.decode("utf-8-sig")
         if text.lstrip().startswith("["):
-            found = json.loads(text)
+            found = _loaded(text, path)
             return found if isinstance(found, list) else None
-        return [json.loads(line) for line in text.splitlines() if line.strip()]
+        return [_loaded(line, path) for line in text.splitlines() if line.strip()]
     except (OSError, EOFError, ValueError, RecursionError):  # which DuckDB reports, with the line
         return None
+
+
+def _loaded(text: str, path: Path) -> Any:
+    """Return the value of JSON. Raises :class:`BadInputError` for an unpaired surrogate, which no file can have."""
+    found = json.loads(text)
+    if _SURROGATE.search(text):
+        try:
+            json.dumps(found, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise BadInputError(f"{INVALID_UNICODE} in {path}", INVALID_UNICODE_HINT) from None
+    return found
 
 
 def _tables(top: Mapping[str, Any] | None) -> dict[str, int]:
@@ -156,7 +169,7 @@ def _object(path: Path) -> dict[str, Any] | None:
             rest = handle.read(_MOST_BYTES)
             if handle.read(1):  # DuckDB refuses it, with the limit
                 return None
-            top = json.loads((start + rest).decode("utf-8-sig"))
+            top = _loaded((start + rest).decode("utf-8-sig"), path)
     except (OSError, EOFError, ValueError, RecursionError):  # which DuckDB reports, with the line
         return None
     return top if isinstance(top, dict) else None

@@ -11,7 +11,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from kbkit.agent.names import line
-from kbkit.errors import DISTRIBUTION, KbError, MissingExtraError, QueryTimeoutError
+from kbkit.errors import DISTRIBUTION, KbError, MissingExtraError, QueryTimeoutError, is_panic, shortage
 from kbkit.mcp.tools import McpTool, ToolLimits, ToolReply, tools
 
 if TYPE_CHECKING:
@@ -95,7 +95,11 @@ def server(kb: KnowledgeBase, limits: ToolLimits) -> Any:
             reply = await turns.run(tool.name, lambda: tool.work(**arguments))
         except KbError as error:
             return _failed(types, line(str(error), 1_000) + ("" if error.hint or not step else f" {step}"))
-        except Exception as error:  # noqa: BLE001 - the server goes on
+        except BaseException as error:  # the server goes on
+            if not (isinstance(error, Exception) or is_panic(error)):
+                raise
+            if short := shortage(error):
+                return _failed(types, str(short))
             return _failed(types, line(f"internal error: {type(error).__name__}: {error}. {step}"))
         data = None if reply.data is None else dict(reply.data)
         return types.CallToolResult(content=[types.TextContent(text=reply.text)], structured_content=data)

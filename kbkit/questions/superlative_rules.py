@@ -20,14 +20,18 @@ _DIRECTION = (
     "ascending|descending|increasing|decreasing|reverse alphabetical|alphabetical|alphabetic|lexicographical|"
     "lexicographic|chronological|asc|desc"
 )
+_MOST = 2.0**31 - 1
 _DESCENDING = ("descending", "decreasing", "reverse", "desc")
 _NOUNS = {**dict.fromkeys(("people", "inhabitants", "residents"), ("population", "inhabitants"))}
 """What nouns that few attributes have count."""
 
 
 def whole(number: QuestionLink) -> int:
-    """Return a number as how many are asked for, 1 at least."""
-    return max(1, int(float(number.number))) if number.number.replace(".", "").isdigit() else 1
+    """Return a number as how many are asked for, 1 at least and no more than a KB can have."""
+    try:
+        return int(max(1.0, min(float(number.number), _MOST)))
+    except ValueError:
+        return 1
 
 
 def adverbs(at: Rewriter) -> None:

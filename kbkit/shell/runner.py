@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from kbkit.directory import systems
 from kbkit.display.render import clean
-from kbkit.errors import KbError
+from kbkit.errors import KbError, is_panic, shortage
 from kbkit.executor import dispatch, languages
 from kbkit.executor.executor import Executor, Quit, StatementOutcome
 from kbkit.shell.display import Display
@@ -71,9 +71,12 @@ class Runner:
             return 1
         except Quit:
             raise
-        except Exception as error:  # a bug in kbkit: the session continues
-            if self._debug:
+        except BaseException as error:  # a bug in kbkit, or a shortage: the session continues
+            if self._debug or not (isinstance(error, Exception) or is_panic(error)):
                 raise
+            if short := shortage(error):
+                self.report(error_lines(short, self.executor.ran, self.display.width, where))
+                return short.exit_code
             message = f"Internal error: {type(error).__name__}: {' '.join(str(error).split())}."
             self.report([f"{where or ''}{message} Please report it with the output of kbkit --debug shell."])
             return _INTERNAL_ERROR

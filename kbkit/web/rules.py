@@ -21,7 +21,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, Response
 
-from kbkit.errors import KbError
+from kbkit.errors import KbError, is_panic, shortage
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -119,10 +119,15 @@ class Guard:
             if begun:
                 raise
             await refusal(error)(scope, receive, guarded)
-        except Exception as error:
+        except BaseException as error:
+            if not (isinstance(error, Exception) or is_panic(error)):
+                raise
             log.exception("request failed")
             if begun:
                 raise
+            if short := shortage(error):
+                await plain(str(short), 503)(scope, receive, guarded)
+                return
             message = f"Internal error: {type(error).__name__}. Please report it."
             await plain(message, 500)(scope, receive, guarded)
 

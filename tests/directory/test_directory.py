@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import errno
 import hashlib
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 
 from kbkit.directory import generations as layout
-from kbkit.directory import systems
+from kbkit.directory import limits, systems
 from kbkit.directory.damage import reading
 from kbkit.directory.files import replacing, write_files
 from kbkit.directory.generations import KbDirectory
@@ -198,6 +199,7 @@ def test_what_an_engine_raises_is_damage_unless_it_is_a_bug(tmp_path: Path) -> N
         (ValueError("IO error: Too many open files (os error 24)"), "too many open files"),
         (RuntimeError("can't start new thread"), "too many threads"),
         (PanicException("failed to spawn thread: Resource temporarily unavailable"), "too many threads"),
+        (ValueError("System error.'Failed to spawn segment merging thread'"), "too many threads"),
         (RuntimeError("Binder Error: Max expression depth limit of 1000 exceeded"), "an expression is nested too"),
     ],
 )
@@ -222,6 +224,22 @@ def test_limits_that_are_too_low_for_the_engines(
     monkeypatch.setattr(resource, "getrlimit", lambda which: (value, value) if which == limit else known(which))
     with pytest.raises(ShortageError, match=message):
         KbDirectory(tmp_path / "x.kb")
+
+
+def test_too_few_threads_for_the_engines(monkeypatch: pytest.MonkeyPatch) -> None:
+    start, left = _thread.start_new_thread, iter(range(3))
+
+    def failing(*given: Any) -> int:
+        if next(left, None) is None:
+            raise RuntimeError("can't start new thread")
+        return start(*given)
+
+    limits._check_threads.cache_clear()
+    monkeypatch.setattr(_thread, "start_new_thread", failing)
+    with pytest.raises(ShortageError, match=r"Cannot start \d+ threads"):
+        limits.check_limits()
+    monkeypatch.undo()
+    limits.check_limits()
 
 
 @pytest.mark.parametrize("name", ["line\nbreak.kb", "back\\slash.kb"])

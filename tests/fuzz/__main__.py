@@ -24,11 +24,14 @@ AREAS: dict[str, int] = {
     "shortages": 3,
     "bombs": 2,
     "calls": 5,
+    "questions": 2,
     "commands": 3,
     "requests": 2,
     "datasets": 2,
     "readers": 2,
     "sources": 4,
+    "inferred": 3,
+    "reviews": 2,
     "sparql": 3,
 }
 """The modules of cases, each with the number of cases that ``tests/kb/test_fuzz.py`` runs."""

@@ -51,7 +51,12 @@ _WORLD: dict[str, tuple[Any, ...]] = {
     ),
     "query": ("landlocked and mountainous", '"the Nile"', "rivers of Africa", "Paris"),
     "question": ("Which countries border France?", "What is the capital of Japan?", "rivers that flow through Egypt"),
-    "text": ("SELECT name FROM country WHERE key = $key", "SELECT ?s { ?s rdfs:label ?l } LIMIT 3", "SELECT 1"),
+    "text": (
+        "SELECT name FROM country WHERE key = $key",
+        "SELECT ?s { ?s rdfs:label ?l } LIMIT 3",
+        "SELECT 1",
+        "FROM path_count('borders', 'edges')",
+    ),
     "parts": (['country:"France" -> country'], []),
 }
 _TINY: dict[str, tuple[Any, ...]] = {

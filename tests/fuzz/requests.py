@@ -51,6 +51,8 @@ _QUERIES = (
     "SELECT repeat('x', 1000000) FROM range(300)",
     "SELECT * FROM range(10000000000)",
     "SELECT * FROM '/etc/passwd'",
+    "FROM path_count('/etc/passwd', 'borders')",
+    "FROM path_count('edges', 'edges', 'edges', 'edges')",
     "SELECT content FROM read_text('/etc/passwd')",
     "COPY nodes TO '/tmp/x.csv'",
     "ATTACH '/tmp/x.db' AS x",

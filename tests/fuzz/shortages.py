@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -72,6 +73,19 @@ def _threads(rng: random.Random) -> Shortage:
     return _failing("clone,clone3", "EAGAIN", rng.randrange(1, 30))
 
 
+def _processes(rng: random.Random) -> Shortage:
+    """Limit the threads of a user of its own, because the limit is that of all processes of a user, and not of root."""
+    number = str(rng.randrange(60_000, 65_000))
+    kept = "-all,+dac_override,+dac_read_search"
+    user = ("setpriv", f"--reuid={number}", f"--regid={number}", "--clear-groups", "--securebits=+no_setuid_fixup")
+    if os.getuid() or not shutil.which("setpriv"):
+        return _threads(rng)
+    limit = rng.randrange(2, 80)
+    return Shortage(
+        f"{limit} threads", (*user, f"--inh-caps={kept}", f"--ambient-caps={kept}", "prlimit", f"--nproc={limit}")
+    )
+
+
 def _room(rng: random.Random) -> Shortage:
     return _failing(_NO_ROOM, "ENOSPC", int(10 ** rng.uniform(0, 2.5)))
 
@@ -81,7 +95,9 @@ def _read_only(rng: random.Random) -> Shortage:
     return Shortage("a read-only file system", ("unshare", "-m", "sh", "-c", script, "sh"))
 
 
-KINDS: tuple[Callable[[random.Random], Shortage], ...] = (_memory, _files, _disk, _threads, _room, _read_only)
+KINDS: tuple[Callable[[random.Random], Shortage], ...] = (
+    _memory, _files, _disk, _threads, _room, _read_only, _processes,
+)  # fmt: skip
 
 
 def case(bench: Bench, seed: int) -> Iterator[Broken]:

@@ -24,8 +24,9 @@ from hypothesis import strategies as st
 
 import kbkit
 from kbkit.errors import BadInputError, KbError
-from kbkit.ingestion import sources
+from kbkit.ingestion import json_records, sources
 from kbkit.ingestion.inference import infer
+from kbkit.ingestion.inference import profile as inference_profile
 from kbkit.kb import KnowledgeBase
 from tests.console import here
 from tests.examples import examples, first_some
@@ -572,6 +573,42 @@ def test_many_columns_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         (tmp_path / name).write_text(text, encoding="utf-8")
         with pytest.raises(BadInputError, match=rf"{name} has 4 columns. The maximum is 3"):
             kbkit.ingest(str(tmp_path / name), out=tmp_path / "my.kb")
+
+
+@pytest.mark.parametrize(
+    "text", ['{"data": [{"id": 1, "x": "\\ud800"}]}', '[{"id": 1, "o": {"id": 2, "a": "\\udfff", "b": 1}}]']
+)
+def test_an_unpaired_surrogate_in_records_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.json").write_text(text, encoding="utf-8")
+    with pytest.raises(BadInputError, match=r"Invalid Unicode \(unpaired surrogate\) in .*a\.json"):
+        kbkit.ingest(str(tmp_path / "a.json"), out=tmp_path / "my.kb", stores=["tables"])
+    assert not (tmp_path / "my.kb").exists()
+
+
+def test_an_object_inside_of_another_is_found_in_those_without_an_identifier_only(tmp_path: Path) -> None:
+    """The place is the same, but an object with an identifier is taken as a whole; ``a`` is a table and a field."""
+    owner = {"id": 7, "name": "Ann", "age": 30}
+    rows = [{"id": 1, "a": {"o": owner, "v": 1}}, {"id": 2, "a": {"id": "u", "o": {"name": "Bob"}, "v": 2}}]
+    (tmp_path / "a.json").write_text(json.dumps(rows), encoding="utf-8")
+    with kbkit.ingest(str(tmp_path / "a.json"), out=tmp_path / "my.kb", stores=["tables"]) as kb:
+        assert {("a", "1", "1"), ("a", "2", "2"), ("o", "7", "Ann")} <= set(
+            kb.sql("SELECT type, key, name FROM nodes").rows()
+        )
+        assert kb.sql("SELECT a_v FROM a ORDER BY id")["a_v"].to_list() == [1, 2]
+
+
+def test_fields_that_are_data_stay_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thousands of objects in a record make no table each, and thousands of fields no column each."""
+    monkeypatch.setattr(json_records, "_MOST_KINDS", 3)
+    monkeypatch.setattr(inference_profile, "_MOST_FIELDS", 3)
+    rows = [
+        {"id": n, "wide": dict.fromkeys("abcd", n), **{f"f{i}": {"id": i, "x": i, "y": n} for i in range(4)}}
+        for n in range(2)
+    ]
+    (tmp_path / "a.json").write_text(json.dumps(rows), encoding="utf-8")
+    with kbkit.ingest(str(tmp_path / "a.json"), out=tmp_path / "my.kb", stores=["tables"]) as kb:
+        assert kb.schema.nodes == 2
+        assert json.loads(kb.sql("SELECT wide FROM a ORDER BY id")["wide"][1]) == dict.fromkeys("abcd", 1)
 
 
 def test_files_of_link_prediction_are_recognized(tmp_path: Path) -> None:

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 import kbkit
-from kbkit.errors import KbError
+from kbkit.errors import BadInputError, KbError
 from kbkit.ingestion.inference import infer
 from kbkit.ingestion.request import IngestSettings
 from kbkit.ingestion.review import IngestReview, reviewing
+from kbkit.kb import KnowledgeBase
 from tests.conftest import Run
 
 FILES = {
@@ -36,6 +37,18 @@ def columns(review: IngestReview, table: str) -> dict[str, tuple[str, str]]:
     """What the columns of a table become."""
     [found] = [one for one in review.tables() if one.name == table]
     return {column.name: (column.becomes, column.target) for column in found.columns}
+
+
+def test_corrections_that_contradict_or_have_signs(folder: Path, tmp_path: Path) -> None:
+    with reviewing(str(folder), [], tmp_path / "k.kb", IngestSettings(stores=["tables"])) as review:
+        for what, column in (("key", "full_name"), ("name", "country")):
+            review.correct(what, "people", "", column)
+            with pytest.raises(BadInputError, match=rf"Column people.{column} cannot be left out"):
+                review.correct("column", "people", column, "omit")
+        review.correct("type", "films", "", "{head} {")
+        review.build()
+    with KnowledgeBase(tmp_path / "k.kb") as kb:
+        assert kb.sql("SELECT DISTINCT type FROM nodes WHERE key LIKE 'F%'")["type"].to_list() == ["{head} {"]
 
 
 def test_corrections_are_those_of_the_command(folder: Path, tmp_path: Path, run: Run) -> None:

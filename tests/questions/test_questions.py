@@ -293,3 +293,9 @@ def test_a_name_of_a_thousand_nodes(tmp_path: Path) -> None:
         assert len(kb.ask("Who lives in Cairo?")) == 500
         assert len(kb.ask("Where does John Smith live?")) >= 1
         assert kb.linked("John Smith").height == 5
+
+
+@pytest.mark.parametrize("number", ["9" * 400, "1e400", "\u00bd", "\u00b2", "1.2.3", "-5", "nan"])
+def test_numbers_that_nobody_means(world: KnowledgeBase, number: str) -> None:
+    found = world.ask(f"the {number} largest countries")
+    assert found.answers is None or len(found.answers) <= world.schema.nodes

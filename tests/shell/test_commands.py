@@ -974,6 +974,18 @@ def test_an_internal_error_does_not_end_the_session(shell: Session, wording: Wor
     assert shell.printed("SELECT 1 AS a;") == A
 
 
+def test_a_shortage_in_an_engine_does_not_end_the_session(shell: Session) -> None:
+    class PanicException(BaseException):
+        pass
+
+    def fail(*_: object) -> StatementOutcome:
+        raise PanicException("failed to spawn thread: Resource temporarily unavailable")
+
+    shell.executor.show = fail  # type: ignore[method-assign, assignment]
+    assert shell.refused(".show France", 1).startswith("Too many threads. Close other programs")
+    assert shell.printed("SELECT 1 AS a;") == A
+
+
 # -- set ---------------------------------------------------------------------------------------------------------------
 
 

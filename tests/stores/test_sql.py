@@ -493,6 +493,8 @@ def test_path_count_takes_tables_of_the_query(kb: KnowledgeBase) -> None:
     assert kb.sql(f"{tables} SELECT paths, (SELECT paths FROM path_count('b', 'a')) FROM path_count('a', 'b')").row(
         0
     ) == (4, 0)
+    steps = "WITH step1(head, tail) AS (VALUES (1, 2), (2, 3), (2, 4))"  # no name of the macro's own
+    assert kb.sql(f"{steps} FROM path_count('step1', 'step1')").item() == 2
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import html
 import re
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ import pytest
 from starlette import testclient
 
 from kbkit.ingestion.request import IngestSettings
-from kbkit.ingestion.review import reviewing
+from kbkit.ingestion.review import IngestReview, reviewing
 from kbkit.kb import KnowledgeBase
 from kbkit.web.explore import app
 from tests.explorer import HOST, TOKEN, Tab, serving
@@ -107,3 +108,16 @@ def test_a_recipe_is_corrected_by_clicks(browser: Any, review: Any) -> None:
         assert page.get_by_role("region", name="Relations").inner_text().count("human") == 2
         assert tab.wrong == []
         tab.context.close()
+
+
+def test_a_build_that_fails_in_any_way_says_so(review: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> Path:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(IngestReview, "build", fail)
+    client = testclient.TestClient(review, base_url=HOST)
+    client.get(f"/?token={TOKEN}")
+    page = client.post("/review/build", headers=PART)
+    while "hx-retarget" not in page.headers:
+        page = client.get("/review/progress", headers=PART)
+    assert "No space left on device" in shown(page)

@@ -37,7 +37,7 @@ testclient = pytest.importorskip("starlette.testclient")
 from kbkit.web import server  # noqa: E402
 from kbkit.web.app import application  # noqa: E402
 from kbkit.web.negotiation import choose  # noqa: E402
-from kbkit.web.rules import Rules  # noqa: E402
+from kbkit.web.rules import Guard, Rules  # noqa: E402
 from kbkit.web.sparql import EndpointLimits  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:rdflib", "ignore::DeprecationWarning:SPARQLWrapper")
@@ -432,6 +432,20 @@ def test_clients_that_do_not_read_are_cut(world_kb: Path, monkeypatch: pytest.Mo
             with contextlib.suppress(ConnectionResetError):
                 while client.recv(1 << 16):
                     pass
+
+
+def test_a_shortage_in_an_engine_is_named() -> None:
+    from starlette.testclient import TestClient
+
+    class PanicException(BaseException):
+        pass
+
+    async def panicking(*_: object) -> None:
+        raise PanicException("failed to spawn thread: Resource temporarily unavailable")
+
+    answer = TestClient(Guard(panicking, Rules()), base_url="http://127.0.0.1").get("/")
+    assert answer.status_code == 503
+    assert answer.text.startswith("Too many threads. Close other programs")
 
 
 def test_200_malformed_requests(served) -> None:

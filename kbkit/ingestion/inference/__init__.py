@@ -327,6 +327,9 @@ def _plan(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable], told:
         next(table for table in tables if table.name == name).named = (column,) if column else ()
     for name in told.omit:
         of, column = _column(tables, name)
+        if column in (*told.keys.get(of, ()), told.named.get(of)):
+            message = f"Column {of}.{column} cannot be left out: it is the key or the name of the nodes"
+            raise BadInputError(message, "Choose another key or name first")
         _omit(next(table for table in tables if table.name == of), column)
     texts: dict[str, set[str]] = {}
     for name in told.texts:

@@ -200,13 +200,14 @@ class _Finder:
             for by in self._targets[other.name]:
                 if (other is table and (by == column.name or own)) or (own and evidence < 2):
                     continue
-                if other is table and self._is_same(table, column, by):
-                    continue  # the code of a country beside its key: no link to itself
                 if own and self._keys[other.name] == (by,) and self._is_base(table, other):
                     continue  # of accounts and savings with the same key, one refers to the other
                 if own and any(one == (by,) and named == table.name for one, named, _ in other.declared_links):
                     continue  # accounts have no link to the savings whose key refers to them
-                if link := self._try(table, column, other, by, evidence):
+                link = self._try(table, column, other, by, evidence)
+                if link and other is table and self._is_same(table, column, by):
+                    continue  # the code of a country beside its key: no link to itself
+                if link:
                     ranked.append((evidence, link))
                     break
         if not ranked:

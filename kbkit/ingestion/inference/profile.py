@@ -33,6 +33,8 @@ _SAMPLE = 20_000
 """Rows from which the look of values is judged; keys and links are judged by all rows."""
 _FEWEST = 2
 _TOTAL = "(grand |sub)?-?totals?:?|sum:?|summe:?|gesamt:?|total general:?|totaal:?|totale:?"
+_MOST_FIELDS = 500
+"""Objects in a record, or fields in an object, up to which the fields are columns: more stay JSON."""
 _MAP_FIELDS = 4
 """Fields from which an object may be a map."""
 
@@ -177,7 +179,16 @@ def _fields(con: duckdb.DuckDBPyConnection, source: str) -> list[TableField]:
     """Return the columns of a table, with the fields of objects (``address.city``) as columns (``address_city``)."""
     described = con.execute(f"DESCRIBE {source}").fetchall()
     columns = [TableField(name, kind, identifier(name)) for name, kind, *_ in described]
-    fields = [one for column in columns for one in _expanded(con, source, column)]
+    columns = [  # author.name is a column of the table author, and not a field of its column author
+        one._replace(value=f"({one.value})") if one.value.casefold() == source.casefold() else one for one in columns
+    ]
+    objects = [one for one in columns if _outer(one.kind) == "STRUCT"]
+    whole = {one.name for one in objects} if len(objects) > _MOST_FIELDS else set()
+    fields = [
+        one
+        for column in columns
+        for one in ([_json(column)] if column.name in whole else _expanded(con, source, column))
+    ]
     own = unique([one.name for one in fields])
     return [one._replace(name=name) for one, name in zip(fields, own, strict=True)]
 
@@ -188,15 +199,21 @@ def _expanded(con: duckdb.DuckDBPyConnection, source: str, one: TableField) -> I
     if kind.startswith("STRUCT(") and not kind.endswith("[]"):
         described = con.execute(f"DESCRIBE SELECT unnest({value}) FROM {source}").fetchall()
         fields = [TableField(f"{name}_{inner}", of, f"{value}.{identifier(inner)}") for inner, of, *_ in described]
-        if _is_map(con, source, fields):
+        if len(fields) > _MOST_FIELDS:
+            yield _json(one)
+        elif _is_map(con, source, fields):
             yield from _map(one, of_objects=fields[0].kind.startswith("STRUCT("))
         else:
             for field in fields:
                 yield from _expanded(con, source, field)
     elif kind.startswith(("MAP(", "STRUCT(", "JSON", "UNION(")) or kind.endswith("][]"):
-        yield TableField(name, "JSON", f"to_json({value})::VARCHAR")
+        yield _json(one)
     else:
         yield one
+
+
+def _json(one: TableField) -> TableField:
+    return TableField(one.name, "JSON", f"to_json({one.value})::VARCHAR")
 
 
 def _is_map(con: duckdb.DuckDBPyConnection, source: str, fields: Sequence[TableField]) -> bool:

@@ -209,17 +209,17 @@ class _Script:
 
     def _link(self, nodes: NodeTable, relation: str, link: TableLink) -> str:
         kind = "NULL" if nodes.by else literal(nodes.table.type)
-        ends = f"{kind} AS head_type, {{head}} AS head, {literal(relation)} AS relation"
+        ends = f"head, {literal(relation)} AS relation"
         head, tail = _key(nodes), reference(nodes.table, link.columns)
         if self._direct(link) and not link.lists:
             where = " AND ".join(f"{nodes.table.columns[name].value} IS NOT NULL" for name in link.columns)
-            columns = [ends.format(head=head), f"{self._kind(link)} AS tail_type, {tail} AS tail"]
+            columns = [f"{kind} AS head_type, {head} AS {ends}", f"{self._kind(link)} AS tail_type, {tail} AS tail"]
             return f"SELECT {', '.join(columns)}\nFROM {self._source(nodes)} WHERE {where}"
         rows = f"(SELECT {head} AS head, {tail} AS k FROM {self._source(nodes)})"
         if self._direct(link):
-            columns = [ends.format(head="head"), f"{self._kind(link)} AS tail_type, k AS tail"]
+            columns = [f"{kind} AS head_type, head AS {ends}", f"{self._kind(link)} AS tail_type, k AS tail"]
             return f"SELECT {', '.join(columns)}\nFROM {rows}"
-        columns = [ends.format(head="head"), f"{self._kind(link)} AS tail_type, coalesce(key, k) AS tail"]
+        columns = [f"{kind} AS head_type, head AS {ends}", f"{self._kind(link)} AS tail_type, coalesce(key, k) AS tail"]
         join = f"LEFT JOIN ({self._lookup(link)}) USING (k) WHERE k IS NOT NULL"
         return f"SELECT {', '.join(columns)}\nFROM {rows} {join}"
 

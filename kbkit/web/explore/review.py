@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 
 from kbkit.display.drawing import page
 from kbkit.display.drawing.model import Drawing
-from kbkit.errors import KbError, plural
+from kbkit.errors import KbError, plural, shortage, system_error
 from kbkit.ingestion import review as reviews
 from kbkit.web.explore.site import said
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from kbkit.display.progress import Event
     from kbkit.ingestion.review import IngestReview
     from kbkit.web.explore.site import Pages
+
+log = logging.getLogger("kbkit.web")
 
 _CHOICES = {
     reviews.ATTRIBUTE: "attribute",
@@ -133,6 +136,11 @@ class _Review:
             self._built(self._review.out)
         except KbError as error:
             self._problem = error
+        except BaseException as error:  # the thread ends with it, and the page would say nothing
+            log.exception("build failed")
+            other = system_error(error) if isinstance(error, OSError) else None
+            internal = KbError(f"Internal error: {type(error).__name__}", "Please report it")
+            self._problem = shortage(error) or other or internal
         else:
             self._done = True
 
