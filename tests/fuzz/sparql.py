@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import random
 from collections import Counter
@@ -13,16 +14,18 @@ import pyoxigraph as ox
 from kbkit.errors import KbError
 from tests.fuzz import Bench, Broken
 from tests.fuzz.sparql_compare import NotComparableError, compare
+from tests.fuzz.sparql_faults import corrected
 from tests.fuzz.sparql_graphs import graph, vocabulary
 from tests.fuzz.sparql_queries import Queries
 from tests.fuzz.sparql_shrink import shrink
 from tests.sparql.engines import Dataset, UnsupportedQueryError, columns, oxigraph
+from tests.sparql.solutions import Answer
 
 QUERIES = 20
 """Queries of a case, over one graph."""
 
 outcomes: Counter[str] = Counter()
-"""Queries so far: same, different, unsupported, not comparable, refused by Oxigraph, without rows."""
+"""Queries so far: same, different, unsupported, not comparable, refused by Oxigraph or wrong there, without rows."""
 reasons: Counter[str] = Counter()
 """Why columns did not accept queries."""
 
@@ -30,6 +33,10 @@ reasons: Counter[str] = Counter()
 def problem(data: Dataset, text: str) -> str:
     """Return what is wrong with columns' answer, empty if nothing is or if they do not support the query."""
     oracle = functools.partial(oxigraph, data)
+
+    def engine(_: str) -> Answer:
+        return columns(data, text)
+
     try:
         wanted = oracle(text)
     except (SyntaxError, ValueError, RuntimeError):
@@ -38,7 +45,10 @@ def problem(data: Dataset, text: str) -> str:
     if not wanted.rows:
         outcomes["without rows"] += 1
     try:
-        found = compare(text, oracle, functools.partial(columns, data))
+        found = compare(text, oracle, engine)
+        if found and (right := corrected(text)) != text and not compare(right, oracle, engine):
+            outcomes["wrong in Oxigraph"] += 1
+            return ""
     except UnsupportedQueryError as error:
         outcomes["unsupported"] += 1
         reasons[error.message.partition(": ")[2].partition(" (line")[0]] += 1
@@ -61,9 +71,19 @@ def case(bench: Bench | None, seed: int) -> Iterator[Broken]:
     data = Dataset(quads)
     queries = Queries(rng, vocabulary(quads))
     for _ in range(QUERIES):
-        text = queries.query()
+        text = worthwhile(queries, data)
         if problem(data, text):
             yield smallest(quads, text)
+
+
+def worthwhile(queries: Queries, data: Dataset) -> str:
+    """Draw a query; one without rows proves little, and most of them are drawn again."""
+    for _ in range(4):
+        text = queries.query()
+        with contextlib.suppress(SyntaxError, ValueError, RuntimeError):
+            if oxigraph(data, text).rows or queries.rng.random() < 0.2:
+                break
+    return text
 
 
 def smallest(quads: Sequence[ox.Quad], text: str) -> Broken:
