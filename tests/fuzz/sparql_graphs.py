@@ -10,6 +10,7 @@ import pyoxigraph as ox
 from tests.fuzz.sparql_expressions import Vocabulary
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 BASE = "http://e/"
 PREFIXES = f"PREFIX : <{BASE}> PREFIX xsd: <{XSD}>\n"
 
@@ -76,6 +77,18 @@ def graph(rng: random.Random) -> list[ox.Quad]:
         quads.append(ox.Quad(subject, rng.choice(PREDICATES), value, place))
         if rng.random() < 0.1:
             quads.append(ox.Quad(subject, quads[-1].predicate, value, rng.choice(GRAPHS)))
+    if quads and rng.random() < 0.2:
+        cell, (first, rest, nil, kind) = (
+            ox.BlankNode("z"),
+            (ox.NamedNode(RDF + n) for n in ("first", "rest", "nil", "type")),
+        )
+        ends = [
+            (IRIS[0], PREDICATES[0], cell),
+            (cell, first, quads[0].object),
+            (cell, rest, nil),
+            (IRIS[0], kind, IRIS[1]),
+        ]
+        quads += [ox.Quad(*triple) for triple in ends]
     return quads
 
 

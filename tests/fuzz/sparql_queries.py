@@ -251,9 +251,11 @@ class Queries(Expressions):
                 f"{subject} {verb} {value} ; {other} ?d .",
                 f"{subject} {verb} {value} , ?e .",
                 f"{subject} {verb} [ {other} ?d ] .",
+                f"{subject} {verb} ( ?d ) .",
+                f"{subject} {verb} {value} ; a ?d .",
                 f"{subject} {verb} {value} ; {other} [] .",
                 f"[ {verb} {value} ; {other} {subject} ] .",
-                f"{subject} {verb} _:k . _:k {other} {value} .",
+                f"{subject} {verb} _:k{self._triples} . _:k{self._triples} {other} {value} .",
             )
         )
 

@@ -211,8 +211,8 @@ class PatternCompiler(TriplePatternCompiler):
         pairs = comparable(rows, inner)
         rows.nest()
         right = inner.closed(pairs)
-        conditions = [agrees(*_values(rows, right, name)) for name in pairs]
-        rows.items = self._reduced(rows, right, "ANTI" if exists.negated else "SEMI", conditions).items
+        on = [agrees(*_values(rows, right, name)) for name in pairs]
+        rows.items = self._reduced(rows, right, "ANTI" if exists.negated else "SEMI", on).items
         return True
 
     def exists(self, outer: SqlRows, exists: ExistsCall) -> str:
