@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyoxigraph as ox
 import pytest
 
+from kbkit.sparql.columns import compile_query
 from tests.fuzz.sparql import problem
 from tests.fuzz.sparql_faults import corrected
 from tests.sparql.engines import Dataset, UnsupportedQueryError, columns, oxigraph
@@ -92,6 +93,12 @@ def test_columns_are_right_where_oxigraph_is_not(query: str, rows: int) -> None:
     assert difference(oxigraph(data, text), columns(data, text))
     assert not difference(oxigraph(*corrected(data, text)), columns(data, text))
     assert len(columns(data, text).rows) == rows
+
+
+def test_graphs_that_oxigraph_would_not_merge_are_no_lookup() -> None:
+    data, where = Dataset(ox.parse(GRAPHS, format=ox.RdfFormat.N_QUADS)), "{ <http://e/a> <http://e/p> ?o }"
+    assert compile_query(data.stores, f"SELECT ?o FROM <http://e/g> {where}").is_lookup
+    assert not compile_query(data.stores, f"SELECT ?o FROM <http://e/g> FROM <http://e/h> {where}").is_lookup
 
 
 def test_the_comparison_reads_invalid_numbers() -> None:
