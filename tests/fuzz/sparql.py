@@ -24,7 +24,7 @@ from tests.sparql.solutions import Answer
 QUERIES = 20
 """Queries of a case, over one graph."""
 
-outcomes: Counter[str] = Counter()
+happened: Counter[str] = Counter()
 """Queries so far: same, different, unsupported, not comparable, refused by Oxigraph or wrong there, without rows."""
 reasons: Counter[str] = Counter()
 """Why columns did not accept queries."""
@@ -40,27 +40,27 @@ def problem(data: Dataset, text: str) -> str:
     try:
         wanted = oracle(text)
     except (SyntaxError, ValueError, RuntimeError):
-        outcomes["refused by Oxigraph"] += 1
+        happened["refused by Oxigraph"] += 1
         return ""
     if not wanted.rows:
-        outcomes["without rows"] += 1
+        happened["without rows"] += 1
     try:
         found = compare(text, oracle, engine)
         if found and not _differs_from_standard(data, text, engine):
-            outcomes["wrong in Oxigraph"] += 1
+            happened["wrong in Oxigraph"] += 1
             return ""
     except UnsupportedQueryError as error:
-        outcomes["unsupported"] += 1
+        happened["unsupported"] += 1
         reasons[error.message.partition(": ")[2].partition(" (line")[0]] += 1
         return ""
     except NotComparableError:
-        outcomes["not comparable"] += 1
+        happened["not comparable"] += 1
         return ""
     except KbError as error:
         found = f"{type(error).__name__}: {error}"
     except Exception as error:  # noqa: BLE001 - an error of DuckDB, or of the compiler
         found = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-    outcomes["different" if found else "same"] += 1
+    happened["different" if found else "same"] += 1
     return found
 
 
@@ -108,11 +108,11 @@ def smallest_query(data: Dataset, text: str) -> Broken:
 
 
 def _smallest(dataset: Callable[[Sequence[Any]], Dataset], quads: Sequence[Any], text: str) -> Broken:
-    before = outcomes.copy(), reasons.copy()
+    before = happened.copy(), reasons.copy()
     kind = _kind(problem(dataset(quads), text))
     quads, text = shrink(quads, text, lambda some, other: _kind(problem(dataset(some), other)) == kind)
     found = problem(dataset(quads), text)
-    for counter, kept in zip((outcomes, reasons), before, strict=True):  # shrinking asks many more queries
+    for counter, kept in zip((happened, reasons), before, strict=True):  # shrinking asks many more queries
         counter.clear()
         counter.update(kept)
     wanted = oxigraph(dataset(quads), text).show()
