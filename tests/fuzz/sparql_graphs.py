@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 import pyoxigraph as ox
 
-from tests.fuzz.sparql_queries import Vocabulary
+from tests.fuzz.sparql_expressions import Vocabulary
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 BASE = "http://e/"
 PREFIXES = f"PREFIX : <{BASE}> PREFIX xsd: <{XSD}>\n"
 
@@ -29,17 +30,30 @@ NUMBERS = [
     *_typed("float", "1", "0.5", "0.1"),
     *_typed("int", "1"),
     *_typed("byte", "2"),
+    *_typed("nonNegativeInteger", "3"),
+    *_typed("integer", "+1", "007"),
+    *_typed("decimal", "-0.0", "01.10"),
+    *_typed("double", "1.0E2", "-INF"),
 ]
-STRINGS = [ox.Literal(text) for text in ("", "a", "b", "abc", "ABC", "a b", "1", "été", "🤧x", 'q"\\', "http://e/a")]
-TAGGED = [ox.Literal(t, language=g) for t, g in (("a", "en"), ("a", "de"), ("abc", "en-GB"), ("chat", "fr"))]
+STRINGS = [
+    ox.Literal(text)
+    for text in ("", "a", "b", "abc", "ABC", "a b", "1", "été", "🤧x", 'q"\\', "http://e/a", "a\n\tb", "ß", "a.b")
+]
+TAGGED = [
+    ox.Literal(t, language=g)
+    for t, g in (("a", "en"), ("a", "de"), ("abc", "en-GB"), ("chat", "fr"), ("", "en"), ("ABC", "en"))
+]
 BOOLEANS = _typed("boolean", "true", "false", "1")
 TIMES = [
     *_typed("date", "2020-01-15", "2020-01-15Z", "2019-12-31", "2020-01-15+02:00", "-0044-03-15"),
     *_typed("dateTime", "2020-01-15T10:30:00", "2020-01-15T10:30:00Z", "2020-01-15T12:30:00+02:00"),
     *_typed("dateTime", "2020-02-29T23:59:59.5", "0001-01-01T00:00:00Z"),
-    *_typed("time", "10:30:00"),
+    *_typed("dateTime", "2020-01-15T00:00:00", "2019-12-31T24:00:00", "2020-01-15T10:30:00.000-05:30"),
+    *_typed("time", "10:30:00", "10:30:00Z"),
     *_typed("gYear", "2020"),
-    *_typed("dayTimeDuration", "P1D"),
+    *_typed("dayTimeDuration", "P1D", "PT24H"),
+    *_typed("yearMonthDuration", "P1Y"),
+    *_typed("duration", "P1M1D"),
 ]
 INVALID = [
     *_typed("integer", "abc", "99999999999999999999"),
@@ -63,6 +77,18 @@ def graph(rng: random.Random) -> list[ox.Quad]:
         quads.append(ox.Quad(subject, rng.choice(PREDICATES), value, place))
         if rng.random() < 0.1:
             quads.append(ox.Quad(subject, quads[-1].predicate, value, rng.choice(GRAPHS)))
+    if quads and rng.random() < 0.2:
+        cell, (first, rest, nil, kind) = (
+            ox.BlankNode("z"),
+            (ox.NamedNode(RDF + n) for n in ("first", "rest", "nil", "type")),
+        )
+        ends = [
+            (IRIS[0], PREDICATES[0], cell),
+            (cell, first, quads[0].object),
+            (cell, rest, nil),
+            (IRIS[0], kind, IRIS[1]),
+        ]
+        quads += [ox.Quad(*triple) for triple in ends]
     return quads
 
 

@@ -1,62 +1,62 @@
-"""Random SPARQL queries whose results do not depend on chance: patterns, expressions, groups, paths, order."""
+"""Random SPARQL queries whose results do not depend on chance: patterns, groups, paths, order."""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-_COMPARISONS = ("=", "!=", "<", ">", "<=", ">=")
-_CASTS = ("integer", "decimal", "double", "float", "boolean", "string", "dateTime", "date")
-_TEXTS = ('""', '"a"', '"b"', '"abc"', '"é"', '"1"', '"A"', '"/"')
-_TAGS, _RANGES, _FLAGS = ('"en"', '"de-CH"'), ('"*"', '"en"', '"de"', '""'), ("", ', "i"')
-_PATTERNS = ('"a"', '"^a"', '"b$"', '"[0-9]+"', '"."', '"^$"', '"B"', '"(a|b)c?"')
+from tests.fuzz.sparql_expressions import COMPARISONS, Expressions
 
-
-@dataclass(frozen=True)
-class Vocabulary:
-    """The names and values that queries of a dataset use."""
-
-    prefixes: str
-    predicates: Sequence[str]
-    subjects: Sequence[str]
-    constant: Callable[[random.Random], str]
-    """Draws a literal or an IRI."""
-    graphs: Sequence[str] = ()
-    facts: Sequence[tuple[str, str, str]] = ()
-    """Triples of the default graph, from which patterns are drawn that match."""
+_SIMPLE = ("filter", "bind", "values")
+"""Parts of a group without patterns."""
 
 
 @dataclass
-class Queries:
+class Queries(Expressions):
     """Draws queries; ``depth`` limits how deep patterns nest."""
 
-    rng: random.Random
-    words: Vocabulary
     depth: int = 2
-    _fresh: int = field(default=0, init=False)
-    _triples: int = field(default=0, init=False)
     _names: dict[str, str] = field(default_factory=dict, init=False)
     """The variable of each term of the facts that a pattern was drawn from."""
 
     def query(self) -> str:
         """Return a query."""
+        rng = self.rng
         self._fresh = self._triples = 0
         self._names.clear()
-        draw = self.rng.random()
+        draw = rng.random()
         if draw < 0.04:
-            text, _ = self._group(self.depth)
-            return f"{self.words.prefixes}ASK {text}"
-        if draw < 0.08:
-            text, known = self._group(self.depth)
-            return f"{self.words.prefixes}CONSTRUCT {{ {self._template(known)} }} WHERE {text}"
-        return self.words.prefixes + self._select(self.depth, top=True)[0]
+            return f"{self.words.prefixes}ASK {self._dataset()}{self._group(self.depth)[0]}"
+        if draw < 0.09:
+            return self.words.prefixes + self._construct()
+        select = self._select(self.depth, top=True)[0]
+        if rng.random() < 0.05:
+            select = select.replace(" WHERE ", f" {self._dataset()}WHERE ", 1)
+        if rng.random() < 0.06:
+            select += f" {self._values(['?a', '?b', '?c'])[0]}"
+        return self.words.prefixes + (select.replace("?a", "$a") if rng.random() < 0.03 else select)
+
+    def _construct(self) -> str:
+        if self.words.facts and self.rng.random() < 0.2:
+            facts = [self._fact([]) for _ in range(self.rng.randint(1, 2))]
+            return f"CONSTRUCT WHERE {{ {' '.join(f'{s} {v} {o} .' for s, v, o in facts)} }}"
+        text, known = self._group(self.depth)
+        return f"CONSTRUCT {{ {self._template(known)} }} {self._dataset()}WHERE {text}"
+
+    def _dataset(self) -> str:
+        """Return FROM clauses, more often than not none."""
+        if not self.words.graphs or self.rng.random() < 0.8:
+            return ""
+        clauses = self.rng.choices(("FROM", "FROM NAMED"), k=self.rng.choice((1, 2, 2)))
+        return "".join(f"{clause} {self.rng.choice(self.words.graphs)} " for clause in clauses)
 
     # -- queries ------------------------------------------------------------------------------------------------------
 
     def _select(self, depth: int, *, top: bool = False) -> tuple[str, list[str]]:
         """Return a SELECT and its columns."""
         where, known = self._group(depth)
+        if known and not top and self.rng.random() < 0.25:
+            return self._sliced(where, known)
         if known and self.rng.random() < 0.28:
             return self._grouped(where, known, top=top)
         columns = self._some(known) or known
@@ -65,19 +65,44 @@ class Queries:
             name = self._new()
             shown.append(f"({self.expression(2, known)} AS {name})")
             columns = [*columns, name]
+            if self.rng.random() < 0.3:  # a column that reads another one
+                later = self._new()
+                shown.append(f"({self.expression(1, [name])} AS {later})")
+                columns = [*columns, later]
         star = not shown or (shown == columns and self.rng.random() < 0.25)
         distinct = "DISTINCT " if self.rng.random() < 0.25 else ""
+        keys = known if not distinct and self.rng.random() < 0.3 else columns
         columns = known if star else columns
         text = f"SELECT {distinct}{'*' if star else ' '.join(shown)} WHERE {where}"
-        return text + (self._order(columns) if top else ""), columns
+        return text + (self._order(keys) if top else ""), columns
+
+    def _sliced(self, where: str, known: list[str]) -> tuple[str, list[str]]:
+        """Return a subquery with ORDER BY or LIMIT whose rows are the same in any case, and its columns."""
+        rng, name, one = self.rng, self._new(), self.rng.choice(known)
+        order = f"ORDER BY {rng.choice(('{}', 'DESC({})')).format(one)}"
+        ordered = f"SELECT DISTINCT (STR({one}) AS {name}) WHERE {where} ORDER BY {rng.choice(('', 'DESC'))}({name})"
+        return rng.choice(
+            (
+                (f"SELECT {one} WHERE {where} LIMIT {rng.choice((0, 5000))}", [one]),
+                (f"SELECT * WHERE {where} {order} LIMIT 5000", known),
+                (f"SELECT REDUCED {one} WHERE {where} {order} LIMIT 0", [one]),
+                (f"{ordered} LIMIT {rng.choice('123')}", [name]),
+                (f"{ordered} OFFSET {rng.choice('12')}", [name]),
+                (f"SELECT (COUNT(*) AS {name}) {{ SELECT {one} WHERE {where} LIMIT {rng.choice('123')} }}", [name]),
+                (f"SELECT (COUNT(*) AS {name}) {{ SELECT {one} WHERE {where} {order} OFFSET 1 }}", [name]),
+            )
+        )
 
     def _grouped(self, where: str, known: list[str], *, top: bool) -> tuple[str, list[str]]:
         rng, keys, shown, columns = self.rng, [], [], []
         for variable in rng.sample(known, rng.choice((0, 1, 1, 2)) if len(known) > 1 else rng.choice((0, 1))):
-            if rng.random() < 0.2:
+            draw = rng.random()
+            if draw < 0.2:
                 name = self._new()
                 keys.append(f"({self._textual(1, known)} AS {name})")
                 columns.append(name)
+            elif draw < 0.27:
+                keys.append(f"STR({variable})")
             else:
                 keys.append(variable)
                 columns.append(variable)
@@ -93,8 +118,10 @@ class Queries:
         text = f"SELECT {' '.join(shown)} WHERE {where}"
         if keys:
             text += f" GROUP BY {' '.join(keys)}"
-        if keys and rng.random() < 0.25:
-            text += f" HAVING ({self._aggregate(known, grouped)} {rng.choice(_COMPARISONS)} {rng.choice('012')})"
+        if rng.random() < 0.25:
+            text += f" HAVING ({self._aggregate(known, grouped)} {rng.choice(COMPARISONS)} {rng.choice('012')})"
+            if rng.random() < 0.3:
+                text += f" ({self._condition(1, grouped or columns[:1], 0)})"
         return text + (self._order(columns) if top else ""), columns
 
     def _aggregate(self, known: list[str], grouped: list[str]) -> str:
@@ -107,15 +134,20 @@ class Queries:
         if kind == "SAMPLE":  # of one value, because the choice is open
             return f"SAMPLE({rng.choice(grouped)})" if grouped else "COUNT(*)"
         if kind == "GROUP_CONCAT":  # its order is open
-            sign = rng.choice(("", '; SEPARATOR=", "', '; SEPARATOR=""'))
-            return f"STRLEN(GROUP_CONCAT({some}{variable}{sign}))"
+            sign = rng.choice(("", '; SEPARATOR=", "', '; SEPARATOR=""', '; SEPARATOR="|a"', "; SEPARATOR='\\n'"))
+            text = f"STR({variable})" if rng.random() < 0.5 else variable
+            joined = f"GROUP_CONCAT({some}{text}{sign})"
+            return rng.choice(
+                (f"STRLEN({joined})", f"DATATYPE({joined})", f"LANG({joined})", f'CONTAINS({joined}, "b")')
+            )
         return f"{kind}({some}{variable})"
 
     def _order(self, columns: list[str]) -> str:
         rng, text = self.rng, ""
         if columns and rng.random() < 0.3:
             keys = rng.sample(columns, rng.randint(1, min(2, len(columns))))
-            text = " ORDER BY " + " ".join(rng.choice(("{}", "ASC({})", "DESC({})")).format(key) for key in keys)
+            signs = ("{}", "ASC({})", "DESC({})", "STR({})", "DESC(STRLEN(STR({})))", "(!BOUND({}))")
+            text = " ORDER BY " + " ".join(rng.choices(signs, [4, 2, 4, 1, 1, 1])[0].format(key) for key in keys)
         if rng.random() < (0.5 if text else 0.05):
             text += f" LIMIT {rng.choice((0, 1, 2, 5, 10))}"
         if rng.random() < (0.2 if text else 0.02):
@@ -124,9 +156,10 @@ class Queries:
 
     def _template(self, known: list[str]) -> str:
         rng = self.rng
-        things = [*known, *known, *self.words.subjects[:2]]
-        verb = rng.choice(self.words.predicates)
-        return " . ".join(f"{rng.choice(things)} {verb} {rng.choice(things)}" for _ in range(rng.choice((1, 2))))
+        things = [*known, *known, *self.words.subjects[:2], *(["_:t", "_:u", "[]"] if rng.random() < 0.3 else [])]
+        verbs = [*self.words.predicates, *(known if rng.random() < 0.2 else [])]
+        some = [f"{rng.choice(things)} {rng.choice(verbs)} {rng.choice(things)}" for _ in range(rng.choice((1, 2)))]
+        return " . ".join(some) + rng.choice(("", "", f" ; {rng.choice(verbs)} {rng.choice(things)}, 1"))
 
     # -- patterns -----------------------------------------------------------------------------------------------------
 
@@ -149,19 +182,24 @@ class Queries:
     def _part(self, depth: int, known: list[str], outside: list[str]) -> tuple[str, list[str]]:
         rng = self.rng
         if depth and self._triples < 7:
-            kind = rng.choice(("optional", "optional", "union", "minus", "select", "graph", "filter", "bind", "values"))
+            kind = rng.choice(("optional", "optional", "union", "minus", "select", "graph", "group", *_SIMPLE))
         else:
             kind = rng.choice(("filter", "filter", "bind", "values"))
         if kind == "optional":
             text, more = self._group(depth - 1, known)
             return f"OPTIONAL {text}", more
         if kind == "union":
-            (one, first), (two, second) = self._group(depth - 1, known), self._group(depth - 1, known)
-            return f"{one} UNION {two}", [*dict.fromkeys([*first, *second])]
+            branches = [self._group(depth - 1, known) for _ in range(rng.choice((2, 2, 2, 3)))]
+            return " UNION ".join(one for one, _ in branches), [*dict.fromkeys(v for _, more in branches for v in more)]
+        if kind == "group":
+            return self._group(depth - 1, known)
         if kind == "minus":
+            if rng.random() < 0.2:  # shares no variable, and removes nothing
+                return f"MINUS {{ ?m {self._verb([])} ?n }}", []
             return f"MINUS {self._group(depth - 1, known)[0]}", []
         if kind == "select":
             text, more = self._select(depth - 1)
+            text += f" {self._values(more)[0]}" if more and rng.random() < 0.1 else ""
             return f"{{ {text} }}", more
         if kind == "graph" and self.words.graphs:
             text, more = self._group(depth - 1, known)
@@ -170,8 +208,9 @@ class Queries:
                 return f"GRAPH {name} {text}", [*dict.fromkeys([*more, name])]
             return f"GRAPH {rng.choice(self.words.graphs)} {text}", more
         if kind == "bind":
-            name = self._new()
-            return f"BIND({self.expression(2, known)} AS {name})", [name]
+            name, readable = self._new(), outside if rng.random() < 0.2 else known
+            value = f"({self._condition(1, outside, depth)})" if rng.random() < 0.15 else self.expression(2, readable)
+            return f"BIND({value} AS {name})", [name]
         if kind == "values":
             return self._values(known)
         return f"FILTER({self._condition(2, outside, depth)})", []
@@ -197,9 +236,28 @@ class Queries:
                 subject, verb, value = self._fact(known)
             else:
                 subject, verb, value = self._any(known)
-            parts.append(f"{subject} {verb} {value} .")
+            parts.append(self._written(subject, verb, value))
             known = [*dict.fromkeys([*known, *(part for part in (subject, verb, value) if part[0] == "?")])]
         return parts, [name for name in known if any(f"{name} " in part for part in parts)]
+
+    def _written(self, subject: str, verb: str, value: str) -> str:
+        """Return a triple pattern, in one of the short forms at times."""
+        rng, other = self.rng, self.rng.choice(self.words.predicates)
+        draw = rng.random()
+        if draw < 0.92 or verb[0] == "?":
+            return f"{subject} {verb} {value} ."
+        return rng.choice(
+            (
+                f"{subject} {verb} {value} ; {other} ?d .",
+                f"{subject} {verb} {value} , ?e .",
+                f"{subject} {verb} [ {other} ?d ] .",
+                f"{subject} {verb} ( ?d ) .",
+                f"{subject} {verb} {value} ; a ?d .",
+                f"{subject} {verb} {value} ; {other} [] .",
+                f"[ {verb} {value} ; {other} {subject} ] .",
+                f"{subject} {verb} _:k{self._triples} . _:k{self._triples} {other} {value} .",
+            )
+        )
 
     def _fact(self, known: Sequence[str]) -> tuple[str, str, str]:
         """Return the pattern of a triple, which shares a variable with known ones if it can."""
@@ -251,114 +309,10 @@ class Queries:
                 f"!{verb}",
                 f"!(^{verb})",
                 f"!({verb}|^{rng.choice(self.words.predicates)})",
-            )
-        )
-
-    def _variable(self, known: Sequence[str]) -> str:
-        """Return a variable, more often than not one that is known."""
-        if known and self.rng.random() < 0.7:
-            return self.rng.choice(known)
-        return self.rng.choice(("?a", "?b", "?c", "?d"))
-
-    def _new(self) -> str:
-        self._fresh += 1
-        return f"?v{self._fresh}"
-
-    def _some(self, known: list[str]) -> list[str]:
-        return self.rng.sample(known, self.rng.randint(1, min(4, len(known)))) if known else []
-
-    def _constant(self) -> str:
-        return self.words.constant(self.rng)
-
-    # -- expressions --------------------------------------------------------------------------------------------------
-
-    def expression(self, depth: int, known: Sequence[str]) -> str:
-        """Return an expression; it may be an error for some or all solutions."""
-        rng = self.rng
-        if not depth or rng.random() < 0.25:
-            return self._leaf(known)
-        make = rng.choice((self._numeric, self._numeric, self._textual, self._textual, self._other))
-        return make(depth, known) if rng.random() < 0.85 else f"({self._condition(depth, list(known), 0)})"
-
-    def _leaf(self, known: Sequence[str]) -> str:
-        draw = self.rng.random()
-        if known and draw < 0.7:
-            return self.rng.choice(known)
-        return self._constant() if draw < 0.95 else self.rng.choice(("?a", "?unbound"))
-
-    def _numeric(self, depth: int, known: Sequence[str]) -> str:
-        rng, one = self.rng, self.expression(depth - 1, known)
-        if rng.random() < 0.5:
-            two = self.expression(depth - 1, known) if rng.random() < 0.6 else rng.choice(("1", "2", "0", "1.5", "1e0"))
-            return f"({one} {rng.choice('+-*/')} {two})"
-        name = rng.choice(
-            ("ABS", "CEIL", "FLOOR", "ROUND", "STRLEN", "YEAR", "MONTH", "DAY", "HOURS", "MINUTES", "SECONDS", "-", "+")
-        )
-        return f"({name}{one})" if name in "-+" else f"{name}({one})"
-
-    def _textual(self, depth: int, known: Sequence[str]) -> str:
-        rng, one = self.rng, self.expression(depth - 1, known)
-        text = f"STR({one})" if rng.random() < 0.5 else one
-        two = rng.choice((*_TEXTS, self.expression(depth - 1, known)))
-        length = rng.choice((", 1", ", 2", ", 1, 2", ", 0, 2", ", 2, 10", ", -1, 3"))
-        return rng.choice(
-            (
-                f"STR({one})",
-                f"LANG({one})",
-                f"DATATYPE({one})",
-                f"UCASE({text})",
-                f"LCASE({text})",
-                f"CONCAT({text}, {two})",
-                f"SUBSTR({text}{length})",
-                f"STRBEFORE({text}, {two})",
-                f"STRAFTER({text}, {two})",
-                f"REPLACE({text}, {rng.choice(_PATTERNS)}, {rng.choice(_TEXTS)})",
-                f"ENCODE_FOR_URI({text})",
-                f"{rng.choice(('MD5', 'SHA1', 'SHA256'))}({text})",
-                f"{rng.choice(('TZ', 'TIMEZONE'))}({one})",
-                f"STRLANG({text}, {rng.choice(_TAGS)})",
-                f"STRDT({text}, {rng.choice(('xsd:integer', 'xsd:date', '<http://e/type>', 'xsd:string'))})",
-                f"IRI({text})",
-            )
-        )
-
-    def _other(self, depth: int, known: Sequence[str]) -> str:
-        rng = self.rng
-        one, two = self.expression(depth - 1, known), self.expression(depth - 1, known)
-        return rng.choice(
-            (
-                f"IF({self._condition(depth - 1, list(known), 0)}, {one}, {two})",
-                f"COALESCE({one}, {two})",
-                f"COALESCE({one}, {self._leaf(known)}, {two})",
-                f"xsd:{rng.choice(_CASTS)}({one})",
-                f"xsd:{rng.choice(_CASTS)}(STR({one}))",
-            )
-        )
-
-    def _condition(self, depth: int, known: list[str], nested: int) -> str:
-        """Return a condition; ``nested`` is how deep EXISTS may nest patterns."""
-        rng = self.rng
-        if depth and rng.random() < 0.35:
-            one, two = self._condition(depth - 1, known, nested), self._condition(depth - 1, known, nested)
-            return rng.choice((f"({one} && {two})", f"({one} || {two})", f"(!({one}))"))
-        if nested and self._triples < 7 and rng.random() < 0.25:
-            return f"{rng.choice(('EXISTS', 'NOT EXISTS'))} {self._group(nested - 1, known)[0]}"
-        one = self.expression(max(0, depth - 1), known)
-        two = self.expression(max(0, depth - 1), known) if rng.random() < 0.5 else self._constant()
-        if rng.random() < 0.4:
-            return f"({one} {rng.choice(_COMPARISONS)} {two})"
-        text = f"STR({one})" if rng.random() < 0.5 else one
-        listed = ", ".join(self.expression(0, known) for _ in range(rng.randint(0, 3)))
-        return rng.choice(
-            (
-                f"({one} {rng.choice(('IN', 'NOT IN'))} ({listed}))",
-                f"BOUND({rng.choice([*known, '?a', '?unbound'])})",
-                f"sameTerm({one}, {two})",
-                f"{rng.choice(('isIRI', 'isBLANK', 'isLITERAL', 'isNUMERIC'))}({one})",
-                f"REGEX({text}, {rng.choice(_PATTERNS)}{rng.choice(_FLAGS)})",
-                f"{rng.choice(('CONTAINS', 'STRSTARTS', 'STRENDS'))}({text}, {rng.choice(_TEXTS)})",
-                f"LANGMATCHES(LANG({one}), {rng.choice(_RANGES)})",
-                one,
-                "true",
+                f"!({verb}|{rng.choice(self.words.predicates)})",
+                f"!(^{verb}|^{rng.choice(self.words.predicates)})",
+                f"({inner}/!{verb})",
+                f"(^{verb}/({other})?)",
+                f"^{verb}|{rng.choice(self.words.predicates)}/{verb}+",
             )
         )

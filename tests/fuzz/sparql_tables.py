@@ -6,8 +6,8 @@ import random
 
 import pyoxigraph as ox
 
+from tests.fuzz.sparql_expressions import Vocabulary
 from tests.fuzz.sparql_graphs import constant
-from tests.fuzz.sparql_queries import Vocabulary
 from tests.sparql.engines import KbDataset
 
 _LONG = 60

@@ -117,7 +117,10 @@ def nearly(a: Term, b: Term, *, ties: bool = False) -> bool:
         return bool(a == b)
     tolerance = INEXACT.get(a.datatype.value)
     if a.datatype == b.datatype and tolerance is not None:
-        one, other = float(a.value), float(b.value)
+        try:
+            one, other = float(a.value), float(b.value)
+        except ValueError:  # an invalid literal
+            return False
         return math.isclose(one, other, rel_tol=tolerance, abs_tol=1e-300) or (math.isnan(one) and math.isnan(other))
     return ties and (value := number(a)) is not None and value == number(b)
 

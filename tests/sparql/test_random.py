@@ -38,7 +38,7 @@ def test_tables_return_what_their_triples_return(seed: int, tables: KbDataset) -
     queries = Queries(random.Random(seed), vocabulary(tables))
     broken = []
     for _ in range(sparql.QUERIES):
-        text = queries.query()
+        text = sparql.worthwhile(queries, tables)
         if sparql.problem(tables, text):
             broken.append(sparql.smallest_query(tables, text))
     assert not broken, "\n\n".join(f"{one.input}\n=> {one.found}" for one in broken)
@@ -46,10 +46,10 @@ def test_tables_return_what_their_triples_return(seed: int, tables: KbDataset) -
 
 def test_most_queries_are_compared(tables: KbDataset) -> None:
     """A generator that draws queries which no engine accepts, or without rows, proves nothing."""
-    sparql.outcomes.clear()
+    sparql.happened.clear()
     for seed in range(3):
         assert not list(sparql.case(None, seed))
     drawn = 3 * sparql.QUERIES
-    assert sparql.outcomes["same"] >= drawn / 2
-    assert sparql.outcomes["without rows"] <= 0.8 * drawn
-    assert sparql.outcomes["refused by Oxigraph"] <= drawn / 10
+    assert sparql.happened["same"] >= drawn / 2
+    assert sparql.happened["without rows"] <= drawn / 2
+    assert sparql.happened["refused by Oxigraph"] <= drawn / 10

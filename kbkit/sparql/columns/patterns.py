@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -117,6 +117,7 @@ class PatternCompiler(TriplePatternCompiler):
 
     def filter(self, rows: SqlRows, condition: Expression) -> None:
         """Keep the rows for which an expression is true."""
+        _check_bound(condition, rows, self._outside)
         if isinstance(condition, FunctionCall) and condition.name == "&&":
             for part in condition.arguments:
                 self.filter(rows, part)
@@ -201,26 +202,22 @@ class PatternCompiler(TriplePatternCompiler):
 
         Returns False, without a change, if it uses variables of the rows that its pattern does not bind.
         """
-        inner = self.pattern(exists.pattern)
-        if all_variables(exists.pattern) & rows.variables.keys() - inner.variables.keys():
+        inner, conditions = self._inside(rows, exists.pattern)
+        outside = rows.variables.keys() - inner.variables.keys()
+        if any(all_variables(condition) & outside for condition in conditions):
             return False
-        _check_optional(exists.pattern, rows, inner)
+        for condition in conditions:
+            self.filter(inner, condition)
         pairs = comparable(rows, inner)
         rows.nest()
         right = inner.closed(pairs)
-        conditions = [agrees(*_values(rows, right, name)) for name in pairs]
-        rows.items = self._reduced(rows, right, "ANTI" if exists.negated else "SEMI", conditions).items
+        on = [agrees(*_values(rows, right, name)) for name in pairs]
+        rows.items = self._reduced(rows, right, "ANTI" if exists.negated else "SEMI", on).items
         return True
 
     def exists(self, outer: SqlRows, exists: ExistsCall) -> str:
         """Return the condition of EXISTS for the rows of a relation, whose variables its filters may use."""
-        pattern, conditions = exists.pattern, filters_around(exists.pattern)
-        while isinstance(pattern, FilterPattern):
-            pattern = pattern.pattern
-        inner = self.pattern(pattern)
-        if all_variables(pattern) & outer.variables.keys() - inner.variables.keys():
-            raise UnsupportedQueryError("variables from outside EXISTS deep inside it")
-        _check_optional(pattern, outer, inner)
+        inner, conditions = self._inside(outer, exists.pattern)
         pairs = comparable(outer, inner)
         outer.materialize()  # planning a subquery that is correlated with computed columns takes exponential memory
         for one, other in [_values(outer, inner, name) for name in pairs]:
@@ -230,8 +227,30 @@ class PatternCompiler(TriplePatternCompiler):
             self.filter(inner, condition)
         return f"{'NOT ' if exists.negated else ''}EXISTS ({inner.select({})})"
 
+    def _inside(self, outer: SqlRows, pattern: Pattern) -> tuple[SqlRows, list[Expression]]:
+        """Return the solutions of the pattern of an EXISTS without the filters around it, and these.
+
+        SPARQL puts the values of the rows outside into the pattern. A join does the same unless an expression, OPTIONAL
+        or MINUS reads a variable of theirs that the pattern does not bind.
+        """
+        conditions = filters_around(pattern)
+        while isinstance(pattern, FilterPattern):
+            pattern = pattern.pattern
+        before, self._outside = self._outside, self._outside | outer.variables.keys()
+        try:
+            inner = self.pattern(pattern)
+        finally:
+            self._outside = before
+        if all_variables(pattern) & outer.variables.keys() - inner.variables.keys():
+            raise UnsupportedQueryError("variables from outside EXISTS deep inside it")
+        _check_optional(pattern, outer, inner)
+        for condition in conditions:
+            _check_bound(condition, inner, outer.variables.keys() & inner.variables.keys())
+        return inner, conditions
+
     def _extend(self, extend: BindPattern) -> SqlRows:
         rows = self.pattern(extend.pattern)
+        _check_bound(extend.value, rows, self._outside)
         if extend.variable.name in rows.variables:
             raise UnsupportedQueryError(f"BIND to ?{extend.variable.name}, which is bound already")
         rows.variables[extend.variable.name] = rows.plain(ExpressionScope(rows, self.exists).value(extend.value))
@@ -267,6 +286,13 @@ class PatternCompiler(TriplePatternCompiler):
             return self.pattern(pattern.pattern)
         finally:
             self.graph = outer
+
+
+def _check_bound(expression: Expression, rows: SqlRows, outside: Collection[str]) -> None:
+    """Refuse an expression inside EXISTS with a variable from outside that not all rows bind."""
+    for name in all_variables(expression) & set(outside):
+        if name not in rows.variables or rows.variables[name].nullable:
+            raise UnsupportedQueryError("variables from outside EXISTS deep inside it")
 
 
 def _check_optional(pattern: Pattern, outer: SqlRows, inner: SqlRows) -> None:

@@ -102,19 +102,19 @@ def iri(text: str) -> ConstantTerm:
     return ConstantTerm("<" + text)
 
 
-def literal(text: str, language: str = "", datatype: str = "") -> ConstantTerm:
-    """Return the constant of a literal, as Oxigraph stores it."""
+def literal(text: str, language: str = "", datatype: str = "", *, canonical: bool = True) -> ConstantTerm:
+    """Return the constant of a literal, as Oxigraph stores it or, if it is not ``canonical``, as it is written."""
     if language:
         return ConstantTerm(f'"@{language.lower()}"{text}')
     if not datatype or datatype == XSD + "string":
         return ConstantTerm(f'""{text}')
-    return ConstantTerm(_canonical(text, datatype))
+    return ConstantTerm(_canonical(text, datatype) if canonical else f'"^{datatype}"{text}')
 
 
-def number(text: str) -> ConstantTerm:
+def number(text: str, *, canonical: bool = True) -> ConstantTerm:
     """Return the constant of a number in SPARQL's syntax."""
     kind = "double" if "e" in text.lower() else "decimal" if "." in text else "integer"
-    return literal(text, datatype=XSD + kind)
+    return literal(text, datatype=XSD + kind, canonical=canonical)
 
 
 @lru_cache(maxsize=4096)

@@ -55,6 +55,7 @@ def translate(tree: ParseTree, prefixes: Mapping[str, str]) -> AlgebraQuery:
     assert template_tree is not None
     where = child(query, "where_clause")
     pattern = translator.where(query) if where is not None else BasicPattern(tuple(translator.template(template_tree)))
+    translator.canonical = False
     template = tuple(translator.template(template_tree))
     used = dict.fromkeys(t for triple in template for t in (triple.subject, triple.predicate, triple.object))
     columns = tuple((term, None) for term in used if isinstance(term, QueryVariable) and not term.is_blank)
@@ -101,7 +102,10 @@ class _Translator(ExpressionTranslator):
                     columns.append((variable_of(part.children[-2]), self.expression(part.children[1])))
                 elif part.type == "VAR":
                     columns.append((variable_of(part), None))
-        return self.modified(query, pattern, tuple(columns), distinct="DISTINCT" in words or "REDUCED" in words)
+        select = self.modified(query, pattern, tuple(columns), distinct="DISTINCT" in words or "REDUCED" in words)
+        if select.group is not None and child(query, "values_clause") is not None:
+            raise UnsupportedQueryError("VALUES after groups")  # which it is joined with (section 18.2.4.3)
+        return select
 
     def modified(
         self,

@@ -26,6 +26,8 @@ class ExpressionTranslator:
 
     def __init__(self, names: QueryPrefixes) -> None:
         self.names = names
+        self.canonical = True
+        """Whether literals are as Oxigraph stores them, or as they are written, which is right for CONSTRUCT."""
         self._blank = 0
 
     def group(self, tree: ParseTree) -> Pattern:
@@ -43,7 +45,7 @@ class ExpressionTranslator:
         return iri(resolved)
 
     def term(self, node: Node) -> Term:
-        """Return a variable or constant. Literals are as Oxigraph stores them."""
+        """Return a variable or constant."""
         if isinstance(node, Tree):
             return self._term_of_tree(node)
         if node.type == "VAR":
@@ -51,7 +53,7 @@ class ExpressionTranslator:
         if node.type == "BLANK_NODE_LABEL":
             return QueryVariable("_:b" + str(node)[2:])
         if node.type in ("NUMBER", "SIGNED_NUMBER"):
-            return number(str(node))
+            return number(str(node), canonical=self.canonical)
         return literal(str(node).lower(), datatype=XSD + "boolean") if node.type == "BOOLEAN" else self._iri(node)
 
     def _term_of_tree(self, node: ParseTree) -> Term:
@@ -65,7 +67,7 @@ class ExpressionTranslator:
         if len(node.children) == 1:
             return literal(text)
         if len(node.children) == 3:
-            return literal(text, datatype=self._iri(node.children[2]).text[1:])
+            return literal(text, datatype=self._iri(node.children[2]).text[1:], canonical=self.canonical)
         tag = str(node.children[1])[1:]
         if "--" in tag:
             raise UnsupportedQueryError("text directions")

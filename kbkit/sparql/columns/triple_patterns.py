@@ -25,6 +25,8 @@ class TriplePatternCompiler:
         self._uses = uses
         self.graph = ActiveGraph()
         self._kinds: dict[str, set[str]] = {}
+        self._outside: frozenset[str] = frozenset()
+        """The variables of the rows around the EXISTS that is compiled."""
 
     @property
     def graph_variable(self) -> QueryVariable | None:
@@ -84,10 +86,12 @@ class TriplePatternCompiler:
         if isinstance(verb, ConstantTerm):
             predicates = [verb]
         elif isinstance(verb, NegatedPredicates):
-            excluded, verb = verb.predicates, QueryVariable("_:negated")
+            excluded = verb.predicates
         by_object = isinstance(triple.object, ConstantTerm) and isinstance(triple.subject, QueryVariable)
         leaves = self.triples.leaves(predicates, excluded, self._graphs_read(), by_object=by_object)
-        terms: dict[str, Term] = {"s": triple.subject, "p": verb, "o": triple.object}
+        terms: dict[str, Term] = {"s": triple.subject, "o": triple.object}
+        if not isinstance(verb, NegatedPredicates):
+            terms["p"] = verb
         if self.graph.variable is not None:
             terms["g"] = self.graph.variable
         return terms, leaves
