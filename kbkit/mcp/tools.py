@@ -184,7 +184,8 @@ class _Work:
             raise KbError(found.said, hint if found.kind == "timeout" else "")
         if not found.frame.height:
             return ToolReply(found.text, _data(found.frame, limit, cut=False))
-        return self._table(found.frame, limit, found.cut, self._explorer.names.shortened)
+        shown = self._table(found.frame, limit, found.cut, self._explorer.names.shortened)
+        return ToolReply("\n".join([shown.text, *found.why]), shown.data)
 
     def sql(self, query: str, limit: int = SHOWN) -> ToolReply:
         cap = self._limits.rows

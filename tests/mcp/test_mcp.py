@@ -260,7 +260,7 @@ def test_paths_and_similar_entities(world: KnowledgeBase) -> None:
     ("name", "arguments", "first", "rows"),
     [
         ("sparql", {"query": "SELECT ?x { ?x a type:country }", "limit": 3}, "197 rows; the first 3:", 5),
-        ("sparql", {"query": "SELECT ?x { ?x a type:nothing }"}, "empty: the query ran, and gave no rows", 3),
+        ("sparql", {"query": "SELECT ?x { ?x a type:nothing }"}, "empty: the query ran, and gave no rows", 4),
         ("sql", {"query": "SELECT name FROM country ORDER BY name DESC; ", "limit": 2}, "197 rows; the first 2:", 4),
         ("sql", {"query": "FROM country WHERE false"}, "0 rows", 0),
         ("sql", {"query": "SELECT 1 AS a -- a remark"}, "1 row:", 3),
