@@ -126,6 +126,12 @@ class SparqlQuery:
             return str(sent).rstrip("\n")
         return "".join(f"-- {' '.join(note.split())}\n" for note in sent.notes) + compiled.sql
 
+    def _named(self, term: dict[str, Any]) -> dict[str, Any]:
+        """Return a term with the name of its node, if it is one."""
+        ids = self.stores.nodes.by_iri([term["value"]])[0].tolist() if term["type"] == "uri" else []
+        rows = [self.stores.nodes.row(node) for node in ids]
+        return term | {"name": next((row.name for row in rows if row.name != row.key), "")}
+
     def explained(self) -> str:
         """Run the query and return its plan, or why Oxigraph answers it, which has no plan to show.
 
@@ -151,8 +157,8 @@ class SparqlQuery:
         def value(text: str, seconds: float) -> int:
             return int(part(text, seconds).frame().item(0, 0))
 
-        def sample(text: str, seconds: float) -> pl.Series:
-            return part(text, seconds).terms().to_series()
+        def sample(text: str, seconds: float) -> list[dict[str, Any]]:
+            return [self._named(term) for term in part(text, seconds).terms().to_series() if term is not None]
 
         limit = SECONDS if self.timeout is None else min(SECONDS, self.timeout)
         return explain(self.text, value, self.stores.schema.prefixes(), limit, sample, has_row=found.height > 0)

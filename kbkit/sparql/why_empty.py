@@ -33,8 +33,8 @@ _LABELS = Wikibase.ONTOLOGY + "label"
 
 Run = Callable[[str, float], int]
 """``run(query, seconds)`` returns the only value of a query: the answer of ASK, or a count."""
-Sample = Callable[[str, float], Iterable[Mapping[str, Any] | None]]
-"""``sample(query, seconds)`` returns the RDF terms in the only column of a query."""
+Sample = Callable[[str, float], Iterable[Mapping[str, Any]]]
+"""``sample(query, seconds)`` returns RDF terms of the only column of a query, with the ``name`` of its node."""
 
 
 @dataclass(frozen=True)
@@ -232,7 +232,7 @@ class _Explanation:
             terms = list(self._sample(self._head + query, min(left, self._each)))
         except KbError:
             return ""
-        return ", ".join(_cut(_written(term, self._context)) for term in terms if term is not None)
+        return ", ".join(_cut(_written(term, self._context)) for term in terms)
 
     def _conflict(self, parts: list[_PatternPart]) -> list[_PatternPart] | None:
         """Return the first parts without a common solution, as few as possible, in their order."""
@@ -359,7 +359,8 @@ def _cut(text: str, longest: int = 80) -> str:
 def _written(term: Mapping[str, Any], context: Context) -> str:
     """Return an RDF term as a query has it."""
     if term["type"] == "uri":
-        return context.names.short(term["value"])
+        name = " ".join(term["name"].split())
+        return context.names.short(term["value"]) + (f" ({name})" if name else "")
     if term["type"] != "literal":
         return str(term["value"])
     datatype, text = str(term["datatype"] or ""), string_literal(str(term["value"]))
