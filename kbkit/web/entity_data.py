@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from kbkit.readers.wikidata.literals import wikidata_time
+from kbkit.readers.wikidata.literals import DAY, wikidata_time
 from kbkit.schema import STANDARD_PREFIXES, Wikibase
 
 if TYPE_CHECKING:
@@ -97,9 +97,18 @@ def entity(kb: KnowledgeBase, key: str) -> dict[str, Any] | None:
 
 
 def rdf(kb: KnowledgeBase, key: str, form: str) -> bytes:
-    """Return the triples of an entity, its statements, values, references and pages in a format of RDF."""
+    """Return the triples of an entity, its statements, values, references and pages in a format of RDF.
+
+    N-Triples are in the order of dumps, which have an entity before its statements.
+    """
     with kb.sparql_results(_RDF.replace("KEY", key), form, dialect="sparql") as results:
-        return results.read()
+        found = results.read()
+    if form != "ntriples":
+        return found
+    own, statements = f"<{Wikibase.ENTITY}".encode(), f"<{Wikibase.PREFIXES['wds']}".encode()
+    lines = found.splitlines(keepends=True)
+    first = [line for line in lines if line.startswith(own) and not line.startswith(statements)]
+    return b"".join([*first, *(line for line in lines if not line.startswith(own) or line.startswith(statements))])
 
 
 def title(key: str) -> str:
@@ -223,7 +232,8 @@ def _snak(row: Row, exact: Mapping[tuple[float, float], float]) -> dict[str, Any
 def _value(row: Row, exact: Mapping[tuple[float, float], float]) -> dict[str, Any]:
     kind, text = row["datatype"], row["value"]
     if kind == "time":
-        precision, calendar = row["precision"], row["calendar"] or "Q1985727"
+        precision = DAY if row["precision"] is None else row["precision"]  # truthy dumps have none
+        calendar = row["calendar"] or "Q1985727"
         parts = {"time": wikidata_time(text, precision, calendar), "timezone": 0, "before": 0, "after": 0}
         return {"type": "time", "value": parts | {"precision": precision, "calendarmodel": Wikibase.ENTITY + calendar}}
     if kind == "quantity":
