@@ -19,7 +19,7 @@ from kbkit.errors import (
     UnknownNameError,
 )
 from kbkit.graph.nodes import describe
-from kbkit.sparql.run import REJECTED, SparqlQuery
+from kbkit.sparql.run import REJECTED, SparqlQuery, is_nothing
 from kbkit.sparql.run import query as sparql_query
 from kbkit.stores.sql_results import ResultBounds
 
@@ -102,13 +102,14 @@ class Explorer:
         except QueryError as error:
             return self._refused(query, error)
         if not frame.height:
-            return Outcome("empty", query, frame, shown=self._why_empty(asked))
+            return Outcome("empty", query, frame, why=self._why_empty(asked))
         kept = frame.head(limit)
+        why = self._why_empty(asked) if is_nothing(frame) else asked.unknown_names()
         shown = table(kept, self.names.shortened)
-        return Outcome("results", query, kept, shown, cut=frame.height > limit, terms=terms.head(limit))
+        return Outcome("results", query, kept, shown, why, cut=frame.height > limit, terms=terms.head(limit))
 
     def _why_empty(self, asked: SparqlQuery) -> list[str]:
-        """Return lines that explain an empty result: names that the KB lacks, and patterns that exclude each other."""
+        """Return lines on a result without values: names that the KB lacks, and patterns that exclude each other."""
         reason = asked.why_empty()
         return [*asked.unknown_names(), *([] if reason is None else reason.lines)]
 

@@ -29,7 +29,8 @@ _WIKIDATA = (
     "This is a part of Wikidata. Write queries as for the Wikidata Query Service; its prefixes are predefined.",
     "wdt:P31 matches values of the best rank, p:P31 statements; from a statement ps:P31 matches the value, pq:P580 a"
     " qualifier.",
-    "SERVICE wikibase:label returns labels; wikibase:around and wikibase:box find places. No other service exists.",
+    "SERVICE wikibase:label returns labels; wikibase:around and wikibase:box find places, wikibase:mwapi entities"
+    " by words. There is no other endpoint.",
     "Instances of a class, also of its subclasses: ?x wdt:P31/wdt:P279* wd:Q5 .",
 )
 _TABLES = (

@@ -150,7 +150,8 @@ class Outcome:
     """The outcome of a query: ``kind`` is ``results``, ``empty``, ``syntax``, ``timeout`` or ``error``.
 
     ``frame`` holds the rows, up to the limit (then ``cut`` is true); ``shown`` is a table of its first and last rows,
-    with IRIs as prefixed names, or says why there are none. ``message`` describes an error. ``terms`` are the rows as
+    with IRIs as prefixed names; ``why`` says why there are none, and which names are unknown. ``message`` describes an
+    error. ``terms`` are the rows as
     RDF terms.
     """
 
@@ -158,6 +159,7 @@ class Outcome:
     query: str
     frame: pl.DataFrame | None = None
     shown: list[str] = field(default_factory=list)
+    why: list[str] = field(default_factory=list)
     message: str = ""
     cut: bool = False
     terms: pl.DataFrame | None = None
@@ -185,21 +187,21 @@ class Outcome:
         }.get(self.kind, f"error: {self.message}")
 
     def to_json(self) -> dict[str, Any]:
-        """The outcome and the lines of the table, or of the explanation of an empty result."""
-        name = "why" if self.kind == "empty" else "rows"
-        return {"outcome": self.said, **({name: self.shown} if self.shown else {})}
+        """The outcome, the lines of the table, and those of the explanation of a result without values."""
+        parts = {"rows": self.shown, "why": self.why}
+        return {"outcome": self.said, **{name: lines for name, lines in parts.items() if lines}}
 
     @property
     def text(self) -> str:
         """The outcome as text."""
-        return "\n".join([self.said, *self.shown])
+        return "\n".join([self.said, *self.shown, *self.why])
 
     @property
     def folded(self) -> str:
         """The outcome folded to one line."""
         columns = ", ".join(self.frame.columns) if self.frame is not None else ""
         if self.kind == "empty":
-            return _short(" ".join([self.said, *self.shown[:3]]))
+            return _short(" ".join([self.said, *self.why[:3]]))
         return _short(f"results: {self.count} of {columns}" if self.kind == "results" else self.said)
 
 

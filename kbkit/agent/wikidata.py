@@ -89,6 +89,7 @@ def examples(stores: Stores, node: int) -> Examples:
         example = {"subject": subject, "value": written(row, labels)} | more
         if more or not any(example.items() <= other.items() for other in shown):
             shown.append(example)
+    shown = [example for example in shown if not any(example.items() < other.items() for other in shown)]
     return Examples(described.key, described.name, _about(stores, described.key, described.texts), shown)
 
 

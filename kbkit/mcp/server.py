@@ -6,12 +6,21 @@ On standard output, only the protocol writes: the package hides its file descrip
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from kbkit.agent.names import line
-from kbkit.errors import DISTRIBUTION, KbError, MissingExtraError, QueryTimeoutError, is_panic, shortage
+from kbkit.errors import (
+    DISTRIBUTION,
+    Command,
+    KbError,
+    MissingExtraError,
+    PythonSpeller,
+    QueryTimeoutError,
+    is_panic,
+    shortage,
+)
 from kbkit.mcp.tools import McpTool, ToolLimits, ToolReply, tools
 
 if TYPE_CHECKING:
@@ -94,7 +103,8 @@ def server(kb: KnowledgeBase, limits: ToolLimits) -> Any:
             arguments = _checked(tool, params.arguments or {})
             reply = await turns.run(tool.name, lambda: tool.work(**arguments))
         except KbError as error:
-            return _failed(types, line(str(error), 1_000) + ("" if error.hint or not step else f" {step}"))
+            said = line(error.text_for(_ToolSpeller(known)), 1_000)
+            return _failed(types, said + ("" if error.hint or not step else f" {step}"))
         except BaseException as error:  # the server goes on
             if not (isinstance(error, Exception) or is_panic(error)):
                 raise
@@ -165,6 +175,17 @@ class _Turns:
     async def _in_thread(self, work: Callable[[], ToolReply]) -> ToolReply:
         reply: ToolReply = await self._anyio.to_thread.run_sync(work, abandon_on_cancel=True)
         return reply
+
+
+class _ToolSpeller(PythonSpeller):
+    """Commands as the tools of the same name."""
+
+    def __init__(self, tools: Collection[str]) -> None:
+        self._tools = tools
+
+    def command(self, command: Command) -> str:
+        name = command.words.partition(" ")[0]
+        return f"the tool {name}" if name in self._tools else super().command(command)
 
 
 def _failed(types: Any, text: str) -> Any:

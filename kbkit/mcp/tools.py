@@ -93,6 +93,7 @@ _ASK_SCHEMA = {
     )
 }
 _SIMILAR_SCHEMA = _object(nodes=_RECORDS)
+_UNREAD = "Ask in other words, or find ids with search and write a query."
 _PATHS = 50
 """Maximum number of paths."""
 _ANSWERS_SCHEMA = _object(nodes=_RECORDS, count=_COUNT, complete=_COMPLETE)
@@ -184,7 +185,8 @@ class _Work:
             raise KbError(found.said, hint if found.kind == "timeout" else "")
         if not found.frame.height:
             return ToolReply(found.text, _data(found.frame, limit, cut=False))
-        return self._table(found.frame, limit, found.cut, self._explorer.names.shortened)
+        shown = self._table(found.frame, limit, found.cut, self._explorer.names.shortened)
+        return ToolReply("\n".join([shown.text, *found.why]), shown.data)
 
     def sql(self, query: str, limit: int = SHOWN) -> ToolReply:
         cap = self._limits.rows
@@ -242,7 +244,8 @@ class _Work:
         }  # fmt: skip
         if not found.is_answered:
             closest = [f"- {reading}" for reading in found.closest]
-            return ToolReply("\n".join([found.refusal, *(["Closest readings:"] if closest else []), *closest]), data)
+            head = ["Closest readings, which the tool answers can run:"] if closest else []
+            return ToolReply("\n".join([found.refusal, *head, *closest, _UNREAD]), data)
         lines = [f"expression: {found.expression}", f"confidence: {found.confidence:.2f}"]
         lines += [] if found.value is None else [f"value: {found.value_text}"]
         more = f"; the first {limit}:" if found.count > limit else ":" if answers else ""

@@ -145,6 +145,11 @@ def load_records(path: Path) -> list[JsonRecord] | dict[str, Any]:
         text = content(path).decode()
     except OSError as error:
         raise BadInputError(f"Cannot read {path}: {error.strerror}") from None
+    return records_of(path, text)
+
+
+def records_of(path: Path, text: str) -> list[JsonRecord] | dict[str, Any]:
+    """Return the records of the text of a file; see :func:`load_records`."""
     lines = [line for line in text.split("\n") if line.strip()]
     if path.suffix.lower() in (".jsonl", ".ndjson") or (len(lines) > 1 and _is_object(lines[0])):
         all_records = [_record(path, *row, kind="line") for row in _lines(path, text)]

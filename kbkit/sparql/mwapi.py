@@ -29,6 +29,7 @@ from kbkit.sparql.tree import (
     drop_verbs,
     group,
     is_variable,
+    nodes,
     parents,
     put,
     tokens,
@@ -45,6 +46,8 @@ _LIMITS = {"EntitySearch": ("limit", 50), "Search": ("srlimit", 500), "Generator
 _KINDS = {"item": "Q", "property": "P", "lexeme": "L", "form": "L", "sense": "L"}
 _MOST_SEARCHES = 200
 """Maximum number of values of the words."""
+_CANDIDATES = 2_000
+"""Number of hits that are tested, if not all of them are results."""
 _WITHOUT_VALUES = ("filter", "minus_graph_pattern", "service_graph_pattern")
 _KEYWORD = re.compile(r'(-?)([a-z]+):("[^"]*"|\S+)', re.I)
 _PROPERTY = re.compile(r"P[1-9][0-9]*")
@@ -116,12 +119,9 @@ def _hits(call: ParseTree, context: Context, arguments: _Arguments, outputs: _Ou
     limit = min(int(wanted), MAX_LIMIT) if wanted.isdecimal() else most
     new: list[Node] = []
     if words:
-        names = [item, outputs.ordinal] if outputs.ordinal else [item]
-        kind = str(arguments.get("type", "item"))
-        iris = _found(context, api, words, _KINDS.get(kind, ""), limit)
-        rows = ([iri_token(iri), number_token(at)][: len(names)] for at, iri in enumerate(iris, 1))
-        new.append(values(names, rows))
-        new += patterns(" ".join(test.filter(item, context) for test in tests)) if tests else []
+        letter = _KINDS.get(str(arguments.get("type", "item")), "")
+        iris = _found(context, api, words, letter, max(limit, _CANDIDATES) if tests else limit)
+        new += _tested(iris, item, outputs.ordinal, tests, limit, context)
     else:
         parts = [test.filter(item, context) if test.negated else test.pattern(item, context) for test in tests]
         new += patterns(f"{{ SELECT DISTINCT {item} WHERE {{ {' '.join(parts)} }} LIMIT {limit} }}")
@@ -137,10 +137,32 @@ def _hits(call: ParseTree, context: Context, arguments: _Arguments, outputs: _Ou
     return new
 
 
+def _tested(
+    iris: Sequence[str], item: str, ordinal: str, tests: Sequence[_Statement], limit: int, context: Context
+) -> list[Node]:
+    """Return a pattern that matches the first hits that pass the tests."""
+    place = ordinal or (context.variable("place") if tests else "")
+    names = [item, place] if place else [item]
+    found = values(names, ([iri_token(iri), number_token(at)][: len(names)] for at, iri in enumerate(iris, 1)))
+    if not tests:
+        return [found]
+    filters = " ".join(test.filter(item, context) for test in tests)
+    shown = " ".join([item, ordinal]).rstrip()
+    new = patterns(f"{{ SELECT {shown} WHERE {{ {filters} }} ORDER BY {place} LIMIT {limit} }}")
+    inner = child(next(nodes(new[0], "where_clause")), "group_graph_pattern")
+    assert inner is not None
+    inner.children.insert(1, found)
+    return new
+
+
 def _found(context: Context, api: str, words: str, letter: str, limit: int) -> list[str]:
     """Return the IRIs of hits: EntitySearch prefers labels."""
     if api != "EntitySearch" or context.find is None:
-        return [iri for iri in hits(context, words, limit) if iri.startswith(Wikibase.ENTITY + letter)]
+        most = limit if letter == "Q" else max(limit, _CANDIDATES)
+        kind = "property" if letter == "P" else None
+        return [iri for iri in hits(context, words, most, kind=kind) if iri.startswith(Wikibase.ENTITY + letter)][
+            :limit
+        ]
     iris = [iri for iri in context.find(words, limit, letter) if iri.startswith(Wikibase.ENTITY + letter)]
     context.note(f"Searched for {words!r}: {len(iris)} hit{'' if len(iris) == 1 else 's'}")
     return iris

@@ -82,10 +82,12 @@ def _errors(stores: Stores, text: str) -> Iterator[KbError]:
         if error is not None and not _occurs(stores, name.iri):
             yield error
     if stores.schema.dialect == WIKIDATA:
-        for wikidata_id in wikidata_names.ids(_resolved({**Wikibase.PREFIXES, **stores.schema.prefixes()}, text)):
+        words = _resolved({**Wikibase.PREFIXES, **stores.schema.prefixes()}, text)
+        for wikidata_id in wikidata_names.ids(words):
             error = wikidata_names.error(stores, wikidata_id)
             if error is not None:
                 yield error
+        yield from wikidata_names.misuses(stores, words)
 
 
 def _used(schema: Schema, text: str) -> list[IriName]:

@@ -126,6 +126,12 @@ class SparqlQuery:
             return str(sent).rstrip("\n")
         return "".join(f"-- {' '.join(note.split())}\n" for note in sent.notes) + compiled.sql
 
+    def _named(self, term: dict[str, Any]) -> dict[str, Any]:
+        """Return a term with the name of its node, if it is one."""
+        ids = self.stores.nodes.by_iri([term["value"]])[0].tolist() if term["type"] == "uri" else []
+        rows = [self.stores.nodes.row(node) for node in ids]
+        return term | {"name": next((row.name for row in rows if row.name != row.key), "")}
+
     def explained(self) -> str:
         """Run the query and return its plan, or why Oxigraph answers it, which has no plan to show.
 
@@ -135,18 +141,27 @@ class SparqlQuery:
         return plan if reason is None else "\n".join([plan, *reason.lines])
 
     def why_empty(self) -> EmptyResult | None:
-        """Return why the query has no rows, from queries of its parts; None if it has some, or that is unknown."""
+        """Return why the query has no rows, from queries of its parts; None if it has some, or that is unknown.
+
+        A row of an aggregate of no solutions, and a negative answer of ASK, are explained too.
+        """
         from kbkit.sparql.why_empty import SECONDS, explain
 
-        if self.frame().height:
+        found = self.frame()
+        if not is_nothing(found):
             return None
 
+        def part(text: str, seconds: float) -> SparqlQuery:
+            return SparqlQuery(self.stores, text, seconds, self._dialect, None, self.graphs, self.search, self.engine)
+
         def value(text: str, seconds: float) -> int:
-            part = SparqlQuery(self.stores, text, seconds, self._dialect, None, self.graphs, self.search, self.engine)
-            return int(part.frame().item(0, 0))
+            return int(part(text, seconds).frame().item(0, 0))
+
+        def sample(text: str, seconds: float) -> list[dict[str, Any]]:
+            return [self._named(term) for term in part(text, seconds).terms().to_series() if term is not None]
 
         limit = SECONDS if self.timeout is None else min(SECONDS, self.timeout)
-        return explain(self.text, value, self.stores.schema.prefixes(), limit)
+        return explain(self.text, value, self.stores.schema.prefixes(), limit, sample, has_row=found.height > 0)
 
     def rewritten(self, *, add_columns: bool = False) -> Rewritten:
         """Return the query as sent to the engine; see :meth:`kbkit.kb.KnowledgeBase.rewrite`.
@@ -327,6 +342,11 @@ def _check(stores: Stores, text: str) -> None:
 
     if not is_update(text):
         check_query(text, stores.schema.prefixes())
+
+
+def is_nothing(rows: pl.DataFrame) -> bool:
+    """Return whether a result has no rows, or only one of zeros, false and missing values, as without solutions."""
+    return not rows.height or (rows.height == 1 and all(value in (None, 0, False, "") for value in rows.row(0)))
 
 
 def languages(stores: Stores) -> tuple[str, ...]:

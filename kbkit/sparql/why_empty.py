@@ -7,8 +7,9 @@ solutions to none, so the first part without any, and those it needs for that, a
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from lark import Token, Tree
 
@@ -19,6 +20,7 @@ from kbkit.sparql.context import Context, QueryPrefixes
 from kbkit.sparql.parse import parse
 from kbkit.sparql.printing import to_text
 from kbkit.sparql.tree import Node, ParseTree, child, children, nodes, pairs, tokens, variables, visible
+from kbkit.stores.sparql_text import string_literal
 
 MOST = 10_000
 """Solutions of a pattern above which they are not counted."""
@@ -26,10 +28,13 @@ SECONDS = 20.0
 """Time for an explanation, and a sixth of it for each of its queries."""
 _LONGEST = 200
 _MOST_PARTS = 40
+_MOST_EXAMPLES, _EXAMPLE = 3, "?kbExample"
 _LABELS = Wikibase.ONTOLOGY + "label"
 
 Run = Callable[[str, float], int]
 """``run(query, seconds)`` returns the only value of a query: the answer of ASK, or a count."""
+Sample = Callable[[str, float], Iterable[Mapping[str, Any]]]
+"""``sample(query, seconds)`` returns RDF terms of the only column of a query, with the ``name`` of its node."""
 
 
 @dataclass(frozen=True)
@@ -48,18 +53,21 @@ class CountedPattern:
 
 @dataclass(frozen=True)
 class EmptyResult:
-    """Why a result is empty: ``reason`` in a sentence, the ``conflict`` of patterns, and all counted ``patterns``."""
+    """Why a result is empty: ``reason`` in a sentence, the ``conflict`` of patterns, all counted ``patterns``, and
+    ``examples`` of values that would match.
+    """
 
     reason: str
     conflict: Sequence[CountedPattern] = ()
     patterns: Sequence[CountedPattern] = field(default_factory=tuple)
+    examples: Sequence[str] = ()
 
     @property
     def lines(self) -> list[str]:
-        """The explanation as lines: the reason, the patterns in conflict, and the others."""
+        """The explanation as lines: the reason, the patterns in conflict, examples, and the others."""
         others = [pattern for pattern in self.patterns if pattern not in self.conflict]
         more = ["The other patterns alone:", *(f"  {pattern}" for pattern in others)] if others else []
-        return [self.reason, *(f"  {pattern}" for pattern in self.conflict), *more]
+        return [self.reason, *(f"  {pattern}" for pattern in self.conflict), *self.examples, *more]
 
 
 @dataclass(eq=False)
@@ -79,8 +87,18 @@ class _PatternPart:
         return self.needs or set()
 
 
-def explain(text: str, run: Run, prefixes: dict[str, str], seconds: float = SECONDS) -> EmptyResult | None:
-    """Return why a query has no rows; None if that cannot be told, such as for a query that does not parse."""
+def explain(
+    text: str,
+    run: Run,
+    prefixes: dict[str, str],
+    seconds: float = SECONDS,
+    sample: Sample | None = None,
+    has_row: bool = False,
+) -> EmptyResult | None:
+    """Return why a query has no rows; None if that cannot be told, such as for a query that does not parse.
+
+    ``has_row`` says that the result is a row without values: of an aggregate of no solutions, or of ASK.
+    """
     try:
         tree = parse(text)
         names = QueryPrefixes(tree, {**Wikibase.PREFIXES, **STANDARD_PREFIXES, **prefixes})
@@ -94,17 +112,18 @@ def explain(text: str, run: Run, prefixes: dict[str, str], seconds: float = SECO
         return None
     prologue = child(tree, "prologue")
     head = "" if prologue is None else to_text(prologue) + "\n"
-    work = _Explanation(head, run, context, seconds)
+    work = _Explanation(head, run, sample, context, seconds)
     group = where.children[-1]
     assert isinstance(group, Tree)
-    return work.group(group, children(query, "values_clause")) or work.modifiers(query, group)
+    found = work.group(group, children(query, "values_clause"))
+    return found if found is not None or has_row else work.modifiers(query, group)
 
 
 class _Explanation:
     """One explanation, within its time."""
 
-    def __init__(self, head: str, run: Run, context: Context, seconds: float) -> None:
-        self._head, self._run, self._context = head, run, context
+    def __init__(self, head: str, run: Run, sample: Sample | None, context: Context, seconds: float) -> None:
+        self._head, self._run, self._sample, self._context = head, run, sample, context
         self._end, self._each = time.monotonic() + seconds, seconds / 6
 
     def _ask(self, parts: Sequence[_PatternPart]) -> bool | None:
@@ -134,29 +153,86 @@ class _Explanation:
             return None
         counts = {id(part): self._count(part) for part in parts if part.needs is None}
         listed = [counts[id(part)] for part in parts if id(part) in counts]
-        for part in parts:
-            if id(part) in counts and counts[id(part)].count == 0:
-                return self._alone(part, counts[id(part)], listed)
+        empty = [part for part in parts if id(part) in counts and counts[id(part)].count == 0]
+        if empty:
+            return self._alone(empty, [counts[id(part)] for part in empty], listed)
         conflict = self._conflict(parts)
         if conflict is None:
             return None
         told = [counts.get(id(part)) or CountedPattern(_shown(part.node), None) for part in conflict]
         last = _shown(conflict[-1].node)
-        joined = f"the {plural(len(conflict) - 1, 'pattern')} before it" if len(conflict) > 2 else "the one before it"
+        joined = (
+            f"the {plural(len(conflict) - 1, 'pattern')} before it" if len(conflict) > 2 else "the pattern before it"
+        )
         reason = f"Each pattern has solutions, but {last} has none in common with {joined}:"
         if conflict[-1].needs is not None:
             reason = f"{last} excludes every solution of {joined}:"
-        return EmptyResult(reason, told, listed)
+        return EmptyResult(reason, told, listed, self._before(conflict))
 
-    def _alone(self, part: _PatternPart, counted: CountedPattern, listed: list[CountedPattern]) -> EmptyResult:
-        """Return the explanation of a part that has no solutions alone, in terms of what is inside it."""
-        inner = next(nodes(part.node, "group_graph_pattern"), None) if isinstance(part.node, Tree) else None
-        branches = children(part.node, "group_graph_pattern") if isinstance(part.node, Tree) else []
-        if inner is not None and part.kind != "triple" and len(branches) < 2:
+    def _alone(
+        self, parts: list[_PatternPart], counted: list[CountedPattern], listed: list[CountedPattern]
+    ) -> EmptyResult:
+        """Return the explanation of parts that have no solutions alone, in terms of what is inside the first one."""
+        node, kind = parts[0].node, parts[0].kind
+        inner = next(nodes(node, "group_graph_pattern"), None) if isinstance(node, Tree) else None
+        branches = children(node, "group_graph_pattern") if isinstance(node, Tree) else []
+        if inner is not None and kind not in ("triple", "service_graph_pattern") and len(branches) < 2:
             explanation = self.group(inner)
             if explanation is not None:
                 return explanation
-        return EmptyResult("This pattern alone has no solutions:", [counted], listed)
+        reason = "This pattern alone has no solutions:"
+        if len(parts) > 1:
+            reason = "Each of these patterns alone has no solutions:"
+        examples = [found for part in parts[:_MOST_EXAMPLES] if (found := self._instead(part))]
+        return EmptyResult(reason, counted, listed, examples)
+
+    def _instead(self, part: _PatternPart) -> str:
+        """Return examples of what occurs in the place of the object, else of the subject, of a triple."""
+        if part.kind != "triple" or not isinstance(part.node, Tree) or len(part.node.children) != 2:
+            return ""
+        subject, properties = part.node.children
+        assert isinstance(properties, Tree)
+        verb, value = next(pairs(properties))
+        at, written = to_text(subject), to_text(value)
+        verb_text = to_text(verb)
+        close = ""
+        if written.startswith(('"', "'")):  # first the same text with another language or datatype
+            close = f"FILTER(STRSTARTS(LCASE(STR({_EXAMPLE})), LCASE(STR({written}))))"
+        for text, word, pattern in (
+            (written, "Values", f"{at} {verb_text} {_EXAMPLE} . {close}"),
+            (written, "Values", f"{at} {verb_text} {_EXAMPLE} ."),
+            (at, "Subjects", f"{_EXAMPLE} {verb_text} {written} ."),
+        ):
+            if text.startswith(("?", "$", "[", "(", "_:")):
+                continue
+            found = self._examples(f"SELECT DISTINCT {_EXAMPLE} {{ {pattern} }} LIMIT {_MOST_EXAMPLES}")
+            if found:
+                return f"{word} that occur in place of {_cut(text)}: {found}"
+        return ""
+
+    def _before(self, conflict: Sequence[_PatternPart]) -> list[str]:
+        """Return examples of the values that a filter excludes."""
+        last, rest = conflict[-1], " ".join(part.text for part in conflict[:-1])
+        names = sorted(last.wanted) if last.kind == "filter" else []
+        found = (
+            (
+                name,
+                self._examples(f"SELECT DISTINCT ?{name} {{ {rest} FILTER(BOUND(?{name})) }} LIMIT {_MOST_EXAMPLES}"),
+            )
+            for name in names[:2]
+        )
+        return [f"Values of ?{name} without it: {examples}" for name, examples in found if examples]
+
+    def _examples(self, query: str) -> str:
+        """Return the terms of a query as text, empty if there are none."""
+        left = self._end - time.monotonic()
+        if left <= 0 or self._sample is None:
+            return ""
+        try:
+            terms = list(self._sample(self._head + query, min(left, self._each)))
+        except KbError:
+            return ""
+        return ", ".join(_cut(_written(term, self._context)) for term in terms)
 
     def _conflict(self, parts: list[_PatternPart]) -> list[_PatternPart] | None:
         """Return the first parts without a common solution, as few as possible, in their order."""
@@ -273,4 +349,23 @@ def _ordered(parts: list[_PatternPart]) -> list[_PatternPart]:
 def _shown(node: Node) -> str:
     """Return a pattern on one line."""
     text = " ".join((str(node) if isinstance(node, Token) else to_text(node)).split()).removesuffix(" .")
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+    return _cut(text, _LONGEST)
+
+
+def _cut(text: str, longest: int = 80) -> str:
+    return text if len(text) <= longest else text[: longest - 3] + "..."
+
+
+def _written(term: Mapping[str, Any], context: Context) -> str:
+    """Return an RDF term as a query has it."""
+    if term["type"] == "uri":
+        name = " ".join(term["name"].split())
+        return context.names.short(term["value"]) + (f" ({name})" if name else "")
+    if term["type"] != "literal":
+        return str(term["value"])
+    datatype, text = str(term["datatype"] or ""), string_literal(str(term["value"]))
+    if datatype.rpartition("#")[2] in ("integer", "decimal", "double", "boolean"):
+        return str(term["value"])
+    if term["language"]:
+        return f"{text}@{term['language']}"
+    return text if not datatype or datatype.endswith("#string") else f"{text}^^{context.names.short(datatype)}"

@@ -34,6 +34,7 @@ PATH = "/sparql"
 METHODS = ("GET", "HEAD", "POST", "OPTIONS")
 _WAITING = 100
 """Maximum number of requests that wait for others, of one client half of them."""
+_LONGEST_WARNING = 1_000
 _NO_STORE = {"Cache-Control": "no-store", "Vary": "Accept"}
 
 
@@ -130,6 +131,7 @@ class _Run:
         self._kb, self._asked, self._choice, self._limits, self._dialect = kb, asked, choice, limits, dialect
         self._results: Results | None = None
         self._closed = False
+        self._warnings: list[str] = []
         self.timeout = min((limit for limit in (limits.timeout, asked.timeout) if limit is not None), default=None)
         self.started = 0.0
 
@@ -137,6 +139,7 @@ class _Run:
         """Run the query up to its first bytes. Raises :class:`KbError`."""
         asked, rows = self._asked, self._limits.rows
         sent = query(self._kb.stores, asked.query, self.timeout, self._dialect, rows, graphs=asked.graphs)
+        self._warnings = sent.unknown_names()
         self._results = sent.results(self._choice.formats)
         if self._closed:
             raise QueryError("The query was cancelled")
@@ -152,7 +155,9 @@ class _Run:
         assert self._results is not None
         rows = self._limits.rows
         limited = {} if rows is None else {"X-SPARQL-MaxRows": str(rows)}
-        return {"Content-Type": self._choice.media_type(self._results.format), **_NO_STORE, **limited}
+        said = " ".join(" ".join(self._warnings).split()).encode("ascii", "backslashreplace").decode()
+        warned = {"X-SPARQL-Warning": said[:_LONGEST_WARNING]} if said else {}
+        return {"Content-Type": self._choice.media_type(self._results.format), **_NO_STORE, **limited, **warned}
 
     def close(self) -> None:
         """Cancel the query, unless it is done."""

@@ -260,7 +260,7 @@ def test_paths_and_similar_entities(world: KnowledgeBase) -> None:
     ("name", "arguments", "first", "rows"),
     [
         ("sparql", {"query": "SELECT ?x { ?x a type:country }", "limit": 3}, "197 rows; the first 3:", 5),
-        ("sparql", {"query": "SELECT ?x { ?x a type:nothing }"}, "empty: the query ran, and gave no rows", 3),
+        ("sparql", {"query": "SELECT ?x { ?x a type:nothing }"}, "empty: the query ran, and gave no rows", 4),
         ("sql", {"query": "SELECT name FROM country ORDER BY name DESC; ", "limit": 2}, "197 rows; the first 2:", 4),
         ("sql", {"query": "FROM country WHERE false"}, "0 rows", 0),
         ("sql", {"query": "SELECT 1 AS a -- a remark"}, "1 row:", 3),
@@ -275,6 +275,17 @@ def test_rows(world: KnowledgeBase, name: str, arguments: dict[str, Any], first:
     assert not failed
     assert text.split("\n")[0] == first
     assert len(text.split("\n")) == rows + 1
+
+
+def test_what_is_wrong_with_a_result_follows_it(world: KnowledgeBase) -> None:
+    """Unknown names without effect on the rows, and the reason of a count of 0; a hint names a tool."""
+    query = "SELECT ?x { ?x a type:country MINUS { ?x rel:bordres ?y } } LIMIT 1"
+    assert called(world, "sparql", query=query)[0].endswith("in rel:bordres. Did you mean 'borders'?")
+    text, failed = called(world, "sparql", query="SELECT (COUNT(*) AS ?n) { ?x rel:borders country:NZL }")
+    assert not failed and text.startswith("1 row:") and "\nThis pattern alone has no solutions:\n" in text
+    assert "\nValues that occur in place of country:NZL: country:" in text
+    text, failed = called(world, "answers", expression='country:"zzz" -> [borders] -> country')
+    assert failed and text.endswith("Search by words: the tool search.")
 
 
 def test_the_order_of_rows_is_kept(world: KnowledgeBase) -> None:

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kbkit.errors import BadInputError
 from kbkit.readers.wikidata import literals, units, wikimedia
 from kbkit.readers.wikidata.convert import convert
 from kbkit.schema import Wikibase
@@ -550,3 +551,19 @@ def test_language_tags(code: str, expected: str) -> None:
 def test_any_code_is_a_tag(code: str) -> None:
     line = f'<http://a.org/a> <http://a.org/b> "x"@{literals.language_tag(code)} .\n'
     assert len(list(ox.parse(line, format=ox.RdfFormat.N_TRIPLES))) == 1
+
+
+STATED = f"<{Wikibase.ENTITY}statement/Q42-A> <{Wikibase.PROP}statement/P1> <{Wikibase.ENTITY}Q5> ."
+HAS = f"<{Wikibase.ENTITY}Q42> <{Wikibase.PROP}P1> <{Wikibase.ENTITY}statement/Q42-A> ."
+OTHER = f"<{Wikibase.ENTITY}Q43> <{Wikibase.PREFIXES['wdt']}P2> <{Wikibase.ENTITY}Q5> ."
+
+
+@pytest.mark.parametrize("order", [(STATED, HAS), (OTHER, STATED, HAS), (HAS, OTHER, STATED), (HAS,)])
+def test_statements_that_are_not_after_their_entity_are_errors(tmp_path: Path, order: tuple[str, ...]) -> None:
+    """They would be read as statements without values, and without qualifiers."""
+    path = tmp_path / "dump.nt"
+    path.write_text("\n".join(order) + "\n")
+    with pytest.raises(BadInputError, match="is not after its entity"):
+        convert([path], {}, tmp_path / "parts", lambda done, total: None)
+    path.write_text("\n".join((HAS, STATED, OTHER)) + "\n")
+    convert([path], {}, tmp_path / "right", lambda done, total: None)

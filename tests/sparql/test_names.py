@@ -110,6 +110,12 @@ def test_names_of_an_rdf_source(rdf_kb: Path, wikidata_kb: Path) -> None:
             assert unknown_names(kb.stores, "SELECT * { ?s wdt:P31 wd:Q5 ; a <http://example.org/x> }") == []
 
 
+def test_misspelled_predicates_of_wikidata(wikidata: KnowledgeBase) -> None:
+    for written, meant in (("schema:descripton", "schema:description"), ("wikibase:rnk", "wikibase:rank")):
+        message = f"Unknown predicate {written}. Did you mean {meant}?"
+        assert unknown_names(wikidata.stores, f"SELECT * {{ ?x {written} ?y ; schema:zzz ?z }}") == [message]
+
+
 @pytest.fixture(scope="module")
 def wikidata(wikidata_kb: Path) -> Iterator[KnowledgeBase]:
     with kbkit.open(wikidata_kb) as kb:
@@ -129,6 +135,15 @@ def wikidata(wikidata_kb: Path) -> Iterator[KnowledgeBase]:
             ["No qualifier has pq:P1696 (inverse property)", "occurs as wdt:P1696, p:P1696, ps:P1696"],
         ),
         ("?s <http://www.wikidata.org/prop/qualifier/P1696> ?y", ["No qualifier", "(inverse property)"]),
+        (
+            "?x p:P69 wd:Q691283",
+            ["p:P69 leads to statements, not to wd:Q691283. Did you mean wdt:P69 or p:P69/ps:P69?"],
+        ),
+        ("wd:Q42 ps:P69 ?x", ["ps:P69 belongs to statements, not to wd:Q42", "such as p:P69/ps:P69."]),
+        ("wd:Q42 pr:P248 ?x", ["such as p:P69/prov:wasDerivedFrom/pr:P248."]),
+        ("?x a wd:Q5", ["Nothing has the rdf:type wd:Q5. Did you mean wdt:P31 wd:Q5?"]),
+        ("?x wdt:P31 ?c ; rdfs:label 'Douglas Adams' .", ["No rdfs:label", "such as 'Douglas Adams'@en"]),
+        ("?x wdt:p31 ?c", ["Unknown id wdt:p31. Did you mean wdt:P31?"]),
     ],
 )
 @pytest.mark.parametrize("has_columns", [True, False])
@@ -147,6 +162,9 @@ def test_ids_of_wikidata(
     [
         "SELECT * { ?x wdt:P31/wdt:P279* wd:Q5 ; p:P69 [ ps:P69 ?s ; pq:P580 ?t ; prov:wasDerivedFrom/pr:P854 ?u ] }",
         "SELECT * { VALUES ?p { wd:P31 wd:P279 wd:P69 } ?p wikibase:directClaim ?d . ?x ?d wd:Q5 }",
+        "SELECT * { VALUES (?a ?b) { (p:P31 wd:Q5) } VALUES ?c { wdt:P31 p:P69 wd:Q5 } VALUES ?l { rdfs:label 'x' } }",
+        "SELECT * { ?x p:P69/ps:P69 wd:Q691283 ; p:P69 [ ps:P69 wd:Q691283 ; pq:P580 ?t ] ; rdfs:label 'x'@en }",
+        "SELECT * { ?x a ontolex:Form . ?y skos:altLabel ?x FILTER(?x = 'x') OPTIONAL { ?x bd:y ?z } }",
         "SELECT * { wd:P31 rdfs:label ?x FILTER(?y IN (wd:P31, wd:P279)) ?x ?p wd:P31 . ?z ?q wd:P279 }",
         "CONSTRUCT { ?x wd:P31 ?y } { ?x wdt:P31 ?y }",
         "PREFIX wd: <http://elsewhere.org/> SELECT * { ?x wd:P31 wd:Q99999999 }",

@@ -552,6 +552,8 @@ def test_words_and_statements(kb: KnowledgeBase) -> None:
     assert people < hits
     humans = {x.removeprefix(ENTITY) for (x,) in rows(kb, "SELECT ?x { ?x wdt:P31 wd:Q5 }")}
     assert people == hits & humans
+    best = text.replace("{0}", '"writer haswbstatement:P31=Q5" ; mwapi:srlimit "2"')
+    assert len(rows(kb, best)) == 2  # not those of the two best hits
 
 
 @pytest.mark.parametrize(

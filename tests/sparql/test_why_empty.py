@@ -60,7 +60,7 @@ def test_the_whole_explanation(world: KnowledgeBase) -> None:
     found = why(world, f"SELECT ?x {{ {FRANCE} ; rel:borders country:NPL ; rdfs:label ?l }}")
     assert found is not None
     assert found.lines == [
-        "Each pattern has solutions, but ?x rel:borders country:NPL has none in common with the one before it:",
+        "Each pattern has solutions, but ?x rel:borders country:NPL has none in common with the pattern before it:",
         "  ?x rel:borders country:FRA  (11 solutions)",
         "  ?x rel:borders country:NPL  (2 solutions)",
         "The other patterns alone:",
@@ -90,6 +90,34 @@ def test_queries_of_the_service(wikidata: KnowledgeBase) -> None:
     found = why(wikidata, f"SELECT ?x WITH {{ SELECT ?x {{ {person} }} }} AS %a {{ INCLUDE %a ?x wdt:P36 ?c }}")
     assert found is not None
     assert [part.count for part in found.conflict] == [48, 9]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('SELECT ?x { ?x rdfs:label "douglas adams" }',
+         'Values that occur in place of "douglas adams": "Douglas Adams"@de, "Douglas Adams"@en, "Douglas Adams"@fr'),
+        ('SELECT ?x { ?x wdt:P569 "1952-03-11" }',
+         'Values that occur in place of "1952-03-11": "1952-03-11T00:00:00Z"^^xsd:dateTime'),
+        ("SELECT ?x { ?x wdt:P36 wd:Q42 }", "Values that occur in place of wd:Q42: wd:Q"),
+        ("SELECT ?x { wd:Q42 ps:P69 ?x }", "Subjects that occur in place of wd:Q42: wds:Q"),
+        ("SELECT ?x { wd:Q42 wdt:P569 ?t FILTER(YEAR(?t) = 1980) }",
+         'Values of ?t without it: "1952-03-11T00:00:00Z"^^xsd:dateTime'),
+        ("SELECT (COUNT(?x) AS ?n) { ?x wdt:P36 wd:Q42 }", "This pattern alone has no solutions:"),
+        ("ASK { wd:Q42 wdt:P69 wd:Q11942 }", "Values that occur in place of wd:Q11942: wd:Q691283 (St John's "),
+        ("SELECT ?x { ?x wdt:P36 wd:Q42 ; wdt:P19 wd:Q5 }", "Each of these patterns alone has no solutions:"),
+        ('SELECT ?x { SERVICE kb:search { ?x kb:matches "zzzqqq" } }', "  SERVICE kb:search { ?x kb:matches"),
+    ],
+)  # fmt: skip
+def test_examples_of_what_would_match(wikidata: KnowledgeBase, text: str, line: str) -> None:
+    found = why(wikidata, text)
+    assert found is not None
+    assert any(shown.startswith(line) for shown in found.lines), found.lines
+
+
+def test_rows_of_values_are_not_explained(wikidata: KnowledgeBase) -> None:
+    for text in ("ASK { wd:Q42 wdt:P31 wd:Q5 }", "SELECT (0 AS ?n) {}", "SELECT (COUNT(*) AS ?n) { ?x wdt:P36 ?y }"):
+        assert why(wikidata, text) is None
 
 
 def test_results_that_are_not_empty_or_not_explained(world: KnowledgeBase) -> None:

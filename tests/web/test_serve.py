@@ -305,6 +305,9 @@ def test_limits(world: KnowledgeBase) -> None:
     few = testclient.TestClient(application(world, EndpointLimits(timeout=60, rows=2)), base_url=HOST)
     answer = few.get("/sparql", params={"query": SELECT})
     assert (len(answer.json()["results"]["bindings"]), answer.headers["x-sparql-maxrows"]) == (2, "2")
+    assert "x-sparql-warning" not in answer.headers
+    warned = few.get("/sparql", params={"query": "SELECT ?x { ?x rel:bordres ?y }"}).headers["x-sparql-warning"]
+    assert warned == "Unknown relation 'bordres' in rel:bordres. Did you mean 'borders'?"
     limited = testclient.TestClient(application(world, EndpointLimits(timeout=0.3, rows=2)), base_url=HOST)
     slow = limited.get("/sparql", params={"query": ENDLESS, "timeout": "50"})
     assert (slow.status_code, slow.text) == (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tarfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from kbkit.measures.rows import Result
 
 QUERY = ("sparql", "query", "gold_sparql")
 """Fields of a record that can contain its query, by precedence."""
+_ARCHIVES = (".tar.gz", ".tgz", ".tar")
 _TEXT = ("question", "utterance")
 _ANSWERS = ("answers", "results", *rows.GOLD)
 _HINT = 'Example: {"id": "1", "question": "...", "sparql": "SELECT ..."}'
@@ -40,14 +42,18 @@ class QuestionFile:
 
 
 def read_questions(path: Path, *, sparql: bool = True, question: bool = False) -> QuestionFile:
-    """Read the questions of a file: a JSON list, JSON lines, QALD's ``{"questions": [...]}``, or QAWiki's RDF.
+    """Read the questions of a file: a JSON list, JSON lines, an archive of them such as WDQL's (``.tar.gz``), QALD's
+    ``{"questions": [...]}``, or QAWiki's RDF.
 
     A record has its query in ``sparql`` or ``query`` (a string, or QALD's object with ``sparql``). Optional fields are
     ``id``, ``question`` (a string, or QALD's list of languages; English is preferred) and ``answers`` or ``results``.
     The default id is the question, or else the position. ``sparql`` and ``question`` say which fields are required.
     Raises :class:`BadInputError` that names file and record.
     """
-    entries = qawiki.questions(path) if qawiki.is_rdf(path) else records.load_records(path)
+    if qawiki.is_rdf(path):
+        entries: list[JsonRecord] | dict[str, Any] = qawiki.questions(path)
+    else:
+        entries = _archived(path) if is_archive(path) else records.load_records(path)
     if isinstance(entries, dict):
         entries = _entries(path, entries)
     questions = [_question(item, position, sparql, question) for position, item in enumerate(entries, 1)]
@@ -58,6 +64,30 @@ def read_questions(path: Path, *, sparql: bool = True, question: bool = False) -
             raise BadInputError(f"Duplicate id {_short(one.id)} in {one.where}", hint)
         seen[one.id] = one
     return QuestionFile(path, tuple(questions))
+
+
+def is_archive(path: Path) -> bool:
+    """Return whether a file is an archive of files."""
+    return path.name.endswith(_ARCHIVES)
+
+
+def _archived(path: Path) -> list[JsonRecord]:
+    """Return the records of all files of JSON lines in an archive, by name."""
+    found: list[JsonRecord] = []
+    try:
+        with tarfile.open(path) as archive:
+            members = [one for one in archive if one.isfile() and one.name.endswith(".jsonl")]
+            for member in sorted(members, key=lambda one: one.name):
+                held = archive.extractfile(member)
+                assert held is not None
+                loaded = records.records_of(path / member.name, held.read().decode())
+                assert isinstance(loaded, list)  # the name says that they are lines
+                found += loaded
+    except (OSError, EOFError, tarfile.TarError, UnicodeDecodeError) as error:
+        raise BadInputError(f"Cannot read {path}: {error}") from None
+    if not found:
+        raise BadInputError(f"No .jsonl file in {path}", _HINT)
+    return found
 
 
 def _entries(path: Path, content: dict[str, Any]) -> list[JsonRecord]:

@@ -11,7 +11,7 @@ import polars as pl
 from kbkit.benchmarks.report import FIGURES, HERE, PAPER
 from kbkit.benchmarks.spinach import paper, qawiki
 from kbkit.benchmarks.spinach.features import ParsedQuery, wikidata_id
-from kbkit.benchmarks.spinach.files import QuestionFile
+from kbkit.benchmarks.spinach.files import QuestionFile, is_archive
 from kbkit.errors import BadInputError, QuerySyntaxError
 from kbkit.measures.records import content, load_records
 from kbkit.sparql.parse import parse
@@ -48,7 +48,8 @@ def lengths(datasets: Sequence[QuestionFile]) -> pl.DataFrame:
 
 
 def _responses(dataset: QuestionFile) -> list[int]:
-    loaded = [] if qawiki.is_rdf(dataset.path) else load_records(dataset.path)
+    has_none = qawiki.is_rdf(dataset.path) or is_archive(dataset.path)
+    loaded = [] if has_none else load_records(dataset.path)
     counts = []
     for record in loaded if isinstance(loaded, list) else ():
         value = record.fields.get("responses")

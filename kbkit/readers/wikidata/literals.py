@@ -25,6 +25,7 @@ YEAR, MONTH, DAY = 9, 10, 11
 """Precisions of a time: 0 is a billion years, 9 a year, 11 a day, 14 a second."""
 
 _TIME = re.compile(r"([+-]?)([0-9]+)-([0-9]{1,2})-([0-9]{1,2})T([0-9]{2}:[0-9]{2}:[0-9]{2}Z?)")
+_RDF_TIME = re.compile(r"(-?[0-9]{4,})-([0-9]{2})-([0-9]{2})T(.*)")
 _AMOUNT = re.compile(r"[+-]?[0-9]{1,200}(\.[0-9]{1,200})?")
 _MONTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _FIRST_JULIAN, _LAST_JULIAN = -4713, 1465072
@@ -64,6 +65,23 @@ def date_time(time: str, precision: int, calendar: str) -> str | None:
     return f"{sign}{year:04d}-{month:02d}-{day:02d}T{clock}"
 
 
+def wikidata_time(text: str, precision: int, calendar: str) -> str:
+    """Return a time of RDF as Wikidata's JSON has it, the inverse of :func:`date_time`.
+
+    Parts that the precision leaves out are 00, Julian dates are those of their calendar, and there is no year 0.
+    """
+    match = _RDF_TIME.fullmatch(text)
+    if match is None:
+        return text
+    year, month, day = (int(part) for part in match.groups()[:3])
+    if calendar == JULIAN and precision >= DAY:
+        year, month, day = _to_julian(year, month, day)
+    if precision >= YEAR and year <= 0:
+        year -= 1
+    month, day = month * (precision > YEAR), day * (precision > MONTH)
+    return f"{'-' if year < 0 else '+'}{abs(year):04d}-{month:02d}-{day:02d}T{match[4]}"
+
+
 def _days(year: int, month: int) -> int:
     """Return the days of a month in the proleptic Gregorian calendar (without a year 0)."""
     if month != 2:
@@ -89,6 +107,20 @@ def _from_julian(year: int, month: int, day: int) -> tuple[int, int, int] | None
     e = c - 1461 * d // 4
     m = (5 * e + 2) // 153
     return 100 * b + d - 4800 + m // 10, m + 3 - 12 * (m // 10), e - (153 * m + 2) // 5 + 1
+
+
+def _to_julian(year: int, month: int, day: int) -> tuple[int, int, int]:
+    """Convert a Gregorian date to a Julian one (both in astronomical years) by its Julian day number."""
+    before = (14 - month) // 12
+    y, m = year + 4800 - before, month + 12 * before - 3
+    number = day + (153 * m + 2) // 5 + 365 * y + y // 4 - y // 100 + y // 400 - 32045
+    if number <= 0 or year > _LAST_JULIAN:
+        return year, month, day
+    c = number + 32082
+    d = (4 * c + 3) // 1461
+    e = c - 1461 * d // 4
+    m = (5 * e + 2) // 153
+    return d - 4800 + m // 10, m + 3 - 12 * (m // 10), e - (153 * m + 2) // 5 + 1
 
 
 def _format_time(year: int, month: int, day: int, clock: str) -> str:

@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, unquote_plus
 
-from kbkit.errors import BadInputError
+from kbkit.errors import BadInputError, Command
 from kbkit.readers.wikidata.bad_lines import SKIP, BadLines
 from kbkit.readers.wikidata.dumps import INCOMPLETE, Piece
 from kbkit.readers.wikidata.literals import COMMONS_DATA, MATHML, MEDIA, TYPE, XSD, iri, language_tag
@@ -56,6 +56,10 @@ _OF_PAGE = (f"<{Wikibase.SCHEMA}version>", f"<{Wikibase.SCHEMA}dateModified>")
 _DUPLICATE_LABELS = (f"<{Wikibase.SCHEMA}name>", f"<{Wikibase.PREFIXES['skos']}prefLabel>")
 _COMMON_TYPES = frozenset(
     f"<{Wikibase.ONTOLOGY}{name}>" for name in ("Item", "Lexeme", "Form", "Sense", "Statement", "Reference", "Value")
+)
+_ORDERED = (
+    "In Wikidata's dumps each entity is followed by its statements; a file in another order can be loaded with ",
+    Command("ingest rdf"),
 )
 _RANK, _BEST = f"<{Wikibase.ONTOLOGY}rank>", f"<{Wikibase.ONTOLOGY}BestRank>"
 _ABOUT, _TITLE, _PART = f"<{Wikibase.SCHEMA}about>", f"<{Wikibase.SCHEMA}name>", f"<{Wikibase.SCHEMA}isPartOf>"
@@ -138,14 +142,20 @@ def pages(piece: Piece, languages: Languages, bad: BadLines) -> Iterator[EntityP
             if page is not None:
                 yield page
             page = EntityPage(name)
-        if page is None:  # metadata of the dump
-            continue
+        if page is None:
+            if subject.startswith(_IN_STATEMENT):
+                raise _unordered(subject)
+            continue  # metadata of the dump
         triple = munge(subject, predicate, rest[:-2], page.id, languages)
         if triple is not None:
             shared = subject.startswith((_IN_VALUE, _IN_REFERENCE)) or predicate == _GROUP
             (page.shared if shared else page.own).append(triple)
     if page is not None:
         yield page
+
+
+def _unordered(subject: str) -> BadInputError:
+    return BadInputError(f"The statement {subject} is not after its entity", *_ORDERED)
 
 
 def _entity_of(subject: str) -> str | None:
@@ -200,7 +210,10 @@ def read_page(page: EntityPage, languages: Languages) -> None:
         by_subject.setdefault(subject, []).append((predicate, value))
     for subject, facts in by_subject.items():
         name = subject[len(_IN_ENTITY) : -1]
-        if subject.startswith(_IN_ENTITY) and _ID.fullmatch(name):
+        if subject.startswith(_IN_STATEMENT):
+            if subject[len(_IN_STATEMENT) :].partition("-")[0].upper() != page.id:
+                raise _unordered(subject)
+        elif subject.startswith(_IN_ENTITY) and _ID.fullmatch(name):
             page.entities.append(_entity(name, facts, by_subject, languages))
         elif any(predicate == _ABOUT for predicate, _ in facts):
             by_predicate = dict(facts)
@@ -253,6 +266,8 @@ def _truthy(name: str, snak: Snak, value: str) -> EntityStatement:
 def _statement(name: str, prop: str, subject: str, facts: Facts) -> EntityStatement:
     statement_id = subject[len(Wikibase.PREFIXES["wds"]) + 1 : -1]
     statement_id = f"{statement_id[: len(name)]}${statement_id[len(name) + 1 :]}"
+    if not facts:  # it would be read as a statement without value
+        raise _unordered(subject)
     rank, best, main, node = "normal", False, "", None
     qualifiers: list[tuple[str, tuple[Any, ...]]] = []
     nodes: dict[str, list[str]] = {}

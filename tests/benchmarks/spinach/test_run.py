@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import tarfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -125,6 +126,21 @@ def test_files_of_wdql(tmp_path: Path) -> None:
         ("train_1", one["question"], one["sparql"], None)
     ]
     assert len(found) == 2
+    shutil.copy(tmp_path / "train.jsonl", tmp_path / "val.jsonl")
+    archive = tmp_path / "wdql.tar.gz"
+    for names, problem in ((["train.jsonl"], ""), (["train.jsonl", "val.jsonl"], "Duplicate id"), ([], "No .jsonl")):
+        with tarfile.open(archive, "w:gz") as written:
+            for name in names:
+                written.add(tmp_path / name, f"wdql/{name}")
+        if problem:
+            with pytest.raises(BadInputError, match=problem):
+                files.read_questions(archive)
+        else:
+            assert [(q.id, q.text) for q in files.read_questions(archive).questions] == [(q.id, q.text) for q in found]
+            assert files.read_questions(archive).questions[1].where == f"{archive}/wdql/train.jsonl, line 2"
+    archive.write_bytes(b"no archive")
+    with pytest.raises(BadInputError, match="Cannot read"):
+        files.read_questions(archive)
 
 
 def test_stages(kb: KnowledgeBase) -> None:
