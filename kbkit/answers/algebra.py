@@ -157,6 +157,29 @@ Measure: TypeAlias = AttributeMeasure | CountMeasure
 
 
 @dataclass(frozen=True)
+class ReachedAttribute:
+    """What nodes are grouped by: an attribute of the nodes of ``type`` that ``path`` reaches from them."""
+
+    path: CountMeasure
+    attribute: AttributeMeasure
+    type: str | None
+
+    @property
+    def name(self) -> str:
+        """The name of the attribute."""
+        return self.attribute.name
+
+    @property
+    def sql_type(self) -> str:
+        """The DuckDB type of the attribute."""
+        return self.attribute.sql_type
+
+
+GroupKey: TypeAlias = Measure | ReachedAttribute
+"""What groups have in common: a value of an attribute, or for a count the node that its steps reach."""
+
+
+@dataclass(frozen=True)
 class Extreme:
     """The nodes of ``source`` with the greatest (or least) value of a measure; nodes without a value are left out.
 
@@ -183,18 +206,28 @@ class SortKey:
 
 
 @dataclass(frozen=True)
+class HavingTest:
+    """A comparison of the column ``column`` of a table of groups with a number; ``op`` is one of = != < <= > >=."""
+
+    column: int
+    op: str
+    value: int | float
+
+
+@dataclass(frozen=True)
 class Total:
     """A value of all answers: ``op`` is exists, count, values, sum, avg, min or max, mostly of ``measures``.
 
     Several functions (``min, max``) have a measure each. A count among ``groups`` stands for the nodes that its steps
-    reach. ``limit`` keeps the first rows and ties.
+    reach. ``having`` selects groups, and ``limit`` keeps the first rows and ties.
     """
 
     op: str
     measures: tuple[Measure, ...] = ()
-    groups: tuple[Measure, ...] = ()
+    groups: tuple[GroupKey, ...] = ()
     order: tuple[SortKey, ...] = ()
     limit: int | None = None
+    having: tuple[HavingTest, ...] = ()
 
     @property
     def is_table(self) -> bool:
@@ -211,7 +244,8 @@ class Total:
     @property
     def counts(self) -> tuple[CountMeasure, ...]:
         """The counts and paths."""
-        measures = (*self.measures, *self.groups, *(order.key for order in self.order))
+        groups = (group.path if isinstance(group, ReachedAttribute) else group for group in self.groups)
+        measures = (*self.measures, *groups, *(order.key for order in self.order))
         return tuple(dict.fromkeys(measure for measure in measures if isinstance(measure, CountMeasure)))
 
 

@@ -39,6 +39,7 @@ _EXPECTED = {
     "COLON": ':"name"',
     "COUNT": "count(path)",
     "BY": "by",
+    "HAVING": "having",
     "ORDER": "order by",
     "LIMIT": "limit",
     "COMMA": ",",

@@ -35,7 +35,7 @@ from kbkit.answers.algebra import (
 from kbkit.answers.bind import Bindings, Constant
 from kbkit.answers.columns import columns
 from kbkit.answers.sql_parts import PLAIN, condition_sql, constant_sql, identifier, measure_sql
-from kbkit.answers.total_sql import TotalSql
+from kbkit.answers.total_sql import TotalSql, attribute_values
 from kbkit.schema import Schema, literal
 
 
@@ -207,7 +207,7 @@ class _Sql:
             return self.values(source, measure, "max")
         key = (source, measure, "items")
         if key not in self.measured:
-            items = TotalSql(self.table(AllNodes(source.type)), "", str, str).values(measure)
+            items = attribute_values(self.table(AllNodes(source.type)), measure)
             within = "" if isinstance(source, AllNodes) else f" WHERE id IN (SELECT id FROM {self.table(source)})"
             self.measured[key] = name = self.new_name(measure.name)
             self.steps[name] = f"SELECT id, value FROM {items}{within}"
@@ -221,6 +221,7 @@ class _Sql:
             nodes,
             lambda count: self.values(root, count),
             lambda path: self.reached(nodes, path),
+            lambda node_type: self.table(AllNodes(node_type)),
         ).select(total)
 
     def reached(self, starts: str, count: CountMeasure) -> str:

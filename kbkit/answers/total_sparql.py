@@ -1,14 +1,24 @@
 """The SPARQL of values of whole expressions.
 
 A query returns IRIs for nodes, a row for each element of a list, and nodes with equal keys in any order;
-:func:`kbkit.answers.totals.read_sparql` makes the table of it. Ties of a ``limit`` are cut there, too.
+:func:`kbkit.answers.totals.read_sparql` makes the table of it. Groups are selected by ``having`` there, and ties of a
+``limit`` are cut.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from kbkit.answers.algebra import AttributeMeasure, CountMeasure, Measure, Operator, SortKey, Total
+from kbkit.answers.algebra import (
+    AttributeMeasure,
+    CountMeasure,
+    GroupKey,
+    Measure,
+    Operator,
+    ReachedAttribute,
+    SortKey,
+    Total,
+)
 from kbkit.answers.sparql_measures import SparqlMeasures, aggregate, indented
 
 
@@ -148,14 +158,21 @@ class TotalSparql:
         self.lines = [*self.lines, *inner]
         return value
 
-    def group(self, group: Measure) -> list[str]:
+    def group(self, group: GroupKey) -> list[str]:
         """Add the groups of the nodes; return the variables of their columns."""
         if isinstance(group, AttributeMeasure):
             inner, value = self.text.item(group, self.answer)
             self.lines += inner
             return [_variable(value)]
         starts = self.text.nodes(self.root, self.answer)
-        steps, end = self.text.reached(starts, group, self.answer)
+        path = group.path if isinstance(group, ReachedAttribute) else group
+        steps, end = self.text.reached(starts, path, self.answer)
+        if isinstance(group, ReachedAttribute):
+            lines, item = self.text.item(group.attribute, end)
+            value = _variable(item)
+            inner = indented([*starts, *steps, *lines])
+            self.lines += [f"{{ SELECT DISTINCT {self.answer} {value} WHERE {{", *inner, "} }"]
+            return [value]
         inner = indented([*starts, *steps])
         self.lines += [f"{{ SELECT DISTINCT {self.answer} {end} WHERE {{", *inner, "} }"]
         line, name = self.text.attribute("name", end)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import math
+import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -20,6 +21,11 @@ from kbkit.answers.parse import parse
 
 Ref = tuple[str, str]
 Triple = tuple[Ref, str, Ref]
+
+
+_SIGNS = {
+    "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
 
 
 class RefusedError(Exception):
@@ -422,25 +428,22 @@ class Oracle:
         if len({column.measure for column in tree.columns}) > 1 and any(kind.endswith("[]") for kind in kinds):
             raise RefusedError("several functions of lists")
         groups: dict[tuple[Any, ...], list[Ref]] = {}
-        measures = list(dict.fromkeys(group.measure for group in tree.groups))
-        for measure in measures:
-            if isinstance(measure, syntax.Count):
-                self.count(None, source.type, measure)
-            else:
-                self.attribute(source.type, measure)
+        by = list(dict.fromkeys(tree.groups))
+        measures = [group.measure if group.attribute is None else group.attribute for group in by]
+        written = [self.grouping(source.type, group) for group in by]
         for ref in source.nodes:
             choices = [
-                sorted(self.reached(ref, source.type, measure))
-                if isinstance(measure, syntax.Count)
-                else sorted(set(present(self.graph.nodes[ref], self.attribute(source.type, measure)[0])))
-                for measure in measures
+                sorted(self.reached(ref, source.type, group.measure))
+                if isinstance(group.measure, syntax.Count) and group.attribute is None
+                else sorted(self.group_values(ref, source.type, group, name))
+                for group, name in zip(by, written, strict=True)
             ]
             for chosen in itertools.product(*choices):
                 groups.setdefault(chosen, []).append(ref)
         names = []
-        for measure in measures:
+        for measure, name in zip(measures, written, strict=True):
             is_path = isinstance(measure, syntax.Count)
-            names += ["node", "name"] if is_path else [self.attribute(source.type, measure)[0]]
+            names += ["node", "name"] if is_path else [name]
         names = [name.casefold() for name in [*names, *(tree.ops if tree.op != "values" else ())]]
         made = []
         for chosen in sorted(groups, key=lambda c: self.group_positions(measures, c)):
@@ -455,6 +458,9 @@ class Oracle:
                 results = self.several(tree, groups[chosen], columns or [{}], kinds or [""])
                 sorting += results
                 row += results
+            tested = [(test, sorting[names.index(test.column.casefold())]) for test in tree.having]
+            if not all(value is not None and _SIGNS[test.op](value, test.value) for test, value in tested):
+                continue
             keys = []
             for order in tree.order:
                 if isinstance(order.measure, syntax.Count) or order.measure.casefold() not in names:
@@ -465,6 +471,20 @@ class Oracle:
             if isinstance(order.measure, syntax.Count) or order.measure.casefold() not in names:
                 raise RefusedError("not a column")
         return self.ordered(tree, made)
+
+    def grouping(self, wanted: str | None, group: syntax.Group) -> str:
+        """The name of the attribute that nodes are grouped by; empty if it is a path."""
+        if not isinstance(group.measure, syntax.Count):
+            return self.attribute(wanted, group.measure)[0]
+        self.count(None, wanted, group.measure)
+        end = group.measure.elements[-1]
+        return "" if group.attribute is None else self.attribute(self.set(end).type, group.attribute)[0]
+
+    def group_values(self, ref: Ref, wanted: str | None, group: syntax.Group, name: str) -> set[Any]:
+        """The values of an attribute of a node, or of the nodes that a path reaches from it."""
+        is_own = not isinstance(group.measure, syntax.Count)
+        refs = [ref] if is_own else self.reached(ref, wanted, group.measure)
+        return {value for end in refs for value in present(self.graph.nodes[end], name)}
 
     def group_positions(self, measures: list[Any], chosen: tuple[Any, ...]) -> list[Any]:
         pairs = zip(measures, chosen, strict=True)
