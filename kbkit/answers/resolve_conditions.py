@@ -99,7 +99,8 @@ class ConditionResolver(ABC):
             case syntax.Superlative():
                 measure = self.measure(source.type, test.measure, test.at)
                 number = None if test.number is None else self.parameter(test.number, "BIGINT", test.at, True, "number")
-                return Extreme(source, measure, test.op in ("max", "top"), number)
+                per = None if test.per is None else self.group(source.type, test.per)
+                return Extreme(source, measure, test.op in ("max", "top"), number, per)
             case syntax.CountTest():
                 count = self.count(source.type, test.count)
                 return CountFilter(source, count, test.op, self.parameter(test.value, "BIGINT", test.at, True, "count"))
@@ -224,7 +225,8 @@ class ConditionResolver(ABC):
             return measure
         assert isinstance(measure, CountMeasure)
         end = measure.steps[-1].type
-        return ReachedAttribute(measure, AttributeMeasure(*self.attribute(end, group.attribute, group.at)), end)
+        attribute = AttributeMeasure(*self.attribute(end, group.attribute, group.at))
+        return ReachedAttribute(measure, attribute, end, str(group))
 
     def having(self, total: Total, test: syntax.GroupTest) -> HavingTest:
         """Resolve a test of groups."""

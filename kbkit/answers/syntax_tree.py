@@ -134,21 +134,39 @@ class Comparison:
 
 
 @dataclass(frozen=True)
+class Group:
+    """What nodes are grouped by: an attribute, the nodes that a path reaches, or ``attribute`` of these."""
+
+    measure: Measure
+    at: int = _at()
+    attribute: str | None = None
+
+    def __str__(self) -> str:
+        if not isinstance(self.measure, Count):
+            return _measure(self.measure)
+        if self.attribute is None:
+            return self.measure.path
+        return f"{self.measure.path_to_attribute}.{identifier(self.attribute)}"
+
+
+@dataclass(frozen=True)
 class Superlative:
     """The nodes with the greatest (``op`` is max) or least (min) value of a measure.
 
     With ``op`` top or bottom: the ``number`` nodes with the greatest or least values, and those that tie with the last.
-    ``at`` is the position of the measure.
+    With ``per``, of each group. ``at`` is the position of the measure.
     """
 
     op: str
     measure: Measure
     at: int = _at()
     number: int | Slot | None = None
+    per: Group | None = None
 
     def __str__(self) -> str:
         number = "" if self.number is None else f"{self.number} "
-        return f"{self.op} {number}{_measure(self.measure)}"
+        per = "" if self.per is None else f" per {self.per}"
+        return f"{self.op} {number}{_measure(self.measure)}{per}"
 
 
 @dataclass(frozen=True)
@@ -282,22 +300,6 @@ class ValueColumn:
 
     def __str__(self) -> str:
         return _measure(self.measure)
-
-
-@dataclass(frozen=True)
-class Group:
-    """What a value expression groups by: an attribute, the nodes that a path reaches, or ``attribute`` of these."""
-
-    measure: Measure
-    at: int = _at()
-    attribute: str | None = None
-
-    def __str__(self) -> str:
-        if not isinstance(self.measure, Count):
-            return _measure(self.measure)
-        if self.attribute is None:
-            return self.measure.path
-        return f"{self.measure.path_to_attribute}.{identifier(self.attribute)}"
 
 
 @dataclass(frozen=True)

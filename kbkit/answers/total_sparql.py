@@ -19,7 +19,7 @@ from kbkit.answers.algebra import (
     SortKey,
     Total,
 )
-from kbkit.answers.sparql_measures import SparqlMeasures, aggregate, indented
+from kbkit.answers.sparql_measures import SparqlMeasures, aggregate, indented, plain_variable
 
 
 @dataclass
@@ -64,7 +64,7 @@ class TotalSparql:
     def values(self, measure: Measure) -> tuple[list[str], str]:
         """Return lines with a row for each node and value, and the value as a term."""
         lines, value = self.text.values_of(self.root, measure, self.answer)
-        return lines, _variable(value)
+        return lines, plain_variable(value)
 
     # -- a row for each node ------------------------------------------------------------------------------------------
 
@@ -85,7 +85,7 @@ class TotalSparql:
             self.lines += self.text.counted(measure, self.root, self.answer, value)
         else:
             inner, item = self.text.item(measure, self.answer)
-            value = _variable(item)
+            value = plain_variable(item)
             if best:
                 value = self.text.variable(best.lower())
                 inner = [
@@ -163,18 +163,11 @@ class TotalSparql:
         if isinstance(group, AttributeMeasure):
             inner, value = self.text.item(group, self.answer)
             self.lines += inner
-            return [_variable(value)]
-        starts = self.text.nodes(self.root, self.answer)
-        path = group.path if isinstance(group, ReachedAttribute) else group
-        steps, end = self.text.reached(starts, path, self.answer)
+            return [plain_variable(value)]
+        lines, end = self.text.groups(self.root, group, self.answer)
+        self.lines += lines
         if isinstance(group, ReachedAttribute):
-            lines, item = self.text.item(group.attribute, end)
-            value = _variable(item)
-            inner = indented([*starts, *steps, *lines])
-            self.lines += [f"{{ SELECT DISTINCT {self.answer} {value} WHERE {{", *inner, "} }"]
-            return [value]
-        inner = indented([*starts, *steps])
-        self.lines += [f"{{ SELECT DISTINCT {self.answer} {end} WHERE {{", *inner, "} }"]
+            return [end]
         line, name = self.text.attribute("name", end)
         self.lines.append(line)
         return [end, name]
@@ -189,11 +182,6 @@ def key_columns(total: Total) -> list[int]:
         key = ((order.key, order.descending), False) if is_list else (order.key, True)
         numbers.append(columns.setdefault(key, len(columns) + 1))
     return numbers
-
-
-def _variable(value: str) -> str:
-    """Return the variable of a value, of a boolean too, which is otherwise compared as an integer."""
-    return value.removeprefix("xsd:integer(").removesuffix(")") if value.startswith("xsd:") else value
 
 
 def _body(lines: list[str]) -> str:

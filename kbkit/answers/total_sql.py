@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from kbkit.answers.algebra import AttributeMeasure, CountMeasure, Measure, ReachedAttribute, Total
+from kbkit.answers.algebra import AttributeMeasure, CountMeasure, GroupKey, Measure, Total
 from kbkit.answers.columns import TotalColumn, columns, group_columns
-from kbkit.answers.sql_parts import identifier, item_sql, known_sql, measure_sql
+from kbkit.answers.sql_parts import attribute_values, identifier, known_sql, measure_sql
 
 REFERENCE = "{0}.type || '#' || {0}.key"
 """The reference of a node."""
@@ -55,10 +55,12 @@ class TotalSql:
             return self.counts(measure)
         return attribute_values(self.table, measure)
 
-    def group_values(self, group: AttributeMeasure | ReachedAttribute) -> str:
-        """Return a table (id, value) with the distinct values by which nodes are grouped."""
+    def group_values(self, group: GroupKey) -> str:
+        """Return a table (id, value) with the distinct values, or ids of nodes, by which nodes are grouped."""
         if isinstance(group, AttributeMeasure):
             return self.values(group)
+        if isinstance(group, CountMeasure):
+            return f"(SELECT start AS id, id AS value FROM {self.reached(group)})"
         values = attribute_values(self.attributes(group.type), group.attribute)
         return (
             f"(SELECT DISTINCT r.start AS id, v.value FROM {self.reached(group.path)} r JOIN {values} v ON v.id = r.id)"
@@ -147,14 +149,14 @@ class TotalSql:
         return f"g{column.group + 1}.id" if is_node else cells[key]
 
 
-def attribute_values(table: str, measure: AttributeMeasure) -> str:
-    """Return a table (id, value) with the values of an attribute in a table; a row for each element of a list."""
-    value = item_sql(measure)
-    element = measure.sql_type.removesuffix("[]")
-    if element == measure.sql_type:
-        return f"(SELECT id, {value} AS value FROM {table} WHERE {known_sql(value, element)})"
-    items = f"SELECT DISTINCT id, {value} AS value FROM {table}"
-    return f"(SELECT id, value FROM ({items}) WHERE {known_sql('value', element)})"
+def best_per_group(values: str, groups: str, greatest: bool, number: str) -> str:
+    """Return the query of the ``number`` greatest (or least) of each group, and those that tie with the last.
+
+    Both tables have the columns id and value.
+    """
+    rank = f"rank() OVER (PARTITION BY g.value ORDER BY v.value {'DESC' if greatest else 'ASC'})"
+    ranked = f"SELECT v.id, {rank} AS place FROM {values} v JOIN {groups} g ON g.id = v.id"
+    return f"SELECT DISTINCT id FROM ({ranked}) WHERE place <= {number}"
 
 
 def aggregate(total: Total, value: str = "value") -> str:

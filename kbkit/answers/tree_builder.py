@@ -180,13 +180,13 @@ class _Builder(lark.Transformer[lark.Token, Any]):
         return CountTest(count, str(op), _constant(value), count.at)
 
     def superlative(self, parts: list[Any]) -> Superlative:
-        op, measure = parts
-        return Superlative(str(op), *_measure(measure))
+        op, measure, _, per = parts
+        return Superlative(str(op), *_measure(measure), per=per)
 
     def top(self, parts: list[Any]) -> Superlative:
-        op, number, measure = parts
+        op, number, measure, _, per = parts
         count = _slot(number) if number.type == "SLOT" else _positive(number)
-        return Superlative(str(op), *_measure(measure), number=count)
+        return Superlative(str(op), *_measure(measure), number=count, per=per)
 
     def negated(self, parts: list[Any]) -> Not:
         return Not(tuple(parts[1:]), parts[0].start_pos)

@@ -146,9 +146,10 @@ class Writer:
         if count is None or self.one_in(2):
             attribute = self.rng.choice(self.attributes(wanted))
             measure = tick(attribute) if count is None or self.one_in(2) else count
+            per = f" per {self.group(wanted)}" if self.one_in(3) else ""
             if self.one_in(2):
-                return f"{self.rng.choice(['top', 'bottom'])} {self.constant(self.rng.randint(1, 4))} {measure}"
-            return f"{self.rng.choice(['max', 'min'])} {measure}"
+                return f"{self.rng.choice(['top', 'bottom'])} {self.constant(self.rng.randint(1, 4))} {measure}{per}"
+            return f"{self.rng.choice(['max', 'min'])} {measure}{per}"
         return f"{count} {self.rng.choice(['=', '!=', '<', '<=', '>', '>='])} {self.constant(self.rng.randint(0, 4))}"
 
     def compared(self, wanted: str | None) -> str:

@@ -300,6 +300,8 @@ class Oracle:
         best = max if test.op in ("max", "top") else min
         each = self.measured(source, test.measure)
         values = {ref: best(items) for ref, items in each.items() if items}
+        if test.per is not None:
+            return Typed(source.type, self.best_per_group(source, test, test.per, values, best))
         if test.number is None:
             return Typed(source.type, frozenset(r for r, v in values.items() if v == best(values.values())))
         number = cast(self.filled(test.number), "BIGINT")
@@ -479,6 +481,29 @@ class Oracle:
         self.count(None, wanted, group.measure)
         end = group.measure.elements[-1]
         return "" if group.attribute is None else self.attribute(self.set(end).type, group.attribute)[0]
+
+    def best_per_group(
+        self, source: Typed, test: syntax.Superlative, per: syntax.Group, values: Mapping[Ref, Any], best: Any
+    ) -> frozenset[Ref]:
+        """The nodes that fewer than so many others of a group of theirs surpass."""
+        number = 1 if test.number is None else cast(self.filled(test.number), "BIGINT")
+        name = self.grouping(source.type, per)
+        groups: dict[Any, list[Ref]] = {}
+        for ref in values:
+            is_path = not name and isinstance(per.measure, syntax.Count)
+            found = (
+                self.reached(ref, source.type, per.measure)
+                if is_path
+                else self.group_values(ref, source.type, per, name)
+            )
+            for group in found:
+                groups.setdefault(group, []).append(ref)
+        return frozenset(
+            ref
+            for members in groups.values()
+            for ref in members
+            if sum(values[w] != values[ref] and best(values[ref], values[w]) == values[w] for w in members) < number
+        )
 
     def group_values(self, ref: Ref, wanted: str | None, group: syntax.Group, name: str) -> set[Any]:
         """The values of an attribute of a node, or of the nodes that a path reaches from it."""
