@@ -153,12 +153,14 @@ class ConditionResolver(ABC):
         return AttributeCondition(name, sql_type, condition.op, values, condition.negated)
 
     def periods(self, node_type: str | None, condition: syntax.Condition) -> list[Period | None]:
-        """Return the periods that a date is compared with (None: a date), or nothing if there are none."""
-        periods = [period_of(value) for value in condition.values]
-        if not any(periods) or condition.op not in ("=", "!=", "<", "<=", ">", ">=", "in"):
+        """Return the periods that a date or time is compared with (None: one of them), or nothing if there are none."""
+        if condition.op not in ("=", "!=", "<", "<=", ">", ">=", "in"):
             return []
         sql_type = self.attribute(node_type, condition.attribute, condition.at)[1]
-        return periods if sql_type.startswith(("DATE", "TIMESTAMP")) else []
+        if not sql_type.startswith(("DATE", "TIMESTAMP")):
+            return []
+        periods = [period_of(value, sql_type) for value in condition.values]
+        return periods if any(periods) else []
 
     def dated(self, source: Operator, test: syntax.Condition, periods: Sequence[Period | None]) -> Operator:
         """Compare a date with years and months: with their first day, or the first day after them."""

@@ -7,7 +7,7 @@ from kbkit.answers.syntax import (
     Expression,
 )
 from kbkit.english.question_words import COUNTED
-from kbkit.questions.clauses import AskedTarget
+from kbkit.questions.clauses import AskedTarget, is_type
 from kbkit.questions.conditions import ConditionPlanner
 from kbkit.questions.elements import MAX_HOPS, MOST
 from kbkit.questions.links import LabelOption, QuestionLink
@@ -165,6 +165,8 @@ class AskedPlanner(ConditionPlanner):
             return target
         option = self._attribute(target.label, self._conditioned())
         is_sum = target.label.text.casefold() in COUNTED and option.type not in self._conditioned()
+        grouped = [kind for link in self.clauses.groups for kind in ([link.types()[0].type] if is_type(link) else [-1])]
+        is_sum |= bool(grouped) and option.type not in grouped  # the number of docks per area
         for word in ("live", "lives", "living", "lived") if target.label.text.casefold() in COUNTED else ():
             self._explain(word)
         return AskedTarget(target.label, "sum" if is_sum else "", target.of)

@@ -15,9 +15,11 @@ from kbkit.answers.attribute_values import ColumnValues
 from kbkit.answers.resolve_conditions import is_number
 from kbkit.english.question_words import (
     COMPARATIVES,
+    EXTREMES,
     FUNCTION_WORDS,
     NO,
     SUPERLATIVES,
+    TOTALS,
     YES,
 )
 from kbkit.english.stems import PEOPLES
@@ -34,7 +36,13 @@ from kbkit.stores.folding import words as folded_words
 
 MAX_LABEL = 5
 """Limit on the words of a label."""
+_MEASURING = frozenset([*TOTALS, *EXTREMES])
+"""Words after which a number is meant."""
+_MEASURED, _APART = 0.5, 0.1
+"""Least similarity of such a word and a number, and how much less similar the others are."""
 _NAMES = frozenset(["name", "names", "title", "titles"])
+_PEOPLE, _ONLY = frozenset(["people", "person", "persons"]), 0.9
+"""Words for the only type of people, and the score of it."""
 _KEYS = frozenset(["id", "ids", "key", "keys", "code", "codes", "identifier", "identifiers"])
 _QUOTED = re.compile(r"\"([^\"]+)\"|'([^']+)'(?!\w)|\u201c([^\u201d]+)\u201d|\u2018([^\u2019]+)\u2019")
 _KEY_ENDING = re.compile("_?(?:id|key|code|no|nr|number)$")
@@ -238,7 +246,8 @@ class Linker:
             is_verb = is_verb or (follows and may_be_verb(token.word))
             is_operator = at in question.operators or token.word in COMPARATIVES or token.word in SUPERLATIVES
             if not taken[at] and not is_verb and token.word not in FUNCTION_WORDS and not is_operator:
-                options = self._similar(token.word)
+                is_measured = at > 0 and tokens[at - 1].word in _MEASURING
+                options = self._similar(token.word) or (self._similar_number(token.word) if is_measured else ())
                 if options:
                     yield QuestionLink(at, at + 1, token.word, options)
 
@@ -370,6 +379,8 @@ class Linker:
             attribute = "name" if words[-1] in _NAMES else "key"
             known = {option.type for option in options if option.score == 1 and option.attribute}
             options += [LabelOption(n, attribute, 0.95) for n in range(len(self.elements.types)) if n not in known]
+        if not options and len(words) == 1 and words[0] in _PEOPLE and len(self.elements.people) == 1:
+            options = [LabelOption(kind, "", _ONLY) for kind in self.elements.people]
         heads = {option.type: option for option in options if not option.attribute}
         for option in [o for o in options if o.attribute and o.score == 1 and o.type in heads and len(stems) == 1]:
             options.remove(option)  # the makers, where car_maker has an attribute `maker`
@@ -384,6 +395,16 @@ class Linker:
         # A type also by its last word, beside an attribute of that name: the makers, of car_maker.
         kept = [o for o in options if o.score >= best - (0.15 if o.attribute else 0.3)]
         return tuple(sorted(kept, key=lambda option: -option.score))
+
+    def _similar_number(self, word: str) -> tuple[LabelOption, ...]:
+        """Return the number that a word after *average* or *highest* may mean, if it is the only one: pay, of salaries."""
+        similar = self.elements.labels.similarity(word)
+        numbers = [e for e in self.elements.all if e.kind == VALUE and self._is_number(e)]
+        ranked = sorted(((float(similar[e.label]), e) for e in numbers), key=lambda pair: -pair[0])
+        others = [score for score, e in ranked[1:] if e.label != ranked[0][1].label]
+        if not ranked or ranked[0][0] < _MEASURED or ranked[0][0] - max(others, default=0.0) < _APART:
+            return ()
+        return tuple(LabelOption(e.source, e.name, s, True) for s, e in ranked if e.label == ranked[0][1].label)
 
     def _similar(self, word: str) -> tuple[LabelOption, ...]:
         """Return the types and attributes whose labels are most similar to a word."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import random
 import re
 from typing import Any
@@ -244,6 +245,8 @@ class Writer:
     def constant(self, value: Any) -> str:
         if value != value:  # NaN is nothing to compare with
             value = 0.5
+        if isinstance(value, dt.datetime) and self.one_in(3):
+            value = value.date()
         if self.one_in(6):
             slot = f"value {len(self.slots)}"
             self.slots[slot] = value if isinstance(value, (str, int, float)) else str(value)

@@ -548,10 +548,11 @@ class Oracle:
             raise RefusedError(f"{name} is no text")
         if condition.op == "missing":
             return lambda node: bool(present(node, name)) == condition.negated
-        if kind in ("DATE", "TIMESTAMP") and any(starts_of(v) for v in condition.values):
+        is_date = kind in ("DATE", "TIMESTAMP")
+        if is_date and any(starts_of(v, kind) for v in condition.values):
             if self.attribute(wanted, condition.attribute)[1].endswith("[]"):
                 raise RefusedError("several dates")
-            spans = [starts_of(v) or (str(v), "") for v in condition.values]
+            spans = [starts_of(v, kind) or (str(v), "") for v in condition.values]
             ends = [(cast(start, kind), cast(end, kind) if end else None) for start, end in spans]
             return lambda node: any(during(item, condition, ends) for item in present(node, name))
         values = [cast(self.filled(v), kind) for v in condition.values]
@@ -601,9 +602,11 @@ def compares(item: Any, op: str, values: list[Any]) -> bool:
     }[op]
 
 
-def starts_of(value: Any) -> tuple[str, str] | None:
-    """The first day of a year or month, and of the next one."""
+def starts_of(value: Any, kind: str) -> tuple[str, str] | None:
+    """The first day of a year or month, and of the next one; a day and the next one, of times."""
     text = str(value)
+    if kind == "TIMESTAMP" and isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\d", text):
+        return text, (cast(text, "DATE") + dt.timedelta(1)).isoformat()
     if isinstance(value, (bool, float, syntax.Slot)) or not re.fullmatch(r"\d{4}(-\d\d)?", text):
         return None
     if len(text) > 4 and not 1 <= int(text[5:]) <= 12:
