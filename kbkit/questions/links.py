@@ -42,7 +42,9 @@ _MEASURED, _APART = 0.5, 0.1
 """Least similarity of such a word and a number, and how much less similar the others are."""
 _NAMES = frozenset(["name", "names", "title", "titles"])
 _PEOPLE, _ONLY = frozenset(["people", "person", "persons"]), 0.9
-"""Words for the only type of people, and the score of it."""
+"""Words for the only type of people, and the score of it, or of the only type that a word begins."""
+_LEAST_START = 4
+"""Letters of a word that begins the name of a type, at least."""
 _KEYS = frozenset(["id", "ids", "key", "keys", "code", "codes", "identifier", "identifiers"])
 _QUOTED = re.compile(r"\"([^\"]+)\"|'([^']+)'(?!\w)|\u201c([^\u201d]+)\u201d|\u2018([^\u2019]+)\u2019")
 _KEY_ENDING = re.compile("_?(?:id|key|code|no|nr|number)$")
@@ -331,6 +333,8 @@ class Linker:
         if len(text) <= _MAX_SHORT:  # `um` is not the symbol UM
             values = tuple(value for value in values if value.value == text)
         is_name = bool(nodes or values) and text != text.lower() and not question.text.isupper() and span[0] > 0
+        if labels and self._is_state(words, labels[0], values):
+            return QuestionLink(span[0], span[-1] + 1, text, (), values, nodes)
         if labels and not (is_name and labels[0].score < 1):
             return QuestionLink(span[0], span[-1] + 1, text, labels, values, nodes)
         if len(words) == 1 and text.islower() and self._is_relation(words[0]):
@@ -340,6 +344,12 @@ class Linker:
         if values or nodes:
             return QuestionLink(span[0], span[-1] + 1, text, (), values, nodes)
         return None
+
+    def _is_state(self, words: Sequence[str], label: LabelOption, values: Sequence[AttributeValue]) -> bool:
+        """Return whether a word is exactly a value, and only akin to a label: open, where a column is *opened_at*."""
+        name = label.attribute or self.elements.types[label.type].name
+        is_exact = len(words) == 1 and any(value.value.casefold() == words[0] for value in values)
+        return is_exact and words[0] not in label_words(name) and f"{words[0]}s" not in label_words(name)
 
     def _is_relation(self, word: str) -> bool:
         """Return whether a word is the label of a relation."""
@@ -379,8 +389,8 @@ class Linker:
             attribute = "name" if words[-1] in _NAMES else "key"
             known = {option.type for option in options if option.score == 1 and option.attribute}
             options += [LabelOption(n, attribute, 0.95) for n in range(len(self.elements.types)) if n not in known]
-        if not options and len(words) == 1 and words[0] in _PEOPLE and len(self.elements.people) == 1:
-            options = [LabelOption(kind, "", _ONLY) for kind in self.elements.people]
+        if not options and len(words) == 1:
+            options = self._short(words[0])
         heads = {option.type: option for option in options if not option.attribute}
         for option in [o for o in options if o.attribute and o.score == 1 and o.type in heads and len(stems) == 1]:
             options.remove(option)  # the makers, where car_maker has an attribute `maker`
@@ -396,8 +406,19 @@ class Linker:
         kept = [o for o in options if o.score >= best - (0.15 if o.attribute else 0.3)]
         return tuple(sorted(kept, key=lambda option: -option.score))
 
+    def _short(self, word: str) -> list[LabelOption]:
+        """Return the type that *people* must mean, or that a word begins: *repos*, of repositories."""
+        if word in _PEOPLE:
+            return [LabelOption(kind, "", _ONLY) for kind in self.elements.people] * (len(self.elements.people) == 1)
+        start = word.removesuffix("s")
+        if len(start) < _LEAST_START:
+            return []
+        names = [label_words(node_type.name) for node_type in self.elements.types]
+        begun = [kind for kind, name in enumerate(names) if len(name) == 1 and name[0].startswith(start)]
+        return [LabelOption(begun[0], "", _ONLY)] if len(begun) == 1 else []
+
     def _similar_number(self, word: str) -> tuple[LabelOption, ...]:
-        """Return the number that a word after *average* or *highest* may mean, if it is the only one: pay, of salaries."""
+        """Return the number that a word after *average* or *highest* may mean, if only one fits: pay, of salaries."""
         similar = self.elements.labels.similarity(word)
         numbers = [e for e in self.elements.all if e.kind == VALUE and self._is_number(e)]
         ranked = sorted(((float(similar[e.label]), e) for e in numbers), key=lambda pair: -pair[0])
