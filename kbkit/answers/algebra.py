@@ -157,16 +157,50 @@ Measure: TypeAlias = AttributeMeasure | CountMeasure
 
 
 @dataclass(frozen=True)
+class ReachedAttribute:
+    """An attribute of the nodes of ``type`` that ``path`` reaches, by which nodes are grouped; ``text`` says it."""
+
+    path: CountMeasure
+    attribute: AttributeMeasure
+    type: str | None
+    text: str
+
+    @property
+    def name(self) -> str:
+        """The name of the attribute."""
+        return self.attribute.name
+
+    @property
+    def sql_type(self) -> str:
+        """The DuckDB type of the attribute."""
+        return self.attribute.sql_type
+
+
+GroupKey: TypeAlias = Measure | ReachedAttribute
+"""What groups have in common: a value of an attribute, or for a count the node that its steps reach."""
+
+
+def path_of(group: GroupKey) -> CountMeasure | None:
+    """Return the path by which nodes are grouped, if they are not by an attribute of their own."""
+    if isinstance(group, ReachedAttribute):
+        return group.path
+    return group if isinstance(group, CountMeasure) else None
+
+
+@dataclass(frozen=True)
 class Extreme:
     """The nodes of ``source`` with the greatest (or least) value of a measure; nodes without a value are left out.
 
     With ``number``, a parameter n: the nodes with a value that fewer than n others surpass, so all that tie for n-th.
+    With ``per``: those of each group; a node of several groups need be among them in one, and a node of none is left
+    out.
     """
 
     source: Operator
     measure: Measure
     greatest: bool
     number: str | None = None
+    per: GroupKey | None = None
 
     @property
     def type(self) -> str | None:
@@ -183,18 +217,28 @@ class SortKey:
 
 
 @dataclass(frozen=True)
+class HavingTest:
+    """A comparison of the column ``column`` of a table of groups with a number; ``op`` is one of = != < <= > >=."""
+
+    column: int
+    op: str
+    value: int | float
+
+
+@dataclass(frozen=True)
 class Total:
     """A value of all answers: ``op`` is exists, count, values, sum, avg, min or max, mostly of ``measures``.
 
     Several functions (``min, max``) have a measure each. A count among ``groups`` stands for the nodes that its steps
-    reach. ``limit`` keeps the first rows and ties.
+    reach. ``having`` selects groups, and ``limit`` keeps the first rows and ties.
     """
 
     op: str
     measures: tuple[Measure, ...] = ()
-    groups: tuple[Measure, ...] = ()
+    groups: tuple[GroupKey, ...] = ()
     order: tuple[SortKey, ...] = ()
     limit: int | None = None
+    having: tuple[HavingTest, ...] = ()
 
     @property
     def is_table(self) -> bool:
@@ -211,8 +255,10 @@ class Total:
     @property
     def counts(self) -> tuple[CountMeasure, ...]:
         """The counts and paths."""
-        measures = (*self.measures, *self.groups, *(order.key for order in self.order))
-        return tuple(dict.fromkeys(measure for measure in measures if isinstance(measure, CountMeasure)))
+        measures = (*self.measures, *(order.key for order in self.order))
+        counts = [measure for measure in measures if isinstance(measure, CountMeasure)]
+        paths = [path for group in self.groups if (path := path_of(group)) is not None]
+        return tuple(dict.fromkeys([*counts, *paths]))
 
 
 @dataclass(frozen=True)
@@ -334,9 +380,9 @@ def count_of(operator: Operator) -> CountMeasure | None:
 def inputs(operator: Operator) -> tuple[Operator, ...]:
     """Return the direct inputs of an operator."""
     if isinstance(operator, (CountFilter, Extreme, ValueFilter)):
-        count = count_of(operator)
+        counts = [count for count in (count_of(operator), _grouping(operator)) if count is not None]
         of_value = total_inputs(operator.value) if isinstance(operator, ValueFilter) else ()
-        return (operator.source, *(_within(count) if count else ()), *of_value)
+        return (operator.source, *(part for count in counts for part in _within(count)), *of_value)
     if isinstance(operator, (Intersection, Union)):
         return operator.parts
     if isinstance(operator, (AttributeFilter, Hop)):
@@ -350,6 +396,11 @@ def total_inputs(value: ValueOf | Plan) -> tuple[Operator, ...]:
     """Return the inputs of a value: its nodes, and the sets in which it counts."""
     counts = value.total.counts if value.total is not None else ()
     return (value.root, *(operator for count in counts for operator in _within(count)))
+
+
+def _grouping(operator: Operator) -> CountMeasure | None:
+    """Return the path of the groups of a superlative, if it has one."""
+    return path_of(operator.per) if isinstance(operator, Extreme) and operator.per is not None else None
 
 
 def _within(count: CountMeasure) -> tuple[Operator, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kbkit.answers.algebra import AttributeMeasure, CountMeasure, Measure, Total
+from kbkit.answers.algebra import AttributeMeasure, CountMeasure, GroupKey, Measure, Total
 
 NODE = "node"
 """Column with the reference (``type#key``) of a node."""
@@ -15,7 +15,7 @@ class TotalColumn(NamedTuple):
 
     name: str
     sql_type: str
-    measure: Measure | None = None
+    measure: GroupKey | None = None
     group: int = -1
     """For a column of a group: the number of the group."""
     part: int = 0

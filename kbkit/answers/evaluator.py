@@ -26,6 +26,7 @@ from kbkit.answers.algebra import (
     CountMeasure,
     Difference,
     Extreme,
+    GroupKey,
     Hop,
     Intersection,
     Lookup,
@@ -36,11 +37,12 @@ from kbkit.answers.algebra import (
     Union,
     ValueFilter,
     ValueOf,
+    path_of,
 )
 from kbkit.answers.counting import COMPARE, Counts, best_of_rows, count_reached, reached_pairs, top_of_rows
 from kbkit.answers.pairs import Pairs
 from kbkit.answers.session import Session
-from kbkit.answers.value_rows import ValueRows, compared
+from kbkit.answers.value_rows import ValueRows, best_of_groups, compared
 from kbkit.stores.adjacency import Csr, Ids
 from kbkit.stores.arrays import Mask
 
@@ -226,12 +228,22 @@ class Evaluator(ABC):
 
     def _superlative(self, operator: Extreme, members: Members) -> Members:
         """Return the members with the greatest (or least) value."""
+        if operator.per is not None:
+            return members[self._best_of_groups(operator, operator.per, members)]
         if isinstance(operator.measure, AttributeMeasure):
             return self._extreme(operator, operator.measure, members)
         counts, rows = self.count(operator.measure, members), self._rows(members)
         if operator.number is None:
             return members[best_of_rows(rows, counts, operator.greatest)]
         return members[top_of_rows(rows, counts, operator.greatest, self._number(operator.number, members))]
+
+    def _best_of_groups(self, operator: Extreme, per: GroupKey, members: Members) -> Mask:
+        """Return a mask of the members with the greatest (or least) value of a group of theirs."""
+        counts, path = self._counted((operator.measure,), members), path_of(per)
+        left = ValueRows(self._rows(members), self._ids(members), counts)
+        reached = None if path is None else self.reached(path, members)
+        number = 1 if operator.number is None else self._number(operator.number, members)
+        return best_of_groups(self.session, operator, left, reached, number)
 
     # -- what depends on the form of a set ----------------------------------------------------------------------------
 

@@ -39,6 +39,8 @@ _EXPECTED = {
     "COLON": ':"name"',
     "COUNT": "count(path)",
     "BY": "by",
+    "PER": "per",
+    "HAVING": "having",
     "ORDER": "order by",
     "LIMIT": "limit",
     "COMMA": ",",

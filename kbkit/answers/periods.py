@@ -1,7 +1,8 @@
-"""Years and months in comparisons of dates: 1995 and "1995-03" stand for all their days."""
+"""Years, months and days in comparisons of dates and times: 1995 and "1995-03" stand for all their days."""
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from typing import TypeAlias
 
@@ -11,12 +12,15 @@ Period: TypeAlias = tuple[str, str]
 """The first day of a period, and the first day after it."""
 
 _PERIOD = re.compile(r"(\d{4})(?:-(\d{2}))?")
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
-def period_of(value: Value) -> Period | None:
-    """Return the period that a year or month stands for; None for any other value."""
+def period_of(value: Value, sql_type: str) -> Period | None:
+    """Return the period that a year or month stands for, or of times (TIMESTAMP) a day; None for any other value."""
     if isinstance(value, bool) or not isinstance(value, (int, str)):
         return None
+    if sql_type.startswith("TIMESTAMP") and _DAY.fullmatch(str(value)):
+        return _day(str(value))
     match = _PERIOD.fullmatch(str(value))
     if match is None:
         return None
@@ -27,3 +31,10 @@ def period_of(value: Value) -> Period | None:
         return f"{year:04}-01-01", f"{year + 1:04}-01-01"
     after = (year, month + 1) if month < 12 else (year + 1, 1)
     return f"{year:04}-{month:02}-01", f"{after[0]:04}-{after[1]:02}-01"
+
+
+def _day(text: str) -> Period | None:
+    try:
+        return text, (dt.date.fromisoformat(text) + dt.timedelta(1)).isoformat()
+    except (ValueError, OverflowError):
+        return None  # no such day, which binding says

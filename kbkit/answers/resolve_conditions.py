@@ -17,9 +17,12 @@ from kbkit.answers.algebra import (
     CountMeasure,
     Difference,
     Extreme,
+    GroupKey,
+    HavingTest,
     Measure,
     Operator,
     Parameter,
+    ReachedAttribute,
     Scalar,
     SortKey,
     Total,
@@ -96,7 +99,8 @@ class ConditionResolver(ABC):
             case syntax.Superlative():
                 measure = self.measure(source.type, test.measure, test.at)
                 number = None if test.number is None else self.parameter(test.number, "BIGINT", test.at, True, "number")
-                return Extreme(source, measure, test.op in ("max", "top"), number)
+                per = None if test.per is None else self.group(source.type, test.per)
+                return Extreme(source, measure, test.op in ("max", "top"), number, per)
             case syntax.CountTest():
                 count = self.count(source.type, test.count)
                 return CountFilter(source, count, test.op, self.parameter(test.value, "BIGINT", test.at, True, "count"))
@@ -149,12 +153,14 @@ class ConditionResolver(ABC):
         return AttributeCondition(name, sql_type, condition.op, values, condition.negated)
 
     def periods(self, node_type: str | None, condition: syntax.Condition) -> list[Period | None]:
-        """Return the periods that a date is compared with (None: a date), or nothing if there are none."""
-        periods = [period_of(value) for value in condition.values]
-        if not any(periods) or condition.op not in ("=", "!=", "<", "<=", ">", ">=", "in"):
+        """Return the periods that a date or time is compared with (None: one of them), or nothing if there are none."""
+        if condition.op not in ("=", "!=", "<", "<=", ">", ">=", "in"):
             return []
         sql_type = self.attribute(node_type, condition.attribute, condition.at)[1]
-        return periods if sql_type.startswith(("DATE", "TIMESTAMP")) else []
+        if not sql_type.startswith(("DATE", "TIMESTAMP")):
+            return []
+        periods = [period_of(value, sql_type) for value in condition.values]
+        return periods if any(periods) else []
 
     def dated(self, source: Operator, test: syntax.Condition, periods: Sequence[Period | None]) -> Operator:
         """Compare a date with years and months: with their first day, or the first day after them."""
@@ -197,27 +203,50 @@ class ConditionResolver(ABC):
                 hint = f"values(..., {syntax.identifier(measure.name)}) lists its values"
                 message = f"{op} needs an attribute with numbers, but {measure.name} is {measure.sql_type}"
                 raise self.error(message, column.at, hint)
-        groups = tuple(self.measure(node_type, group.measure, group.at) for group in tree.groups)
+        groups = tuple(self.group(node_type, group) for group in tree.groups)
         measures = measures if several else tuple(dict.fromkeys(measures))
         lists = [m for m in measures if isinstance(m, AttributeMeasure) and m.sql_type.endswith("[]")]
         if groups and lists and len({*measures}) > 1:
             message = f"Groups have several functions of one list only, but {lists[0].name} is a list"
             raise self.error(message, tree.columns[0].at, "Write one expression for each attribute")
-        total = Total(tree.op, measures, tuple(dict.fromkeys(groups)), (), tree.limit)
+        total = Total(tree.op, measures, tuple(dict.fromkeys(groups)), limit=tree.limit)
+        having = tuple(self.having(total, test) for test in tree.having)
         order = tuple(
-            SortKey(self.column(total, key) if groups else self.measure(node_type, key.measure, key.at), key.descending)
+            SortKey(
+                self.column(total, key.measure, key.at) if groups else self.measure(node_type, key.measure, key.at),
+                key.descending,
+            )
             for key in tree.order
         )
-        return replace(total, order=order)
+        return replace(total, having=having, order=order)
 
-    def column(self, total: Total, key: syntax.Order) -> int:
-        """Return the number of the column of a table of groups by which its rows are sorted."""
+    def group(self, node_type: str | None, group: syntax.Group) -> GroupKey:
+        """Resolve what nodes of a type are grouped by."""
+        measure = self.measure(node_type, group.measure, group.at)
+        if group.attribute is None:
+            return measure
+        assert isinstance(measure, CountMeasure)
+        end = measure.steps[-1].type
+        attribute = AttributeMeasure(*self.attribute(end, group.attribute, group.at))
+        return ReachedAttribute(measure, attribute, end, str(group))
+
+    def having(self, total: Total, test: syntax.GroupTest) -> HavingTest:
+        """Resolve a test of groups."""
+        number = self.column(total, test.column, test.at)
+        column = group_columns(total)[number]
+        if not is_number(column.sql_type):
+            message = f"having compares numbers, but {column.name} is {column.sql_type}"
+            raise self.error(message, test.at, "Put conditions on nodes in braces: type{attribute = value}")
+        return HavingTest(number, test.op, test.value)
+
+    def column(self, total: Total, name: syntax.Measure, at: int) -> int:
+        """Return the number of a column of a table of groups, by which its rows are sorted or selected."""
         names = [column.name for column in group_columns(total)]
         folded = [name.casefold() for name in names]
-        if isinstance(key.measure, syntax.Count) or key.measure.casefold() not in folded:
-            message = f"{key.measure} is not a column of the groups"
-            raise self.error(message, key.at, f"Sort by one of {', '.join(map(syntax.identifier, names))}")
-        return folded.index(key.measure.casefold())
+        if isinstance(name, syntax.Count) or name.casefold() not in folded:
+            message = f"{name} is not a column of the groups"
+            raise self.error(message, at, f"Use one of {', '.join(map(syntax.identifier, names))}")
+        return folded.index(name.casefold())
 
     # -- parameters ---------------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
@@ -11,9 +12,11 @@ from kbkit.answers.algebra import (
     AttributeMeasure,
     CountMeasure,
     Extreme,
+    GroupKey,
     Measure,
     Move,
     Operator,
+    ReachedAttribute,
     Total,
     ValueFilter,
 )
@@ -68,6 +71,8 @@ class SparqlMeasures(ABC):
 
     def superlative(self, operator: Extreme, node: str) -> list[str]:
         """Return a pattern of the nodes with the greatest or least values."""
+        if operator.per is not None:
+            return self.best_per_group(operator, operator.per, node)
         best, other = self.variable("best"), self.variable(operator.type)
         greatest = "MAX" if operator.greatest else "MIN"
         inner, value = self.measured(operator, other)
@@ -91,6 +96,50 @@ class SparqlMeasures(ABC):
             *lines,
             f"FILTER({own} {'>=' if operator.greatest else '<='} {best})",
         ]
+
+    def best_per_group(self, operator: Extreme, per: GroupKey, node: str) -> list[str]:
+        """Return a pattern of the nodes that fewer than ``number`` others of a group of theirs surpass."""
+        other = self.variable(operator.type)
+        mine, own = self.best_values(operator, node)
+        theirs, value = self.best_values(operator, other)
+        groups, group = self.groups(operator.source, per, node)
+        others, same = self.groups(operator.source, per, other)
+        others = [re.sub(rf"{re.escape(same)}\b", group, line) for line in others]
+        surpass = f"FILTER({value} {'>' if operator.greatest else '<'} {own})"
+        number = "1" if operator.number is None else self.number(operator.number)
+        return [
+            f"{{ SELECT {node} {group} WHERE {{",
+            *indented([*mine, *groups, "OPTIONAL {", *indented([*theirs, *others, surpass]), "}"]),
+            f"}} GROUP BY {node} {group} HAVING (COUNT(DISTINCT {other}) < {number}) }}",
+        ]
+
+    def best_values(self, operator: Extreme, node: str) -> tuple[list[str], str]:
+        """Return lines with the value of each node of a superlative, of a list the best element; and its variable."""
+        lines, value = self.measured(operator, node)
+        best = self.variable("value")
+        greatest = "MAX" if operator.greatest else "MIN"
+        return [
+            f"{{ SELECT {node} ({greatest}({value}) AS {best}) WHERE {{",
+            *indented(lines),
+            f"}} GROUP BY {node} }}",
+        ], best
+
+    def groups(self, root: Operator, group: GroupKey, node: str) -> tuple[list[str], str]:
+        """Return lines with a row for each node and each group of it, and the variable of the group."""
+        if isinstance(group, AttributeMeasure):
+            lines, value = self.item(group, node)
+            variable = plain_variable(value)
+            inner = [*self.nodes(root, node), *lines]
+        else:
+            starts = self.nodes(root, node)
+            path = group.path if isinstance(group, ReachedAttribute) else group
+            steps, variable = self.reached(starts, path, node)
+            inner = [*starts, *steps]
+            if isinstance(group, ReachedAttribute):
+                lines, value = self.item(group.attribute, variable)
+                variable = plain_variable(value)
+                inner += lines
+        return [f"{{ SELECT DISTINCT {node} {variable} WHERE {{", *indented(inner), "} }"], variable
 
     def compared(self, operator: ValueFilter, node: str) -> list[str]:
         """Return a pattern of the nodes whose measure compares with a value."""
@@ -197,6 +246,11 @@ class SparqlMeasures(ABC):
 def aggregate(total: Total, value: str) -> str:
     """Return an aggregate of an expression."""
     return f"{total.op.upper()}({'DISTINCT ' * (total.op == 'count')}{value})"
+
+
+def plain_variable(value: str) -> str:
+    """Return the variable of a value, of a boolean too, which is otherwise compared as an integer."""
+    return value.removeprefix("xsd:integer(").removesuffix(")") if value.startswith("xsd:") else value
 
 
 def indented(lines: Sequence[str]) -> list[str]:

@@ -59,6 +59,16 @@ def item_sql(attribute: AttributeMeasure) -> str:
     return f"unnest({column})" if attribute.sql_type.endswith("[]") else column
 
 
+def attribute_values(table: str, measure: AttributeMeasure) -> str:
+    """Return a table (id, value) with the values of an attribute in a table; a row for each element of a list."""
+    value = item_sql(measure)
+    element = measure.sql_type.removesuffix("[]")
+    if element == measure.sql_type:
+        return f"(SELECT id, {value} AS value FROM {table} WHERE {known_sql(value, element)})"
+    items = f"SELECT DISTINCT id, {value} AS value FROM {table}"
+    return f"(SELECT id, value FROM ({items}) WHERE {known_sql('value', element)})"
+
+
 def known_sql(item: str, sql_type: str) -> str:
     """Return the condition that a value is neither NULL nor NaN."""
     return f"{item} IS NOT NULL" + (f" AND NOT isnan({item})" if sql_type in ("DOUBLE", "FLOAT") else "")

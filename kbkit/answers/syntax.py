@@ -20,6 +20,7 @@ from kbkit.answers.syntax_tree import (
     Expression,
     Filter,
     Group,
+    GroupTest,
     Key,
     Measure,
     Name,
@@ -50,6 +51,7 @@ __all__ = [
     "Expression",
     "Filter",
     "Group",
+    "GroupTest",
     "Key",
     "Measure",
     "Name",
@@ -142,6 +144,8 @@ def _inside(test: Test) -> Iterator[tuple[Expression, int]]:
             yield from ((tree, level + 1) for tree, level in _inside(inner))
     elif isinstance(test, Comparison):
         yield test.value, 1
+    elif isinstance(test, Superlative) and test.per is not None and isinstance(test.per.measure, Count):
+        yield from _steps(test.per.measure)
     count = count_of(test)
     if count is not None:
         yield from _steps(count)
@@ -188,9 +192,13 @@ def _rebuilt(tree: Expression, change: Callable[[Expression], Expression]) -> Ex
 
 def _total_rebuilt(tree: Aggregate, change: Callable[[Expression], Expression]) -> Aggregate:
     columns = tuple(replace(c, measure=_measure_rebuilt(c.measure, change)) for c in tree.columns)
-    groups = tuple(replace(g, measure=_measure_rebuilt(g.measure, change)) for g in tree.groups)
+    groups = tuple(_group_rebuilt(group, change) for group in tree.groups)
     order = tuple(replace(o, measure=_measure_rebuilt(o.measure, change)) for o in tree.order)
     return replace(tree, source=change(tree.source), columns=columns, groups=groups, order=order)
+
+
+def _group_rebuilt(group: Group, change: Callable[[Expression], Expression]) -> Group:
+    return replace(group, measure=_measure_rebuilt(group.measure, change))
 
 
 def _test_rebuilt(test: Test, change: Callable[[Expression], Expression]) -> Test:
@@ -198,7 +206,8 @@ def _test_rebuilt(test: Test, change: Callable[[Expression], Expression]) -> Tes
         case CountTest():
             return replace(test, count=_count_rebuilt(test.count, change))
         case Superlative():
-            return replace(test, measure=_measure_rebuilt(test.measure, change))
+            per = None if test.per is None else _group_rebuilt(test.per, change)
+            return replace(test, measure=_measure_rebuilt(test.measure, change), per=per)
         case Comparison():
             value = _total_rebuilt(test.value, change)
             return replace(test, measure=_measure_rebuilt(test.measure, change), value=value)

@@ -90,6 +90,14 @@ class Count:
         """The text of the path."""
         return " ".join(f"{arrow} {_element(e)}" for arrow, e in zip(self.arrows, self.elements, strict=True))
 
+    @property
+    def path_to_attribute(self) -> str:
+        """The text of the path before a period, which a key would swallow."""
+        last = self.elements[-1]
+        if not isinstance(last, Nodes) or not isinstance(last.selector, Key):
+            return self.path
+        return f"{self.path.removesuffix(str(last))}({last})"
+
     def __str__(self) -> str:
         return f"count({self.path})"
 
@@ -126,21 +134,39 @@ class Comparison:
 
 
 @dataclass(frozen=True)
+class Group:
+    """What nodes are grouped by: an attribute, the nodes that a path reaches, or ``attribute`` of these."""
+
+    measure: Measure
+    at: int = _at()
+    attribute: str | None = None
+
+    def __str__(self) -> str:
+        if not isinstance(self.measure, Count):
+            return _measure(self.measure)
+        if self.attribute is None:
+            return self.measure.path
+        return f"{self.measure.path_to_attribute}.{identifier(self.attribute)}"
+
+
+@dataclass(frozen=True)
 class Superlative:
     """The nodes with the greatest (``op`` is max) or least (min) value of a measure.
 
     With ``op`` top or bottom: the ``number`` nodes with the greatest or least values, and those that tie with the last.
-    ``at`` is the position of the measure.
+    With ``per``, of each group. ``at`` is the position of the measure.
     """
 
     op: str
     measure: Measure
     at: int = _at()
     number: int | Slot | None = None
+    per: Group | None = None
 
     def __str__(self) -> str:
         number = "" if self.number is None else f"{self.number} "
-        return f"{self.op} {number}{_measure(self.measure)}"
+        per = "" if self.per is None else f" per {self.per}"
+        return f"{self.op} {number}{_measure(self.measure)}{per}"
 
 
 @dataclass(frozen=True)
@@ -277,14 +303,16 @@ class ValueColumn:
 
 
 @dataclass(frozen=True)
-class Group:
-    """What a value expression groups by: an attribute, or the nodes that a path reaches."""
+class GroupTest:
+    """A comparison of a column of groups with a number; ``op`` is one of = != < <= > >=."""
 
-    measure: Measure
+    column: str
+    op: str
+    value: int | float
     at: int = _at()
 
     def __str__(self) -> str:
-        return self.measure.path if isinstance(self.measure, Count) else _measure(self.measure)
+        return f"{identifier(self.column)} {self.op} {self.value}"
 
 
 @dataclass(frozen=True)
@@ -304,7 +332,8 @@ class Aggregate:
     """A value of a whole set: ``op`` is exists, count, values, sum, avg, min or max, mostly of ``columns``.
 
     Several of sum, avg, min and max, as in ``min, max``, are of one column or of one each.
-    With ``groups`` there is a row for each group. ``limit`` keeps the first rows and those that tie with the last one.
+    With ``groups`` there is a row for each group that passes all tests of ``having``. ``limit`` keeps the first rows
+    and those that tie with the last one.
     """
 
     op: str
@@ -313,6 +342,7 @@ class Aggregate:
     groups: tuple[Group, ...] = ()
     order: tuple[Order, ...] = ()
     limit: int | None = None
+    having: tuple[GroupTest, ...] = ()
     at: int = _at()
 
     @property
@@ -323,9 +353,10 @@ class Aggregate:
     def __str__(self) -> str:
         columns = "".join(f", {column}" for column in self.columns)
         groups = f" by {', '.join(map(str, self.groups))}" if self.groups else ""
+        having = f" having {', '.join(map(str, self.having))}" if self.having else ""
         order = f" order by {', '.join(map(str, self.order))}" if self.order else ""
         limit = f" limit {self.limit}" if self.limit is not None else ""
-        return f"{self.op}({self.source}{columns}{groups}{order}{limit})"
+        return f"{self.op}({self.source}{columns}{groups}{having}{order}{limit})"
 
 
 Expression: TypeAlias = Nodes | SavedSet | Filter | Path | Combine | Aggregate

@@ -34,8 +34,8 @@ from kbkit.answers.algebra import (
 )
 from kbkit.answers.bind import Bindings, Constant
 from kbkit.answers.columns import columns
-from kbkit.answers.sql_parts import PLAIN, condition_sql, constant_sql, identifier, measure_sql
-from kbkit.answers.total_sql import TotalSql
+from kbkit.answers.sql_parts import PLAIN, attribute_values, condition_sql, constant_sql, identifier, measure_sql
+from kbkit.answers.total_sql import TotalSql, best_per_group
 from kbkit.schema import Schema, literal
 
 
@@ -114,6 +114,10 @@ class _Sql:
             case Extreme():
                 op = "max" if operator.greatest else "min"
                 values = self.values(operator.source, operator.measure, op)
+                if operator.per is not None:
+                    groups = self.total_sql(operator.source).group_values(operator.per)
+                    number = "1" if operator.number is None else self.number(operator.number)
+                    return best_per_group(values, groups, operator.greatest, number)
                 if operator.number is not None:
                     order = f"ORDER BY value {'DESC' if operator.greatest else 'ASC'}"
                     return f"SELECT id FROM {values} QUALIFY rank() OVER ({order}) <= {self.number(operator.number)}"
@@ -207,7 +211,7 @@ class _Sql:
             return self.values(source, measure, "max")
         key = (source, measure, "items")
         if key not in self.measured:
-            items = TotalSql(self.table(AllNodes(source.type)), "", str, str).values(measure)
+            items = attribute_values(self.table(AllNodes(source.type)), measure)
             within = "" if isinstance(source, AllNodes) else f" WHERE id IN (SELECT id FROM {self.table(source)})"
             self.measured[key] = name = self.new_name(measure.name)
             self.steps[name] = f"SELECT id, value FROM {items}{within}"
@@ -215,13 +219,18 @@ class _Sql:
 
     def total(self, root: Operator, total: Total) -> str:
         """Return the query of a value of an operator's nodes."""
+        return self.total_sql(root).select(total)
+
+    def total_sql(self, root: Operator) -> TotalSql:
+        """Return what compiles values of an operator's nodes."""
         nodes = self.table(root)
         return TotalSql(
             self.table(AllNodes(root.type)),
             nodes,
             lambda count: self.values(root, count),
             lambda path: self.reached(nodes, path),
-        ).select(total)
+            lambda node_type: self.table(AllNodes(node_type)),
+        )
 
     def reached(self, starts: str, count: CountMeasure) -> str:
         """Add a step with the distinct pairs of a node and a node that a count reaches from it; return its name."""

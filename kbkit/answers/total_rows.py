@@ -9,7 +9,7 @@ from kbkit.answers.columns import TotalColumn, columns, group_columns
 from kbkit.answers.session import Session
 from kbkit.answers.sql_parts import identifier
 from kbkit.answers.total_sparql import key_columns
-from kbkit.answers.total_sql import limited, sorted_by
+from kbkit.answers.total_sql import having, limited, sorted_by
 from kbkit.answers.totals import read_total
 
 if TYPE_CHECKING:
@@ -116,7 +116,8 @@ def _groups_sql(total: Total, table_columns: list[TotalColumn]) -> str:
         assert isinstance(order.key, int)
         key = f"i{order.key}.node" if _is_node(table_columns[order.key]) else cells[order.key]
         keys.append((key, order.descending))
-    return f"SELECT {selected} FROM kbkit_rows{joins}{limited(keys, total.limit)}{sorted_by(keys, ids)}"
+    rows = f"SELECT {selected} FROM kbkit_rows{joins}{having(total, cells, 'WHERE')}"
+    return f"{rows}{limited(keys, total.limit)}{sorted_by(keys, ids)}"
 
 
 def _cast(column: str, sql_type: str) -> str:

@@ -1,15 +1,25 @@
 """The SPARQL of values of whole expressions.
 
 A query returns IRIs for nodes, a row for each element of a list, and nodes with equal keys in any order;
-:func:`kbkit.answers.totals.read_sparql` makes the table of it. Ties of a ``limit`` are cut there, too.
+:func:`kbkit.answers.totals.read_sparql` makes the table of it. Groups are selected by ``having`` there, and ties of a
+``limit`` are cut.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from kbkit.answers.algebra import AttributeMeasure, CountMeasure, Measure, Operator, SortKey, Total
-from kbkit.answers.sparql_measures import SparqlMeasures, aggregate, indented
+from kbkit.answers.algebra import (
+    AttributeMeasure,
+    CountMeasure,
+    GroupKey,
+    Measure,
+    Operator,
+    ReachedAttribute,
+    SortKey,
+    Total,
+)
+from kbkit.answers.sparql_measures import SparqlMeasures, aggregate, indented, plain_variable
 
 
 @dataclass
@@ -54,7 +64,7 @@ class TotalSparql:
     def values(self, measure: Measure) -> tuple[list[str], str]:
         """Return lines with a row for each node and value, and the value as a term."""
         lines, value = self.text.values_of(self.root, measure, self.answer)
-        return lines, _variable(value)
+        return lines, plain_variable(value)
 
     # -- a row for each node ------------------------------------------------------------------------------------------
 
@@ -75,7 +85,7 @@ class TotalSparql:
             self.lines += self.text.counted(measure, self.root, self.answer, value)
         else:
             inner, item = self.text.item(measure, self.answer)
-            value = _variable(item)
+            value = plain_variable(item)
             if best:
                 value = self.text.variable(best.lower())
                 inner = [
@@ -148,16 +158,16 @@ class TotalSparql:
         self.lines = [*self.lines, *inner]
         return value
 
-    def group(self, group: Measure) -> list[str]:
+    def group(self, group: GroupKey) -> list[str]:
         """Add the groups of the nodes; return the variables of their columns."""
         if isinstance(group, AttributeMeasure):
             inner, value = self.text.item(group, self.answer)
             self.lines += inner
-            return [_variable(value)]
-        starts = self.text.nodes(self.root, self.answer)
-        steps, end = self.text.reached(starts, group, self.answer)
-        inner = indented([*starts, *steps])
-        self.lines += [f"{{ SELECT DISTINCT {self.answer} {end} WHERE {{", *inner, "} }"]
+            return [plain_variable(value)]
+        lines, end = self.text.groups(self.root, group, self.answer)
+        self.lines += lines
+        if isinstance(group, ReachedAttribute):
+            return [end]
         line, name = self.text.attribute("name", end)
         self.lines.append(line)
         return [end, name]
@@ -172,11 +182,6 @@ def key_columns(total: Total) -> list[int]:
         key = ((order.key, order.descending), False) if is_list else (order.key, True)
         numbers.append(columns.setdefault(key, len(columns) + 1))
     return numbers
-
-
-def _variable(value: str) -> str:
-    """Return the variable of a value, of a boolean too, which is otherwise compared as an integer."""
-    return value.removeprefix("xsd:integer(").removesuffix(")") if value.startswith("xsd:") else value
 
 
 def _body(lines: list[str]) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from kbkit.answers.algebra import AttributeMeasure, CountMeasure, Measure, Total
+from kbkit.answers.algebra import AttributeMeasure, CountMeasure, GroupKey, Measure, Total
 from kbkit.answers.columns import TotalColumn, columns, group_columns
-from kbkit.answers.sql_parts import identifier, item_sql, known_sql, measure_sql
+from kbkit.answers.sql_parts import attribute_values, identifier, known_sql, measure_sql
 
 REFERENCE = "{0}.type || '#' || {0}.key"
 """The reference of a node."""
@@ -19,13 +19,15 @@ class TotalSql:
     """What the SQL of a value reads: ``table`` has the nodes' attributes, and ``nodes`` their ids.
 
     ``counts`` and ``reached`` return the name of a table (id, value) with the counts of the nodes, and of a table
-    (start, id) with the nodes that a path reaches from them.
+    (start, id) with the nodes that a path reaches from them. ``attributes`` returns the name of the table with the
+    attributes of all nodes of a type.
     """
 
     table: str
     nodes: str
     counts: Callable[[CountMeasure], str]
     reached: Callable[[CountMeasure], str]
+    attributes: Callable[[str | None], str]
 
     def select(self, total: Total) -> str:
         """Return the query of a value."""
@@ -51,12 +53,18 @@ class TotalSql:
         """Return a table (id, value) with the values of a measure; a row for each element of a list."""
         if isinstance(measure, CountMeasure):
             return self.counts(measure)
-        value = item_sql(measure)
-        element = measure.sql_type.removesuffix("[]")
-        if element == measure.sql_type:
-            return f"(SELECT id, {value} AS value FROM {self.table} WHERE {known_sql(value, element)})"
-        items = f"SELECT DISTINCT id, {value} AS value FROM {self.table}"
-        return f"(SELECT id, value FROM ({items}) WHERE {known_sql('value', element)})"
+        return attribute_values(self.table, measure)
+
+    def group_values(self, group: GroupKey) -> str:
+        """Return a table (id, value) with the distinct values, or ids of nodes, by which nodes are grouped."""
+        if isinstance(group, AttributeMeasure):
+            return self.values(group)
+        if isinstance(group, CountMeasure):
+            return f"(SELECT start AS id, id AS value FROM {self.reached(group)})"
+        values = attribute_values(self.attributes(group.type), group.attribute)
+        return (
+            f"(SELECT DISTINCT r.start AS id, v.value FROM {self.reached(group.path)} r JOIN {values} v ON v.id = r.id)"
+        )
 
     # -- a row for each node ------------------------------------------------------------------------------------------
 
@@ -106,7 +114,7 @@ class TotalSql:
                 joins += f"\n  JOIN {self.reached(group)} r{number} ON r{number}.start = s.id"
                 joins += f"\n  JOIN nodes g{number} ON g{number}.id = r{number}.id"
             else:
-                joins += f"\n  JOIN {self.values(group)} g{number} ON g{number}.id = s.id"
+                joins += f"\n  JOIN {self.group_values(group)} g{number} ON g{number}.id = s.id"
             ids.append(f"g{number}.{'id' if isinstance(group, CountMeasure) else 'value'}")
         for number, measure in enumerate(dict.fromkeys(total.measures)):
             joins += f"\n  LEFT JOIN {self.values(measure)} v{number or ''} ON v{number or ''}.id = s.id"
@@ -119,7 +127,7 @@ class TotalSql:
         ]
         by = ", ".join(dict.fromkeys([*grouped, *ids]))
         return (
-            f"SELECT {selected}\nFROM {self.nodes} s{joins}\nGROUP BY {by}"
+            f"SELECT {selected}\nFROM {self.nodes} s{joins}\nGROUP BY {by}{having(total, cells, 'HAVING')}"
             f"{limited(keys, total.limit)}{sorted_by(keys, ids)}"
         )
 
@@ -141,6 +149,16 @@ class TotalSql:
         return f"g{column.group + 1}.id" if is_node else cells[key]
 
 
+def best_per_group(values: str, groups: str, greatest: bool, number: str) -> str:
+    """Return the query of the ``number`` greatest (or least) of each group, and those that tie with the last.
+
+    Both tables have the columns id and value.
+    """
+    rank = f"rank() OVER (PARTITION BY g.value ORDER BY v.value {'DESC' if greatest else 'ASC'})"
+    ranked = f"SELECT v.id, {rank} AS place FROM {values} v JOIN {groups} g ON g.id = v.id"
+    return f"SELECT DISTINCT id FROM ({ranked}) WHERE place <= {number}"
+
+
 def aggregate(total: Total, value: str = "value") -> str:
     """Return the SQL of an aggregate of the column ``value``."""
     if not total.measures:
@@ -151,6 +169,12 @@ def aggregate(total: Total, value: str = "value") -> str:
 
 def _direction(key: tuple[str, bool]) -> str:
     return f"{key[0]} {'DESC' if key[1] else 'ASC'} NULLS LAST"
+
+
+def having(total: Total, cells: list[str], word: str) -> str:
+    """Return the clause that selects groups by their cells; it starts with ``word``."""
+    tests = [f"{cells[test.column]} {'<>' if test.op == '!=' else test.op} {test.value}" for test in total.having]
+    return f"\n{word} {' AND '.join(tests)}" if tests else ""
 
 
 def limited(keys: list[tuple[str, bool]], limit: int | None) -> str:

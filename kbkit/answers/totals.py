@@ -34,7 +34,7 @@ def value_frame(plan: Plan, session: Session, bound: Bindings, ids: Ids) -> pl.D
         pairs = evaluator.reached(path, ids)
         return _added(frames, "kbkit_reached", pl.DataFrame({"start": ids[pairs >> 32], "id": ids_of(pairs)}))
 
-    sql = TotalSql(session.table(plan.type), "kbkit_nodes", counts, reached).select(plan.total)
+    sql = TotalSql(session.table(plan.type), "kbkit_nodes", counts, reached, session.table).select(plan.total)
     return read_total(session, plan.total, sql, frames)
 
 

@@ -25,6 +25,7 @@ from kbkit.answers.syntax import (
     Expression,
     Filter,
     Group,
+    GroupTest,
     Key,
     Measure,
     Name,
@@ -76,12 +77,11 @@ class _Builder(lark.Transformer[lark.Token, Any]):
         return Path(tuple(parts[::2]), _arrows(parts[1::2]))
 
     def total(self, parts: list[Any]) -> Aggregate:
-        op, source, columns, groups, order, _, limit = parts
+        op, source, columns, groups, having, order, _, limit = parts
         number = None if limit is None else _positive(limit)
         at = op.start_pos or 0
-        return Aggregate(
-            ", ".join(re.split(r"\s*,\s*", op)), _set(source), columns or (), groups or (), order or (), number, at
-        )
+        name = ", ".join(re.split(r"\s*,\s*", op))
+        return Aggregate(name, _set(source), columns or (), groups or (), order or (), number, having or (), at)
 
     def columns(self, parts: list[ValueColumn]) -> tuple[ValueColumn, ...]:
         return tuple(parts)
@@ -93,10 +93,21 @@ class _Builder(lark.Transformer[lark.Token, Any]):
         return tuple(parts[1:])
 
     def group_by(self, parts: list[Any]) -> Group:
-        return Group(*_measure(parts[0]))
+        measure, *attribute = parts
+        end = next((_plain(token) for token in attribute if token is not None), None)
+        return Group(*_measure(measure), end)
 
     def path_of(self, parts: list[Any]) -> Count:
         return Count(tuple(parts[1::2]), _arrows(parts[0::2]), parts[0].start_pos)
+
+    def havings(self, parts: list[Any]) -> tuple[GroupTest, ...]:
+        return tuple(parts[1:])
+
+    def having(self, parts: list[lark.Token]) -> GroupTest:
+        column, op, value = parts
+        number = _constant(value)
+        assert isinstance(number, (int, float))
+        return GroupTest(_plain(column), str(op), number, column.start_pos or 0)
 
     def orders(self, parts: list[Any]) -> tuple[Order, ...]:
         return tuple(parts[1:])
@@ -169,13 +180,13 @@ class _Builder(lark.Transformer[lark.Token, Any]):
         return CountTest(count, str(op), _constant(value), count.at)
 
     def superlative(self, parts: list[Any]) -> Superlative:
-        op, measure = parts
-        return Superlative(str(op), *_measure(measure))
+        op, measure, _, per = parts
+        return Superlative(str(op), *_measure(measure), per=per)
 
     def top(self, parts: list[Any]) -> Superlative:
-        op, number, measure = parts
+        op, number, measure, _, per = parts
         count = _slot(number) if number.type == "SLOT" else _positive(number)
-        return Superlative(str(op), *_measure(measure), number=count)
+        return Superlative(str(op), *_measure(measure), number=count, per=per)
 
     def negated(self, parts: list[Any]) -> Not:
         return Not(tuple(parts[1:]), parts[0].start_pos)

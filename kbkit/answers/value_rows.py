@@ -1,16 +1,17 @@
-"""Compare a measure of nodes with a value of other nodes, row by row, in SQL over frames."""
+"""Compare a measure of nodes with a value of other nodes, or of their groups, row by row, in SQL over frames."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kbkit.answers.algebra import AttributeMeasure, Measure, ValueFilter
+from kbkit.answers.algebra import AttributeMeasure, Extreme, Measure, ReachedAttribute, ValueFilter
 from kbkit.answers.counting import Counts
+from kbkit.answers.pairs import Pairs, ids_of
 from kbkit.answers.session import Session
-from kbkit.answers.sql_parts import item_sql, known_sql
+from kbkit.answers.sql_parts import attribute_values, item_sql, known_sql, measure_sql
 from kbkit.stores.adjacency import Ids
 from kbkit.stores.arrays import Mask
 
@@ -54,9 +55,45 @@ def compared(session: Session, operator: ValueFilter, left: ValueRows, right: Va
         f" WHERE m.value {'<>' if op == '!=' else op} {other}"
     )
     frames = {"kbkit_left": left.frame(), "kbkit_right": right.frame()}
-    matches = session.stores.tables.lookup(sql, frames=frames)
-    mask = np.zeros(len(left.ids), bool)
-    mask[matches["position"].to_numpy()] = True
+    return _mask(session.stores.tables.lookup(sql, frames=frames), len(left.ids))
+
+
+def best_of_groups(session: Session, operator: Extreme, nodes: ValueRows, reached: Pairs | None, number: Any) -> Mask:
+    """Return a mask of the nodes whose measure fewer than ``number`` others of a group in their row surpass.
+
+    ``reached`` are the pairs (position of a node, id) of the path by which they are grouped.
+    """
+    import polars as pl
+
+    per, table = operator.per, session.table(operator.type)
+    assert per is not None
+    frames = {"kbkit_left": nodes.frame().with_columns(pl.Series("kb number", np.broadcast_to(number, len(nodes.ids))))}
+    value, known = '"kb count"', "true"
+    if isinstance(operator.measure, AttributeMeasure):
+        value, known = measure_sql(operator.measure, "max" if operator.greatest else "min")
+    if isinstance(per, AttributeMeasure):
+        own = attribute_values(table, per)
+        groups = f'SELECT "kb position" AS position, value FROM kbkit_left JOIN {own} ON id = "kb id"'
+    else:
+        assert reached is not None
+        frames["kbkit_reached"] = pl.DataFrame({"position": reached >> 32, "value": ids_of(reached)})
+        groups = "SELECT position, value FROM kbkit_reached"
+        if isinstance(per, ReachedAttribute):
+            ends = attribute_values(session.table(per.type), per.attribute)
+            groups = f"SELECT DISTINCT position, e.value FROM kbkit_reached r JOIN {ends} e ON e.id = r.value"
+    sql = (
+        f'SELECT p."kb position" AS position, p."kb number" AS number, rank() OVER'
+        f' (PARTITION BY p."kb row", g.value ORDER BY {value} {"DESC" if operator.greatest else "ASC"}) AS place'
+        f' FROM kbkit_left p JOIN {table} t ON t.id = p."kb id" JOIN ({groups}) g ON g.position = p."kb position"'
+        f" WHERE {known}"
+    )
+    found = session.stores.tables.lookup(f"SELECT DISTINCT position FROM ({sql}) WHERE place <= number", frames=frames)
+    return _mask(found, len(nodes.ids))
+
+
+def _mask(found: pl.DataFrame, size: int) -> Mask:
+    mask = np.zeros(size, bool)
+    mask[found["position"].to_numpy()] = True
     return mask
 
 

@@ -17,12 +17,14 @@ from kbkit.answers.algebra import (
     CountFilter,
     Difference,
     Extreme,
+    GroupKey,
     Hop,
     Intersection,
     Lookup,
     Measure,
     Operator,
     Plan,
+    ReachedAttribute,
     SavedNodes,
     Union,
     ValueFilter,
@@ -139,6 +141,8 @@ class _Facts:
                 return [[f"{operator.count.text} = {n}"] for n in self.evaluator.count(operator.count, nodes).tolist()]
             case ValueFilter():
                 return self._compared(operator, nodes)
+            case Extreme() if operator.per is not None:
+                return self._per_group(operator, operator.per, nodes)
             case Extreme() if operator.number is not None:
                 return self._top(operator, operator.number, nodes)
             case Extreme():
@@ -174,6 +178,18 @@ class _Facts:
         op, which = ("max", "greatest") if operator.greatest else ("min", "least")
         of = f"among the {constant.text} {which} of {len(self.evaluator.members(operator.source)):,} nodes"
         return [[f"{text}, {of}"] for text in self._measured(operator.type, operator.measure, nodes, op)]
+
+    def _per_group(self, operator: Extreme, per: GroupKey, nodes: Ids) -> list[list[str]]:
+        """Return the values of nodes that are the greatest or least of a group."""
+        op, which = ("max", "greatest") if operator.greatest else ("min", "least")
+        if operator.number is not None:
+            constant = self.bound[operator.number]
+            assert isinstance(constant, Constant)
+            which = f"among the {constant.text} {which}"
+        else:
+            which = f"the {which}"
+        texts = self._measured(operator.type, operator.measure, nodes, op)
+        return [[f"{text}, {which} per {group_text(per)}"] for text in texts]
 
     def _compared(self, operator: ValueFilter, nodes: Ids) -> list[list[str]]:
         """Return the values of nodes with the value that they compare with."""
@@ -239,7 +255,8 @@ def describe(operator: Operator, bound: Bindings) -> str:
                 number = bound[operator.number]
                 assert isinstance(number, Constant)
                 word = f"{'top' if operator.greatest else 'bottom'} {number.text}"
-            return f"{_nested(operator.source, bound)}{{{word} {_measure(operator.measure)}}}"
+            per = "" if operator.per is None else f" per {group_text(operator.per)}"
+            return f"{_nested(operator.source, bound)}{{{word} {_measure(operator.measure)}{per}}}"
         case ValueFilter():
             test = f"{_measure(operator.measure)} {operator.op} {operator.value.text}"
             return f"{_nested(operator.source, bound)}{{{test}}}"
@@ -268,6 +285,13 @@ def _nested(operator: Operator, bound: Bindings) -> str:
 
 def _measure(measure: Measure) -> str:
     return identifier(measure.name) if isinstance(measure, AttributeMeasure) else measure.text
+
+
+def group_text(group: GroupKey) -> str:
+    """Return what nodes are grouped by, as it is written in expressions."""
+    if isinstance(group, AttributeMeasure):
+        return identifier(group.name)
+    return group.text if isinstance(group, ReachedAttribute) else group.text.removeprefix("count(").removesuffix(")")
 
 
 def _describe_condition(test: AttributeCondition, bound: Bindings) -> str:

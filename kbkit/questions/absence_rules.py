@@ -75,7 +75,11 @@ def unrelated(at: Rewriter) -> None:
 
     def by_label(match: re.Match[str]) -> str | None:
         label = at.link(match["label"])
-        if label is None or is_type(label) or " " in label.text or label.labels[0].score == 1:
+        if label is None or " " in label.text:
+            return None
+        if is_type(label):  # pets that were never vaccinated
+            return at.restrict(Restriction(label, "none")) if is_participle(label.text) else None
+        if label.labels[0].score == 1:
             return None
         owner = replace(label, labels=tuple(LabelOption(option.type) for option in label.labels[:1]))
         return at.restrict(Restriction(owner, "none"))  # counties nobody represents
@@ -84,9 +88,7 @@ def unrelated(at: Rewriter) -> None:
 
     def by_verb(match: re.Match[str]) -> str | None:
         label = at.link(match["label"])
-        if label is None or not is_type(label) or not is_participle(label.text) or " " in label.text:
-            return None
-        return at.restrict(Restriction(label, "none"))  # pets that were never vaccinated
+        return by_label(match) if label is not None and is_participle(label.text) else None
 
     aux = "(?:(?:that|which|who|they|we|has|have|had|is|are|was|were|been|ever|got|get) )*"
     verb = r"(?P<verb>[a-z]+)"

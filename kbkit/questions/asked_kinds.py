@@ -7,9 +7,10 @@ from kbkit.answers.syntax import (
     Expression,
 )
 from kbkit.english.question_words import COUNTED
-from kbkit.questions.clauses import AskedTarget
+from kbkit.questions.clauses import AskedTarget, is_type
 from kbkit.questions.conditions import ConditionPlanner
 from kbkit.questions.elements import MAX_HOPS, MOST
+from kbkit.questions.link_words import is_participle
 from kbkit.questions.links import LabelOption, QuestionLink
 from kbkit.questions.meanings import NotReadError
 
@@ -165,6 +166,12 @@ class AskedPlanner(ConditionPlanner):
             return target
         option = self._attribute(target.label, self._conditioned())
         is_sum = target.label.text.casefold() in COUNTED and option.type not in self._conditioned()
+        grouped = [kind for link in self.clauses.groups for kind in ([link.types()[0].type] if is_type(link) else [-1])]
+        is_sum |= bool(grouped) and option.type not in grouped  # the number of docks per area
+        after = list(self._tokens[target.label.last : target.label.last + 2])
+        is_sum |= after in (["have", "been"], ["has", "been"]) or (
+            after[:1] in (["were"], ["was"]) and any(map(is_participle, after[1:]))  # how many hours were worked
+        )
         for word in ("live", "lives", "living", "lived") if target.label.text.casefold() in COUNTED else ():
             self._explain(word)
         return AskedTarget(target.label, "sum" if is_sum else "", target.of)

@@ -116,7 +116,8 @@ class AttributeTests(Meanings):
         kinds = near + [kind for kind in range(len(self.elements.types)) if kind not in near]
         close = sorted(kinds, key=lambda kind: min(self._distance(kind, one) for one in near))
         joined = [kind for kind in close if self.elements.paths(kind, near[0])]
-        option = self._by_adjective(restriction.adjective, joined)
+        is_dated = any("-" in value.number for value in restriction.values)
+        option = self._by_adjective(restriction.adjective, joined, is_dated)
         if (
             restriction.values
             and "year" in restriction.adjective.nouns

@@ -19,6 +19,7 @@ from kbkit.answers.syntax import (
     CountTest,
     Expression,
     Filter,
+    Group,
     Nodes,
     Superlative,
     subtrees,
@@ -66,8 +67,10 @@ MAX_WORDS = 0
 def keeps_most(elements: Elements, tree: Expression) -> bool:
     """Return whether a superlative of an expression keeps most of the nodes, as the most of what all have one of."""
     for part in subtrees(tree):
-        if isinstance(part, Filter) and any(isinstance(test, Superlative) for test in part.conditions):
-            tests = [test for test in part.conditions if isinstance(test, Superlative)]
+        if isinstance(part, Filter):
+            tests = [test for test in part.conditions if isinstance(test, Superlative) and test.per is None]
+            if not tests:
+                continue
             kept = len(AnswerSet(elements.session, part))
             wanted = max(test.number if isinstance(test.number, int) else 1 for test in tests)
             if kept > 2 * wanted and kept > _MOST * len(AnswerSet(elements.session, part.source)):
@@ -273,7 +276,8 @@ class ClauseReading:
         ignored = [
             f"'{total}'" for total in totals if total not in ops and not (total in ("min", "max") and superlative)
         ]
-        ignored += ["a group"] * bool(totals and clauses.groups)
+        is_grouped = any(isinstance(part, Group) for part in parts)
+        ignored += ["a group"] * bool(clauses.groups and (totals or clauses.most) and not is_grouped)
         ignored += ["a total for each"] * bool(clauses.most and clauses.most.total and clauses.most.total not in ops)
         ignored += ["an order"] * bool(clauses.order)
         ignored += ["a superlative"] * bool(clauses.most and not superlative)

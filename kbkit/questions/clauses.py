@@ -60,6 +60,8 @@ class Most:
     is_number: bool = False
     is_use: bool = False
     """Only a verb says what is counted: the least used service."""
+    is_amount: bool = False
+    """It is *the most* or *the least* of what ``label`` names, which adds up: the most hours."""
     total: str = ""
     """``sum`` or ``avg`` of ``label`` is compared: the member with the highest total fines."""
 

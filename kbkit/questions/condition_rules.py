@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 
 from kbkit.english.question_words import COMPARATIVES, CONCEPTS, COUNTED, FUNCTION_WORDS, Adjective
+from kbkit.english.words import may_be_verb
 from kbkit.questions.clauses import BE, OF, L, N, Restriction, Rewriter, V, is_type
 from kbkit.questions.lexicon import label_words, stem
+from kbkit.questions.link_words import is_participle
 from kbkit.questions.links import QuestionLink
 
 _OWNING = 0.8
@@ -39,6 +41,7 @@ _LACKS = rf"(?:{_NO} |(?:do|does|did|don|doesn|didn) (?:not|t) {_HAVE} (?:a |an 
 _UP = "more|above|greater|higher|over|older|later|longer"
 _OR_MORE = rf"(?:or|and) (?:{_UP}|less|fewer|below|lower|under|younger|earlier|shorter)"
 _VALUES = rf"(?P<value>{V}(?:(?: or| nor| and| and the)+ {V})*)"
+_TIMES = {"once": "1", "twice": "2"}
 _NUMBERS = rf"(?P<value>{N}(?: (?:or|and) {N})*)"
 
 
@@ -168,6 +171,25 @@ def verbs(at: Rewriter) -> None:
         adjective = Adjective(1, (match["verb"],))
         return None if op == "=" else at.restrict(Restriction(None, op, at.linked(match["number"]), False, adjective))
 
+    def often(match: re.Match[str]) -> str | None:
+        verb, written, label = match["verb"], match["number"], at.link(match["label"])
+        number = QuestionLink(0, 0, written, number=_TIMES[written]) if written in _TIMES else at.link(written)
+        if number is None:
+            return None
+        if label is not None:  # purchased more than once
+            is_counted = is_type(label) and is_participle(label.text)
+            return at.restrict(Restriction(label, _operator(match["op"] or ""), (number,))) if is_counted else None
+        if verb in FUNCTION_WORDS or not may_be_verb(verb):
+            return None
+        before = [link for link in map(at.link, re.findall(L, match.string[: match.start()])) if is_type(link)]
+        if not before:
+            return None
+        at.clauses.verbs.append(verb)
+        return at.restrict(Restriction(before[-1], _operator(match["op"] or ""), (number,), operand="times"))
+
+    aux = "(?:(?:that|which|who|has|have|had|is|are|was|were|been|ever|got|get) )*"
+    times = rf"(?P<number>{N}(?= times)|once|twice)(?: times)?"
+    at.apply(rf"{aux}(?:(?P<label>{L})|(?P<verb>[a-z]+)) (?P<op>{_OP}|exactly)? ?{times}", often)
     at.apply(rf"(?P<verb>[a-z]+) (?P<op>{_OP}) (?P<number>{N})", use)
 
 
@@ -197,6 +219,15 @@ def entities(at: Rewriter) -> None:
         rf"(?:that of )?(?:<L\d+> )?(?P<value>{V})",
         use,
     )
+
+    def said(match: re.Match[str]) -> str | None:
+        value, verb = at.link(match["value"]), match["verb"]
+        if value is None or not value.nodes or verb in FUNCTION_WORDS or not may_be_verb(verb):
+            return None
+        op = ">" if match["op"] == "more" else "<"
+        return at.restrict(Restriction(None, op, (value,), False, Adjective(1, (verb,)), "node"))
+
+    at.apply(rf"(?P<verb>[a-z]+) (?P<op>more|less) than (?P<value>{V})", said)  # earns more than Ann
     at.apply(rf"(?:(?P<before>{L}) )?(?P<op>before|after)(?P<label>) (?:the )?(?:<L\d+> )?(?P<value>{V})", use)
 
 
@@ -303,7 +334,7 @@ def equal_numbers(at: Rewriter) -> None:
 
     def dated(match: re.Match[str]) -> str | None:
         values = at.linked(match["value"])
-        if not all(re.fullmatch(r"(?:1\d|20)\d\d(?:-\d\d)?", value.number) for value in values):
+        if not all(re.fullmatch(r"(?:1\d|20)\d\d(?:-\d\d){0,2}", value.number) for value in values):
             return None
         return restricted(None, match, COMPARATIVES["after"])
 

@@ -21,7 +21,7 @@ from kbkit.answers.syntax import (
     ValueColumn,
 )
 from kbkit.questions.attribute_tests import AttributeTests, ConditionPart
-from kbkit.questions.clauses import Most, Restriction
+from kbkit.questions.clauses import AskedTarget, Most, Restriction
 from kbkit.questions.expressions import whole_number
 from kbkit.questions.lexicon import label_words, stem
 from kbkit.questions.links import LabelOption, QuestionLink
@@ -38,7 +38,12 @@ _CLEARLY = 0.2
 class ConditionPlanner(AttributeTests):
     """Writes the nodes that meet the conditions of one question."""
 
-    def _selected(self) -> Expression:
+    def _has_best_of_groups(self, totals: list[AskedTarget]) -> bool:
+        """Return whether the question asks for the best nodes of each group."""
+        most = self.clauses.most
+        return most is not None and bool(self.clauses.groups) and not totals and not most.is_common and not most.total
+
+    def _selected(self, totals: list[AskedTarget]) -> Expression:
         """Return the nodes of the focus that meet all conditions."""
         clauses, focus = self.clauses, self.focus
         most = clauses.most if clauses.most and not clauses.most.is_common else None
@@ -50,7 +55,12 @@ class ConditionPlanner(AttributeTests):
             owner = measure[0].type if measure[0] is not None else focus
         tree = self._met(owner)
         if most is not None and measure is not None:
-            tree = Filter(tree, (self._superlative(most, measure, owner),))
+            superlative = self._superlative(most, measure, owner)
+            if self._has_best_of_groups(totals):
+                if owner != focus or len(clauses.groups) > 1:
+                    raise NotReadError("a superlative for each")
+                superlative = replace(superlative, per=self._group(clauses.groups[0]))
+            tree = Filter(tree, (superlative,))
         if owner != focus:
             tree = self._followed(tree, self._path(owner, focus))
         return tree
@@ -111,6 +121,8 @@ class ConditionPlanner(AttributeTests):
         """Return the type that a verb alone must mean: the only one whose nodes refer to those of a type."""
         hops = [self.elements.all[hop] for hop in self.elements.from_type(owner).tolist()]
         kinds: set[int] = {hop.target for hop in hops if not self._is_single(owner, hop.target)} - {owner}
+        if len(kinds) > 1:  # books are lent, though they have several authors
+            kinds = {hop.target for hop in hops if hop.target in kinds and not hop.forward}
         if len(kinds) != 1:
             raise NotReadError("what nothing is related to")
         return next(iter(kinds))
@@ -229,6 +241,9 @@ class ConditionPlanner(AttributeTests):
         """Return a condition as a test of a type, or as named nodes of a type."""
         if restriction.values and not restriction.values[0].number and restriction.operand != "node":
             return self._valued(restriction, near)
+        if restriction.operand == "times":
+            [owner] = self._types_in([restriction.label] if restriction.label else [])
+            return ConditionPart(owner) if dry else self._counting(restriction, owner, self._only_neighbour(owner))
         if restriction.op == "lacks":
             return self._lacking(restriction, near)
         if restriction.op == "holds":
@@ -261,7 +276,7 @@ class ConditionPlanner(AttributeTests):
         """Return a condition on the number of nodes of a type."""
         if restriction.operand == "node":
             return self._than_node(restriction, owner, self._count(owner, counted))
-        if restriction.operand or restriction.op == "between":
+        if restriction.operand not in ("", "times") or restriction.op == "between":
             raise NotReadError("a count that is compared with more than a number")
         if "-" in restriction.values[0].number:
             raise NotReadError("a count that is compared with a month")

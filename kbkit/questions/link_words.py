@@ -20,6 +20,8 @@ MAX_LABEL = 5
 """Limit on the words of a label."""
 _NUMERIC = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 _YEAR = re.compile("1[0-9]{3}|20[0-9]{2}")
+_DAY = re.compile("([0-9]{1,2})(?:st|nd|rd|th)?")
+_ISO_DAY = re.compile("[12][0-9]{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])")
 _ENDINGS = ("a", "y", "o", "e", "en", "ia", "al")
 """Endings of names that adjectives lose: Italian, Swedish, Chinese."""
 
@@ -47,6 +49,8 @@ def link_number(words: Sequence[str], text: str) -> str:
     """Return the number that words stand for, in digits: ``three``, ``1,000``, ``2 million``; empty if none."""
     if len(words) == 2 and words[0] in MONTHS and _YEAR.fullmatch(words[1]):
         return f"{words[1]}-{MONTHS[words[0]]:02}"
+    if len(words) in (3, 4):
+        return _day(words, text)
     if len(words) == 2 and words[1] in SCALES and _NUMERIC.fullmatch(text.split(maxsplit=1)[0]):
         number = float(text.split(maxsplit=1)[0].replace(",", "")) * SCALES[words[1]]
         return str(int(number) if number.is_integer() else number)
@@ -55,6 +59,20 @@ def link_number(words: Sequence[str], text: str) -> str:
     if len(words) > 1:
         return ""
     return NUMBERS.get(words[0], text.replace(",", "") if _NUMERIC.fullmatch(text) else "")
+
+
+def _day(words: Sequence[str], text: str) -> str:
+    """Return the date that words stand for, ``15 August 2024`` or ``August 15th, 2024``; empty if none."""
+    if _ISO_DAY.fullmatch(text):
+        return text
+    plain = [word for word in words if word != "of"]
+    if len(plain) != 3 or not _YEAR.fullmatch(plain[2]):
+        return ""
+    day, month = (plain[1], plain[0]) if plain[0] in MONTHS else (plain[0], plain[1])
+    found = _DAY.fullmatch(day)
+    if month not in MONTHS or found is None or not 1 <= int(found[1]) <= 31:
+        return ""
+    return f"{plain[2]}-{MONTHS[month]:02}-{int(found[1]):02}"
 
 
 def is_participle(word: str) -> bool:

@@ -15,9 +15,11 @@ from kbkit.answers.attribute_values import ColumnValues
 from kbkit.answers.resolve_conditions import is_number
 from kbkit.english.question_words import (
     COMPARATIVES,
+    EXTREMES,
     FUNCTION_WORDS,
     NO,
     SUPERLATIVES,
+    TOTALS,
     YES,
 )
 from kbkit.english.stems import PEOPLES
@@ -34,7 +36,15 @@ from kbkit.stores.folding import words as folded_words
 
 MAX_LABEL = 5
 """Limit on the words of a label."""
+_MEASURING = frozenset([*TOTALS, *EXTREMES])
+"""Words after which a number is meant."""
+_MEASURED, _APART = 0.5, 0.1
+"""Least similarity of such a word and a number, and how much less similar the others are."""
 _NAMES = frozenset(["name", "names", "title", "titles"])
+_PEOPLE, _ONLY = frozenset(["people", "person", "persons"]), 0.9
+"""Words for the only type of people, and the score of it, or of the only type that a word begins."""
+_LEAST_START = 4
+"""Letters of a word that begins the name of a type, at least."""
 _KEYS = frozenset(["id", "ids", "key", "keys", "code", "codes", "identifier", "identifiers"])
 _QUOTED = re.compile(r"\"([^\"]+)\"|'([^']+)'(?!\w)|\u201c([^\u201d]+)\u201d|\u2018([^\u2019]+)\u2019")
 _KEY_ENDING = re.compile("_?(?:id|key|code|no|nr|number)$")
@@ -238,7 +248,8 @@ class Linker:
             is_verb = is_verb or (follows and may_be_verb(token.word))
             is_operator = at in question.operators or token.word in COMPARATIVES or token.word in SUPERLATIVES
             if not taken[at] and not is_verb and token.word not in FUNCTION_WORDS and not is_operator:
-                options = self._similar(token.word)
+                is_measured = at > 0 and tokens[at - 1].word in _MEASURING
+                options = self._similar(token.word) or (self._similar_number(token.word) if is_measured else ())
                 if options:
                     yield QuestionLink(at, at + 1, token.word, options)
 
@@ -322,6 +333,8 @@ class Linker:
         if len(text) <= _MAX_SHORT:  # `um` is not the symbol UM
             values = tuple(value for value in values if value.value == text)
         is_name = bool(nodes or values) and text != text.lower() and not question.text.isupper() and span[0] > 0
+        if labels and self._is_state(words, labels[0], values):
+            return QuestionLink(span[0], span[-1] + 1, text, (), values, nodes)
         if labels and not (is_name and labels[0].score < 1):
             return QuestionLink(span[0], span[-1] + 1, text, labels, values, nodes)
         if len(words) == 1 and text.islower() and self._is_relation(words[0]):
@@ -331,6 +344,12 @@ class Linker:
         if values or nodes:
             return QuestionLink(span[0], span[-1] + 1, text, (), values, nodes)
         return None
+
+    def _is_state(self, words: Sequence[str], label: LabelOption, values: Sequence[AttributeValue]) -> bool:
+        """Return whether a word is exactly a value, and only akin to a label: open, where a column is *opened_at*."""
+        name = label.attribute or self.elements.types[label.type].name
+        is_exact = len(words) == 1 and any(value.value.casefold() == words[0] for value in values)
+        return is_exact and words[0] not in label_words(name) and f"{words[0]}s" not in label_words(name)
 
     def _is_relation(self, word: str) -> bool:
         """Return whether a word is the label of a relation."""
@@ -370,6 +389,8 @@ class Linker:
             attribute = "name" if words[-1] in _NAMES else "key"
             known = {option.type for option in options if option.score == 1 and option.attribute}
             options += [LabelOption(n, attribute, 0.95) for n in range(len(self.elements.types)) if n not in known]
+        if not options and len(words) == 1:
+            options = self._short(words[0])
         heads = {option.type: option for option in options if not option.attribute}
         for option in [o for o in options if o.attribute and o.score == 1 and o.type in heads and len(stems) == 1]:
             options.remove(option)  # the makers, where car_maker has an attribute `maker`
@@ -384,6 +405,27 @@ class Linker:
         # A type also by its last word, beside an attribute of that name: the makers, of car_maker.
         kept = [o for o in options if o.score >= best - (0.15 if o.attribute else 0.3)]
         return tuple(sorted(kept, key=lambda option: -option.score))
+
+    def _short(self, word: str) -> list[LabelOption]:
+        """Return the type that *people* must mean, or that a word begins: *repos*, of repositories."""
+        if word in _PEOPLE:
+            return [LabelOption(kind, "", _ONLY) for kind in self.elements.people] * (len(self.elements.people) == 1)
+        start = word.removesuffix("s")
+        if len(start) < _LEAST_START:
+            return []
+        names = [label_words(node_type.name) for node_type in self.elements.types]
+        begun = [kind for kind, name in enumerate(names) if len(name) == 1 and name[0].startswith(start)]
+        return [LabelOption(begun[0], "", _ONLY)] if len(begun) == 1 else []
+
+    def _similar_number(self, word: str) -> tuple[LabelOption, ...]:
+        """Return the number that a word after *average* or *highest* may mean, if only one fits: pay, of salaries."""
+        similar = self.elements.labels.similarity(word)
+        numbers = [e for e in self.elements.all if e.kind == VALUE and self._is_number(e)]
+        ranked = sorted(((float(similar[e.label]), e) for e in numbers), key=lambda pair: -pair[0])
+        others = [score for score, e in ranked[1:] if e.label != ranked[0][1].label]
+        if not ranked or ranked[0][0] < _MEASURED or ranked[0][0] - max(others, default=0.0) < _APART:
+            return ()
+        return tuple(LabelOption(e.source, e.name, s, True) for s, e in ranked if e.label == ranked[0][1].label)
 
     def _similar(self, word: str) -> tuple[LabelOption, ...]:
         """Return the types and attributes whose labels are most similar to a word."""

@@ -9,21 +9,20 @@ from kbkit.answers.syntax import (
     Combine,
     Count,
     Expression,
+    Group,
     Key,
     Name,
     Nodes,
     Path,
 )
 from kbkit.english.question_words import Adjective
-from kbkit.questions.clauses import Clauses
+from kbkit.questions.clauses import Clauses, is_type
 from kbkit.questions.elements import MAX_HOPS, MOST, Elements, numeric
 from kbkit.questions.expressions import is_date, step
 from kbkit.questions.links import LabelOption, QuestionLink
 
 NO_ATTRIBUTE = "no attribute fits the adjective"
 """Why a superlative or a comparison is not read, if nothing is named that the adjective could compare."""
-GROUPED_ELSEWHERE = "groups by an attribute of other nodes"
-"""Why the most of a kind of nodes for each value of an attribute of other nodes is not read."""
 _HINT = 0.2
 """Weight of other words of the question in the choice of an attribute that an adjective compares."""
 
@@ -131,13 +130,18 @@ class Meanings:
         attributes = self.elements.types[option.type].attributes
         return next((a.type for a in attributes if a.name == option.attribute), "VARCHAR")
 
-    def _by_adjective(self, adjective: Adjective, near: Iterable[int]) -> LabelOption:
-        """Return the numeric attribute that an adjective compares: ``oldest`` an age, or a year of birth."""
+    def _by_adjective(self, adjective: Adjective, near: Iterable[int], is_dated: bool = False) -> LabelOption:
+        """Return the numeric attribute that an adjective compares: ``oldest`` an age, or a year of birth.
+
+        With ``is_dated`` only attributes of dates, as a month or a day is compared.
+        """
         labels, best, chosen, label = self.elements.labels, 0.0, None, -1
         nouns = [*adjective.nouns, *(("year", "date") if adjective.dates else ())]
         for place, kind in enumerate(dict.fromkeys(near)):
             for at in self.elements.of_kind(MOST, kind).tolist():  # numbers and dates
                 element = self.elements.all[at]
+                if is_dated and not self._type_of(LabelOption(kind, element.name)).startswith(("DATE", "TIMESTAMP")):
+                    continue
                 hint = _HINT * self._expressed([at])  # born after 1990: a date of birth, not of death
                 is_timed = "date" in nouns and self.elements.is_yearly(kind, element.name)
                 for rank, noun in enumerate(nouns):
@@ -206,6 +210,25 @@ class Meanings:
         whole = self._followed(Nodes(None), self._path(source, target))
         assert isinstance(whole, Path)
         return Count(whole.elements[1:], whole.arrows)
+
+    def _groups(self, links: list[QuestionLink]) -> tuple[Group, ...]:
+        """Return what the question groups by: ``for each region and year``."""
+        different = {link.labels: link for link in links}.values()
+        return tuple(dict.fromkeys(map(self._group, different)))
+
+    def _group(self, link: QuestionLink) -> Group:
+        """Return the groups of the focus that a label means."""
+        if is_type(link):
+            kind = link.types()[0].type
+            return Group("name") if kind == self.focus else Group(self._count(self.focus, kind))
+        return self._group_of(self._attribute(link, [self.focus, *self._types_in(self.clauses.context)]))
+
+    def _group_of(self, option: LabelOption) -> Group:
+        """Return the groups of the focus by an attribute, of its own or of the nodes that a path leads to."""
+        if option.type == self.focus:
+            return Group(option.attribute)
+        path = self._count(self.focus, option.type)
+        return Group(path) if option.attribute in ("name", "key") else Group(path, attribute=option.attribute)
 
     def _near(self, kind: int, near: list[int]) -> float:
         return min(self._distance(kind, one) + 0.5 * min(place, 1) for place, one in enumerate(near))

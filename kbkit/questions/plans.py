@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from decimal import Decimal
 
 from kbkit.answers.attribute_values import ColumnValues
 from kbkit.answers.syntax import (
@@ -16,6 +17,7 @@ from kbkit.answers.syntax import (
     Expression,
     Filter,
     Group,
+    GroupTest,
     Nodes,
     Order,
     Superlative,
@@ -24,8 +26,13 @@ from kbkit.answers.syntax import (
 from kbkit.english.question_words import Adjective
 from kbkit.questions.asked_kinds import AskedPlanner
 from kbkit.questions.clauses import AskedTarget, Most, is_type
-from kbkit.questions.links import LabelOption, QuestionLink
-from kbkit.questions.meanings import GROUPED_ELSEWHERE, NotReadError
+from kbkit.questions.expressions import whole_number
+from kbkit.questions.links import LabelOption
+from kbkit.questions.meanings import NotReadError
+
+_COUNTED_OPS = ("=", ">", "<", ">=", "<=")
+_OTHER = 0.8
+"""Least score of a label that means an attribute of other nodes beside the ones asked for."""
 
 
 class Planner(AskedPlanner):
@@ -55,15 +62,18 @@ class Planner(AskedPlanner):
         self.focus = self._focus(totals, plain) if asked is None else asked
         if (sums := self._greatest_sum(totals, plain)) is not None:
             return sums
+        if (frequent := self._frequent_values(totals, plain)) is not None:
+            return frequent
         self._most_of_values(totals, plain)
-        tree = self._selected()
+        tree = self._selected(totals)
         if clauses.is_who and not targets and not clauses.is_yes_no and self._is_nameless(self.focus):
             column = self._naming_column(self.focus)
             if column:
                 return Aggregate("values", tree, (ValueColumn(column),))
             tree = self._owners(tree)
         named = _named_in(tree)
-        if named is not None and not clauses.targets and not clauses.most and not clauses.is_yes_no:
+        is_said = clauses.is_yes_no and not (named is tree and clauses.unexplained)  # did Malta ever win
+        if named is not None and not clauses.targets and not clauses.most and not is_said:
             raise NotReadError(f"what is asked of {named.selector}")
         for word in self._saying:
             self._explain(word)
@@ -79,11 +89,28 @@ class Planner(AskedPlanner):
             return
         kind = self._types_in([label])[0]
         option = self._attribute(asked, [kind])
-        if option.type == kind and option.attribute not in ("name", "key"):
+        is_shared = option.attribute not in ("name", "key") if option.type == kind else not self._is_telling(option)
+        if is_shared:
             self.focus = kind
             self.clauses.most = replace(most, label=asked, is_common=True)
-        elif option.type != kind and not self._is_telling(option):
-            raise NotReadError(GROUPED_ELSEWHERE)
+
+    def _frequent_values(self, totals: list[AskedTarget], plain: list[AskedTarget]) -> Expression | None:
+        """Return the values that many nodes have: ``which districts have more than two branches``."""
+        clauses = self.clauses
+        counts = [r for r in clauses.restrictions if r.op in _COUNTED_OPS and is_type(r.label) and not r.operand]
+        if totals or clauses.most or clauses.context or clauses.groups or len(plain) != 1 or len(counts) != 1:
+            return None
+        [counted], asked = counts, plain[0].label
+        if asked is None or is_type(asked) or counted.adjective is not None or not counted.values[0].number.isdigit():
+            return None
+        kind = self._types_in([counted.label] if counted.label else [])[0]
+        option = self._attribute(asked, [kind])
+        if self._is_telling(option):
+            return None
+        self.focus = kind
+        clauses.restrictions.remove(counted)
+        test = GroupTest("count", *whole_number(counted.op, Decimal(counted.values[0].number)))
+        return Aggregate("count", self._met(kind), (), (self._group_of(option),), having=(test,))
 
     def _is_telling(self, option: LabelOption) -> bool:
         """Return whether an attribute hardly has a value twice, as the names of nodes."""
@@ -97,10 +124,12 @@ class Planner(AskedPlanner):
     def _answered(self, tree: Expression, totals: list[AskedTarget], plain: list[AskedTarget]) -> Expression:
         """Return what is asked of the nodes that meet the conditions."""
         clauses = self.clauses
-        if clauses.is_yes_no and not totals and not plain:
+        if clauses.is_yes_no and not totals and all(map(self._is_held, plain)):
             return Aggregate("exists", tree)
         if clauses.groups and totals:
             return self._grouped(tree, totals)
+        if self._has_best_of_groups(totals):
+            return self._best_of_groups(tree, plain)
         if clauses.most is not None and clauses.most.is_common:
             return self._commonest(tree, clauses.most)
         if totals:
@@ -187,6 +216,7 @@ class Planner(AskedPlanner):
                 tree = self._followed(tree, self._path(self.focus, option.type))
                 self.focus = option.type
             options.append(option)
+        options = [option for option in options if not self._is_told(option)]
         several = self._named_together(options)
         if several is not None and several != self.focus:
             groups = [Group(self._count(self.focus, several)), *(Group(option.attribute) for option in options)]
@@ -199,6 +229,21 @@ class Planner(AskedPlanner):
             return tree
         columns = tuple(ValueColumn(name) for name in names or ["name"])
         return Aggregate("values", tree, columns, order=order)
+
+    def _is_held(self, target: AskedTarget) -> bool:
+        """Return whether a condition says already that what is asked for holds: does the *branch open* on *Sundays*."""
+        held = [r.label.labels[0] for r in self.clauses.restrictions if r.op == "holds" and r.label is not None]
+        own = target.label.labels[0] if target.label is not None else None
+        return own is not None and (own.type, own.attribute) in {(one.type, one.attribute) for one in held}
+
+    def _is_told(self, option: LabelOption) -> bool:
+        """Return whether the question tells the value of an attribute of the nodes asked for: *written in Swedish*."""
+        if self.focus not in self._types_in(self.clauses.context):
+            return False
+        tested = [r.values[0] for r in self.clauses.restrictions if r.op == "=" and not r.negated and r.values]
+        return any(
+            (value.type, value.attribute) == (option.type, option.attribute) for one in tested for value in one.values
+        )
 
     def _named_together(self, options: list[LabelOption]) -> int | None:
         """Return the type of the several nodes whose values are asked for, which need their names beside them."""
@@ -228,6 +273,8 @@ class Planner(AskedPlanner):
                 groups.append(Group(option.attribute))
             elif option.attribute in ("name", "key"):
                 groups.append(Group(self._count(self.focus, option.type)))
+            elif option.score >= _OTHER:
+                groups.append(self._group_of(option))
             else:
                 raise NotReadError(f"'{option.attribute}' of other nodes in the same row")
         if self.clauses.order is not None:
@@ -317,6 +364,13 @@ class Planner(AskedPlanner):
             return Aggregate(total.total, tree, columns, (group,))
         raise NotReadError("a total beside values")
 
+    def _best_of_groups(self, tree: Expression, plain: list[AskedTarget]) -> Expression:
+        """Return the best nodes of each group beside the group: ``the oldest student in each class``."""
+        groups = list(self._groups(self.clauses.groups))
+        options = [self._attribute(target.label, [self.focus]) for target in plain if target.label is not None]
+        groups += [Group("name"), *(self._group_of(option) for option in options)]
+        return Aggregate("values", tree, (), tuple(dict.fromkeys(groups)))
+
     def _grouped(self, tree: Expression, totals: list[AskedTarget]) -> Expression:
         found = self._of_group(tree, totals)
         order = self.clauses.order
@@ -327,41 +381,27 @@ class Planner(AskedPlanner):
         return found
 
     def _of_group(self, tree: Expression, totals: list[AskedTarget]) -> Expression:
-        group = self._group(self.clauses.groups)
+        groups = self._groups(self.clauses.groups)
         if len(totals) > 1:
-            return self._several(tree, totals, (group,))
+            return self._several(tree, totals, groups)
         [target] = totals
         if target.label is None:
-            return Aggregate("count", tree, (), (group,))
+            return Aggregate("count", tree, (), groups)
         columns: tuple[ValueColumn, ...] = ()
         if target.total != "count":
             columns = (ValueColumn(self._attribute(target.label, [self.focus], True).attribute),)
-        return Aggregate(target.total, tree, columns, (group,))
-
-    def _group(self, links: list[QuestionLink]) -> Group:
-        if len({link.labels for link in links}) > 1:
-            raise NotReadError("groups by two things")
-        link = links[0]
-        if is_type(link):
-            kind = link.types()[0].type
-            if kind == self.focus:
-                return Group("name")
-            return Group(self._count(self.focus, kind))
-        option = self._attribute(link, [self.focus, *self._types_in(self.clauses.context)])
-        if option.type == self.focus:
-            return Group(option.attribute)
-        if option.attribute in ("name", "key"):
-            return Group(self._count(self.focus, option.type))
-        raise NotReadError("groups by an attribute of other nodes")
+        return Aggregate(target.total, tree, columns, groups)
 
     def _greatest_sum(self, totals: list[AskedTarget], plain: list[AskedTarget]) -> Expression | None:
         """Return the nodes of the focus whose neighbours have the greatest sum, or least; None if it is no sum."""
         most, is_grouped = self.clauses.most, bool(self.clauses.groups)
-        if most is not None and is_grouped and not totals and not most.is_common:
-            raise NotReadError("a superlative for each")
-        if most is None or not most.total or most.label is None:
+        if most is None or not (most.total or most.is_amount) or most.label is None or is_type(most.label):
             return None
         option = self._attribute(most.label, [self.focus], True)
+        if not most.total:
+            if option.type == self.focus or self._is_date(option) or self._is_single(self.focus, option.type):
+                return None
+            self.clauses.most = most = replace(most, total="sum")  # the projects with the most hours
         if option.type == self.focus:
             return self._greatest_of_values(most, option, totals, plain)
         if totals or plain or is_grouped:
@@ -378,10 +418,10 @@ class Planner(AskedPlanner):
         if asked is None or is_type(asked):
             return None
         own = self._attribute(asked, [self.focus])
-        if own.type != self.focus or own.attribute in ("name", "key"):
+        if own.attribute in ("name", "key"):
             return None
         order, column = (Order(most.total, most.adjective.sign > 0),), ValueColumn(option.attribute)
-        return Aggregate(most.total, self._met(self.focus), (column,), (Group(own.attribute),), order, most.count)
+        return Aggregate(most.total, self._met(self.focus), (column,), (self._group_of(own),), order, most.count)
 
     def _commonest(self, tree: Expression, most: Most) -> Expression:
         """Return the most frequent values of an attribute with their number, or the nodes with most neighbours."""
@@ -396,7 +436,7 @@ class Planner(AskedPlanner):
             return Filter(Nodes(self.elements.types[kind].name), (Superlative("max" if sign > 0 else "min", count),))
         option = self._attribute(most.label, [self.focus])
         order = (Order("count", sign > 0),)
-        return Aggregate("count", tree, (), (Group(option.attribute),), order, most.count)
+        return Aggregate("count", tree, (), (self._group_of(option),), order, most.count)
 
 
 def _is_of_any(target: AskedTarget) -> bool:

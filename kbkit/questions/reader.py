@@ -19,7 +19,7 @@ from kbkit.questions.chain_reading import ChainReading
 from kbkit.questions.clause_reading import ClauseReader, ClauseReading, keeps_most
 from kbkit.questions.elements import Elements
 from kbkit.questions.lexicon import Floats
-from kbkit.questions.meanings import GROUPED_ELSEWHERE, NO_ATTRIBUTE
+from kbkit.questions.meanings import NO_ATTRIBUTE
 from kbkit.questions.mentions import Mention, mentions
 from kbkit.questions.question import Question
 from kbkit.questions.scoring import PLACES, WEIGHTS, score
@@ -109,7 +109,6 @@ class Read:
         ignored += ["a superlative that most meet"] * keeps_most(self.by_clauses.elements, self.chain.tree)
         is_other = self.chain.is_off_topic or self.chain.starts_unnamed or self.chain.ends_with_rows
         ignored += ["what is asked for"] * is_other
-        ignored += ["a group"] * (self.by_clauses.reason == GROUPED_ELSEWHERE)
         is_unfit = self.by_clauses.reason == NO_ATTRIBUTE and self.chain.has_attribute_superlative
         ignored += ["a superlative"] * is_unfit
         is_same = bool(re.search(r"\bsame\b.+\bas\b|\bshares?\b.+\bwith\b", self.question.text.casefold()))

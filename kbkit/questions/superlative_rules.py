@@ -14,6 +14,8 @@ from kbkit.english.question_words import (
 from kbkit.english.words import may_be_verb
 from kbkit.questions.clauses import BE, SUPERLATIVE, L, Most, N, Rewriter, is_type
 from kbkit.questions.expressions import is_date
+from kbkit.questions.lexicon import stem
+from kbkit.questions.link_words import is_participle
 from kbkit.questions.links import QuestionLink
 
 _DIRECTION = (
@@ -112,6 +114,23 @@ def superlatives(at: Rewriter) -> None:
     """``the 3 largest``, ``top 5 films by gross``, ``the most songs``, ``the most common genre``."""
     _by_measures(at)
 
+    def said(match: re.Match[str]) -> str | None:
+        verb, label = match["verb"], at.link(match["label"])
+        if at.clauses.most is not None or label is None or verb in FUNCTION_WORDS or verb in ADJECTIVES:
+            return None
+        if not verb.endswith("ing") and not is_participle(verb):
+            return None
+        number = at.link(match["few"] or match["number"])
+        adjective = Adjective(SUPERLATIVES[match["word"]].sign, (verb, stem(verb)))
+        at.clauses.most = Most(None, adjective, whole(number) if number else 1)
+        return f"{match['label']} <S0>"  # the 3 highest scoring songs
+
+    at.apply(
+        rf"(?:the )?(?:(?P<few>{N}) )?(?P<word>highest|lowest|best|worst|top|longest) (?:(?P<number>{N}) )?"
+        rf"(?P<verb>[a-z]+) (?P<label>{L})",
+        said,
+    )
+
     def use(match: re.Match[str]) -> str | None:
         if at.clauses.most is not None:
             at.clauses.unread.append("two superlatives")
@@ -131,7 +150,8 @@ def superlatives(at: Rewriter) -> None:
             return None
         summed = re.search(r" (total|combined|average|mean) (?:number of )?<L", match[0])
         total = "" if is_type(label) else TOTALS[summed[1]] if summed else "sum" if match["sum"] else ""
-        at.clauses.most = Most(label, adjective, count, is_common, is_number, total=total)
+        is_amount = word in ("most", "least", "fewest") and not inner
+        at.clauses.most = Most(label, adjective, count, is_common, is_number, is_amount=is_amount, total=total)
         keeps = is_type(label) and (bool(adjective.nouns) or is_common) and not is_number
         return f"{match['label']} <S0>" if keeps or is_common else "<S0>"
 

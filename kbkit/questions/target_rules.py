@@ -129,9 +129,21 @@ def _counts(at: Rewriter) -> None:
 
 
 def _groups(at: Rewriter) -> None:
-    """``for each genre``, ``per country``, ``by year``."""
+    """``for each genre``, ``per country``, ``by year``; ``loans per branch`` counts them."""
+
+    def counted(match: re.Match[str]) -> str | None:
+        if at.clauses.targets or not is_type(at.link(match["counted"])):
+            return None
+        at.clauses.targets.append(AskedTarget(at.link(match["counted"]), "count"))
+        return f"<T{len(at.clauses.targets) - 1}> {match['rest']}"
+
+    at.apply(rf"(?<=^ )(?P<counted>{L})(?P<rest> (?:<C\d+> )*(?:per|by) {L}(?: <C\d+>)*)(?= $)", counted)
+
+    is_of_groups = bool(at.clauses.most) or any(target.total for target in at.clauses.targets)
 
     def use(match: re.Match[str]) -> str | None:
+        if not is_of_groups and re.match(r"(?:from|in|at|on|to|with) every", match[0]):
+            at.clauses.unread.append("'every'")  # members who borrowed from every branch
         at.clauses.groups.extend(at.linked(match["labels"]))
         return " <G0> "
 
@@ -242,6 +254,9 @@ def _pairs(at: Rewriter, text: str) -> None:
     total = re.search(rf"<T\d+> and (?:the |their )?({L}) ", text)
     if total and is_type(at.link(total[1])) and at.link(total[1]) in clauses.context:
         clauses.unread.append("a total beside nodes")  # the maximum power and the make of the cars
+    also = re.search(rf" (?:(?:are|is|was|were|been) also|also (?:been|be|a|an))(?: (?:been|a|an))* ({L}) ", text)
+    if also and is_type(at.link(also[1])):  # artists who were also presenters
+        clauses.unread.append("'also'")
     if joined is None:
         return
     owned = joined["of"].split()
@@ -297,9 +312,19 @@ def _numbers_left(at: Rewriter) -> None:
 def _words_left(at: Rewriter) -> None:
     """Note the words that nothing explains, and the ones that say that the question is another one."""
     clauses, before = at.clauses, ""
-    for part in at.text.split():
+    parts = at.text.split()
+    for place, part in enumerate(parts):
+        after = parts[place + 1] if place + 1 < len(parts) else ""
         if before in PREPOSITIONS or before in ("the", "a", "an") or before in clauses.unexplained:
             clauses.nouns.add(part)
+        is_modifier = part.endswith(("ing", "ed")) and not clauses.is_yes_no and not before.startswith(("<L", "<T"))
+        if after.startswith("<L") and (is_modifier or before in ("which", "what", "whose")):
+            clauses.nouns.add(part)  # winning songs, what blood type
+        is_first = not any(one.startswith("<") for one in parts[:place])
+        if before in ("which", "what") and is_first and not clauses.targets:
+            clauses.nouns.add(part)  # in which rooms
+        if not before and after in ("<G0>", "by", "per"):
+            clauses.nouns.add(part)  # wins by region
         before = part
         if part.startswith(("<N", "<V")):
             clauses.unread.append(f"'{at.links[int(part[2:-1])].text}'")
@@ -325,6 +350,9 @@ def read_clauses(question: Question, links: Sequence[QuestionLink]) -> Clauses:
     at.text = re.sub(r" (?:take|takes|took|taken|taking) (?:part|place)(?= )", "", at.text)
     if at.clauses.is_where:
         at.text = at.text.replace(" do people ", " do ").replace(" can people ", " can ")
+    at.text = re.sub(rf" and when (?:(?:it|they|he|she|each|was|were|is|are) )*(?={L})", " and their ", at.text)
+    wish = r"(?:i|we) (?:(?:would|d) )?(?:like|love|want|need|wish)"
+    at.text = re.sub(rf"^ {wish} (?:to (?:know|see|have|get) )?", " ", at.text)
     references = _references(at)
     conditions = (averages, ranges, comparisons, verbs, entities)
     before = (unrelated, booleans)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import random
+import re
 from typing import Any
 
 from tests.answers import oracle
 from tests.answers.graphs import NAMES, VALUES, tick
 
 PLAIN = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
+
+
+_LAST_ATTRIBUTE = re.compile(r"(?:^|\.)(`(?:[^`]|``)+`)$")
 
 
 class Writer:
@@ -20,6 +25,8 @@ class Writer:
     def __init__(self, rng: random.Random, graph: oracle.Graph, wrong: float = 0.0, *, measures: bool = True) -> None:
         self.rng, self.graph, self.wrong, self.measures = rng, graph, wrong, measures
         self.slots: dict[str, Any] = {}
+        self.reached: str | None = None
+        """The type at the end of the last path."""
         self.types = sorted(graph.types)
         self.relations = sorted(graph.relations)
         self.oracle = oracle.Oracle(graph, {})
@@ -140,9 +147,10 @@ class Writer:
         if count is None or self.one_in(2):
             attribute = self.rng.choice(self.attributes(wanted))
             measure = tick(attribute) if count is None or self.one_in(2) else count
+            per = f" per {self.group(wanted)}" if self.one_in(3) else ""
             if self.one_in(2):
-                return f"{self.rng.choice(['top', 'bottom'])} {self.constant(self.rng.randint(1, 4))} {measure}"
-            return f"{self.rng.choice(['max', 'min'])} {measure}"
+                return f"{self.rng.choice(['top', 'bottom'])} {self.constant(self.rng.randint(1, 4))} {measure}{per}"
+            return f"{self.rng.choice(['max', 'min'])} {measure}{per}"
         return f"{count} {self.rng.choice(['=', '!=', '<', '<=', '>', '>='])} {self.constant(self.rng.randint(0, 4))}"
 
     def compared(self, wanted: str | None) -> str:
@@ -176,10 +184,12 @@ class Writer:
             columns, text = [], ""
         if (op not in ("values", "exists") and self.one_in(2)) or (op == "values" and not columns):
             groups = [self.group(wanted) for _ in range(self.rng.choice([1, 1, 2]))]
-            keys = [*op.split(", ") * (op != "values"), *(g for g in groups if not g.startswith(("->", "<-")))]
-            if any(g.startswith(("->", "<-")) for g in groups):
-                keys += ["node", "name"]
-            return f"{op}({source}{text} by {', '.join(groups)}{self.order(keys)})"
+            keys = op.split(", ") * (op != "values")
+            numbers = [key for key in keys if key in ("count", "sum", "avg")]
+            for group in groups:
+                attribute = _LAST_ATTRIBUTE.search(group)
+                keys += ["node", "name"] if attribute is None else [attribute[1]]
+            return f"{op}({source}{text} by {', '.join(groups)}{self.having(numbers)}{self.order(keys)})"
         order = self.order([self.measure(wanted) for _ in range(2)]) if op == "values" else ""
         return f"{op}({source}{text}{order})"
 
@@ -194,11 +204,19 @@ class Writer:
         count = self.count(wanted) if self.one_in(3) else None
         return count or tick(self.rng.choice(self.attributes(wanted)))
 
+    def having(self, numbers: list[str]) -> str:
+        if not numbers or self.one_in(2):
+            return ""
+        op = self.rng.choice(["=", "!=", "<", "<=", ">", ">="])
+        return f" having {self.rng.choice(numbers)} {op} {self.rng.choice([0, 1, 2, 1.5])}"
+
     def group(self, wanted: str | None) -> str:
         count = self.count(wanted) if self.one_in(2) else None
-        return (
-            count.removeprefix("count(").removesuffix(")") if count else tick(self.rng.choice(self.attributes(wanted)))
-        )
+        if count is None:
+            return tick(self.rng.choice(self.attributes(wanted)))
+        attribute = f".{tick(self.rng.choice(self.attributes(self.reached)))}" if self.one_in(2) else ""
+        path = count.removeprefix("count(").removesuffix(")")
+        return f"{path}{attribute}"
 
     def attributes(self, wanted: str | None) -> list[str]:
         members = [self.graph.nodes[ref] for ref in sorted(self.oracle.all(wanted))]
@@ -221,11 +239,14 @@ class Writer:
             ends = (here, there) if arrow == "->" else (there, here)
             text += f" {arrow} [{self.edge(relation, *ends)}] {arrow} {self.end(there, 1)}"
             here = there
+        self.reached = here
         return f"count({text})" if text else None
 
     def constant(self, value: Any) -> str:
         if value != value:  # NaN is nothing to compare with
             value = 0.5
+        if isinstance(value, dt.datetime) and self.one_in(3):
+            value = value.date()
         if self.one_in(6):
             slot = f"value {len(self.slots)}"
             self.slots[slot] = value if isinstance(value, (str, int, float)) else str(value)

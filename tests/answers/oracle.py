@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import math
+import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -20,6 +21,11 @@ from kbkit.answers.parse import parse
 
 Ref = tuple[str, str]
 Triple = tuple[Ref, str, Ref]
+
+
+_SIGNS = {
+    "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
 
 
 class RefusedError(Exception):
@@ -294,6 +300,8 @@ class Oracle:
         best = max if test.op in ("max", "top") else min
         each = self.measured(source, test.measure)
         values = {ref: best(items) for ref, items in each.items() if items}
+        if test.per is not None:
+            return Typed(source.type, self.best_per_group(source, test, test.per, values, best))
         if test.number is None:
             return Typed(source.type, frozenset(r for r, v in values.items() if v == best(values.values())))
         number = cast(self.filled(test.number), "BIGINT")
@@ -422,25 +430,22 @@ class Oracle:
         if len({column.measure for column in tree.columns}) > 1 and any(kind.endswith("[]") for kind in kinds):
             raise RefusedError("several functions of lists")
         groups: dict[tuple[Any, ...], list[Ref]] = {}
-        measures = list(dict.fromkeys(group.measure for group in tree.groups))
-        for measure in measures:
-            if isinstance(measure, syntax.Count):
-                self.count(None, source.type, measure)
-            else:
-                self.attribute(source.type, measure)
+        by = list(dict.fromkeys(tree.groups))
+        measures = [group.measure if group.attribute is None else group.attribute for group in by]
+        written = [self.grouping(source.type, group) for group in by]
         for ref in source.nodes:
             choices = [
-                sorted(self.reached(ref, source.type, measure))
-                if isinstance(measure, syntax.Count)
-                else sorted(set(present(self.graph.nodes[ref], self.attribute(source.type, measure)[0])))
-                for measure in measures
+                sorted(self.reached(ref, source.type, group.measure))
+                if isinstance(group.measure, syntax.Count) and group.attribute is None
+                else sorted(self.group_values(ref, source.type, group, name))
+                for group, name in zip(by, written, strict=True)
             ]
             for chosen in itertools.product(*choices):
                 groups.setdefault(chosen, []).append(ref)
         names = []
-        for measure in measures:
+        for measure, name in zip(measures, written, strict=True):
             is_path = isinstance(measure, syntax.Count)
-            names += ["node", "name"] if is_path else [self.attribute(source.type, measure)[0]]
+            names += ["node", "name"] if is_path else [name]
         names = [name.casefold() for name in [*names, *(tree.ops if tree.op != "values" else ())]]
         made = []
         for chosen in sorted(groups, key=lambda c: self.group_positions(measures, c)):
@@ -455,6 +460,9 @@ class Oracle:
                 results = self.several(tree, groups[chosen], columns or [{}], kinds or [""])
                 sorting += results
                 row += results
+            tested = [(test, sorting[names.index(test.column.casefold())]) for test in tree.having]
+            if not all(value is not None and _SIGNS[test.op](value, test.value) for test, value in tested):
+                continue
             keys = []
             for order in tree.order:
                 if isinstance(order.measure, syntax.Count) or order.measure.casefold() not in names:
@@ -465,6 +473,43 @@ class Oracle:
             if isinstance(order.measure, syntax.Count) or order.measure.casefold() not in names:
                 raise RefusedError("not a column")
         return self.ordered(tree, made)
+
+    def grouping(self, wanted: str | None, group: syntax.Group) -> str:
+        """The name of the attribute that nodes are grouped by; empty if it is a path."""
+        if not isinstance(group.measure, syntax.Count):
+            return self.attribute(wanted, group.measure)[0]
+        self.count(None, wanted, group.measure)
+        end = group.measure.elements[-1]
+        return "" if group.attribute is None else self.attribute(self.set(end).type, group.attribute)[0]
+
+    def best_per_group(
+        self, source: Typed, test: syntax.Superlative, per: syntax.Group, values: Mapping[Ref, Any], best: Any
+    ) -> frozenset[Ref]:
+        """The nodes that fewer than so many others of a group of theirs surpass."""
+        number = 1 if test.number is None else cast(self.filled(test.number), "BIGINT")
+        name = self.grouping(source.type, per)
+        groups: dict[Any, list[Ref]] = {}
+        for ref in values:
+            is_path = not name and isinstance(per.measure, syntax.Count)
+            found = (
+                self.reached(ref, source.type, per.measure)
+                if is_path
+                else self.group_values(ref, source.type, per, name)
+            )
+            for group in found:
+                groups.setdefault(group, []).append(ref)
+        return frozenset(
+            ref
+            for members in groups.values()
+            for ref in members
+            if sum(values[w] != values[ref] and best(values[ref], values[w]) == values[w] for w in members) < number
+        )
+
+    def group_values(self, ref: Ref, wanted: str | None, group: syntax.Group, name: str) -> set[Any]:
+        """The values of an attribute of a node, or of the nodes that a path reaches from it."""
+        is_own = not isinstance(group.measure, syntax.Count)
+        refs = [ref] if is_own else self.reached(ref, wanted, group.measure)
+        return {value for end in refs for value in present(self.graph.nodes[end], name)}
 
     def group_positions(self, measures: list[Any], chosen: tuple[Any, ...]) -> list[Any]:
         pairs = zip(measures, chosen, strict=True)
@@ -503,10 +548,11 @@ class Oracle:
             raise RefusedError(f"{name} is no text")
         if condition.op == "missing":
             return lambda node: bool(present(node, name)) == condition.negated
-        if kind in ("DATE", "TIMESTAMP") and any(starts_of(v) for v in condition.values):
+        is_date = kind in ("DATE", "TIMESTAMP")
+        if is_date and any(starts_of(v, kind) for v in condition.values):
             if self.attribute(wanted, condition.attribute)[1].endswith("[]"):
                 raise RefusedError("several dates")
-            spans = [starts_of(v) or (str(v), "") for v in condition.values]
+            spans = [starts_of(v, kind) or (str(v), "") for v in condition.values]
             ends = [(cast(start, kind), cast(end, kind) if end else None) for start, end in spans]
             return lambda node: any(during(item, condition, ends) for item in present(node, name))
         values = [cast(self.filled(v), kind) for v in condition.values]
@@ -556,9 +602,11 @@ def compares(item: Any, op: str, values: list[Any]) -> bool:
     }[op]
 
 
-def starts_of(value: Any) -> tuple[str, str] | None:
-    """The first day of a year or month, and of the next one."""
+def starts_of(value: Any, kind: str) -> tuple[str, str] | None:
+    """The first day of a year or month, and of the next one; a day and the next one, of times."""
     text = str(value)
+    if kind == "TIMESTAMP" and isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\d", text):
+        return text, (cast(text, "DATE") + dt.timedelta(1)).isoformat()
     if isinstance(value, (bool, float, syntax.Slot)) or not re.fullmatch(r"\d{4}(-\d\d)?", text):
         return None
     if len(text) > 4 and not 1 <= int(text[5:]) <= 12:

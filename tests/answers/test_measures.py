@@ -43,6 +43,8 @@ from tests.examples import examples, some
         'a{b >= values(c:"d" -> e, f), count(-> g) != count(h), b < max(i{b > avg(j, k)}, b)}',
         "avg(a, b by c, -> [r] -> d{e > 1} order by avg desc, c limit 3)",
         "values(a, b, count(-> c), `by` order by count(<- [r] <- d) desc, b)",
+        "avg(a, b by c, -> [r] -> d.e having avg > 2.5, e != 3 order by avg)",
+        "a{max b per c, top 3 count(-> d) per -> [r] -> e.`x y`, min per per <- (f#1.2).g}",
         "exists(a)",
         "count(by by by)",
         "max(top{top > 3, bottom < 3}, limit by order order by max)",
@@ -90,6 +92,15 @@ VALUES = {
     "count(country by -> continent order by count desc limit 2)": [
         ("continent#africa", "Africa", 54),
         ("continent#asia", "Asia", 51),
+    ],
+    "count(country by -> continent.name having count > 40 order by count desc)": [
+        ("Africa", 54),
+        ("Asia", 51),
+        ("Europe", 47),
+    ],
+    "values(country{top 1 area_km2 per -> continent.name, area_km2 > 9000000}, name, area_km2)": [
+        ("country#CAN", "Canada", 9984670.0),
+        ("country#RUS", "Russia", 17098246.0),
     ],
     "max(mountain, height_m by range order by max desc limit 2)": [("Himalayas", 8849), ("Karakoram", 8611)],
     "min, max(mountain{height_m > 8600}, height_m)": [(8611, 8849)],
@@ -268,6 +279,11 @@ WHY = [
         "country{count(<- river) > 30, max name}",
         "Russia",
         ["count(<- river) = 39", "name = Russia, the greatest of 1 node"],
+    ),
+    (
+        "country{max area_km2 per -> continent}",
+        "Australia",
+        ["area_km2 = 7692024, the greatest per -> continent"],
     ),
     ("country - country{max area_km2}", "France", ["not in country{max area_km2}"]),
     ("country - country{count(<- river) > 30}", "France", ["not in country{count(<- river) > 30}"]),

@@ -5,7 +5,8 @@ not seen the code wrote about eleven more, and others about five: those about tw
 had not seen the code, those about three before any of them was tried, by someone who knew the code. Rules were
 developed on all of them. A question without SQL has no answer in the data; it is right to refuse it.
 
-An answer is right if it gives the rows of the gold: columns in any order, and one more at most, which names the node.
+An answer is right if it gives the rows of the gold: columns in any order, and one more at most. The reference of a node
+and its name count as one.
 Golds compare columns of numbers that SQLite stores as text as text (``'97' > '150'``); kbkit reads them as numbers.
 ``as numbers`` are the figures for golds over a copy of the database with such columns as numbers.
 Nodes are right if their names, keys or another text that identifies them are the gold's only column, or two of them.
@@ -217,6 +218,8 @@ def is_right(kb: KnowledgeBase, result: AskResult, gold: Sequence[tuple[str, ...
     if value is not None:
         rows = value if isinstance(value, list) else [value]
         found = [tuple(map(_cell, row if isinstance(row, tuple) else (row,))) for row in rows]
+        if found and len(found[0]) == len(gold[0]) + 2 and result.answers.value_table().columns[:2] == ["node", "name"]:
+            found = [row[1:] for row in found]  # the reference and the name are one thing
         return bool(found) and len(found[0]) <= len(gold[0]) + 1 and _same(gold, found)
     nodes = result.nodes()
     if not nodes.height or len(gold[0]) > 2:

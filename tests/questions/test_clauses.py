@@ -91,15 +91,45 @@ READ = {
         "SELECT category, count(*) FROM product GROUP BY category"
     ),
     "the names of the customers only": "SELECT name FROM customer",
+    "number of customers by continent": (
+        "SELECT continent, count(*) FROM customer JOIN country ON code = customer.country GROUP BY continent"
+    ),
+    "total quantity per category, highest first": (
+        "SELECT category, sum(quantity) FROM purchase JOIN product p ON p.id = product GROUP BY category"
+    ),
+    "purchases per product": ("SELECT p.name, count(*) FROM purchase JOIN product p ON p.id = product GROUP BY p.id"),
+    "the most expensive product of each category": (
+        "SELECT category, name FROM product p"
+        " WHERE unit_price = (SELECT max(unit_price) FROM product WHERE category = p.category)"
+    ),
+    "the youngest customer in each country": (
+        "SELECT o.name, c.name FROM customer c JOIN country o ON o.code = c.country WHERE birth_year ="
+        " (SELECT max(birth_year) FROM customer WHERE country = c.country)"
+    ),
+    "Which categories have more than one product?": (
+        "SELECT category, count(*) FROM product GROUP BY category HAVING count(*) > 1"
+    ),
+    "Which continent has the most customers?": "SELECT 'Europe', 2 UNION SELECT 'South America', 2",
+    "products that have been purchased more than once": (
+        "SELECT name FROM product WHERE (SELECT count(*) FROM purchase WHERE product = product.id) > 1"
+    ),
+    "customers who joined on 31 December 2012": "SELECT name FROM customer WHERE id = 2",
+    "customers who joined on 2012-01-01": "SELECT name FROM customer WHERE id = 4",
+    "I'd like to see the female customers": "SELECT name FROM customer WHERE gender = 'female'",
+    "products nobody has ever purchased": ("SELECT name FROM product WHERE id NOT IN (SELECT product FROM purchase)"),
 }
 REFUSED = {
     "products twice as expensive as Green tea": "'twice' is not read",
     "Which customers like jazz?": "'jazz'",
-    "names and unit prices of products and birth years of customers": "of other nodes in the same row is not read",
     "When is the birthday of each country?": "'when' is not read",
     "What is its unit price?": "what 'its' refers to is not read",
     "Which country is this customer from?": "what 'this' refers to is not read",
     "What is the telephone of Ann Bell?": "'telephone'",
+    "Did Ann Bell ever dance?": "",
+    "dances per country": "'dances'",
+    "dancing customers": "'dancing'",
+    "Which customers bought from every category?": "'every' is not read",
+    "customers who are also products": "'also' is not read",
 }
 
 

@@ -98,9 +98,11 @@ READ = {
     "books out of print": "SELECT title FROM book WHERE NOT in_print",
     "books that were never borrowed": "SELECT title FROM book WHERE book_id IN (2, 5)",
     "number of books per category, highest first": "SELECT category, count(*) FROM book GROUP BY category",
+    "book with fewest pages in each category": (
+        "SELECT category, title FROM book b WHERE pages = (SELECT min(pages) FROM book WHERE category = b.category)"
+    ),
 }
 REFUSED = {
-    "book with fewest pages in each category": "what is asked for",
     "who borrowed Iron Winter": "'who'",
     "members who never smiled at anyone": "'smiled'",
     "which authors are the most popular": "a superlative",
