@@ -319,6 +319,31 @@ def test_benchmarks_run_it_and_resume_it_with_the_same_weights(
     assert refused.returncode and "search KB --learn FILE" in refused.stderr
 
 
+def test_benchmarks_learn_from_the_training_split(kb: KnowledgeBase, folder: Path, tmp_path: Path, here: Any) -> None:
+    """Without a ranking in the workspace, which stays without one."""
+    shutil.copytree(folder / "w.kb", tmp_path / "w.kb")
+    (tmp_path / "w.kb" / "workspace" / FILE).unlink()
+    rows = pairs(kb)[:60]
+    stark, quest = tmp_path / "stark", tmp_path / "quest"
+    for place in (stark / "stark_qa", stark / "split", quest):
+        place.mkdir(parents=True)
+    numbered = [(n, row["query"], json.dumps(row["relevant"])) for n, row in enumerate(rows)]
+    table = pl.DataFrame(numbered, schema=["id", "query", "answer_ids"], orient="row")
+    table.write_csv(stark / "stark_qa" / "stark_qa.csv")
+    named = [{"query": row["query"], "docs": [kb.node(f"country#{row['relevant'][0]}").name]} for row in rows]
+    for split, members in (("train", range(len(rows) - 3)), ("test", range(len(rows) - 3, len(rows)))):
+        (stark / "split" / f"{split}.index").write_text("".join(f"{n}\n" for n in members))
+        (quest / f"{split}.jsonl").write_text("".join(json.dumps(named[n]) + "\n" for n in members))
+    run = ("stark", "run", tmp_path / "w.kb", stark, "-m", "learned", "--latency", "0")
+    found = here(*run)
+    assert found.returncode == 0 and f"learned from {len(rows) - 3} training queries" in found.stderr
+    of_quest = ("-o", tmp_path / "runs", "-m", "learned", "--classifier", "none", "--no-parsed")
+    found = here("quest", "run", tmp_path / "w.kb", quest, *of_quest)
+    assert found.returncode == 0 and "learned: learned from" in found.stderr
+    assert not (tmp_path / "w.kb" / "workspace" / FILE).exists()
+    assert "search KB --learn FILE" in here(*run, "--split", "train").stderr
+
+
 # -- the best sentence ------------------------------------------------------------------------------------------------
 
 STEMS = analyzer("english").analyze

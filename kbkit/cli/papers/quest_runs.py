@@ -11,6 +11,7 @@ import typer
 from kbkit.cli.options import RARE, Systems, note
 from kbkit.cli.papers.arguments import Hits, QuestDataset, QuestSplit, modes_option
 from kbkit.cli.papers.factory import (
+    TRAIN,
     FiguresForm,
     PaperFigures,
     PaperSession,
@@ -96,6 +97,7 @@ def run(
     setup = bench.Bench.of(session.kb, opened, k, index)
     part = setup.part(split)
     session.note(bench.remarks(setup, part))
+    session.learn(retrievers, split, lambda: setup.examples(TRAIN), setup.corpus.within(None))
     finished: list[ScoredSystem] = []
     base = (session.kb, setup.corpus) if bench.fits(setup, part) else None
     if base is None:
