@@ -80,7 +80,8 @@ def run(
     """Run and score retrievers on a dataset.
 
     Retrieves candidates among the dataset's documents (without documents: among the texts of the KB), classifies them,
-    evaluates the parsed queries, and prints Tables 3 to 6 of the paper. An interrupted run is resumed.
+    evaluates the parsed queries, and prints Tables 3 to 6 of the paper. Without a ranking in the workspace, mode
+    learned learns one from train.jsonl. An interrupted run is resumed.
     """
     from kbkit.benchmarks.quest import evaluate as bench
     from kbkit.benchmarks.quest import runs

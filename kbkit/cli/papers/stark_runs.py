@@ -82,7 +82,8 @@ def run(
 
     Shows Hit@1, Hit@5, R@20 and MRR in percent, and milliseconds per query. If the dataset has a file documents.jsonl,
     its documents are searched instead of the texts of the KB. Each model of --llm reranks the best results of
-    --rerank-mode, in a separate row. With --runs, an interrupted run is resumed.
+    --rerank-mode, in a separate row. Without a ranking in the workspace, mode learned learns one from the split train.
+    With --runs, an interrupted run is resumed.
     """
     import numpy as np
 
@@ -110,7 +111,10 @@ def run(
     )
     session.note(runner.remarks())
     session.learn(
-        [*modes, again], split, lambda: read_pairs(session.kb.stores, dataset, split=TRAIN).pairs, task.within
+        [*modes, again],
+        split,
+        lambda: read_pairs(session.kb.stores, dataset, split=TRAIN).pairs,
+        task.within.astype(np.int64),
     )
     candidates = task.candidates(session.kb)
     done = _Results(session, runs)
