@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from kbkit.answers.session import Session
 from kbkit.graph.nodes import degrees_of_all
 from kbkit.search.answer_types import TypeExamples, of_hits
+from kbkit.search.graph_hits import NamedNodes, graph_hits, related
 from kbkit.search.hits import Documents
 from kbkit.search.passages import Occurrences, Stemmer, bm25
-from kbkit.search.ranking import QueryResult, Ranking, scaled
+from kbkit.search.ranking import EMPTY, QueryResult, Ranking
 from kbkit.search.type_words import named_types
 from kbkit.stores import Stores
+from kbkit.stores.arrays import Within
 from kbkit.stores.text import NAME
 from kbkit.stores.text_query import TextQuery
 
@@ -26,17 +28,15 @@ DEPTH = 50
 FEATURES = (
     "fused", "bm25", "dense", "name", "rank", "sentence", "sentence words", "text", "text words", "pairs",
     "name words", "name precision", "named type", "example type", "hit type", "length", "degree", "near names",
-    "near linked", "near hits",
+    "near linked", "near count", "near words", "near hits", "hit",
 )  # fmt: skip
 """Scores of the legs (scaled), of the names and of fusion, and the rank by full text; best sentence and whole text, by
 BM25 and by the words that occur; words of the query in the name, and of the name in the query; the type that is asked
 for, by the schema, by examples and by the hits; length of the text, number of neighbours; and neighbours whose names
 are in the query, entirely or in part, or that are hits themselves.
 """
-_EVIDENCE = 100
-"""Number of names with words of the query that may be neighbours of hits."""
-_MAX_RELATIONS, _MAX_NEIGHBOURS = 50, 2_000
-"""The largest relations are followed, and the first neighbours of each hit by each of them."""
+_SPREAD = ("bm25", "dense", "name", "sentence", "text", "near names", "near hits")
+"""Features that are scaled by those of the hits."""
 _TEXT_LENGTH = 200.0
 _LEAST_TYPE = 0.02
 
@@ -65,10 +65,11 @@ class ExampleCounts:
 
 
 class RankedCandidates(NamedTuple):
-    """The best hits of a query in the order of the search, with a row of features for each."""
+    """The best hits of a query in the order of the search, then those ``of_graph``, with a row of features for each."""
 
     ids: NDArray[np.int64]
     matrix: Matrix
+    of_graph: Ranking
 
 
 class StoreStems(Stemmer):
@@ -84,31 +85,43 @@ def features(
     result: QueryResult,
     examples: ExampleCounts,
     own: Mapping[str, float] | None = None,
+    within: Within = None,
 ) -> RankedCandidates:
-    """Return the features of a query's best hits; ``own`` are the types of the answers if it is an example."""
+    """Return the features of a query's best hits; ``own`` are the types of the answers if it is an example.
+
+    Nodes of ``within`` that only the graph suggests follow (:func:`kbkit.search.graph_hits.graph_hits`).
+    """
     stores = session.stores
-    top = result.ranking.cut(DEPTH)
-    ids, count = top.ids, len(top.ids)
     stems = list(query.words or stores.text.words(query.text)) or [""]
     frequencies = np.array([stores.text.frequency(stem) for stem in stems])
+    types = examples.types.probabilities(stems, [t.name for t in session.schema.primary_types], own)
+    named = NamedNodes.of(stores, query, stems)
+    hits = result.ranking.cut(DEPTH)
+    more = graph_hits(stores, named, types, within, hits.ids) if frequencies.any() else EMPTY
+    top = Ranking(np.concatenate([hits.ids, more.ids]), np.concatenate([hits.scores, np.zeros(len(more.ids))]))
+    ids, count = top.ids, len(top.ids)
     idf = np.log(1 + (stores.text.documents - frequencies + 0.5) / (frequencies + 0.5))
     weights = idf * examples.weights(stems, is_own=own is not None)
     row = stores.nodes.rows_of(ids.astype(np.int32), ("name", "type"))
-    names, types = row["name"].to_list(), row["type"].to_list()
-    order = np.argsort(ids)
-    by_name, scores = stores.text.search(query, count, ids[order], {NAME: 1.0}, superlatives=True)
+    names, kinds = row["name"].to_list(), row["type"].to_list()
     legs = {name: _of(ranking, ids) for name, ranking in {**result.components, **result.scored}.items()}
-    columns = {
+    order = np.argsort(ids)
+    legs["name"] = _of(Ranking(*stores.text.search(query, count, ids[order], {NAME: 1.0}, superlatives=True)), ids)
+    nothing = np.zeros(count)
+    columns: dict[str, Floats] = {
         "fused": top.scores,
-        "bm25": _spread(legs.get("bm25", np.zeros(count))),
-        "dense": _spread(legs.get("dense", np.zeros(count))),
-        "name": _spread(_of(Ranking(by_name, scores), ids)),
-        "rank": 1 / (1 + _ranks(legs.get("bm25", np.zeros(count)))),
+        "bm25": legs.get("bm25", nothing),
+        "dense": legs.get("dense", nothing),
+        "name": legs["name"],
+        "rank": 1 / (1 + _ranks(legs.get("bm25", nothing))),
         **_words(stores, ids, names, stems, weights),
-        **_types(session, query, top, types, stems, examples, own),
-        **_neighbours(stores, query, top, set(stems)),
+        **_types(session, query, hits, kinds, types),
+        **_neighbours(stores, top, named, weights),
+        "hit": np.repeat((1.0, 0.0), (len(hits.ids), len(more.ids))),
     }
-    return RankedCandidates(ids, np.stack([columns[name] for name in FEATURES], axis=1))
+    for name in _SPREAD:
+        columns[name] = _spread(columns[name], len(hits.ids))
+    return RankedCandidates(ids, np.stack([columns[name] for name in FEATURES], axis=1), more)
 
 
 def _words(
@@ -123,9 +136,9 @@ def _words(
     both, lengths = in_names + in_texts, occurrences.text_lengths()
     total = float(weights.sum()) or 1.0
     return {
-        "sentence": _spread(occurrences.best(weights)),
+        "sentence": occurrences.best(weights),
         "sentence words": occurrences.cover(weights) / total,
-        "text": _spread(bm25(both, lengths, _TEXT_LENGTH) @ weights),
+        "text": bm25(both, lengths, _TEXT_LENGTH) @ weights,
         "text words": (both > 0) @ weights / total,
         "pairs": np.log1p(occurrences.pairs()),
         "name words": (in_names > 0) @ weights / total,
@@ -135,66 +148,52 @@ def _words(
 
 
 def _types(
-    session: Session,
-    query: TextQuery,
-    top: Ranking,
-    types: Sequence[str],
-    stems: Sequence[str],
-    examples: ExampleCounts,
-    own: Mapping[str, float] | None,
+    session: Session, query: TextQuery, hits: Ranking, kinds: Sequence[str], types: Mapping[str, float]
 ) -> dict[str, Floats]:
-    named, hits = named_types(session, query), of_hits(top, types)
-    known = examples.types.probabilities(stems, [t.name for t in session.schema.primary_types], own)
-    by_type = [math.log((known.get(name, 0.0) + _LEAST_TYPE) / _LEAST_TYPE) for name in types]
+    """Return the evidence for the types ``kinds`` of the candidates; ``types``: their probabilities by the examples."""
+    named, shares = named_types(session, query), of_hits(hits, kinds[: len(hits.ids)])
     return {
-        "named type": np.array([float(name in named) for name in types]),
-        "example type": np.array(by_type),
-        "hit type": np.array([hits[name] for name in types]),
+        "named type": np.array([float(name in named) for name in kinds]),
+        "example type": np.array([math.log((types.get(name, 0.0) + _LEAST_TYPE) / _LEAST_TYPE) for name in kinds]),
+        "hit type": np.array([shares.get(name, 0.0) for name in kinds]),
     }
 
 
-def _neighbours(stores: Stores, query: TextQuery, top: Ranking, stems: set[str]) -> dict[str, Floats]:
-    """Return the evidence of the nodes that hits are related to."""
+def _neighbours(stores: Stores, top: Ranking, named: NamedNodes, weights: Floats) -> dict[str, Floats]:
+    """Return the evidence of the nodes that candidates are related to; ``weights`` are those of the query's words."""
     count = len(top.ids)
+    names = ("near names", "near linked", "near count", "near words", "near hits")
     if not stores.has("adjacency"):
-        return dict.fromkeys(("degree", "near names", "near linked", "near hits"), np.zeros(count))
-    degrees = stores.shared(degrees_of_all)
-    names = Ranking(*stores.text.search(TextQuery(query.text, (), query.words), _EVIDENCE, None, {NAME: 1.0}))
-    is_whole = [stems.issuperset(stores.text.words(name)) for name in stores.nodes.names.take(names.ids).to_pylist()]
-    linked = Ranking(names.ids, np.array(is_whole, np.float64) / np.log2(2 + degrees[names.ids]))
-    owners, others = _related(stores, top.ids)
-    near, hits = np.zeros(count), np.zeros(count)
+        return dict.fromkeys(("degree", *names), np.zeros(count))
+    owners, others = related(stores, top.ids)
+    linked, hits, words = np.zeros(count), np.zeros(count), np.zeros((count, len(weights)), bool)
     np.maximum.at(hits, owners, _of(top, others))
-    np.maximum.at(near, owners, _of(linked, others))
-    return {
-        "degree": np.log1p(degrees[top.ids]),
-        "near names": _spread(np.log1p(np.bincount(owners, _of(names, others), count))),
-        "near linked": near,
-        "near hits": _spread(hits),
-    }
-
-
-def _related(stores: Stores, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return pairs of the position of a node in ``ids`` and a neighbour."""
-    nodes, owners, others = ids.astype(np.int32), [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    for relation in sorted(stores.schema.relations, key=lambda r: -r.edges)[:_MAX_RELATIONS]:
-        sides = (stores.adjacency.forward(relation.name), stores.adjacency.backward(relation.name))
-        for csr in sides[:1] if relation.symmetric else sides:
-            starts, counts = csr.ranges(nodes)
-            counts = np.minimum(counts, _MAX_NEIGHBOURS)
-            if counts.any():
-                owners.append(np.repeat(np.arange(len(ids)), counts))
-                others.append(csr.expand(starts, counts).astype(np.int64))
-    return np.concatenate(owners), np.concatenate(others)
+    at = named.position(others)
+    owners, at = owners[at >= 0], at[at >= 0]
+    np.logical_or.at(words, owners, named.words[at])
+    np.maximum.at(linked, owners, named.whole[at])
+    distinct = np.unique(np.stack([owners, at]), axis=1)
+    values = (
+        np.log1p(np.bincount(owners, named.names.scores[at], count)),
+        linked,
+        np.bincount(distinct[0], named.whole[distinct[1]], count),
+        words @ weights / (float(weights.sum()) or 1.0),
+        hits,
+    )
+    return {"degree": np.log1p(stores.shared(degrees_of_all)[top.ids]), **dict(zip(names, values, strict=True))}
 
 
 def _of(ranking: Ranking, ids: NDArray[np.int64]) -> Floats:
     return np.nan_to_num(ranking.score_of(ids))
 
 
-def _spread(values: Floats) -> Floats:
-    """Scale to 0 to 1; all equal: 0, because they tell nothing."""
-    return scaled(values) if len(values) and values.max() > values.min() else np.zeros(len(values))
+def _spread(values: Floats, hits: int) -> Floats:
+    """Scale so that the first values, those of the ``hits``, are 0 to 1; all equal: 0, because they tell nothing."""
+    first = values[:hits]
+    if not hits or first.max() <= first.min():
+        return np.zeros(len(values))
+    scaled: Floats = np.clip((values - first.min()) / (first.max() - first.min()), 0.0, 1.0)
+    return scaled
 
 
 def _ranks(values: Floats) -> Floats:

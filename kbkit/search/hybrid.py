@@ -175,7 +175,7 @@ class Search:
         results = self._fused_all(batch, replace(settings, k=max(settings.k, LEARNED_DEPTH)))
         threads = systems.cores() if len(results) > 1 else 1
         both = list(zip(batch.queries, results, strict=True))
-        return each(lambda pair: ranker.ranked(self.session, *pair, settings.k), both, threads)
+        return each(lambda pair: ranker.ranked(self.session, *pair, settings.k, settings.within), both, threads)
 
     def unnamed(self, queries: Sequence[TextQuery]) -> list[QueryResult]:
         """Return the ranking of each query, without the nodes that it names put first: what rankings learn from."""

@@ -20,10 +20,11 @@ from kbkit.questions.log_linear import fitted
 from kbkit.search.answer_types import TypeExamples
 from kbkit.search.features import DEPTH, FEATURES, ExampleCounts, features
 from kbkit.search.hybrid import Search
-from kbkit.search.learned import LearnedRanking, fingerprint, rounded, write_ranking
+from kbkit.search.learned import LearnedRanking, LentRanking, fingerprint, learned, required, rounded, write_ranking
 from kbkit.search.ranking import QueryResult
-from kbkit.search.settings import base_mode
+from kbkit.search.settings import LEARNED, base_mode
 from kbkit.stores import Stores
+from kbkit.stores.arrays import Within
 from kbkit.stores.text_query import TextQuery
 
 FOLDS, MIN_EXAMPLES, MAX_EXAMPLES = 5, 20, 20_000
@@ -61,9 +62,15 @@ class RankedExample:
 
 
 def learn(
-    stores: Stores, pairs: Iterable[RankedPair], progress: Callable[[int, int], None] | None = None, seed: int = 0
+    stores: Stores,
+    pairs: Iterable[RankedPair],
+    progress: Callable[[int, int], None] | None = None,
+    seed: int = 0,
+    *,
+    within: Within = None,
+    keep: bool = True,
 ) -> LearnedRanking:
-    """Learn a ranking, and write it to the workspace if it is better.
+    """Learn a ranking of the nodes ``within``, and write it to the workspace if it is better and ``keep`` is true.
 
     ``progress`` is called with (done, total). The same pairs and ``seed`` give the same model. Raises :class:`KbError`
     for fewer than ``MIN_EXAMPLES`` pairs, or if search finds the relevant nodes of fewer.
@@ -71,11 +78,11 @@ def learn(
     known = [pair for pair in pairs if pair.relevant][:MAX_EXAMPLES]
     if len(known) < MIN_EXAMPLES:
         raise KbError(f"Too few examples: {plural(len(known), 'query', 'queries')}", f"Learning needs {MIN_EXAMPLES}")
-    counted, examples = _examples(stores, known, progress)
+    counted, examples = _examples(stores, known, progress, within)
     useful = sum(bool(example.relevant.any()) for example in examples)
     if useful < MIN_EXAMPLES:
         raise KbError(
-            f"Search finds the relevant nodes of only {useful} of {len(known)} queries among its {DEPTH} best hits",
+            f"Only {useful} of {len(known)} queries have a relevant node among the {DEPTH} best hits or suggestions",
             f"Learning needs {MIN_EXAMPLES}",
         )
     folds = np.random.default_rng(seed).permutation(len(examples)) % FOLDS
@@ -97,17 +104,43 @@ def learn(
             PENALTIES[best],
         )
     )
-    if ranking.is_better:
+    if keep and ranking.is_better:
         write_ranking(stores, ranking)
     return ranking
 
 
+def learn_for_mode(
+    stores: Stores,
+    examples: Callable[[], Iterable[RankedPair]],
+    within: Within = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[str]:
+    """Learn the ranking of mode ``learned`` for as long as the stores are open; return a remark.
+
+    If the workspace has a ranking, that is used. ``within`` are the nodes to rank. Raises :class:`KbError` if there are
+    no ``examples``, or if too few have relevant nodes among the hits.
+    """
+    if learned(stores) is not None:
+        return [f"{LEARNED}: the ranking of the workspace"]
+    try:
+        pairs = list(examples())
+    except KbError:
+        required(stores)  # which says how to learn a ranking
+        raise
+    found = learn(stores, pairs, progress, within=within, keep=False)
+    stores.shared(LentRanking).ranking = found
+    measured = f"mean reciprocal rank of held-out queries: {found.before:.3f} before, {found.after:.3f} after"
+    return [
+        f"{LEARNED}: learned from {plural(found.examples.queries, 'training query', 'training queries')}; {measured}"
+    ]
+
+
 def _examples(
-    stores: Stores, pairs: Sequence[RankedPair], progress: Callable[[int, int], None] | None
+    stores: Stores, pairs: Sequence[RankedPair], progress: Callable[[int, int], None] | None, within: Within
 ) -> tuple[ExampleCounts, list[RankedExample]]:
     """Search all queries, and return what their words tell, and their hits with features."""
     session = Session.of(stores)
-    search = Search.of(session, base_mode(stores), DEPTH, None, None, None, {"quotes": False})
+    search = Search.of(session, base_mode(stores), DEPTH, within, None, None, {"quotes": False})
     queries = [search.parse(pair.query) for pair in pairs]
     stems = [list(query.words or stores.text.words(query.text)) for query in queries]
     shares = [_shares(stores, pair.relevant) for pair in pairs]
@@ -121,7 +154,7 @@ def _examples(
         end = start + _BATCH
         results = search.unnamed(queries[start:end])
         rows = zip(pairs[start:end], queries[start:end], results, shares[start:end], strict=True)
-        ranked += [_example(session, *row, counted) for row in rows]
+        ranked += [_example(session, *row, counted, search.settings.within) for row in rows]
         if progress:
             progress(min(end, len(pairs)), len(pairs))
     return counted, ranked
@@ -134,10 +167,11 @@ def _example(
     result: QueryResult,
     shares: Mapping[str, float],
     counted: ExampleCounts,
+    within: Within,
 ) -> RankedExample:
     if not len(result.ranking.ids):
         return RankedExample(np.empty((0, len(FEATURES))), np.empty(0, bool))
-    candidates = features(session, query, result, counted, shares)
+    candidates = features(session, query, result, counted, shares, within)
     return RankedExample(candidates.matrix, np.isin(candidates.ids, list(pair.relevant)))
 
 

@@ -22,12 +22,14 @@ from kbkit.directory.files import parse_json, write_files
 from kbkit.errors import Command, KbError, Option
 from kbkit.search.answer_types import TypeExamples
 from kbkit.search.features import FEATURES, ExampleCounts, features
+from kbkit.search.graph_hits import GRAPH
 from kbkit.search.ranking import EMPTY, QueryResult, Ranking
 from kbkit.search.settings import LEARNED
 from kbkit.stores import Stores
+from kbkit.stores.arrays import Within
 from kbkit.stores.text_query import TextQuery
 
-FILE, VERSION = "ranking.json", 1
+FILE, VERSION = "ranking.json", 2
 _MAX_WORDS = 100_000
 
 
@@ -55,20 +57,26 @@ class LearnedRanking:
         """Whether held-out queries are ranked better, beyond chance."""
         return self.low > 0
 
-    def ranked(self, session: Session, query: TextQuery, result: QueryResult, k: int) -> QueryResult:
-        """Return a result with its best hits in a new order; scores are probabilities, those of the others below."""
-        components = {**result.components, LEARNED: EMPTY}
+    def ranked(
+        self, session: Session, query: TextQuery, result: QueryResult, k: int, within: Within = None
+    ) -> QueryResult:
+        """Return a result with its best hits, and nodes of ``within`` that the graph suggests, in a new order.
+
+        Scores are probabilities, those of the other hits below.
+        """
+        components = {**result.components, GRAPH: EMPTY, LEARNED: EMPTY}
         if not len(result.ranking.ids):
             return result._replace(components=components)
-        candidates = features(session, query, result, self.examples)
+        candidates = features(session, query, result, self.examples, within=within)
         odds = candidates.matrix @ np.array([self.weights.get(name, 0.0) for name in FEATURES])
         best = Ranking.of(candidates.ids, odds)
         shares = np.exp(best.scores - best.scores[0])
         best = best._replace(scores=shares / shares.sum())
-        rest = result.ranking.ids[len(candidates.ids) :]
+        rest = result.ranking.ids[~np.isin(result.ranking.ids, best.ids)]
         below = best.scores[-1] * (1 - np.arange(1, len(rest) + 1) / (len(rest) + 1))
         ranking = Ranking(np.concatenate([best.ids, rest]), np.concatenate([best.scores, below]))
-        return result._replace(ranking=ranking.cut(k), components={**components, LEARNED: best})
+        components |= {GRAPH: candidates.of_graph, LEARNED: best}
+        return result._replace(ranking=ranking.cut(k), components=components)
 
 
 def fingerprint(stores: Stores) -> str:
@@ -127,9 +135,16 @@ def _read(stores: Stores, path: Path) -> LearnedRanking:
     return ranking
 
 
+class LentRanking:
+    """A ranking that mode ``learned`` uses while the stores are open, if the workspace has none."""
+
+    def __init__(self, _: Stores) -> None:
+        self.ranking: LearnedRanking | None = None
+
+
 def required(stores: Stores) -> LearnedRanking:
-    """Return the learned ranking of a KB, or raise :class:`KbError` if there is none."""
-    ranking = learned(stores)
+    """Return the learned ranking of a KB, or the one that was lent, or raise :class:`KbError` if there is none."""
+    ranking = learned(stores) or stores.shared(LentRanking).ranking
     if ranking is None:
         raise KbError("No ranking has been learned for this KB", "Run ", Command("search KB --learn FILE"))
     return ranking

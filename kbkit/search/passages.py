@@ -42,8 +42,7 @@ class Occurrences:
 
         Only words that begin with the same three bytes as one of them are stemmed.
         """
-        joined = "\0".join(text[:MAX_TEXT].replace("\0", " ") for text in texts) + "\0"
-        encoded = _folded(joined).encode()
+        encoded = "".join(_folded(text[:MAX_TEXT].replace("\0", " ")) + "\0" for text in texts).encode()
         letters = np.frombuffer(encoded, np.uint8)
         is_letter = _LETTERS[letters]
         starts = np.flatnonzero(is_letter & ~np.concatenate([[False], is_letter[:-1]]))
@@ -60,10 +59,9 @@ class Occurrences:
         codes = np.stack([padded[starts], padded[starts + 1], padded[starts + 2]])
         codes *= np.stack([ends - starts > n for n in range(_PREFIX)])
         near = np.flatnonzero(np.isin(_prefixes(codes.T.reshape(-1)), prefixes))
-        spelled = zip(starts[near].tolist(), ends[near].tolist(), strict=True)
-        columns = np.fromiter(
-            (position.get(stem(encoded[a:b].decode("utf-8", "ignore")), -1) for a, b in spelled), np.int64, len(near)
-        )
+        spelled = [encoded[a:b] for a, b in zip(starts[near].tolist(), ends[near].tolist(), strict=True)]
+        known = {word: position.get(stem(word.decode("utf-8", "ignore")), -1) for word in set(spelled)}
+        columns = np.fromiter((known[word] for word in spelled), np.int64, len(near))
         hits = columns >= 0
         cells = sentence_of[near[hits]] * len(words) + columns[hits]
         counts = np.bincount(cells, minlength=len(breaks) * len(words)).astype(np.float64)

@@ -63,7 +63,7 @@ def weak(stores: Stores, query: TextQuery, result: QueryResult, known: bool) -> 
     similar = [part.score_of(ids) for name, part in result.components.items() if name in ("dense", "multivector")]
     if not similar or not len(ids) or (known and embedders.is_remote(stores.embedder)):
         return np.zeros(len(ids), bool)
-    trusted = [part for name, part in result.components.items() if name in ("bm25", "relational")]
+    trusted = [part for name, part in result.components.items() if name in ("bm25", "relational", "graph")]
     strong: NDArray[np.bool_] = np.isin(ids, np.concatenate([result.named, *(part.ids for part in trusted)]))
     if strong.all():
         return ~strong

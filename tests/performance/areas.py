@@ -144,6 +144,7 @@ AREAS: dict[str, tuple[Job, ...]] = {
     "embeddings": (
         Job("kbkit", "embeddings:build", ("data:graph_kb",)),
         Job("kbkit", "embeddings:quality", scaled=False),
+        Job("kbkit", "embedders:kbkit", scaled=False),
     ),
     "benchmarks": (Job("kbkit", "benchmarks:small", scaled=False),),
     "benchmarks_mag": (Job("kbkit", "benchmarks:mag", ("data:whole_kb",)),),

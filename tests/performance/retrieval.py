@@ -137,7 +137,7 @@ def kbkit(scale: float, engine: str) -> Iterator[Figure]:
         path, asked = make()
         with package.open(path) as kb:
             per_query = {
-                mode: _scores(kb.search_many(asked.queries, k=DEPTH, mode=mode, quotes=False), asked)
+                mode: scored(kb.search_many(asked.queries, k=DEPTH, mode=mode, quotes=False), asked)
                 for mode in (*LEGS, *COMBINED)
             }
             texts = asked.queries["text"].to_list()[:TIMED]
@@ -170,7 +170,7 @@ def _learned(kb: KnowledgeBase, name: str, asked: Set, hybrid: pl.DataFrame) -> 
     held = asked.queries.filter(~pl.col("query").is_in(list(asked.first)))
     names = held["query"].to_list()
     run = kb.search_many(held, k=DEPTH, mode="learned", quotes=False)
-    own = _scores(run, asked).filter(pl.col("query").is_in(names))
+    own = scored(run, asked).filter(pl.col("query").is_in(names))
     median, high, _ = times(functools.partial(kb.search, mode="learned", quotes=False), held["text"].to_list()[:TIMED])
     learned.forget(kb.stores)
     extra: dict[str, Any] = {f"held {measure}": own[measure].mean() for measure in MEASURES}
@@ -198,7 +198,7 @@ def bm25s(scale: float, engine: str) -> Iterator[Figure]:
             rows = [(query, key, float(score)) for query, text in asked.queries.rows() for key, score in search(text)]
             run = pl.DataFrame(rows, schema=["query", "key", "score"], orient="row")
             median, high, _ = times(search, asked.queries["text"].to_list()[:TIMED])
-            own = _scores(run, asked)
+            own = scored(run, asked)
             yield Figure(f"{name}, bm25", median, p95=high, answers=own.height, extra=_rounded(_means(own, asked)))
 
 
@@ -222,7 +222,7 @@ def _peer(kb: KnowledgeBase) -> Callable[[str], list[tuple[str, float]]]:
     return search
 
 
-def _scores(run: pl.DataFrame, asked: Set) -> pl.DataFrame:
+def scored(run: pl.DataFrame, asked: Set) -> pl.DataFrame:
     """Return the measures of each query."""
     named = run.select("query", pl.col("key").alias("node"), "score")
     return ranking.measure(named, asked.of(None), MEASURES)

@@ -18,12 +18,15 @@ from hypothesis import strategies as st
 
 import kbkit
 from kbkit.errors import KbError
+from kbkit.graph.nodes import degrees_of_all
 from kbkit.ingestion.build import rebuild
 from kbkit.kb import KnowledgeBase
 from kbkit.measures.ranked_pairs import read_pairs
+from kbkit.search.graph_hits import HUBS, NEAR, NamedNodes, graph_hits
 from kbkit.search.learned import FILE
 from kbkit.search.passages import K1, SENTENCE_LENGTH, B, Occurrences
 from kbkit.stores.text import analyzer
+from kbkit.stores.text_query import TextQuery
 from tests.examples import examples
 
 QUERIES = 120
@@ -124,7 +127,7 @@ DAMAGES = {
     "a list": lambda _: "[]",
     "deep": lambda _: "[" * 100_000,
     "bytes": lambda _: "\udcff",
-    "version": lambda text: text.replace('"version": 1', '"version": 2'),
+    "version": lambda text: text.replace('"version": 2', '"version": 1'),
     "a weight is text": lambda text: re.sub(r'"fused": [-\d.e]+', '"fused": "x"', text),
     "not finite": lambda text: re.sub(r'"fused": [-\d.e]+', '"fused": NaN', text),
     "huge": lambda text: re.sub(r'"fused": [-\d.e]+', '"fused": 1e300', text),
@@ -228,7 +231,7 @@ WORDS = st.lists(st.sampled_from(ASKED), min_size=1, max_size=6)
     st.sampled_from([None, "river", "country", "language"]),
     st.sampled_from([None, 'continent:"Africa" -> country', "lake"]),
 )
-def test_hits_are_those_of_hybrid_in_another_order(
+def test_hits_are_those_of_hybrid_and_of_the_graph_in_another_order(
     kb: KnowledgeBase, query: str, k: int, node_type: str | None, within: str | None
 ) -> None:
     options: dict[str, Any] = {"type": node_type, "within": within, "include_weak": True}
@@ -236,14 +239,34 @@ def test_hits_are_those_of_hybrid_in_another_order(
         options["within"] = None
     learned = kb.search(query, k=k, mode="learned", **options)
     every = kb.search(query, k=max(k, 50), mode="hybrid", **options)
-    assert set(learned["id"]) <= set(every["id"])
-    assert learned.height == min(k, every.height)
-    if k >= 50:
-        assert set(learned["id"]) == set(every["id"])
+    of_graph = set(learned.filter(pl.col("graph").is_not_null())["id"])
+    assert set(learned["id"]) - of_graph <= set(every["id"])
+    assert learned.height >= min(k, every.height)
+    assert len(of_graph) <= NEAR + HUBS
+    if k >= 50 + NEAR + HUBS:
+        assert set(learned["id"]) >= set(every["id"][: k - NEAR - HUBS])
     assert learned["score"].is_finite().all() and learned["score"].is_sorted(descending=True)
     assert node_type is None or set(learned["type"]) <= {node_type}
+    assert not options["within"] or set(learned["id"]) <= set(kb.answers(within).ids.tolist())
     again = kb.search_many([query], k=k, mode="learned", type=node_type, within=options["within"])
     assert again["id"].to_list() == learned["id"].to_list()
+
+
+@pytest.mark.parametrize("within", [None, 'continent:"Africa" -> country'])
+def test_the_graph_suggests_neighbours_and_the_largest_nodes_of_a_type(kb: KnowledgeBase, within: str | None) -> None:
+    stores = kb.stores
+    expected = kb.answers(within or "country").ids.astype(np.int64)
+    degrees = stores.shared(degrees_of_all)
+    largest = set(expected[np.argsort(-degrees[expected], kind="stable")][:HUBS].tolist())
+    river = kb.neighbors("river:Nile").filter(pl.col("type") == "country")["id"].to_list()
+    near = set(river) & set(expected.tolist())
+    query = TextQuery("which countries has the Nile")
+    named = NamedNodes.of(stores, query, stores.text.words(query.text))
+    hit = min(near)
+    found = graph_hits(stores, named, {"country": 1.0}, None if within is None else expected, np.array([hit]))
+    assert near - {hit} <= set(found.ids.tolist()) and largest - {hit} <= set(found.ids.tolist())
+    assert hit not in found.ids and (within is None or set(found.ids.tolist()) <= set(expected.tolist()))
+    assert set(kb.search("zzxq blorptang", mode="learned")["id"]) == set()
 
 
 def test_names_stay_first(kb: KnowledgeBase) -> None:
@@ -294,6 +317,31 @@ def test_benchmarks_run_it_and_resume_it_with_the_same_weights(
     (tmp_path / "w.kb" / "workspace" / FILE).unlink()
     refused = here(*run)
     assert refused.returncode and "search KB --learn FILE" in refused.stderr
+
+
+def test_benchmarks_learn_from_the_training_split(kb: KnowledgeBase, folder: Path, tmp_path: Path, here: Any) -> None:
+    """Without a ranking in the workspace, which stays without one."""
+    shutil.copytree(folder / "w.kb", tmp_path / "w.kb")
+    (tmp_path / "w.kb" / "workspace" / FILE).unlink()
+    rows = pairs(kb)[:60]
+    stark, quest = tmp_path / "stark", tmp_path / "quest"
+    for place in (stark / "stark_qa", stark / "split", quest):
+        place.mkdir(parents=True)
+    numbered = [(n, row["query"], json.dumps(row["relevant"])) for n, row in enumerate(rows)]
+    table = pl.DataFrame(numbered, schema=["id", "query", "answer_ids"], orient="row")
+    table.write_csv(stark / "stark_qa" / "stark_qa.csv")
+    named = [{"query": row["query"], "docs": [kb.node(f"country#{row['relevant'][0]}").name]} for row in rows]
+    for split, members in (("train", range(len(rows) - 3)), ("test", range(len(rows) - 3, len(rows)))):
+        (stark / "split" / f"{split}.index").write_text("".join(f"{n}\n" for n in members))
+        (quest / f"{split}.jsonl").write_text("".join(json.dumps(named[n]) + "\n" for n in members))
+    run = ("stark", "run", tmp_path / "w.kb", stark, "-m", "learned", "--latency", "0")
+    found = here(*run)
+    assert found.returncode == 0 and f"learned from {len(rows) - 3} training queries" in found.stderr
+    of_quest = ("-o", tmp_path / "runs", "-m", "learned", "--classifier", "none", "--no-parsed")
+    found = here("quest", "run", tmp_path / "w.kb", quest, *of_quest)
+    assert found.returncode == 0 and "learned: learned from" in found.stderr
+    assert not (tmp_path / "w.kb" / "workspace" / FILE).exists()
+    assert "search KB --learn FILE" in here(*run, "--split", "train").stderr
 
 
 # -- the best sentence ------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from kbkit.llm.client import missing_model
 from kbkit.measures.false_positives import unmet
 from kbkit.measures.frames import Gold
 from kbkit.search import rerank
+from kbkit.search.learn import RankedPair
 from kbkit.search.settings import SearchOptions, SearchSettings, check_mode
 from kbkit.search.system_kinds import RERANKER, kind_of, parse_name
 
@@ -80,6 +81,14 @@ class Bench:
         if split not in self._parts:
             self._parts[split] = Part(self, self.dataset.read(split))
         return self._parts[split]
+
+    def examples(self, split: str) -> list[RankedPair]:
+        """Return the queries of a split with the nodes of the KB that are their answers, to learn a ranking from."""
+        ids = dict(self.corpus.nodes.select("title", "id").iter_rows())
+        known = [
+            (one.text, frozenset(ids[title] for title in one.docs if title in ids)) for one in self.dataset.read(split)
+        ]
+        return [RankedPair(text, nodes) for text, nodes in known if nodes]
 
     def signals(self, retriever: str) -> list[str]:
         """Return the rankings that logistic regression sees: full text and vectors, if built, and its own."""

@@ -30,12 +30,16 @@ if TYPE_CHECKING:
     from kbkit.display.charts import Chart
     from kbkit.kb import KnowledgeBase
     from kbkit.llm.calls import Calls
+    from kbkit.search.learn import RankedPair
+    from kbkit.stores.arrays import Within
 
 Command = Callable[..., None]
 Values = dict[str, Any]
 Options = Mapping[str, tuple[Any, Any]]
 """Parameters of a command: their annotations and defaults."""
 REQUIRED = inspect.Parameter.empty
+TRAIN = "train"
+"""Split that mode ``learned`` learns from."""
 
 
 def _command(
@@ -247,6 +251,24 @@ class PaperSession:
         if index is not None:
             self.note([f"Searched the {index.documents.height:,} documents of {dataset}"])
         return index
+
+    def learn(
+        self, modes: Sequence[str], split: str, examples: Callable[[], Iterable[RankedPair]], within: Within
+    ) -> None:
+        """Learn the ranking of mode ``learned``, if it is run, from the training queries, unless the workspace has one.
+
+        ``split`` is run, and ``examples`` reads those of :data:`TRAIN`; see :func:`kbkit.search.learn.learn_for_mode`.
+        """
+        from kbkit.search.learn import learn_for_mode
+        from kbkit.search.learned import required
+        from kbkit.search.settings import LEARNED
+
+        if LEARNED not in modes:
+            return
+        if split == TRAIN:
+            required(self.kb.stores)
+        with self.progress(f"learn {LEARNED}", "queries") as progress:
+            self.note(learn_for_mode(self.kb.stores, examples, within, progress))
 
     @contextlib.contextmanager
     def progress(self, name: str, unit: str = "") -> Iterator[Callable[[int, int], None]]:

@@ -11,6 +11,7 @@ import typer
 from kbkit.cli.options import RARE, Systems, note
 from kbkit.cli.papers.arguments import Hits, QuestDataset, QuestSplit, modes_option
 from kbkit.cli.papers.factory import (
+    TRAIN,
     FiguresForm,
     PaperFigures,
     PaperSession,
@@ -79,7 +80,8 @@ def run(
     """Run and score retrievers on a dataset.
 
     Retrieves candidates among the dataset's documents (without documents: among the texts of the KB), classifies them,
-    evaluates the parsed queries, and prints Tables 3 to 6 of the paper. An interrupted run is resumed.
+    evaluates the parsed queries, and prints Tables 3 to 6 of the paper. Without a ranking in the workspace, mode
+    learned learns one from train.jsonl. An interrupted run is resumed.
     """
     from kbkit.benchmarks.quest import evaluate as bench
     from kbkit.benchmarks.quest import runs
@@ -96,6 +98,7 @@ def run(
     setup = bench.Bench.of(session.kb, opened, k, index)
     part = setup.part(split)
     session.note(bench.remarks(setup, part))
+    session.learn(retrievers, split, lambda: setup.examples(TRAIN), setup.corpus.within(None))
     finished: list[ScoredSystem] = []
     base = (session.kb, setup.corpus) if bench.fits(setup, part) else None
     if base is None:

@@ -11,7 +11,7 @@ import typer
 
 from kbkit.cli.options import RARE, Kb, Seed, Systems, Types, note
 from kbkit.cli.papers.arguments import Hits, StarkDataset, StarkSplit, modes_option
-from kbkit.cli.papers.factory import FiguresForm, PaperFigures, PaperSession, figures, systems_run
+from kbkit.cli.papers.factory import TRAIN, FiguresForm, PaperFigures, PaperSession, figures, systems_run
 from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
@@ -82,12 +82,16 @@ def run(
 
     Shows Hit@1, Hit@5, R@20 and MRR in percent, and milliseconds per query. If the dataset has a file documents.jsonl,
     its documents are searched instead of the texts of the KB. Each model of --llm reranks the best results of
-    --rerank-mode, in a separate row. With --runs, an interrupted run is resumed.
+    --rerank-mode, in a separate row. Without a ranking in the workspace, mode learned learns one from the split train.
+    With --runs, an interrupted run is resumed.
     """
+    import numpy as np
+
     from kbkit.benchmarks.stark import evaluate as stark
     from kbkit.benchmarks.stark import numbers
     from kbkit.benchmarks.stark import paper as paper_rows
     from kbkit.benchmarks.stark import rerank as rescoring
+    from kbkit.measures.ranked_pairs import read_pairs
     from kbkit.search.model_search import prepare
 
     paper_rows.check_name(paper)
@@ -106,6 +110,12 @@ def run(
         session.kb, task, k, latency, folder=runs, settings=settings, replace=session.replace, index=index
     )
     session.note(runner.remarks())
+    session.learn(
+        [*modes, again],
+        split,
+        lambda: read_pairs(session.kb.stores, dataset, split=TRAIN).pairs,
+        task.within.astype(np.int64),
+    )
     candidates = task.candidates(session.kb)
     done = _Results(session, runs)
     session.figures = lambda: PaperFigures(
