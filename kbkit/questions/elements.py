@@ -202,14 +202,14 @@ class Elements:
             return False
         column = quote(attribute)
         sql = f"SELECT min({column}) AS low, max({column}) AS high FROM {quote(node_type.table)}"
-        [(low, high)] = self.session.stores.tables.lookup(sql).rows()
+        [(low, high)] = self.session.stores.tables.rows(sql)
         return low is not None and low >= YEARS[0] and high <= YEARS[1] and low == int(low)
 
     def has_flags(self, number: int, attribute: str) -> bool:
         """Return whether an attribute of numbers has zeros and ones only: *paid*."""
         column = quote(attribute)
         sql = f"SELECT min({column}) AS low, max({column}) AS high FROM {quote(self.types[number].table)}"
-        return self.session.stores.tables.lookup(sql).rows() == [(0, 1)]
+        return self.session.stores.tables.rows(sql) == [(0, 1)]
 
     def _single(self, hop: int) -> bool:
         """Return whether each node of the source of a hop has one neighbour at most."""
