@@ -26,7 +26,7 @@ from kbkit.directory.damage import damaged, reading
 from kbkit.schema import Schema
 from kbkit.stores.arrays import Mask, distinct, is_in, mapped
 from kbkit.stores.hash_index import HashIndex
-from kbkit.stores.node_values import NodeValues
+from kbkit.stores.node_values import ListedValues
 from kbkit.stores.strings import Strings
 
 if TYPE_CHECKING:
@@ -115,12 +115,12 @@ class NodeDirectory:
                 raise ValueError(f"{array.dtype} instead of int32")
 
     @cached_property
-    def values(self) -> NodeValues | None:
+    def values(self) -> ListedValues | None:
         """The distinct values of text attributes; None if an earlier version built the KB."""
-        if not NodeValues.exist(self._folder):
+        if not ListedValues.exist(self._folder):
             return None
         with reading(FOLDER, self._folder):
-            return NodeValues(self._folder, self._schema)
+            return ListedValues(self._folder, self._schema)
 
     def close(self) -> None:
         """Close the files."""

@@ -68,7 +68,7 @@ def write(batches: Callable[[str], pa.RecordBatchReader], folder: Path, schema: 
     np.save(folder / _OFFSETS, np.array(ends, np.int64))
 
 
-class NodeValues:
+class ListedValues:
     """The values in their files. Raises :class:`OSError` or :class:`ValueError` if these are damaged."""
 
     def __init__(self, folder: Path, schema: Schema) -> None:

@@ -105,11 +105,11 @@ def to_frame(table: pa.Table) -> pl.DataFrame:
 
     # Column by column: for a table, polars starts its threads, after which the process cannot fork.
     names = unique_names(table.column_names)
-    columns = [pl.Series(_Stream(c)).alias(name) for name, c in zip(names, table.columns, strict=True)]
+    columns = [pl.Series(_ArrowColumn(c)).alias(name) for name, c in zip(names, table.columns, strict=True)]
     return pl.DataFrame([c.cast(pl.String) if isinstance(c.dtype, (pl.Categorical, pl.Enum)) else c for c in columns])
 
 
-class _Stream:
+class _ArrowColumn:
     """An Arrow column that polars reads by the Arrow interface, without loading PyArrow's functions."""
 
     def __init__(self, column: pa.ChunkedArray) -> None:

@@ -14,7 +14,7 @@ from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, NodeType, Schema
 from kbkit.stores import node_values
-from kbkit.stores.node_values import NodeValues, text_attributes
+from kbkit.stores.node_values import ListedValues, text_attributes
 
 
 def _in_tables(kb: KnowledgeBase) -> dict[tuple[str, str], list[str]]:
@@ -37,7 +37,7 @@ def test_values_are_those_of_the_tables(tiny_kb: Path, monkeypatch: pytest.Monke
         assert sum(map(len, expected.values())) > 5
         monkeypatch.setattr(kb.stores.tables, "lookup", None)  # no query
         assert _listed(kb) == expected
-    monkeypatch.setattr(NodeValues, "exist", lambda _: False)  # an earlier version built the KB
+    monkeypatch.setattr(ListedValues, "exist", lambda _: False)  # an earlier version built the KB
     with kbkit.open(tiny_kb) as kb:
         assert {key: sorted(values) for key, values in _listed(kb).items()} == expected
 
@@ -49,7 +49,7 @@ def test_elements_of_lists_are_values(tmp_path: Path) -> None:
     film = NodeType("film", 0, 4, 0, "film", "", attributes=(Attribute("tags", "VARCHAR[]"),))
     schema = Schema("films", "http://example.org/", (film,), (), ())
     node_values.write(lambda sql: con.sql(sql).to_arrow_reader(2), tmp_path, schema)
-    assert NodeValues(tmp_path, schema).of("film", "tags") == ["art", "war", "été"]
+    assert ListedValues(tmp_path, schema).of("film", "tags") == ["art", "war", "été"]
 
 
 @pytest.mark.parametrize("sample", [0, 60_000], ids=["all rows", "a sample"])
@@ -62,7 +62,7 @@ def test_a_column_of_many_values_has_none(
         monkeypatch.setattr(node_values, "MAX_VALUES", most - 1)
         monkeypatch.setattr(node_values, "_SAMPLE", sample)
         node_values.write(kb.tables.batches, tmp_path, kb.schema)
-        written = NodeValues(tmp_path, kb.schema)
+        written = ListedValues(tmp_path, kb.schema)
         assert {key: written.of(*key) for key in expected} == {
             key: values if len(values) < most else [] for key, values in expected.items()
         }
