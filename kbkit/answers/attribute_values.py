@@ -9,14 +9,12 @@ from kbkit.answers.bind import Bindings, Constant
 from kbkit.answers.session import Session
 from kbkit.answers.syntax import identifier, quoted
 from kbkit.errors import suggest
-from kbkit.schema import quote
 from kbkit.stores import Stores
+from kbkit.stores.node_values import MAX_VALUES, values_sql
 
 if TYPE_CHECKING:
     from kbkit.schema import Attribute, NodeType
 
-MAX_VALUES = 20_000
-"""Limit on the distinct values of a column: a column with more holds names or texts."""
 _LONGEST = 80
 """Letters of a value that is suggested."""
 
@@ -37,10 +35,10 @@ class ColumnValues:
         """Return the distinct values of a text attribute; none if there are more than ``MAX_VALUES``."""
         key = (node_type.name, attribute.name)
         if key not in self._known:
-            is_list = attribute.type.endswith("[]")
-            column = f"unnest({quote(attribute.name)})" if is_list else quote(attribute.name)
-            sql = f"SELECT DISTINCT {column} AS value FROM {quote(node_type.table)} LIMIT {MAX_VALUES + 1}"
-            values = self._stores.tables.lookup(sql)["value"].drop_nulls().to_list()
+            listed = self._stores.nodes.values
+            values = listed.of(*key) if listed is not None else None
+            if values is None:  # an earlier version built the KB, or it has too many columns
+                values = self._stores.tables.lookup(values_sql(node_type, attribute))["value"].to_list()
             self._known[key] = values if len(values) <= MAX_VALUES else []
         return self._known[key]
 

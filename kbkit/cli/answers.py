@@ -181,8 +181,6 @@ def print_value(answer: AnswerSet, cut: str = "") -> None:
 
 def _wanted(expression: str | None, template: str | None, own: list[Path] | None) -> str | CatalogueTemplate:
     """Return the expression, or the template of this id."""
-    from kbkit.answers.templates import find
-
     if (expression is None) == (template is None):
         problem = "No expression given" if expression is None else "Both an expression and a template given"
         raise KbError(
@@ -192,7 +190,11 @@ def _wanted(expression: str | None, template: str | None, own: list[Path] | None
             "; to list templates: ",
             Command("template list"),
         )
-    return find(template, _own(own)) if template is not None else str(expression)
+    if template is None:
+        return str(expression)
+    from kbkit.answers.templates import find  # reads the catalogues
+
+    return find(template, _own(own))
 
 
 def _own(paths: list[Path] | None) -> list[CatalogueTemplate]:

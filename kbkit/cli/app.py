@@ -107,6 +107,7 @@ def entry() -> None:
     interpreter, which takes their modules apart.
     """
     gc.set_threshold(100_000, 20, 20)
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # Typer's Pydantic looks for them in all packages
     code = 1
     atexit.register(lambda: _leave(code))  # the first one registered is the last one called
     try:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from kbkit.english.dictionary import dictionary
+
 PREPOSITIONS = frozenset(
     (
         "about", "above", "across", "after", "against", "along", "among", "around", "as", "at", "before", "behind",
@@ -133,18 +135,14 @@ def is_plural(noun: str) -> bool:
 @lru_cache(50_000)
 def lemmas_of(word: str) -> dict[str, tuple[str, ...]]:
     """Return the lemmas of a word by part of speech: VERB, NOUN, ADJ, ADV."""
-    import lemminflect
-
-    lemmas: dict[str, tuple[str, ...]] = lemminflect.getAllLemmas(word)
+    lemmas: dict[str, tuple[str, ...]] = dictionary().getAllLemmas(word)
     return lemmas
 
 
 @lru_cache(50_000)
 def inflections(lemma: str, tag: str) -> tuple[str, ...]:
     """Return the forms of a lemma for a tag of the Penn Treebank: VBZ, VBD, VBN, NNS."""
-    import lemminflect
-
-    forms: tuple[str, ...] = lemminflect.getInflection(lemma, tag, inflect_oov=False)
+    forms: tuple[str, ...] = dictionary().getInflection(lemma, tag, inflect_oov=False)
     return forms
 
 

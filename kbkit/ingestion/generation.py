@@ -250,8 +250,7 @@ class StoreBuilder:
         from kbkit.stores import node_build, node_directory
 
         schema, folder = self.manifest.schema, self.folder / node_directory.FOLDER
-        count = len(schema.node_types)
-        return StoreRecord(node_build.build(source.batches, folder, count, schema.nodes, self._reporter("nodes")), 0)
+        return StoreRecord(node_build.build(source.batches, folder, schema, self._reporter("nodes")), 0)
 
     def _adjacency(self, source: tables.Tables) -> StoreRecord:
         from kbkit.stores import adjacency

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from kbkit.questions.lexicon import KindLabels, label_words, stem
 from kbkit.questions.taught import Taught
 from kbkit.schema import NodeType, Schema, quote
 from kbkit.stores import Stores
-from kbkit.stores.arrays import expand_ranges
+from kbkit.stores.arrays import common_members, distinct, expand_ranges
 
 HOP, VALUE, MOST, MOST_NEIGHBOURS, COMPARED, COMPARED_NEIGHBOURS = range(6)
 
@@ -110,12 +110,12 @@ class Elements:
         self.mutual = _mutual(schema)
         """Relations that hold in both directions, as their labels say, though each edge is stored in one."""
         self.inverse = self._inverses()
+        self._from = [np.flatnonzero(self.source[: self.hops] == number) for number in range(len(self.types))]
         self._follow, overlap = self._following()
-        self._mean_follow = self._follow.nnz / max(1, self.hops)
+        self._mean_follow = len(self._follow[1]) / max(1, self.hops)
         self.reversible = overlap[np.arange(self.hops), self.inverse] > _MIN_OVERLAP
         """Hops whose two ends overlap, so that only words tell the direction (``parents``)."""
         self._classes(overlap)
-        self._from = [np.flatnonzero(self.source[: self.hops] == number) for number in range(len(self.types))]
         self._chains: dict[tuple[int, ...], Ints] = {}
         self.starts = lru_cache(_MAX_STARTS)(self._starts)
         self.is_yearly = lru_cache(_MAX_STARTS)(self._yearly)
@@ -202,14 +202,14 @@ class Elements:
             return False
         column = quote(attribute)
         sql = f"SELECT min({column}) AS low, max({column}) AS high FROM {quote(node_type.table)}"
-        [(low, high)] = self.session.stores.tables.lookup(sql).rows()
+        [(low, high)] = self.session.stores.tables.rows(sql)
         return low is not None and low >= YEARS[0] and high <= YEARS[1] and low == int(low)
 
     def has_flags(self, number: int, attribute: str) -> bool:
         """Return whether an attribute of numbers has zeros and ones only: *paid*."""
         column = quote(attribute)
         sql = f"SELECT min({column}) AS low, max({column}) AS high FROM {quote(self.types[number].table)}"
-        return self.session.stores.tables.lookup(sql).rows() == [(0, 1)]
+        return self.session.stores.tables.rows(sql) == [(0, 1)]
 
     def _single(self, hop: int) -> bool:
         """Return whether each node of the source of a hop has one neighbour at most."""
@@ -274,9 +274,10 @@ class Elements:
         rows[:, 0] = starts
         found, last = [rows], rows
         for at in range(1, most):
-            first = self._follow.indptr[last[:, at - 1]]
-            counts = self._follow.indptr[last[:, at - 1] + 1] - first
-            hops = self._follow.indices[expand_ranges(first, counts)]
+            offsets, following = self._follow
+            first = offsets[last[:, at - 1]]
+            counts = offsets[last[:, at - 1] + 1] - first
+            hops = following[expand_ranges(first, counts)]
             parents = np.repeat(np.arange(len(last)), counts)
             keep = allowed[hops]
             if keep.sum() > MAX_CHAINS:
@@ -293,25 +294,28 @@ class Elements:
         keys = ((e.name, (e.name in symmetric) or not e.forward, e.target, e.source) for e in self.all[: self.hops])
         return np.array([where.get(key, number) for number, key in enumerate(keys)], np.int64)
 
-    def _following(self) -> tuple[Any, Floats]:
-        """Return which hop can follow which, as a sparse matrix, and how far the nodes that hops start from overlap.
+    def _following(self) -> tuple[tuple[Ints, Ints], Floats]:
+        """Return which hops can follow which, and how far the nodes that hops start from overlap.
 
-        A hop can follow another if it starts where that one ends. Overlaps are fractions of the smaller set.
+        A hop can follow another if it starts where that one ends: those that follow a hop are a range of the second
+        array, between offsets in the first. Overlaps are fractions of the smaller set.
         """
-        import scipy.sparse as sp
-
         starts = [self._nodes_with(element) for element in self.all[: self.hops]]
         lengths = np.array([len(nodes) for nodes in starts], np.int64)
-        owners = np.repeat(np.arange(self.hops), lengths)
-        nodes = np.concatenate([*starts, np.zeros(0, np.int64)])
-        matrix = sp.csr_matrix((np.ones(len(nodes), np.int32), (owners, nodes)), (self.hops, self.session.schema.nodes))
-        common = (matrix @ matrix.T).tocoo()
-        overlap = common.data / np.maximum(1, np.minimum(lengths[common.row], lengths[common.col]))
-        keep = (overlap > _MIN_OVERLAP) & (self.source[common.row] == self.source[common.col])
-        ends = self.inverse[common.row[keep]]  # the hop that ends where its inverse starts
-        follow = sp.csr_matrix((np.ones(keep.sum(), np.int8), (ends, common.col[keep])), (self.hops, self.hops))
-        dense = sp.csr_matrix((overlap, (common.row, common.col)), (self.hops, self.hops))
-        return follow, dense.toarray() if self.hops <= _MAX_DENSE else np.zeros((self.hops, self.hops))
+        pairs = [(np.zeros(0, np.int64),) * 3]
+        for hops in self._from:
+            rows, columns, common = common_members([starts[hop] for hop in hops.tolist()])
+            pairs.append((hops[rows], hops[columns], common))
+        row, column, common = map(np.concatenate, zip(*pairs, strict=True))
+        overlap = common / np.maximum(1, np.minimum(lengths[row], lengths[column]))
+        keep = overlap > _MIN_OVERLAP
+        ends = self.inverse[row[keep]]  # the hop that ends where its inverse starts
+        follow = distinct(ends * self.hops + column[keep])
+        offsets = np.searchsorted(follow, np.arange(self.hops + 1) * self.hops)
+        dense = np.zeros((self.hops, self.hops))
+        if self.hops <= _MAX_DENSE:
+            dense[row, column] = overlap
+        return (offsets, follow % max(1, self.hops)), dense
 
     def _nodes_with(self, element: Element) -> Ints:
         """Return the nodes of the source type for which a hop has neighbours: all of them, or a sample."""

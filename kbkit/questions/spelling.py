@@ -25,9 +25,9 @@ from kbkit.english.words import PREPOSITIONS, lemmas_of
 from kbkit.questions.lexicon import label_words, stem
 from kbkit.questions.mentions import Mention
 from kbkit.questions.question import Question
-from kbkit.questions.values import MAX_COLUMNS
 from kbkit.stores import Stores
 from kbkit.stores.folding import words
+from kbkit.stores.node_values import text_attributes
 
 _LEAST = 5
 """Letters of a word from which it may be misspelled: shorter ones are close to too many others."""
@@ -67,9 +67,7 @@ class Spelling:
     def _of_values(self) -> Iterator[str]:
         texts = (
             text
-            for node_type in self._stores.schema.primary_types
-            for attribute in node_type.attributes[:MAX_COLUMNS]
-            if attribute.type in ("VARCHAR", "VARCHAR[]")
+            for node_type, attribute in text_attributes(self._stores.schema)
             for text in ColumnValues.of(self._stores).distinct(node_type, attribute)
         )
         return (word for text in texts for word in words(text).split())

@@ -7,7 +7,6 @@ Columns with many distinct values hold names or texts, which the node lookup and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
 from typing import NamedTuple
 
 from kbkit.answers.attribute_values import ColumnValues
@@ -16,9 +15,8 @@ from kbkit.english.words import is_person, spoken
 from kbkit.questions.lexicon import stem
 from kbkit.stores import Stores
 from kbkit.stores.folding import words
+from kbkit.stores.node_values import text_attributes
 
-MAX_COLUMNS = 300
-"""Limit on the columns that are read, each in a query of its own."""
 MAX_WORDS = 8
 """Limit on the words of a value."""
 
@@ -38,14 +36,10 @@ class AttributeValues:
         self._exact: dict[str, list[AttributeValue]] = {}
         self._stemmed: dict[str, list[AttributeValue]] = {}
         self._of_people: list[tuple[set[str], AttributeValue]] = []
-        columns = (
-            (number, node_type, attribute)
-            for number, node_type in enumerate(stores.schema.primary_types)
-            for attribute in node_type.attributes
-            if attribute.type in ("VARCHAR", "VARCHAR[]")
-        )
         known = ColumnValues.of(stores)
-        for number, node_type, attribute in islice(columns, MAX_COLUMNS):
+        numbers = {node_type.name: number for number, node_type in enumerate(stores.schema.primary_types)}
+        for node_type, attribute in text_attributes(stores.schema):
+            number = numbers[node_type.name]
             texts = known.distinct(node_type, attribute)
             if is_person(spoken(attribute.name)):
                 named = (AttributeValue(number, attribute.name, text) for text in texts)

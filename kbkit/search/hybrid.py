@@ -26,7 +26,7 @@ from kbkit.search.settings import RETRIEVERS, SearchOptions, SearchSettings, fie
 from kbkit.search.type_words import DEPTH as TYPE_DEPTH
 from kbkit.search.type_words import named_types, prefer
 from kbkit.search.weak import has_known_word, weak
-from kbkit.stores.arrays import Within, both
+from kbkit.stores.arrays import Within, both, is_in
 from kbkit.stores.text import NAME
 from kbkit.stores.text_query import TextQuery, check_query_text, parse
 
@@ -208,7 +208,7 @@ class Search:
         if settings.fusion != "rrf":
             ids = union(rankings.values())
             for name, ranking in rankings.items():
-                rest = np.setdiff1d(ids, ranking.ids)
+                rest = ids[~is_in(ids, np.sort(ranking.ids))]
                 retrieve = build(self.session.stores, batch, replace(settings, within=rest))[name]
                 [more] = retrieve(len(rest)) if len(rest) else [EMPTY]
                 rankings[name] = with_scores(ranking, more, ids)

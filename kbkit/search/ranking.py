@@ -9,6 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kbkit.stores.arrays import distinct
+
 METHODS = ("minmax", "rrf")
 
 RRF_K = 60
@@ -75,7 +77,7 @@ def fuse(
 
 def union(rankings: Iterable[Ranking]) -> NDArray[np.int64]:
     """Return the sorted ids of all rankings."""
-    return np.unique(np.concatenate([EMPTY.ids, *(ranking.ids for ranking in rankings)]))
+    return distinct(np.concatenate([EMPTY.ids, *(ranking.ids for ranking in rankings)]))
 
 
 def with_scores(ranking: Ranking, more: Ranking, ids: NDArray[np.int64]) -> Ranking:

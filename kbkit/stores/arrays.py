@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any, TypeAlias, TypeVar
 
@@ -18,6 +19,8 @@ Mask: TypeAlias = NDArray[np.bool_]
 Within: TypeAlias = NDArray[np.int64] | range | None
 """The candidates of a search: sorted distinct ids, a range of ids, or None for all nodes."""
 
+_FEW_COMPARISONS = 20_000_000
+
 
 def distinct(values: NDArray[Integer]) -> NDArray[Integer]:
     """Return the sorted distinct values; several times faster than ``np.unique``, which hashes integers first."""
@@ -25,6 +28,35 @@ def distinct(values: NDArray[Integer]) -> NDArray[Integer]:
     keep = np.ones(len(values), bool)
     np.not_equal(values[1:], values[:-1], out=keep[1:])
     return values[keep]
+
+
+def common_members(sets: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], ...]:
+    """Return the pairs of sorted sets that have common members, as two arrays of positions, and the numbers of these.
+
+    A set is a pair with itself. Few sets are compared one by one, without loading SciPy.
+    """
+    lengths = np.array([len(one) for one in sets], np.int64)
+    members = np.concatenate([np.zeros(0, np.int64), *sets])
+    if len(sets) * len(members) > _FEW_COMPARISONS:
+        from scipy.sparse import csr_array
+
+        owners = np.repeat(np.arange(len(sets)), lengths)
+        matrix = csr_array((np.ones(len(members), np.int32), (owners, members - members.min())))
+        common = (matrix @ matrix.T).tocoo()
+        return common.row.astype(np.int64), common.col.astype(np.int64), common.data.astype(np.int64)
+    counts = np.zeros((len(sets), len(sets)), np.int64)
+    if len(members):
+        members -= members.min()
+        size = int(members.max()) + 1
+        ends = np.concatenate([[0], np.cumsum(lengths)])
+        before = np.zeros(len(members) + 1, np.int64)
+        for at, (start, end) in enumerate(pairwise(ends.tolist())):
+            mark = np.zeros(size, bool)
+            mark[members[start:end]] = True
+            np.cumsum(mark[members], out=before[1:])
+            counts[at] = np.diff(before[ends])
+    rows, columns = counts.nonzero()
+    return rows, columns, counts[rows, columns]
 
 
 def node_ids(values: Iterable[int], name: str, count: int) -> NDArray[np.int64]:

@@ -89,7 +89,7 @@ def _nodes(stores: Stores) -> list[str]:
     from kbkit.stores import node_check
 
     counts = {"nodes": stores.nodes.count, "aliases": len(stores.nodes.alias_nodes)}
-    return _recorded(stores, "nodes", counts) + node_check.differences(stores.nodes, stores.tables)
+    return _recorded(stores, "nodes", counts) + node_check.differences(stores.nodes, stores.tables, stores.schema)
 
 
 def _adjacency(stores: Stores) -> list[str]:

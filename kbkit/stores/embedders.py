@@ -34,7 +34,8 @@ Vectors = NDArray[np.float32]
 STATIC = "static-minilm-192-int8"
 KINDS = ("static", "minilm", "model2vec:FOLDER", "sentence-transformers:MODEL", "openai:MODEL@URL")
 
-_FEW_TEXTS = 16
+_FEW_WORDS = 4_000
+"""Words whose vectors are summed without loading SciPy."""
 _MAX_CACHE, _ROW_SIZE = 100_000_000, 400
 """Size of the cache of words in characters, and the size of a word's vector in the same unit."""
 
@@ -126,7 +127,7 @@ class CachedWords:
         ends = np.cumsum([0, *map(len, split)])
         with self._guard:
             rows = self._rows([word for words in split for word in words])
-            if len(texts) <= _FEW_TEXTS:  # without loading SciPy; the order of summation is the same
+            if len(rows) <= _FEW_WORDS:  # the order of summation is the same
                 return unit(np.add.reduceat(self._vectors[rows], ends[:-1]) if len(texts) else self._vectors[:0])
             from scipy import sparse
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kbkit.schema import Schema
+from kbkit.stores import node_values
 from kbkit.stores.folding import words_of
 from kbkit.stores.hash_index import hashes, write_index
 from kbkit.stores.strings import StringsWriter
@@ -25,11 +27,10 @@ if TYPE_CHECKING:
 def build(
     batches: Callable[[str], pa.RecordBatchReader],
     folder: Path,
-    types: int,
-    nodes: int,
+    schema: Schema,
     progress: Callable[[int, int], None],
 ) -> dict[str, int]:
-    """Write the directory from the tables ``nodes`` and ``node_types``; ``types`` is the number of node types.
+    """Write the directory from the tables.
 
     Strings are copied batch by batch. Sorting holds the words of all names in memory. Returns the numbers of ``nodes``
     and ``aliases``.
@@ -41,7 +42,7 @@ def build(
     alias_words: list[pl.Series] = []
     key_hashes: list[NDArray[np.uint32]] = []
     alias_counts: list[NDArray[np.int32]] = []
-    steps, done = nodes + nodes // 2, 0  # sorting takes about half as long as copying
+    steps, done = schema.nodes + schema.nodes // 2, 0  # sorting takes about half as long as copying
     with (
         StringsWriter(folder, "keys") as keys,
         StringsWriter(folder, "names") as names,
@@ -68,7 +69,10 @@ def build(
     np.save(folder / "names_order.npy", _order(names_by_entry))
     ordered = [batch.column(0) for batch in batches("SELECT id FROM nodes ORDER BY key, id")]
     np.save(folder / "keys_order.npy", np.concatenate([np.zeros(0, np.int32), *(np.asarray(ids) for ids in ordered)]))
-    _write_secondary(folder, batches("SELECT enum_code(type) AS type, id FROM node_types ORDER BY 1, 2"), types)
+    _write_secondary(
+        folder, batches("SELECT enum_code(type) AS type, id FROM node_types ORDER BY 1, 2"), len(schema.node_types)
+    )
+    node_values.write(batches, folder, schema)
     progress(steps, steps)
     return {"nodes": len(counts), "aliases": int(counts.sum())}
 

@@ -1,4 +1,4 @@
-"""Compare the node directory with the tables: strings, types, hash indexes, sorted orders and secondary types."""
+"""Compare the node directory with the tables: strings, types, indexes, sorted orders, secondary types, values."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from kbkit.schema import Schema
 from kbkit.stores.folding import words_of
 from kbkit.stores.hash_index import HashIndex, hashes
+from kbkit.stores.node_values import MAX_VALUES, text_attributes, values_sql
 from kbkit.stores.nodes import Nodes
 from kbkit.stores.strings import Strings
 from kbkit.stores.tables import Tables
@@ -19,7 +21,7 @@ from kbkit.stores.tables import Tables
 _BATCH = 50_000
 
 
-def differences(nodes: Nodes, tables: Tables) -> list[str]:
+def differences(nodes: Nodes, tables: Tables, schema: Schema) -> list[str]:
     """Return the differences between the node directory and the tables, with their numbers."""
     wrong: Counter[str] = Counter()
     first = first_alias = 0
@@ -50,6 +52,11 @@ def differences(nodes: Nodes, tables: Tables) -> list[str]:
     members = tables.lookup("SELECT type::VARCHAR AS type, id FROM node_types ORDER BY enum_code(type), id")
     known = [(name, node) for name in members["type"].unique() for node in nodes.secondary(name).tolist()]
     wrong["secondary types"] += len({*known} ^ {*members.iter_rows()})
+    if nodes.values is not None:
+        for node_type, attribute in text_attributes(schema):
+            expected = tables.lookup(values_sql(node_type, attribute))["value"].to_list()
+            listed = [] if len(expected) > MAX_VALUES else sorted(expected)
+            wrong["values of attributes"] += len({*listed} ^ {*(nodes.values.of(node_type.name, attribute.name) or ())})
     return [f"{count:,} different {what}" for what, count in wrong.items() if count]
 
 

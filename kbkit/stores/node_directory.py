@@ -8,6 +8,7 @@ The files, for n nodes and a aliases:
 * ``names_hashes.npy``, ``names_entries.npy``  the same for the words of names (entries 0 to n - 1) and aliases (from n)
 * ``keys_order.npy``, ``names_order.npy``  int32: entries sorted by key, and by words
 * ``secondary.npy``, ``secondary_offsets.npy``  int32, int64: the ids of the nodes with a secondary type, type by type
+* ``values.utf8``, ``values.npy``, ``values_offsets.npy``  the distinct values of each text attribute with few of them
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from kbkit.directory.damage import damaged, reading
 from kbkit.schema import Schema
 from kbkit.stores.arrays import Mask, distinct, is_in, mapped
 from kbkit.stores.hash_index import HashIndex
+from kbkit.stores.node_values import ListedValues
 from kbkit.stores.strings import Strings
 
 if TYPE_CHECKING:
@@ -112,8 +114,18 @@ class NodeDirectory:
             if array.dtype != np.int32 or array.ndim != 1:
                 raise ValueError(f"{array.dtype} instead of int32")
 
+    @cached_property
+    def values(self) -> ListedValues | None:
+        """The distinct values of text attributes; None if an earlier version built the KB."""
+        if not ListedValues.exist(self._folder):
+            return None
+        with reading(FOLDER, self._folder):
+            return ListedValues(self._folder, self._schema)
+
     def close(self) -> None:
         """Close the files."""
+        if values := self.__dict__.pop("values", None):
+            values.close()
         for strings in (self.keys, self.names, self.alias_names):
             strings.close()
         for index in (self.key_index, self.name_index):

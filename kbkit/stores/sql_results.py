@@ -104,8 +104,19 @@ def to_frame(table: pa.Table) -> pl.DataFrame:
     import polars as pl
 
     # Column by column: for a table, polars starts its threads, after which the process cannot fork.
-    columns = [pl.Series(*pair) for pair in zip(unique_names(table.column_names), table.columns, strict=True)]
+    names = unique_names(table.column_names)
+    columns = [pl.Series(_ArrowColumn(c)).alias(name) for name, c in zip(names, table.columns, strict=True)]
     return pl.DataFrame([c.cast(pl.String) if isinstance(c.dtype, (pl.Categorical, pl.Enum)) else c for c in columns])
+
+
+class _ArrowColumn:
+    """An Arrow column that polars reads by the Arrow interface, without loading PyArrow's functions."""
+
+    def __init__(self, column: pa.ChunkedArray) -> None:
+        self._column = column
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._column.__arrow_c_stream__(requested_schema)
 
 
 def unique_names(names: Sequence[str]) -> list[str]:

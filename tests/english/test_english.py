@@ -196,3 +196,23 @@ def test_given_phrases_name_the_slots_of_their_templates() -> None:
             assert {part.split(">")[0] for part in predicate.split("<")[1:]} == {
                 part.split(">")[0] for part in template.question.split("<")[1:]
             }
+
+
+def test_the_dictionary_is_searched_as_the_library_reads_it() -> None:
+    """The library's own reader of its files gives the same entries, and it does read them."""
+    from lemminflect import config
+    from lemminflect.codecs.InflectionLUCodec import InflectionLUCodec
+    from lemminflect.codecs.LemmaLUCodec import LemmaLUCodec
+
+    from kbkit.english.dictionary import dictionary
+
+    library = dictionary()
+    searched = ((library.Lemmatizer().lemma_dict, LemmaLUCodec.load(config.lemma_lu_fn)),
+                (library.Inflections().infl_dict, InflectionLUCodec.load(config.inflection_lu_fn)))  # fmt: skip
+    for found, read in searched:
+        some = [*read][::40]
+        assert len(some) > 800
+        assert {word: found.get(word) for word in some} == {word: read[word] for word in some}
+        assert found.get("xyzzyq", {}) == {}
+    assert library.getAllLemmas("Flows") == {"NOUN": ("Flow",), "VERB": ("Flow",)}
+    assert library.getInflection("can", "VBD") == ("could",)

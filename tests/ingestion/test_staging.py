@@ -21,7 +21,7 @@ import kbkit
 from kbkit.errors import BadInputError, Option
 from kbkit.ingestion.describe import describe
 from kbkit.ingestion.recipe import Recipe, RelationSpec, TypeSpec
-from kbkit.ingestion.staging import StagingReport, stage
+from kbkit.ingestion.staging import StagingReport, has_words_sql, stage, tokens_sql
 from kbkit.schema import Schema, quote
 from kbkit.stores import adjacency, table_build, tables
 from tests.examples import examples
@@ -533,3 +533,17 @@ def test_braces_in_names_of_types_and_relations_load(tmp_path: Path) -> None:
     (tmp_path / "edges.csv").write_text("head,relation,tail\na,{r},b\n")
     with kbkit.ingest("table", tmp_path, out=tmp_path / "kb", stores=["tables"]) as kb:
         assert [problem for _, problem in kb.check() if problem] == []
+
+
+def test_texts_are_trimmed_only_if_need_be() -> None:
+    """The tests for white space at the ends of a text say what trimming says."""
+    parts = ["", " ", "\t", "\n", "\u00a0", "\u2003", "\u200b", "a", "é", "~", "!", "a b", "漢字", "\x00", "\x7f"]
+    texts = [first + middle + last for first in parts for middle in ("", "x", "b  c") for last in parts]
+    con = duckdb.connect()
+    con.execute("CREATE TABLE texts AS SELECT unnest($texts) AS text UNION ALL SELECT NULL", {"texts": texts})
+    trimmed = "strlen(trim(text)) - strlen(replace(trim(text), ' ', '')) + 1"
+    different = con.execute(
+        f"SELECT text FROM texts WHERE ({has_words_sql('text')}) IS DISTINCT FROM (trim(text) <> '')"
+        f" OR ({tokens_sql('text')}) IS DISTINCT FROM ({trimmed})"
+    ).fetchall()
+    assert len(texts) > 600 and different == []

@@ -99,8 +99,10 @@ def _nodes(kb: Any) -> Iterator[Figure]:
     yield _figure("find by key", kb.find, [f"{kind}#{key}" for key, _, kind in rows], 0.05)
     yield _figure("find by name", kb.find, named, 0.05)
     yield _figure("find by name in capitals", kb.find, [name.upper() for name in named], 0.05)
-    some = kb.stores.nodes.members("paper")[:140_000].reshape(100, 1400)
-    yield _figure("nodes of 1,400 ids", kb.stores.nodes.frame, list(some), 1.0)
+    papers = kb.stores.nodes.members("paper")
+    size = min(1_400, len(papers))
+    some = papers[: min(100, len(papers) // size) * size].reshape(-1, size)
+    yield _figure(f"nodes of {size:,} ids", kb.stores.nodes.frame, list(some), 1.0)
     from kbkit.executor.lookups import Lookups
 
     look = Lookups(kb)

@@ -106,8 +106,7 @@ def built(folder: Path, rows: Sequence[Row]) -> Example:
     counts = node_build.build(
         lambda sql: con.sql(sql).to_arrow_reader(7 if len(rows) < 100 else 50_000),
         folder,
-        len(TYPES),
-        len(ordered),
+        schema,
         lambda done, total: None,
     )
     assert counts == {"nodes": len(ordered), "aliases": sum(len(row.aliases) for row in ordered)}

@@ -17,6 +17,7 @@ import polars as pl
 
 from kbkit.benchmarks.ska.instances import PASSAGE, ROW, TRIPLE
 from kbkit.directory.temporary import TemporaryFolder
+from kbkit.english.dictionary import dictionary
 from kbkit.ingestion.build import ingest
 from kbkit.ingestion.request import Identity, IngestRequest
 from kbkit.kb import KnowledgeBase
@@ -167,9 +168,7 @@ def _kind(column: str, title: str) -> str:
     name = column.strip().casefold()
     words = title.casefold().split()
     if name in _GENERAL and 0 < len(words) <= _SHORT and words[-1].isalpha():
-        from lemminflect import getLemma
-
-        return " ".join([*words[:-1], getLemma(words[-1], "NOUN")[0]])
+        return " ".join([*words[:-1], dictionary().getLemma(words[-1], "NOUN")[0]])
     return name or _KIND
 
 

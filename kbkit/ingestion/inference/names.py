@@ -6,6 +6,7 @@ import functools
 import re
 from collections.abc import Sequence
 
+from kbkit.english.dictionary import dictionary
 from kbkit.readers.columns import unique
 
 NAMES = (
@@ -72,11 +73,9 @@ def plain(name: str) -> str:
 @functools.cache
 def singular(word: str) -> str:
     """Return the singular of an English noun; other words lose a final ``s``."""
-    import lemminflect
-
     if word in _IRREGULAR:
         return _IRREGULAR[word]
-    lemmas = lemminflect.getLemma(word, "NOUN", lemmatize_oov=False)
+    lemmas = dictionary().getLemma(word, "NOUN", lemmatize_oov=False)
     if lemmas:
         return str(lemmas[0])
     if len(word) > 5 and word.endswith("ies"):
