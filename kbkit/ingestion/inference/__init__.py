@@ -21,9 +21,10 @@ from kbkit.directory.temporary import TemporaryFolder
 from kbkit.errors import BadInputError, Command
 from kbkit.ingestion import archives, json_shapes, source_files, sources
 from kbkit.ingestion.generation import one_line_errors, staging_database
-from kbkit.ingestion.inference import dialect, links, names, profile, roles, script
+from kbkit.ingestion.inference import dialect, links, names, profile, repeats, roles, script
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.roles import TablePlan
+from kbkit.ingestion.json_markers import LISTS
 from kbkit.ingestion.json_records import RecordTable
 from kbkit.ingestion.recipe import FileSpec, as_source
 from kbkit.ingestion.request import Corrections
@@ -125,7 +126,7 @@ def examined(paths: Sequence[Path], *, no_header: bool = False) -> Iterator[Exam
             notes += [f"Not read: folders inside of {path}" for path in paths if _has_folders(path)]
             notes += [note for pair in zip(found["files"], local["files"], strict=True) for note in _skipped(*pair)]
             with _examine(tables, folder) as con:
-                yield Examination(con, list(tables), notes)
+                yield Examination(con, repeats.absorb(con, list(tables)), notes)
         except BadInputError as error:
             raise BadInputError(archives.original(error.message, found, local), *error.hints) from error
 
@@ -183,6 +184,7 @@ _TAKEN = frozenset(
 def _tables(files: Sequence[tuple[Path, Path]], *, no_header: bool) -> dict[ProfiledTable, Path]:
     """Return the tables of files, given with where they are on disk, with their types."""
     found = [(name, spec, path) for given, path in files for name, spec in _specs(given, path, no_header=no_header)]
+    found.sort(key=lambda one: "." in one[1].table and one[1].table.startswith("$"))  # objects inside of records
     if len(found) > MAX_TABLES:
         raise BadInputError(f"{len(found):,} tables are too many", f"The maximum is {MAX_TABLES:,}")
     plain = unique([names.identifier(names.without_hash(name)) for name in names.without_title([n for n, *_ in found])])
@@ -219,11 +221,7 @@ def _nested(given: Path, path: Path) -> dict[str, RecordTable]:
     lists = json_shapes.tables(path)
     only = next(iter(lists), "") if len(lists) == 1 else ""
     stem = Path(source_files.plain_name(given)).stem
-    return json_shapes.nested(path, only if only.casefold() not in names.WRAPPINGS | _REPLIES else stem)
-
-
-_REPLIES = {"", *"data results result items rows records entries hits values value response content".split()}  # noqa: SIM905
-"""Names of lists in replies of services, which say nothing about the records."""
+    return json_shapes.nested(path, only if only.casefold() not in names.WRAPPINGS | LISTS else stem)
 
 
 def _specs(given: Path, path: Path, *, no_header: bool) -> Iterator[tuple[str, FileSpec]]:

@@ -145,7 +145,9 @@ def referable_columns(con: Connection, table: ProfiledTable, key: Sequence[str])
     """Return the columns by which other tables can refer to the rows: the key, and other texts without repetition."""
     result = list(key) if len(key) == 1 else []
     for column in table.columns.values():
+        of_other = set(names.subject(column.name)[-1:]) & names.OTHERS and not names.fit(column.name, table.type)
         named = names.plain(column.name) in names.NAMES or names.is_id(column.name) or column.codes
+        named = named and not of_other
         repeated = column.count < table.rows or column.distinct < 0.8 * table.rows
         if column.name not in result and column.look == "text" and named and not repeated:
             result += [column.name] if is_unique(con, table, [column.name]) else []

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kbkit.errors import UnknownNameError
-from kbkit.ingestion.inference import names
+from kbkit.ingestion.inference import names, repeats
 from kbkit.ingestion.inference.dialect import KEYED_TEXT, TRIPLE
 from kbkit.ingestion.inference.keys import (
     KEY_LOOKS,
@@ -117,7 +117,7 @@ class _Finder:
     def find_targets(self) -> None:
         """Find the columns that other tables can refer to, once all keys are known."""
         for name, table in self._tables.items():
-            self._targets[name] = referable_columns(self._con, table, self._keys[name])
+            self._targets[name] = [] if table.beyond else referable_columns(self._con, table, self._keys[name])
 
     def is_told(self, table: ProfiledTable, column: ProfiledColumn) -> bool:
         """Whether the user said that a column refers to a table."""
@@ -153,10 +153,14 @@ class _Finder:
         found += self._siblings(table, [link for link in found if len(link.columns) == 1 and link.target])
         if not known and not self._keys[table.name]:
             found += self._unnamed(table)
+        objects = [columns for columns, *_ in table.declared_links]
+        found = repeats.without_repeated(self._con, table, found, self._tables, self._keys, objects)
         if len(found) == 1 and found[0].target and tuple(table.columns) == TRIPLE:
             found += self._other_end(table, found[0])
         if len(found) == 1 and not self._keys[table.name] and not found[0].lists:
             found += self._loose(table, found[0])
+        for link in found:
+            self.unclear.pop(f"{table.name}.{link.columns[0]}", None)
         order = {name: position for position, name in enumerate(table.columns)}
         return sorted(found, key=lambda link: order[link.columns[0]])
 
@@ -261,7 +265,12 @@ class _Finder:
             parent = parent or names.plain(column.name) in names.PARENTS or names.words(column.name)[:1] == ("parent",)
             return 2 if parent else min(names.fit(column.name, other.type), names.LAST_WORD)
         end = names.plain(column.name) in (*names.HEADS, *names.TAILS) and len(table.columns) > 1
+        if _is_role(column) and names.words(other.type)[-1:] in names.PERSONS and not self._has_table_of(column):
+            return _PERSON
         return names.fit(column.name, other.type) or 2 * end or int(names.is_id(column.name) or _is_role(column))
+
+    def _has_table_of(self, column: ProfiledColumn) -> bool:
+        return any(names.fit(column.name, one.type) for one in self._tables.values())
 
     def _try(
         self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable, by: str, evidence: float
@@ -397,6 +406,10 @@ def _numbers(table: ProfiledTable, column: str) -> str:
     """Return the query for the values of a column, or the elements of its lists, as numbers (``n``)."""
     values = f"SELECT {reference(table, [column])} AS v FROM {identifier(table.name)}"
     return f"SELECT TRY_CAST(v AS BIGINT) AS n FROM ({values})"
+
+
+_PERSON = 1.9
+"""Evidence of a role, such as ``author``, in a source with a table of persons and none of authors."""
 
 
 def _is_role(column: ProfiledColumn) -> bool:

@@ -41,12 +41,32 @@ ROLES = frozenset(
     ]
 )  # fmt: skip
 """Columns that usually refer to a person, without ``id`` in their name."""
+PERSONS = frozenset({(word,) for word in ("user", "person", "member", "account", "employee", "profile", "contact")})
+"""Last words of types to which columns of roles refer if they have no table of their own."""
 HEADS = ("head", "source", "from", "src", "start", "subject", "node1")
 TAILS = ("tail", "target", "to", "dst", "end", "object", "node2")
 RELATIONS = ("relation", "predicate", "rel", "relation type", "edge type", "relationship")
 
 _IDS = frozenset(
-    ["id", "ids", "key", "code", "fk", "ref", "uuid", "guid", "uri", "iri", "no", "nr", "num", "number", "nummer"]
+    [
+        "id",
+        "ids",
+        "pk",
+        "oid",
+        "key",
+        "code",
+        "fk",
+        "ref",
+        "uuid",
+        "guid",
+        "uri",
+        "iri",
+        "no",
+        "nr",
+        "num",
+        "number",
+        "nummer",
+    ]
 )
 _GENERIC = frozenset({*_IDS, "name", "title", "label"})
 _NUMBERED = re.compile(r"(?<=[^\W\d])(\d+|_[ab12])$", re.IGNORECASE)
@@ -113,7 +133,7 @@ def is_id(column: str) -> bool:
 
 def is_own_id(column: str, kind: str) -> bool:
     """Whether a column is named as the identifier of a type: ``id``, or ``film_id`` of ``film``."""
-    alone = words(column) in (("id",), ("key",), ("code",), ("uuid",), ("guid",), ("uri",), ("iri",), ("ref",))
+    alone = words(column) in (("id",), ("pk",), ("key",), ("code",), ("uuid",), ("guid",), ("uri",), ("iri",), ("ref",))
     return alone or (is_id(column) and fit(column, kind) == 3)
 
 
@@ -158,6 +178,12 @@ def is_plural(column: str) -> bool:
     """Whether a column is named in the plural: ``tags``."""
     parts = words(column)
     return bool(parts) and singular(parts[-1]) != parts[-1]
+
+
+OTHERS = frozenset(
+    ["category", "type", "group", "class", "status", "city", "country", "region", "state", "host", "domain", "user"]
+)
+"""Words of columns that name something else than the row."""
 
 
 def is_generic(column: str) -> bool:

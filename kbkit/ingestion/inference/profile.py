@@ -44,6 +44,7 @@ class ProfiledTable:
     ``type`` is that of its rows, if they are nodes; ``words`` are those of its name. ``folded`` is the query that makes
     one row of those that differ in one column only or not at all, if there are any; of the latter, ``repeated`` are
     left out, like ``blank`` ones and those of ``totals``. ``named`` are the columns of names that the user gave.
+    ``beyond`` are a table and a column of it: only the rows whose key is not there are nodes.
     """
 
     name: str
@@ -59,6 +60,7 @@ class ProfiledTable:
     blank: int = 0
     totals: int = 0
     named: tuple[str, ...] | None = None
+    beyond: tuple[str, str] | None = None
 
 
 def profile(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:

@@ -228,7 +228,7 @@ def _ending_in_name(table: ProfiledTable, key: Sequence[str], free: Sequence[Pro
     """Return a column that ends in ``name`` or ``title`` and has few repetitions."""
     for column in sorted(free, key=lambda column: "short" in names.words(column.name)):
         words = names.words(column.name)
-        ends = words[-1:] in (("name",), ("title",)) and words[-2:-1] not in _OTHER_NAMES
+        ends = words[-1:] in (("name",), ("title",)) and not names.OTHERS & set(words[-2:-1])
         if ends and 10 * column.distinct >= 9 * table.rows and column.name not in key:
             return (column.name,)
     return None
@@ -242,7 +242,7 @@ def _distinct_after_key(
         return None
     for column in list(table.columns.values())[1:2]:
         is_text = column in free and column.look == "text" and column.distinct == table.rows
-        if is_text and names.words(column.name)[-1:] not in _OTHER_NAMES:
+        if is_text and names.words(column.name)[-1] not in names.OTHERS:
             return (column.name,)
     return None
 
@@ -273,10 +273,6 @@ _PERSON_NAMES = (
 _LINE = 80
 """Mean number of characters up to which summaries are titles."""
 _SUMMARIES = {("summary",), ("subject",), ("headline",)}
-_OTHER_NAMES = {(word,) for word in (
-    "category", "type", "group", "class", "status", "city", "country", "region", "state", "host", "domain", "user",
-)}  # fmt: skip
-"""Words before ``name`` in columns that name something else than the row."""
 
 
 def _relation(link: TableLink) -> str:

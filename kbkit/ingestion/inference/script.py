@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -114,7 +115,18 @@ class _Script:
         return f"CREATE TABLE {name} AS\n{number}\nFROM {source};"
 
     def _source(self, nodes: NodeTable) -> str:
-        return self._file(nodes.table)
+        if nodes.table.beyond is None:
+            return self._file(nodes.table)
+        other, by = nodes.table.beyond
+        table = next(one.table for one in self._plan.nodes if one.table.name == other)
+        known = [f"SELECT {reference(table, [by])} FROM {self._file(table)}"]
+        for one in itertools.takewhile(lambda one: one is not nodes, self._beyond(other)):
+            known.append(f"SELECT {_key(one)} FROM {self._file(one.table)}")
+        return f"(FROM {self._file(nodes.table)} WHERE {_key(nodes)} NOT IN ({' UNION '.join(known)}))"
+
+    def _beyond(self, table: str) -> Iterator[NodeTable]:
+        """Yield the tables with further rows of a table's type."""
+        return (one for one in self._plan.nodes if one.table.beyond and one.table.beyond[0] == table)
 
     def _file(self, table: ProfiledTable) -> str:
         return identifier(f"{table.name}_rows" if table.name in self._made else table.name)
@@ -172,6 +184,8 @@ class _Script:
                 columns = ", ".join([f"{reference(table, link.columns)} AS key", *self._file_column])
                 rows = f"SELECT {columns} FROM {self._file(table)}"
                 unknown = "IS NOT NULL" if nodes is None else f"NOT IN (SELECT k FROM ({self._lookup(link)}))"
+                for one in self._beyond(link.target):
+                    unknown += f" AND key NOT IN (SELECT {_key(one)} FROM {self._file(one.table)})"
                 kind = link.loose if nodes is None else nodes.table.type
                 parts.setdefault(kind, []).append(f"SELECT * FROM ({rows}) WHERE key {unknown}")
         first = "".join(f", min({file}) AS {file}" for file in self._file_column)
