@@ -194,7 +194,9 @@ class _Finder:
             return TableLink((column.name,), "", (), column.look == "list", loose=_type_of(column.name))
         if (table.name, column.name) in self._given:
             return self._as_told(table, column, self._given[table.name, column.name])
-        counts = names.is_count(column.name) or (column.look == "integer" and names.is_plural(column.name))
+        counts = names.is_count(column.name) or (
+            column.look == "integer" and names.is_plural(column.name) and not names.is_id(column.name)
+        )
         if counts or (column.look not in (*KEY_LOOKS, "list", "boolean") and not column.floats):
             return None  # Home_games: how many
         own = self._keys[table.name] == (column.name,)
