@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from kbkit.errors import BadInputError, UnknownNameError
+from kbkit.ingestion import gathered
 from kbkit.ingestion.json_records import RecordTable, split
 from kbkit.ingestion.recipe import FileSpec
 from kbkit.ingestion.source_errors import MAX_LINE
@@ -102,13 +103,22 @@ def reshape(specs: Iterable[FileSpec], found: Mapping[str, Sequence[Path]], fold
     for spec in specs:
         if spec.reader or spec.converter:
             continue
+        paths = result.get(spec.name, [])
+        if (spec.folder or spec.file) and paths and (spec.format or format_of(paths[0])) == "json":
+            result[spec.name] = paths = [_combined(spec, paths, folder / f"{spec.name}-combined")]
         for number, path in enumerate(result.get(spec.name, [])):
             if (spec.format or format_of(path)) == "json" and (rows := _rows(path, spec.table)) is not None:
-                result[spec.name][number] = _copy(rows, folder / f"{spec.name}-{number}-rows" / path.name)
+                result[spec.name][number] = copy_of(rows, folder / f"{spec.name}-{number}-rows" / path.name)
     return result
 
 
-def _copy(rows: Iterable[Mapping[str, Any]], target: Path) -> Path:
+def _combined(spec: FileSpec, paths: Sequence[Path], folder: Path) -> Path:
+    """Return a copy of the records of all files of a specification."""
+    return copy_of(gathered.combined(paths, spec.folder, spec.file), folder / f"{spec.name}.jsonl")
+
+
+def copy_of(rows: Iterable[Mapping[str, Any]], target: Path) -> Path:
+    """Write rows to a new folder, one a line, and return the file."""
     target.parent.mkdir(parents=True)
     target = target.with_suffix("") if target.suffix.lower() == ".gz" else target
     with target.open("w", encoding="utf-8", newline="\n") as copy:

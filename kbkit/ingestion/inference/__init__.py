@@ -10,7 +10,7 @@ import contextlib
 import copy
 import glob
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,9 +19,10 @@ from kbkit.directory import limits
 from kbkit.directory.files import write_files
 from kbkit.directory.temporary import TemporaryFolder
 from kbkit.errors import BadInputError, Command
-from kbkit.ingestion import archives, json_shapes, source_files, sources
+from kbkit.ingestion import archives, gathered, json_shapes, source_files, sources
+from kbkit.ingestion.gathered import FileGroup
 from kbkit.ingestion.generation import one_line_errors, staging_database
-from kbkit.ingestion.inference import dialect, links, names, profile, repeats, roles, script
+from kbkit.ingestion.inference import dialect, links, names, nouns, profile, repeats, roles, script
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.roles import TablePlan
 from kbkit.ingestion.json_markers import LISTS
@@ -106,35 +107,44 @@ def infer(
         return found.infer(name, corrections, source_file=source_file)
 
 
-def _has_folders(path: Path) -> bool:
-    return path.is_dir() and any(inside.is_dir() and not inside.name.startswith(".") for inside in path.iterdir())
+def _has_folders(path: Path, taken: Collection[Path]) -> bool:
+    """Whether a folder has folders inside, of which no file is read."""
+    inside = [one for one in path.iterdir() if one.is_dir() and not one.name.startswith(".")] if path.is_dir() else []
+    return any(not any(file.is_relative_to(one) for file in taken) for one in inside)
 
 
 @contextlib.contextmanager
 def examined(paths: Sequence[Path], *, no_header: bool = False) -> Iterator[Examination]:
     """Read and profile files and folders. Raises :class:`BadInputError`."""
     limits.check_limits()
-    listed = source_files.tables_in(paths)
+    inside = [group for path in paths for group in gathered.inside(path)]
+    listed = source_files.tables_in(paths, may_be_empty=bool(inside))
     views = _views([path for path in listed if path not in paths])
-    found = {"files": [path for path in listed if path not in views]}
+    groups = [*inside, *gathered.numbered([path for path in listed if path not in (*paths, *views)])]
+    taken = {path for group in groups for path in group.files}
+    found = {"files": [path for path in listed if path not in views and path not in taken]}
     with TemporaryFolder() as folder, one_line_errors():
         local = archives.unpack(found, folder / "unpacked")
         try:
             files = list(zip(found["files"], local["files"], strict=True))
-            tables = _tables(files, no_header=no_header)
+            together = {gathered.whole(group, folder / f"group-{n}"): group for n, group in enumerate(groups)}
+            tables = _tables([*files, *((path, path) for path in together)], together, no_header=no_header)
             notes = [f"Skipped {path}: {path.stem}_all has its rows" for path in views]
-            notes += [f"Not read: folders inside of {path}" for path in paths if _has_folders(path)]
+            notes += [group.note(paths) for group in groups]
+            notes += [f"Not read: folders inside of {path}" for path in paths if _has_folders(path, taken)]
             notes += [note for pair in zip(found["files"], local["files"], strict=True) for note in _skipped(*pair)]
             with _examine(tables, folder) as con:
-                yield Examination(con, repeats.absorb(con, list(tables)), notes)
+                kept = repeats.absorb(con, list(tables))
+                nouns.rename(con, kept, {t.name: tables[t][0].parent for t in kept if tables[t][0] in listed})
+                yield Examination(con, kept, notes)
         except BadInputError as error:
             raise BadInputError(archives.original(error.message, found, local), *error.hints) from error
 
 
 @contextlib.contextmanager
-def _examine(tables: Mapping[ProfiledTable, Path], folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+def _examine(tables: Mapping[ProfiledTable, Sequence[Path]], folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """Load the tables into a database in ``folder``, and profile them."""
-    found = {table.name: [path] for table, path in tables.items()}
+    found = {table.name: paths for table, paths in tables.items()}
     with staging_database(folder, found, specs=[table.spec for table in tables]) as (con, local):
         files = [path for taken in local.values() for path in taken]
         with explained(folder / "load.sql", files, [path for path in files if databases.is_database(path)]):
@@ -181,8 +191,13 @@ _TAKEN = frozenset(
 """Names of tables that the load itself makes."""
 
 
-def _tables(files: Sequence[tuple[Path, Path]], *, no_header: bool) -> dict[ProfiledTable, Path]:
-    """Return the tables of files, given with where they are on disk, with their types."""
+def _tables(
+    files: Sequence[tuple[Path, Path]], together: Mapping[Path, FileGroup], *, no_header: bool
+) -> dict[ProfiledTable, Sequence[Path]]:
+    """Return the tables of files, given with where they are on disk, with their types and files.
+
+    ``together`` are groups of files by one that stands for all of them.
+    """
     found = [(name, spec, path) for given, path in files for name, spec in _specs(given, path, no_header=no_header)]
     found.sort(key=lambda one: "." in one[1].table and one[1].table.startswith("$"))  # objects inside of records
     if len(found) > MAX_TABLES:
@@ -196,7 +211,9 @@ def _tables(files: Sequence[tuple[Path, Path]], *, no_header: bool) -> dict[Prof
     result = {}
     split = names.tables(names.without_dates(plain))
     for name, parts, kind, (_, spec, path) in zip(taken, split, names.types(split), found, strict=True):
-        table = ProfiledTable(name, replace(spec, name=name), type=kind, words=parts)
+        group = together.get(path)
+        place = {"match": group.match, "many": True, "folder": group.folder, "file": group.file} if group else {}
+        table = ProfiledTable(name, replace(spec, name=name, **place), type=kind, words=parts)
         if keys := declared.get(path, {}).get(spec.table):
             table.declared_key = keys.primary
             table.declared_links = [
@@ -210,7 +227,7 @@ def _tables(files: Sequence[tuple[Path, Path]], *, no_header: bool) -> dict[Prof
                 ((column,), by_name[path, of[column]] if by else "", (by,) if by else ())
                 for column, (_, by) in record.links.items()
             ]
-        result[table] = path
+        result[table] = group.files if group else [path]
     return result
 
 
@@ -247,6 +264,8 @@ def _specs(given: Path, path: Path, *, no_header: bool) -> Iterator[tuple[str, F
     elif kind == "json" and len(lists := json_shapes.tables(path)) > 1:
         for name in lists:
             yield name, replace(spec, table=name)
+    elif kind == "json" and len(lists) == 1 and not set(names.words(only := next(iter(lists)))) <= nouns.SAYS_NOTHING:
+        yield only, spec
     elif kind in sources.DELIMITERS:
         detected = dialect.detect(path, no_header=no_header)
         usual = sources.DELIMITERS[kind]

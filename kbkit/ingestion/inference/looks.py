@@ -269,7 +269,7 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
 
 def has_na(look: Mapping[str, float]) -> bool:
     """Whether NA is among the numbers of a column, so that it is a missing value in the whole table."""
-    return 0 < look["na"] and 0 < look["numbers"] >= look["values"] - look["missing"] - look["empty"]
+    return look["na"] > 0 and 0 < look["numbers"] >= look["values"] - look["missing"] - look["empty"]
 
 
 def _days_and_times(look: Mapping[str, float], form: str) -> float:

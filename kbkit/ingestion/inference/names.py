@@ -71,10 +71,11 @@ _IDS = frozenset(
 _GENERIC = frozenset({*_IDS, "name", "title", "label"})
 _NUMBERED = re.compile(r"(?<=[^\W\d])(\d+|_[ab12])$", re.IGNORECASE)
 WRAPPINGS = frozenset({"tbl", "table", "dim", "fact", "csv", "export", "dataset", "data", "info", "list", "metadata"})
+_LEADING = frozenset({"all", "by", "my", "the", "your"})
 _NODES = frozenset({"node", "nodes", "vertex", "vertices", "entity", "entities"})
 """Words of file names that say nothing about the rows."""
 _WORD = re.compile(r"[A-Z]+s?(?![^\W\dA-Z_])|[A-Z]?[^\W\dA-Z_]+|\d+")
-_IRREGULAR = {"people": "person", "persons": "person", "movies": "movie", "data": "data"}
+_IRREGULAR = {"people": "person", "persons": "person", "movies": "movie", "data": "data", "emojis": "emoji"}
 
 
 @functools.lru_cache(1 << 16)  # of each pair of a column and a table
@@ -219,7 +220,7 @@ def _alike(a: str, b: str) -> bool:
 _EXPORTED = re.compile(r"[ _-]+(?:[0-9a-f]{32}|(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{8,})(?:_all)?$")
 """The hash at the end of a file name, as Notion and others write it."""
 _DAY = r"(?:19|20)\d\d(?:[-_.]?[01]\d(?:[-_.]?[0-3]\d)?)?"
-_DATED = re.compile(rf"(?<=[^\W\d])(?: ?\(\d\)|[ _.-]+(?:v\d+|{_DAY}|(?:grid|table)[ _]view))+$", re.IGNORECASE)
+_DATED = re.compile(rf"(?<=[^\W\d])(?: ?\(\d\)|[ _.-]+(?:v\d+|\d\d?|{_DAY}|(?:grid|table)[ _]view))+$", re.IGNORECASE)
 """Words at the end of a file name that say when or how it was exported: a year or a date, a version, a view."""
 
 
@@ -254,6 +255,8 @@ def tables(names: Sequence[str]) -> list[list[str]]:
         for place in (0, -1):
             if len(parts) > 1 and parts[place] in {*WRAPPINGS, *_NODES}:
                 parts.pop(place)
+        if len(parts) > 1 and parts[0] in _LEADING:
+            parts.pop(0)
     return split
 
 

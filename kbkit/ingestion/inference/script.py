@@ -36,7 +36,9 @@ def recipe(
     for table in tables:
         spec = table.spec
         lines += ["", f"[files.{_bare(table.name)}]", f"match = {_toml(list(spec.match))}"]
-        for key in ("table", "encoding", "delimiter", "escape"):
+        if spec.many:
+            lines.append("many = true  # files of one shape")
+        for key in ("table", "folder", "file", "encoding", "delimiter", "escape"):
             if value := getattr(spec, key):
                 lines.append(f"{key} = {_toml(value)}")
         if spec.skip:
