@@ -6,23 +6,20 @@ of folders and files say is in the columns :data:`FOLDER` and :data:`FILE`.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from kbkit.errors import BadInputError
 from kbkit.ingestion import source_files
+from kbkit.ingestion.json_shapes import combined, copy_of, records
 
 FOLDER, FILE = "folder", "file"
 """Columns with the names of folders and files."""
 ANCHOR = "./"
 """Start of a pattern that matches the path in the given folder, part by part."""
 _MOST_FILES = 20_000
-_MOST_BYTES = 256 << 20
-"""Maximum bytes of a JSON file among those of one table."""
 _SHAPED = 40
 """Records of a file that its shape is judged by."""
 _LOOKED_AT = 25
@@ -129,21 +126,22 @@ def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
 def _shape(path: Path) -> frozenset[str] | None:
     """Return the names of the fields of the first records of a file; None for what is no list of records."""
     if source_files.format_of(path) in _DELIMITED:
-        from kbkit.ingestion.inference import dialect
-        from kbkit.ingestion.sources import header
-
-        try:
-            found = dialect.detect(path)
-            if found.columns or found.skip or found.encoding != "utf-8":
-                return None
-            return frozenset(header(path, found.delimiter, found.quote))
-        except BadInputError:
-            return None
+        return _header(path)
     try:
         rows = records(path)
     except BadInputError:
         return None
     return frozenset(name for row in rows[:_SHAPED] for name in row)
+
+
+def _header(path: Path) -> frozenset[str] | None:
+    """Return the names in the first line of a delimited file, None if it is no UTF-8 or holds numbers."""
+    try:
+        with path.open(encoding="utf-8-sig") as handle:
+            fields = [field.strip().strip('"') for field in re.split(r"[,;|\t]", handle.readline())]
+    except (OSError, UnicodeDecodeError):
+        return None
+    return None if any(field.replace(".", "").isdigit() for field in fields) else frozenset(fields)
 
 
 def _group(root: Path, alike: Sequence[_Candidate]) -> FileGroup:
@@ -169,8 +167,6 @@ def _group(root: Path, alike: Sequence[_Candidate]) -> FileGroup:
 
 def whole(group: FileGroup, folder: Path) -> Path:
     """Return a file called like a group that stands for all of its files: with the records of all, if they are JSON."""
-    from kbkit.ingestion.json_shapes import copy_of
-
     first = group.files[0]
     if source_files.format_of(first) == "json":
         return copy_of(combined(group.files, group.folder, group.file), folder / f"{group.name}.jsonl")
@@ -187,39 +183,3 @@ def _free(name: str, taken: Iterable[str]) -> str:
 
 def _escaped(name: str) -> str:
     return re.sub(r"([*?[])", r"[\1]", name)
-
-
-# -- JSON -------------------------------------------------------------------------------------------------------------
-
-
-def records(path: Path) -> list[dict[str, Any]]:
-    """Return the records of a JSON file: the objects of its list or lines, or its only object.
-
-    Raises :class:`BadInputError` for another file.
-    """
-    hint = "Remove it, or name the files of a folder one by one"
-    if path.stat().st_size > _MOST_BYTES:
-        raise BadInputError(f"{path} is too large to be read with others", hint)
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-        try:
-            found = json.loads(text)
-        except ValueError:
-            found = [json.loads(line) for line in text.splitlines() if line.strip()]
-    except (ValueError, RecursionError, OSError) as error:
-        raise BadInputError(f"{path} is not JSON: {str(error)[:100]}", hint) from None
-    rows = found if isinstance(found, list) else [found]
-    if not all(isinstance(row, dict) for row in rows):
-        raise BadInputError(f"{path} does not hold records like the other files", hint)
-    return rows
-
-
-def combined(paths: Iterable[Path], folder: str, file: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the records of several files, with the columns of the names of their folders and files, if these are given.
-
-    Raises the errors of :func:`records`.
-    """
-    for path in paths:
-        names = {**({folder: path.parent.name} if folder else {}), **({file: path.stem} if file else {})}
-        for row in records(path):
-            yield {**names, **row}

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from kbkit.errors import BadInputError, UnknownNameError
-from kbkit.ingestion import gathered
 from kbkit.ingestion.json_records import RecordTable, split
 from kbkit.ingestion.recipe import FileSpec
 from kbkit.ingestion.source_errors import MAX_LINE
@@ -114,7 +113,7 @@ def reshape(specs: Iterable[FileSpec], found: Mapping[str, Sequence[Path]], fold
 
 def _combined(spec: FileSpec, paths: Sequence[Path], folder: Path) -> Path:
     """Return a copy of the records of all files of a specification."""
-    return copy_of(gathered.combined(paths, spec.folder, spec.file), folder / f"{spec.name}.jsonl")
+    return copy_of(combined(paths, spec.folder, spec.file), folder / f"{spec.name}.jsonl")
 
 
 def copy_of(rows: Iterable[Mapping[str, Any]], target: Path) -> Path:
@@ -226,3 +225,39 @@ def _keyed(top: Mapping[str, Any]) -> Iterator[dict[str, Any]] | None:
         return None
     key = next(name for name in (*_KEYS, "\0") if not any(name in row for row in members))
     return ({key: name, **row} for name, row in top.items()) if key != "\0" else None
+
+
+# -- several files ----------------------------------------------------------------------------------------------------
+
+
+def records(path: Path) -> list[dict[str, Any]]:
+    """Return the records of a JSON file: the objects of its list or lines, or its only object.
+
+    Raises :class:`BadInputError` for another file.
+    """
+    hint = "Remove it, or name the files of a folder one by one"
+    if path.stat().st_size > _MOST_NESTED:
+        raise BadInputError(f"{path} is too large to be read with others", hint)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        try:
+            found = json.loads(text)
+        except ValueError:
+            found = [json.loads(line) for line in text.splitlines() if line.strip()]
+    except (ValueError, RecursionError, OSError) as error:
+        raise BadInputError(f"{path} is not JSON: {str(error)[:100]}", hint) from None
+    rows = found if isinstance(found, list) else [found]
+    if not all(isinstance(row, dict) for row in rows):
+        raise BadInputError(f"{path} does not hold records like the other files", hint)
+    return rows
+
+
+def combined(paths: Iterable[Path], folder: str, file: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the records of several files, with the columns of the names of their folders and files, if these are given.
+
+    Raises the errors of :func:`records`.
+    """
+    for path in paths:
+        names = {**({folder: path.parent.name} if folder else {}), **({file: path.stem} if file else {})}
+        for row in records(path):
+            yield {**names, **row}

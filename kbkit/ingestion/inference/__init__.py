@@ -212,8 +212,8 @@ def _tables(
     split = names.tables(names.without_dates(plain))
     for name, parts, kind, (_, spec, path) in zip(taken, split, names.types(split), found, strict=True):
         group = together.get(path)
-        place = {"match": group.match, "many": True, "folder": group.folder, "file": group.file} if group else {}
-        table = ProfiledTable(name, replace(spec, name=name, **place), type=kind, words=parts)
+        own = replace(spec, match=group.match, many=True, folder=group.folder, file=group.file) if group else spec
+        table = ProfiledTable(name, replace(own, name=name), type=kind, words=parts)
         if keys := declared.get(path, {}).get(spec.table):
             table.declared_key = keys.primary
             table.declared_links = [

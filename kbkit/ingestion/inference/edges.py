@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from kbkit.ingestion.inference import names
 from kbkit.ingestion.inference.keys import reference
-from kbkit.ingestion.inference.links import TableLink
 from kbkit.ingestion.inference.looks import ProfiledColumn
 from kbkit.ingestion.inference.profile import ProfiledTable
+from kbkit.ingestion.inference.table_link import TableLink
 from kbkit.stores.sql_names import identifier
 
 if TYPE_CHECKING:

@@ -21,6 +21,7 @@ from kbkit.ingestion.inference.keys import (
 )
 from kbkit.ingestion.inference.looks import ProfiledColumn
 from kbkit.ingestion.inference.profile import ProfiledTable
+from kbkit.ingestion.inference.table_link import TableLink
 from kbkit.stores.sql_names import identifier
 
 if TYPE_CHECKING:
@@ -38,23 +39,6 @@ _MOST = 0.8
 """Fraction of the values that must exist in the other table, if only the last word of its type is in the name."""
 _PREVIEW = 2000
 """Rows whose values are looked up before all are."""
-
-
-@dataclass(frozen=True)
-class TableLink:
-    """Columns of a table that refer to rows of another one (``target``) by its columns ``by``.
-
-    Without ``target``, no table has the rows: the values are nodes of the type ``loose``.
-    ``lists``: each value is a list. ``missing`` is the number of different values that the target lacks.
-    """
-
-    columns: tuple[str, ...]
-    target: str
-    by: tuple[str, ...]
-    lists: bool = False
-    missing: int = 0
-    distinct: int = 0
-    loose: str = ""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from kbkit.stores.sql_names import identifier
 if TYPE_CHECKING:
     import duckdb
 
-    from kbkit.ingestion.inference.links import TableLink
+    from kbkit.ingestion.inference.table_link import TableLink
 
     Connection = duckdb.DuckDBPyConnection
 

@@ -10,9 +10,10 @@ from kbkit.ingestion.inference import names
 from kbkit.ingestion.inference.dialect import KEYED_TEXT
 from kbkit.ingestion.inference.edges import EdgeTable, edges_of
 from kbkit.ingestion.inference.keys import is_unique
-from kbkit.ingestion.inference.links import Guesses, TableLink
+from kbkit.ingestion.inference.links import Guesses
 from kbkit.ingestion.inference.looks import ProfiledColumn
 from kbkit.ingestion.inference.profile import ProfiledTable
+from kbkit.ingestion.inference.table_link import TableLink
 from kbkit.readers.columns import unique
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ def _nodes(table: ProfiledTable, links: Sequence[TableLink], key: tuple[str, ...
     columns = table.columns
     linked = {column for link in links for column in link.columns}
     result = NodeTable(table, key, _name_columns(table, key, linked, texts))
-    relations = unique([_relation(link) for link in links])
+    relations = unique([_relation(link, table.spec.folder) for link in links])
     result.links = list(zip(relations, links, strict=True))
     ends = {link.columns[0] for link in links if len(link.columns) == 1}  # a year beside a team says more than a link
     for name, column in columns.items():
@@ -275,10 +276,10 @@ _LINE = 80
 _SUMMARIES = {("summary",), ("subject",), ("headline",)}
 
 
-def _relation(link: TableLink) -> str:
-    """Return the relation of a column: its name without ``id`` and the like."""
+def _relation(link: TableLink, folder: str) -> str:
+    """Return the relation of a column: its name without ``id`` and the like; that of names of folders says nothing."""
     target = tuple(names.types([names.words(link.target)])[0].split("_")) if link.target else ()
-    if len(link.columns) > 1:
+    if len(link.columns) > 1 or (target and link.columns == (folder,)):
         return names.identifier("_".join(target))
     parts = names.subject(link.columns[0])
     own = names.words(link.columns[0])

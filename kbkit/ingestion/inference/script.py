@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from kbkit.ingestion.inference import names
 from kbkit.ingestion.inference.edges import EdgeTable
 from kbkit.ingestion.inference.keys import reference
-from kbkit.ingestion.inference.links import TableLink
 from kbkit.ingestion.inference.looks import ProfiledColumn
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.roles import DetailTable, NodeTable, TablePlan
+from kbkit.ingestion.inference.table_link import TableLink
 from kbkit.ingestion.sources import SOURCE_FILE
 from kbkit.ingestion.staging import COLUMNS
 from kbkit.schema import literal
