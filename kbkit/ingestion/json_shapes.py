@@ -22,6 +22,7 @@ from kbkit.ingestion.json_records import RecordTable, split
 from kbkit.ingestion.recipe import FileSpec
 from kbkit.ingestion.source_errors import MAX_LINE
 from kbkit.ingestion.source_files import format_of, suffix
+from kbkit.readers import xml_records
 
 _START, _MOST_BYTES = 1 << 16, 16 * MAX_LINE
 _MOST_NESTED = 64 << 20
@@ -154,6 +155,8 @@ def _rows(path: Path, table: str) -> Iterable[Mapping[str, Any]] | None:
 
 def _object(path: Path) -> dict[str, Any] | None:
     """Return the content of a file that is one object; None for lists, lines of objects and what is no JSON."""
+    if is_xml(path):
+        return _elements(path, path.stat().st_mtime_ns)
     if suffix(path) in _LINES:
         return None
     opener = gzip.open if path.suffix.lower() == ".gz" else open
@@ -169,6 +172,27 @@ def _object(path: Path) -> dict[str, Any] | None:
     except (OSError, EOFError, ValueError, RecursionError):  # which DuckDB reports, with the line
         return None
     return top if isinstance(top, dict) else None
+
+
+def is_xml(path: Path) -> bool:
+    """Whether a file is read as XML."""
+    return suffix(path) == ".xml"
+
+
+@functools.lru_cache(4)
+def _elements(path: Path, _: int) -> dict[str, Any]:
+    """Return the lists of elements of an XML file, which are inside of other elements, by their names."""
+    top = xml_records.read(path)
+    lists: dict[str, Any] = {}
+    inside = [top]
+    while inside and not lists:  # the lists that are nearest to the first element
+        members = [(name, value) for one in inside for name, value in one.items()]
+        lists = {name: value for name, value in members if name in _lists({name: value})}
+        inside = [value for _, value in members if isinstance(value, dict)]
+    if not lists:
+        hint = "Records are elements of one name with attributes or elements inside. Convert it to CSV or JSON"
+        raise BadInputError(f"{path} has no list of records", hint)
+    return lists
 
 
 def _is_lines(start: bytes) -> bool:

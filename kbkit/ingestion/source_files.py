@@ -24,6 +24,7 @@ FORMATS = {
     ".geojson": "json",
     ".jsonl": "json",
     ".ndjson": "json",
+    ".xml": "json",
     ".sqlite": "database",
     ".sqlite3": "database",
     ".duckdb": "database",
