@@ -66,7 +66,7 @@ def plain(value: Any) -> Any:
         return value
     if len(value) == 1 and (known := VALUES.get(next(iter(value)))):
         return known(next(iter(value.values())))
-    return {name: plain(_listed(one)) for name, one in value.items()}
+    return {name: None if one == {} else plain(_listed(one)) for name, one in value.items()}
 
 
 def _listed(value: Any) -> Any:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from kbkit.errors import BadInputError, UnknownNameError
+from kbkit.ingestion.json_markers import LISTS
 from kbkit.ingestion.json_records import RecordTable, split
 from kbkit.ingestion.recipe import FileSpec
 from kbkit.ingestion.source_errors import MAX_LINE
@@ -45,6 +46,8 @@ def ignored(path: Path) -> list[str]:
     """Return the members beside the lists of objects, which are in no table."""
     top = _object(path)
     found = _tables(top)
+    if found and set(found) <= LISTS:  # of a page of records, which has numbers of pages beside them
+        return [name for name, value in (top or {}).items() if isinstance(value, list | dict) and name not in found]
     return [name for name in top or () if found and name not in found]
 
 
@@ -177,6 +180,14 @@ def _object(path: Path) -> dict[str, Any] | None:
 def is_xml(path: Path) -> bool:
     """Whether a file is read as XML."""
     return suffix(path) == ".xml"
+
+
+def is_other_xml(path: Path) -> bool:
+    """Whether a file is XML without a list of records, such as settings."""
+    try:
+        return is_xml(path) and not _object(path)
+    except BadInputError:
+        return True
 
 
 @functools.lru_cache(4)

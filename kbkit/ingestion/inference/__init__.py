@@ -126,13 +126,15 @@ def examined(paths: Sequence[Path], *, no_header: bool = False) -> Iterator[Exam
     with TemporaryFolder() as folder, one_line_errors():
         local = archives.unpack(found, folder / "unpacked")
         try:
-            files = list(zip(found["files"], local["files"], strict=True))
+            every = zip(found["files"], local["files"], strict=True)
+            files = [(given, path) for given, path in every if given in paths or not json_shapes.is_other_xml(path)]
             together = {gathered.whole(group, folder / f"group-{n}"): group for n, group in enumerate(groups)}
             tables = _tables([*files, *((path, path) for path in together)], together, no_header=no_header)
             notes = [f"Skipped {path}: {path.stem}_all has its rows" for path in views]
             notes += [group.note(paths) for group in groups]
             notes += [f"Not read: folders inside of {path}" for path in paths if _has_folders(path, taken)]
-            notes += [note for pair in zip(found["files"], local["files"], strict=True) for note in _skipped(*pair)]
+            notes += [f"Skipped {path}: no list of records" for path in found["files"] if path not in dict(files)]
+            notes += [note for pair in files for note in _skipped(*pair)]
             with _examine(tables, folder) as con:
                 kept = repeats.absorb(con, list(tables))
                 nouns.rename(con, kept, {t.name: tables[t][0].parent for t in kept if tables[t][0] in listed})

@@ -62,8 +62,10 @@ def _of_key(_: duckdb.DuckDBPyConnection, table: ProfiledTable, __: Path | None)
 _NEARLY = 0.9
 
 
-def _of_folder(_: duckdb.DuckDBPyConnection, __: ProfiledTable, folder: Path | None) -> str:
-    """Return the name of the folder of the file."""
+def _of_folder(_: duckdb.DuckDBPyConnection, table: ProfiledTable, folder: Path | None) -> str:
+    """Return the name of the folder of the file, unless the file is called like the rows: ``items``, ``elements``."""
+    if not set(table.words) <= names.WRAPPINGS | _MADE | {"t", "result", "results", "response"}:
+        return ""
     words = names.words(folder.name) if folder else ()
     return " ".join(words) if words and not set(words) <= SAYS_NOTHING and not any(map(str.isdigit, words)) else ""
 
