@@ -152,6 +152,7 @@ class _Splitter:
         """Make a table of the objects of lists, which belong to their record."""
         name = kind.path[-1]
         by = next((one for one in (*_NAMES, *_IDS) if _is_in_all(kind, one)), "")
+        by_id = next((one for one in _IDS if _is_in_all(kind, one)), "")
         if by and (kind.fields == {by} or name in _ALIASES):
             self._replaced[kind.path] = by  # a list of names
             return
@@ -162,6 +163,9 @@ class _Splitter:
             return
         if not self._ids or sum(_is_scalar(kind, one) for one in kind.fields) < 2:
             return
+        if by_id and (same := _same_fields(kind, by_id)) & set(_NAMES):
+            self._entities_and_edges(kind, by_id, same)
+            return
         of, table = _free(self._name, kind.fields), self._free(name)
         item = _free(name, {*kind.fields, of}) if by in _NAMES else by
         rows = [
@@ -170,6 +174,22 @@ class _Splitter:
         ]
         links = {of: (MAIN, self._ids), **({item: (MAIN, "")} if by in _NAMES else {})}
         self._add(table, rows, "", links)
+        self._replaced[kind.path] = None
+
+    def _entities_and_edges(self, kind: _Objects, key: str, same: set[str]) -> None:
+        """Make a table of objects of lists, and one of what differs between the records that have the same object."""
+        name = kind.path[-1]
+        table = self._free(name)
+        rows = {str(one[key]): {field: one.get(field) for field in (key, *sorted(same))} for _, one in kind.objects}
+        self._add(table, list(rows.values()), key)
+        of, to = _free(self._name, kind.fields), _free(f"{name}_{key}", kind.fields)
+        edges = [
+            {of: self._rows[number][self._ids], to: one[key]}
+            | {field: value for field, value in one.items() if field not in (key, *same)}
+            for number, one in kind.objects
+        ]
+        links = {of: (MAIN, self._ids), to: (table, key)}
+        self._tables[self._free(f"{self._name}_{name}")] = RecordTable(edges, "", links)
         self._replaced[kind.path] = None
 
     def _replace(self, kind: _Objects, key: str, table: str, by: str) -> None:
@@ -262,6 +282,16 @@ def _is_functional(kinds: Sequence[_Objects], key: str) -> bool:
                 return False
             same.update({name: value for name, value in one.items() if value is not None})
     return True
+
+
+def _same_fields(kind: _Objects, key: str) -> set[str]:
+    """Return the fields that never differ between objects with the same identifier."""
+    known: dict[str, dict[str, Any]] = {}
+    same = kind.fields - {key}
+    for _, one in kind.objects:
+        first = known.setdefault(str(one[key]), one)
+        same -= {name for name in same if one.get(name) != first.get(name)}
+    return same
 
 
 def _merged(kinds: Sequence[_Objects], key: str) -> dict[str, dict[str, Any]]:

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 MAX_TABLES = 1000
+_SHARED = 0.7
+"""Fraction of different values up to which a column may refer to something."""
 _SHOWN = 5
 """Columns that a note lists."""
 
@@ -85,7 +87,7 @@ class Examination:
         used = copy.deepcopy(self.tables)  # corrections change them
         plan = _plan(self.con, used, corrections or Corrections())
         toml = script.recipe(plan, used, name, _title(plan), source_file=source_file)
-        notes = [*self.notes, *_missing(used), *_totals(used)]
+        notes = [*self.notes, *_missing(used), *_totals(used), *_unlinked(used, plan)]
         return Inferred(toml, script.load(plan, source_file=source_file), used, plan, notes)
 
     def sample(self, table: ProfiledTable, limit: int) -> list[dict[str, Any]]:
@@ -320,6 +322,22 @@ def _totals(tables: Sequence[ProfiledTable]) -> Iterator[str]:
         found = [f"{table.name} ({count})" for table in tables if (count := getattr(table, what))]
         if found:
             yield f"Left out {'rows of totals' if what == 'totals' else 'empty rows'}: {', '.join(found)}"
+
+
+def _unlinked(tables: Sequence[ProfiledTable], plan: TablePlan) -> Iterator[str]:
+    """Yield a note on the columns whose values could be nodes, if nothing links the rows."""
+    if plan.edges or any(nodes.links for nodes in plan.nodes):
+        return
+    found = [
+        f"{table.name}.{one.name}"
+        for table in tables
+        for one in table.columns.values()
+        if one.look in ("text", "list")
+        and 1 < one.distinct <= _SHARED * one.count
+        and not names.is_own_name(one.name, "")
+    ]
+    if found:
+        yield f"No links found. Columns whose values could be nodes: {', '.join(found[:_SHOWN])}"
 
 
 def _drop_index(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:

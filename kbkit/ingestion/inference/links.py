@@ -37,6 +37,8 @@ _WORD = 4
 """Mean length below which some equal texts are a coincidence: codes of two or three letters."""
 _MOST = 0.8
 """Fraction of the values that must exist in the other table, if only the last word of its type is in the name."""
+_SOME = 0.1
+"""The same fraction for addresses, which are equal only if they are of the same thing."""
 _PREVIEW = 2000
 """Rows whose values are looked up before all are."""
 
@@ -269,11 +271,13 @@ class _Finder:
             return None  # small numbers are in every sequence of ids
         columns, bys = [column.name], [by]
         some = self._missing(table, columns, other, bys, _PREVIEW)
-        if not some[1] or some[0] > 0.5 * some[1]:
+        least = _SOME if other.columns[by].look == "address" and evidence else 0.5
+        if not some[1] or some[0] > (1 - least) * some[1]:
             return None
         missing, distinct = self._missing(table, columns, other, bys)
         share = 1 - missing / distinct
-        most = evidence == names.LAST_WORD and share >= _MOST and distinct >= _TELLING
+        least = _SOME if other.columns[by].look == "address" else _MOST
+        most = evidence == names.LAST_WORD and share >= least and distinct >= _TELLING
         if missing and (share < _FITTING or evidence < 2) and not most:
             return None
         if not evidence and distinct < 3 and column.length < _TELLING:
@@ -303,6 +307,7 @@ class _Finder:
             kind = _type_of(column.name)
             only = len(table.columns) == 2 and names.fit(column.name, table.type) == 3
             named = names.is_id(column.name) and not names.is_generic(column.name) and kind != table.type
+            named = named and not names.is_measure(kind)
             if only or (named and not is_unique(self._con, table, [column.name])):
                 return [TableLink((column.name,), "", (), loose=kind)]
         return []
@@ -335,7 +340,7 @@ class _Finder:
                 if column.name in known or not alike or given or other is table:
                     continue
                 missing, distinct = self._missing(table, [column.name], other, link.by)
-                if column.length < _WORD and missing > distinct / 4:
+                if column.length < _WORD and missing > distinct / 20:
                     continue  # the codes of continents, some of which are codes of countries
                 if distinct - missing >= 3 and missing <= distinct / 2:
                     result.append(TableLink((column.name,), link.target, link.by, False, missing, distinct))

@@ -146,6 +146,13 @@ def is_own_name(column: str, kind: str) -> bool:
 
 _MEASURES = frozenset(["year", "date", "day", "month", "time", "age", "rank", "size", "season", "week"])
 """Words that several columns end in without referring to each other."""
+
+
+def is_measure(word: str) -> bool:
+    """Whether a word is one of years, dates and the like, which several tables have without being related."""
+    return word in _MEASURES
+
+
 _INITIALED = re.compile(r"([a-z])(no|nr|num|nbr|number|id|code|key)")
 
 

@@ -225,6 +225,14 @@ def _first_without_header(
     return next(((c.name,) for c in free if c.name not in key and c.look == "text"), ())
 
 
+def _beside_key(_: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledColumn]) -> tuple[str, ...] | None:
+    """Return the column that has the word ``name`` where the key has one of an identifier: ``franchName``."""
+    if len(key) != 1 or not names.is_id(key[0]) or names.is_generic(key[0]):
+        return None
+    before = names.words(key[0])[:-1]
+    return next(((c.name,) for c in free if before and names.words(c.name) == (*before, "name")), None)
+
+
 def _ending_in_name(table: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledColumn]) -> tuple[str, ...] | None:
     """Return a column that ends in ``name`` or ``title`` and has few repetitions."""
     for column in sorted(free, key=lambda column: "short" in names.words(column.name)):
@@ -254,6 +262,7 @@ NAME_RULES: tuple[_NameRule, ...] = (
     _called_name,
     _short_summary,
     _first_without_header,
+    _beside_key,
     _ending_in_name,
     _distinct_after_key,
 )
