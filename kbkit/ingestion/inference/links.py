@@ -280,7 +280,8 @@ class _Finder:
         most = evidence == names.LAST_WORD and share >= least and distinct >= _TELLING
         if missing and (share < _FITTING or evidence < 2) and not most:
             return None
-        if not evidence and distinct < 3 and column.length < _TELLING:
+        length = other.columns[by].length if column.look == "list" else column.length
+        if not evidence and distinct < 3 and length < _TELLING:
             return None
         if numeric and evidence == 1 and not _is_role(column):
             dense = other is not table and self._are_dense(table, column, other, by)

@@ -45,7 +45,8 @@ class ProfiledTable:
     ``type`` is that of its rows, if they are nodes; ``words`` are those of its name. ``folded`` is the query that makes
     one row of those that differ in one column only or not at all, if there are any; of the latter, ``repeated`` are
     left out, like ``blank`` ones and those of ``totals``. ``named`` are the columns of names that the user gave.
-    ``beyond`` are a table and a column of it: only the rows whose key is not there are nodes.
+    ``names_of_others`` are columns with the names of rows that another column refers to. ``beyond`` are a table and a
+    column of it: only the rows whose key is not there are nodes.
     """
 
     name: str
@@ -61,6 +62,7 @@ class ProfiledTable:
     blank: int = 0
     totals: int = 0
     named: tuple[str, ...] | None = None
+    names_of_others: list[str] = field(default_factory=list)
     beyond: tuple[str, str] | None = None
 
 

@@ -166,6 +166,8 @@ def without_repeated(
                 kept.remove(link)
                 if copied:
                     del table.columns[link.columns[0]]
+                else:
+                    table.names_of_others.append(link.columns[0])
     return kept
 
 

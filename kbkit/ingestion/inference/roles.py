@@ -180,7 +180,7 @@ def _name_columns(
     free = [
         column
         for column in table.columns.values()
-        if column.look in ("text", "prose") and column.name not in linked and column.name not in texts
+        if column.look in ("text", "prose") and column.name not in {*linked, *texts, *table.names_of_others}
     ]
     return next((columns for rule in NAME_RULES if (columns := rule(table, key, free)) is not None), ())
 
