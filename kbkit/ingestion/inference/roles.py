@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import duckdb
 
 _MOST_TYPES = 100
+_FEWEST_SHARES, _MOST_SHARED = 3, 3
+"""Number of tables that share the description of a type, and of the columns of each."""
 
 
 @dataclass
@@ -99,12 +101,14 @@ def plan(
     ``keyed``, whose keys or types the user named, are nodes.
     """
     result = TablePlan(unclear=guesses.unclear)
+    shares = _shares(tables, guesses)
     referred = {link.target for table in tables for link in guesses.links[table.name] if link.target != table.name}
     types = {table.name: table.type for table in tables}
     rest = []
     for table in tables:
         links, key = guesses.links[table.name], guesses.keys[table.name]
-        free = table.name not in referred and table.name not in keyed
+        links = () if table in shares else links
+        free = table not in shares and table.name not in referred and table.name not in keyed
         if free and (edges := edges_of(con, table, links, key, texts.get(table.name, ()), types)):
             result.edges.append(edges)
         elif free and len(links) == 1 and len(links[0].columns) < len(table.columns) and _is_detail(table, key):
@@ -118,6 +122,11 @@ def plan(
             target.details.append(detail)
         else:
             result.nodes.append(_nodes(table, [link], (), texts.get(table.name, ())))
+    for table, hub in shares.items():
+        key, nodes = guesses.keys[table.name], result.of(hub.name)
+        others = [name for name in table.columns if name not in key]
+        if nodes and nodes.table is not table:
+            nodes.details.append(DetailTable(table, TableLink(key, hub.name, key), others, True, others[0]))
     for edges in result.edges:  # a file of texts, which does not say of what
         about = result.of(edges.head.target)
         if about and edges.tail.target == edges.head.target and tuple(about.table.columns) == KEYED_TEXT:
@@ -127,6 +136,31 @@ def plan(
     order = {table.name: position for position, table in enumerate(tables)}
     result.nodes.sort(key=lambda nodes: order[nodes.table.name])
     return result
+
+
+def _shares(tables: Sequence[ProfiledTable], guesses: Guesses) -> dict[ProfiledTable, ProfiledTable]:
+    """Return tables that each say one thing about rows of one type, which none has, with the largest of them.
+
+    ``country-by-population`` and ``country-by-continent`` have the key ``country``, and their names start with it. The
+    others have further rows of its type.
+    """
+    by_key: dict[str, list[ProfiledTable]] = {}
+    for table in tables:
+        key = guesses.keys[table.name]
+        named = len(key) == 1 and not names.is_generic(key[0]) and 2 <= len(table.columns) <= _MOST_SHARED
+        if named and names.words(table.name)[: len(names.words(key[0]))] == names.words(key[0]):
+            by_key.setdefault(key[0], []).append(table)
+    found: dict[ProfiledTable, ProfiledTable] = {}
+    for column, some in by_key.items():
+        kind = names.types([names.words(column)])[0]
+        others = [name for table in some for name in table.columns if name != column]
+        if len(some) >= _FEWEST_SHARES and len(set(others)) == len(others) and kind not in {t.type for t in tables}:
+            hub = max(some, key=lambda table: table.rows)
+            for table in some:
+                table.type, table.beyond = kind, None if table is hub else (hub.name, column)
+                table.named = ()
+                found[table] = hub
+    return found
 
 
 def _is_detail(table: ProfiledTable, key: Sequence[str]) -> bool:
