@@ -341,7 +341,8 @@ class _Finder:
                 if column.name in known or not alike or given or other is table:
                     continue
                 missing, distinct = self._missing(table, [column.name], other, link.by)
-                if column.length < _WORD and missing > distinct / 20:
+                own = names.words(column.name)[:1] == names.words(table.type)[-1:]  # a team's other codes
+                if column.length < _WORD and missing > (0 if own else distinct / 4):
                     continue  # the codes of continents, some of which are codes of countries
                 if distinct - missing >= 3 and missing <= distinct / 2:
                     result.append(TableLink((column.name,), link.target, link.by, False, missing, distinct))

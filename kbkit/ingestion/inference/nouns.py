@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 _MADE = frozenset(["backup", "download", "dump", "export", "exported", "extract", "output", "report"])
 """Words that say how a file was made."""
-SAYS_NOTHING = names.WRAPPINGS | LISTS | _MADE | {"record", "all", "file", "sheet", "t", "part", "page", "db", "main"}
+_PLUMBING = names.WRAPPINGS | _MADE | {"db", "file", "record", "response", "result", "sheet", "t"}
+SAYS_NOTHING = _PLUMBING | LISTS | {"all", "main", "page", "part"}
+"""Words of the names of lists in JSON; as names of files, ``elements`` and ``items`` may say something."""
 _KINDS = frozenset(
     ["type", "object", "kind", "model", "entity", "entity type", "record type", "resource type", "doctype"]
 )
@@ -29,15 +31,20 @@ _KIND = re.compile(r"[A-Za-z][A-Za-z_ .-]{1,29}")
 
 def rename(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable], folders: Mapping[str, Path]) -> None:
     """Give tables a type that says more than their names, if there is one; ``folders`` are those of their files."""
-    for table in tables:
-        made = bool(_MADE & set(names.words(table.name)))
-        nothing = all(word in SAYS_NOTHING or word.isdigit() or names.singular(word) in SAYS_NOTHING
-                      for word in table.words)  # fmt: skip
+    for table in (table for table in tables if table.rows):
+        words = {names.singular(word) for word in table.words if not word.isdigit()}
+        if words <= _PLUMBING:
+            rules = NOUNS
+        elif _MADE & set(names.words(table.name)):
+            rules = NOUNS[:2]
+        elif words <= SAYS_NOTHING or set(table.words) <= SAYS_NOTHING:
+            rules = NOUNS[:1]
+        else:
+            continue
         taken = {one.type for one in tables if one is not table}
-        if table.rows and (made or nothing):
-            found = (noun(con, table, folders.get(table.name)) for noun in (NOUNS if nothing else NOUNS[:2]))
-            kinds = (names.types([names.words(noun)])[0] for noun in found if noun)
-            table.type = next((kind for kind in kinds if kind not in taken), table.type)
+        found = (noun(con, table, folders.get(table.name)) for noun in rules)
+        kinds = (names.types([names.words(noun)])[0] for noun in found if noun)
+        table.type = next((kind for kind in kinds if kind not in taken), table.type)
 
 
 def _only_kind(con: duckdb.DuckDBPyConnection, table: ProfiledTable, _: Path | None) -> str:
@@ -63,8 +70,8 @@ _NEARLY = 0.9
 
 
 def _of_folder(_: duckdb.DuckDBPyConnection, table: ProfiledTable, folder: Path | None) -> str:
-    """Return the name of the folder of the file, unless the file is called like the rows: ``items``, ``elements``."""
-    if not set(table.words) <= names.WRAPPINGS | _MADE | {"t", "result", "results", "response"}:
+    """Return the name of the folder of a file with one table."""
+    if table.spec.table:
         return ""
     words = names.words(folder.name) if folder else ()
     return " ".join(words) if words and not set(words) <= SAYS_NOTHING and not any(map(str.isdigit, words)) else ""
@@ -73,4 +80,4 @@ def _of_folder(_: duckdb.DuckDBPyConnection, table: ProfiledTable, folder: Path 
 NOUNS: tuple[Callable[[duckdb.DuckDBPyConnection, ProfiledTable, Path | None], str], ...] = (
     _only_kind, _of_key, _of_folder,
 )  # fmt: skip
-"""Where a noun is looked for, best first; the folder only if the name says nothing at all."""
+"""Where a noun is looked for, best first; the first ones also if the name may say something."""
