@@ -99,7 +99,8 @@ def numbered(files: Sequence[Path]) -> Iterator[FileGroup]:
     for name, some in by_name.items():
         if len(some) >= _FEWEST and "#" in name and _common(some):
             stem = source_files.plain_name(Path(name)).partition(".")[0]
-            plain = re.sub(r"[\W_]*#[\W_]*", "_", stem).strip("_") or "records"
+            plain = re.sub(r"[\W_]*#[\W_]*", "_", stem).strip("_")
+            plain = re.sub(r"[\W_]+(page|part|chunk|batch)$", "", plain) or "records"
             match = tuple(f"{ANCHOR}{_escaped(path.name)}" for path in some)
             yield FileGroup(plain, some, match, file=_free(FILE, _common(some)))
 

@@ -16,7 +16,8 @@ from typing import Any
 
 LISTS = frozenset(
     ["", "data", "results", "result", "items", "rows", "records", "entries", "hits", "values", "value", "response",
-     "content", "nodes", "edges", "elements", "objects", "docs", "list", "payload"]
+     "content", "nodes", "edges", "elements", "objects", "docs", "list", "payload",
+     "row", "record", "item", "entry", "element", "object", "doc"]
 )  # fmt: skip
 """Names of lists in replies of services, which say nothing about the records."""
 MODEL_KEY = "pk"

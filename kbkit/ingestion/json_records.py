@@ -12,6 +12,7 @@ what formats of exports wrap around records, lists and values.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -58,7 +59,7 @@ def split(rows: Sequence[Row], name: str) -> dict[str, RecordTable]:
         return {one: RecordTable(of_model, json_markers.MODEL_KEY) for one, of_model in models.items()}
     plain = [_unwrapped(json_markers.plain(row)) for row in rows]
     found = _Splitter(plain, name).tables()
-    return found if len(found) > 1 or found[MAIN].links or plain != list(rows) else {}
+    return found if len(found) > 1 or found[MAIN].rows != list(rows) else {}
 
 
 def _unwrapped(row: Row) -> dict[str, Any]:
@@ -105,6 +106,7 @@ class _Splitter:
         self._ids = _unique_field(rows)
         self._tables: dict[str, RecordTable] = {}
         self._replaced: dict[Path, str | None] = {}
+        self._as_text: set[Path] = set()
         self._links: dict[str, tuple[str, str]] = {}
 
     def tables(self) -> dict[str, RecordTable]:
@@ -113,6 +115,9 @@ class _Splitter:
         entities: list[tuple[list[_Objects], str]] = []
         for kind in kinds:
             key = _key_of(kind)
+            if len({name.casefold() for name in kind.fields}) < len(kind.fields) and not key:
+                self._as_text.add(kind.path)  # whose names are data; DuckDB's columns do not differ in case
+                continue
             if key and self._is_own(kind, key):
                 self._replace(kind, key, MAIN, key)
             elif key and _is_functional([kind], key) and len(kind.fields) > 1:
@@ -208,6 +213,8 @@ class _Splitter:
                 key = self._replaced[place]
                 if key is not None:
                     result[name] = [one[key] for one in value] if isinstance(value, list) else value and value[key]
+            elif place in self._as_text:
+                result[name] = value and json.dumps(value, ensure_ascii=False)
             elif isinstance(value, dict):
                 result[name] = self._reduced(value, place)
             else:

@@ -52,6 +52,7 @@ _DASHES = ("-", "--", "–", "—")
 """Missing, too, in a column of words."""
 _LONGEST_VALUE = 1_000_000
 """Characters of a value that are looked at."""
+_PAIR = 2
 _SEPARATORS = ("[", "[]", ";", "|", ",")
 _MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "none", "-", "?", r"\N", "#N/A", "unknown")
 _CHECKS = {
@@ -191,15 +192,17 @@ def _splits(con: duckdb.DuckDBPyConnection, source: str, one: TableField, sign: 
     """
     query = f"""
         SELECT count(*), count(DISTINCT x), max(length(x) - length(replace(x, ' ', ''))),
-               count(*) FILTER (place = 1 AND size > 1), max(length(x)), bool_or(contains(x, chr(10)))
+               count(*) FILTER (place = 1 AND size > 1), max(length(x)), bool_or(contains(x, chr(10))), max(size)
         FROM (SELECT trim(unnest(parts)) AS x, generate_subscripts(parts, 1) AS place, len(parts) AS size
               FROM (SELECT string_split(trim({one.value}, ' {sign}'), {literal(sign)}) AS parts FROM {source}))
         WHERE x <> '' OR place < size"""
-    [(total, distinct, spaces, lists, longest, lines)] = con.execute(query).fetchall()
+    [(total, distinct, spaces, lists, longest, lines, most)] = con.execute(query).fetchall()
     twice = literal(rf"[{sign}]\s*[{sign}]")
     empty = f"SELECT count(*) FROM {source} WHERE regexp_matches({one.value}, {twice})"
     if lists < (1 if names.is_plural(one.name) else 2) or lines or con.execute(empty).fetchall() != [(0,)]:
         return False
+    if sign == "," and most == _PAIR and not names.is_plural(one.name):
+        return False  # a name with its first name behind it
     if sign == ",":
         return bool(spaces <= 2 and (names.is_plural(one.name) or 3 * distinct <= total))
     return bool(spaces <= 7 and longest <= _LONG)

@@ -48,7 +48,7 @@ def absorb(con: Connection, tables: Sequence[ProfiledTable]) -> list[ProfiledTab
         return list(tables)
     kept = [table for table in tables if table not in twins or _has_more(con, table, *twins[table])]
     for table, kind in zip(
-        own := [t for t in kept if t not in twins], names.types([t.words for t in own]), strict=True
+        own := [t for t in kept if t not in twins], names.types([_plain(t) for t in own]), strict=True
     ):
         table.type = kind
     names_of = {table.name: twin for table, twin in twins.items()}
@@ -85,6 +85,11 @@ def _is_embedded(table: ProfiledTable) -> bool:
     return table.spec.table.startswith("$") and "." in table.spec.table and len(table.declared_key) == 1
 
 
+def _plain(table: ProfiledTable) -> Sequence[str]:
+    """Return the words of a table's name, without the number that told it from a twin."""
+    return table.words[:-1] if _is_embedded(table) and table.words[-1].isdigit() and table.words[1:] else table.words
+
+
 def _rank(table: ProfiledTable) -> tuple[bool, int, int, str]:
     """The higher, the more a table is that of the things themselves."""
     return (not _is_embedded(table), len(table.columns), table.rows, table.name)
@@ -104,7 +109,7 @@ def _is_twin(con: Connection, table: ProfiledTable, other: ProfiledTable, by: st
     [key] = table.declared_key
     if (table.columns[key].look == "integer") != (other.columns[by].look == "integer"):
         return False
-    alike = names.types([table.words]) == names.types([other.words])
+    alike = names.types([_plain(table)]) == names.types([_plain(other)])
     shared = _shared(con, table, key, other, by)
     if not shared or shared < (_SOME if alike else _SHARED) * table.rows:
         return False

@@ -49,7 +49,8 @@ class DetailTable:
     """A table with further values of the nodes that ``link`` refers to.
 
     ``single``: at most one row of each node; its ``columns`` become attributes and texts. Otherwise there is one
-    column, with several values of each node. ``name`` is the attribute or text of a single column.
+    column, with several values of each node. ``name`` is the attribute or text of a single column. Names that are
+    ``taken`` have that of the table before them.
     """
 
     table: ProfiledTable
@@ -57,6 +58,7 @@ class DetailTable:
     columns: list[str]
     single: bool
     name: str
+    taken: Collection[str] = ()
 
     @property
     def texts(self) -> dict[str, str]:
@@ -74,7 +76,8 @@ class DetailTable:
         return not self.single and names.plain(self.name) in names.ALIASES
 
     def _named(self, column: str) -> str:
-        return self.name if len(self.columns) == 1 else column
+        named = self.name if len(self.columns) == 1 else column
+        return f"{self.table.name}_{named}" if named.casefold() in self.taken else named
 
 
 @dataclass
@@ -119,6 +122,8 @@ def plan(
         detail = None if link.lists else _detail(con, table, link)
         target = result.of(link.target)
         if detail and target:
+            known = [*target.values, *(name for one in target.details for name in (*one.values, *one.texts))]
+            detail.taken = {name.casefold() for name in known}
             target.details.append(detail)
         else:
             result.nodes.append(_nodes(table, [link], (), texts.get(table.name, ())))
