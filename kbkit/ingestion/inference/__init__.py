@@ -359,6 +359,9 @@ def _plan(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable], told:
         links.check_key(tables, name, ())
     for table in tables:
         table.type = told.types.get(table.name, table.type)
+    types = {table.name: table.type for table in tables}
+    for table in (table for table in tables if table.beyond):  # further rows of a table that may have another type now
+        table.type = types.get(table.beyond[0] if table.beyond else "", table.type)
     for name, column in told.named.items():
         links.check_key(tables, name, [column] if column else [])
         next(table for table in tables if table.name == name).named = (column,) if column else ()

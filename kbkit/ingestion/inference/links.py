@@ -39,6 +39,8 @@ _MOST = 0.8
 """Fraction of the values that must exist in the other table, if only the last word of its type is in the name."""
 _SOME = 0.1
 """The same fraction for addresses, which are equal only if they are of the same thing."""
+_FEWEST_NUMBERS = 3
+"""Different numbers from which a column without a telling name may refer to a table."""
 _PREVIEW = 2000
 """Rows whose values are looked up before all are."""
 
@@ -284,7 +286,8 @@ class _Finder:
         if not evidence and distinct < 3 and length < _TELLING:
             return None
         if numeric and evidence == 1 and not _is_role(column):
-            dense = other is not table and self._are_dense(table, column, other, by)
+            few = distinct < _FEWEST_NUMBERS  # codes of kinds
+            dense = few or (other is not table and self._are_dense(table, column, other, by))
             if dense or self._counts(table, column):
                 return None  # ids of a table that is not here
         return TableLink((column.name,), other.name, (by,), column.look == "list", missing, distinct)

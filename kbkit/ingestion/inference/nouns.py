@@ -31,7 +31,7 @@ _KIND = re.compile(r"[A-Za-z][A-Za-z_ .-]{1,29}")
 
 def rename(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable], folders: Mapping[str, Path]) -> None:
     """Give tables a type that says more than their names, if there is one; ``folders`` are those of their files."""
-    for table in (table for table in tables if table.rows):
+    for table in (table for table in tables if table.rows and not table.beyond):
         words = {names.singular(word) for word in table.words if not word.isdigit()}
         if words <= _PLUMBING:
             rules = NOUNS
