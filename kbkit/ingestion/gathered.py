@@ -48,7 +48,7 @@ class FileGroup:
 
 
 @dataclass
-class _Candidate:
+class _FolderFiles:
     """Files of one format in one folder."""
 
     folder: Path
@@ -80,7 +80,7 @@ def _folders(root: Path) -> Iterator[Path]:
             yield from _folders(folder)
 
 
-def _candidates(folder: Path) -> Iterator[_Candidate]:
+def _candidates(folder: Path) -> Iterator[_FolderFiles]:
     """Yield the files of one format and shape in a folder, if all of that format have it."""
     by_ending: dict[str, list[Path]] = {}
     for path in sorted(folder.iterdir()):
@@ -88,7 +88,7 @@ def _candidates(folder: Path) -> Iterator[_Candidate]:
             by_ending.setdefault(source_files.suffix(path), []).append(path)
     for ending, files in by_ending.items():
         if (shape := _common(files)) and len(files) <= _MOST_FILES:
-            yield _Candidate(folder, ending, files, shape)
+            yield _FolderFiles(folder, ending, files, shape)
 
 
 def numbered(files: Sequence[Path]) -> Iterator[FileGroup]:
@@ -116,7 +116,7 @@ def _common(files: Sequence[Path]) -> frozenset[str]:
     return known
 
 
-def _belong(first: _Candidate, one: _Candidate) -> bool:
+def _belong(first: _FolderFiles, one: _FolderFiles) -> bool:
     return first.folder.parent == one.folder.parent and first.ending == one.ending and _alike(first.shape, one.shape)
 
 
@@ -145,7 +145,7 @@ def _header(path: Path) -> frozenset[str] | None:
     return None if any(field.replace(".", "").isdigit() for field in fields) else frozenset(fields)
 
 
-def _group(root: Path, alike: Sequence[_Candidate]) -> FileGroup:
+def _group(root: Path, alike: Sequence[_FolderFiles]) -> FileGroup:
     files = [path for one in alike for path in one.files]
     stems = {re.sub(r"[\W_\d]+$", "", path.stem) for path in files}
     parent = alike[0].folder.parent
