@@ -187,3 +187,15 @@ def test_other_xml_is_refused_by_name(text: str, problem: str, tmp_path: Path) -
     with pytest.raises(BadInputError, match=problem) as error:
         infer([path], "x")
     assert str(path) in error.value.message
+
+
+def test_new_files_in_folders_are_kept_in_step(tmp_path: Path) -> None:
+    message = {"type": "message", "user": "U01", "text": "Hello"}
+    files = {"users.json": [{"id": "U01", "name": "ann"}], "help/2026-01-01.json": [message]}
+    source = written(tmp_path / "in", {**files, "tea/2026-01-01.json": [message], "stock_1.csv": "sku,left\na,1\n"})
+    written(source, {"stock_2.csv": "sku,left\nb,1\n"})
+    kbkit.ingest(str(source), out=tmp_path / "x.kb", stores=["tables"], sync=True).close()
+    written(source, {"tea/2026-01-02.json": [message], "stock_3.csv": "sku,left\nc,1\n"})
+    with kbkit.ingest(str(source), out=tmp_path / "x.kb", sync=True) as kb:
+        members = {one.name: one.members for one in kb.schema.node_types}
+        assert members == {"user": 1, "message": 3, "stock": 3}

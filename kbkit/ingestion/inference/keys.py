@@ -50,6 +50,8 @@ def best_key(
         return ()  # its rows say more about those of the other table
 
     def rank_of(position: int, column: ProfiledColumn) -> int | None:
+        if column.name in (table.spec.folder, table.spec.file):
+            return None  # names of folders and files, which no row is
         rank = _key_rank(column, table, position)
         if not sure and rank != 0 and column.look in KEY_LOOKS and is_referred(column):
             rank = 1
@@ -104,7 +106,7 @@ def is_unique(con: Connection, table: ProfiledTable, columns: Sequence[str]) -> 
 
 def pair_with_link(con: Connection, table: ProfiledTable, linked: set[str]) -> tuple[str, ...]:
     """Return two columns that identify the rows together: one links to another table, which alone does not."""
-    if any(is_unique(con, table, [name]) for name in linked):
+    if table.spec.folder or any(is_unique(con, table, [name]) for name in linked):
         return ()
     full = [c for c in table.columns.values() if c.count == table.rows]
     others = [c.name for c in full if _may_identify(c)]

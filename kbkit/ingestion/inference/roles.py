@@ -114,7 +114,13 @@ def plan(
         free = table not in shares and table.name not in referred and table.name not in keyed
         if free and (edges := edges_of(con, table, links, key, texts.get(table.name, ()), types)):
             result.edges.append(edges)
-        elif free and len(links) == 1 and len(links[0].columns) < len(table.columns) and _is_detail(table, key):
+        elif (
+            free
+            and not table.spec.folder
+            and len(links) == 1
+            and len(links[0].columns) < len(table.columns)
+            and _is_detail(table, key)
+        ):
             rest.append((table, links[0]))
         else:
             result.nodes.append(_nodes(table, links, key, texts.get(table.name, ())))
