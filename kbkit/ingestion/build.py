@@ -319,8 +319,11 @@ def _load(
     """
     recipe, options = source.recipe, source.options
     files = [path for taken in found.values() for path in taken]
-    given = [path for taken in source.files.values() for path in taken]
-    labels = {path: source_files.label(one, request.paths) for path, one in zip(files, given, strict=True)}
+    labels = {
+        path: source_files.label(one, request.paths)
+        for name, taken in found.items()
+        for path, one in zip(taken, source.files[name], strict=len(taken) > 1)  # several files of JSON may be one now
+    }
     own = [path for spec in recipe.files if spec.reader or spec.converter for path in found[spec.name]]
     with explained(recipe.folder / "load.sql", files, own):
         for name, value in options.items():

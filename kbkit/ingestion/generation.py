@@ -60,7 +60,7 @@ def staging_database(
     the folder ``parts``.
     """
     unpacked = folder / "unpacked"
-    local = archives.unpack(found, unpacked)
+    extracted = local = archives.unpack(found, unpacked)
     con = table_build.connect_staging(folder / "staging.duckdb")
     try:
         specs = list(specs)
@@ -71,7 +71,7 @@ def staging_database(
         )
         yield con, local
     except BadInputError as error:
-        raise BadInputError(archives.original(error.message, found, local), *error.hints) from error
+        raise BadInputError(archives.original(error.message, found, extracted), *error.hints) from error
     finally:
         con.close()
         systems.remove_tree(unpacked)

@@ -6,14 +6,18 @@ An issue has the object of a user, a list of objects of labels, and perhaps a li
   their identifiers in their place;
 - other objects in lists are rows of a table of their own, with the identifier of their record.
 
-Objects without an identifier that are not in lists stay in their record, as columns.
+Objects without an identifier that are not in lists stay in their record, as columns. Before, :mod:`json_markers` reads
+what formats of exports wrap around records, lists and values.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from kbkit.ingestion import json_markers
 
 MAIN = ""
 """The name of the table of the records themselves."""
@@ -53,9 +57,11 @@ class RecordTable:
 
 def split(rows: Sequence[Row], name: str) -> dict[str, RecordTable]:
     """Return the tables of records, which are called ``name``: :data:`MAIN` first; none if it is the only one."""
-    plain = [_unwrapped(row) for row in rows]
+    if models := json_markers.models(rows):
+        return {one: RecordTable(of_model, json_markers.MODEL_KEY) for one, of_model in models.items()}
+    plain = [_unwrapped(json_markers.plain(row)) for row in rows]
     found = _Splitter(plain, name).tables()
-    return found if len(found) > 1 or found[MAIN].links or plain != list(rows) else {}
+    return found if len(found) > 1 or found[MAIN].rows != list(rows) else {}
 
 
 def _unwrapped(row: Row) -> dict[str, Any]:
@@ -93,11 +99,16 @@ class _Objects:
 
 
 class _Splitter:
-    def __init__(self, rows: list[dict[str, Any]], name: str) -> None:
-        self._rows, self._name = rows, name
+    """Splits the records called ``name``; ``above`` are the names of tables outside of them, ``level`` how deep they
+    are in other records.
+    """
+
+    def __init__(self, rows: list[dict[str, Any]], name: str, above: Iterable[str] = (), level: int = 0) -> None:
+        self._rows, self._name, self._above, self._level = rows, name, frozenset(above), level
         self._ids = _unique_field(rows)
         self._tables: dict[str, RecordTable] = {}
         self._replaced: dict[Path, str | None] = {}
+        self._as_text: set[Path] = set()
         self._links: dict[str, tuple[str, str]] = {}
 
     def tables(self) -> dict[str, RecordTable]:
@@ -108,6 +119,9 @@ class _Splitter:
         entities: list[tuple[list[_Objects], str]] = []
         for kind in kinds:
             key = _key_of(kind)
+            if len({name.casefold() for name in kind.fields}) < len(kind.fields) and not key:
+                self._as_text.add(kind.path)  # whose names are data; DuckDB's columns do not differ in case
+                continue
             if key and self._is_own(kind, key):
                 self._replace(kind, key, MAIN, key)
             elif key and _is_functional([kind], key) and len(kind.fields) > 1:
@@ -116,11 +130,26 @@ class _Splitter:
                 self._children(kind)
         for group, key in entities:
             name = self._free(_name_of(group))
-            self._tables[name] = RecordTable(list(_merged(group, key).values()), key)
+            self._add(name, list(_merged(group, key).values()), key)
             for kind in group:
                 self._replace(kind, key, name, key)
         main = [self._reduced(row) for row in self._rows]
         return {MAIN: RecordTable(main, "", self._links), **self._tables}
+
+    def _add(
+        self, name: str, rows: list[dict[str, Any]], key: str, links: Mapping[str, tuple[str, str]] | None = None
+    ) -> None:
+        """Add the table of objects, and those of the objects inside of them."""
+        self._tables[name] = RecordTable(rows, key, links or {})
+        if self._level >= _DEEPEST:
+            return
+        inside = _Splitter(rows, name, {*self._above, self._name, *self._tables}, self._level + 1).tables()
+        main = inside.pop(MAIN)
+        own = {column: (to or name, by) for column, (to, by) in main.links.items()}
+        self._tables[name] = RecordTable(main.rows, key, {**own, **(links or {})})
+        for part, table in inside.items():
+            known = {column: (to or name, by) for column, (to, by) in table.links.items()}
+            self._tables[part] = RecordTable(table.rows, table.key, known)
 
     def _is_own(self, kind: _Objects, key: str) -> bool:
         """Whether objects are records themselves, such as the parent of an issue."""
@@ -132,15 +161,19 @@ class _Splitter:
         """Make a table of the objects of lists, which belong to their record."""
         name = kind.path[-1]
         by = next((one for one in (*_NAMES, *_IDS) if _is_in_all(kind, one)), "")
+        by_id = next((one for one in _IDS if _is_in_all(kind, one)), "")
         if by and (kind.fields == {by} or name in _ALIASES):
             self._replaced[kind.path] = by  # a list of names
             return
         if by and _is_functional([kind], by):
             table = self._free(name)
-            self._tables[table] = RecordTable(list(_merged([kind], by).values()), by)
+            self._add(table, list(_merged([kind], by).values()), by)
             self._replace(kind, by, table, by)
             return
         if not self._ids or sum(_is_scalar(kind, one) for one in kind.fields) < 2:
+            return
+        if by_id and (same := _same_fields(kind, by_id)) & set(_NAMES):
+            self._entities_and_edges(kind, by_id, same)
             return
         of, table = _free(self._name, kind.fields), self._free(name)
         item = _free(name, {*kind.fields, of}) if by in _NAMES else by
@@ -149,7 +182,23 @@ class _Splitter:
             for number, one in kind.objects
         ]
         links = {of: (MAIN, self._ids), **({item: (MAIN, "")} if by in _NAMES else {})}
-        self._tables[table] = RecordTable(rows, "", links)
+        self._add(table, rows, "", links)
+        self._replaced[kind.path] = None
+
+    def _entities_and_edges(self, kind: _Objects, key: str, same: set[str]) -> None:
+        """Make a table of objects of lists, and one of what differs between the records that have the same object."""
+        name = kind.path[-1]
+        table = self._free(name)
+        rows = {str(one[key]): {field: one.get(field) for field in (key, *sorted(same))} for _, one in kind.objects}
+        self._add(table, list(rows.values()), key)
+        of, to = _free(self._name, kind.fields), _free(f"{name}_{key}", kind.fields)
+        edges = [
+            {of: self._rows[number][self._ids], to: one[key]}
+            | {field: value for field, value in one.items() if field not in (key, *same)}
+            for number, one in kind.objects
+        ]
+        links = {of: (MAIN, self._ids), to: (table, key)}
+        self._tables[self._free(f"{self._name}_{name}")] = RecordTable(edges, "", links)
         self._replaced[kind.path] = None
 
     def _replace(self, kind: _Objects, key: str, table: str, by: str) -> None:
@@ -157,7 +206,7 @@ class _Splitter:
         self._links["_".join(kind.path)] = (table, by)
 
     def _free(self, name: str) -> str:
-        return _free(name, {MAIN, self._name, *self._tables})
+        return _free(name, {MAIN, self._name, *self._above, *self._tables})
 
     def _reduced(self, row: Row, path: Path = ()) -> dict[str, Any]:
         """Return a record with identifiers in place of the objects that are rows of other tables."""
@@ -168,6 +217,8 @@ class _Splitter:
                 key = self._replaced[place]
                 if key is not None:
                     result[name] = [one[key] for one in value] if isinstance(value, list) else value and value[key]
+            elif place in self._as_text:
+                result[name] = value and json.dumps(value, ensure_ascii=False)
             elif isinstance(value, dict) and _has_more(value, path):
                 result[name] = self._reduced(value, place)
             else:
@@ -211,8 +262,16 @@ def _key_in(one: Row) -> str:
 
 def _key_of(kind: _Objects) -> str:
     """Return the field that identifies objects, empty if none does."""
-    others = sum(_is_scalar(kind, name) for name in kind.fields)
-    return next((name for name in _IDS if _is_in_all(kind, name) and others > 1), "")
+    if sum(_is_scalar(kind, name) for name in kind.fields) < 2:
+        return ""
+    own = [name for name in sorted(kind.fields) if _is_own_id(name, kind.path[-1])]
+    return next((name for name in (*_IDS, *own) if _is_in_all(kind, name)), "")
+
+
+def _is_own_id(field: str, kind: str) -> bool:
+    """Whether a field is named as the identifier of objects: ``trackUri`` of ``track``, ``user_id`` of ``users``."""
+    of, _, word = field.replace("_", "").lower().rpartition(kind.replace("_", "").lower().removesuffix("s"))
+    return not of and word in ("id", "uri", "uuid", "code", "key")
 
 
 def _is_in_all(kind: _Objects, name: str) -> bool:
@@ -239,6 +298,16 @@ def _is_functional(kinds: Sequence[_Objects], key: str) -> bool:
                 return False
             same.update({name: value for name, value in one.items() if value is not None})
     return True
+
+
+def _same_fields(kind: _Objects, key: str) -> set[str]:
+    """Return the fields that never differ between objects with the same identifier."""
+    known: dict[str, dict[str, Any]] = {}
+    same = kind.fields - {key}
+    for _, one in kind.objects:
+        first = known.setdefault(str(one[key]), one)
+        same -= {name for name in same if one.get(name) != first.get(name)}
+    return same
 
 
 def _merged(kinds: Sequence[_Objects], key: str) -> dict[str, dict[str, Any]]:
@@ -274,7 +343,7 @@ def _name_of(group: Sequence[_Objects]) -> str:
 
 def _unique_field(rows: Sequence[Row]) -> str:
     """Return the field that identifies records, empty if none does."""
-    for name in _IDS:
+    for name in (*_IDS, *_NAMES):
         values = {_value(row.get(name)) for row in rows}
         if None not in values and len(values) == len(rows):
             return name

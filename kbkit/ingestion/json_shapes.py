@@ -19,10 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from kbkit.errors import INVALID_UNICODE, INVALID_UNICODE_HINT, BadInputError, UnknownNameError
+from kbkit.ingestion.json_markers import LISTS
 from kbkit.ingestion.json_records import RecordTable, split
 from kbkit.ingestion.recipe import FileSpec
 from kbkit.ingestion.source_errors import MAX_LINE
 from kbkit.ingestion.source_files import format_of, suffix
+from kbkit.readers import xml_records
 
 _START, _MOST_BYTES = 1 << 16, 16 * MAX_LINE
 _MOST_NESTED = 64 << 20
@@ -46,6 +48,8 @@ def ignored(path: Path) -> list[str]:
     """Return the members beside the lists of objects, which are in no table."""
     top = _object(path)
     found = _tables(top)
+    if found and set(found) <= LISTS:  # of a page of records, which has numbers of pages beside them
+        return [name for name, value in (top or {}).items() if isinstance(value, list | dict) and name not in found]
     return [name for name in top or () if found and name not in found]
 
 
@@ -115,13 +119,22 @@ def reshape(specs: Iterable[FileSpec], found: Mapping[str, Sequence[Path]], fold
     for spec in specs:
         if spec.reader or spec.converter:
             continue
+        paths = result.get(spec.name, [])
+        if (spec.folder or spec.file) and paths and (spec.format or format_of(paths[0])) == "json":
+            result[spec.name] = paths = [_combined(spec, paths, folder / f"{spec.name}-combined")]
         for number, path in enumerate(result.get(spec.name, [])):
             if (spec.format or format_of(path)) == "json" and (rows := _rows(path, spec.table)) is not None:
-                result[spec.name][number] = _copy(rows, folder / f"{spec.name}-{number}-rows" / path.name)
+                result[spec.name][number] = copy_of(rows, folder / f"{spec.name}-{number}-rows" / path.name)
     return result
 
 
-def _copy(rows: Iterable[Mapping[str, Any]], target: Path) -> Path:
+def _combined(spec: FileSpec, paths: Sequence[Path], folder: Path) -> Path:
+    """Return a copy of the records of all files of a specification."""
+    return copy_of(combined(paths, spec.folder, spec.file), folder / f"{spec.name}.jsonl")
+
+
+def copy_of(rows: Iterable[Mapping[str, Any]], target: Path) -> Path:
+    """Write rows to a new folder, one a line, and return the file."""
     target.parent.mkdir(parents=True)
     target = target.with_suffix("") if target.suffix.lower() == ".gz" else target
     with target.open("w", encoding="utf-8", newline="\n") as copy:
@@ -158,6 +171,8 @@ def _rows(path: Path, table: str) -> Iterable[Mapping[str, Any]] | None:
 
 def _object(path: Path) -> dict[str, Any] | None:
     """Return the content of a file that is one object; None for lists, lines of objects and what is no JSON."""
+    if is_xml(path):
+        return _elements(path, path.stat().st_mtime_ns)
     if suffix(path) in _LINES:
         return None
     opener = gzip.open if path.suffix.lower() == ".gz" else open
@@ -173,6 +188,35 @@ def _object(path: Path) -> dict[str, Any] | None:
     except (OSError, EOFError, ValueError, RecursionError):  # which DuckDB reports, with the line
         return None
     return top if isinstance(top, dict) else None
+
+
+def is_xml(path: Path) -> bool:
+    """Whether a file is read as XML."""
+    return suffix(path) == ".xml"
+
+
+def is_other_xml(path: Path) -> bool:
+    """Whether a file is XML without a list of records, such as settings."""
+    try:
+        return is_xml(path) and not _object(path)
+    except BadInputError:
+        return True
+
+
+@functools.lru_cache(4)
+def _elements(path: Path, _: int) -> dict[str, Any]:
+    """Return the lists of elements of an XML file, which are inside of other elements, by their names."""
+    top = xml_records.read(path)
+    lists: dict[str, Any] = {}
+    inside = [top]
+    while inside and not lists:  # the lists that are nearest to the first element
+        members = [(name, value) for one in inside for name, value in one.items()]
+        lists = {name: value for name, value in members if name in _lists({name: value})}
+        inside = [value for _, value in members if isinstance(value, dict)]
+    if not lists:
+        hint = "Records are elements of one name with attributes or elements inside. Convert it to CSV or JSON"
+        raise BadInputError(f"{path} has no list of records", hint)
+    return lists
 
 
 def _is_lines(start: bytes) -> bool:
@@ -229,3 +273,39 @@ def _keyed(top: Mapping[str, Any]) -> Iterator[dict[str, Any]] | None:
         return None
     key = next(name for name in (*_KEYS, "\0") if not any(name in row for row in members))
     return ({key: name, **row} for name, row in top.items()) if key != "\0" else None
+
+
+# -- several files ----------------------------------------------------------------------------------------------------
+
+
+def records(path: Path) -> list[dict[str, Any]]:
+    """Return the records of a JSON file: the objects of its list or lines, or its only object.
+
+    Raises :class:`BadInputError` for another file.
+    """
+    hint = "Remove it, or name the files of a folder one by one"
+    if path.stat().st_size > _MOST_NESTED:
+        raise BadInputError(f"{path} is too large to be read with others", hint)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        try:
+            found = json.loads(text)
+        except ValueError:
+            found = [json.loads(line) for line in text.splitlines() if line.strip()]
+    except (ValueError, RecursionError, OSError) as error:
+        raise BadInputError(f"{path} is not JSON: {str(error)[:100]}", hint) from None
+    rows = found if isinstance(found, list) else [found]
+    if not all(isinstance(row, dict) for row in rows):
+        raise BadInputError(f"{path} does not hold records like the other files", hint)
+    return rows
+
+
+def combined(paths: Iterable[Path], folder: str, file: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the records of several files, with the columns of the names of their folders and files, if these are given.
+
+    Raises the errors of :func:`records`.
+    """
+    for path in paths:
+        names = {**({folder: path.parent.name} if folder else {}), **({file: path.stem} if file else {})}
+        for row in records(path):
+            yield {**names, **row}

@@ -19,10 +19,10 @@ from kbkit.display.progress import Listener
 from kbkit.errors import BadInputError, KbError, Option
 from kbkit.ingestion.build import ingest
 from kbkit.ingestion.inference import Examination, Inferred, examined
-from kbkit.ingestion.inference.links import TableLink
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.source import is_files, resolved
 from kbkit.ingestion.inference.summary import summary
+from kbkit.ingestion.inference.table_link import TableLink
 from kbkit.ingestion.request import Corrections, IngestRequest, IngestSettings
 
 _SAMPLES = 3

@@ -24,6 +24,7 @@ FORMATS = {
     ".geojson": "json",
     ".jsonl": "json",
     ".ndjson": "json",
+    ".xml": "json",
     ".sqlite": "database",
     ".sqlite3": "database",
     ".duckdb": "database",
@@ -45,9 +46,9 @@ def find_files(recipe: Recipe, paths: Sequence[Path], named: Mapping[str, Path])
     """
     _check_given(recipe, paths, named)
     listed = [path for path in paths if path.is_file() and not archives.is_archive(path)]
-    deep = any("/" in pattern for spec in recipe.files for pattern in spec.match)
+    deep = any("/" in pattern.removeprefix("./") for spec in recipe.files for pattern in spec.match)
     members = [member for path in paths if path not in listed for member in _inside(path, deep=deep)]
-    files = _match_all(recipe, [*listed, *members], named)
+    files = _match_all(recipe, [*listed, *members], named, paths)
     taken = {path for paths_of in files.values() for path in paths_of}
     unread = [path for path in listed if path not in taken]
     if _may_have_any_name(recipe, files) and len(unread) == 1:
@@ -68,7 +69,9 @@ def _check_given(recipe: Recipe, paths: Sequence[Path], named: Mapping[str, Path
             raise BadInputError(f"{path} does not exist")
 
 
-def _match_all(recipe: Recipe, offered: Sequence[Path], named: Mapping[str, Path]) -> dict[str, list[Path]]:
+def _match_all(
+    recipe: Recipe, offered: Sequence[Path], named: Mapping[str, Path], given: Sequence[Path]
+) -> dict[str, list[Path]]:
     """Return the files for each name of the recipe: the one given by name, or those that match and are still free.
 
     Tables of one file share it.
@@ -77,7 +80,7 @@ def _match_all(recipe: Recipe, offered: Sequence[Path], named: Mapping[str, Path
     taken: set[Path] = set()
     for spec in recipe.files:
         free = [path for path in offered if path not in taken or spec.table]
-        files[spec.name] = [named[spec.name]] if spec.name in named else _matches(spec, free)
+        files[spec.name] = [named[spec.name]] if spec.name in named else _matches(spec, free, given)
         taken.update(files[spec.name])
     return files
 
@@ -122,10 +125,18 @@ def _inside(folder: Path, *, deep: bool) -> list[Path]:
     return [member for path in files for member in (_inside(path, deep=deep) if archives.is_archive(path) else [path])]
 
 
-def _matches(spec: FileSpec, offered: Iterable[Path]) -> list[Path]:
+def matches(path: Path, patterns: Sequence[str], given: Sequence[Path]) -> bool:
+    """Whether a file in the given folders has a name or path of one of the patterns."""
+    return bool(_matches(FileSpec("", tuple(patterns), many=True), [path], given))
+
+
+def _matches(spec: FileSpec, offered: Iterable[Path], given: Sequence[Path]) -> list[Path]:
     def fits(path: Path, pattern: str) -> bool:
-        """Match the file's name, or the end of its path if the pattern has folders."""
+        """Match the file's name, the end of its path if the pattern has folders, or its path below a given folder."""
         name = plain_name(path).lower()
+        if pattern.startswith("./"):
+            parts, wanted = label(path, given).lower().split("/"), pattern[2:].lower().split("/")
+            return len(parts) == len(wanted) and all(map(fnmatch.fnmatchcase, parts, wanted))
         if "/" in pattern:
             return fnmatch.fnmatch(f"/{path.with_name(name).as_posix().lower()}", f"*/{pattern.lower()}")
         return fnmatch.fnmatch(name, pattern.lower())
@@ -144,10 +155,11 @@ def _matches(spec: FileSpec, offered: Iterable[Path]) -> list[Path]:
     return []
 
 
-def tables_in(paths: Sequence[Path]) -> list[Path]:
+def tables_in(paths: Sequence[Path], *, may_be_empty: bool = False) -> list[Path]:
     """Return the files with tables among ``paths``, and those in its folders and archives.
 
-    Raises :class:`BadInputError` for a missing or empty file, one of another format, and if there is none.
+    Raises :class:`BadInputError` for a missing or empty file, one of another format, and if there is none, unless the
+    list ``may_be_empty``.
     """
     for path in (path for path in paths if not path.exists()):
         raise BadInputError(f"{path} does not exist")
@@ -158,7 +170,7 @@ def tables_in(paths: Sequence[Path]) -> list[Path]:
             found.append(path)
         else:
             found += [member for member in _inside(path, deep=False) if suffix(member) in FORMATS]
-    if not found:
+    if not found and not may_be_empty:
         listed = ", ".join(map(str, paths))
         hint = "Use files that end in " + ", ".join(sorted(FORMATS))
         hint += ". Subfolders are not read" if any(path.is_dir() for path in paths) else ""

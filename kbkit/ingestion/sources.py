@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kbkit.errors import BadInputError, Option, UnknownNameError, reason
 from kbkit.ingestion.recipe import FileSpec, Recipe
 from kbkit.ingestion.source_errors import MAX_LINE, MAX_OBJECT, damaged_gzip, invalid_utf8
-from kbkit.ingestion.source_files import FORMATS, format_of
+from kbkit.ingestion.source_files import FORMATS, format_of, plain_name
 from kbkit.readers import reader
 from kbkit.readers.columns import unique
 from kbkit.schema import literal, quote
@@ -82,12 +82,23 @@ def create_view(
         _read(con, spec, paths)
         return
     selects = [_select(con, spec, path, columns) for path in paths] or [_empty(spec)]
+    if spec.folder or spec.file:
+        selects = [_with_place(spec, path, one) for path, one in zip(paths, selects, strict=False)] or selects
     if labels is not None:
         names = [literal(labels[path]) for path in paths] or ["NULL::VARCHAR"]
         selects = [
             f"SELECT *, {name} AS {quote(SOURCE_FILE)} FROM ({one})" for name, one in zip(names, selects, strict=True)
         ]
     con.execute(f"CREATE VIEW {quote(spec.name)} AS " + " UNION ALL BY NAME ".join(selects))
+
+
+def _with_place(spec: FileSpec, path: Path, select: str) -> str:
+    """Return the query of a file with the columns of the names of its folder and of itself; JSON has them."""
+    if (spec.format or format_of(path)) == "json":
+        return select
+    names = {spec.folder: path.parent.name, spec.file: Path(plain_name(path)).stem}
+    columns = "".join(f", {literal(text)} AS {quote(name)}" for name, text in names.items() if name)
+    return f"SELECT *{columns} FROM ({select})"
 
 
 def _read(con: duckdb.DuckDBPyConnection, spec: FileSpec, paths: Sequence[Path]) -> None:

@@ -9,7 +9,6 @@ sync/
 from __future__ import annotations
 
 import dataclasses
-import fnmatch
 import glob
 import json
 import re
@@ -160,8 +159,9 @@ def with_new_files(recipe: Recipe, paths: Sequence[Path]) -> tuple[Recipe, list[
     A file continues another if their names differ in digits and signs only (``sales_2024.csv``, ``sales_2025.csv``).
     Raises :class:`BadInputError` for other new files, new tables in a file, and missing files.
     """
-    found = source_files.tables_in(paths)
-    new = [path for path in found if not any(_fits(spec, path) for spec in recipe.files)]
+    found = source_files.tables_in(paths, may_be_empty=True)
+    found += _inside(recipe, paths)
+    new = [path for path in found if not any(_fits(spec, path, paths) for spec in recipe.files)]
     more: dict[str, list[Path]] = {}
     notes = []
     for path in new:
@@ -173,20 +173,27 @@ def with_new_files(recipe: Recipe, paths: Sequence[Path]) -> tuple[Recipe, list[
         notes.append(f"{path}: new, read like {_plain(alike[-1].match[0])}")
     specs = []
     for spec in recipe.files:
-        own = [path for path in found if _fits(spec, path)]
+        own = [path for path in found if _fits(spec, path, paths)]
         if not own and spec.name not in more:
             hint = ("Restore it; to remove its rows, keep only its header. Or use ", *INFER_AGAIN)
             raise BadInputError(f"Missing file {_plain(spec.match[0])} of an earlier run", *hint)
         patterns = tuple(glob.escape(source_files.plain_name(path)) for path in more.get(spec.name, ()))
         many = spec.many or len(own) + len(patterns) > 1
         specs.append(dataclasses.replace(spec, match=(*spec.match, *patterns), many=many))
-    _check_tables(recipe, found)
+    _check_tables(recipe, found, paths)
     return dataclasses.replace(recipe, files=tuple(specs)), notes
 
 
-def _fits(spec: FileSpec, path: Path) -> bool:
-    name = source_files.plain_name(path).lower()
-    return any(fnmatch.fnmatch(name, pattern.lower()) for pattern in spec.match)
+def _inside(recipe: Recipe, paths: Sequence[Path]) -> list[Path]:
+    """Return the files in folders inside of the given ones that the recipe reads."""
+    patterns = [pattern for spec in recipe.files for pattern in spec.match if "/" in pattern.removeprefix("./")]
+    folders = [path for path in paths if path.is_dir()] if patterns else []
+    every = (path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file())
+    return [path for path in every if source_files.matches(path, patterns, paths)]
+
+
+def _fits(spec: FileSpec, path: Path, given: Sequence[Path]) -> bool:
+    return source_files.matches(path, spec.match, given)
 
 
 def _stem(name: str) -> str:
@@ -196,14 +203,14 @@ def _stem(name: str) -> str:
 
 def _plain(pattern: str) -> str:
     """Return the name that a pattern matches."""
-    return re.sub(r"\[(.)\]", r"\1", pattern)
+    return re.sub(r"\[(.)\]", r"\1", pattern.removeprefix("./"))
 
 
-def _check_tables(recipe: Recipe, found: Sequence[Path]) -> None:
+def _check_tables(recipe: Recipe, found: Sequence[Path], given: Sequence[Path]) -> None:
     """Raise :class:`BadInputError` for a table of a database or workbook that the recipe does not read."""
     for path in (path for path in found if path.is_file()):
         kind = source_files.format_of(path)
-        known = {spec.table for spec in recipe.files if _fits(spec, path)}
+        known = {spec.table for spec in recipe.files if _fits(spec, path, given)}
         if kind not in ("database", "excel") or known == {""}:
             continue
         listed = databases.tables(path) if kind == "database" else workbooks.tables(path)
@@ -248,7 +255,8 @@ def check_columns(
                 _add_empty(con, spec.name, absent)
             continue
         for path in files:
-            own = sources.columns_of(con, spec, path) if len(files) > 1 else present
+            place = [name for name in (spec.folder, spec.file) if name]
+            own = [*sources.columns_of(con, spec, path), *place] if len(files) > 1 else present
             _check_names(labels[path], own, expected, missing=expected)
         _check_read(con, recipe, spec, labels[files[0]])
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import base64
 import datetime
+import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
 import pyarrow as pa
 
+DATUM = re.compile(r"[-+]?[0-9][0-9.,:/ -]*|")
+"""A number, a date or nothing: no name of a column."""
+_MOST_TITLES = 10
+"""Rows before a header."""
 EXACT = 1 << 53
 """Integers up to this size are exact as floating-point numbers."""
 
@@ -65,6 +70,24 @@ def text(value: Any) -> str:
     if isinstance(value, datetime.datetime | datetime.date | datetime.time):
         return value.isoformat()
     return str(value)
+
+
+def titles(rows: Sequence[Sequence[Any]]) -> int:
+    """Return the number of rows before the header: titles, notes and blank rows, as people write them in sheets.
+
+    The header has a name in all columns, and the rows before it have one cell at most. The following rows, of which
+    these may be a sample, mostly have several.
+    """
+    filled = [sum(value is not None and str(value).strip() != "" for value in row) for row in rows]
+    start = next((place for place, count in enumerate(filled) if count > 1), 0)
+    if not any(filled[:start]) or start > _MOST_TITLES:
+        return 0
+    names, after = rows[start], filled[start + 1 :]
+    if any(not isinstance(name, str) or DATUM.fullmatch(name.strip()) for name in names):
+        return 0
+    usual = max(after, default=0)
+    whole = usual > 1 and filled[start] == max(usual, len(names))
+    return start if whole and sum(count > 1 for count in after) * 2 > len(after) else 0
 
 
 def unique(names: Sequence[str], taken: Collection[str] = ()) -> list[str]:

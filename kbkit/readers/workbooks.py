@@ -12,7 +12,7 @@ import itertools
 import re
 import warnings
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kbkit.errors import BadInputError, KbError, MissingExtraError
-from kbkit.readers.columns import array, joined, kind_of, unique
+from kbkit.readers.columns import array, joined, kind_of, titles, unique
 from kbkit.readers.databases import chosen
 
 ENDINGS = (".xlsx", ".xlsm")
@@ -34,8 +34,6 @@ _MAX_CELLS = 100_000_000
 _ROWS = 10_000
 _SAMPLE = 1_000
 _EMPTY = "it is empty"
-_MOST_TITLES = 10
-"""Rows before a header."""
 _WORDS = 8
 """Maximum words in the name of a column."""
 _SENTENCE = re.compile(r"[a-z)\"'][.!?:]\s*$")
@@ -149,7 +147,7 @@ def _problem(sheet: Any, where: str) -> str:
     rows = [row for _, row in itertools.islice(_rows(sheet, where), _SAMPLE)]
     if not rows:
         return _EMPTY
-    rows = rows[_titles(rows) :]
+    rows = rows[titles(rows) :]
     first, rest = rows[0], rows[1:]
     names = [value for value in first if value is not None]
     wide = sum(len(row) > len(first) for row in rest)
@@ -160,16 +158,6 @@ def _problem(sheet: Any, where: str) -> str:
     return "it is free text" if is_text else ""
 
 
-def _titles(rows: Sequence[tuple[Any, ...]]) -> int:
-    """Return the number of rows before the header: titles and notes in one cell each, above a row of names."""
-    filled = [sum(value is not None for value in row) for row in rows]
-    start = next((place for place, count in enumerate(filled) if count > 1), 0)
-    if not 0 < start <= _MOST_TITLES or not all(isinstance(value, str) for value in rows[start]):
-        return 0
-    after = filled[start + 1 :]
-    return start if filled[start] == max(filled) and sum(count > 1 for count in after) * 2 > len(after) else 0
-
-
 def _is_prose(name: str) -> bool:
     """Whether text is too long for the name of a column, or a sentence."""
     return len(name.split()) > _WORDS or bool(_SENTENCE.search(name))
@@ -178,7 +166,7 @@ def _is_prose(name: str) -> bool:
 def _table(sheet: Any, where: str) -> pa.Table:
     rows = _rows(sheet, where)
     first = list(itertools.islice(rows, _SAMPLE))
-    rows = itertools.chain(first[_titles([row for _, row in first]) :], rows)
+    rows = itertools.chain(first[titles([row for _, row in first]) :], rows)
     names = _header(next(rows, (1, ()))[1], where)
     chunks: list[list[pa.Array]] = [[] for _ in names]
     size = 0

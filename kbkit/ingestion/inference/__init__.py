@@ -10,7 +10,7 @@ import contextlib
 import copy
 import glob
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,11 +19,13 @@ from kbkit.directory import limits
 from kbkit.directory.files import write_files
 from kbkit.directory.temporary import TemporaryFolder
 from kbkit.errors import BadInputError, Command
-from kbkit.ingestion import archives, json_shapes, source_files, sources
+from kbkit.ingestion import archives, gathered, json_shapes, source_files, sources
+from kbkit.ingestion.gathered import FileGroup
 from kbkit.ingestion.generation import one_line_errors, staging_database
-from kbkit.ingestion.inference import dialect, links, names, profile, roles, script
+from kbkit.ingestion.inference import dialect, links, names, nouns, profile, repeats, roles, script
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.roles import TablePlan
+from kbkit.ingestion.json_markers import LISTS
 from kbkit.ingestion.json_records import RecordTable
 from kbkit.ingestion.recipe import FileSpec, as_source
 from kbkit.ingestion.request import Corrections
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 MAX_TABLES = 1000
+_SHARED = 0.7
+"""Fraction of different values up to which a column may refer to something."""
 _SHOWN = 5
 """Columns that a note lists."""
 
@@ -83,7 +87,7 @@ class Examination:
         used = copy.deepcopy(self.tables)  # corrections change them
         plan = _plan(self.con, used, corrections or Corrections())
         toml = script.recipe(plan, used, name, _title(plan), source_file=source_file)
-        notes = [*self.notes, *_missing(used), *_totals(used)]
+        notes = [*self.notes, *_missing(used), *_totals(used), *_unlinked(used, plan)]
         return Inferred(toml, script.load(plan, source_file=source_file), used, plan, notes)
 
     def sample(self, table: ProfiledTable, limit: int) -> list[dict[str, Any]]:
@@ -105,35 +109,46 @@ def infer(
         return found.infer(name, corrections, source_file=source_file)
 
 
-def _has_folders(path: Path) -> bool:
-    return path.is_dir() and any(inside.is_dir() and not inside.name.startswith(".") for inside in path.iterdir())
+def _has_folders(path: Path, taken: Collection[Path]) -> bool:
+    """Whether a folder has folders inside, of which no file is read."""
+    inside = [one for one in path.iterdir() if one.is_dir() and not one.name.startswith(".")] if path.is_dir() else []
+    return any(not any(file.is_relative_to(one) for file in taken) for one in inside)
 
 
 @contextlib.contextmanager
 def examined(paths: Sequence[Path], *, no_header: bool = False) -> Iterator[Examination]:
     """Read and profile files and folders. Raises :class:`BadInputError`."""
     limits.check_limits()
-    listed = source_files.tables_in(paths)
+    inside = [group for path in paths for group in gathered.inside(path)]
+    listed = source_files.tables_in(paths, may_be_empty=bool(inside))
     views = _views([path for path in listed if path not in paths])
-    found = {"files": [path for path in listed if path not in views]}
+    groups = [*inside, *gathered.numbered([path for path in listed if path not in (*paths, *views)])]
+    taken = {path for group in groups for path in group.files}
+    found = {"files": [path for path in listed if path not in views and path not in taken]}
     with TemporaryFolder() as folder, one_line_errors():
         local = archives.unpack(found, folder / "unpacked")
         try:
-            files = list(zip(found["files"], local["files"], strict=True))
-            tables = _tables(files, no_header=no_header)
+            every = zip(found["files"], local["files"], strict=True)
+            files = [(given, path) for given, path in every if given in paths or not json_shapes.is_other_xml(path)]
+            together = {gathered.whole(group, folder / f"group-{n}"): group for n, group in enumerate(groups)}
+            tables = _tables([*files, *((path, path) for path in together)], together, no_header=no_header)
             notes = [f"Skipped {path}: {path.stem}_all has its rows" for path in views]
-            notes += [f"Not read: folders inside of {path}" for path in paths if _has_folders(path)]
-            notes += [note for pair in zip(found["files"], local["files"], strict=True) for note in _skipped(*pair)]
+            notes += [group.note(paths) for group in groups]
+            notes += [f"Not read: folders inside of {path}" for path in paths if _has_folders(path, taken)]
+            notes += [f"Skipped {path}: no list of records" for path in found["files"] if path not in dict(files)]
+            notes += [note for pair in files for note in _skipped(*pair)]
             with _examine(tables, folder) as con:
-                yield Examination(con, list(tables), notes)
+                kept = repeats.absorb(con, list(tables))
+                nouns.rename(con, kept, {t.name: tables[t][0].parent for t in kept if tables[t][0] in listed})
+                yield Examination(con, kept, notes)
         except BadInputError as error:
             raise BadInputError(archives.original(error.message, found, local), *error.hints) from error
 
 
 @contextlib.contextmanager
-def _examine(tables: Mapping[ProfiledTable, Path], folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+def _examine(tables: Mapping[ProfiledTable, Sequence[Path]], folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """Load the tables into a database in ``folder``, and profile them."""
-    found = {table.name: [path] for table, path in tables.items()}
+    found = {table.name: paths for table, paths in tables.items()}
     with staging_database(folder, found, specs=[table.spec for table in tables]) as (con, local):
         files = [path for taken in local.values() for path in taken]
         with explained(folder / "load.sql", files, [path for path in files if databases.is_database(path)]):
@@ -180,9 +195,15 @@ _TAKEN = frozenset(
 """Names of tables that the load itself makes."""
 
 
-def _tables(files: Sequence[tuple[Path, Path]], *, no_header: bool) -> dict[ProfiledTable, Path]:
-    """Return the tables of files, given with where they are on disk, with their types."""
+def _tables(
+    files: Sequence[tuple[Path, Path]], together: Mapping[Path, FileGroup], *, no_header: bool
+) -> dict[ProfiledTable, Sequence[Path]]:
+    """Return the tables of files, given with where they are on disk, with their types and files.
+
+    ``together`` are groups of files by one that stands for all of them.
+    """
     found = [(name, spec, path) for given, path in files for name, spec in _specs(given, path, no_header=no_header)]
+    found.sort(key=lambda one: "." in one[1].table and one[1].table.startswith("$"))  # objects inside of records
     if len(found) > MAX_TABLES:
         raise BadInputError(f"{len(found):,} tables are too many", f"The maximum is {MAX_TABLES:,}")
     plain = unique([names.identifier(names.without_hash(name)) for name in names.without_title([n for n, *_ in found])])
@@ -194,7 +215,9 @@ def _tables(files: Sequence[tuple[Path, Path]], *, no_header: bool) -> dict[Prof
     result = {}
     split = names.tables(names.without_dates(plain))
     for name, parts, kind, (_, spec, path) in zip(taken, split, names.types(split), found, strict=True):
-        table = ProfiledTable(name, replace(spec, name=name), type=kind, words=parts)
+        group = together.get(path)
+        own = replace(spec, match=group.match, many=True, folder=group.folder, file=group.file) if group else spec
+        table = ProfiledTable(name, replace(own, name=name), type=kind, words=parts)
         if keys := declared.get(path, {}).get(spec.table):
             table.declared_key = keys.primary
             table.declared_links = [
@@ -208,7 +231,7 @@ def _tables(files: Sequence[tuple[Path, Path]], *, no_header: bool) -> dict[Prof
                 ((column,), by_name[path, of[column]] if by else "", (by,) if by else ())
                 for column, (_, by) in record.links.items()
             ]
-        result[table] = path
+        result[table] = group.files if group else [path]
     return result
 
 
@@ -219,11 +242,7 @@ def _nested(given: Path, path: Path) -> dict[str, RecordTable]:
     lists = json_shapes.tables(path)
     only = next(iter(lists), "") if len(lists) == 1 else ""
     stem = Path(source_files.plain_name(given)).stem
-    return json_shapes.nested(path, only if only.casefold() not in names.WRAPPINGS | _REPLIES else stem)
-
-
-_REPLIES = {"", *"data results result items rows records entries hits values value response content".split()}  # noqa: SIM905
-"""Names of lists in replies of services, which say nothing about the records."""
+    return json_shapes.nested(path, only if only.casefold() not in names.WRAPPINGS | LISTS else stem)
 
 
 def _specs(given: Path, path: Path, *, no_header: bool) -> Iterator[tuple[str, FileSpec]]:
@@ -249,6 +268,8 @@ def _specs(given: Path, path: Path, *, no_header: bool) -> Iterator[tuple[str, F
     elif kind == "json" and len(lists := json_shapes.tables(path)) > 1:
         for name in lists:
             yield name, replace(spec, table=name)
+    elif kind == "json" and len(lists) == 1 and not set(names.words(only := next(iter(lists)))) <= nouns.SAYS_NOTHING:
+        yield only, spec
     elif kind in sources.DELIMITERS:
         detected = dialect.detect(path, no_header=no_header)
         usual = sources.DELIMITERS[kind]
@@ -303,6 +324,22 @@ def _totals(tables: Sequence[ProfiledTable]) -> Iterator[str]:
             yield f"Left out {'rows of totals' if what == 'totals' else 'empty rows'}: {', '.join(found)}"
 
 
+def _unlinked(tables: Sequence[ProfiledTable], plan: TablePlan) -> Iterator[str]:
+    """Yield a note on the columns whose values could be nodes, if nothing links the rows."""
+    if plan.edges or any(nodes.links for nodes in plan.nodes):
+        return
+    found = [
+        f"{table.name}.{one.name}"
+        for table in tables
+        for one in table.columns.values()
+        if one.look in ("text", "list")
+        and 1 < one.distinct <= _SHARED * one.count
+        and not names.is_own_name(one.name, "")
+    ]
+    if found:
+        yield f"No links found. Columns whose values could be nodes: {', '.join(found[:_SHOWN])}"
+
+
 def _drop_index(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
     """Leave out a first column without a name that numbers the rows, as pandas writes it."""
     first = table.columns.get("column0")
@@ -322,6 +359,9 @@ def _plan(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable], told:
         links.check_key(tables, name, ())
     for table in tables:
         table.type = told.types.get(table.name, table.type)
+    types = {table.name: table.type for table in tables}
+    for table in (table for table in tables if table.beyond):  # further rows of a table that may have another type now
+        table.type = types.get(table.beyond[0] if table.beyond else "", table.type)
     for name, column in told.named.items():
         links.check_key(tables, name, [column] if column else [])
         next(table for table in tables if table.name == name).named = (column,) if column else ()

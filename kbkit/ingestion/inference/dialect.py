@@ -15,6 +15,7 @@ from typing import IO, Any, cast
 
 from kbkit.errors import BadInputError, reason
 from kbkit.ingestion.sources import separator_line
+from kbkit.readers.columns import DATUM, titles
 
 _SAMPLE = 1 << 18
 _CHUNK = 1 << 20
@@ -25,10 +26,6 @@ KEYED_TEXT = ("key", "text")
 """Column names of a file of texts without a header, each after the key of its node."""
 _WORDS = 8
 """Words from which a text is no name of a column."""
-_MOST_TITLES = 10
-"""Lines before a header."""
-_DATUM = re.compile(r"[-+]?[0-9][0-9.,:/ -]*|")
-"""A number, a date or nothing: no name of a column."""
 
 
 @dataclass(frozen=True)
@@ -136,18 +133,9 @@ def _rows(text: str, delimiter: str, quote: str, escape: str = "") -> list[list[
 
 
 def _titles(rows: list[list[str]]) -> int:
-    """Return the number of lines before the header: titles, notes and blank lines, as people write them in sheets.
-
-    The header has a name in all columns but a few, and the lines before it have one field at most.
-    """
-    filled = [sum(bool(field.strip()) for field in row) for row in rows]
-    start = next((place for place, count in enumerate(filled) if count > 1), 0)
-    before, after = rows[:start], filled[start + 1 :]
-    if not any(filled[:start]) or start > _MOST_TITLES or any("\n" in field for row in before for field in row):
-        return 0
-    usual = max(after, default=0)
-    whole = usual > 1 and filled[start] == max(usual, len(rows[start])) and sum(n > 1 for n in after) * 2 > len(after)
-    return start if whole and not any(_DATUM.fullmatch(field.strip()) for field in rows[start]) else 0
+    """Return the number of lines before the header; none if one of them is in quotes over several lines."""
+    count = titles(rows)
+    return 0 if any("\n" in field for row in rows[:count] for field in row) else count
 
 
 def _columns(rows: list[list[str]], *, no_header: bool) -> tuple[str, ...]:
@@ -155,9 +143,7 @@ def _columns(rows: list[list[str]], *, no_header: bool) -> tuple[str, ...]:
     first, *others = [row for row in rows if row] or [[]]
     blank = len(first) == 1 or not any(field.strip() for field in first)
     again = _repeated(first, others)
-    is_data = again or any(
-        (text := field.strip()) and (_DATUM.fullmatch(text) or _is_sentence(text)) for field in first
-    )
+    is_data = again or any((text := field.strip()) and (DATUM.fullmatch(text) or _is_sentence(text)) for field in first)
     if not no_header and (blank or not is_data or _is_year_header(first)):
         return ()
     if len(first) == 3 and 1 in again:
@@ -185,5 +171,5 @@ def _repeated(first: list[str], others: list[list[str]]) -> list[int]:
 
 def _is_year_header(first: list[str]) -> bool:
     """Whether a header has years as names, as in tables of time series."""
-    data = [field.strip() for field in first if _DATUM.fullmatch(field.strip()) and field.strip()]
+    data = [field.strip() for field in first if DATUM.fullmatch(field.strip()) and field.strip()]
     return len(data) > 2 and len(data) < len(first) and all(re.fullmatch(r"(18|19|20)\d\d", field) for field in data)

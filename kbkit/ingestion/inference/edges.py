@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from kbkit.ingestion.inference import names
 from kbkit.ingestion.inference.keys import reference
-from kbkit.ingestion.inference.links import TableLink
 from kbkit.ingestion.inference.looks import ProfiledColumn
 from kbkit.ingestion.inference.profile import ProfiledTable
+from kbkit.ingestion.inference.table_link import TableLink
 from kbkit.stores.sql_names import identifier
 
 if TYPE_CHECKING:
@@ -173,6 +173,12 @@ def _is_described(candidate: _Candidate) -> bool:
     return bool(candidate.ids) and not candidate.bare and many
 
 
+def _is_in_a_folder(candidate: _Candidate) -> bool:
+    """Whether one end is the folder of the file: records of something, such as messages of a channel."""
+    columns = (*candidate.head.columns, *candidate.tail.columns)
+    return candidate.table.spec.folder in columns and len(candidate.values) > _FEW
+
+
 def _often_lacks_an_end(candidate: _Candidate) -> bool:
     return candidate.incomplete > _MOST_INCOMPLETE * candidate.table.rows
 
@@ -184,6 +190,7 @@ NODES_INSTEAD: tuple[Callable[[_Candidate], bool], ...] = (
     _has_foreign_id,
     _has_own_key,
     _is_described,
+    _is_in_a_folder,
     _often_lacks_an_end,
 )
 """Reasons why the rows of a table with two ends are nodes."""

@@ -50,6 +50,8 @@ def best_key(
         return ()  # its rows say more about those of the other table
 
     def rank_of(position: int, column: ProfiledColumn) -> int | None:
+        if column.name in (table.spec.folder, table.spec.file):
+            return None  # names of folders and files, which no row is
         rank = _key_rank(column, table, position)
         if not sure and rank != 0 and column.look in KEY_LOOKS and is_referred(column):
             rank = 1
@@ -104,7 +106,7 @@ def is_unique(con: Connection, table: ProfiledTable, columns: Sequence[str]) -> 
 
 def pair_with_link(con: Connection, table: ProfiledTable, linked: set[str]) -> tuple[str, ...]:
     """Return two columns that identify the rows together: one links to another table, which alone does not."""
-    if any(is_unique(con, table, [name]) for name in linked):
+    if table.spec.folder or any(is_unique(con, table, [name]) for name in linked):
         return ()
     full = [c for c in table.columns.values() if c.count == table.rows]
     others = [c.name for c in full if _may_identify(c)]
@@ -145,7 +147,9 @@ def referable_columns(con: Connection, table: ProfiledTable, key: Sequence[str])
     """Return the columns by which other tables can refer to the rows: the key, and other texts without repetition."""
     result = list(key) if len(key) == 1 else []
     for column in table.columns.values():
+        of_other = set(names.subject(column.name)[-1:]) & names.OTHERS and not names.fit(column.name, table.type)
         named = names.plain(column.name) in names.NAMES or names.is_id(column.name) or column.codes
+        named = named and not of_other
         repeated = column.count < table.rows or column.distinct < 0.8 * table.rows
         if column.name not in result and column.look == "text" and named and not repeated:
             result += [column.name] if is_unique(con, table, [column.name]) else []

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kbkit.errors import UnknownNameError
-from kbkit.ingestion.inference import names
+from kbkit.ingestion.inference import names, repeats
 from kbkit.ingestion.inference.dialect import KEYED_TEXT, TRIPLE
 from kbkit.ingestion.inference.keys import (
     KEY_LOOKS,
@@ -21,6 +21,7 @@ from kbkit.ingestion.inference.keys import (
 )
 from kbkit.ingestion.inference.looks import ProfiledColumn
 from kbkit.ingestion.inference.profile import ProfiledTable
+from kbkit.ingestion.inference.table_link import TableLink
 from kbkit.stores.sql_names import identifier
 
 if TYPE_CHECKING:
@@ -36,25 +37,12 @@ _WORD = 4
 """Mean length below which some equal texts are a coincidence: codes of two or three letters."""
 _MOST = 0.8
 """Fraction of the values that must exist in the other table, if only the last word of its type is in the name."""
+_SOME = 0.1
+"""The same fraction for addresses, which are equal only if they are of the same thing."""
+_FEWEST_NUMBERS = 3
+"""Different numbers from which a column without a telling name may refer to a table."""
 _PREVIEW = 2000
 """Rows whose values are looked up before all are."""
-
-
-@dataclass(frozen=True)
-class TableLink:
-    """Columns of a table that refer to rows of another one (``target``) by its columns ``by``.
-
-    Without ``target``, no table has the rows: the values are nodes of the type ``loose``.
-    ``lists``: each value is a list. ``missing`` is the number of different values that the target lacks.
-    """
-
-    columns: tuple[str, ...]
-    target: str
-    by: tuple[str, ...]
-    lists: bool = False
-    missing: int = 0
-    distinct: int = 0
-    loose: str = ""
 
 
 @dataclass(frozen=True)
@@ -117,7 +105,7 @@ class _Finder:
     def find_targets(self) -> None:
         """Find the columns that other tables can refer to, once all keys are known."""
         for name, table in self._tables.items():
-            self._targets[name] = referable_columns(self._con, table, self._keys[name])
+            self._targets[name] = [] if table.beyond else referable_columns(self._con, table, self._keys[name])
 
     def is_told(self, table: ProfiledTable, column: ProfiledColumn) -> bool:
         """Whether the user said that a column refers to a table."""
@@ -153,10 +141,14 @@ class _Finder:
         found += self._siblings(table, [link for link in found if len(link.columns) == 1 and link.target])
         if not known and not self._keys[table.name]:
             found += self._unnamed(table)
+        objects = [columns for columns, *_ in table.declared_links]
+        found = repeats.without_repeated(self._con, table, found, self._tables, self._keys, objects)
         if len(found) == 1 and found[0].target and tuple(table.columns) == TRIPLE:
             found += self._other_end(table, found[0])
         if len(found) == 1 and not self._keys[table.name] and not found[0].lists:
             found += self._loose(table, found[0])
+        for link in found:
+            self.unclear.pop(f"{table.name}.{link.columns[0]}", None)
         order = {name: position for position, name in enumerate(table.columns)}
         return sorted(found, key=lambda link: order[link.columns[0]])
 
@@ -190,7 +182,9 @@ class _Finder:
             return TableLink((column.name,), "", (), column.look == "list", loose=_type_of(column.name))
         if (table.name, column.name) in self._given:
             return self._as_told(table, column, self._given[table.name, column.name])
-        counts = names.is_count(column.name) or (column.look == "integer" and names.is_plural(column.name))
+        counts = names.is_count(column.name) or (
+            column.look == "integer" and names.is_plural(column.name) and not names.is_id(column.name)
+        )
         if counts or (column.look not in (*KEY_LOOKS, "list", "boolean") and not column.floats):
             return None  # Home_games: how many
         own = self._keys[table.name] == (column.name,)
@@ -262,7 +256,12 @@ class _Finder:
             parent = parent or names.plain(column.name) in names.PARENTS or names.words(column.name)[:1] == ("parent",)
             return 2 if parent else min(names.fit(column.name, other.type), names.LAST_WORD)
         end = names.plain(column.name) in (*names.HEADS, *names.TAILS) and len(table.columns) > 1
+        if _is_role(column) and names.words(other.type)[-1:] in names.PERSONS and not self._has_table_of(column):
+            return _PERSON
         return names.fit(column.name, other.type) or 2 * end or int(names.is_id(column.name) or _is_role(column))
+
+    def _has_table_of(self, column: ProfiledColumn) -> bool:
+        return any(names.fit(column.name, one.type) for one in self._tables.values())
 
     def _try(
         self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable, by: str, evidence: float
@@ -275,17 +274,21 @@ class _Finder:
             return None  # small numbers are in every sequence of ids
         columns, bys = [column.name], [by]
         some = self._missing(table, columns, other, bys, _PREVIEW)
-        if not some[1] or some[0] > 0.5 * some[1]:
+        least = _SOME if other.columns[by].look == "address" and evidence else 0.5
+        if not some[1] or some[0] > (1 - least) * some[1]:
             return None
         missing, distinct = self._missing(table, columns, other, bys)
         share = 1 - missing / distinct
-        most = evidence == names.LAST_WORD and share >= _MOST and distinct >= _TELLING
+        least = _SOME if other.columns[by].look == "address" else _MOST
+        most = evidence == names.LAST_WORD and share >= least and distinct >= _TELLING
         if missing and (share < _FITTING or evidence < 2) and not most:
             return None
-        if not evidence and distinct < 3 and column.length < _TELLING:
+        length = other.columns[by].length if column.look == "list" else column.length
+        if not evidence and distinct < 3 and length < _TELLING:
             return None
         if numeric and evidence == 1 and not _is_role(column):
-            dense = other is not table and self._are_dense(table, column, other, by)
+            few = distinct < _FEWEST_NUMBERS  # codes of kinds
+            dense = few or (other is not table and self._are_dense(table, column, other, by))
             if dense or self._counts(table, column):
                 return None  # ids of a table that is not here
         return TableLink((column.name,), other.name, (by,), column.look == "list", missing, distinct)
@@ -309,6 +312,7 @@ class _Finder:
             kind = _type_of(column.name)
             only = len(table.columns) == 2 and names.fit(column.name, table.type) == 3
             named = names.is_id(column.name) and not names.is_generic(column.name) and kind != table.type
+            named = named and not names.is_measure(kind)
             if only or (named and not is_unique(self._con, table, [column.name])):
                 return [TableLink((column.name,), "", (), loose=kind)]
         return []
@@ -341,7 +345,8 @@ class _Finder:
                 if column.name in known or not alike or given or other is table:
                     continue
                 missing, distinct = self._missing(table, [column.name], other, link.by)
-                if column.length < _WORD and missing > distinct / 4:
+                own = names.words(column.name)[:1] == names.words(table.type)[-1:]  # a team's other codes
+                if column.length < _WORD and missing > (0 if own else distinct / 4):
                     continue  # the codes of continents, some of which are codes of countries
                 if distinct - missing >= 3 and missing <= distinct / 2:
                     result.append(TableLink((column.name,), link.target, link.by, False, missing, distinct))
@@ -398,6 +403,10 @@ def _numbers(table: ProfiledTable, column: str) -> str:
     """Return the query for the values of a column, or the elements of its lists, as numbers (``n``)."""
     values = f"SELECT {reference(table, [column])} AS v FROM {identifier(table.name)}"
     return f"SELECT TRY_CAST(v AS BIGINT) AS n FROM ({values})"
+
+
+_PERSON = 1.9
+"""Evidence of a role, such as ``author``, in a source with a table of persons and none of authors."""
 
 
 def _is_role(column: ProfiledColumn) -> bool:

@@ -52,6 +52,7 @@ _DASHES = ("-", "--", "–", "—")
 """Missing, too, in a column of words."""
 _LONGEST_VALUE = 1_000_000
 """Characters of a value that are looked at."""
+_PAIR = 2
 _SEPARATORS = ("[", "[]", ";", "|", ",")
 _MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "none", "-", "?", r"\N", "#N/A", "unknown")
 _CHECKS = {
@@ -70,6 +71,8 @@ _CHECKS = {
     },
     "codes": "regexp_full_match({v}, '[A-Z0-9]{2,5}')",
     "empty": "{v} = ''",
+    "formulas": 'regexp_full_match({v}, \'="[^"]*"\')',
+    "na": "{v} = 'NA'",
     "quoted": 'regexp_full_match({v}, \'"[^"]*,[^"]*"\')',
     "checked": "{v} = 'checked'",
     "booleans": "lower({v}) IN ('true', 'false', 'yes', 'no', 't', 'f', 'y', 'n')",
@@ -131,11 +134,17 @@ class ProfiledColumn:
 WITHOUT_ADDRESS = f", '{_ADDRESS}', '', 'g')"
 
 
-def without_address(one: TableField, look: Mapping[str, float] | None) -> TableField:
-    """Return a column of names with the addresses of their pages without these."""
-    if look is None or not look["values"] or look["addressed"] < look["values"]:
+def unwrapped(one: TableField, look: Mapping[str, float] | None) -> TableField:
+    """Return a column without what programs write around all of its values: the addresses of the pages after names, and
+    the formula that keeps a spreadsheet from reading ``="0123"`` as a number.
+    """
+    if look is None or not look["values"]:
         return one
-    return one._replace(value=f"regexp_replace({one.value}{WITHOUT_ADDRESS}")
+    if look["addressed"] == look["values"]:
+        return one._replace(value=f"regexp_replace({one.value}{WITHOUT_ADDRESS}")
+    if look["formulas"] == look["values"]:
+        return one._replace(value=f"""nullif(regexp_extract({one.value}, '="([^"]*)"', 1), '')""")
+    return one
 
 
 def are_addressed_lists(con: duckdb.DuckDBPyConnection, source: str, one: TableField) -> bool:
@@ -183,24 +192,26 @@ def _splits(con: duckdb.DuckDBPyConnection, source: str, one: TableField, sign: 
     """
     query = f"""
         SELECT count(*), count(DISTINCT x), max(length(x) - length(replace(x, ' ', ''))),
-               count(*) FILTER (place = 1 AND size > 1), max(length(x)), bool_or(contains(x, chr(10)))
+               count(*) FILTER (place = 1 AND size > 1), max(length(x)), bool_or(contains(x, chr(10))), max(size)
         FROM (SELECT trim(unnest(parts)) AS x, generate_subscripts(parts, 1) AS place, len(parts) AS size
               FROM (SELECT string_split(trim({one.value}, ' {sign}'), {literal(sign)}) AS parts FROM {source}))
         WHERE x <> '' OR place < size"""
-    [(total, distinct, spaces, lists, longest, lines)] = con.execute(query).fetchall()
+    [(total, distinct, spaces, lists, longest, lines, most)] = con.execute(query).fetchall()
     twice = literal(rf"[{sign}]\s*[{sign}]")
     empty = f"SELECT count(*) FROM {source} WHERE regexp_matches({one.value}, {twice})"
     if lists < (1 if names.is_plural(one.name) else 2) or lines or con.execute(empty).fetchall() != [(0,)]:
         return False
+    if sign == "," and most == _PAIR and not names.is_plural(one.name):
+        return False  # a name with its first name behind it
     if sign == ",":
         return bool(spaces <= 2 and (names.is_plural(one.name) or 3 * distinct <= total))
     return bool(spaces <= 7 and longest <= _LONG)
 
 
 def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
-    one: TableField, counts: tuple[int, int], look: Mapping[str, float] | None
+    one: TableField, counts: tuple[int, int], look: Mapping[str, float] | None, *, na: bool = False
 ) -> ProfiledColumn:
-    """Return the profile of a column, with the expression that cleans its values."""
+    """Return the profile of a column, with the expression that cleans its values; ``na``: the text NA is missing."""
     value = one.value
     if look is None:
         return ProfiledColumn(one.name, one.kind, *counts, _typed_look(one.kind), value=value)
@@ -219,10 +230,10 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
     if look["missing"] and (days or all_are("numbers", "grouped", "money", "decimal_commas", "dates")):
         value = f"CASE WHEN {value} NOT IN ({', '.join(map(literal, _MISSING))}) THEN {value} END"
         missing = int(look["missing"])
-    elif look["absent"] or (look["dashes"] and length > _WORD):
-        absent = (*_ABSENT, *_DASHES) if length > _WORD else _ABSENT
+    elif look["absent"] or (look["dashes"] and length > _WORD) or (na and look["na"]):
+        absent = (*_ABSENT, *(_DASHES if length > _WORD else ()), *(("NA",) if na else ()))
         value = f"CASE WHEN {value} NOT IN ({', '.join(map(literal, absent))}) THEN {value} END"
-        missing = int(look["absent"] + (look["dashes"] if length > _WORD else 0))
+        missing = int(look["absent"] + (look["dashes"] if length > _WORD else 0) + (look["na"] if na else 0))
     if look["quoted"]:  # as Airtable writes names with a comma
         value = f"CASE WHEN regexp_full_match({value}, '\"[^\"]*\"') THEN trim({value}, '\"') ELSE {value} END"
     if look["checked"] and look["checked"] == look["values"]:  # boxes, as Airtable writes them
@@ -257,6 +268,11 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
     if all_are("addresses"):
         return column("address", value)
     return column("prose" if _is_prose(one.name, look) else "text", value, codes=all_are("codes"))
+
+
+def has_na(look: Mapping[str, float]) -> bool:
+    """Whether NA is among the numbers of a column, so that it is a missing value in the whole table."""
+    return look["na"] > 0 and 0 < look["numbers"] >= look["values"] - look["missing"] - look["empty"]
 
 
 def _days_and_times(look: Mapping[str, float], form: str) -> float:

@@ -42,20 +42,41 @@ ROLES = frozenset(
     ]
 )  # fmt: skip
 """Columns that usually refer to a person, without ``id`` in their name."""
+PERSONS = frozenset({(word,) for word in ("user", "person", "member", "account", "employee", "profile", "contact")})
+"""Last words of types to which columns of roles refer if they have no table of their own."""
 HEADS = ("head", "source", "from", "src", "start", "subject", "node1")
 TAILS = ("tail", "target", "to", "dst", "end", "object", "node2")
 RELATIONS = ("relation", "predicate", "rel", "relation type", "edge type", "relationship")
 
 _IDS = frozenset(
-    ["id", "ids", "key", "code", "fk", "ref", "uuid", "guid", "uri", "iri", "no", "nr", "num", "number", "nummer"]
+    [
+        "id",
+        "ids",
+        "pk",
+        "oid",
+        "key",
+        "code",
+        "fk",
+        "ref",
+        "uuid",
+        "guid",
+        "uri",
+        "iri",
+        "no",
+        "nr",
+        "num",
+        "number",
+        "nummer",
+    ]
 )
 _GENERIC = frozenset({*_IDS, "name", "title", "label"})
 _NUMBERED = re.compile(r"(?<=[^\W\d])(\d+|_[ab12])$", re.IGNORECASE)
 WRAPPINGS = frozenset({"tbl", "table", "dim", "fact", "csv", "export", "dataset", "data", "info", "list", "metadata"})
+_LEADING = frozenset({"all", "by", "my", "the", "your"})
 _NODES = frozenset({"node", "nodes", "vertex", "vertices", "entity", "entities"})
 """Words of file names that say nothing about the rows."""
 _WORD = re.compile(r"[A-Z]+s?(?![^\W\dA-Z_])|[A-Z]?[^\W\dA-Z_]+|\d+")
-_IRREGULAR = {"people": "person", "persons": "person", "movies": "movie", "data": "data"}
+_IRREGULAR = {"people": "person", "persons": "person", "movies": "movie", "data": "data", "emojis": "emoji"}
 
 
 @functools.lru_cache(1 << 16)  # of each pair of a column and a table
@@ -112,7 +133,7 @@ def is_id(column: str) -> bool:
 
 def is_own_id(column: str, kind: str) -> bool:
     """Whether a column is named as the identifier of a type: ``id``, or ``film_id`` of ``film``."""
-    alone = words(column) in (("id",), ("key",), ("code",), ("uuid",), ("guid",), ("uri",), ("iri",), ("ref",))
+    alone = words(column) in (("id",), ("pk",), ("key",), ("code",), ("uuid",), ("guid",), ("uri",), ("iri",), ("ref",))
     return alone or (is_id(column) and fit(column, kind) == 3)
 
 
@@ -124,6 +145,13 @@ def is_own_name(column: str, kind: str) -> bool:
 
 _MEASURES = frozenset(["year", "date", "day", "month", "time", "age", "rank", "size", "season", "week"])
 """Words that several columns end in without referring to each other."""
+
+
+def is_measure(word: str) -> bool:
+    """Whether a word is one of years, dates and the like, which several tables have without being related."""
+    return word in _MEASURES
+
+
 _INITIALED = re.compile(r"([a-z])(no|nr|num|nbr|number|id|code|key)")
 
 
@@ -159,6 +187,12 @@ def is_plural(column: str) -> bool:
     return bool(parts) and singular(parts[-1]) != parts[-1]
 
 
+OTHERS = frozenset(
+    ["category", "type", "group", "class", "status", "city", "country", "region", "state", "host", "domain", "user"]
+)
+"""Words of columns that name something else than the row."""
+
+
 def is_generic(column: str) -> bool:
     """Whether a column's name says nothing about what it holds: ``id``, ``code``, ``name``."""
     return plain(column) in _GENERIC
@@ -192,7 +226,7 @@ def _alike(a: str, b: str) -> bool:
 _EXPORTED = re.compile(r"[ _-]+(?:[0-9a-f]{32}|(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{8,})(?:_all)?$")
 """The hash at the end of a file name, as Notion and others write it."""
 _DAY = r"(?:19|20)\d\d(?:[-_.]?[01]\d(?:[-_.]?[0-3]\d)?)?"
-_DATED = re.compile(rf"(?<=[^\W\d])(?: ?\(\d\)|[ _.-]+(?:v\d+|{_DAY}|(?:grid|table)[ _]view))+$", re.IGNORECASE)
+_DATED = re.compile(rf"(?<=[^\W\d])(?: ?\(\d\)|[ _.-]+(?:v\d+|\d\d?|{_DAY}|(?:grid|table)[ _]view))+$", re.IGNORECASE)
 """Words at the end of a file name that say when or how it was exported: a year or a date, a version, a view."""
 
 
@@ -227,6 +261,8 @@ def tables(names: Sequence[str]) -> list[list[str]]:
         for place in (0, -1):
             if len(parts) > 1 and parts[place] in {*WRAPPINGS, *_NODES}:
                 parts.pop(place)
+        if len(parts) > 1 and parts[0] in _LEADING:
+            parts.pop(0)
     return split
 
 

@@ -13,9 +13,10 @@ from kbkit.ingestion.inference.looks import (
     TableField,
     are_addressed_lists,
     column_of,
+    has_na,
     looks_of,
     separator_of,
-    without_address,
+    unwrapped,
 )
 from kbkit.ingestion.recipe import FileSpec
 from kbkit.readers.columns import unique
@@ -46,6 +47,8 @@ class ProfiledTable:
     ``type`` is that of its rows, if they are nodes; ``words`` are those of its name. ``folded`` is the query that makes
     one row of those that differ in one column only or not at all, if there are any; of the latter, ``repeated`` are
     left out, like ``blank`` ones and those of ``totals``. ``named`` are the columns of names that the user gave.
+    ``names_of_others`` are columns with the names of rows that another column refers to. ``beyond`` are a table and a
+    column of it: only the rows whose key is not there are nodes.
     """
 
     name: str
@@ -61,6 +64,8 @@ class ProfiledTable:
     blank: int = 0
     totals: int = 0
     named: tuple[str, ...] | None = None
+    names_of_others: list[str] = field(default_factory=list)
+    beyond: tuple[str, str] | None = None
 
 
 def profile(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
@@ -73,22 +78,27 @@ def profile(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
         sampled = identifier(f"{table.name} sample")
         con.execute(f"CREATE TABLE {sampled} AS FROM {source} USING SAMPLE reservoir({_SAMPLE} ROWS) REPEATABLE (1)")
     together = max(_TOGETHER, _VALUES_TOGETHER // max(table.rows, 1))
+    looks: dict[str, dict[str, float]] = {}
+    counts: dict[str, tuple[int, int]] = {}
+    columns: list[TableField] = []
     for start in range(0, len(fields), together):
         part = fields[start : start + together]
-        counts = _counts(con, source, part)
-        looks = looks_of(con, sampled, [one for one in part if one.kind == "VARCHAR"])
-        part = [without_address(one, looks.get(one.name)) for one in part]
-        looks |= looks_of(con, sampled, [one for one in part if one.value.endswith(WITHOUT_ADDRESS)])
-        german = any(0 < look["values"] == look["decimal_commas"] > look["numbers"] for look in looks.values())
-        for one in part:
-            look = looks.get(one.name)
-            if look and german and look["dotted"] == look["values"]:  # 12.500 beside 1,84
-                look["numbers"] = look["grouped"] = 0
-            if look and one.value.endswith(WITHOUT_ADDRESS) and are_addressed_lists(con, sampled, one):
-                look[","] = 1
-            elif look and (sign := separator_of(con, sampled, one, look)):
-                look[sign] = 1
-            table.columns[one.name] = column_of(one, counts[one.name], look)
+        counts |= _counts(con, source, part)
+        looks |= looks_of(con, sampled, [one for one in part if one.kind == "VARCHAR"])
+        clean = [unwrapped(one, looks.get(one.name)) for one in part]
+        looks |= looks_of(con, sampled, [one for one, old in zip(clean, part, strict=True) if one != old])
+        columns += clean
+    german = any(0 < look["values"] == look["decimal_commas"] > look["numbers"] for look in looks.values())
+    na = any(has_na(look) for look in looks.values())
+    for one in columns:
+        look = looks.get(one.name)
+        if look and german and look["dotted"] == look["values"]:  # 12.500 beside 1,84
+            look["numbers"] = look["grouped"] = 0
+        if look and one.value.endswith(WITHOUT_ADDRESS) and are_addressed_lists(con, sampled, one):
+            look[","] = 1
+        elif look and (sign := separator_of(con, sampled, one, look)):
+            look[sign] = 1
+        table.columns[one.name] = column_of(one, counts[one.name], look, na=na)
 
 
 def fold(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:

@@ -66,7 +66,9 @@ _NEO4J_JSON = r'"type"\s*:\s*"(node|relationship)"[^}]*"(labels?|start|id)"\s*:'
 _NODE_LINK = r'^\s*\{\s*"(directed|multigraph|graph|nodes|links|elements)"\s*:(?![\s\S]*"(category|subject)"\s*:)'
 _CSV = [("neo4j", re.compile(_NEO4J_COLUMNS))]
 _JSON = [("neo4j", re.compile(_NEO4J_JSON)), ("graph", re.compile(_NODE_LINK))]
+_XML = [("rdf", re.compile(r"<rdf:RDF[\s>]")), ("graph", re.compile(r"<(graphml|gexf)[\s>]"))]
 _MARKS = {
+    ".xml": _XML,
     **dict.fromkeys((".csv", ".tsv"), _CSV),
     **dict.fromkeys((".json", ".jsonl", ".ndjson"), _JSON),
 }

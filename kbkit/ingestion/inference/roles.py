@@ -10,15 +10,18 @@ from kbkit.ingestion.inference import names
 from kbkit.ingestion.inference.dialect import KEYED_TEXT
 from kbkit.ingestion.inference.edges import EdgeTable, edges_of
 from kbkit.ingestion.inference.keys import is_unique
-from kbkit.ingestion.inference.links import Guesses, TableLink
+from kbkit.ingestion.inference.links import Guesses
 from kbkit.ingestion.inference.looks import ProfiledColumn
 from kbkit.ingestion.inference.profile import ProfiledTable
+from kbkit.ingestion.inference.table_link import TableLink
 from kbkit.readers.columns import unique
 
 if TYPE_CHECKING:
     import duckdb
 
 _MOST_TYPES = 100
+_FEWEST_SHARES, _MOST_SHARED = 3, 3
+"""Number of tables that share the description of a type, and of the columns of each."""
 
 
 @dataclass
@@ -46,7 +49,8 @@ class DetailTable:
     """A table with further values of the nodes that ``link`` refers to.
 
     ``single``: at most one row of each node; its ``columns`` become attributes and texts. Otherwise there is one
-    column, with several values of each node. ``name`` is the attribute or text of a single column.
+    column, with several values of each node. ``name`` is the attribute or text of a single column. Names that are
+    ``taken`` have that of the table before them.
     """
 
     table: ProfiledTable
@@ -54,6 +58,7 @@ class DetailTable:
     columns: list[str]
     single: bool
     name: str
+    taken: Collection[str] = ()
 
     @property
     def texts(self) -> dict[str, str]:
@@ -71,7 +76,8 @@ class DetailTable:
         return not self.single and names.plain(self.name) in names.ALIASES
 
     def _named(self, column: str) -> str:
-        return self.name if len(self.columns) == 1 else column
+        named = self.name if len(self.columns) == 1 else column
+        return f"{self.table.name}_{named}" if named.casefold() in self.taken else named
 
 
 @dataclass
@@ -98,15 +104,23 @@ def plan(
     ``keyed``, whose keys or types the user named, are nodes.
     """
     result = TablePlan(unclear=guesses.unclear)
+    shares = _shares(tables, guesses)
     referred = {link.target for table in tables for link in guesses.links[table.name] if link.target != table.name}
     types = {table.name: table.type for table in tables}
     rest = []
     for table in tables:
         links, key = guesses.links[table.name], guesses.keys[table.name]
-        free = table.name not in referred and table.name not in keyed
+        links = () if table in shares else links
+        free = table not in shares and table.name not in referred and table.name not in keyed
         if free and (edges := edges_of(con, table, links, key, texts.get(table.name, ()), types)):
             result.edges.append(edges)
-        elif free and len(links) == 1 and len(links[0].columns) < len(table.columns) and _is_detail(table, key):
+        elif (
+            free
+            and not table.spec.folder
+            and len(links) == 1
+            and len(links[0].columns) < len(table.columns)
+            and _is_detail(table, key)
+        ):
             rest.append((table, links[0]))
         else:
             result.nodes.append(_nodes(table, links, key, texts.get(table.name, ())))
@@ -114,9 +128,16 @@ def plan(
         detail = None if link.lists else _detail(con, table, link)
         target = result.of(link.target)
         if detail and target:
+            known = [*target.values, *(name for one in target.details for name in (*one.values, *one.texts))]
+            detail.taken = {name.casefold() for name in known}
             target.details.append(detail)
         else:
             result.nodes.append(_nodes(table, [link], (), texts.get(table.name, ())))
+    for table, hub in shares.items():
+        key, nodes = guesses.keys[table.name], result.of(hub.name)
+        others = [name for name in table.columns if name not in key]
+        if nodes and nodes.table is not table:
+            nodes.details.append(DetailTable(table, TableLink(key, hub.name, key), others, True, others[0]))
     for edges in result.edges:  # a file of texts, which does not say of what
         about = result.of(edges.head.target)
         if about and edges.tail.target == edges.head.target and tuple(about.table.columns) == KEYED_TEXT:
@@ -126,6 +147,31 @@ def plan(
     order = {table.name: position for position, table in enumerate(tables)}
     result.nodes.sort(key=lambda nodes: order[nodes.table.name])
     return result
+
+
+def _shares(tables: Sequence[ProfiledTable], guesses: Guesses) -> dict[ProfiledTable, ProfiledTable]:
+    """Return tables that each say one thing about rows of one type, which none has, with the largest of them.
+
+    ``country-by-population`` and ``country-by-continent`` have the key ``country``, and their names start with it. The
+    others have further rows of its type.
+    """
+    by_key: dict[str, list[ProfiledTable]] = {}
+    for table in tables:
+        key = guesses.keys[table.name]
+        named = len(key) == 1 and not names.is_generic(key[0]) and 2 <= len(table.columns) <= _MOST_SHARED
+        if named and names.words(table.name)[: len(names.words(key[0]))] == names.words(key[0]):
+            by_key.setdefault(key[0], []).append(table)
+    found: dict[ProfiledTable, ProfiledTable] = {}
+    for column, some in by_key.items():
+        kind = names.types([names.words(column)])[0]
+        others = [name for table in some for name in table.columns if name != column]
+        if len(some) >= _FEWEST_SHARES and len(set(others)) == len(others) and kind not in {t.type for t in tables}:
+            hub = max(some, key=lambda table: table.rows)
+            for table in some:
+                table.type, table.beyond = kind, None if table is hub else (hub.name, column)
+                table.named = ()
+                found[table] = hub
+    return found
 
 
 def _is_detail(table: ProfiledTable, key: Sequence[str]) -> bool:
@@ -152,7 +198,7 @@ def _nodes(table: ProfiledTable, links: Sequence[TableLink], key: tuple[str, ...
     columns = table.columns
     linked = {column for link in links for column in link.columns}
     result = NodeTable(table, key, _name_columns(table, key, linked, texts))
-    relations = unique([_relation(link) for link in links])
+    relations = unique([_relation(link, table.spec.folder) for link in links])
     result.links = list(zip(relations, links, strict=True))
     ends = {link.columns[0] for link in links if len(link.columns) == 1}  # a year beside a team says more than a link
     for name, column in columns.items():
@@ -179,7 +225,9 @@ def _name_columns(
     free = [
         column
         for column in table.columns.values()
-        if column.look in ("text", "prose") and column.kind != "JSON" and column.name not in {*linked, *texts}
+        if column.look in ("text", "prose")
+        and column.kind != "JSON"
+        and column.name not in {*linked, *texts, *table.names_of_others}
     ]
     return next((columns for rule in NAME_RULES if (columns := rule(table, key, free)) is not None), ())
 
@@ -224,11 +272,19 @@ def _first_without_header(
     return next(((c.name,) for c in free if c.name not in key and c.look == "text"), ())
 
 
+def _beside_key(_: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledColumn]) -> tuple[str, ...] | None:
+    """Return the column that has the word ``name`` where the key has one of an identifier: ``franchName``."""
+    if len(key) != 1 or not names.is_id(key[0]) or names.is_generic(key[0]):
+        return None
+    before = names.words(key[0])[:-1]
+    return next(((c.name,) for c in free if before and names.words(c.name) == (*before, "name")), None)
+
+
 def _ending_in_name(table: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledColumn]) -> tuple[str, ...] | None:
     """Return a column that ends in ``name`` or ``title`` and has few repetitions."""
     for column in sorted(free, key=lambda column: "short" in names.words(column.name)):
         words = names.words(column.name)
-        ends = words[-1:] in (("name",), ("title",)) and words[-2:-1] not in _OTHER_NAMES
+        ends = words[-1:] in (("name",), ("title",)) and not names.OTHERS & set(words[-2:-1])
         if ends and 10 * column.distinct >= 9 * table.rows and column.name not in key:
             return (column.name,)
     return None
@@ -242,7 +298,7 @@ def _distinct_after_key(
         return None
     for column in list(table.columns.values())[1:2]:
         is_text = column in free and column.look == "text" and column.distinct == table.rows
-        if is_text and names.words(column.name)[-1:] not in _OTHER_NAMES:
+        if is_text and names.words(column.name)[-1] not in names.OTHERS:
             return (column.name,)
     return None
 
@@ -253,6 +309,7 @@ NAME_RULES: tuple[_NameRule, ...] = (
     _called_name,
     _short_summary,
     _first_without_header,
+    _beside_key,
     _ending_in_name,
     _distinct_after_key,
 )
@@ -273,16 +330,12 @@ _PERSON_NAMES = (
 _LINE = 80
 """Mean number of characters up to which summaries are titles."""
 _SUMMARIES = {("summary",), ("subject",), ("headline",)}
-_OTHER_NAMES = {(word,) for word in (
-    "category", "type", "group", "class", "status", "city", "country", "region", "state", "host", "domain", "user",
-)}  # fmt: skip
-"""Words before ``name`` in columns that name something else than the row."""
 
 
-def _relation(link: TableLink) -> str:
-    """Return the relation of a column: its name without ``id`` and the like."""
+def _relation(link: TableLink, folder: str) -> str:
+    """Return the relation of a column: its name without ``id`` and the like; that of names of folders says nothing."""
     target = tuple(names.types([names.words(link.target)])[0].split("_")) if link.target else ()
-    if len(link.columns) > 1:
+    if len(link.columns) > 1 or (target and link.columns == (folder,)):
         return names.identifier("_".join(target))
     parts = names.subject(link.columns[0])
     own = names.words(link.columns[0])

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterable, Iterator, Sequence
 
 from kbkit.ingestion.inference import names
 from kbkit.ingestion.inference.edges import EdgeTable
 from kbkit.ingestion.inference.keys import reference
-from kbkit.ingestion.inference.links import TableLink
 from kbkit.ingestion.inference.looks import ProfiledColumn
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.roles import DetailTable, NodeTable, TablePlan
+from kbkit.ingestion.inference.table_link import TableLink
 from kbkit.ingestion.sources import SOURCE_FILE
 from kbkit.ingestion.staging import COLUMNS
 from kbkit.schema import literal
@@ -35,7 +36,9 @@ def recipe(
     for table in tables:
         spec = table.spec
         lines += ["", f"[files.{_bare(table.name)}]", f"match = {_toml(list(spec.match))}"]
-        for key in ("table", "encoding", "delimiter", "escape"):
+        if spec.many:
+            lines.append("many = true  # files of one shape")
+        for key in ("table", "folder", "file", "encoding", "delimiter", "escape"):
             if value := getattr(spec, key):
                 lines.append(f"{key} = {_toml(value)}")
         if spec.skip:
@@ -114,7 +117,18 @@ class _Script:
         return f"CREATE TABLE {name} AS\n{number}\nFROM {source};"
 
     def _source(self, nodes: NodeTable) -> str:
-        return self._file(nodes.table)
+        if nodes.table.beyond is None:
+            return self._file(nodes.table)
+        other, by = nodes.table.beyond
+        table = next(one.table for one in self._plan.nodes if one.table.name == other)
+        known = [f"SELECT {reference(table, [by])} FROM {self._file(table)}"]
+        for one in itertools.takewhile(lambda one: one is not nodes, self._beyond(other)):
+            known.append(f"SELECT {_key(one)} FROM {self._file(one.table)}")
+        return f"(FROM {self._file(nodes.table)} WHERE {_key(nodes)} NOT IN ({' UNION '.join(known)}))"
+
+    def _beyond(self, table: str) -> Iterator[NodeTable]:
+        """Yield the tables with further rows of a table's type."""
+        return (one for one in self._plan.nodes if one.table.beyond and one.table.beyond[0] == table)
 
     def _file(self, table: ProfiledTable) -> str:
         return identifier(f"{table.name}_rows" if table.name in self._made else table.name)
@@ -172,6 +186,8 @@ class _Script:
                 columns = ", ".join([f"{reference(table, link.columns)} AS key", *self._file_column])
                 rows = f"SELECT {columns} FROM {self._file(table)}"
                 unknown = "IS NOT NULL" if nodes is None else f"NOT IN (SELECT k FROM ({self._lookup(link)}))"
+                for one in self._beyond(link.target):
+                    unknown += f" AND key NOT IN (SELECT {_key(one)} FROM {self._file(one.table)})"
                 kind = link.loose if nodes is None else nodes.table.type
                 parts.setdefault(kind, []).append(f"SELECT * FROM ({rows}) WHERE key {unknown}")
         first = "".join(f", min({file}) AS {file}" for file in self._file_column)

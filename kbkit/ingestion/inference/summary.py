@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from kbkit.errors import plural
 from kbkit.ingestion.inference.edges import EdgeTable
-from kbkit.ingestion.inference.links import TableLink
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.roles import DetailTable, NodeTable, TablePlan
+from kbkit.ingestion.inference.table_link import TableLink
 
 if TYPE_CHECKING:
     import polars as pl

@@ -9,77 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
-from xml.parsers import expat
 
-from kbkit.errors import BadInputError
-from kbkit.readers.entities import check_entity
 from kbkit.readers.graphs.model import FileGraph
+from kbkit.readers.markup import MarkupReader
 
-_CHUNK = 1 << 18
-_DEPTH = 256
 _INTEGERS = frozenset({"int", "integer", "long", "short", "byte", "biginteger"})
 _NUMBERS = frozenset({"float", "double", "bigdecimal"})
 
 
-class _MarkupReader:
-    """Passes the elements of a file to ``open`` and ``close``, without namespaces."""
-
-    root = ""
-
+class _GraphReader(MarkupReader):
     def __init__(self, path: Path) -> None:
+        super().__init__(path)
         self.graph = FileGraph()
-        self.path = path
-        self.depth = 0
-        self.texts: list[list[str]] = [[]]
-        self.parser = expat.ParserCreate(namespace_separator=" ")
-        self.parser.buffer_text = True
-        self.parser.EntityDeclHandler = self._entity
-        self.parser.StartElementHandler = self._open
-        self.parser.EndElementHandler = self._close
-        self.parser.CharacterDataHandler = self._characters
-
-    def run(self, file: IO[bytes]) -> FileGraph:
-        try:
-            while data := file.read(_CHUNK):
-                self.parser.Parse(data)
-            self.parser.Parse(b"", True)
-        except expat.ExpatError as error:
-            raise self.error(f"Invalid XML: {expat.ErrorString(error.code)}") from None
-        except KeyError as error:
-            raise self.error(f"Missing attribute or unknown key {error.args[0]!r}") from None
-        except ValueError as error:  # of a number
-            raise self.error(str(error)) from None
-        return self.graph
-
-    def error(self, problem: str) -> BadInputError:
-        """Return the error for the current line."""
-        return BadInputError(f"{problem} in {self.path}, line {self.parser.CurrentLineNumber}")
-
-    def open(self, name: str, attributes: dict[str, str]) -> None:
-        raise NotImplementedError
-
-    def close(self, name: str, text: str) -> None:
-        raise NotImplementedError
-
-    def _entity(self, name: str, is_parameter: int, value: str | None, *_: object) -> None:
-        check_entity(self.error, name, is_parameter, value)
-
-    def _open(self, name: str, attributes: dict[str, str]) -> None:
-        self.depth += 1
-        if self.depth > _DEPTH:
-            raise self.error(f"Elements nested deeper than {_DEPTH} levels")
-        local = name.rpartition(" ")[2]
-        if self.depth == 1 and local != self.root:
-            raise self.error(f"Element <{local[:50]}> instead of <{self.root}>")
-        self.texts.append([])
-        self.open(local, attributes)
-
-    def _characters(self, text: str) -> None:
-        self.texts[-1].append(text)
-
-    def _close(self, name: str) -> None:
-        self.depth -= 1
-        self.close(name.rpartition(" ")[2], "".join(self.texts.pop()))
 
 
 def _value(text: str, kind: str) -> Any:
@@ -97,7 +38,7 @@ def _value(text: str, kind: str) -> Any:
     return text
 
 
-class GraphMl(_MarkupReader):
+class GraphMl(_GraphReader):
     """GraphML, also of yEd, whose labels are read; hyperedges are refused, nested graphs are flattened."""
 
     root = "graphml"
@@ -111,7 +52,7 @@ class GraphMl(_MarkupReader):
         self.owners: list[dict[str, Any]] = []
 
     def open(self, name: str, attributes: dict[str, str]) -> None:
-        """See :class:`_MarkupReader`."""
+        """See :class:`MarkupReader`."""
         if name == "key":
             self.key, self.domain = attributes["id"], attributes.get("for", "all")
             label = attributes.get("attr.name") or attributes.get("yfiles.type") or self.key
@@ -134,7 +75,7 @@ class GraphMl(_MarkupReader):
             raise self.error("Hyperedge, which is not supported,")
 
     def close(self, name: str, text: str) -> None:
-        """See :class:`_MarkupReader`."""
+        """See :class:`MarkupReader`."""
         if name == "default":
             label, kind = self.keys[self.key]
             for domain in ("node", "edge") if self.domain == "all" else (self.domain,):
@@ -151,7 +92,7 @@ class GraphMl(_MarkupReader):
                 self.directed.pop()
 
 
-class Gexf(_MarkupReader):
+class Gexf(_GraphReader):
     """GEXF of every version, without what is for drawing (``viz``) and intervals of time (``spells``)."""
 
     root = "gexf"
@@ -165,7 +106,7 @@ class Gexf(_MarkupReader):
         self.owners: list[tuple[str, dict[str, Any]]] = []
 
     def open(self, name: str, attributes: dict[str, str]) -> None:
-        """See :class:`_MarkupReader`."""
+        """See :class:`MarkupReader`."""
         if name == "graph":
             self.directed = attributes.get("defaultedgetype", "undirected") == "directed"
         elif name == "attributes":
@@ -210,7 +151,7 @@ class Gexf(_MarkupReader):
             data[name] = value
 
     def close(self, name: str, text: str) -> None:
-        """See :class:`_MarkupReader`."""
+        """See :class:`MarkupReader`."""
         if name == "default" and not self.owners:
             label, kind = self.declared[self.domain][self.key]
             self.defaults[self.domain][label] = _value(text, kind)
@@ -220,12 +161,16 @@ class Gexf(_MarkupReader):
 
 def graphml(file: IO[bytes], path: Path) -> FileGraph:
     """Read GraphML; raise :class:`BadInputError` with file and line."""
-    return GraphMl(path).run(file)
+    reader = GraphMl(path)
+    reader.run(file)
+    return reader.graph
 
 
 def gexf(file: IO[bytes], path: Path) -> FileGraph:
     """Read GEXF; raise :class:`BadInputError` with file and line."""
-    return Gexf(path).run(file)
+    reader = Gexf(path)
+    reader.run(file)
+    return reader.graph
 
 
 Parse = Callable[[IO[bytes], Path], FileGraph]

@@ -1,0 +1,186 @@
+"""Files of one shape are one table: a file for each day in a folder for each channel, or one for each record.
+
+Such files are in folders inside of a source, or beside each other with names that differ in digits only. What the names
+of folders and files say is in the columns :data:`FOLDER` and :data:`FILE`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kbkit.errors import BadInputError
+from kbkit.ingestion import source_files
+from kbkit.ingestion.json_shapes import combined, copy_of, records
+
+FOLDER, FILE = "folder", "file"
+"""Columns with the names of folders and files."""
+ANCHOR = "./"
+"""Start of a pattern that matches the path in the given folder, part by part."""
+_MOST_FILES = 20_000
+_SHAPED = 40
+"""Records of a file that its shape is judged by."""
+_LOOKED_AT = 25
+"""Files of a folder whose shape is looked at."""
+_ALIKE = 0.6
+"""Fraction of the fields of the shape with fewer ones that two shapes must share."""
+_FEWEST = 2
+_DIGITS = re.compile(r"\d+")
+_DELIMITED = ("csv", "tsv", "psv")
+
+
+@dataclass(frozen=True)
+class FileGroup:
+    """Files of one table: its name, their patterns below the given folder, and whether folders and names differ."""
+
+    name: str
+    files: Sequence[Path]
+    match: tuple[str, ...]
+    folder: str = ""
+    file: str = ""
+
+    def note(self, given: Sequence[Path]) -> str:
+        """Return the note that says that these files are one table; ``given`` are the paths of the source."""
+        first = source_files.label(self.files[0], given)
+        return f"Read {len(self.files):,} files as one table, {self.name}: {first} and others like it"
+
+
+@dataclass
+class _FolderFiles:
+    """Files of one format in one folder."""
+
+    folder: Path
+    ending: str
+    files: list[Path]
+    shape: frozenset[str]
+
+
+def inside(root: Path) -> list[FileGroup]:
+    """Return the groups of files in the folders inside of a folder."""
+    if not root.is_dir():
+        return []
+    found = []
+    candidates = [one for folder in sorted(_folders(root)) for one in _candidates(folder)]
+    while candidates:
+        first, *others = candidates
+        alike = [first, *(one for one in others if _belong(first, one))]
+        candidates = [one for one in others if one not in alike]
+        if sum(len(one.files) for one in alike) >= _FEWEST:
+            found.append(_group(root, alike))
+    return found
+
+
+def _folders(root: Path) -> Iterator[Path]:
+    for folder in root.iterdir():
+        hidden = folder.name.startswith((".", "_")) or folder.suffix in (".kb", ".recipe")
+        if folder.is_dir() and not folder.is_symlink() and not hidden:
+            yield folder
+            yield from _folders(folder)
+
+
+def _candidates(folder: Path) -> Iterator[_FolderFiles]:
+    """Yield the files of one format and shape in a folder, if all of that format have it."""
+    by_ending: dict[str, list[Path]] = {}
+    for path in sorted(folder.iterdir()):
+        if path.is_file() and source_files.FORMATS.get(source_files.suffix(path)) in ("json", *_DELIMITED):
+            by_ending.setdefault(source_files.suffix(path), []).append(path)
+    for ending, files in by_ending.items():
+        if (shape := _common(files)) and len(files) <= _MOST_FILES:
+            yield _FolderFiles(folder, ending, files, shape)
+
+
+def numbered(files: Sequence[Path]) -> Iterator[FileGroup]:
+    """Yield the groups of files whose names differ in digits only, and which have one shape."""
+    by_name: dict[str, list[Path]] = {}
+    for path in files:
+        by_name.setdefault(_DIGITS.sub("#", path.name), []).append(path)
+    for name, some in by_name.items():
+        if len(some) >= _FEWEST and "#" in name and _common(some):
+            stem = source_files.plain_name(Path(name)).partition(".")[0]
+            plain = re.sub(r"[\W_]*#[\W_]*", "_", stem).strip("_")
+            plain = re.sub(r"[\W_]+(page|part|chunk|batch)$", "", plain) or "records"
+            match = tuple(f"{ANCHOR}{_escaped(path.name)}" for path in some)
+            yield FileGroup(plain, some, match, file=_free(FILE, _common(some)))
+
+
+def _common(files: Sequence[Path]) -> frozenset[str]:
+    """Return the fields of files of one shape; none for files of several."""
+    known: frozenset[str] = frozenset()
+    for path in files[:_LOOKED_AT]:
+        shape = _shape(path)
+        if shape is None or (known and not _alike(known, shape)):
+            return frozenset()
+        known |= shape
+    return known
+
+
+def _belong(first: _FolderFiles, one: _FolderFiles) -> bool:
+    return first.folder.parent == one.folder.parent and first.ending == one.ending and _alike(first.shape, one.shape)
+
+
+def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    return not other or len(one & other) >= _ALIKE * min(len(one), len(other))
+
+
+def _shape(path: Path) -> frozenset[str] | None:
+    """Return the names of the fields of the first records of a file; None for what is no list of records."""
+    if source_files.format_of(path) in _DELIMITED:
+        return _header(path)
+    try:
+        rows = records(path)
+    except BadInputError:
+        return None
+    return frozenset(name for row in rows[:_SHAPED] for name in row)
+
+
+def _header(path: Path) -> frozenset[str] | None:
+    """Return the names in the first line of a delimited file, None if it is no UTF-8 or holds numbers."""
+    try:
+        with path.open(encoding="utf-8-sig") as handle:
+            fields = [field.strip().strip('"') for field in re.split(r"[,;|\t]", handle.readline())]
+    except (OSError, UnicodeDecodeError):
+        return None
+    return None if any(field.replace(".", "").isdigit() for field in fields) else frozenset(fields)
+
+
+def _group(root: Path, alike: Sequence[_FolderFiles]) -> FileGroup:
+    files = [path for one in alike for path in one.files]
+    stems = {re.sub(r"[\W_\d]+$", "", path.stem) for path in files}
+    parent = alike[0].folder.parent
+    if len(stems) == 1 and len(alike) > 1 and next(iter(stems)):
+        name = next(iter(stems))
+    elif len(alike) == 1:
+        name = alike[0].folder.name
+    else:
+        name = parent.name if parent != root else "records"
+    above = parent.relative_to(root).parts
+    match = tuple(
+        ANCHOR + "/".join([*map(_escaped, (*above, one.folder.name)), f"*{one.ending}"])
+        for one in alike
+    )  # fmt: skip
+    files_differ = len({path.stem for path in files}) > 1
+    taken = {name for one in alike for name in one.shape}
+    folder = _free(FOLDER, taken) if len(alike) > 1 else ""
+    return FileGroup(name, files, match, folder, _free(FILE, taken) if files_differ else "")
+
+
+def whole(group: FileGroup, folder: Path) -> Path:
+    """Return a file called like a group that stands for all of its files: with the records of all, if they are JSON."""
+    first = group.files[0]
+    if source_files.format_of(first) == "json":
+        return copy_of(combined(group.files, group.folder, group.file), folder / f"{group.name}.jsonl")
+    folder.mkdir()
+    target = folder / f"{group.name}{source_files.suffix(first)}"
+    target.write_bytes(first.read_bytes())
+    return target
+
+
+def _free(name: str, taken: Iterable[str]) -> str:
+    known = {one.casefold() for one in taken}
+    return name if name not in known else f"{name}_name"
+
+
+def _escaped(name: str) -> str:
+    return re.sub(r"([*?[])", r"[\1]", name)

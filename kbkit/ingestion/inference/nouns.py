@@ -1,0 +1,83 @@
+"""Types of tables whose names say how a file was made, not what is in it: ``data``, ``dump``, ``library_export``.
+
+:data:`NOUNS` lists where a better noun is looked for; the user can choose another type.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kbkit.ingestion.inference import names
+from kbkit.ingestion.inference.profile import ProfiledTable
+from kbkit.ingestion.json_markers import LISTS
+from kbkit.stores.sql_names import identifier
+
+if TYPE_CHECKING:
+    import duckdb
+
+_MADE = frozenset(["backup", "download", "dump", "export", "exported", "extract", "output", "report"])
+"""Words that say how a file was made."""
+_PLUMBING = names.WRAPPINGS | _MADE | {"db", "file", "record", "response", "result", "sheet", "t"}
+SAYS_NOTHING = _PLUMBING | LISTS | {"all", "main", "page", "part"}
+"""Words of the names of lists in JSON; as names of files, ``elements`` and ``items`` may say something."""
+_KINDS = frozenset(
+    ["type", "object", "kind", "model", "entity", "entity type", "record type", "resource type", "doctype"]
+)
+_KIND = re.compile(r"[A-Za-z][A-Za-z_ .-]{1,29}")
+
+
+def rename(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable], folders: Mapping[str, Path]) -> None:
+    """Give tables a type that says more than their names, if there is one; ``folders`` are those of their files."""
+    for table in (table for table in tables if table.rows and not table.beyond):
+        words = {names.singular(word) for word in table.words if not word.isdigit()}
+        if words <= _PLUMBING:
+            rules = NOUNS
+        elif _MADE & set(names.words(table.name)):
+            rules = NOUNS[:2]
+        elif words <= SAYS_NOTHING or set(table.words) <= SAYS_NOTHING:
+            rules = NOUNS[:1]
+        else:
+            continue
+        taken = {one.type for one in tables if one is not table}
+        found = (noun(con, table, folders.get(table.name)) for noun in rules)
+        kinds = (names.types([names.words(noun)])[0] for noun in found if noun)
+        table.type = next((kind for kind in kinds if kind not in taken), table.type)
+
+
+def _only_kind(con: duckdb.DuckDBPyConnection, table: ProfiledTable, _: Path | None) -> str:
+    """Return the only value of a column with the kinds of the rows."""
+    for column in table.columns.values():
+        if names.plain(column.name) in _KINDS and column.look == "text" and column.count == table.rows:
+            query = f"SELECT DISTINCT {column.value} FROM {identifier(table.name)} LIMIT 2"
+            values = [value for (value,) in con.execute(query).fetchall()]
+            if len(values) == 1 and values[0] and _KIND.fullmatch(values[0]):
+                return str(values[0])
+    return ""
+
+
+def _of_key(_: duckdb.DuckDBPyConnection, table: ProfiledTable, __: Path | None) -> str:
+    """Return what the first column identifies, if it does: ``book`` of ``Book Id``."""
+    first = next(iter(table.columns.values()))
+    subject = names.subject(first.name)
+    is_key = names.is_id(first.name) and first.count == table.rows and first.distinct >= _NEARLY * table.rows
+    return " ".join(subject) if is_key and not names.is_generic(" ".join(subject)) else ""
+
+
+_NEARLY = 0.9
+
+
+def _of_folder(_: duckdb.DuckDBPyConnection, table: ProfiledTable, folder: Path | None) -> str:
+    """Return the name of the folder of a file with one table."""
+    if table.spec.table:
+        return ""
+    words = names.words(folder.name) if folder else ()
+    return " ".join(words) if words and not set(words) <= SAYS_NOTHING and not any(map(str.isdigit, words)) else ""
+
+
+NOUNS: tuple[Callable[[duckdb.DuckDBPyConnection, ProfiledTable, Path | None], str], ...] = (
+    _only_kind, _of_key, _of_folder,
+)  # fmt: skip
+"""Where a noun is looked for, best first; the first ones also if the name may say something."""

@@ -1,0 +1,192 @@
+"""What says the same again: copies of rows inside other records, and links to a row that another column refers to.
+
+Records in JSON embed copies of other rows: a card has the objects of its labels, with their identifiers. The table of
+such objects is a twin of the table of labels: links to it are links to the labels. Objects that the other table lacks
+are nodes of its type, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from kbkit.ingestion.inference import names
+from kbkit.ingestion.inference.keys import is_unique, reference
+from kbkit.ingestion.inference.profile import ProfiledTable
+from kbkit.stores.sql_names import identifier
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from kbkit.ingestion.inference.table_link import TableLink
+
+    Connection = duckdb.DuckDBPyConnection
+
+_SHARED = 0.5
+"""Fraction of the objects that the other table must have."""
+_SOME = 0.1
+"""The same fraction for tables of the same type."""
+_TELLING = 8
+"""Mean length from which equal identifiers are no coincidence."""
+
+
+def absorb(con: Connection, tables: Sequence[ProfiledTable]) -> list[ProfiledTable]:
+    """Return the tables without those that only repeat rows of others; links to these refer to the others then.
+
+    A twin with further rows stays, with ``beyond`` set. Types are named anew, without a number where none is needed.
+    """
+    twins: dict[ProfiledTable, tuple[ProfiledTable, str]] = {}
+    embedded = [table for table in tables if _is_embedded(table) and table.rows]
+    for table in sorted(embedded, key=_rank):
+        others = sorted((one for one in tables if one is not table and one not in twins), key=_rank, reverse=True)
+        rank = _rank(table)
+        found = ((other, by) for other in others if _rank(other) > rank for by in _ids(con, other))
+        twin = next(((other, by) for other, by in found if _is_twin(con, table, other, by)), None)
+        if twin:
+            twins[table] = twin
+    if not twins:
+        return list(tables)
+    kept = [table for table in tables if table not in twins or _has_more(con, table, *twins[table])]
+    for table, kind in zip(
+        own := [t for t in kept if t not in twins], names.types([_plain(t) for t in own]), strict=True
+    ):
+        table.type = kind
+    names_of = {table.name: twin for table, twin in twins.items()}
+    for table in kept:
+        if table in twins:
+            other, by = _last(twins, table)
+            table.beyond, table.type = (other.name, by), other.type
+        table.declared_links = [
+            (columns, *_retargeted(names_of, target, by)) for columns, target, by in table.declared_links
+        ]
+    for other, by in twins.values():
+        other.declared_key = other.declared_key or (by,)
+    return kept
+
+
+def _last(twins: Mapping[ProfiledTable, tuple[ProfiledTable, str]], table: ProfiledTable) -> tuple[ProfiledTable, str]:
+    other, by = twins[table]
+    while other in twins:
+        other, by = twins[other]
+    return other, by
+
+
+def _retargeted(
+    twins: Mapping[str, tuple[ProfiledTable, str]], target: str, by: tuple[str, ...]
+) -> tuple[str, tuple[str, ...]]:
+    while target in twins:
+        other, column = twins[target]
+        target, by = other.name, (column,)
+    return target, by
+
+
+def _is_embedded(table: ProfiledTable) -> bool:
+    """Whether the rows are objects inside of records, with an identifier."""
+    return table.spec.table.startswith("$") and "." in table.spec.table and len(table.declared_key) == 1
+
+
+def _plain(table: ProfiledTable) -> Sequence[str]:
+    """Return the words of a table's name, without the number that told it from a twin."""
+    return table.words[:-1] if _is_embedded(table) and table.words[-1].isdigit() and table.words[1:] else table.words
+
+
+def _rank(table: ProfiledTable) -> tuple[bool, int, int, str]:
+    """The higher, the more a table is that of the things themselves."""
+    return (not _is_embedded(table), len(table.columns), table.rows, table.name)
+
+
+def _ids(con: Connection, table: ProfiledTable) -> list[str]:
+    """Return the columns that may identify the rows of a table."""
+    if len(table.declared_key) == 1:
+        return list(table.declared_key)
+    named = [one.name for one in table.columns.values() if names.is_own_id(one.name, table.type)]
+    return [name for name in named if table.columns[name].look in ("text", "integer", "address")
+            and is_unique(con, table, [name])]  # fmt: skip
+
+
+def _is_twin(con: Connection, table: ProfiledTable, other: ProfiledTable, by: str) -> bool:
+    """Whether enough objects of a table are rows of another one, which has the same values where both have any."""
+    [key] = table.declared_key
+    if (table.columns[key].look == "integer") != (other.columns[by].look == "integer"):
+        return False
+    alike = names.types([_plain(table)]) == names.types([_plain(other)])
+    shared = _shared(con, table, key, other, by)
+    if not shared or shared < (_SOME if alike else _SHARED) * table.rows:
+        return False
+    here, there = ({names.plain(name): name for name in one.columns} for one in (table, other))
+    common = [(here[name], there[name]) for name in here if name in there and here[name] != key]
+    same = [_agree(con, table, key, other, by, *pair) for pair in common]
+    telling = table.columns[key].look != "integer" and table.columns[key].length >= _TELLING
+    mostly = 2 * len(common) >= len(here) - 1 or alike
+    return False not in same and mostly and (True in same or (telling and (alike or shared == table.rows)))
+
+
+def _shared(con: Connection, table: ProfiledTable, key: str, other: ProfiledTable, by: str) -> int:
+    keys = f"SELECT {reference(other, [by])} FROM {identifier(other.name)}"
+    query = f"SELECT count(*) FROM {identifier(table.name)} WHERE {reference(table, [key])} IN ({keys})"
+    [(count,)] = con.execute(query).fetchall()
+    return int(count)
+
+
+def _agree(
+    con: Connection, table: ProfiledTable, key: str, other: ProfiledTable, by: str, column: str, same: str
+) -> bool | None:
+    """Return whether nearly all shared rows have the same value in two columns, None if they never have both."""
+    if "list" in (table.columns[column].look, other.columns[same].look):
+        return None
+    [(equal, both)] = con.execute(f"""
+        SELECT count(*) FILTER (v = w), count(*) FROM
+        (SELECT {reference(table, [key])} AS k, {table.columns[column].value}::VARCHAR AS v
+         FROM {identifier(table.name)})
+        JOIN (SELECT {reference(other, [by])} AS k, {other.columns[same].value}::VARCHAR AS w
+              FROM {identifier(other.name)}) USING (k) WHERE v IS NOT NULL AND w IS NOT NULL""").fetchall()
+    return bool(equal * 10 >= both * 8) if both else None
+
+
+def _has_more(con: Connection, table: ProfiledTable, other: ProfiledTable, by: str) -> bool:
+    [key] = table.declared_key
+    return _shared(con, table, key, other, by) < table.rows
+
+
+# -- links ------------------------------------------------------------------------------------------------------------
+
+
+def without_repeated(
+    con: Connection, table: ProfiledTable, links: Sequence[TableLink], tables: Mapping[str, ProfiledTable],
+    keys: Mapping[str, tuple[str, ...]], declared: Iterable[tuple[str, ...]],
+) -> list[TableLink]:  # fmt: skip
+    """Return the links without those to the rows that a better column of the table refers to: a name beside the key of
+    the same row, or the embedded object beside its identifier. The columns of such objects are left out.
+    """
+    objects = set(declared)
+    kept = list(links)
+    for link in links:
+        for other in (one for one in kept if one is not link and one.target == link.target != ""):
+            if len(link.columns) > 1 or len(other.columns) > 1 or link not in kept:
+                continue
+            key = keys[link.target]
+            by_name = link.by != key == other.by
+            copied = link.by == other.by and link.columns in objects and other.columns not in objects
+            if (by_name or copied) and _refer_to_same(con, table, link, other, tables[link.target]):
+                kept.remove(link)
+                if copied:
+                    del table.columns[link.columns[0]]
+                else:
+                    table.names_of_others.append(link.columns[0])
+    return kept
+
+
+def _refer_to_same(
+    con: Connection, table: ProfiledTable, link: TableLink, other: TableLink, target: ProfiledTable
+) -> bool:
+    """Whether the rows to which a link refers are among those of another link, for all rows that have both."""
+    rows = f'(SELECT *, row_number() OVER () AS "row number" FROM {identifier(table.name)})'
+    [(wrong, right)] = con.execute(f"""
+        WITH a AS (SELECT "row number" AS n, {reference(table, link.columns)} AS v FROM {rows}),
+             b AS (SELECT "row number" AS n, {reference(table, other.columns)} AS k FROM {rows}),
+             t AS (SELECT {reference(target, link.by)} AS v, {reference(target, other.by)} AS k
+                   FROM {identifier(target.name)}),
+             c AS (SELECT n, t.k FROM a JOIN t USING (v) WHERE n IN (SELECT n FROM b WHERE k IS NOT NULL))
+        SELECT count(*) FILTER ((n, k) NOT IN (SELECT (n, k) FROM b WHERE k IS NOT NULL)), count(*) FROM c
+        """).fetchall()
+    return bool(right > 0 and not wrong)

@@ -1,0 +1,22 @@
+"""The link of columns of a table to the rows of another one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class TableLink:
+    """Columns of a table that refer to rows of another one (``target``) by its columns ``by``.
+
+    Without ``target``, no table has the rows: the values are nodes of the type ``loose``.
+    ``lists``: each value is a list. ``missing`` is the number of different values that the target lacks.
+    """
+
+    columns: tuple[str, ...]
+    target: str
+    by: tuple[str, ...]
+    lists: bool = False
+    missing: int = 0
+    distinct: int = 0
+    loose: str = ""

@@ -1,0 +1,104 @@
+"""What formats of exports put around records, lists and values in JSON, and what is read instead.
+
+- values of MongoDB's extended JSON (``{"$oid": "5f1e"}``): the value; see :data:`VALUES`;
+- pages of lists (``{"data": [...], "has_more": false}``), and edges of GraphQL (``{"edges": [{"node": {...}}]}``): the
+  list; see :data:`LISTS`;
+- records of several models in one list (``{"model": "app.book", "pk": 1, "fields": {...}}``): a table for each model.
+
+To read another marker of values or lists, add it to these tables.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+LISTS = frozenset(
+    ["", "data", "results", "result", "items", "rows", "records", "entries", "hits", "values", "value", "response",
+     "content", "nodes", "edges", "elements", "objects", "docs", "list", "payload",
+     "row", "record", "item", "entry", "element", "object", "doc"]
+)  # fmt: skip
+"""Names of lists in replies of services, which say nothing about the records."""
+MODEL_KEY = "pk"
+"""The column with the keys of records of models."""
+_MODEL = {"model", "pk", "fields"}
+_MOST_BESIDE = 8
+"""Fields beside the list of a page: how many there are, the address of the next page."""
+
+
+def _date(value: Any) -> Any:
+    """Return the time of a date, which is text, or a number of milliseconds since 1970."""
+    number = _integer(value.get("$numberLong")) if isinstance(value, dict) else value
+    if not isinstance(number, int):
+        return value
+    try:
+        time = datetime.datetime.fromtimestamp(0, datetime.UTC) + datetime.timedelta(milliseconds=number)
+    except OverflowError:
+        return number
+    return time.isoformat().replace("+00:00", "Z")
+
+
+def _integer(value: Any) -> Any:
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        return value
+
+
+VALUES: Mapping[str, Callable[[Any], Any]] = {
+    "$oid": lambda value: value,
+    "$uuid": lambda value: value,
+    "$symbol": lambda value: value,
+    "$date": _date,
+    "$numberInt": _integer,
+    "$numberLong": _integer,
+    "$numberDouble": lambda value: value,
+    "$numberDecimal": lambda value: value,
+}
+"""Functions of the value by the only field of an object. Source: MongoDB Extended JSON (v2)."""
+
+
+def plain(value: Any) -> Any:
+    """Return a value of JSON without markers, at any depth."""
+    if isinstance(value, list):
+        return [plain(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    if len(value) == 1 and (known := VALUES.get(next(iter(value)))):
+        return known(next(iter(value.values())))
+    return {name: None if one == {} else plain(_listed(one)) for name, one in value.items()}
+
+
+def _listed(value: Any) -> Any:
+    """Return the list of a page of records; other values as they are."""
+    if not isinstance(value, dict):
+        return value
+    lists = [name for name, one in value.items() if isinstance(one, list)]
+    others = [one for one in value.values() if not isinstance(one, list)]
+    if len(lists) != 1 or lists[0] not in LISTS or len(others) > _MOST_BESIDE:
+        return value
+    rows = value[lists[0]]
+    paged = all(not isinstance(one, dict) or _is_page_info(name) for name, one in value.items())
+    if not paged or not all(isinstance(row, dict) for row in rows):
+        return value
+    if rows and all(set(row) <= {"node", "cursor"} and isinstance(row.get("node"), dict) for row in rows):
+        return [row["node"] for row in rows]
+    return rows
+
+
+def _is_page_info(name: str) -> bool:
+    return name.replace("_", "").lower() in ("pageinfo", "pagination", "paging", "links", "meta")
+
+
+def models(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """Return the records of each model; none if the rows are no records of models."""
+    if not rows or not all(set(row) == _MODEL and isinstance(row["fields"], dict) for row in rows):
+        return {}
+    last = {str(row["model"]): str(row["model"]).rpartition(".")[2] for row in rows}
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        model = str(row["model"])
+        name = last[model] if [*last.values()].count(last[model]) == 1 else model.replace(".", "_")
+        found.setdefault(name, []).append({MODEL_KEY: row["pk"], **row["fields"]})
+    return found
