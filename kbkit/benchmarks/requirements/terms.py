@@ -220,7 +220,8 @@ def _said(words: Sequence[str], first: int, last: int) -> str:
         return text
     before = [word.casefold() for word in words[max(0, first - 2) : first]]
     is_mass = noun in _listed("mass") or bool(_MASS_ENDING.search(noun))
-    # After *the* it may be the only one of its kind: the countryside.
-    if _has_article(before, _ONE) or (_has_article(before, _OWNERS - {_THE}) and not is_mass):
+    # After *the* one word may be for the only thing of its kind: the countryside.
+    owners = _OWNERS if last > first else _OWNERS - {_THE}
+    if _has_article(before, _ONE) or (_has_article(before, owners) and not is_mass):
         return with_article(text)
     return text if is_mass and before[-1:] and before[-1] in PREPOSITIONS else ""
