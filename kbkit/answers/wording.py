@@ -21,6 +21,7 @@ from kbkit.answers.syntax import Name, Slot
 from kbkit.english.noun_phrases import Clause, NounPhrase, either
 from kbkit.english.relations import Link
 from kbkit.english.types import type_noun
+from kbkit.english.verbs import GRADES
 from kbkit.english.words import with_article
 from kbkit.schema import Schema
 
@@ -115,6 +116,10 @@ class _Words:
         if isinstance(hop.source, Lookup):
             thing = self._name(hop.source)
         elif same := self._same(hop):
+            if (
+                hop.source.type and type_noun(hop.source.type).rpartition(" ")[2] in GRADES
+            ):  # not: rated the same rating
+                return Clause(f"has {same}", f"have {same}", f"with {same}"), False
             thing = same
         else:
             inner = self.phrase(hop.source)
@@ -141,15 +146,16 @@ class _Words:
         before = hop.source
         if not isinstance(before, Hop) or not isinstance(before.source, Lookup) or before.type is None:
             return ""
-        back = [Move(move.relation, not move.forward, move.closure) for move in before.moves]
+        there = [Move(move.relation, not move.forward, move.closure) for move in before.moves]
         name = self._name(before.source)
         links = [self._link(move, hop) for move in hop.moves]
         # From a label: hypernyms of the same word as X. Nor do people work as the same profession as X.
-        if any(link.verb is not None and link.verb.singular.endswith(" as") for link in links):
+        back = [Link(link.relation, link.other or "", link.subject, of_head=not link.of_head) for link in links]
+        if any(link.verb is not None and link.verb.singular.endswith(" as") for link in (*links, *back)):
             return ""
         if any(link.verb is None or (link.verb.singular.endswith(" of") and not link.given) for link in links):
             return ""
-        return f"the same {type_noun(before.type)} as {name}" if name and list(hop.moves) == back else ""
+        return f"the same {type_noun(before.type)} as {name}" if name and list(hop.moves) == there else ""
 
     def _link(self, move: Move, hop: Hop) -> Link:
         assert hop.type is not None

@@ -21,6 +21,8 @@ from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, NodeType, Relation, Schema
 
 _NUMERIC = re.compile(r"U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DOUBLE|FLOAT|REAL|DECIMAL.*")
+CONSTANT = 0.95
+"""An attribute of whose values so many are the same is nearly constant: its other values are often errors."""
 OWN_TYPES = frozenset(("property", "lexeme", "form", "sense", "unit_of_measurement"))
 """Types of Wikidata's own parts."""
 

@@ -14,6 +14,7 @@ GROUP = "a group of the KB"
 MEDIA = "media or position"
 MONEY = "an amount of money without its currency"
 A_NAME = "a name"
+LABELS = "labels of users"
 IDENTIFIER = "an identifier"
 _IDENTIFIERS = re.compile(
     r"(?i)\b(?:ids?|idx|identifier|code|index|key|tag|url|uri|iri|website|e-?mail|phone|isbn|issn|doi|zip|hash"
@@ -35,6 +36,7 @@ _STRUCTURE = re.compile(
     r"(?i)(?:instance|subclass|different|type|kind|class|opposite) (?:of|from)|is ?a|(?:sex or )?gender|sex"
 )
 _GROUPS = re.compile(r"(?i)(?:.* )?category")
+_LABELS = re.compile(r"(?i)(?:(?:has|have) )?(?:the )?(?:user )?(?:hash)?tags?")
 _MONEY = re.compile(
     r"(?i)(?:.*\b)?(?:budget|gross|(?:gross )?revenues?|costs?|prices?|salary|salaries|income|wages?|sales"
     r"|earnings|turnover|profits?|box office|gdp|debt|fees?|fare|amount paid|prize money"
@@ -56,6 +58,8 @@ def unfit(label: str, kind: str) -> str:
     reason = unfit_as_condition(label, kind)
     if reason == A_NAME and label == "birth name":
         return ""
+    if kind == "entity" and _LABELS.fullmatch(label):
+        return LABELS
     return reason or (GROUP if _GROUPS.fullmatch(label) else "")
 
 

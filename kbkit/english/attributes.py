@@ -32,6 +32,8 @@ UNITS = {
 """Units by the last word of an attribute's name."""
 EXPANDED = {"max": "maximum", "min": "minimum", "avg": "average"}
 """Abbreviations in names of attributes."""
+_LOCATED = {"base": "is", "headquarters": "are", "home": "is", "main office": "is", "office": "is", "seat": "is"}
+"""Attributes whose values are places where a thing has it, and their verb."""
 _WHOLE = {"gross": "gross revenue"}
 _ACRONYMS = frozenset(("doi", "eu", "gdp", "id", "imdb", "isbn", "uk", "un", "url", "us"))
 _NUMBER_OF = frozenset(("num", "number", "count", "n"))
@@ -48,6 +50,11 @@ class AttributeWords(NamedTuple):
 def attribute_words(attribute: Attribute) -> AttributeWords:
     """Return an attribute in words: ``max_depth_m`` is the maximum depth in metres, ``num_votes`` counts votes."""
     return words_of_name(attribute.label or attribute.name)
+
+
+def located(noun: str) -> str:
+    """Return *are* or *is* for what a thing has in a place: *whose headquarters are in Bonn*; "" for others."""
+    return _LOCATED.get(noun.casefold(), "")
 
 
 @lru_cache(10_000)

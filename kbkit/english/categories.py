@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from kbkit import english
-from kbkit.english.attributes import words_of_name
+from kbkit.english.attributes import located, words_of_name
 from kbkit.english.modifiers import divided
 from kbkit.english.types import are_people, type_noun, type_plural, who_or_that
 from kbkit.english.verbs import GRADES
@@ -181,6 +181,8 @@ def of_attribute(domain: str, attribute: str, *, year: bool, several: bool) -> s
         return f"{things} {words} in {NAME}"
     if words.casefold() in KINDS and not several:
         return f'{things} of the {words} "{NAME}"'
+    if (be := located(words)) and not several:
+        return f"{things} whose {words} {be} in {NAME}"
     many = english.is_plural(words)
     verb = ("include" if many else "includes") if several else ("are" if many else "is")
     return f"{things} whose {words} {verb} {NAME}"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from kbkit import english
 from kbkit.english import categories
-from kbkit.english.attributes import attribute_words
+from kbkit.english.attributes import attribute_words, located
 from kbkit.english.types import are_people, type_noun
 from kbkit.schema import Attribute
 
@@ -98,6 +98,8 @@ def of_attribute(domain: str, attribute: Attribute, *, years: bool) -> FactFrame
         return _same(f"{_subject(domain)} was {words} in {NAMES}.")
     if attribute.type.endswith("[]"):
         return FactFrames(f"{possessive} {words} include {NAMES}.", f"{possessive} {words} include {NAMES}.")
+    if be := located(words):
+        return _same(f"{possessive} {words} {be} in {NAMES}.")
     verb = "are" if english.is_plural(words) else "is"
     return _same(f"{possessive} {words} {verb} {NAMES}{after}.")
 

@@ -28,6 +28,7 @@ _NOT_AFTER_BE = re.compile(
 _DATE = re.compile(r"from \d+")
 _MIDDLE = re.compile(r"[a-z ]+ (?:which|whom) |with .* as an? ")
 """A rest with the name in its middle: in which Jane Doe acted."""
+_WERE = ["who", "were"]
 _VERB = re.compile(r"(that|who) ((?!an? |the )[a-z]+(?<!ed))(?= )")
 
 
@@ -179,6 +180,8 @@ def _shortened(before: str, rest: str) -> str:
         shared += 1
     while shared and (words[shared - 1] == "the" or _NAME.match(words[shared - 1])):
         shared -= 1
+    if words[:2] == others[:2] == _WERE:  # people who were novelists or poets
+        return " ".join(words[2:])
     short, long = " ".join(words[shared:]), " ".join(others[shared:])
     return short if shared and _NAME.match(short) and _NAME.match(long) else ""
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 _SLOT = re.compile("<([^<>]+)>")
 _ROLE = re.compile(r"\b(work(?:ed)?) as ['\"]([a-z][^'\"]*)['\"]")
+_JOB = re.compile(r"(?:work(?:s|ed) as|did not work as) an? ([a-z][^'\"]*)")
+_WITH_JOB = re.compile(r"\b(a person|any person|people) who work(?:s|ed)? as an? ([a-z][^'\",]*)$")
 _NEAR = "in "
 _AS_NOUN = re.compile(r"(?:is|are each|are) the (?!basis|home|subject|work)(\w+) (of .+)")
 _ONE_OF_A_KIND = re.compile(r"of an? ")
@@ -44,6 +46,7 @@ class NounPhrase:
     """A noun with clauses. ``is_other``: the nodes that the phrase names are not meant.
 
     ``is_nested``: a clause contains a phrase with clauses of its own. ``is_plural_only``: the noun is a plural already.
+    ``is_job``: it says what people do.
     """
 
     noun: str
@@ -51,6 +54,7 @@ class NounPhrase:
     is_other: bool = False
     is_nested: bool = False
     is_plural_only: bool = False
+    is_job: bool = False
 
     def text(
         self, *, is_plural: bool, reduce: bool = False, modifiers: Sequence[str] = (), whose: Sequence[str] = ()
@@ -72,7 +76,7 @@ class NounPhrase:
         having = [text.removeprefix(_WITH) for text in short if text.startswith(_WITH)]
         short = [text for text in short if not text.startswith(_WITH)]
         full = [clause for clause in after if clause not in reduced]
-        who = "who" if is_person(self.noun) else "that"
+        who = "who" if self.is_people else "that"
         texts = [clause.plural if is_plural else clause.singular for clause in full]
         if all(clause.is_subject for clause in full) and not whose and texts:
             parts = [f"{who} {' and '.join(texts)}"]
@@ -83,6 +87,11 @@ class NounPhrase:
         noun = [self.head(is_plural=is_plural), *nouns, *modifiers, " and ".join(short)]
         noun += [_WITH + " and ".join(having)] if having else []
         return " ".join(filter(None, (*noun, listed(parts))))
+
+    @property
+    def is_people(self) -> bool:
+        """Whether the noun means people."""
+        return self.is_job or is_person(self.noun)
 
     @property
     def definite(self) -> str:
@@ -103,7 +112,29 @@ class NounPhrase:
                 clause, singular=one, plural=several, reduced=reduced, others=others, before=fill(clause.before)
             )
 
-        return replace(self, clauses=tuple(map(filled, self.clauses)))
+        return replace(self, clauses=tuple(map(filled, self.clauses))).with_jobs()
+
+    def with_jobs(self) -> NounPhrase:
+        """Return *novelists who were also poets* for *people who worked as a novelist and worked as a poet*."""
+        clauses = [_of_job(clause, self.is_job) for clause in self.clauses]
+        first = next((at for at, clause in enumerate(self.clauses) if _JOB.fullmatch(clause.singular)), -1)
+        job = _JOB.fullmatch(self.clauses[first].singular) if first >= 0 else None
+        if job is None or job[0].startswith("did not") or self.is_plural_only or not is_person(self.noun):
+            return replace(self, clauses=tuple(clauses))
+        others = [_of_job(clause, True) for at, clause in enumerate(self.clauses) if at != first]
+        return replace(self, noun=job[1], clauses=tuple(others), is_job=True)
+
+    def of_one(self, noun: str) -> NounPhrase:
+        """Return the phrase with *the country that ...* for *a country that ...*, of which there is only one."""
+        several, one = plural(noun), with_article(noun)
+
+        def said(clause: Clause) -> Clause:
+            texts = (clause.singular, clause.plural, clause.reduced)
+            single, many, short = (re.sub(rf"\b{re.escape(one)}\b", f"the {noun}", text) for text in texts)
+            others = tuple(said(way) for way in clause.others if f"{several} " not in f"{way.plural} {way.reduced}")
+            return replace(clause, singular=single, plural=many, reduced=short, others=others)
+
+        return replace(self, clauses=tuple(map(said, self.clauses)))
 
     def sharing(self, noun: str, name: str) -> NounPhrase:
         """Return the phrase with *one of the same people as X* for *the same person as X*: there are several."""
@@ -153,8 +184,23 @@ def _ways(clause: Clause) -> list[Clause]:
 
 
 def in_role(text: str) -> str:
-    """Return *worked as an actor* for *worked as 'actor'*."""
-    return _ROLE.sub(lambda match: f"{match[1]} as {with_article(match[2])}", text)
+    """Return *worked as an actor* for *worked as 'actor'*, and *a poet* for *a person who worked as a poet*."""
+    text = _ROLE.sub(lambda match: f"{match[1]} as {with_article(match[2])}", text)
+    return _WITH_JOB.sub(_job, text)
+
+
+def _job(match: re.Match[str]) -> str:
+    first, _, _ = match[1].partition(" ")
+    return plural(match[2]) if first == "people" else with_article(match[2]) if first == "a" else f"any {match[2]}"
+
+
+def _of_job(clause: Clause, is_also: bool) -> Clause:
+    """Return *were physicists* for *worked as a physicist*; with ``is_also`` after another job."""
+    job = _JOB.fullmatch(clause.singular)
+    if job is None:
+        return clause
+    word = "not " if job[0].startswith("did not") else "also " * is_also
+    return Clause(f"was {word}{with_article(job[1])}", f"were {word}{plural(job[1])}")
 
 
 def given(text: str, *, is_other: bool) -> NounPhrase:

@@ -78,6 +78,10 @@ class Link:
         ``is_named``: the thing is a name, so that it may be the subject of the clause (``that Ang Lee acted in``).
         """
         verb = self.verb
+        if verb is not None and verb.singular.startswith("{} "):
+            own = VerbPhrase(verb.singular.removeprefix("{} "))
+            text = f"{thing} {own.negated(is_plural=False) if is_negated else own.singular}"
+            return Clause(text, text, is_subject=False)
         if verb is not None:
             repeats = (
                 verb.singular == f"is {with_article(type_noun(self.subject))} of"

@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 
+from kbkit.english.words import is_common
+
 
 def words_of(text: str) -> frozenset[str]:
     """Return the words of a text between spaces."""
@@ -50,6 +52,11 @@ _ENGLISH = words_of(
     """the a an of in and or to for with by on at from is was are were that which who as its his her their into one"""
 )
 
+_SHARED = words_of("an as at by for in is or that was")
+"""English words that other languages have too."""
+_KNOWN = 0.7
+"""Fraction of the words in lower case of an English text that are in the dictionary."""
+
 
 def shares_stem(name: str, others: Iterable[str]) -> bool:
     """Return whether a word of a name and one of other names have a stem in common, so that one tells the other."""
@@ -62,10 +69,18 @@ def shares_stem(name: str, others: Iterable[str]) -> bool:
 def is_english(sentence: str, *, surely: bool = False) -> bool:
     """Return whether a sentence is not plainly one of another language: function words decide.
 
-    With ``surely`` it must have some of English, which few words may lack: *deutscher Physiker*.
+    With ``surely`` it must have some of English, and most of its words in lower case must be in the dictionary:
+    *in* is German too (*Staat in Mitteleuropa*).
     """
-    words = {word.casefold() for word in _WORD.findall(sentence)}
-    return not words.isdisjoint(_ENGLISH - _FOREIGN) or (not surely and words.isdisjoint(_FOREIGN))
+    found = _WORD.findall(sentence)
+    words = {word.casefold() for word in found}
+    is_like = not words.isdisjoint(_ENGLISH - _FOREIGN)
+    if not surely:
+        return is_like or words.isdisjoint(_FOREIGN)
+    plain = [word for word in found if word.islower() and len(word) >= _MIN and word not in _ENGLISH]
+    known = sum(map(is_common, plain))
+    is_told = not words.isdisjoint(_ENGLISH - _FOREIGN - _SHARED) or bool(known)
+    return is_like and is_told and known >= _KNOWN * len(plain)
 
 
 @lru_cache(100_000)

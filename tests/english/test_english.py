@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from kbkit.answers.parse import parse
 from kbkit.answers.templates import shipped
 from kbkit.answers.wording import noun_phrase
 from kbkit.english.names import written_name
-from kbkit.english.noun_phrases import NounPhrase
+from kbkit.english.noun_phrases import Clause, NounPhrase
 from kbkit.ingestion import recipe as recipes
 from kbkit.kb import KnowledgeBase
 from tests.loops import each
@@ -186,6 +187,30 @@ def test_a_relation_takes_its_phrases_from_the_recipe(tmp_path: Path) -> None:
         favourites = phrase(kb, "drug:<d> -> [likes] -> drug")
         assert favourites is not None
         assert favourites.text(is_plural=True) == "drugs that are favourites of <d>"
+
+
+@pytest.mark.parametrize(
+    ("clauses", "text"),
+    [
+        (["worked as <job>"], "physicists"),
+        (["worked as <job>", "were born in <place>"], "physicists who were born in Ulm"),
+        (["worked as <job>", "worked as <other>"], "physicists who were also poets"),
+        (["were born in <place>", "did not work as <job>"], "people who were born in Ulm and were not physicists"),
+        (["were married to people who worked as <job>"], "people who were married to physicists"),
+    ],
+)
+def test_jobs_are_nouns(clauses: list[str], text: str) -> None:
+    names = {"job": "a physicist", "other": "'poet'", "place": "Ulm"}
+    phrase = NounPhrase("person", tuple(Clause(clause, clause) for clause in clauses)).filled(names)
+    assert phrase.text(is_plural=True) == text
+
+
+def test_a_chain_through_one_thing_says_so() -> None:
+    several = Clause("lies in a country that <x> flows through", "lie in countries that <x> flows through")
+    clause = replace(several, plural="lie in a country that <x> flows through", others=(several,))
+    phrase = NounPhrase("lake", (clause,)).of_one("country")
+    assert phrase.text(is_plural=True) == "lakes that lie in the country that <x> flows through"
+    assert phrase.clauses[0].others == ()
 
 
 def test_given_phrases_name_the_slots_of_their_templates() -> None:

@@ -17,6 +17,7 @@ from kbkit.benchmarks.convkgyarn.answer_sql import NODE, UNITS, columns, is_unna
 from kbkit.benchmarks.convkgyarn.predicates import Predicate, Qualifier
 from kbkit.benchmarks.convkgyarn.values import Source
 from kbkit.benchmarks.left_out import LeftOutWords
+from kbkit.english.markers import untelling
 from kbkit.english.stems import shares_stem
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import literal, quote
@@ -73,22 +74,24 @@ class Facts:
     def _clean(self, facts: pl.DataFrame, entities: pl.DataFrame) -> pl.DataFrame:
         """Leave out facts that have a listed word, that their question gives away, or that others say.
 
-        An answer that shares a stem with the question is given away: the country of the *Moldovan leu*. Facts of an
-        entity with the same answers are one in meaning to a reader, so the first one is kept, plain facts before those
-        with a qualifier.
+        An answer that shares a stem with the question is given away: the country of the *Moldovan leu*. Labels that
+        tell nothing (*two word title*) are no answers. Facts of an entity with the same answers are one in meaning to a
+        reader, so the first one is kept, plain facts before those with a qualifier.
         """
         texts = pl.col("answers").list.eval(pl.element().struct.field("text"))
         facts = facts.filter(
             ~self._words.mask(facts.select(pl.concat_list(texts, "given")).to_series().list.join("\n"))
         )
         named = entities.select("type", "key", said=pl.concat_list("name", "aliases")).unique(["type", "key"])
+        nodes = pl.col("answers").list.eval(pl.element().struct.field("node"))
         said = facts.join(named, on=["type", "key"], how="left", maintain_order="left").select(
-            "kind", answers=texts, said=pl.concat_list("said", "given")
+            "kind", answers=texts, said=pl.concat_list("said", "given"), nodes=nodes
         )
         tells = [
-            (kind in ("entity", "text") and any(shares_stem(answer, names) for answer in answers))
+            any(untelling(*pair) for pair in zip(answers, (node.partition("#")[0] for node in nodes), strict=True))
+            or (kind in ("entity", "text") and any(shares_stem(answer, names) for answer in answers))
             or (kind == "entity" and not _are_named(answers))
-            for kind, answers, names in said.iter_rows()
+            for kind, answers, names, nodes in said.iter_rows()
         ]
         facts = facts.filter(~pl.Series(tells, dtype=pl.Boolean)).with_columns(
             said=texts.list.sort().list.join("\n").str.to_lowercase(), order=pl.int_range(pl.len())

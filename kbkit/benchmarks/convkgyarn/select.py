@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kbkit.benchmarks.convkgyarn.predicates import Predicate
 from kbkit.benchmarks.pipeline import Row, Stage
+from kbkit.benchmarks.predicates import CONSTANT
 from kbkit.english.askable import MONEY, lacks_currency, unfit
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ PROMPT = "conv_predicates"
 MAX_PREDICATES = 50
 """Predicates in one call, as in section 3 of the paper."""
 ATTEMPTS = 3
-_CONSTANT, _UNIQUE, _ENOUGH = 0.95, 0.9, 10
+_UNIQUE, _ENOUGH = 0.9, 10
 _ORDINAL = re.compile(r"(?i)(?:series )?ordinal|billing|order|rank|position|index|number|sourcing .*|reason .*|of")
 
 
@@ -54,7 +55,7 @@ def reason(row: Predicate, *, max_answers: int, min_coverage: float) -> str:
     reasons = {
         f"low coverage ({row.coverage:.1%})": row.coverage < min_coverage,
         f"too many values ({row.mean:.0f} on average)": row.mean > max_answers and not row.qualifiers,
-        f"nearly constant ({row.top:.0%})": is_common and row.top >= _CONSTANT and row.shape != "qualified",
+        f"nearly constant ({row.top:.0%})": is_common and row.top >= CONSTANT and row.shape != "qualified",
         MONEY: row.kind == "number" and lacks_currency(label, row.unit),
         "nearly unique texts": is_common and is_text and row.distinct > _UNIQUE * row.entities * row.mean,
     }

@@ -115,6 +115,10 @@ def _relation(relation: Relation, *, forward: bool, head: NodeType | None = None
 
 # -- Wikidata ---------------------------------------------------------------------------------------------------------
 
+_PRECISION = (
+    "CASE WHEN s.precision > 9 AND (s.calendar = 'Q1985786' OR s.value < '1582-10-15') THEN 9 ELSE s.precision END"
+)
+"""The precision of a date: of one in the Julian calendar, which the KB has as Gregorian, only the year is known."""
 _DATATYPES = ("wikibase-item", "time", "quantity", "string", "monolingualtext")
 
 
@@ -128,7 +132,8 @@ def statements() -> str:
         "SELECT n.id AS entity, t.id AS node, CASE s.datatype WHEN 'time' THEN split_part(s.value, 'T', 1)"
         f" WHEN 'quantity' THEN {value_sql('DOUBLE', 's.amount')} WHEN 'wikibase-item' THEN NULL"
         " ELSE s.value END AS value,"
-        " s.precision, coalesce(u.name, '') AS unit, s.id AS statement, s.property, s.datatype, s.best, s.language"
+        f" {_PRECISION} AS precision, coalesce(u.name, '') AS unit, s.id AS statement, s.property, s.datatype,"
+        " s.best, s.language"
         " FROM statements s JOIN nodes n ON n.key = s.subject LEFT JOIN nodes t ON t.key = s.target"
         " LEFT JOIN nodes u ON u.key = regexp_extract(s.unit, '[^/]*$')"
         f" WHERE s.snak = 'value' AND s.rank <> 'deprecated' AND s.datatype IN ({listed})"

@@ -281,7 +281,7 @@ def _subject_question(predicate: Predicate, own: str) -> PredicateWording | None
     """Return the wording of a verb phrase with the answers as its subject: *which rivers flow through France*."""
     phrase = verb_phrase(predicate.label) if not own else None
     singular = own or (phrase.singular if phrase else "")
-    if not singular:
+    if not singular or singular.startswith("{} "):
         return None
     several = VerbPhrase(singular).plural
 

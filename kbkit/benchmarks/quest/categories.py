@@ -17,12 +17,15 @@ from kbkit.answers.parse import parse
 from kbkit.answers.sample import first_slot
 from kbkit.answers.sample_plans import PlanSampler, SlotSets
 from kbkit.answers.sample_sets import AnswerSets, SampleRequest, matrix_of, splitmix64
+from kbkit.benchmarks.fit_nodes import are_whole, left_out_markers, merged_nodes
 from kbkit.benchmarks.left_out import REASON, LeftOutWords
 from kbkit.benchmarks.quest.families import Family, families, family_of
 from kbkit.directory.files import parse_json
 from kbkit.english.categories import flag_name, has_marks, of_flag
+from kbkit.english.markers import is_marker
 from kbkit.english.readable import objection
 from kbkit.english.relations import unworded
+from kbkit.english.types import are_people
 from kbkit.errors import BadInputError, KbError, Option
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import quote
@@ -73,12 +76,32 @@ class Groups:
     matrix: Any
 
 
+@dataclass(frozen=True)
+class KnownValues:
+    """The nodes that have a value of a family, and whether the KB has all values of those (:func:`are_whole`).
+
+    ``of_people``: the values are people; ``are_labels``: they are tags, keywords or the like.
+    """
+
+    nodes: NDArray[np.bool_]
+    are_whole: bool
+    of_people: bool = False
+    are_labels: bool = False
+
+    @classmethod
+    def of(cls, counts: NDArray[np.int64], family: Family) -> KnownValues:
+        """Return the known values, by the number of values of each node."""
+        labels, people = bool(family.other) and is_marker(family.other), bool(family.other) and are_people(family.other)
+        return cls(counts > 0, are_whole(counts[counts > 0]), people, labels)
+
+
 @dataclass
 class Categories:
     """The categories of a type.
 
     ``sets.values[i]`` is the number ``i``. ``same[i]`` is equal for equal sets. ``left_out`` counts groups that are not
-    categories, by reason; ``in_files`` counts all groups from files, by family; ``groups`` are those by node.
+    categories, by reason; ``in_files`` counts all groups from files, by family; ``groups`` are those by node. ``known``
+    are the values of the nodes of each family, except of those from files; ``merged`` nodes are several things.
     """
 
     domain: str
@@ -88,6 +111,8 @@ class Categories:
     left_out: Counter[str] = field(default_factory=Counter)
     in_files: Counter[str] = field(default_factory=Counter)
     groups: Groups | None = None
+    known: dict[str, KnownValues] = field(default_factory=dict)
+    merged: frozenset[int] = frozenset()
 
     def by_family(self) -> dict[str, int]:
         """Return the number of categories by family."""
@@ -132,7 +157,26 @@ def build(
     in_files = Counter(item.family for item in items if item.family in from_files and item.size > 1)
     found_here = _numbered(domain, [items[i] for i in keep], matrix[np.array(keep)], left_out, in_files)
     found_here.groups = groups
+    found_here.merged = merged_nodes(kb)
+    found_here.known = _known(kb, chosen, groups, items, matrix)
     return found_here
+
+
+def _known(
+    kb: KnowledgeBase, chosen: Sequence[Family], groups: Groups | None, items: Sequence[Category], matrix: Any
+) -> dict[str, KnownValues]:
+    """Return the values of each family: of groups by node all, usable or not, and of attributes those of ``items``."""
+    known = {}
+    for family in chosen:
+        if family.attribute is None:
+            assert groups is not None
+            rows = np.flatnonzero(groups.families_of == [f.id for f in groups.families].index(family.id))
+            part = groups.matrix[rows]
+        else:
+            part = matrix[np.array([at for at, item in enumerate(items) if item.family == family.id], np.int64)]
+        counts = np.bincount(part.indices, minlength=kb.schema.nodes)
+        known[family.id] = KnownValues.of(counts, family)
+    return known
 
 
 def _usable(items: Sequence[Category], members: int, left_out: Counter[str], known: Mapping[str, Family]) -> list[int]:
@@ -225,8 +269,12 @@ def _by_nodes(kb: KnowledgeBase, groups: Groups | None, left_out: Counter[str]) 
     rows = np.flatnonzero(sizes > 1)
     left_out[_TRIVIAL] += len(sizes) - len(rows)
     names = _names(kb, groups.values[rows])
+    untelling = left_out_markers(kb)
+    told = [row for row in rows.tolist() if int(groups.values[row]) not in untelling]
+    left_out.update(untelling[int(node)] for node in groups.values[rows].tolist() if node in untelling)
+    rows = np.array(told, np.int64)
     items = []
-    for row in rows.tolist():
+    for row in told:
         family, (key, name) = groups.families[groups.families_of[row]], names[int(groups.values[row])]
         expression = family.expression(f"#{key}")
         items.append(Category(family.phrase(name), expression, family.id, name, int(sizes[row]), family.cues))

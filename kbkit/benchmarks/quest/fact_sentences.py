@@ -16,7 +16,7 @@ from kbkit.benchmarks.quest.families import Family
 from kbkit.english import facts
 from kbkit.english.attributes import attribute_words
 from kbkit.english.names import named
-from kbkit.english.words import YEARS
+from kbkit.english.words import YEARS, with_article
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, quote
 
@@ -131,7 +131,11 @@ def _names(kb: KnowledgeBase, values: np.ndarray) -> pl.DataFrame:
 
 def _with_articles(frame: pl.DataFrame, family: Family) -> pl.DataFrame:
     distinct = frame["name"].unique().to_list() if family.other else []
+    is_job = family.fact is not None and family.fact.one.endswith(f"worked as {facts.NAMES}.")
     changed: Mapping[str, str] = {
-        name: shown for name in distinct if (shown := named(name, family.other, family.article)) != name
+        name: shown
+        for name in distinct
+        if (shown := with_article(name) if is_job and name.islower() else named(name, family.other, family.article))
+        != name
     }
     return frame.with_columns(pl.col("name").replace_strict(changed, default=pl.col("name"))) if changed else frame

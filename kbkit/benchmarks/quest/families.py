@@ -14,7 +14,7 @@ import numpy as np
 from kbkit.answers import syntax
 from kbkit.answers.parse import parse
 from kbkit.answers.syntax import Condition, Edge, Filter, Nodes, Slot, Step
-from kbkit.benchmarks.predicates import unfit_attribute, unfit_relation
+from kbkit.benchmarks.predicates import CONSTANT, unfit_attribute, unfit_relation
 from kbkit.benchmarks.quest.grammar import parsed
 from kbkit.directory.files import parse_toml
 from kbkit.english import categories, facts
@@ -24,7 +24,7 @@ from kbkit.english.names import named
 from kbkit.english.readable import label_problem
 from kbkit.english.relations import Link, unworded
 from kbkit.english.types import are_people, type_noun, type_plural
-from kbkit.english.words import YEARS, plural, with_article
+from kbkit.english.words import YEARS, plural
 from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, Relation, quote
@@ -35,8 +35,11 @@ _DOWN = re.compile(
 _UP = re.compile(
     r"(has_?)?(super\w*|parent|broader|hypernym)\w*|part_of|(sub_?(class|category|field|topic)_of)|is_?a|kind_of"
 )
+_WORKED_AS = f"worked as {categories.NAME}"
 _FEW_NUMBERS = 50
 _MAX_VALUES = 5_000
+_PARTS = re.compile(r"(?i)(?:has_?)?parts?(?:_of)?|contains")
+_CONTAINED = re.compile(r"(?i).*\b(?:in|within|of|to)(?: the \w+)?")
 _STRING, _NUMBER = "VARCHAR", ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 
 
@@ -74,8 +77,8 @@ class Family:
             if noun:
                 return plural(noun)
         shown = named(name, self.other, self.article) if self.other else name
-        if name.islower() and self.pattern.endswith(f"worked as {categories.NAME}"):
-            shown = with_article(name)
+        if name.islower() and self.pattern.endswith(_WORKED_AS):
+            return f"{self.pattern.removesuffix(_WORKED_AS)}were {plural(name)}"
         return self.pattern.replace(categories.NAME, shown)
 
     @property
@@ -157,7 +160,7 @@ def _relations(kb: KnowledgeBase, domain: str) -> Iterator[Family]:
         of_domain = any(domain in (s.head, s.tail) for s in relation.signatures)
         if not of_domain or relation.name in problems or unfit_relation(relation):
             continue
-        label = " ".join((relation.label or relation.name.replace("_", " ")).split())
+        label = _label(relation)
         as_head, as_tail = (Link(relation, domain, None, of_head=of_head).given for of_head in (True, False))
         either = "" if as_head or as_tail else categories.of_either(domain, label)
         mutual = _mutual(kb, relation)
@@ -189,6 +192,10 @@ def _of_head(domain: str, label: str, other: str) -> str:
     return categories.of_head(domain, label, other)
 
 
+def _label(relation: Relation) -> str:
+    return " ".join((relation.label or relation.name.replace("_", " ")).split())
+
+
 def _runs(relation: Relation, head: str, tail: str) -> bool:
     return any((s.head, s.tail) == (head, tail) for s in relation.signatures)
 
@@ -210,6 +217,7 @@ def _path(kb: KnowledgeBase, relation: Relation, other: str, domain: str, ends: 
 
     Members of a node in a hierarchy include those of the nodes below it. The closure of the hierarchy precedes the
     relation if it is among the nodes of ``other``; if the relation is the hierarchy, it is the relation's own closure.
+    Parts count for what is in a whole, not for what is on or flows into it: a coast on the Red Sea is none on an ocean.
     """
     edge = Edge(relation.name)
     if _runs(relation, other, domain) and not relation.symmetric and ends != "tails":
@@ -221,6 +229,8 @@ def _path(kb: KnowledgeBase, relation: Relation, other: str, domain: str, ends: 
     start: tuple[syntax.Expression | Step, ...] = (Nodes(other, Slot(other)),)
     below = (_downwards(kb, each, other) for each in kb.schema.relations) if other != domain else iter(())
     down = next((edge for edge in below if edge is not None), None)
+    if down is not None and _PARTS.fullmatch(down.relation) and not _CONTAINED.fullmatch(_label(relation)):
+        down = None
     if down is not None:
         start += (Step((down,)), Nodes(other))
     elements = (*start, step, Nodes(domain))
@@ -249,19 +259,21 @@ def _attributes(kb: KnowledgeBase, domain: str) -> Iterator[Family]:
     if not usable:
         return
     counts = " UNION ALL ".join(_counts_sql(node_type.table, position, a) for position, a in enumerate(usable))
-    for position, distinct, count, low, high in kb.tables.lookup(f"{counts} ORDER BY position").iter_rows():
+    for position, distinct, count, low, high, top in kb.tables.lookup(f"{counts} ORDER BY position").iter_rows():
         years = low is not None and low >= YEARS[0] and high <= YEARS[1]
-        if _groups(usable[position], distinct, count, years=years):
+        is_constant = usable[position].type == _STRING and top is not None and top >= CONSTANT * count
+        if _groups(usable[position], distinct, count, years=years) and not is_constant:
             yield _attribute(domain, usable[position], years=years)
 
 
 def _counts_sql(table: str, position: int, attribute: Attribute) -> str:
-    """Return SQL for position, distinct values, values, and the bounds of numbers."""
+    """Return SQL for position, distinct values, values, the bounds of numbers, and the size of the largest group."""
     column = quote(attribute.name)
     value = f"unnest({column})" if attribute.type.endswith("[]") else column
     bounds = "min(v)::BIGINT, max(v)::BIGINT" if attribute.type in _NUMBER else "NULL::BIGINT, NULL::BIGINT"
-    values = f"SELECT {value} AS v FROM {quote(table)}"
-    return f"SELECT {position} AS position, count(DISTINCT v), count(v), {bounds} FROM ({values})"
+    values = f"SELECT v, count(*) OVER (PARTITION BY v) AS n FROM (SELECT {value} AS v FROM {quote(table)})"
+    top = "max(n) FILTER (WHERE v IS NOT NULL)"
+    return f"SELECT {position} AS position, count(DISTINCT v), count(v), {bounds}, {top} FROM ({values})"
 
 
 def _groups(attribute: Attribute, distinct: int, count: int, *, years: bool) -> bool:

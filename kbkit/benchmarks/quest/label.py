@@ -111,7 +111,8 @@ class Labelling(NamedTuple):
 class RelevanceLabel(NamedTuple):
     """A label: ``rating`` 0 to 3, ``evidence``, and ``attributions`` from phrases of the query to spans.
 
-    Spans of excluded phrases speak against the answer. ``facts`` are the phrases whose span is a generated fact.
+    A model's spans of excluded phrases speak against the answer; without a model there are none. ``facts`` are the
+    phrases whose span is a generated fact.
     ``lost`` counts a model's quotes that are not in the document. ``problem``: why there is no label.
     """
 
@@ -141,9 +142,8 @@ def _matched(labelling: Labelling, reader: Reader, *, strict: bool) -> Relevance
     rating = 3 if evidence == "complete" and not excluded else RELEVANT
     if excluded and strict:
         rating = 1
-    spans = {**marks, **excluded}
-    facts = tuple(phrase for phrase, span in spans.items() if span.field == fact_sentences.FIELD)
-    return RelevanceLabel(rating, evidence, {phrase: span.text for phrase, span in spans.items()}, facts)
+    facts = tuple(phrase for phrase, span in marks.items() if span.field == fact_sentences.FIELD)
+    return RelevanceLabel(rating, evidence, {phrase: span.text for phrase, span in marks.items()}, facts)
 
 
 def by_model(calls: Calls, answers: Sequence[Labelling]) -> list[RelevanceLabel]:

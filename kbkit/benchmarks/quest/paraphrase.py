@@ -12,6 +12,7 @@ from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.benchmarks.quest.draft import DraftQuery
 from kbkit.benchmarks.quest.grammar import Shape, grammar
 from kbkit.english.modifiers import FormSlot, WordedForm, affirmed, divided, fits, lengthened
+from kbkit.english.words import is_person
 
 if TYPE_CHECKING:
     from kbkit.llm.calls import Calls
@@ -53,7 +54,8 @@ def by_grammar(shape: Shape, phrases: Sequence[str], parser: Parser, rng: random
 def _sentence(lead: str, words: str, form: WordedForm) -> str:
     """Return a query with its lead, a capital and the mark of a question."""
     asks = lead in grammar().questions
-    if not words or not form.text.startswith("{") or (asks and form.heads > 1):
+    is_long = form.heads > 1 or "," in form.text or "those" in form.text or is_person(words.partition(" ")[0])
+    if not words or not form.text.startswith("{") or (asks and is_long):
         lead, asks = "", False
     text = f"{lead} {words}" if lead else words
     return text[0].upper() + text[1:] + "?" * asks

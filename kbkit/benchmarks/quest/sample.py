@@ -21,6 +21,8 @@ from kbkit.english.stems import shares_stem
 _CANDIDATES = 5_000
 """Minimum number of expressions of a shape to choose from."""
 _UNION_TRIES = 4
+_RELATED, _COMMON = 0.15, 2
+"""Fraction of the members of the smaller of two categories, and their number, that makes them related if in common."""
 _SLACK = 1.25
 """Number of possible queries required per requested query, because later stages drop some."""
 _USES = (3, 6, 12, 1_000_000)
@@ -115,6 +117,8 @@ def candidates(categories: Categories, shape: Shape, request: SampleRequest) -> 
     rows = rows[(same[:, 1:] != same[:, :-1]).all(axis=1)]
     if _ops(shape) <= {"|"}:
         rows = _of_one_family(categories, rows)
+    if "-" in _ops(shape):
+        rows = _deniable(categories, rows)
     rows = _without_repeats(categories, rows)
     matrix: Any = categories.sets.matrix
     letters = {letter: matrix[rows[:, i]] for i, letter in enumerate(shape.letters)}
@@ -123,22 +127,66 @@ def candidates(categories: Categories, shape: Shape, request: SampleRequest) -> 
     keep = (sizes >= request.min_answers) & (sizes <= request.max_answers)
     for rest in _simplified(shape.tree):
         keep &= np.diff(_sets(rest, letters).indptr) != sizes
+    if len(shape.letters) > 1 and categories.merged and not _ops(shape) <= {"|"}:
+        keep &= total @ np.isin(np.arange(total.shape[1]), list(categories.merged)).astype(np.int32) == 0
+    if "-" in _ops(shape):
+        keep &= _are_known(categories, rows[:, -1], total)
     return Candidates(rows[keep], total[np.flatnonzero(keep)], len(drawn.values) >= limited.count)
+
+
+def _deniable(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the rows whose last category a question may deny.
+
+    It may not if it is a label, if nodes rarely have all values of its family, if it is of a person and the others are
+    not, or if it has few members in common with them: *made in Peru but not directed by Jane Doe* and *with Ann Lee but
+    not with Bo Li*, who met once, are no questions that anyone has.
+    """
+    known = [categories.known.get(item.family) for item in categories.items]
+    people = np.array([one is not None and one.of_people for one in known])
+    fit = np.array([one is None or (one.are_whole and not one.are_labels) for one in known])
+    last = rows[:, -1]
+    kept: NDArray[np.int32] = rows[fit[last] & (~people[last] | people[rows[:, :-1]].any(axis=1))]
+    related = np.ones(len(kept), bool)
+    for column in range(kept.shape[1] - 1):
+        related &= _are_related(categories, kept[:, column], kept[:, -1])
+    return kept[related] if related.any() else kept
+
+
+def _are_related(categories: Categories, some: NDArray[np.int32], others: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Return which pairs of categories have many members in common."""
+    matrix: Any = categories.sets.matrix
+    sizes = np.diff(matrix.indptr)
+    common = np.diff(matrix[some].multiply(matrix[others]).tocsr().indptr)
+    return np.asarray(common >= np.maximum(_COMMON, _RELATED * np.minimum(sizes[some], sizes[others])), bool)
+
+
+def _are_known(categories: Categories, denied: NDArray[np.int32], answers: Any) -> NDArray[np.bool_]:
+    """Return the rows all of whose answers have a value of the family that is denied: others may have any value."""
+    are_known = np.ones(len(denied), bool)
+    families = np.array([categories.items[number].family for number in denied.tolist()], object)
+    for name in np.unique(families).tolist():
+        if known := categories.known.get(name):
+            rows = np.flatnonzero(families == name)
+            are_known[rows] = answers[rows] @ (~known.nodes).astype(np.int32) == 0
+    return are_known
 
 
 def _of_one_family(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return the rows whose categories are of one family, *made in France or in Italy*; all if none are.
 
-    Those whose categories have members in common are first: *made in France or in Italy* rather than *in Peru*.
+    Those whose categories have many members in common are first: *made in France or in Italy* rather than *in Peru*.
+    Labels are no family: *tagged christmas or robots* has two unrelated parts.
     """
     families = np.unique([item.family for item in categories.items], return_inverse=True)[1]
+    known = [categories.known.get(item.family) for item in categories.items]
+    labels = np.array([one is not None and one.are_labels for one in known])
     kept = rows[(families[rows] == families[rows[:, :1]]).all(axis=1)]
+    kept = kept[~labels[kept[:, 0]]] if not labels[kept[:, 0]].all() else kept
     if not len(kept):
         return rows
-    matrix: Any = categories.sets.matrix
     related = np.ones(len(kept), bool)
     for one, other in combinations(range(kept.shape[1]), 2):
-        related &= np.diff(matrix[kept[:, one]].multiply(matrix[kept[:, other]]).tocsr().indptr) > 0
+        related &= _are_related(categories, kept[:, one], kept[:, other])
     return np.concatenate((kept[related], kept[~related]))
 
 

@@ -1,7 +1,8 @@
 """Which sentence of a document shows that its node is in a category.
 
 A sentence shows a category if it contains the name as a phrase, and a word that says what the name has to do with the
-node: ``War`` in ``It is in the War genre.`` or ``A war movie ...``, but not in ``A ship among war ruins``. For the
+node: ``War`` in ``It is in the War genre.`` or ``A war movie ...``, but not in ``A ship among war ruins``. It must have
+all words of the category but its noun: *a language of South Africa* need not be an official language there. For the
 phrase of a category file, which has no such words, the sentence must contain the whole phrase, head noun included.
 """
 
@@ -62,14 +63,17 @@ class Reader:
         if fact and span.field == fact_sentences.FIELD and _is_like(sentence, fact):
             return True
         own = self._content(condition.name)
-        # The name of a field tells too: keywords.
-        if (self._content(cues) - own) & self._content(f"{sentence} {span.field.partition('#')[0]}"):
-            return True
         heads = (type_noun(node_type), type_plural(node_type))
+        wanted = self._content(fact.replace(NAMES, " ") or cues) - own - self._content(" ".join((*heads, _SUBJECT)))
+        # The name of a field tells too: keywords.
+        if wanted and wanted <= self._content(f"{sentence} {span.field.partition('#')[0]}"):
+            return True
         words = self._stems(sentence)
         return any(_within(self._stems(f"{condition.name} {head}"), words) for head in heads)
 
 
+_SUBJECT = "this person"
+"""The subject of facts about people."""
 _SAMPLE = 200
 """Number of memberships in a sample."""
 

@@ -129,6 +129,15 @@ class Chooser:
             chosen = [*chosen, *self._further(options, chosen, wanted)]
         return candidates[gold], [option.property(rng) for option in chosen]
 
+    def has_phrases_alone(self, node_type: str) -> bool:
+        """Return whether a type has no attributes that conditions could test."""
+        return self._conditions_of(node_type).is_empty
+
+    def _conditions_of(self, node_type: str) -> Conditions:
+        if node_type not in self._conditions:
+            self._conditions[node_type] = Conditions(self._kb, node_type)
+        return self._conditions[node_type]
+
     def masks(self, candidates: Sequence[int], properties: Iterable[TextProperty]) -> list[Mask]:
         """Return for each property which candidates have it."""
         masks = []
@@ -179,9 +188,7 @@ class Chooser:
         options = [] if self._kind == CONDITION else self._phrases(candidates, document, hidden, role, relations)
         if self._kind == PHRASE:
             return options
-        if document.type not in self._conditions:
-            self._conditions[document.type] = Conditions(self._kb, document.type)
-        known = self._conditions[document.type]
+        known = self._conditions_of(document.type)
         if not known.is_empty:
             conditions = known.options(known.values(candidates), gold, wanted)
             options += [
@@ -208,7 +215,7 @@ class Chooser:
             if contains(phrase.span.text, stated):
                 continue
             mask = self.mentions.mask(phrase.forms, candidates)
-            if mask.all() or not (self.mentions.uncertain(phrase.span.text, candidates) & ~mask).any():
+            if mask.all() or not self.mentions.uncertain(phrase, candidates).any():
                 options.append(_Option(phrase, mask, frozenset(phrase.forms)))
         return options
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kbkit import english
 from kbkit.answers import syntax
-from kbkit.english.attributes import attribute_words
+from kbkit.english.attributes import attribute_words, located
 from kbkit.english.categories import kind_noun
 from kbkit.schema import Attribute
 
@@ -22,7 +22,6 @@ _COUNT = {
     False: ("at most {}", "{} or fewer", "up to {}", "no more than {}", "a maximum of {}"),
 }
 """The same of things that are counted."""
-_BOUNDS = ("minimum", "maximum")
 
 
 class ConditionWords(NamedTuple):
@@ -65,8 +64,6 @@ def between(attribute: Attribute, low: float, high: float, *, are_years: bool) -
         value = " ".join(filter(None, (number, unit)))
         amounts = [english.with_article(f"{noun} of {bound.format(value)}") for bound in _AMOUNT[is_least]]
         clauses = [f"{noun} is {bound.format(value)}" for bound in _AMOUNT[is_least]]
-        if noun.partition(" ")[0] not in _BOUNDS:
-            amounts.append(f"a {_BOUNDS[0] if is_least else _BOUNDS[1]} {noun} of {value}")
         having = [_having(amount) for amount in amounts]
         having += [ConditionWords(_having(amount).one, _having(amount).several, whose)
                    for amount, whose in zip(amounts, clauses, strict=False)]  # fmt: skip
@@ -113,6 +110,11 @@ def equal(attribute: Attribute, value: str) -> WordedCondition:
     )
     if kind := kind_noun(attribute.label or attribute.name, value):
         words = ConditionWords(f"is {english.with_article(kind)}", f"are {english.plural(kind)}", noun=kind)
+        return WordedCondition(attribute.name, test, (words,))
+    if be := located(noun):
+        words = ConditionWords(
+            f"has its {noun} in {text}", f"have their {noun} in {text}", whose=f"{noun} {be} in {text}"
+        )
         return WordedCondition(attribute.name, test, (words,))
     words = ConditionWords(f"has {text} as its {noun}", f"have {text} as their {noun}", whose=f"{noun} is {text}")
     return WordedCondition(attribute.name, test, (words,))

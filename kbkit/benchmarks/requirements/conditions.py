@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from kbkit import english
-from kbkit.benchmarks.predicates import unfit_attribute
+from kbkit.benchmarks.predicates import CONSTANT, unfit_attribute
 from kbkit.benchmarks.requirements.condition_words import WordedCondition, between, equal
 from kbkit.english.attributes import attribute_words
 from kbkit.english.readable import label_problem
@@ -49,8 +49,9 @@ class Conditions:
 
     def _is_category(self, attribute: Attribute) -> bool:
         name = quote(attribute.name)
-        row = self._tables.rows(f"SELECT count(DISTINCT {name}), max(length({name})) FROM {quote(self._table)}")[0]
-        return bool(1 < row[0] <= _MAX_VALUES and row[1] <= _MAX_LENGTH)
+        counts = f"SELECT {name} AS v, count(*) AS n FROM {quote(self._table)} WHERE {name} IS NOT NULL GROUP BY 1"
+        values, longest, top = self._tables.rows(f"SELECT count(*), max(length(v)), max(n) / sum(n) FROM ({counts})")[0]
+        return bool(1 < values <= _MAX_VALUES and longest <= _MAX_LENGTH and top < CONSTANT)
 
     @property
     def is_empty(self) -> bool:

@@ -4,13 +4,14 @@ A term is stated in the words of a person who has not seen the text: *a detectiv
 is no quotation. A text mentions a term if it has the same words in the same order, compared without case and with nouns
 in the singular. Other words for the same thing would make the answer a matter of opinion: a term is *uncertain* for a
 text that does not mention it but has, for each of its words, that word or one of nearly the same meaning (by the
-vectors of the shipped model).
+vectors of the shipped model). So is one for a text that has it only within a name or a longer noun: *Reunion Island*
+is no reunion, and the keyword *college professor* no college.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -19,7 +20,8 @@ from numpy.typing import NDArray
 
 from kbkit.benchmarks.documents import Document, Span
 from kbkit.benchmarks.evidence import Matcher, contains, leaks
-from kbkit.benchmarks.requirements.terms import EMPTY, items, terms, topics
+from kbkit.benchmarks.requirements.terms import EMPTY, items, stands_alone, terms, topics
+from kbkit.english.markers import is_crude, untelling
 from kbkit.english.stems import is_english, shares_stem
 from kbkit.english.words import is_plural, lemmas_of
 from kbkit.schema import Role
@@ -102,8 +104,24 @@ class Mentions:
             nodes |= self._words[words[position]]
         return frozenset(nodes)
 
-    def uncertain(self, term: str, nodes: Sequence[int]) -> NDArray[np.bool_]:
-        """Return which of some nodes have other words for all that a term says."""
+    def uncertain(self, phrase: Phrase, nodes: Sequence[int]) -> NDArray[np.bool_]:
+        """Return which of some nodes have other words for all that a term says, or have it within another term."""
+        mask = self.mask(phrase.forms, nodes)
+        inside = np.array([has and self.is_inside(phrase, node) for node, has in zip(nodes, mask, strict=True)], bool)
+        return inside | (self._reworded(phrase.span.text, nodes) & ~mask)
+
+    def is_inside(self, phrase: Phrase, node: int) -> bool:
+        """Return whether a node's texts have a common noun, or an item of a list, only as part of a longer one."""
+        is_item = _is_item(phrase)
+        if not is_item and (_is_listed(phrase) or not phrase.span.text.islower()):
+            return False
+        for passage in self._documents[node].passages:
+            for before, after in _around(passage.text, phrase.forms, is_list=is_item):
+                if not (before or after) if is_item else stands_alone(before, after):
+                    return False
+        return True
+
+    def _reworded(self, term: str, nodes: Sequence[int]) -> NDArray[np.bool_]:
         parts = [word for word in _TOKEN.findall(term.casefold()) if word not in EMPTY]
         uncertain = np.ones(len(nodes), bool)
         for part in parts:
@@ -125,15 +143,44 @@ class Mentions:
 
     def find(self, phrase: Sequence[str], node: int) -> Span | None:
         """Return the first place where a node's texts mention a term."""
-        wanted = tuple(phrase)
         for passage in self._documents[node].passages:
-            words = [(m.start(), m.end()) for m in _TOKEN.finditer(passage.text)]
-            forms = [_singular(passage.text[start:end]) for start, end in words]
-            for first in range(len(forms) - len(wanted) + 1):
-                if tuple(forms[first : first + len(wanted)]) == wanted:
-                    start, end = words[first][0], words[first + len(wanted) - 1][1]
-                    return Span(passage.field, start, end, passage.text[start:end])
+            for words, first, last in _places(passage.text, tuple(phrase)):
+                start, end = words[first][0], words[last][1]
+                return Span(passage.field, start, end, passage.text[start:end])
         return None
+
+
+@lru_cache(5_000)
+def _words_of(text: str) -> tuple[list[tuple[int, int]], tuple[str, ...]]:
+    """Return the places of the words of a text, and the words as they are compared."""
+    words = [(m.start(), m.end()) for m in _TOKEN.finditer(text)]
+    return words, tuple(_singular(text[start:end]) for start, end in words)
+
+
+def _places(text: str, wanted: tuple[str, ...]) -> Iterator[tuple[list[tuple[int, int]], int, int]]:
+    """Yield the places of all words of a text, and the first and the last word of each mention of a term."""
+    words, forms = _words_of(text)
+    for first in range(len(forms) - len(wanted) + 1):
+        if forms[first] == wanted[0] and forms[first : first + len(wanted)] == wanted:
+            yield words, first, first + len(wanted) - 1
+
+
+def _around(text: str, wanted: tuple[str, ...], *, is_list: bool) -> Iterator[tuple[str, str]]:
+    """Yield the words before and after each mention of a term, "" where punctuation or nothing is there.
+
+    The first word of a text is in lower case.
+    """
+    for words, first, last in _places(text, wanted):
+        before = text[slice(*words[first - 1])] if first and _joins(text, words, first - 1) else ""
+        after = text[slice(*words[last + 1])] if last + 1 < len(words) and _joins(text, words, last) else ""
+        if is_plural(text[slice(*words[last])]) and not is_list:
+            after = ""  # detectives meet: a plural rarely precedes a noun
+        yield before.lower() if first == 1 else before, after
+
+
+def _joins(text: str, words: Sequence[tuple[int, int]], at: int) -> bool:
+    """Return whether nothing but a space or a hyphen is between a word and the next one."""
+    return text[words[at][1] : words[at + 1][0]] in (" ", "-")
 
 
 def telling_phrases(
@@ -168,9 +215,11 @@ def telling_phrases(
             text = sentence.text[start:end]
             forms = mentions.forms(text)
             is_avoided = not avoid.isdisjoint(map(mentions.stem, _TOKEN.findall(text)))
-            if forms in phrases or is_avoided or leaks(text, hidden):
+            if forms in phrases or is_avoided or is_crude(text) or leaks(text, hidden):
                 continue
             is_repeated = contains(text, neighbors)
+            if is_list and untelling(text, "keyword"):
+                continue
             if not is_list and (is_repeated or (field != "name" and shares_stem(text, document.names))):
                 continue
             weights = [matcher.weight(stem) for stem in matcher.words(text)]
@@ -179,7 +228,16 @@ def telling_phrases(
             score = 0.0 if is_frequent else sum(weights) / (1 + len(forms))
             phrases[forms] = Phrase(forms, span, sentence.text, score, said, is_repeated)
     ranked = sorted(phrases.values(), key=lambda phrase: (-phrase.score, phrase.span.field, phrase.span.start))
-    return [phrase for phrase in ranked if phrase.score] or ranked
+    return [phrase for phrase in ranked if phrase.score] or [phrase for phrase in ranked if _is_listed(phrase)]
+
+
+def _is_item(phrase: Phrase) -> bool:
+    return is_plural(phrase.span.field.partition("#")[0])
+
+
+def _is_listed(phrase: Phrase) -> bool:
+    """Return whether a term is from a list or a title rather than from a sentence, where frequent words say little."""
+    return _is_item(phrase) or phrase.span.field.partition("#")[0] in _TITLES
 
 
 def _sentences(document: Document, role: Role) -> list[Span]:

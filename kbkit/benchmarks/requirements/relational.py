@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 
 from kbkit.answers import syntax
 from kbkit.answers import templates as catalogue
+from kbkit.answers.algebra import Difference, Hop, Intersection, Lookup
 from kbkit.answers.parse import parse
 from kbkit.answers.sample import slot_columns
 from kbkit.answers.suggest import suggest
 from kbkit.answers.templates import Template
 from kbkit.answers.wording import noun_phrase, shared_middles
 from kbkit.benchmarks.documents import types_with_text
+from kbkit.benchmarks.fit_nodes import left_out_markers, merged_nodes
 from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.benchmarks.requirements.plausible import implausible
 from kbkit.english.noun_phrases import NounPhrase, given
@@ -177,6 +179,29 @@ def with_middles(
         }
         if len(middles) > 1:
             words = words.sharing(type_noun(kind), f"<{slot}>")
+    return _of_one_middle(kb, template, words, slots)
+
+
+def _of_one_middle(
+    kb: KnowledgeBase, template: Template, words: NounPhrase, slots: Mapping[str, NamedEntity]
+) -> NounPhrase:
+    """Return the phrase of a chain, which says *the country that ...* where the named node leads to one alone."""
+    plan = kb.session.resolved(template.tree(), template.expression)
+    chain = plan.root.left if isinstance(plan.root, Difference) else plan.root
+    for hop in chain.parts if isinstance(chain, Intersection) else (chain,):
+        before = hop.source if isinstance(hop, Hop) else None
+        if not isinstance(before, Hop) or not isinstance(before.source, Lookup) or not before.type:
+            continue
+        source = next(p.source for p in plan.parameters if p.name == before.source.parameter)
+        if not isinstance(source, syntax.Slot):
+            continue
+        entity = slots[source.name]
+        [node] = kb.stores.nodes.unique_ids(entity.type, [entity.key]).tolist()
+        middles = np.unique(
+            np.concatenate([kb.session.move(move.relation, move.forward).neighbors(node) for move in before.moves])
+        )
+        if kb.session.has_type(middles, before.type).sum() == 1 and not any(move.closure for move in before.moves):
+            words = words.of_one(type_noun(before.type))
     return words
 
 
@@ -232,16 +257,21 @@ def draw(
 
 
 def unambiguous(kb: KnowledgeBase, drawn: Sequence[Grounding]) -> list[Grounding]:
-    """Return the groundings whose names are different, each readable, of one node of its type and no row number."""
+    """Return the groundings whose names are different and tell something, each of one node of its type.
+
+    Row numbers, the labels of :func:`left_out_markers` and the nodes of :func:`merged_nodes` tell nothing.
+    """
     names: dict[str, set[str]] = {}
     for grounding in drawn:
         for entity in grounding.slots.values():
             names.setdefault(entity.type, set()).add(entity.name)
     clear: set[tuple[str, str]] = set()
+    left_out = {*left_out_markers(kb), *merged_nodes(kb)}
     for kind, of_kind in names.items():
         ordered = sorted(of_kind)
         ids = kb.stores.nodes.unique_ids_by_name(kind or None, ordered)
-        clear |= {(kind, name) for name, node in zip(ordered, ids.tolist(), strict=True) if node >= 0}
+        clear |= {(kind, name) for name, node in zip(ordered, ids.tolist(), strict=True)
+                  if node >= 0 and node not in left_out}  # fmt: skip
 
     def is_number(entity: NamedEntity) -> bool:
         return entity.name.isdigit() and not YEARS[0] <= int(entity.name) <= YEARS[1]

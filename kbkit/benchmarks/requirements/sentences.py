@@ -27,6 +27,9 @@ _CLAUSE = 0.5
 """Probability that what texts say is a clause of the noun (*that have a description with a port in it*)."""
 _STORIES = frozenset(("plot", "story", "storyline", "synopsis"))
 _WITH, _OF_NOUN = "with ", ("with a ", "with an ")
+_WHAT = re.compile(r"([Ww])hat( (?:is|are) the \{things?\})")
+_LISTING = re.compile(r"(?:Find|Give|List|Name|Please|Show) ")
+"""Frames that ask for all things of a kind."""
 _CLOSE = re.compile(r"\{np\} (?:that )?\{vp\}")
 _ONE = 0.5
 """Probability that a query with one answer asks in the singular."""
@@ -152,7 +155,9 @@ def sentences(
     must = must_be(required.several)
     # After several clauses a predicate is hard to find; after a nested clause *whose* could refer to the wrong noun.
     is_heavy = phrase.is_nested or len(phrase.clauses) > 1
-    fits = not (phrase.is_nested and (required.whose or required.clauses))
+    is_hard = required.whose or required.clauses or any(text.startswith(_WITH) for text in required.modifiers)
+    fits = not (phrase.is_nested and is_hard)
+    is_alone = phrase.is_nested and not required.several
     values = {
         "np": plural,
         "np1": singular,
@@ -171,12 +176,14 @@ def sentences(
         values["Things"] = values["things"][:1].upper() + values["things"][1:]
         values["a_thing"] = english.with_article(values["thing"]).replace("an other ", "another ", 1)
     of_role = known.roles.get(role, {}) if rng.random() < _ROLE else {}
-    is_one = answers == 1 and not phrase.is_other and rng.random() < _ONE
+    is_one = answers == 1 and not phrase.is_other and (is_alone or rng.random() < _ONE)
     pool = _pool(known, of_role, required, is_one=is_one, fits=fits, is_heavy=is_heavy, has_relations=bool(relations))
     plain = "Which {np} {vp}?" if required.several else "What are the {things}?"
+    if not (phrase.clauses or required.several):  # not: Are there any physicists?
+        pool = [frame for frame in pool if _LISTING.match(frame)] or pool
     frame = pool[int(rng.integers(len(pool)))]
-    if english.is_person(phrase.noun):
-        frame = frame.replace("What is the {thing}", "Who is the {thing}")
+    if phrase.is_people:
+        frame = _WHAT.sub(lambda match: f"{'W' if match[1] == 'W' else 'w'}ho{match[2]}", frame)
     plain, varied = plain.format(**values), frame.format(**values)
     return plain, varied.removesuffix(".") if varied.endswith("..") else varied  # Washington, D.C.
 
@@ -193,10 +200,11 @@ def _pool(
 ) -> list[str]:
     """Return the frames that a query may use."""
     things, predicate = list(of_role.get("things", ())), list(of_role.get("predicate", ()))
-    if is_heavy or not things + predicate or (not things and not required.several):
+    if is_heavy or is_one or not things + predicate or (not things and not required.several):
         things, predicate = list(known.things), list(known.predicate)
-        if is_one and not is_heavy:
+        if is_one and not (is_heavy and required.several):
             things, predicate = list(known.thing), list(known.predicate_one)
+            things = [frame for frame in things if not is_heavy or "{thing}" in frame]
         if not required.several and has_relations:
             things += known.relations
     if is_heavy:

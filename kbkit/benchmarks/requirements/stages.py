@@ -13,6 +13,7 @@ import numpy as np
 from kbkit.answers.templates import Template
 from kbkit.benchmarks.documents import Document, TextPassage, read_documents, types_with_text
 from kbkit.benchmarks.evidence import Matcher, leaks
+from kbkit.benchmarks.fit_nodes import MERGED, merged_nodes
 from kbkit.benchmarks.left_out import REASON, LeftOutWords, left_out_words
 from kbkit.benchmarks.pipeline import Item, Pipeline, models, origin
 from kbkit.benchmarks.requirements import fuse, relational, sentences, textual, verify
@@ -35,6 +36,11 @@ PROMPTS = ("stark_properties", "stark_fuse", "stark_rephrase", "stark_verify")
 PRODUCT_PROMPTS = ("stark_product_properties", "stark_product_fuse", "stark_product_category")
 _BATCH, _BATCH_WITH_MODEL = 200, 25
 """Rows per batch: fewer with models, because each candidate's document is a call."""
+_FEW = 8
+"""Candidates of a query up to which relations alone are enough if the KB offers no other requirement."""
+_RELATIONS = 0.4
+"""Fraction of such queries that ask for relations alone where texts offer the only requirement, so that not all queries
+ask for what a text mentions."""
 _SPARE, _SPARE_WITH_MODEL = 1.5, 1.2
 """Groundings per query: some are dropped, and a selection comes closer to the wanted numbers of answers."""
 
@@ -73,6 +79,11 @@ class StagesRun:
     def words(self) -> LeftOutWords:
         """The words that no query contains."""
         return left_out_words(self.settings.leave_out)
+
+    @cached_property
+    def merged(self) -> frozenset[int]:
+        """The nodes that are several things in one, which answer no question."""
+        return merged_nodes(self.kb)
 
     @property
     def target(self) -> Target:
@@ -201,7 +212,10 @@ class StagesRun:
                 )
                 # Types without texts and attributes are asked for by relations alone, as phenotypes in the paper.
                 has_any = node_type in self.types_with_text or bool(self.settings.text)
-                if not properties and has_any and not (alone and fits(len(nodes), wanted)):
+                may_stand = alone and (fits(len(nodes), wanted) or len(nodes) <= _FEW)
+                if may_stand and rng.random() < _RELATIONS and chooser.has_phrases_alone(node_type):
+                    properties = []
+                if not properties and has_any and not may_stand:
                     dropped = "no telling phrase or condition"
             elif node_type in self.types_with_text:
                 dropped = "no candidate has a text"
@@ -371,6 +385,8 @@ class StagesRun:
             dropped = "the gold answer does not pass"
         elif leaks(query[FusedQuery].query, (name for document, _ in accepted for name in document.names)):
             dropped = "the query names an answer"
+        elif any(document.id in self.merged for document, _ in accepted):
+            dropped = MERGED
         elif len(accepted) > self.max_answers:
             dropped = f"more than {self.max_answers} answers"
         if dropped:

@@ -8,10 +8,12 @@ from __future__ import annotations
 import calendar
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 
+from kbkit.english.frames import frame_file
 from kbkit.english.question_words import FUNCTION_WORDS
 from kbkit.english.stems import words_of
-from kbkit.english.words import PREPOSITIONS, is_common, is_nominal, lemmas_of, quoted, with_article
+from kbkit.english.words import PREPOSITIONS, is_common, is_nominal, lemmas_of, may_be_person, quoted, with_article
 from kbkit.stores.text_query import STOP_WORDS
 
 _MAX_NAME = 4
@@ -32,36 +34,18 @@ _ONE, _THE = frozenset(("a", "an")), "the"
 _OWNERS = frozenset(("the", "his", "her", "its", "their", "my", "our", "your", "each", "every"))
 EMPTY = STOP_WORDS | {"this", "that"} | FUNCTION_WORDS | PREPOSITIONS | _ONE | _OWNERS
 """Words that are no terms."""
-_VAGUE = words_of(
-    """
-    ability affair ambition amount another anyone arrival aspect attempt attraction backdrop base beginning
-    birthplace bit body border bout capital care case catch century chance character claim condition country course
-    creation data day decade difficulty disturbance dollar duty effort end event everything example exchange extent
-    fact failure fault feature fifth first flashback focus foot force form fourth government grip group grouping
-    heart help hour hundred idea incident index influence instance intention investigation kind lack landmark law
-    licence license life lifetime line literature locus look loss loyalty manner marker mass member middle million
-    mind minute misadventure mode month name neighbor neighbour number other outlook pair part people period person
-    phase picture piece place plate plot point possibility post pound predicament preparation problem reason region
-    relation relative resident rest result rule scene seat second series set setting shore side situation skid
-    someone something sort spirit spot stake stop story stretch struggle study tale text theme thing third thousand
-    time touch track tract turn type update value variety venture verge version visit voice way week while woe word
-    world year
-    """
-)
-"""Nouns that say too little, or that are measures and parts of texts rather than things."""
-_MASS = words_of(
-    """
-    advice agriculture air anger beauty bliss blood bread cattle clothing coal courage culture energy equipment fire
-    food freedom furniture gold grass grief happiness health heat help history ice information insurance jealousy
-    justice knowledge labour land love luck machinery money music nature news obscurity peace police power rain
-    research revenge rice salt sand silver snow soil steel sugar trade traffic truth water wealth weather wheat wine
-    wood wool work
-    """
-)
-"""Nouns that are not counted: *the gold* is no *a gold*."""
+_ABSTRACT = re.compile(r"(?:[st]ion|ment|[ae]nc[ey]|ity|ness|ship|hood|dom|ism|acy|ure)$")
+"""Endings of nouns that mean no thing."""
+_NUMERALS = words_of("one two three four five six seven eight nine ten eleven twelve twenty hundred thousand")
 _LACKS_ARTICLE = re.compile(r"[^sui]s$")
 """Names in the plural have an article: *the Alps*."""
 _MASS_ENDING = re.compile(r"(?:ness|ity|ism|[ae]nce|ology|ics|ship|hood|dom|ing)$")
+
+
+@cache
+def _listed(name: str) -> frozenset[str]:
+    """Return a list of nouns of ``frames/topics.toml``, which explains it."""
+    return words_of(frame_file("topics")[name])
 
 
 def items(sentence: str) -> Iterator[tuple[int, int, str]]:
@@ -86,7 +70,7 @@ def topics(title: str) -> Iterator[tuple[int, int, str]]:
                 run.append((start, end))
                 continue
             words = [title[slice(*one)] for one in run[-2:]]
-            if words and _is_topic(words[-1]) and words[-1].casefold() not in _VAGUE:
+            if words and _is_topic(words[-1]) and not _is_vague(words[-1].casefold()):
                 first = 0 if len(words) == 2 and _is_modifier(words[0]) else len(words) - 1
                 said = " ".join(word.lower() if is_common(word) else word for word in words[first:])
                 yield run[-len(words) + first][0], run[-1][1], said
@@ -159,11 +143,16 @@ def _noun_start(words: Sequence[str], at: int) -> int:
     """
     none = at + 1
     after = words[at + 1] if at + 1 < len(words) else ""
-    if not _is_noun(words[at]) or (after and _may_continue(after)):
+    may_own = words[at].endswith("s") and "ADJ" in lemmas_of(after)  # without apostrophes: the kingdoms only hope
+    if not _is_noun(words[at]) or may_own or (after and _may_continue(after)):
         return none
     kinds, before = set(lemmas_of(words[at])), words[at - 1] if at else ""
     is_compound = before in lemmas_of(before).get("NOUN", ()) and set(lemmas_of(before)) == {"NOUN"}
+    if is_compound and may_be_person(before):
+        return none  # his friend agent K
     first = at - 1 if is_compound and _is_noun(before) else at
+    if first == at and (_is_bare(words[at]) or not _may_precede(before.lower() if at == 1 else before)):
+        return none
     if first == at and after == "of" and words[at + 2 : at + 3] and words[at + 2][:1].islower():
         return none  # the mouth of a river
     if kinds == {"NOUN"}:
@@ -185,22 +174,54 @@ def _has_article(before: Sequence[str], articles: frozenset[str]) -> bool:
 def _is_noun(word: str) -> bool:
     if len(word) < _MIN_LETTERS or not word.islower() or not word.isalpha() or word in EMPTY:
         return False
-    lemmas = lemmas_of(word).get("NOUN", ())
-    return bool(lemmas) and _VAGUE.isdisjoint(lemmas) and word not in _VAGUE
+    return bool(lemmas_of(word).get("NOUN")) and not _is_vague(word)
+
+
+def _is_vague(word: str) -> bool:
+    return not _listed("vague").isdisjoint((word, *lemmas_of(word).get("NOUN", ())))
+
+
+def _is_bare(word: str) -> bool:
+    """Return whether a noun says too little without another noun before it: abstract ones, and general ones."""
+    known = (word, *lemmas_of(word).get("NOUN", ()))
+    if not _listed("told").isdisjoint(known):
+        return False
+    return not _listed("alone").isdisjoint(known) or any(map(_ABSTRACT.search, known))
+
+
+def _may_precede(word: str) -> bool:
+    """Return whether a word before a noun leaves it a noun of its own, not the end of a name: *the Marx brothers*."""
+    if word[:1].isupper():
+        return word.casefold() in EMPTY or bool(_PEOPLES.fullmatch(word))
+    return not word.isalpha() or word in EMPTY or word in _NUMERALS or is_common(word)
+
+
+def stands_alone(before: str, after: str) -> bool:
+    """Return whether a common noun between two words ("" for none) is no part of a name or a longer noun.
+
+    *Reunion Island* mentions no reunion, *Marx Brothers* no brothers, and a *college professor* no college.
+    """
+    return not (after and _may_continue(after)) and _may_precede(before)
 
 
 def _may_continue(word: str) -> bool:
     """Return whether a word may belong to the noun before it: a noun or a name; a hyphen joins them too."""
-    return not word[:1].islower() or ("NOUN" in lemmas_of(word) and word.casefold() not in EMPTY)
+    if not word[:1].islower():
+        return True
+    lemmas = lemmas_of(word)
+    return ("NOUN" in lemmas or not lemmas) and word.casefold() not in EMPTY
 
 
 def _said(words: Sequence[str], first: int, last: int) -> str:
     """Return how a query says a noun: with *a*, in the plural, or bare if it is not counted; "" if unknown."""
     text, noun = " ".join(words[first : last + 1]), words[last]
-    if any(lemma != noun for lemma in lemmas_of(noun)["NOUN"]) and not noun.endswith("ss"):
+    lemmas = lemmas_of(noun)["NOUN"]
+    if noun not in lemmas or (noun.endswith("s") and not noun.endswith("ss") and len(lemmas) > 1):
         return text
     before = [word.casefold() for word in words[max(0, first - 2) : first]]
-    is_mass = noun in _MASS or bool(_MASS_ENDING.search(noun))
-    if _has_article(before, _ONE) or (_has_article(before, _OWNERS) and not is_mass):
+    is_mass = noun in _listed("mass") or bool(_MASS_ENDING.search(noun))
+    # After *the* one word may be for the only thing of its kind: the countryside.
+    owners = _OWNERS if last > first else _OWNERS - {_THE}
+    if _has_article(before, _ONE) or (_has_article(before, owners) and not is_mass):
         return with_article(text)
     return text if is_mass and before[-1:] and before[-1] in PREPOSITIONS else ""

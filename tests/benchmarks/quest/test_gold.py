@@ -42,9 +42,7 @@ WORLD = {
     "language:<language> -> [speaks] -> country": heads("speaks", "country"),
     "currency:<currency> -> [uses_currency] -> country": heads("uses_currency", "country"),
     "organisation:<organisation> -> [member_of] -> country": heads("member_of", "country"),
-    "sea:<sea> -> [^part_of*] -> sea -> [coast_on] -> country": (
-        PARTS + "SELECT c.head FROM coast_on c JOIN below b ON b.sea = c.tail WHERE b.top = $node"
-    ),
+    "sea:<sea> -> [coast_on] -> country": heads("coast_on", "country"),
     "river:<river> -> [flows_through] -> country": tails("flows_through", "country"),
     "mountain:<mountain> -> [lies_in] -> country": tails("lies_in", "country"),
     "lake:<lake> -> [lies_in] -> country": tails("lies_in", "country"),
@@ -59,9 +57,7 @@ WORLD = {
     "sea:<sea> -> [part_of+] -> sea": PARTS + "SELECT top FROM below WHERE sea = $node AND sea <> top",
     "sea{kind = <value>}": "SELECT id FROM sea WHERE kind = $name",
     "country:<country> -> [flows_through] -> river": heads("flows_through", "river"),
-    "sea:<sea> -> [^part_of*] -> sea -> [flows_into] -> river": (
-        PARTS + "SELECT f.head FROM flows_into f JOIN below b ON b.sea = f.tail WHERE b.top = $node"
-    ),
+    "sea:<sea> -> [flows_into] -> river": heads("flows_into", "river"),
     "river:<river> -> [^flows_into] -> river": heads("flows_into", "river"),
     "lake:<lake> -> [flows_into] -> river": heads("flows_into", "river"),
     "country:<country> -> [lies_in] -> lake": heads("lies_in", "lake"),

@@ -391,10 +391,10 @@ def test_a_model_words_votes_and_labels(world: KnowledgeBase, tmp_path: Path) ->
 
 
 def test_queries_voted_down_are_replaced(world: KnowledgeBase, tmp_path: Path) -> None:
-    """Two of three find queries on organisations unnatural; the third vote alone would keep them."""
+    """Two of three find queries on languages unnatural; the third vote alone would keep them."""
 
     def change(asked: dict[str, Any]) -> Any:
-        if "original" in asked and "members" in asked["original"]:
+        if "original" in asked and "official" in asked["original"]:
             return {"fluent": True, "same_meaning": True, "natural": False}
         return None
 
@@ -405,7 +405,7 @@ def test_queries_voted_down_are_replaced(world: KnowledgeBase, tmp_path: Path) -
     assert all(row["naturalness"] == [False, True, False] for row in dropped)
     assert done.report["dropped"]["it was voted down for naturalness"] == len(dropped)
     assert len(done.records) == 7
-    assert not any("members" in row["query"] for row in done.records)
+    assert not any("official" in row["query"] for row in done.records)
 
 
 def test_invalid_answers_are_counted(world: KnowledgeBase, tmp_path: Path) -> None:
@@ -487,7 +487,7 @@ def test_weak_counter_evidence(world: KnowledgeBase) -> None:
     asked = [Labelling("q", document, (yes,), (no,))]
     [label] = by_matching(Reader(world.text), asked)
     assert (label.rating, label.evidence) == (2, "complete")
-    assert label.attributions[no.phrase] == text.text
+    assert label.attributions == {yes.phrase: text.text}  # what speaks against an answer is no evidence for it
     [strict] = by_matching(Reader(world.text), asked, strict=True)
     assert strict == label._replace(rating=1)
     [plain] = by_matching(Reader(world.text), [asked[0]._replace(negative=())])

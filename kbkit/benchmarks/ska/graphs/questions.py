@@ -14,13 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 from kbkit.answers import syntax
+from kbkit.answers.algebra import Hop
 from kbkit.answers.parse import parse
 from kbkit.answers.templates import Template
 from kbkit.answers.wording import noun_phrase
 from kbkit.benchmarks.dataset import QUERIES
 from kbkit.benchmarks.evidence import Matcher
+from kbkit.benchmarks.fit_nodes import MERGED, are_whole
 from kbkit.benchmarks.pipeline import Item
 from kbkit.benchmarks.predicates import fit_templates, unfit_expression, unfit_predicates
 from kbkit.benchmarks.requirements import relational
@@ -33,6 +36,8 @@ from kbkit.benchmarks.requirements.stages import StagesRun
 from kbkit.benchmarks.requirements.textual import READER, Requirement, role_for
 from kbkit.benchmarks.ska.graphs.decoys import ContestedChooser
 from kbkit.benchmarks.ska.graphs.subgraphs import two_way
+from kbkit.english.markers import is_marker
+from kbkit.english.types import are_people
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.measures.records import JsonRecord, content, records
@@ -173,11 +178,12 @@ def _grounded(kb: KnowledgeBase, pairs: Sequence[tuple[Template, Template]], cou
     share = -(-_ATTEMPTS * count // max(1, len(pairs)))
     groundings: list[Grounding] = []
     for template, both in pairs:
-        frame = kb.sample(both, share, seed, 1, _EXCLUDED)
+        known, whole = _known(kb, template)
+        frame = kb.sample(both, share, seed, 1, _EXCLUDED) if whole else pl.DataFrame()
         for grounding in relational.groundings(kb, both, frame):
             expression = syntax.fill(template.tree(), {slot: f"#{node.key}" for slot, node in grounding.slots.items()})
             candidates = kb.answers(str(expression)).ids.tolist()
-            if 0 < len(candidates) <= _LEFT - len(grounding.candidates):
+            if 0 < len(candidates) <= _LEFT - len(grounding.candidates) and known.issuperset(candidates):
                 groundings.append(
                     dataclasses.replace(
                         grounding, template=template.id, expression=str(expression), candidates=candidates
@@ -188,12 +194,36 @@ def _grounded(kb: KnowledgeBase, pairs: Sequence[tuple[Template, Template]], cou
     return [dataclasses.replace(groundings[at], id=str(number)) for number, at in enumerate(order[:count])]
 
 
+def _known(kb: KnowledgeBase, template: Template) -> tuple[frozenset[int], bool]:
+    """Return the nodes with a value of the relation that an exclusion denies, and whether a question may deny it.
+
+    A node without any value is no answer: that it does not have one value says nothing. Labels are not denied, as lists
+    of them are never whole; nor are people, unless the rest of the question is about people too.
+    """
+    tree = template.tree()
+    assert isinstance(tree, syntax.Combine)
+    left, right = tree.parts
+    assert isinstance(left, syntax.Path) and isinstance(right, syntax.Path)
+    start, given = right.elements[0], left.elements[0]
+    assert isinstance(start, syntax.Nodes) and isinstance(given, syntax.Nodes)
+    if is_marker(start.type or "") or (are_people(start.type or "") and not are_people(given.type or "")):
+        return frozenset(), False
+    every = syntax.Path((syntax.Nodes(start.type), *right.elements[1:]), right.arrows)
+    plan = kb.session.resolved(every, str(every))
+    assert isinstance(plan.root, Hop)
+    nodes = kb.answers(str(every)).ids
+    moves = [kb.session.move(move.relation, not move.forward) for move in plan.root.moves]
+    counts = np.sum([move.ranges(nodes)[1] for move in moves], axis=0)
+    return frozenset(nodes.tolist()), are_whole(counts)
+
+
 # -- wording ----------------------------------------------------------------------------------------------------------
 
 
 def _worded(run: StagesRun, rows: Sequence[Grounding], kind: str) -> list[GraphQuestion]:
     """Return the questions of groundings: with a condition, with phrases, or as they are."""
-    items = [Item(row) for row in rows]
+    items = [Item(row) for row in rows if kind not in _PLAIN or run.merged.isdisjoint(row.candidates)]
+    rows = [item[Grounding] for item in items]
     if kind == "phrases":
         required = _required(run, items, PHRASE, _MAX_PHRASES)
     elif kind == "conditions":
@@ -237,9 +267,11 @@ def _required(run: StagesRun, items: Sequence[Item], kind: str, limit: int) -> l
         hidden = [name for node in nodes for name in documents[node].names]
         hidden += [slot.name for slot in item[Grounding].slots.values()]
         gold, properties = chooser.choose(nodes, hidden, role, wanted, limit, rng)
-        count = chooser.count(nodes, properties)
+        meets = np.logical_and.reduce([np.ones(len(nodes), bool), *chooser.masks(nodes, properties)])
+        answers = np.array(nodes)[meets].tolist()
         dropped = "" if properties else f"no telling {kind}"
-        rows.append(Requirement(item.id, gold, role.name, properties, count, dropped=dropped))
+        dropped = dropped or MERGED * (not run.merged.isdisjoint(answers))
+        rows.append(Requirement(item.id, gold, role.name, properties, len(answers), dropped=dropped))
     return rows
 
 

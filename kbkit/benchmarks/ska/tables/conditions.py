@@ -11,6 +11,7 @@ from kbkit import english
 from kbkit.benchmarks.ska.tables import wording
 from kbkit.benchmarks.ska.tables.columns import CATEGORY, NAME, NUMBER, YEAR, WebColumn
 from kbkit.benchmarks.ska.tables.wording import RowCondition
+from kbkit.english.attributes import located
 from kbkit.english.types import WORKS
 
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
@@ -59,6 +60,10 @@ def _related(column: WebColumn, noun: str, cell: str, mask: Mask) -> RowConditio
     if within := _placed(column, noun, cell):
         return RowCondition(column, sql, mask, f"is {within}", f"are {within}", within, values=(cell,))
     shown = english.named(shown, column.noun) if column.noun in ("country", "currency") else shown
+    if be := located(column.noun):
+        place = f"{column.noun} in {shown}"
+        return RowCondition(column, sql, mask, f"has its {place}", f"have their {place}", "",
+                            f"{column.noun} {be} in {shown}", (cell,))  # fmt: skip
     whose = f"{column.noun} {'are' if column.is_plural else 'is'} {shown}"
     if english.is_person(noun):  # its or his
         return RowCondition(column, sql, mask, whose=whose, values=(cell,))
@@ -76,10 +81,15 @@ def _related(column: WebColumn, noun: str, cell: str, mask: Mask) -> RowConditio
 
 def _placed(column: WebColumn, noun: str, cell: str) -> str:
     """Return where a row is, or where a work comes from: *in the Netherlands*, *from the USA*; "" if neither."""
-    last = column.noun.rpartition(" ")[2]
-    if noun in SITES and last in PLACES and column.noun not in _CONTAINED:
-        return f"in {english.named(cell, last)}"
-    return f"from {english.named(cell, last)}" if noun in WORKS and column.noun == "country" else ""
+    where = place_word(column, noun)
+    return f"{where} {english.named(cell, column.noun.rpartition(' ')[2])}" if where else ""
+
+
+def place_word(column: WebColumn, noun: str) -> str:
+    """Return *in* for the place where rows are, *from* for the country that works come from; "" for other columns."""
+    if noun in SITES and column.noun.rpartition(" ")[2] in PLACES and column.noun not in _CONTAINED:
+        return "in"
+    return "from" if noun in WORKS and column.noun == "country" else ""
 
 
 def _year(column: WebColumn, when: str) -> tuple[str, str, str] | None:

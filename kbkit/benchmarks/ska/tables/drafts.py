@@ -12,8 +12,8 @@ import numpy as np
 
 from kbkit import english
 from kbkit.benchmarks.ska.tables import wording
-from kbkit.benchmarks.ska.tables.columns import CATEGORY, NUMBER, YEAR, WebColumn
-from kbkit.benchmarks.ska.tables.conditions import amounts, equal, literal
+from kbkit.benchmarks.ska.tables.columns import CATEGORY, NAME, NUMBER, TEXT, YEAR, WebColumn
+from kbkit.benchmarks.ska.tables.conditions import amounts, equal, literal, place_word
 from kbkit.benchmarks.ska.tables.data import TableData
 from kbkit.benchmarks.ska.tables.wording import RowCondition
 from kbkit.english.askable import is_technical
@@ -130,10 +130,11 @@ class Drafter:
         rows = [row for row in self.rows if fit(row)]
         return rng.choice(rows, count, replace=False).tolist() if len(rows) >= count else []
 
-    @staticmethod
-    def has_value(column: WebColumn, row: int) -> bool:
-        """Return whether the cell of a row has information."""
+    def has_value(self, column: WebColumn, row: int) -> bool:
+        """Return whether the cell of a row has information, and one value where its header is a singular."""
         cell = column.cells[row]
+        if self.table.node_type and ", " in cell and not column.is_plural and column.kind in (NAME, CATEGORY, TEXT):
+            return False  # the capital of a country that has three
         return cell.strip().casefold() not in wording.EMPTY and len(cell) <= 2 * _MAX_KEY and "\n" not in cell
 
     # -- one row ------------------------------------------------------------------------------------------------------
@@ -159,7 +160,8 @@ class Drafter:
         if conditions is None:
             return None
         clauses, rows = conditions
-        columns = [c for c in columns if c not in [clause.column for clause in clauses] and self.has_value(c, rows[0])]
+        given = [clause.column for clause in clauses]
+        columns = [c for c in columns if c not in given and not follows(c, given) and self.has_value(c, rows[0])]
         if not columns:
             return None
         column = _one_of(columns, rng)
@@ -248,7 +250,16 @@ class Drafter:
         uses = f"{given} OR {column.sql} = {literal(cell)}"
         used = tuple(row for row, other in enumerate(column.cells) if other == cell)
         name = "same" if count > 2 else "same_one"
-        text = wording.drawn(name, rng, rows=self.nouns, row=self.noun, noun=column.noun, key=self.name(rows[0]))
+        where = place_word(column, self.noun)
+        text = wording.drawn(
+            name + "_place" * bool(where),
+            rng,
+            rows=self.nouns,
+            row=self.noun,
+            noun=column.noun,
+            key=self.name(rows[0]),
+            where=where,
+        )
         return TableDraft("same", text, sql, uses, used, self.topics(rows))
 
     # -- named rows ---------------------------------------------------------------------------------------------------
@@ -376,6 +387,11 @@ class Drafter:
         return TableDraft(
             "count among", text, sql, self.named(rows), tuple(sorted(rows)), (*self.topics(rows), *clause.values)
         )
+
+
+def follows(column: WebColumn, given: Sequence[WebColumn]) -> bool:
+    """Return whether a column is of what another one names: the currency of the country of a mountain in Peru."""
+    return any(column.noun.endswith(f" of the {one.noun}") for one in given)
 
 
 def _one_of(options: Sequence[_T], rng: np.random.Generator) -> _T:

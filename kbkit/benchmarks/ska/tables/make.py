@@ -262,7 +262,8 @@ class _Maker:
         instance = replace(instance, answers=answers)
         if not answers or any(answer.strip().casefold() in wording.EMPTY for answer in answers):
             return None, "no answer"
-        if leaks(draft.question, answers) or (draft.phrases and any(shares_stem(a, [draft.question]) for a in answers)):
+        told = [draft.question] * bool(draft.phrases) + list(draft.topics) * (draft.kind in _OF_ALL_ROWS - {"same"})
+        if leaks(draft.question, answers) or any(shares_stem(answer, told) for answer in answers):
             return None, "the question names its answer"
         kept = without_words(instance, self._words)
         if kept is None:

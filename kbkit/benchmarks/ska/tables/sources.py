@@ -160,6 +160,8 @@ def _values(kb: KnowledgeBase, node_type: NodeType, attribute: Attribute, wanted
         else:
             large = f"format('{{:,}}', round({name})::BIGINT)"
             text = f"CASE WHEN abs({name}) < 100 AND {name} <> floor({name}) THEN {name}::VARCHAR ELSE {large} END"
+    elif attribute.type == "DATE" or attribute.type.startswith("TIMESTAMP"):
+        text = _date_sql(name)
     else:
         text = f"{name}::VARCHAR"
     sql = (
@@ -168,6 +170,17 @@ def _values(kb: KnowledgeBase, node_type: NodeType, attribute: Attribute, wanted
     return [
         " ".join(cell.split()) for cell in kb.tables.lookup(sql, frames={"kbkit_wanted": wanted}).to_series().to_list()
     ]
+
+
+def _date_sql(name: str) -> str:
+    """Return SQL for a date as text: before the Gregorian calendar the year alone, as days were converted.
+
+    An early date on 1 January may be any day of a year or of a century, so it is left out.
+    """
+    year = f"year({name}::DATE)"
+    early = f"CASE WHEN {year} > 0 THEN {year}::VARCHAR ELSE (1 - {year})::VARCHAR || ' BC' END"
+    is_first = f"month({name}::DATE) = 1 AND day({name}::DATE) = 1"
+    return f"CASE WHEN {year} >= 1583 THEN {name}::DATE::VARCHAR WHEN {is_first} THEN '' ELSE {early} END"
 
 
 def _related(

@@ -20,8 +20,8 @@ from kbkit.benchmarks.requirements.phrases import Mentions, Phrase, avoided, tel
 from kbkit.benchmarks.requirements.textual import READER
 from kbkit.benchmarks.ska.tables import wording
 from kbkit.benchmarks.ska.tables.columns import CATEGORY, NAME, WebColumn
-from kbkit.benchmarks.ska.tables.conditions import PLACES, SITES, equal, literal
-from kbkit.benchmarks.ska.tables.drafts import Drafter, TableDraft
+from kbkit.benchmarks.ska.tables.conditions import equal, literal, place_word
+from kbkit.benchmarks.ska.tables.drafts import Drafter, TableDraft, follows
 from kbkit.english.stems import is_english, shares_stem
 
 _VERBS = ("mentions {}", "mentions {}", "contains the phrase {}", "speaks of {}")
@@ -201,6 +201,8 @@ class TextDrafter:
         others = [
             links for links in self._links if links.column is not self._drafter.key and wording.can_ask(links.column)
         ]
+        # Not: which city is in a country whose description ...; a country has more cities than the table.
+        others = [links for links in others if not place_word(links.column, self._noun)]
         links = others[int(rng.integers(len(others)))] if others else None
         drawn = self._one(links, rng) if links else None
         if links is None or drawn is None:
@@ -217,9 +219,7 @@ class TextDrafter:
             return None
         column = columns[0] if columns[0] is key and rng.random() < 0.5 else columns[int(rng.integers(len(columns)))]
         where = self._where(links, self._mentioned(phrase))
-        noun = links.column.noun
-        verb = "is in" if noun.rpartition(" ")[2] in PLACES and self._noun in SITES else "has"
-        which = f"{verb} {english.with_article(noun)} whose {self._described(phrase, rng)}"
+        which = f"has {english.with_article(links.column.noun)} whose {self._described(phrase, rng)}"
         if column is key:
             text = f"Which {self._noun} {which}?"
         else:
@@ -243,6 +243,8 @@ class TextDrafter:
             fit = self._fitting(links, phrase)
             if fit is None or not 1 < len(fit) <= _MAX_MENTIONS or any(links.rows[one] < 0 for one in fit):
                 continue
+            if any(self._mentions.is_inside(phrase, links.documents[one].id) for one in fit):
+                continue
             useful = [c for c in known if c.mask[[links.rows[one] for one in fit]].sum() == 1]
             texts = self._passages(links, at, phrase)
             useful = [c for c in useful if not self._gives(texts, c.column.cells[row])]
@@ -250,6 +252,7 @@ class TextDrafter:
                 continue
             clause = useful[int(rng.integers(len(useful)))]
             columns = [c for c in self._drafter.asked if c is not clause.column and self._drafter.has_value(c, row)
+                       and not follows(c, [clause.column])
                        and not self._gives(texts, c.cells[row])]  # fmt: skip
             if not columns:
                 continue

@@ -20,7 +20,26 @@ _NOUNS = frozenset(("cast", "cost", "cut", "head", "lead", "read", "record", "se
 """Nouns that are participles as well."""
 _MANY_WORDS = 5
 EMPTY = frozenset(
-    ("", "-", "–", "—", "?", "n/a", "na", "none", "unknown", "tba", "tbd", "no", "yes", "nil", "null", "x")
+    (
+        "",
+        "-",
+        "–",
+        "—",
+        "?",
+        "n/a",
+        "na",
+        "none",
+        "unknown",
+        "not rated",
+        "unrated",
+        "tba",
+        "tbd",
+        "no",
+        "yes",
+        "nil",
+        "null",
+        "x",
+    )
 )
 """Cells without information, in lower case; no question asks for them."""
 
@@ -72,6 +91,9 @@ def thing(column: WebColumn, key: str) -> str:
     if column.is_count:
         return f"the number of {column.noun} of {key}"
     unit = f" in {column.unit}" if column.unit else ""
+    if " of the " in column.noun and not re.match("the .* |['\"]", key):  # not: of the country of Tallinn
+        first, _, rest = column.noun.partition(" of the ")
+        return f"the {first} of {key}'s {rest}{unit}"
     if unit and " of the " in column.noun:
         first, _, rest = column.noun.partition(" of the ")
         return f"the {first}{unit} of the {rest} of {key}"

@@ -1,0 +1,53 @@
+"""Which names of tags, keywords and grades tell a reader what a thing is about."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from kbkit.english.categories import MARKERS
+from kbkit.english.frames import frame_file
+from kbkit.english.stems import words_of
+from kbkit.english.types import type_noun
+from kbkit.english.verbs import GRADES
+from kbkit.english.words import lemmas_of
+
+_WORD = re.compile(r"[^\W\d_]{3,}")
+_OF_NAMES = frozenset(("title", "titles"))
+"""Words of labels about the name of a thing: *two word title*."""
+STORED = "a label that says how a thing is kept, or a code"
+NO_TOPIC = "a label that names no topic"
+CRUDE = "a crude word"
+GRADE = "a grade in words"
+
+
+def is_marker(node_type: str) -> bool:
+    """Return whether the nodes of a type are labels, such as tags and keywords."""
+    return type_noun(node_type).rpartition(" ")[2] in MARKERS
+
+
+@cache
+def _listed(name: str) -> frozenset[str]:
+    return words_of(frame_file("topics")[name])
+
+
+def is_crude(text: str) -> bool:
+    """Return whether a text has a word that no question needs."""
+    words = (word.casefold() for word in _WORD.findall(text))
+    return any(not _listed("crude").isdisjoint((word, *lemmas_of(word).get("NOUN", ()))) for word in words)
+
+
+def untelling(name: str, node_type: str) -> str:
+    """Return why a name of a label or a grade tells nothing of the things that have it, or ""; "" for other types."""
+    noun = type_noun(node_type).rpartition(" ")[2]
+    if noun in GRADES:
+        return GRADE if name.islower() else ""
+    if noun not in MARKERS:
+        return ""
+    words = set(map(str.casefold, _WORD.findall(name)))
+    if not words or name.casefold() in _listed("kept") or not words.isdisjoint(_OF_NAMES):
+        return STORED
+    kinds = lemmas_of(name.casefold()) if " " not in name else {}
+    if kinds and ("NOUN" not in kinds or "ADJ" in kinds or name.casefold() in _listed("vague")):
+        return NO_TOPIC  # real, own, dark
+    return CRUDE if is_crude(name) else ""
