@@ -60,18 +60,20 @@ def staging_database(
     the folder ``parts``.
     """
     unpacked = folder / "unpacked"
-    extracted = local = archives.unpack(found, unpacked)
+    extracted = decoded = archives.unpack(found, unpacked)
     con = table_build.connect_staging(folder / "staging.duckdb")
     try:
         specs = list(specs)
-        local = json_shapes.reshape(specs, encodings.decode(specs, local, unpacked), unpacked)
+        decoded = encodings.decode(specs, extracted, unpacked)
+        local = json_shapes.reshape(specs, decoded, unpacked)
         files = (path for taken in local.values() for path in taken)
         table_build.allow_only(
             con, [folder, *([live] if live else [])], [folder / triples.QUADS, *files], [parts] if parts else []
         )
         yield con, local
     except BadInputError as error:
-        raise BadInputError(archives.original(error.message, found, extracted), *error.hints) from error
+        message = archives.original(archives.original(error.message, found, decoded), found, extracted)
+        raise BadInputError(message, *error.hints) from error
     finally:
         con.close()
         systems.remove_tree(unpacked)
