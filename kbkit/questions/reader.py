@@ -49,6 +49,8 @@ _MAX_READ = 64
 """Number of questions whose readings are kept."""
 MAX_DOUBTFUL = 0.25
 """Limit on the confidence of a reading that is not trusted."""
+_INTRODUCTION = re.compile(r"^[^:?]{0,30}\bquestion\b[^:?]{0,10}:\s+", re.I)
+"""What announces a question: ``Quick question: ...``."""
 SURE = 0.5
 """Least confidence of answers that can be used as they are."""
 _BEFORE_CHAIN = 0.8
@@ -183,6 +185,7 @@ class QuestionReader:
 
     def _read(self, text: str) -> Read:
         """Return the readings of a question; raise :class:`KbError` if it is empty."""
+        text = _INTRODUCTION.sub("", text)
         question = Question.of(text)
         if not text.strip():
             raise KbError("Empty question", "Enter at least one word")
