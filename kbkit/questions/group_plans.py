@@ -1,0 +1,157 @@
+"""Plan what is asked of groups: totals and best nodes of each, frequent values, and the greatest sums and averages."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+from kbkit.answers.attribute_values import ColumnValues
+from kbkit.answers.syntax import (
+    Aggregate,
+    Expression,
+    Filter,
+    Group,
+    GroupTest,
+    Nodes,
+    Order,
+    Superlative,
+    ValueColumn,
+)
+from kbkit.questions.asked_kinds import AskedPlanner
+from kbkit.questions.clauses import AskedTarget, Most, is_type
+from kbkit.questions.expressions import whole_number
+from kbkit.questions.links import LabelOption
+from kbkit.questions.meanings import NotReadError
+
+_COUNTED_OPS = ("=", ">", "<", ">=", "<=")
+
+
+class GroupPlanner(AskedPlanner):
+    """Plans what is asked of groups of nodes."""
+
+    def _most_of_values(self, totals: list[AskedTarget], plain: list[AskedTarget]) -> None:
+        """Read *which region has the most states* as the most frequent region of states."""
+        most = self.clauses.most
+        if most is None or most.is_common or most.is_use or totals or len(plain) != 1 or not is_type(most.label):
+            return
+        asked, label = plain[0].label, most.label
+        if asked is None or label is None or (most.adjective.nouns and not most.is_number) or is_type(asked):
+            return
+        kind = self._types_in([label])[0]
+        option = self._attribute(asked, [kind])
+        is_shared = option.attribute not in ("name", "key") if option.type == kind else not self._is_telling(option)
+        if is_shared:
+            self.focus = kind
+            self.clauses.most = replace(most, label=asked, is_common=True)
+
+    def _frequent_values(self, totals: list[AskedTarget], plain: list[AskedTarget]) -> Expression | None:
+        """Return the values that many nodes have: ``which districts have more than two branches``."""
+        clauses = self.clauses
+        counts = [r for r in clauses.restrictions if r.op in _COUNTED_OPS and is_type(r.label) and not r.operand]
+        if totals or clauses.most or clauses.context or clauses.groups or len(plain) != 1 or len(counts) != 1:
+            return None
+        [counted], asked = counts, plain[0].label
+        if asked is None or is_type(asked) or counted.adjective is not None or not counted.values[0].number.isdigit():
+            return None
+        kind = self._types_in([counted.label] if counted.label else [])[0]
+        option = self._attribute(asked, [kind])
+        if self._is_telling(option):
+            return None
+        self.focus = kind
+        clauses.restrictions.remove(counted)
+        test = GroupTest("count", *whole_number(counted.op, Decimal(counted.values[0].number)))
+        return Aggregate("count", self._met(kind), (), (self._group_of(option),), having=(test,))
+
+    def _is_telling(self, option: LabelOption) -> bool:
+        """Return whether an attribute hardly has a value twice, as the names of nodes."""
+        if option.attribute in ("name", "key") or self._type_of(option) != "VARCHAR":
+            return True
+        node_type = self.elements.types[option.type]
+        known = next(a for a in node_type.attributes if a.name == option.attribute)
+        values = ColumnValues.of(self.elements.session.stores).distinct(node_type, known)
+        return not values or len(values) >= 0.9 * node_type.count
+
+    def _best_of_groups(self, tree: Expression, plain: list[AskedTarget]) -> Expression:
+        """Return the best nodes of each group beside the group: ``the oldest student in each class``."""
+        groups = list(self._groups(self.clauses.groups))
+        options = [self._attribute(target.label, [self.focus]) for target in plain if target.label is not None]
+        groups += [Group("name"), *(self._group_of(option) for option in options)]
+        return Aggregate("values", tree, (), tuple(dict.fromkeys(groups)))
+
+    def _grouped(self, tree: Expression, totals: list[AskedTarget]) -> Expression:
+        found = self._of_group(tree, totals)
+        order = self.clauses.order
+        if order is None or not isinstance(found, Aggregate) or len(found.ops) > 1:
+            return found
+        if order[0] is None and self.clauses.order_by is not None:  # highest first
+            return replace(found, order=(Order(found.op, order[1]),))
+        return found
+
+    def _of_group(self, tree: Expression, totals: list[AskedTarget]) -> Expression:
+        groups = self._groups(self.clauses.groups)
+        if len(totals) > 1:
+            return self._several(tree, totals, groups)
+        [target] = totals
+        if target.label is None:
+            return Aggregate("count", tree, (), groups)
+        columns: tuple[ValueColumn, ...] = ()
+        if target.total != "count":
+            columns = (ValueColumn(self._attribute(target.label, [self.focus], True).attribute),)
+        return Aggregate(target.total, tree, columns, groups)
+
+    def _several(self, tree: Expression, totals: list[AskedTarget], groups: tuple[Group, ...] = ()) -> Expression:
+        """Return several aggregates in a row: ``the average and the maximum age``."""
+        if any(target.total not in ("sum", "avg", "min", "max") for target in totals):
+            raise NotReadError("a count beside another total")
+        options = [self._attribute(target.label, [self.focus], True) for target in totals if target.label is not None]
+        if {option.type for option in options} != {self.focus}:
+            raise NotReadError("totals of different kinds of nodes")
+        names = [option.attribute for option in options]
+        columns = tuple(ValueColumn(name) for name in (names[:1] if len({*names}) == 1 else names))
+        return Aggregate(", ".join(target.total for target in totals), tree, columns, groups)
+
+    def _greatest_sum(self, totals: list[AskedTarget], plain: list[AskedTarget]) -> Expression | None:
+        """Return the nodes of the focus whose neighbours have the greatest sum, or least; None if it is no sum."""
+        most, is_grouped = self.clauses.most, bool(self.clauses.groups)
+        if most is None or not (most.total or most.is_amount) or most.label is None or is_type(most.label):
+            return None
+        option = self._attribute(most.label, [self.focus], True)
+        if not most.total:
+            if option.type == self.focus or self._is_date(option) or self._is_single(self.focus, option.type):
+                return None
+            self.clauses.most = most = replace(most, total="sum")  # the projects with the most hours
+        if option.type == self.focus:
+            return self._greatest_of_values(most, option, totals, plain)
+        if totals or plain or is_grouped:
+            raise NotReadError("a total for each beside values")
+        group, column = Group(self._count(option.type, self.focus)), ValueColumn(option.attribute)
+        order = (Order(most.total, most.adjective.sign > 0),)
+        return Aggregate(most.total, self._met(option.type), (column,), (group,), order, most.count)
+
+    def _greatest_of_values(
+        self, most: Most, option: LabelOption, totals: list[AskedTarget], plain: list[AskedTarget]
+    ) -> Expression | None:
+        """Return the values whose nodes have the greatest sum or average: the region with the highest total area."""
+        asked = plain[0].label if len(plain) == 1 and not totals and not self.clauses.groups else None
+        if asked is None or is_type(asked):
+            return None
+        own = self._attribute(asked, [self.focus])
+        if own.attribute in ("name", "key"):
+            return None
+        order, column = (Order(most.total, most.adjective.sign > 0),), ValueColumn(option.attribute)
+        return Aggregate(most.total, self._met(self.focus), (column,), (self._group_of(own),), order, most.count)
+
+    def _commonest(self, tree: Expression, most: Most) -> Expression:
+        """Return the most frequent values of an attribute with their number, or the nodes with most neighbours."""
+        assert most.label is not None
+        sign = most.adjective.sign
+        if is_type(most.label):
+            kind = self._types_in([most.label])[0]
+            others = [one for one in self._types_in(self.clauses.context) if one != kind]
+            if not others:
+                raise NotReadError(f"what '{most.label.text}' is common among")
+            count = self._count(kind, others[0])
+            return Filter(Nodes(self.elements.types[kind].name), (Superlative("max" if sign > 0 else "min", count),))
+        option = self._attribute(most.label, [self.focus])
+        order = (Order("count", sign > 0),)
+        return Aggregate("count", tree, (), (self._group_of(option),), order, most.count)
