@@ -8,8 +8,9 @@ from dataclasses import replace
 from kbkit.english.question_words import FUNCTION_WORDS
 from kbkit.english.words import may_be_verb
 from kbkit.questions.clauses import L, Restriction, Rewriter, V, is_type
+from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.link_words import is_participle
-from kbkit.questions.links import LabelOption, QuestionLink
+from kbkit.questions.links import QuestionLink
 
 _ASSERTING = frozenset("is are was were has have had having with without that who which out".split())  # noqa: SIM905
 _DENYING = frozenset("out not no never t without non don doesn didn".split())  # noqa: SIM905

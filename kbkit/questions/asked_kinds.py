@@ -10,8 +10,9 @@ from kbkit.english.question_words import COUNTED
 from kbkit.questions.clauses import AskedTarget, is_type
 from kbkit.questions.conditions import ConditionPlanner
 from kbkit.questions.elements import MAX_HOPS, MOST
+from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.link_words import is_participle
-from kbkit.questions.links import LabelOption, QuestionLink
+from kbkit.questions.links import QuestionLink
 from kbkit.questions.meanings import NotReadError
 
 _PLACE = 0.6

@@ -16,9 +16,9 @@ from kbkit.english.question_words import NO, YES
 from kbkit.questions.clauses import Restriction
 from kbkit.questions.elements import numeric
 from kbkit.questions.expressions import whole_number, year
+from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import label_words
 from kbkit.questions.link_words import is_participle
-from kbkit.questions.links import LabelOption
 from kbkit.questions.meanings import Meanings, NotReadError
 from kbkit.questions.units import UNITS, converted, unit_of
 

@@ -23,8 +23,9 @@ from kbkit.answers.syntax import (
 from kbkit.questions.attribute_tests import AttributeTests, ConditionPart
 from kbkit.questions.clauses import AskedTarget, Most, Restriction
 from kbkit.questions.expressions import whole_number
+from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import label_words, stem
-from kbkit.questions.links import LabelOption, QuestionLink
+from kbkit.questions.links import QuestionLink
 from kbkit.questions.meanings import NO_ATTRIBUTE, NotReadError
 
 _SAID = 0.6

@@ -8,49 +8,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from kbkit.answers.attribute_values import ColumnValues
-from kbkit.answers.resolve_conditions import is_number
 from kbkit.english.question_words import (
     COMPARATIVES,
     EXTREMES,
     FUNCTION_WORDS,
-    NO,
     SUPERLATIVES,
     TOTALS,
-    YES,
 )
 from kbkit.english.stems import PEOPLES
 from kbkit.english.words import may_be_verb
-from kbkit.questions.elements import HOP, VALUE, Element, Elements, numeric
-from kbkit.questions.lexicon import label_words, related, stem
-from kbkit.questions.link_words import DERIVED_LABEL, bases, is_misspelled, is_participle, link_number, overlap
+from kbkit.questions.elements import Elements
+from kbkit.questions.label_lookup import LabelLookup, LabelOption
+from kbkit.questions.lexicon import label_words
+from kbkit.questions.link_words import bases, is_misspelled, is_participle, link_number
 from kbkit.questions.mentions import Mention
 from kbkit.questions.question import Question
-from kbkit.questions.units import UNITS, MeasuringUnit, unit_of
+from kbkit.questions.units import UNITS, MeasuringUnit
 from kbkit.questions.values import AttributeValue, AttributeValues
-from kbkit.schema import Attribute, NodeType
 from kbkit.stores.folding import words as folded_words
 
 MAX_LABEL = 5
 """Limit on the words of a label."""
 _MEASURING = frozenset([*TOTALS, *EXTREMES])
 """Words after which a number is meant."""
-_MEASURED, _APART = 0.5, 0.1
-"""Least similarity of such a word and a number, and how much less similar the others are."""
 _NAMES = frozenset(["name", "names", "title", "titles"])
-_PEOPLE, _ONLY = frozenset(["people", "person", "persons"]), 0.9
-"""Words for the only type of people, and the score of it, or of the only type that a word begins."""
-_LEAST_START = 4
-"""Letters of a word that begins the name of a type, at least."""
-_KEYS = frozenset(["id", "ids", "key", "keys", "code", "codes", "identifier", "identifiers"])
 _QUOTED = re.compile(r"\"([^\"]+)\"|'([^']+)'(?!\w)|\u201c([^\u201d]+)\u201d|\u2018([^\u2019]+)\u2019")
-_KEY_ENDING = re.compile("_?(?:id|key|code|no|nr|number)$")
 _NO_UNIT = MeasuringUnit("", Decimal(1))
-_INSIDE = frozenset(("of", "the", "in"))
-"""Function words that a question may put inside a label: year of birth."""
 _OF_PEOPLES = ("an", "ese", "ish")
 """Endings of the words for peoples that are also read in lower case."""
 _LEAST_DENIED = 5
@@ -63,22 +49,6 @@ _MAX_SHORT = 3
 """Letters up to which a value is only meant if it is written in the same case."""
 _WHOLE = 0.95
 """Least score of a label with all its words."""
-_LEAST = 0.7
-"""Least similarity of a word and a label of which it is neither a word nor a derived word."""
-
-
-@dataclass(frozen=True)
-class LabelOption:
-    """A type (``attribute`` is empty), or an attribute of a type. ``name`` and ``key`` are attributes of every type.
-
-    ``score`` is 1 for all words of the label, less for some of them or for similar words.
-    """
-
-    type: int
-    attribute: str = ""
-    score: float = 1.0
-    is_number: bool = False
-    is_boolean: bool = False
 
 
 @dataclass(frozen=True)
@@ -126,69 +96,9 @@ class Linker:
 
     elements: Elements
     values: AttributeValues
-    _labels: list[tuple[tuple[str, ...], LabelOption]] = field(default_factory=list)
-    _measured: set[str] = field(default_factory=set)
-    """What the units in the names of attributes measure."""
-    _with_stem: dict[str, list[int]] = field(default_factory=dict)
-    _derived_from: dict[str, list[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for number, node_type in enumerate(self.elements.types):
-            self._add(label_words(node_type.name), LabelOption(number))
-            if who := self._keyed_by(number, node_type):
-                self._add(who, LabelOption(number, "", _WHOLE))
-            for text, attribute_name in ((node_type.name_label, "name"), (node_type.key_label, "key")):
-                if text:
-                    self._add(label_words(text), LabelOption(number, attribute_name))
-            for attribute in node_type.attributes:
-                is_boolean = self._is_boolean(number, node_type, attribute)
-                option = LabelOption(number, attribute.name, 1.0, numeric(attribute.type), is_boolean)
-                unit = unit_of(label_words(attribute.name))
-                if unit and is_number(attribute.type):
-                    self._measured.add(UNITS[unit].measures)
-                for text in dict.fromkeys((attribute.name, attribute.label or attribute.name)):
-                    self._add(label_words(text), option)
-
-    def _add(self, words: Sequence[str], option: LabelOption) -> None:
-        content = [word for word in words if word not in FUNCTION_WORDS or word in _NAMES] or list(words)
-        stems = tuple(map(stem, content))
-        for one in dict.fromkeys(stems):
-            self._with_stem.setdefault(one, []).append(len(self._labels))
-        self._labels.append((stems, option))
-
-    def _keyed_by(self, number: int, node_type: NodeType) -> list[str]:
-        """Return what the key of a type says that its nodes are, in words: *customers*, of accounts with a ``custid``.
-
-        None for a key that refers to another type.
-        """
-        name = _KEY_ENDING.sub("", node_type.key_label.casefold())
-        hops = [self.elements.all[hop] for hop in self.elements.from_type(number).tolist()]
-        if not name or name == node_type.key_label.casefold() or any(hop.forward and hop.name == name for hop in hops):
-            return []
-        found = label_words(name)
-        return [] if len(found) > 2 or set(found) & {*label_words(node_type.name)} else found
-
-    def _is_boolean(self, number: int, node_type: NodeType, attribute: Attribute) -> bool:
-        """Return whether an attribute says yes or no: by its type, its values, or the name of a column of numbers."""
-        if attribute.type == "VARCHAR":
-            known = ColumnValues.of(self.elements.session.stores).distinct(node_type, attribute)
-            said = {value.casefold() for value in known} if len(known) <= 4 else set()
-            return bool(said & YES) and said <= YES | NO
-        if attribute.type == "BOOLEAN" or not attribute.type.endswith(("INT", "INTEGER")):
-            return attribute.type == "BOOLEAN"
-        if attribute.name.casefold().startswith(("is_", "has_")):
-            return True
-        return is_participle(attribute.name.casefold()) and self.elements.has_flags(number, attribute.name)
-
-    def _near(self, stems: tuple[str, ...]) -> list[int]:
-        """Return the labels with one of some stems; for one stem also labels of one word that it is derived from."""
-        near = {at for one in stems for at in self._with_stem.get(one, ())}
-        if len(stems) == 1:
-            if stems[0] not in self._derived_from:
-                singles = ((at, label) for at, (label, _) in enumerate(self._labels) if len(label) == 1)
-                self._derived_from[stems[0]] = [at for at, label in singles if related(stems[0], label[0])]
-            near.update(self._derived_from[stems[0]])
-        return sorted(near)
+        self._labels = LabelLookup(self.elements)
 
     def links(self, question: Question, mentions: Sequence[Mention]) -> list[QuestionLink]:
         """Return the links of a question from left to right; they do not overlap."""
@@ -232,7 +142,7 @@ class Linker:
         for at in range(len(question.tokens) - 3):
             words = [token.word for token in question.tokens[at : at + 4]]
             if words[1] == "and" and words[3] in _NAMES:
-                pair = [self._labelled([words[0], "name"]), self._labelled([words[2], "name"])]
+                pair = [self._labels.labelled([words[0], "name"]), self._labels.labelled([words[2], "name"])]
                 if all(labels and labels[0].score > 0.6 for labels in pair):
                     yield QuestionLink(at, at + 1, words[0], pair[0])
                     yield QuestionLink(at + 2, at + 4, words[2], pair[1])
@@ -248,8 +158,9 @@ class Linker:
             is_verb = is_verb or (follows and may_be_verb(token.word))
             is_operator = at in question.operators or token.word in COMPARATIVES or token.word in SUPERLATIVES
             if not taken[at] and not is_verb and token.word not in FUNCTION_WORDS and not is_operator:
-                is_measured = at > 0 and tokens[at - 1].word in _MEASURING
-                options = self._similar(token.word) or (self._similar_number(token.word) if is_measured else ())
+                options = self._labels.similar(token.word)
+                if not options and at > 0 and tokens[at - 1].word in _MEASURING:
+                    options = self._labels.similar_number(token.word)
                 if options:
                     yield QuestionLink(at, at + 1, token.word, options)
 
@@ -293,10 +204,6 @@ class Linker:
         name = folded_words(self.elements.session.stores.nodes.name(node)).split()
         return self.elements.type_number(node) in self.elements.people and {*words} <= {*name}
 
-    def _is_number(self, element: Element) -> bool:
-        attributes = self.elements.types[element.source].attributes
-        return any(a.name == element.name and numeric(a.type) for a in attributes)
-
     def _quoted(self, question: Question) -> Iterable[QuestionLink]:
         for match in _QUOTED.finditer(question.text):
             inside = [at for at, token in enumerate(question.tokens) if match.start() < token.start < match.end()]
@@ -312,7 +219,7 @@ class Linker:
         words = [question.tokens[at].word for at in span]
         start, end = question.tokens[span[0]].start, question.tokens[span[-1]].end
         text = question.text[start:end]
-        unit = words[-1] if len(words) == 2 and UNITS.get(words[-1], _NO_UNIT).measures in self._measured else ""
+        unit = words[-1] if len(words) == 2 and UNITS.get(words[-1], _NO_UNIT).measures in self._labels.measured else ""
         number = link_number(words[:1] if unit else words, text.split()[0] if unit else text)
         if number and unit:
             return QuestionLink(span[0], span[-1] + 1, text, number=number, unit=unit)
@@ -322,12 +229,12 @@ class Linker:
         if is_operator or {words[0], words[-1]} & (FUNCTION_WORDS - _NAMES):
             is_name = bool(nodes) and text != text.lower() and not is_operator
             return QuestionLink(span[0], span[-1] + 1, text, nodes=nodes) if is_name else None
-        labels = self._labelled(words)
+        labels = self._labels.labelled(words)
         if not labels and 2 < len(words) <= MAX_LABEL:
-            labels = self._labelled(["".join(word[0] for word in words)])  # miles per gallon: MPG
+            labels = self._labels.labelled(["".join(word[0] for word in words)])  # miles per gallon: MPG
             labels = tuple(option for option in labels if option.score == 1 and option.attribute)
         if not labels and len(words) == 1 and words[0].startswith("un") and len(words[0]) > _LEAST_DENIED:
-            denied = self._labelled([words[0][2:]])  # unpaid, where a column says paid
+            denied = self._labels.labelled([words[0][2:]])  # unpaid, where a column says paid
             labels = denied if denied and denied[0].is_boolean else ()
         values = tuple(self.values.named(words))
         if len(text) <= _MAX_SHORT:  # `um` is not the symbol UM
@@ -369,80 +276,6 @@ class Linker:
             if values or nodes:
                 return values, nodes
         return (), ()
-
-    def _labelled(self, words: Sequence[str]) -> tuple[LabelOption, ...]:
-        """Return the labels with these words: with all of them and no others, else with these and others."""
-        content = [word for word in words if word not in FUNCTION_WORDS or word in _NAMES]
-        stems = tuple(map(stem, content))
-        options: list[LabelOption] = []
-        for label, option in (self._labels[at] for at in self._near(stems)):
-            score = overlap(stems, label, {*words} - {*content} <= _INSIDE)
-            if score == DERIVED_LABEL and not option.is_number and is_participle(words[-1]):
-                score = 0.0  # cars made in 1970: not the make
-            if not option.attribute and score == 1 and len(words) == 1 and words[0].endswith("ed"):
-                score = DERIVED_LABEL  # elected, of elections
-            if option.attribute == "key" and score < _WHOLE and not _KEYS.isdisjoint(label):
-                score = 0.0  # counties: not the county_id
-            if score:
-                options.append(replace(option, score=score))
-        if words[-1] in _NAMES | _KEYS and (len(words) == 1 or words[:-1] == ["full"]):
-            attribute = "name" if words[-1] in _NAMES else "key"
-            known = {option.type for option in options if option.score == 1 and option.attribute}
-            options += [LabelOption(n, attribute, 0.95) for n in range(len(self.elements.types)) if n not in known]
-        if not options and len(words) == 1:
-            options = self._short(words[0])
-        heads = {option.type: option for option in options if not option.attribute}
-        for option in [o for o in options if o.attribute and o.score == 1 and o.type in heads and len(stems) == 1]:
-            options.remove(option)  # the makers, where car_maker has an attribute `maker`
-            options.remove(heads[option.type])
-            heads[option.type] = replace(heads[option.type], score=0.95)
-            options.append(heads[option.type])
-        seen: dict[tuple[int, str], LabelOption] = {}
-        for option in sorted(options, key=lambda option: -option.score):
-            seen.setdefault((option.type, option.attribute), option)
-        options = list(seen.values())
-        best = max((option.score for option in options), default=0.0)
-        # A type also by its last word, beside an attribute of that name: the makers, of car_maker.
-        kept = [o for o in options if o.score >= best - (0.15 if o.attribute else 0.3)]
-        return tuple(sorted(kept, key=lambda option: -option.score))
-
-    def _short(self, word: str) -> list[LabelOption]:
-        """Return the type that *people* must mean, or that a word begins: *repos*, of repositories."""
-        if word in _PEOPLE:
-            return [LabelOption(kind, "", _ONLY) for kind in self.elements.people] * (len(self.elements.people) == 1)
-        start = word.removesuffix("s")
-        if len(start) < _LEAST_START:
-            return []
-        names = [label_words(node_type.name) for node_type in self.elements.types]
-        begun = [kind for kind, name in enumerate(names) if len(name) == 1 and name[0].startswith(start)]
-        return [LabelOption(begun[0], "", _ONLY)] if len(begun) == 1 else []
-
-    def _similar_number(self, word: str) -> tuple[LabelOption, ...]:
-        """Return the number that a word after *average* or *highest* may mean, if only one fits: pay, of salaries."""
-        similar = self.elements.labels.similarity(word)
-        numbers = [e for e in self.elements.all if e.kind == VALUE and self._is_number(e)]
-        ranked = sorted(((float(similar[e.label]), e) for e in numbers), key=lambda pair: -pair[0])
-        others = [score for score, e in ranked[1:] if e.label != ranked[0][1].label]
-        if not ranked or ranked[0][0] < _MEASURED or ranked[0][0] - max(others, default=0.0) < _APART:
-            return ()
-        return tuple(LabelOption(e.source, e.name, s, True) for s, e in ranked if e.label == ranked[0][1].label)
-
-    def _similar(self, word: str) -> tuple[LabelOption, ...]:
-        """Return the types and attributes whose labels are most similar to a word."""
-        elements = self.elements
-        kind = elements.type_labels.similarity(word)
-        label = elements.labels.similarity(word)
-        options = [LabelOption(number, "", float(kind[number])) for number in range(len(elements.types))]
-        for at in range(elements.hops, len(elements.all)):
-            element = elements.all[at]
-            if element.kind == VALUE:
-                score = 0.0 if is_participle(word) else float(label[element.label])
-                options.append(LabelOption(element.source, element.name, score, self._is_number(element)))
-        relations = [float(label[e.label]) for e in elements.all[: elements.hops] if e.kind == HOP]
-        best = max((option.score for option in options), default=0.0)
-        if best < _LEAST or best < max(relations, default=0.0):
-            return ()
-        return tuple(replace(o, score=0.8 * o.score) for o in options if o.score >= best - 0.05)
 
 
 def _compounds(question: Question, links: list[QuestionLink]) -> list[QuestionLink]:

@@ -19,7 +19,8 @@ from kbkit.english.question_words import Adjective
 from kbkit.questions.clauses import Clauses, is_type
 from kbkit.questions.elements import MAX_HOPS, MOST, Elements, numeric
 from kbkit.questions.expressions import is_date, step
-from kbkit.questions.links import LabelOption, QuestionLink
+from kbkit.questions.label_lookup import LabelOption
+from kbkit.questions.links import QuestionLink
 
 NO_ATTRIBUTE = "no attribute fits the adjective"
 """Why a superlative or a comparison is not read, if nothing is named that the adjective could compare."""

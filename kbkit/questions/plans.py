@@ -22,7 +22,7 @@ from kbkit.answers.syntax import (
 from kbkit.english.question_words import Adjective
 from kbkit.questions.clauses import AskedTarget, is_type
 from kbkit.questions.group_plans import GroupPlanner
-from kbkit.questions.links import LabelOption
+from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.meanings import NotReadError
 
 _OTHER = 0.8

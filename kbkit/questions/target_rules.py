@@ -28,7 +28,8 @@ from kbkit.questions.condition_rules import (
     values,
     verbs,
 )
-from kbkit.questions.links import LabelOption, QuestionLink
+from kbkit.questions.label_lookup import LabelOption
+from kbkit.questions.links import QuestionLink
 from kbkit.questions.question import Question
 from kbkit.questions.superlative_rules import adverbs, orders, superlatives, whole
 
