@@ -185,7 +185,7 @@ class RankingLessons:
         typer.echo(f"mean reciprocal rank of held-out queries: {found.before:.3f} before, {found.after:.3f} after")
         typer.echo(f"difference of {counted(found.examples.queries, 'query', 'queries')}: {difference}")
         typer.echo(
-            "kept; undo with --forget" if found.is_better else "discarded, because it is not better beyond chance"
+            "kept; undo with --forget" if found.is_better else "discarded, because it is hardly better"
         )
         return True
 

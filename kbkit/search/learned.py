@@ -33,6 +33,10 @@ FILE, VERSION = "ranking.json", 2
 _MAX_WORDS = 100_000
 
 
+LEAST_GAIN = 0.02
+"""Gain in mean reciprocal rank that shuffled examples may reach, too: many queries have answers of one type."""
+
+
 @dataclass(frozen=True)
 class LearnedRanking:
     """Weights by feature and the counts of the examples' words, with what they were learned from.
@@ -54,8 +58,8 @@ class LearnedRanking:
 
     @property
     def is_better(self) -> bool:
-        """Whether held-out queries are ranked better, beyond chance."""
-        return self.low > 0
+        """Whether held-out queries are ranked better, beyond chance and beyond what most answers have in common."""
+        return self.low > LEAST_GAIN
 
     def ranked(
         self, session: Session, query: TextQuery, result: QueryResult, k: int, within: Within = None

@@ -176,7 +176,7 @@ def test_a_query_is_completed_run_and_cancelled(tab: Tab) -> None:
     assert page.locator("#result tbody tr").all_inner_texts() == ["Afghanistan", "Albania"]
     assert "LIMIT+2" in page.url
     page.go_back()  # the page is loaded again, with its editor
-    page.get_by_text("Examples").wait_for()
+    page.get_by_role("heading", name="Examples").wait_for()
     page.go_forward()
     page.get_by_text("2 rows in").wait_for()
 
