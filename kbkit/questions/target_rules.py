@@ -256,8 +256,10 @@ def _pairs(at: Rewriter, text: str) -> None:
     if total and is_type(at.link(total[1])) and at.link(total[1]) in clauses.context:
         clauses.unread.append("a total beside nodes")  # the maximum power and the make of the cars
     also = re.search(rf" (?:(?:are|is|was|were|been) also|also (?:been|be|a|an))(?: (?:been|a|an))* ({L}) ", text)
-    if also and is_type(at.link(also[1])):  # artists who were also presenters
-        clauses.unread.append("'also'")
+    other = at.link(also[1]) if also else None
+    named = [link for link in map(at.link, re.findall(L, text)) if link is not None and link is not other]
+    if other is not None and is_type(other) and other.labels[:1] not in [link.labels[:1] for link in named]:
+        clauses.unread.append("'also'")  # artists who were also presenters, but not countries that are also countries
     if joined is None:
         return
     owned = joined["of"].split()
