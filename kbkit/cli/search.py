@@ -184,9 +184,7 @@ class RankingLessons:
         difference = f"{found.after - found.before:+.3f}, 90% interval {found.low:+.3f} to {found.high:+.3f}"
         typer.echo(f"mean reciprocal rank of held-out queries: {found.before:.3f} before, {found.after:.3f} after")
         typer.echo(f"difference of {counted(found.examples.queries, 'query', 'queries')}: {difference}")
-        typer.echo(
-            "kept; undo with --forget" if found.is_better else "discarded, because it is hardly better"
-        )
+        typer.echo("kept; undo with --forget" if found.is_better else "discarded, because it is hardly better")
         return True
 
 
