@@ -312,23 +312,26 @@ def _numbers_left(at: Rewriter) -> None:
             clauses.targets.append(AskedTarget(None, "count"))
 
 
+def _is_noun(clauses: Clauses, parts: Sequence[str], place: int) -> bool:
+    """Return whether a word of what is left is no verb, by the words beside it."""
+    part, before, after = parts[place], parts[place - 1] if place else "", "".join(parts[place + 1 : place + 2])
+    if before in PREPOSITIONS or before in ("the", "a", "an") or before in clauses.unexplained:
+        return True
+    if not before and after in ("<G0>", "by", "per"):
+        return True  # wins by region
+    is_modifier = part.endswith(("ing", "ed")) and not clauses.is_yes_no and not before.startswith(("<L", "<T"))
+    if after.startswith("<L") and (is_modifier or before in ("which", "what", "whose")):
+        return True  # ukraine winning songs, what blood type
+    is_first = not any(one.startswith("<") for one in parts[:place])
+    return before in ("which", "what") and is_first and not clauses.targets  # in which rooms
+
+
 def _words_left(at: Rewriter) -> None:
     """Note the words that nothing explains, and the ones that say that the question is another one."""
-    clauses, before = at.clauses, ""
-    parts = at.text.split()
+    clauses, parts = at.clauses, at.text.split()
     for place, part in enumerate(parts):
-        after = parts[place + 1] if place + 1 < len(parts) else ""
-        if before in PREPOSITIONS or before in ("the", "a", "an") or before in clauses.unexplained:
+        if _is_noun(clauses, parts, place):
             clauses.nouns.add(part)
-        is_modifier = part.endswith(("ing", "ed")) and not clauses.is_yes_no and not before.startswith(("<L", "<T"))
-        if after.startswith("<L") and (is_modifier or before in ("which", "what", "whose")):
-            clauses.nouns.add(part)  # winning songs, what blood type
-        is_first = not any(one.startswith("<") for one in parts[:place])
-        if before in ("which", "what") and is_first and not clauses.targets:
-            clauses.nouns.add(part)  # in which rooms
-        if not before and after in ("<G0>", "by", "per"):
-            clauses.nouns.add(part)  # wins by region
-        before = part
         if part.startswith(("<N", "<V")):
             clauses.unread.append(f"'{at.links[int(part[2:-1])].text}'")
         elif part == "or" and not clauses.is_either:
