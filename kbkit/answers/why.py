@@ -141,10 +141,8 @@ class _Facts:
                 return [[f"{operator.count.text} = {n}"] for n in self.evaluator.count(operator.count, nodes).tolist()]
             case ValueFilter():
                 return self._compared(operator, nodes)
-            case Extreme() if operator.per is not None:
-                return self._per_group(operator, operator.per, nodes)
-            case Extreme() if operator.number is not None:
-                return self._top(operator, operator.number, nodes)
+            case Extreme() if operator.per is not None or operator.number is not None:
+                return self._ranked(operator, nodes)
             case Extreme():
                 return [[self._extreme(operator)]] * len(nodes)
             case SavedNodes():
@@ -171,25 +169,20 @@ class _Facts:
             f"{measure.name} = {_cell(v)}" for (v,) in self.session.stores.tables.rows(sql, {"ids": nodes.tolist()})
         ]
 
-    def _top(self, operator: Extreme, number: str, nodes: Ids) -> list[list[str]]:
-        """Return the values of nodes that are among the first."""
-        constant = self.bound[number]
-        assert isinstance(constant, Constant)
+    def _ranked(self, operator: Extreme, nodes: Ids) -> list[list[str]]:
+        """Return the values of nodes that are among the first of all, or the first of a group."""
         op, which = ("max", "greatest") if operator.greatest else ("min", "least")
-        of = f"among the {constant.text} {which} of {len(self.evaluator.members(operator.source)):,} nodes"
-        return [[f"{text}, {of}"] for text in self._measured(operator.type, operator.measure, nodes, op)]
-
-    def _per_group(self, operator: Extreme, per: GroupKey, nodes: Ids) -> list[list[str]]:
-        """Return the values of nodes that are the greatest or least of a group."""
-        op, which = ("max", "greatest") if operator.greatest else ("min", "least")
-        if operator.number is not None:
+        if operator.number is None:
+            which = f"the {which}"
+        else:
             constant = self.bound[operator.number]
             assert isinstance(constant, Constant)
             which = f"among the {constant.text} {which}"
+        if operator.per is None:
+            which = f"{which} of {len(self.evaluator.members(operator.source)):,} nodes"
         else:
-            which = f"the {which}"
-        texts = self._measured(operator.type, operator.measure, nodes, op)
-        return [[f"{text}, {which} per {group_text(per)}"] for text in texts]
+            which = f"{which} per {group_text(operator.per)}"
+        return [[f"{text}, {which}"] for text in self._measured(operator.type, operator.measure, nodes, op)]
 
     def _compared(self, operator: ValueFilter, nodes: Ids) -> list[list[str]]:
         """Return the values of nodes with the value that they compare with."""
