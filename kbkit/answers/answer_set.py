@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kbkit.answers import members, syntax
-from kbkit.answers.algebra import Plan, SavedNodes, plan_operators
+from kbkit.answers.algebra import Plan, SavedNodes
 from kbkit.answers.attribute_values import unknown_values
 from kbkit.answers.bind import Bindings, bind
 from kbkit.answers.columns import columns
 from kbkit.answers.evaluate import evaluate
+from kbkit.answers.operator_tree import plan_operators
 from kbkit.answers.parse import parse
 from kbkit.answers.session import Session
 from kbkit.answers.syntax import Expression, Value, combine

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kbkit.answers.algebra import AttributeCondition, AttributeFilter, Plan, plan_operators
+from kbkit.answers.algebra import AttributeCondition, AttributeFilter, Plan
 from kbkit.answers.bind import Bindings, Constant
+from kbkit.answers.operator_tree import plan_operators
 from kbkit.answers.session import Session
 from kbkit.answers.syntax import identifier, quoted
 from kbkit.errors import suggest

@@ -29,13 +29,12 @@ from kbkit.answers.algebra import (
     Plan,
     Union,
     ValueOf,
-    parameters,
-    total_inputs,
 )
 from kbkit.answers.batch_filters import RowFilter, extreme_of_rows
 from kbkit.answers.bind import Bindings, Constant
 from kbkit.answers.evaluate import SingleEvaluator
 from kbkit.answers.evaluator import Evaluator
+from kbkit.answers.operator_tree import parameters, total_inputs
 from kbkit.answers.pairs import Pairs, are_in, closure, ids_of, neighbors, pack, rows_only, unique
 from kbkit.answers.session import Session
 from kbkit.directory import systems

@@ -24,9 +24,9 @@ from kbkit.answers.algebra import (
     SavedNodes,
     Union,
     ValueFilter,
-    operators,
 )
 from kbkit.answers.bind import Bindings
+from kbkit.answers.operator_tree import operators
 from kbkit.answers.prover import Evidence, Prover
 from kbkit.answers.session import Session
 from kbkit.answers.sql_parts import condition_sql, constant_sql, identifier, measure_sql

@@ -28,10 +28,10 @@ from kbkit.answers.algebra import (
     SavedNodes,
     Union,
     ValueFilter,
-    operators,
 )
 from kbkit.answers.bind import Bindings
 from kbkit.answers.evaluate import SMALL, SingleEvaluator
+from kbkit.answers.operator_tree import operators
 from kbkit.answers.pairs import closure, ids_of, pack
 from kbkit.answers.session import Session
 from kbkit.errors import KbError

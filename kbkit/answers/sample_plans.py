@@ -21,11 +21,10 @@ from kbkit.answers.algebra import (
     Parameter,
     Plan,
     Union,
-    operators,
-    parameters,
 )
 from kbkit.answers.batch import BatchAnswers, evaluate_batch
 from kbkit.answers.bind import bind_constants
+from kbkit.answers.operator_tree import operators, parameters
 from kbkit.answers.sample_sets import POOL, AnswerSets, FixedSets, Sampler, SetPairs, matrix_of, splitmix64
 from kbkit.answers.session import Session
 from kbkit.answers.syntax import Slot

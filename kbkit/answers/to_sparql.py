@@ -29,9 +29,9 @@ from kbkit.answers.algebra import (
     SavedNodes,
     Union,
     ValueFilter,
-    operators,
 )
 from kbkit.answers.bind import Bindings, Constant
+from kbkit.answers.operator_tree import operators
 from kbkit.answers.sparql_measures import SparqlMeasures, indented
 from kbkit.answers.to_sql import wrapped
 from kbkit.answers.total_sparql import TotalSparql

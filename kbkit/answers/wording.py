@@ -5,18 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kbkit.answers.algebra import (
-    AllNodes,
-    Difference,
-    Hop,
-    Intersection,
-    Lookup,
-    Move,
-    Operator,
-    Plan,
-    Union,
-    operators,
-)
+from kbkit.answers.algebra import AllNodes, Difference, Hop, Intersection, Lookup, Move, Operator, Plan, Union
+from kbkit.answers.operator_tree import operators
 from kbkit.answers.syntax import Name, Slot
 from kbkit.english.noun_phrases import Clause, NounPhrase, either
 from kbkit.english.relations import Link

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from kbkit.answers.algebra import AttributeFilter, Hop, Operator, operators
+from kbkit.answers.algebra import AttributeFilter, Hop, Operator
+from kbkit.answers.operator_tree import operators
 from kbkit.answers.parse import parse
 from kbkit.answers.syntax import Expression
 from kbkit.answers.templates import Template

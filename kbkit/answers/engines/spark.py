@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kbkit.answers import algebra
-from kbkit.answers.algebra import AttributeFilter, Extreme, SavedNodes, count_of, operators
+from kbkit.answers.algebra import AttributeFilter, Extreme, SavedNodes
 from kbkit.answers.engines.spark_sql import Closure, quoted, spark_type, to_spark
+from kbkit.answers.operator_tree import count_of, operators
 from kbkit.directory.typed_json import from_json
 from kbkit.errors import (
     BadInputError,

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-from kbkit.answers.algebra import Difference, Hop, Operator, Plan, operators
+from kbkit.answers.algebra import Difference, Hop, Operator, Plan
+from kbkit.answers.operator_tree import operators
 from kbkit.answers.parse import parse
 from kbkit.answers.wording import noun_phrase
 from kbkit.benchmarks.predicates import unfit_expression

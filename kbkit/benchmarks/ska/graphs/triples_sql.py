@@ -23,10 +23,9 @@ from kbkit.answers.algebra import (
     Operator,
     Plan,
     Union,
-    inputs,
-    operators,
 )
 from kbkit.answers.bind import Bindings, Constant
+from kbkit.answers.operator_tree import inputs, operators
 from kbkit.answers.sql_parts import constant_sql
 from kbkit.schema import Schema, literal
 

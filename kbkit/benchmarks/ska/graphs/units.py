@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from kbkit.answers.algebra import AllNodes, Hop, Lookup, Operator, Plan, inputs, operators
+from kbkit.answers.algebra import AllNodes, Hop, Lookup, Operator, Plan
 from kbkit.answers.answer_set import AnswerSet
 from kbkit.answers.bind import Bindings, Constant, bind
 from kbkit.answers.derivations import derivations
 from kbkit.answers.evaluate import evaluate
+from kbkit.answers.operator_tree import inputs, operators
 from kbkit.benchmarks.evidence import leaks
 from kbkit.benchmarks.ska.graphs.decoys import BY_TEXT, PASSAGES, WORD, Passages, decoys, mentions, told
 from kbkit.benchmarks.ska.graphs.questions import GraphQuestion
