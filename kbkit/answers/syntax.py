@@ -35,9 +35,8 @@ from kbkit.answers.syntax_tree import (
     Test,
     Value,
     ValueColumn,
-    identifier,
-    quoted,
 )
+from kbkit.answers.written import identifier, quoted
 
 __all__ = [
     "PRECEDENCE",

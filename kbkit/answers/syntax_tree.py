@@ -11,10 +11,10 @@ import re
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-_IDENTIFIER = re.compile(r"\w+(?:/\w+)*")
+from kbkit.answers.written import identifier, in_backticks, quoted
+
 _PLAIN_RELATION = re.compile(r"[^\s\[\]|!^*+`<](?:[^\[\]|*+`\n]*[^\s\[\]|*+`])?")
 _PLAIN_KEY = re.compile(r"(?:(?!->|<-)[^\s(){}\[\]<>&|,\"'`#→←@])+")
-_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 def _at() -> int:
@@ -238,7 +238,7 @@ class Edge:
     def __str__(self) -> str:
         name = self.relation
         if not _PLAIN_RELATION.fullmatch(name) or "->" in name:
-            name = _backticks(name)
+            name = in_backticks(name)
         return f"{'^' * self.inverse}{name}{self.closure}"
 
 
@@ -365,23 +365,9 @@ PRECEDENCE = {"-": 1, "&": 2, "|": 3}
 """Precedence of operators, 1 is tightest; a path binds tighter than all."""
 
 
-def quoted(text: str) -> str:
-    """Return a text in double quotes with escapes."""
-    return '"' + "".join(_ESCAPES.get(c, c) for c in text) + '"'
-
-
-def identifier(name: str) -> str:
-    """Return a type, attribute or set name, in backticks unless it is a plain identifier."""
-    return name if _IDENTIFIER.fullmatch(name) else _backticks(name)
-
-
 def _element(element: Expression | Step) -> str:
     """Return the text of an element of a path."""
     return f"({element})" if isinstance(element, (Combine, Path)) else str(element)
-
-
-def _backticks(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _value(value: Value) -> str:
@@ -396,7 +382,7 @@ _WORDS = {"missing", "not"}
 
 def _attribute(name: str) -> str:
     """Return an attribute at the start of a condition."""
-    return _backticks(name) if name in _WORDS else identifier(name)
+    return in_backticks(name) if name in _WORDS else identifier(name)
 
 
 def _measure(measure: Measure) -> str:
