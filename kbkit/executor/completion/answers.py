@@ -49,7 +49,13 @@ _SUPERLATIVES = [
     CompletionItem("not (", "", "that do not meet a condition"),
 ]
 _VALUES = [item for item in _TOTALS if item.name != "exists("]
-_COLUMNS = {", ": "another attribute", "by ": "group by", "order by ": "sort", ") ": "end the function"}
+_COLUMNS = {
+    ", ": "another attribute",
+    "by ": "group by",
+    "having ": "select groups",
+    "order by ": "sort",
+    ") ": "end the function",
+}
 
 
 def complete(text: str, at: int, vocabulary: Vocabulary) -> list[Candidate]:
@@ -309,6 +315,17 @@ def _after_value(_: Vocabulary, here: AnswersContext, text: str, at: int) -> lis
     return _signs({"} ": "end the conditions", ", ": "another condition"}, text, at)
 
 
+def _after_best(_: Vocabulary, here: AnswersContext, text: str, at: int) -> list[Candidate]:
+    if here.typed or not text[:at][-1:].isspace():
+        return []
+    return _signs({"} ": "end the conditions", ", ": "another condition", "per ": "of each group"}, text, at)
+
+
+def _after_group(_: Vocabulary, here: AnswersContext, text: str, at: int) -> list[Candidate]:
+    signs = {"} ": "end the conditions", ", ": "another condition", **_ARROWS}
+    return [] if here.typed else _signs(signs, text, at)
+
+
 def _after_total(_: Vocabulary, here: AnswersContext, text: str, at: int) -> list[Candidate]:
     return [] if here.typed else _signs(_COLUMNS, text, at)
 
@@ -327,6 +344,8 @@ _KINDS: dict[str, Callable[[Vocabulary, AnswersContext, str, int], list[Candidat
     "attribute": _attribute,
     "after_attribute": _after_attribute,
     "total_attribute": _measure,
+    "after_best": _after_best,
+    "after_group": _after_group,
     "value": _value,
     "after_total": _after_total,
     "after_set": _after_set,

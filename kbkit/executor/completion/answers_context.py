@@ -85,6 +85,8 @@ class CursorReader:
         """For each open count or value, the conditions and state to restore, and the number of paths around it."""
         self.before = ""
         """The word before, which may be the name of a function."""
+        self.per: list[int] = []
+        """The number of paths around each open path of a superlative's groups."""
         self.total: list[str | None] = []
         """The type of the nodes whose columns, groups or order are written, for each open function."""
 
@@ -148,14 +150,17 @@ class CursorReader:
         """Return the kind of context of a word at this point."""
         path = self.paths[-1]
         if self.conditions is not None:
-            return _IN_CONDITIONS[min(len(self.conditions), 3)] if self.state != "value" else "after_value"
+            return _IN_STATE.get(self.state, _IN_CONDITIONS[min(len(self.conditions), 3)])
         if self.state in ("total", "after_total"):
             return "total_attribute" if self.state == "total" else "after_total"
         if path.last == "set":
-            if path.lookup in (":", "all"):
-                return "name"
-            return "saved" if path.lookup == "@" else "after_set"
+            after = "after_group" if self.is_in_group() else "after_set"
+            return {":": "name", "all": "name", "@": "saved"}.get(path.lookup, after)
         return "after_step" if path.last == "step" else "set"
+
+    def is_in_group(self) -> bool:
+        """Return whether the current path is one of a superlative's groups."""
+        return bool(self.per) and len(self.paths) == self.per[-1] + 1
 
     # -- the tokens before it -----------------------------------------------------------------------------------------
 
@@ -172,8 +177,16 @@ class CursorReader:
         if self.state in ("total", "after_total") and self.column(kind, text, before):
             return
         path = self.paths[-1]
-        if text == "by" and path.last == "set" and path.lookup not in (":", "all", "@"):
+        if text in ("by", "having") and path.last == "set" and path.lookup not in (":", "all", "@"):
             self.columns(path)
+            return
+        if text in (",", "}") and self.is_in_group():
+            self.per.pop()
+            self.close()
+            self.condition(kind, text)
+            return
+        if text == "." and path.last == "set" and (self.total or self.is_in_group()):
+            self.state = "total"
             return
         if kind in ("word", "quoted"):
             self.word(path, text[1:-1].replace("``", "`") if kind == "quoted" else text, start)
@@ -202,8 +215,10 @@ class CursorReader:
             return False
         if text == "(" and before == "count":
             self.open_count()
-        elif text in (",", "by"):
-            self.state = "total"
+        elif text in (",", "by", "having") and not self.is_in_group():
+            self.paths[-1], self.state = OpenPath(self.total[-1:], last="set"), "total"
+        elif text in (",", "}"):
+            return False
         elif kind in ("word", "quoted", "number"):
             self.state = "after_total"
         else:
@@ -214,6 +229,26 @@ class CursorReader:
         """Read the parenthesis of a count, from the nodes of the last set."""
         self.opened.append(([COUNT] if self.conditions is not None else None, self.state, len(self.paths)))
         self.paths.append(OpenPath(self.paths[-1].types[-1:], last="set", lookup="count"))
+        self.operands.append(None)
+        self.conditions, self.state = None, ""
+
+    def group(self, kind: str, text: str) -> bool:
+        """Read a token of what a superlative groups by: ``per``, an attribute, or the first arrow of a path."""
+        if self.state not in ("best", "per") or (text != "per" if self.state == "best" else text in (",", "}")):
+            return False
+        if self.state == "per" and kind == "arrow":
+            self.open_group(text)
+        else:
+            self.state = "per" if self.state == "best" else "value"
+        return True
+
+    def open_group(self, arrow: str) -> None:
+        """Read the first arrow of a path by which a superlative groups, from the nodes of the last set."""
+        self.per.append(len(self.paths))
+        self.opened.append((self.conditions, "value", len(self.paths)))
+        path = OpenPath(self.paths[-1].types[-1:], last="set")
+        path.arrows, path.last = ["->" if arrow in ("->", "→") else "<-"], "arrow"
+        self.paths.append(path)
         self.operands.append(None)
         self.conditions, self.state = None, ""
 
@@ -275,11 +310,11 @@ class CursorReader:
     def condition(self, kind: str, text: str) -> None:
         """Read a token inside braces: attribute, operator, value, comma."""
         assert self.conditions is not None
-        if self.function(kind, text):
+        if self.function(kind, text) or self.group(kind, text):
             return
         is_name = kind in ("word", "quoted")
         if is_name and len(self.conditions) == 1 and self.conditions[0] in ("max", "min") and not _is_test(text):
-            self.conditions, self.state = [text.strip("`")], "value"
+            self.conditions, self.state = [text.strip("`")], "best"
         elif text == "}":
             self.conditions, self.state = None, ""
             self.paths[-1].lookup = "done"
@@ -331,6 +366,7 @@ class CursorReader:
         path.step, path.last = tuple(edges), "step"
 
 
+_IN_STATE = {"value": "after_value", "best": "after_best", "per": "total_attribute"}
 _IN_CONDITIONS = ("attribute", "after_attribute", "value", "value")
 
 
