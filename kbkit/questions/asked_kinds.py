@@ -167,8 +167,8 @@ class AskedPlanner(ConditionPlanner):
             return target
         option = self._attribute(target.label, self._conditioned())
         is_sum = target.label.text.casefold() in COUNTED and option.type not in self._conditioned()
-        grouped = [kind for link in self.clauses.groups for kind in ([link.types()[0].type] if is_type(link) else [-1])]
-        is_sum |= bool(grouped) and option.type not in grouped  # the number of docks per area
+        grouped = [link.types()[0].type for link in self.clauses.groups if is_type(link)]
+        is_sum |= bool(self.clauses.groups) and option.type not in grouped  # the number of docks per area
         after = list(self._tokens[target.label.last : target.label.last + 2])
         is_sum |= after in (["have", "been"], ["has", "been"]) or (
             after[:1] in (["were"], ["was"]) and any(map(is_participle, after[1:]))  # how many hours were worked

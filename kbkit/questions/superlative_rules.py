@@ -23,6 +23,7 @@ _DIRECTION = (
     "lexicographic|chronological|asc|desc"
 )
 _MOST = 2.0**31 - 1
+"""Limit on how many nodes are asked for."""
 _DESCENDING = ("descending", "decreasing", "reverse", "desc")
 _NOUNS = {**dict.fromkeys(("people", "inhabitants", "residents"), ("population", "inhabitants"))}
 """What nouns that few attributes have count."""
@@ -110,9 +111,8 @@ def _by_measures(at: Rewriter) -> None:
     )
 
 
-def superlatives(at: Rewriter) -> None:
-    """``the 3 largest``, ``top 5 films by gross``, ``the most songs``, ``the most common genre``."""
-    _by_measures(at)
+def _by_verbs(at: Rewriter) -> None:
+    """``the 3 highest scoring songs``, ``the best paid employee``."""
 
     def said(match: re.Match[str]) -> str | None:
         verb, label = match["verb"], at.link(match["label"])
@@ -123,13 +123,19 @@ def superlatives(at: Rewriter) -> None:
         number = at.link(match["few"] or match["number"])
         adjective = Adjective(SUPERLATIVES[match["word"]].sign, (verb, stem(verb)))
         at.clauses.most = Most(None, adjective, whole(number) if number else 1)
-        return f"{match['label']} <S0>"  # the 3 highest scoring songs
+        return f"{match['label']} <S0>"
 
     at.apply(
         rf"(?:the )?(?:(?P<few>{N}) )?(?P<word>highest|lowest|best|worst|top|longest) (?:(?P<number>{N}) )?"
         rf"(?P<verb>[a-z]+) (?P<label>{L})",
         said,
     )
+
+
+def superlatives(at: Rewriter) -> None:
+    """``the 3 largest``, ``top 5 films by gross``, ``the most songs``, ``the most common genre``."""
+    _by_measures(at)
+    _by_verbs(at)
 
     def use(match: re.Match[str]) -> str | None:
         if at.clauses.most is not None:

@@ -382,6 +382,8 @@ def read_clauses(question: Question, links: Sequence[QuestionLink]) -> Clauses:
     _numbers_left(at)
     _words_left(at)
     second = re.search(r" (?:and|or) (?:(?!<)\w+ )?(who|whom|where|when|why|how)(?= )", at.text)
+    if re.search(r"(?<!\S)[-\u2212]\d", question.text):
+        at.clauses.unread.append("a negative number")
     manner = re.match(r" (?:and |so )?(how) (?:did|do|does|is|are|was|were|can) ", at.text)
     at.clauses.unread += [f"'{found[1]}'" for found in (second, manner) if found]
     if at.clauses.is_who:

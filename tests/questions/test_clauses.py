@@ -115,6 +115,7 @@ READ = {
     ),
     "customers who joined on 31 December 2012": "SELECT name FROM customer WHERE id = 2",
     "customers who joined on 2012-01-01": "SELECT name FROM customer WHERE id = 4",
+    "Quick question: how many customers are there?": "SELECT count(*) FROM customer",
     "I'd like to see the female customers": "SELECT name FROM customer WHERE gender = 'female'",
     "products nobody has ever purchased": ("SELECT name FROM product WHERE id NOT IN (SELECT product FROM purchase)"),
 }
@@ -127,6 +128,7 @@ REFUSED = {
     "What is the telephone of Ann Bell?": "'telephone'",
     "Did Ann Bell ever dance?": "",
     "dances per country": "'dances'",
+    "the -2 largest countries": "a negative number is not read",
     "dancing customers": "'dancing'",
     "Which customers bought from every category?": "'every' is not read",
     "customers who are also products": "'also' is not read",

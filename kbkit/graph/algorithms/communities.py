@@ -44,7 +44,7 @@ def _fitted(matrix: object, settings: Communities) -> NDArray[np.int64]:
         modularity="dugue" if directed else "newman",
         random_state=settings.seed,
         shuffle_nodes=settings.seed > 0,
-        return_probs=False,  # products of the matrix that nobody reads
+        return_probs=False,  # unused products of the matrix
         return_aggregate=False,
     )
     return np.asarray(model.fit_predict(csr_matrix(matrix)), np.int64)

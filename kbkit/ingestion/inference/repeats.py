@@ -33,7 +33,7 @@ _TELLING = 8
 def absorb(con: Connection, tables: Sequence[ProfiledTable]) -> list[ProfiledTable]:
     """Return the tables without those that only repeat rows of others; links to these refer to the others then.
 
-    A twin with further rows stays, with ``beyond`` set. Types are named anew, without a number where none is needed.
+    A twin with further rows stays, with ``beyond`` set. Types lose the numbers that told them from twins.
     """
     twins: dict[ProfiledTable, tuple[ProfiledTable, str]] = {}
     embedded = [table for table in tables if _is_embedded(table) and table.rows]
