@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,7 +16,7 @@ AMBIGUOUS = "a label with the name of something else"
 MERGED = "an answer is several things in one node"
 _SEVERAL, _MEAN = 0.05, 1.5
 """A list is not whole if more than that fraction of its nodes have several values, but the mean is below this."""
-_TWO_TEXTS = re.compile(r"(?:\S+ ){4}\S+ +/ +(?:\S+ ){4}")
+_TWO_TEXTS = r"(?:\S+ ){4}\S+ +/ +(?:\S+ ){4}"
 """Two sentences joined by a slash."""
 
 
@@ -52,17 +50,17 @@ def merged_nodes(kb: KnowledgeBase) -> frozenset[int]:
 
     They have two years where nearly all others have one, or a text of two sentences with a slash between them.
     """
-    ids = {node for (node, text) in kb.tables.rows("SELECT id, text FROM texts WHERE contains(text, ' / ')")
-           if _TWO_TEXTS.search(text)}  # fmt: skip
+    joined = f"SELECT DISTINCT id FROM texts WHERE contains(text, ' / ') AND regexp_matches(text, '{_TWO_TEXTS}')"
+    ids = {node for (node,) in kb.tables.rows(joined)}
     for relation in kb.schema.relations:
         heads = f"SELECT head, count(DISTINCT tail) AS years FROM {quote(relation.table)} GROUP BY head"
         for signature in relation.signatures:
             if type_noun(signature.tail) != "year" or not _are_years(kb, signature.tail):
                 continue
-            counts = dict(kb.tables.rows(f"SELECT * FROM ({heads}) ORDER BY head"))
-            several = [node for node, years in counts.items() if years > 1]
-            if len(several) <= _SEVERAL * len(counts):
-                ids.update(several)
+            several = kb.tables.rows(f"SELECT head FROM ({heads}) WHERE years > 1")
+            [(dated,)] = kb.tables.rows(f"SELECT count(*) FROM ({heads})")
+            if len(several) <= _SEVERAL * dated:
+                ids.update(node for (node,) in several)
     return frozenset(ids)
 
 
