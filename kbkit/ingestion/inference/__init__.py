@@ -12,6 +12,7 @@ import glob
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from kbkit.errors import BadInputError, Command
 from kbkit.ingestion import archives, gathered, json_shapes, source_files, sources
 from kbkit.ingestion.gathered import FileGroup
 from kbkit.ingestion.generation import one_line_errors, staging_database
-from kbkit.ingestion.inference import dialect, links, names, nouns, profile, repeats, roles, script
+from kbkit.ingestion.inference import dialect, links, names, nouns, profile, repeats, roles, script, source_notes
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.roles import TablePlan
 from kbkit.ingestion.json_markers import LISTS
@@ -39,10 +40,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 MAX_TABLES = 1000
-_SHARED = 0.7
-"""Fraction of different values up to which a column may refer to something."""
-_SHOWN = 5
-"""Columns that a note lists."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +84,8 @@ class Examination:
         used = copy.deepcopy(self.tables)  # corrections change them
         plan = _plan(self.con, used, corrections or Corrections())
         toml = script.recipe(plan, used, name, _title(plan), source_file=source_file)
-        notes = [*self.notes, *_missing(used), *_totals(used), *_unlinked(used, plan)]
+        found = (source_notes.missing(used), source_notes.totals(used), source_notes.unlinked(used, plan))
+        notes = [*self.notes, *chain.from_iterable(found)]
         return Inferred(toml, script.load(plan, source_file=source_file), used, plan, notes)
 
     def sample(self, table: ProfiledTable, limit: int) -> list[dict[str, Any]]:
@@ -136,7 +134,7 @@ def examined(paths: Sequence[Path], *, no_header: bool = False) -> Iterator[Exam
             notes += [group.note(paths) for group in groups]
             notes += [f"Not read: folders inside of {path}" for path in paths if _has_folders(path, taken)]
             notes += [f"Skipped {path}: no list of records" for path in found["files"] if path not in dict(files)]
-            notes += [note for pair in files for note in _skipped(*pair)]
+            notes += [note for pair in files for note in source_notes.skipped(*pair)]
             with _examine(tables, folder) as con:
                 kept = repeats.absorb(con, list(tables))
                 nouns.rename(con, kept, {t.name: tables[t][0].parent for t in kept if tables[t][0] in listed})
@@ -293,51 +291,6 @@ def _views(paths: Sequence[Path]) -> list[Path]:
     """Return the files that have some rows of another one, as Notion writes the view of a table beside the table."""
     exported = [path for path in paths if names.without_hash(path.stem) != path.stem]
     return [path for path in exported if path.with_stem(f"{path.stem}_all") in paths]
-
-
-def _skipped(given: Path, path: Path) -> Iterator[str]:
-    """Yield a note for each part of a file that is not a table, if others are: sheets, members of JSON."""
-    if source_files.format_of(given) == "excel":
-        used = workbooks.tables(path)
-        for name, problem in workbooks.sheets(path).items():
-            if name not in used:
-                yield f"Skipped sheet {name!r} of {given}: {problem}"
-    if source_files.format_of(given) == "json" and (ignored := json_shapes.ignored(path)):
-        yield f"Skipped {', '.join(ignored[:5])} of {given}: not a list of records"
-
-
-def _missing(tables: Sequence[ProfiledTable]) -> Iterator[str]:
-    """Yield a note on the columns with texts that are read as missing values."""
-    found = [
-        f"{table.name}.{one.name} ({one.missing})" for table in tables for one in table.columns.values() if one.missing
-    ]
-    more = f" and {len(found) - _SHOWN} more columns" if len(found) > _SHOWN else ""
-    if found:
-        yield f"Read N/A and the like as missing: {', '.join(found[:_SHOWN])}{more}"
-
-
-def _totals(tables: Sequence[ProfiledTable]) -> Iterator[str]:
-    """Yield a note on the rows that are left out because they hold totals of the others, or nothing."""
-    for what in ("totals", "blank"):
-        found = [f"{table.name} ({count})" for table in tables if (count := getattr(table, what))]
-        if found:
-            yield f"Left out {'rows of totals' if what == 'totals' else 'empty rows'}: {', '.join(found)}"
-
-
-def _unlinked(tables: Sequence[ProfiledTable], plan: TablePlan) -> Iterator[str]:
-    """Yield a note on the columns whose values could be nodes, if nothing links the rows."""
-    if plan.edges or any(nodes.links for nodes in plan.nodes):
-        return
-    found = [
-        f"{table.name}.{one.name}"
-        for table in tables
-        for one in table.columns.values()
-        if one.look in ("text", "list")
-        and 1 < one.distinct <= _SHARED * one.count
-        and not names.is_own_name(one.name, "")
-    ]
-    if found:
-        yield f"No links found. Columns whose values could be nodes: {', '.join(found[:_SHOWN])}"
 
 
 def _drop_index(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
