@@ -232,3 +232,23 @@ def language_tag(code: str) -> str:
     tag = code.lower().replace("_", "-")
     match = _TAG.match(CANONICAL.get(tag, tag))
     return match[0] if match else "und"
+
+
+# -- from RDF ---------------------------------------------------------------------------------------------------------
+
+_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))")
+_ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
+
+
+def literal_parts(literal: str) -> tuple[str, str, str]:
+    """Return (text, language tag, datatype) of a literal in N-Triples."""
+    end = literal.rindex('"')
+    content, rest = literal[1:end], literal[end + 1 :]
+    if "\\" in content:
+        content = _ESCAPE.sub(_unescape, content)
+    return content, rest[1:] if rest.startswith("@") else "", rest[3:-1] if rest.startswith("^^") else ""
+
+
+def _unescape(match: re.Match[str]) -> str:
+    code = match[1] or match[2]
+    return chr(int(code, 16)) if code else _ESCAPED.get(match[3], match[3])

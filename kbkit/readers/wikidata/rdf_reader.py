@@ -21,7 +21,7 @@ from urllib.parse import unquote, unquote_plus
 from kbkit.errors import BadInputError, Command
 from kbkit.readers.wikidata.bad_lines import SKIP, BadLines
 from kbkit.readers.wikidata.dumps import INCOMPLETE, Piece
-from kbkit.readers.wikidata.literals import COMMONS_DATA, MATHML, MEDIA, TYPE, XSD, iri, language_tag
+from kbkit.readers.wikidata.literals import COMMONS_DATA, MATHML, MEDIA, TYPE, XSD, iri, language_tag, literal_parts
 from kbkit.readers.wikidata.model import (  # fmt: skip
     NO_VALUE,
     SOME_VALUE,
@@ -217,7 +217,7 @@ def read_page(page: EntityPage, languages: Languages) -> None:
             page.entities.append(_entity(name, facts, by_subject, languages))
         elif any(predicate == _ABOUT for predicate, _ in facts):
             by_predicate = dict(facts)
-            title = text(by_predicate[_TITLE])[0] if _TITLE in by_predicate else ""
+            title = literal_parts(by_predicate[_TITLE])[0] if _TITLE in by_predicate else ""
             page.sitelinks.append(Sitelink(_site(by_predicate.get(_PART, "")), title, subject[1:-1]))
 
 
@@ -252,7 +252,7 @@ def terms(facts: Facts, languages: Languages) -> list[tuple[str, str, str]]:
     rows = []
     for predicate, value in facts:
         if predicate in TERMS:
-            content, tag, _ = text(value)
+            content, tag, _ = literal_parts(value)
             rows.append((TERMS[predicate], tag, content))
     order, last = {"label": 0, "description": 1, "alias": 2}, len(languages.positions)
     return sorted(rows, key=lambda term: (order[term[0]], languages.positions.get(term[1], last)))
@@ -327,7 +327,7 @@ def value_nodes(triples: Iterable[Triple]) -> list[tuple[Any, ...]]:
     for subject, predicate, value in triples:
         if predicate in _NODE_PREDICATES:
             column, kind = _NODE_PREDICATES[predicate]
-            content = _last_part(value) if kind is str else kind(text(value)[0])
+            content = _last_part(value) if kind is str else kind(literal_parts(value)[0])
             name = _last_part(subject)
             nodes.setdefault(name, {})[column] = "1" if column == "unit" and content == "Q199" else content
     return [(name, *(facts.get(column) for column in NODE_COLUMNS[1:])) for name, facts in nodes.items()]
@@ -369,7 +369,7 @@ def value_columns(value: str) -> tuple[Any, ...]:
         else:
             datatype = "url"
     else:
-        content, tag, kind = text(value)
+        content, tag, kind = literal_parts(value)
         if tag:
             datatype, language = "monolingualtext", tag
         elif kind == f"{XSD}dateTime":
@@ -402,23 +402,6 @@ def _site(home: str) -> str:
 
 
 # -- terms ------------------------------------------------------------------------------------------------------------
-
-_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))")
-_ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
-
-
-def text(literal: str) -> tuple[str, str, str]:
-    """Return (text, language tag, datatype) of a literal in N-Triples."""
-    end = literal.rindex('"')
-    content, rest = literal[1:end], literal[end + 1 :]
-    if "\\" in content:
-        content = _ESCAPE.sub(_unescape, content)
-    return content, rest[1:] if rest.startswith("@") else "", rest[3:-1] if rest.startswith("^^") else ""
-
-
-def _unescape(match: re.Match[str]) -> str:
-    code = match[1] or match[2]
-    return chr(int(code, 16)) if code else _ESCAPED.get(match[3], match[3])
 
 
 @lru_cache(1 << 15)
