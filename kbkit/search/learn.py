@@ -20,7 +20,7 @@ from kbkit.questions.log_linear import fitted
 from kbkit.search.answer_types import TypeExamples
 from kbkit.search.features import DEPTH, FEATURES, ExampleCounts, features
 from kbkit.search.hybrid import Search
-from kbkit.search.learned import LearnedRanking, LentRanking, fingerprint, learned, required, rounded, write_ranking
+from kbkit.search.learned import LearnedRanking, SessionRanking, fingerprint, learned, required, rounded, write_ranking
 from kbkit.search.ranking import QueryResult
 from kbkit.search.settings import LEARNED, base_mode
 from kbkit.stores import Stores
@@ -128,7 +128,7 @@ def learn_for_mode(
         required(stores)  # which says how to learn a ranking
         raise
     found = learn(stores, pairs, progress, within=within, keep=False)
-    stores.shared(LentRanking).ranking = found
+    stores.shared(SessionRanking).ranking = found
     measured = f"mean reciprocal rank of held-out queries: {found.before:.3f} before, {found.after:.3f} after"
     return [
         f"{LEARNED}: learned from {plural(found.examples.queries, 'training query', 'training queries')}; {measured}"

@@ -139,7 +139,7 @@ def _read(stores: Stores, path: Path) -> LearnedRanking:
     return ranking
 
 
-class LentRanking:
+class SessionRanking:
     """A ranking that mode ``learned`` uses while the stores are open, if the workspace has none."""
 
     def __init__(self, _: Stores) -> None:
@@ -147,8 +147,8 @@ class LentRanking:
 
 
 def required(stores: Stores) -> LearnedRanking:
-    """Return the learned ranking of a KB, or the one that was lent, or raise :class:`KbError` if there is none."""
-    ranking = learned(stores) or stores.shared(LentRanking).ranking
+    """Return the learned ranking of a KB, or the one of the session, or raise :class:`KbError` if there is none."""
+    ranking = learned(stores) or stores.shared(SessionRanking).ranking
     if ranking is None:
         raise KbError("No ranking has been learned for this KB", "Run ", Command("search KB --learn FILE"))
     return ranking
