@@ -57,9 +57,10 @@ def checked(name: str) -> SparqlEngine:
 def choose(stores: Stores, engine: str, text: str, graphs: Graphs, shown: Sequence[ResultColumn] = ()) -> EngineChoice:
     """Choose the engine for a rewritten query.
 
-    In ``auto``, Oxigraph answers lookups, which it does at once, queries that the columns do not support, and those
-    with labels in a small KB. With ``columns``, raises :class:`kbkit.errors.QueryError` for what they do not support,
-    and :class:`kbkit.errors.QuerySyntaxError`. ``shown`` are the columns of the result if labels are added to it.
+    In ``auto``, Oxigraph answers what :mod:`kbkit.sparql.columns.quick` finds quick, queries that the columns do not
+    support, and those with labels in a small KB. With ``columns``, raises :class:`kbkit.errors.QueryError` for what
+    they do not support, and :class:`kbkit.errors.QuerySyntaxError`. ``shown`` are the columns of the result if labels
+    are added to it.
     """
     is_missing = stores.schema.rdf_source and not stores.has(COLUMNS)
     if checked(engine) == COLUMNS:
@@ -82,10 +83,10 @@ def _best(stores: Stores, text: str, graphs: Graphs, shown: Sequence[ResultColum
     if has_labels and stores.schema.rdf_source and stores.manifest.store(COLUMNS).counts["quads"] < _FEW_QUADS:
         return EngineChoice(None, "It has labels, and the KB is small")
     try:
-        compiled = _compiled(stores, text, graphs, shown, skip_lookups=True)
+        compiled = _compiled(stores, text, graphs, shown, skip_quick=True)
     except QueryError as error:  # Oxigraph knows more syntax, and reports the errors of the rest
         return EngineChoice(None, error.message)
-    return EngineChoice(None, "The query is a lookup") if compiled.is_lookup else EngineChoice(compiled)
+    return EngineChoice(None, compiled.quick) if compiled.quick else EngineChoice(compiled)
 
 
 def _compiled(
@@ -95,12 +96,12 @@ def _compiled(
     shown: Sequence[ResultColumn],
     *hint: Part,
     more: str = "",
-    skip_lookups: bool = False,
+    skip_quick: bool = False,
 ) -> Compiled:
     from kbkit.sparql.columns import UnsupportedQueryError, compile_query  # loads the grammar
 
     try:
-        return compile_query(stores, text, graphs, shown, skip_lookups=skip_lookups)
+        return compile_query(stores, text, graphs, shown, skip_quick=skip_quick)
     except UnsupportedQueryError as error:
         raise QueryError(error.message + more, *hint) from None
 

@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from kbkit.stores.threads import parallel
 
@@ -52,6 +51,8 @@ def count_pairs(left: Pairs, right: Pairs, stopped: threading.Event) -> Pairs:
 
 
 def _matrix(pairs: Pairs, size: int) -> Any:
+    from scipy.sparse import csr_array  # takes as long to import as DuckDB and Arrow together
+
     return csr_array((np.ones(len(pairs[0]), bool), pairs), shape=(size, size))
 
 

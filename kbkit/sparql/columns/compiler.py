@@ -15,15 +15,14 @@ from kbkit.sparql.columns.algebra import (
     AggregateCall,
     AlgebraQuery,
     GraphPattern,
-    PathClosure,
     QueryVariable,
-    SelectPattern,
     TriplePattern,
     walk_algebra,
 )
 from kbkit.sparql.columns.compiling import QueryDataset
 from kbkit.sparql.columns.pairs import PairCounts
 from kbkit.sparql.columns.patterns import PatternCompiler
+from kbkit.sparql.columns.quick import first_rows, quick_reason
 from kbkit.sparql.columns.selects import final_text
 from kbkit.sparql.columns.sources import source_of
 from kbkit.sparql.columns.terms import ConstantTerm, SqlValue, UnsupportedQueryError, as_term
@@ -51,14 +50,14 @@ class Compiled:
     """A query as SQL. The columns of ``sql`` are c0, c1, ...; of ``ask``, one BOOLEAN ``ask``.
 
     ``kind`` is select, ask or triples; triples have the columns subject, predicate and object as internal text.
-    ``is_lookup``: the query is answered by a few lookups, which Oxigraph does at once. ``pair_counts`` are the parts of
-    ``sql`` that may be computed in another way.
+    ``quick`` is the reason why Oxigraph answers the query at once, if it does. ``pair_counts`` are the parts of ``sql``
+    that may be computed in another way.
     """
 
     kind: str
     sql: str
     columns: tuple[ResultTerm, ...]
-    is_lookup: bool = False
+    quick: str = ""
     pair_counts: tuple[PairCounts, ...] = ()
 
 
@@ -68,17 +67,17 @@ def compile_query(
     graphs: Graphs = (None, None),
     shown: Sequence[ResultColumn] = (),
     *,
-    skip_lookups: bool = False,
+    skip_quick: bool = False,
 ) -> Compiled:
     """Compile a query. Raises :class:`UnsupportedQueryError` for what only Oxigraph answers.
 
-    ``shown`` are the columns of the result if labels are added to it. With ``skip_lookups``, a lookup gets no SQL,
-    which would take longer than its answer.
+    ``shown`` are the columns of the result if labels are added to it. With ``skip_quick``, a query that Oxigraph
+    answers at once gets no SQL, which would take longer than its answer.
     """
     if any(not _IRI.fullmatch(name) for names in graphs for name in names or ()):
         raise UnsupportedQueryError("this IRI of a graph")
     try:
-        return _compiled(stores, text, graphs, shown, skip_lookups=skip_lookups)
+        return _compiled(stores, text, graphs, shown, skip_quick=skip_quick)
     except RecursionError:
         raise UnsupportedQueryError("expressions of this depth") from None
 
@@ -87,26 +86,27 @@ _IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^<>\"{}|^`\\\x00-\x20]*")
 
 
 def _compiled(
-    stores: Stores, text: str, graphs: Graphs, shown: Sequence[ResultColumn], *, skip_lookups: bool
+    stores: Stores, text: str, graphs: Graphs, shown: Sequence[ResultColumn], *, skip_quick: bool
 ) -> Compiled:
     tree = parse(text)
     refuse_invalid(tree)
     query = translate(tree, stores.schema.prefixes())
     default, named = graphs if graphs != (None, None) else query.graphs
-    lookup = _is_lookup(query) and len(default or ()) < 2  # Oxigraph does not merge graphs as sets
-    if lookup and skip_lookups:
-        return Compiled(query.kind, "", (), lookup)
+    quick = quick_reason(query) if len(default or ()) < 2 else ""  # Oxigraph does not merge graphs as sets
+    if quick and skip_quick:
+        return Compiled(query.kind, "", (), quick)
     dataset = (
         QueryDataset() if default is None and named is None else QueryDataset(tuple(default or ()), tuple(named or ()))
     )
     compiler = PatternCompiler(source_of(stores), _uses(query), dataset)
+    compiler.first_rows = first_rows(query)
     sql, results = final_text(compiler, query.select, shown)
     if query.kind == "ask":
-        return Compiled("ask", f"SELECT count(*) > 0 AS ask FROM ({sql})", (), lookup)
+        return Compiled("ask", f"SELECT count(*) > 0 AS ask FROM ({sql})", (), quick)
     if query.kind == "triples":
-        return Compiled("triples", _constructed(query.template, sql, dict(results)), _TRIPLE, lookup)
+        return Compiled("triples", _constructed(query.template, sql, dict(results)), _TRIPLE, quick)
     columns = tuple(ResultTerm(name, value.kind) for name, value in results)
-    return Compiled("select", sql, columns, lookup, tuple(compiler.pair_counts))
+    return Compiled("select", sql, columns, quick, tuple(compiler.pair_counts))
 
 
 _TRIPLE = tuple(ResultTerm(name, "term") for name in ("subject", "predicate", "object"))
@@ -158,16 +158,3 @@ def _uses(query: AlgebraQuery) -> Counter[str]:
         elif isinstance(part, AggregateCall) and part.argument is None and part.distinct:
             return Counter()
     return counts
-
-
-def _is_lookup(query: AlgebraQuery) -> bool:
-    """Return whether a query starts from a given subject, or from any statement of a given object, without groups."""
-    parts = list(walk_algebra(query))
-    triples = [part for part in parts if isinstance(part, TriplePattern)]
-    heavy = any(isinstance(part, (PathClosure, SelectPattern)) and part is not query.select for part in parts)
-    is_bounded = any(
-        isinstance(t.subject, ConstantTerm)
-        or (isinstance(t.object, ConstantTerm) and isinstance(t.predicate, QueryVariable))
-        for t in triples
-    )
-    return is_bounded and not heavy and query.select.group is None

@@ -68,9 +68,8 @@ def _terms(column: Column) -> Coded:
     if not pc.any(is_literal).as_py():  # a column of nodes
         return _coded(pc.utf8_slice_codeunits(column, 1), pc.utf8_slice_codeunits(column, 0, 1))
     literals = column.filter(is_literal)
-    parts = pc.split_pattern(literals, '"', max_splits=2).flatten()  # the text before the first quote is empty
-    places = pa.array(range(1, len(parts), 3), pa.int64())
-    tags, texts = parts.take(places), parts.take(pc.add(places, 1))
+    parts = pc.split_pattern(literals, '"', max_splits=2)  # the text before the first quote is empty
+    tags, texts = pc.list_element(parts, 1), pc.list_element(parts, 2)
     if len(literals) == len(column):
         return _coded(texts, tags)
     mask = is_literal.fill_null(False)

@@ -24,6 +24,8 @@ class TriplePatternCompiler:
         self._dataset = dataset
         self._uses = uses
         self.graph = ActiveGraph()
+        self.first_rows: int | None = None
+        """How many rows of a leaf are enough, if the query is one triple pattern with LIMIT."""
         self._kinds: dict[str, set[str]] = {}
         self._outside: frozenset[str] = frozenset()
         """The variables of the rows around the EXISTS that is compiled."""
@@ -113,6 +115,7 @@ class TriplePatternCompiler:
         columns = {part: self.names.new() for part in leaf.kinds}
         listed = ", ".join(f"{part} AS {name}" for part, name in columns.items())
         text = f"SELECT {'' if leaf.distinct else 'DISTINCT '}{listed} FROM ({leaf.text})"
+        text += "" if self.first_rows is None else f" LIMIT {self.first_rows}"
         rows = SqlRows(self.names, self.triples, [f"({text}) {self.names.new('q')}"])
         for part, term in terms.items():
             if part in columns:

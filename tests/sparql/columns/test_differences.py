@@ -97,8 +97,8 @@ def test_columns_are_right_where_oxigraph_is_not(query: str, rows: int) -> None:
 
 def test_graphs_that_oxigraph_would_not_merge_are_no_lookup() -> None:
     data, where = Dataset(ox.parse(GRAPHS, format=ox.RdfFormat.N_QUADS)), "{ <http://e/a> <http://e/p> ?o }"
-    assert compile_query(data.stores, f"SELECT ?o FROM <http://e/g> {where}").is_lookup
-    assert not compile_query(data.stores, f"SELECT ?o FROM <http://e/g> FROM <http://e/h> {where}").is_lookup
+    assert compile_query(data.stores, f"SELECT ?o FROM <http://e/g> {where}").quick
+    assert not compile_query(data.stores, f"SELECT ?o FROM <http://e/g> FROM <http://e/h> {where}").quick
 
 
 def test_the_comparison_reads_invalid_numbers() -> None:

@@ -10,6 +10,7 @@ from polars.testing import assert_frame_equal
 import kbkit
 from kbkit.errors import QueryError, QueryTimeoutError, UnknownNameError
 from kbkit.kb import KnowledgeBase
+from kbkit.sparql.engines import choose
 from kbkit.sparql.run import query
 from tests.conftest import Run
 from tests.console import good
@@ -60,10 +61,40 @@ def test_exists_sees_variables_from_outside(world: KnowledgeBase) -> None:
     assert sorted(world.sparql(deep)["n"]) == sorted(found["n"])
 
 
-def test_lookups_go_to_oxigraph(world: KnowledgeBase) -> None:
-    lookup = "SELECT ?n { country:NPL rel:borders/rdfs:label ?n }"
-    assert "lookup" in query(world.stores, lookup).explained()
-    assert "Table Scan" in query(world.stores, lookup, engine="columns").explained()
+LOOKUP, FIRST_ROWS, OTHER = "The query is a lookup", "It asks for the first rows of a pattern", ""
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("SELECT ?n { country:NPL rel:borders/rdfs:label ?n }", LOOKUP),
+        ("SELECT ?p ?o { ?s rdfs:label 'Nepal' ; ?p ?o }", LOOKUP),
+        ("SELECT ?s { ?s attr:continent 'Asia' }", OTHER),
+        ("SELECT * { ?s ?p ?o } LIMIT 10", FIRST_ROWS),
+        ("ASK { ?s ?p ?o }", FIRST_ROWS),
+        ("CONSTRUCT WHERE { ?s ?p ?o } LIMIT 10", FIRST_ROWS),
+        ("SELECT * { ?s a type:city ; rdfs:label ?n ; ?p ?o } LIMIT 10", FIRST_ROWS),
+        ("SELECT * { ?s rel:borders ?t . ?t ?p ?o } LIMIT 10 OFFSET 990", FIRST_ROWS),
+        ("SELECT * { ?s rel:borders ?t . ?t ?p ?o } LIMIT 10 OFFSET 991", OTHER),
+        ("SELECT * { ?s rel:borders ?t . ?t rel:borders ?u ; ?p ?o } LIMIT 10", OTHER),  # joins that may lose rows
+        ("SELECT * { ?s ?p ?o . ?t ?q ?u } LIMIT 10", OTHER),
+        ("SELECT * { ?s ?p ?o } ORDER BY ?o LIMIT 10", OTHER),
+        ("SELECT DISTINCT ?p { ?s ?p ?o } LIMIT 10", OTHER),
+        ("SELECT * { ?s ?p ?o FILTER(?o > 3) } LIMIT 10", OTHER),
+        ("SELECT (COUNT(*) AS ?n) { ?s ?p ?o } LIMIT 10", OTHER),
+    ],
+)
+def test_quick_queries_go_to_oxigraph(world: KnowledgeBase, text: str, reason: str) -> None:
+    choice = choose(world.stores, "auto", text, (None, None))
+    assert (choice.compiled is None, choice.reason) == (bool(reason), reason)
+    assert choose(world.stores, "columns", text, (None, None)).compiled
+
+
+def test_the_first_rows_are_right_on_columns(world: KnowledgeBase) -> None:
+    everything = set(world.sparql("SELECT * { ?s ?p ?o }", engine="columns").rows())
+    for text, height in (("SELECT * { ?s ?p ?o } LIMIT 40 OFFSET 7", 40), ("SELECT * { ?s ?p ?s } LIMIT 4", 0)):
+        found = world.sparql(text, engine="columns").rows()
+        assert len(set(found)) == height and set(found) <= everything
 
 
 def test_a_kb_without_triples_answers(tiny: Path, tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def failing(message: str) -> Any:
 
     def compiled(*args: Any, **options: Any) -> columns.Compiled:
         found = compile_query(*args, **options)
-        return replace(found, sql=f"SELECT * FROM ({found.sql}) WHERE error('{message}') IS NULL", is_lookup=False)
+        return replace(found, sql=f"SELECT * FROM ({found.sql}) WHERE error('{message}') IS NULL", quick="")
 
     return compiled
 
