@@ -412,11 +412,6 @@ def has_screen() -> bool:
     return WINDOWS or MACOS or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
-def plainest_editor() -> str:
-    """Return an editor that every system has."""
-    return "notepad" if WINDOWS else "vi"
-
-
 def words(command: str) -> list[str]:
     """Split a command line like a shell; raise :class:`ValueError` for an unclosed quotation mark.
 

@@ -80,11 +80,6 @@ class Csr:
         """Return the number of neighbours of each row."""
         return np.diff(self.offsets)
 
-    @property
-    def mean_degree(self) -> float:
-        """Average number of neighbours per row."""
-        return len(self.targets) / max(1, len(self.offsets) - 1)
-
     def ranges(self, nodes: Ids) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return start (in ``targets``) and number of the neighbours of each of ``nodes``."""
         if not len(nodes):

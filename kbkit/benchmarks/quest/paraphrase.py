@@ -71,19 +71,11 @@ def by_model(calls: Calls, queries: Sequence[DraftQuery]) -> list[tuple[str, str
 # -- parser -----------------------------------------------------------------------------------------------------------
 
 
-def parse_query(query: str, categories: Mapping[str, str]) -> str | None:
-    """Return the expression of a query of the grammar; None if there is none, or more than one.
-
-    Operands that commute are sorted.
-
-    ``categories`` maps each known phrase to its expression. Phrases may contain words of the grammar ("war or peace");
-    readings with fewer phrases are preferred. Use a :class:`Parser` for many queries.
-    """
-    return Parser(categories).parse(query)
-
-
 class Parser:
-    """Parses queries over the same ``categories`` (phrase to expression)."""
+    """Parses queries over the same ``categories``, which map each known phrase to its expression.
+
+    Phrases may contain words of the grammar ("war or peace"); readings with fewer phrases are preferred.
+    """
 
     def __init__(self, categories: Mapping[str, str]) -> None:
         self.categories = categories
@@ -108,7 +100,10 @@ class Parser:
         return self._first[id(known)]
 
     def parse(self, query: str) -> str | None:
-        """Return the expression of a query as :func:`parse_query` does; as written first, then ignoring case."""
+        """Return the expression of a query of the grammar; None if there is none, or more than one.
+
+        Operands that commute are sorted. The query is read as written first, then ignoring case.
+        """
         text = _spaced(query)
         lowered = text[:1].lower() + text[1:]
         for known, words in ((self.categories, text), (self.categories, lowered), (self._folded, text.casefold())):

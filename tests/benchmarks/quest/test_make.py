@@ -24,7 +24,7 @@ from kbkit.benchmarks.quest.draft import default_domains, with_domains
 from kbkit.benchmarks.quest.grammar import grammar
 from kbkit.benchmarks.quest.label import Labelling, by_matching
 from kbkit.benchmarks.quest.make import make
-from kbkit.benchmarks.quest.paraphrase import parse_query
+from kbkit.benchmarks.quest.paraphrase import Parser
 from kbkit.benchmarks.quest.records import split_of
 from kbkit.benchmarks.quest.settings import QuestSettings
 from kbkit.benchmarks.quest.shown import CategoryCondition, Reader
@@ -134,7 +134,7 @@ def test_records_are_consistent(made: Path) -> None:
         shape = grammar().shape(row["metadata"]["template"])
         parts = [part["expression"] for part in row["categories"]]
         assert row["expression"] == shape.expression(parts)
-        assert parse_query(row["query"], known) == shape.expression([parts[i] for i in shape.ordered(parts)])
+        assert Parser(known).parse(row["query"]) == shape.expression([parts[i] for i in shape.ordered(parts)])
         phrases = [part["phrase"] for part in row["categories"]]
         assert row["original_query"] == shape.marked(phrases)
         assert row["original_query"].count("<mark>") == len(phrases)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kbkit.benchmarks.quest.grammar import Shape, grammar
-from kbkit.benchmarks.quest.paraphrase import Parser, by_grammar, parse_query
+from kbkit.benchmarks.quest.paraphrase import Parser, by_grammar
 from kbkit.english.modifiers import affirmed, denied, divided
 from tests.examples import first_some
 
@@ -64,7 +64,7 @@ PATTERNS = (
 )
 @pytest.mark.core
 def test_queries_by_hand(query: str, expression: str | None) -> None:
-    assert parse_query(query, CATEGORIES) == expression
+    assert Parser(CATEGORIES).parse(query) == expression
 
 
 KINDS = {
@@ -213,30 +213,30 @@ def test_names_with_words_of_the_grammar() -> None:
         "films from 1994": "film{year = 1994}",
     }
     # One known phrase is preferred to two that make it up.
-    assert parse_query("films that are about war or that are about peace", known) == "keyword#wp -> film"
-    assert parse_query("films that are about war or from 1994", known) == "film{year = 1994} | (keyword#w -> film)"
+    assert Parser(known).parse("films that are about war or that are about peace") == "keyword#wp -> film"
+    assert Parser(known).parse("films that are about war or from 1994") == "film{year = 1994} | (keyword#w -> film)"
     without = {phrase: text for phrase, text in known.items() if "wp" not in text}
     assert (
-        parse_query("films that are about war or that are about peace", without)
+        Parser(without).parse("films that are about war or that are about peace")
         == "(keyword#p -> film) | (keyword#w -> film)"
     )
 
 
 def test_ambiguous_queries() -> None:
     known = {"x": "film#1", "x or y": "film#2", "y or z": "film#3", "z": "film#4"}
-    assert parse_query("x or y or z", known) is None
+    assert Parser(known).parse("x or y or z") is None
     # ... and not written: "x" and "y or z" are worded in a way that has one reading.
     shape = grammar().shape("_ or _")
     said = {by_grammar(shape, ["x", "y or z"], Parser(known), random.Random(seed)) for seed in range(20)}
     assert said
-    assert all(query and parse_query(query, known) == "film#1 | film#3" for query in said)
+    assert all(query and Parser(known).parse(query) == "film#1 | film#3" for query in said)
 
 
 def test_case() -> None:
     known = {"films about it": "film#1", "films about IT": "film#2", "Old films": "film#3"}
-    assert parse_query("films about IT", known) == "film#2"
-    assert parse_query("films about It", known) is None
-    assert parse_query("old FILMS", known) == "film#3"
+    assert Parser(known).parse("films about IT") == "film#2"
+    assert Parser(known).parse("films about It") is None
+    assert Parser(known).parse("old FILMS") == "film#3"
 
 
 WORDS = ["a", "b", "é'", "or", "and", "that", "who", "are", "not", "but", "also", "both", "from", "ones,", "x?"]
@@ -256,7 +256,7 @@ def test_paraphrases_are_parsed(shape, pairs: list[tuple[str, str]], seed: int) 
     if len(chosen) == len(shape.letters):
         query = by_grammar(shape, chosen, Parser(known), random.Random(seed))
         if query:
-            assert parse_query(query, known) == sorted_expression(shape, [known[phrase] for phrase in chosen])
+            assert Parser(known).parse(query) == sorted_expression(shape, [known[phrase] for phrase in chosen])
             assert parse_query(query, {phrase: known[phrase] for phrase in chosen}) is not None
 
 
@@ -274,5 +274,5 @@ def test_plain_names_are_always_worded(shape, chosen: list[str], patterns: list[
     known = {phrase: f"film#{place}" for place, phrase in enumerate(phrases)}
     asked = phrases[: len(shape.letters)]
     query = by_grammar(shape, asked, Parser(known), random.Random(seed))
-    assert parse_query(query, known) == sorted_expression(shape, [known[phrase] for phrase in asked])
+    assert Parser(known).parse(query) == sorted_expression(shape, [known[phrase] for phrase in asked])
     assert all(name in query.casefold() for name in chosen[: len(asked)])
