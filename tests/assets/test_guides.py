@@ -23,6 +23,8 @@ from tests.places import ROOT
 NAMES = sorted(path.stem for path in assets.guides().glob("*.md"))
 CHECKOUT = ROOT / "kbkit" / "assets" / "guides"
 """Where links are followed from: an installed package lacks the rest of the project."""
+REFERENCES = ("commands", "schema", "reproduce")
+"""Guides in which readers look things up; the others are read."""
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
 PAGE = """# A page: of a kind
@@ -87,6 +89,11 @@ def test_a_guide_begins_with_a_title_that_fits_the_list(name: str) -> None:
     assert re.fullmatch(r"# \S.{3,58}", title)
     whole = [section.heading for section in guidebook.sections(name, text) if section.text.startswith("# ")]
     assert whole == [title[2:]]
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in REFERENCES])
+def test_a_guide_is_short_enough_to_be_read(name: str) -> None:
+    assert len(guidebook.load(name).split()) <= 2_500
 
 
 def test_contents_name_every_guide_below_its_group() -> None:
