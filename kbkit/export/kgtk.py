@@ -91,7 +91,7 @@ def _about_nodes(schema: Schema, node: str) -> Iterator[str]:
                 for place, attribute in enumerate(node_type.attributes)
             ]
             yield (
-                f"SELECT {' || '.join(parts)} AS lines FROM {quote(node_type.table)} a JOIN nodes n USING (id)"
+                f"SELECT concat({', '.join(parts)}) AS lines FROM {quote(node_type.table)} a JOIN nodes n USING (id)"
                 f" WHERE n.id BETWEEN {node_type.first} AND {node_type.last}"
             )
     for place, field in enumerate(schema.text_fields):
@@ -113,7 +113,7 @@ def _edges(relation: Relation, before: int, head: str, tail: str) -> str:
         for place, attribute in enumerate(relation.attributes)
     ]
     joins = "JOIN nodes h ON h.id = e.head JOIN nodes t ON t.id = e.tail"
-    return f"SELECT {' || '.join(parts)} AS lines FROM {rows} e {joins}"
+    return f"SELECT concat({', '.join(parts)}) AS lines FROM {rows} e {joins}"
 
 
 def _id(kind: str, *parts: str) -> str:

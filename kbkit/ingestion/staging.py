@@ -58,9 +58,6 @@ def conditions(value: str) -> dict[str, str]:
     return {kind: test.format(c=value) for kind, test in _INFERRED.items()}
 
 
-_TOGETHER = 50
-"""Columns whose types are inferred in one query: its memory grows with the square of their number."""
-
 _OWN_COLUMNS = ("id", "position")
 """Columns of the tables; an attribute with such a name gets an underscore."""
 
@@ -179,30 +176,25 @@ def infer(con: duckdb.DuckDBPyConnection, table: str, values: dict[str, str], ty
 
     ``values`` are SQL expressions by column, ``types`` their types in DuckDB.
     """
-    if not values:
-        return {}
-
-    def passes(name: str, value: str, test: str) -> str:
-        if types[name].endswith("[]"):
-            return f"count(*) FILTER (len(list_filter({value}, lambda x: NOT ({test.format(c='x')}))) = 0)"
-        return f"count(*) FILTER ({test.format(c=value)})"
-
-    width, result = 1 + len(_INFERRED), {}
-    names = list(values)
-    for start in range(0, len(names), _TOGETHER):
-        batch = names[start : start + _TOGETHER]
-        counts = ", ".join(
-            f"count({values[name]}), " + ", ".join(passes(name, values[name], test) for test in _INFERRED.values())
-            for name in batch
-        )
-        row = con.execute(f"SELECT {counts} FROM {table}").fetchone()
-        assert row is not None
-        for number, name in enumerate(batch):
-            total, *hits = row[number * width : (number + 1) * width]
-            fitting = [kind for kind, hit in zip(_INFERRED, hits, strict=True) if hit == total]
-            if total and fitting:
-                result[name] = fitting[0] + types[name].removeprefix("VARCHAR")
-    return result
+    fits: dict[str, str] = {}
+    tests = {
+        "": ", ".join(f"count(*) FILTER ({test})" for test in conditions("value").values()),
+        "[]": ", ".join(
+            f"count(*) FILTER (len(list_filter(value, lambda x: NOT ({test}))) = 0)"
+            for test in conditions("x").values()
+        ),
+    }
+    for suffix, counts in tests.items():
+        chosen = [f"{values[name]} AS {quote(name)}" for name in values if types[name] == f"VARCHAR{suffix}"]
+        if not chosen:
+            continue
+        # A row per value, because the time of a query grows with its expressions, several for each column.
+        rows = f"UNPIVOT (SELECT {', '.join(chosen)} FROM {table}) ON COLUMNS(*) INTO NAME name VALUE value"
+        for name, total, *hits in con.execute(
+            f"SELECT name, count(*), {counts} FROM ({rows}) GROUP BY name"
+        ).fetchall():
+            fits[name] = next((kind + suffix for kind, hit in zip(_INFERRED, hits, strict=True) if hit == total), "")
+    return {name: fits[name] for name in values if fits.get(name)}
 
 
 def _nodes(con: duckdb.DuckDBPyConnection, recipe: Recipe, *, merge: bool) -> int:

@@ -130,9 +130,9 @@ def _all_attributes(schema: Schema, node: str) -> Iterator[str]:
 
 
 def _attributes(schema: Schema, name: str, table: str, attributes: tuple[Attribute, ...], node: str) -> str:
-    lines = " || ".join(_attribute_lines(schema, "n.iri", a, "a.") for a in attributes)
-    return (
-        f"SELECT {lines} AS lines FROM {quote(table)} a JOIN (SELECT id, {node} AS iri FROM nodes n"
+    lines = ", ".join(_attribute_lines(schema, "n.iri", a, "a.") for a in attributes)
+    return (  # concat: a chain of || is nested too deeply for hundreds of attributes
+        f"SELECT concat({lines}) AS lines FROM {quote(table)} a JOIN (SELECT id, {node} AS iri FROM nodes n"
         f" WHERE type = {literal(name)}) n USING (id)"
     )
 
@@ -178,7 +178,7 @@ def _statements(schema: Schema, relation: Relation, source: str) -> str:
         f" WHERE relation = {literal(relation.name)})"
     )
     more = "".join(f", e.{column}" for column in (_NUMBER, *columns))
-    return f"SELECT {' || '.join(lines)} AS lines FROM {source.format(more=more, edges=edges)}"
+    return f"SELECT concat({', '.join(lines)}) AS lines FROM {source.format(more=more, edges=edges)}"
 
 
 def _term(value: str, kind: str) -> str:

@@ -30,7 +30,7 @@ from tests.fuzz.process import server
 KILLS = 5
 """Kills of a case, one after another, before the command is run to its end."""
 happened: collections.Counter[str] = collections.Counter()
-"""The number of kills, for those who run many cases."""
+"""The number of kills, in all and in each part of the run time, for those who run many cases."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,9 @@ def case(bench: Bench, seed: int) -> Iterator[Broken]:
     what = f"kbkit {' '.join(target.argv)}, killed after"
     for number in range(KILLS):
         share = (number + rng.random()) / KILLS
-        happened["kills"] += _killed(target, bench.folder, share * whole.seconds)
+        if _killed(target, bench.folder, share * whole.seconds):
+            happened["kills"] += 1
+            happened[f"in fifth {number + 1} of the run time"] += 1
         what += f" {share:.2f}"
         yield from (Broken(what, found) for found in left_behind(target, bench.folder, before, whole.made))
         if isinstance(target, Saving):

@@ -16,6 +16,8 @@ from hypothesis import Phase, given
 from hypothesis import strategies as st
 
 import kbkit
+from kbkit.errors import QueryError
+from kbkit.export import export
 from kbkit.kb import KnowledgeBase
 from tests.examples import examples
 
@@ -274,3 +276,17 @@ def test_moments_keep_their_fraction(tmp_path: Path) -> None:
     with kbkit.ingest("table", tmp_path, out=tmp_path / "out.kb", stores=["triples"]) as kb:
         [found] = kb.sparql("SELECT ?at { ?s attr:at ?at }")["at"].to_list()
         assert datetime.fromisoformat(found) == moment
+
+
+def test_a_table_of_more_columns_than_an_expression_may_nest(tmp_path: Path) -> None:
+    columns = [f"c{number}" for number in range(1_100)]
+    rows = [",".join(["id", *columns]), *(",".join([key, *("7" for _ in columns)]) for key in ("a", "b"))]
+    (tmp_path / "nodes.csv").write_text("\n".join(rows))
+    (tmp_path / "edges.csv").write_text("head,relation,tail\na,next,b\n")
+    with kbkit.ingest("table", tmp_path, out=tmp_path / "x.kb", stores=["tables", "triples"]) as kb:
+        assert {attribute.type for attribute in kb.schema.node_types[0].attributes} == {"BIGINT"}
+        assert len(kb.sparql("SELECT ?p { ?s ?p 7 }")) == 2 * len(columns)  # on Oxigraph
+        with pytest.raises(QueryError, match="reads more than 1,000 columns or types"):
+            kb.sparql("SELECT ?p { ?s ?p 7 }", engine="columns")
+        export(kb, "kgtk", tmp_path / "x.tsv")
+    assert (tmp_path / "x.tsv").read_text().count("\tc1099\t7") == 2

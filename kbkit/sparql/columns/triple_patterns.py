@@ -11,7 +11,10 @@ from kbkit.sparql.columns.compiling import ActiveGraph, QueryDataset
 from kbkit.sparql.columns.pairs import PairCounts
 from kbkit.sparql.columns.rows import ColumnNames, SqlRows, common_kind
 from kbkit.sparql.columns.sources import DEFAULT, GraphsRead, TripleRows, TripleSource
-from kbkit.sparql.columns.terms import SQL_TYPES, ConstantTerm, SqlValue
+from kbkit.sparql.columns.terms import SQL_TYPES, ConstantTerm, SqlValue, UnsupportedQueryError
+
+_MAX_ALTERNATIVES = 1_000
+"""Limit on the sources of a triple pattern: DuckDB plans unions in time that grows with the square of their number."""
 
 
 class TriplePatternCompiler:
@@ -74,6 +77,8 @@ class TriplePatternCompiler:
         alternatives = [rows for leaf in leaves if (rows := self._leaf(leaf, terms, every=repeated)) is not None]
         if not alternatives:
             return self._nothing([term for term in terms.values() if isinstance(term, QueryVariable)])
+        if len(alternatives) > _MAX_ALTERNATIVES:
+            raise UnsupportedQueryError(f"a pattern that reads more than {_MAX_ALTERNATIVES:,} columns or types")
         rows = alternatives[0] if len(alternatives) == 1 else self.union(alternatives)
         if repeated:
             rows = rows.closed(distinct=True)
