@@ -130,9 +130,10 @@ def small_model(folder: Path) -> Path:
 
 
 def command(*words: object, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run ``kbkit`` to its end."""
+    """Run ``kbkit`` to its end, without bytecode, which Python leaves cut off under a limit of the size of files."""
+    env = {**(options.pop("env", None) or os.environ), "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(
-        [KBKIT, *map(str, words)], capture_output=True, text=True, timeout=120, check=False, **options
+        [KBKIT, *map(str, words)], capture_output=True, text=True, timeout=120, check=False, env=env, **options
     )
 
 

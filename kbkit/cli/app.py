@@ -40,7 +40,7 @@ from kbkit.cli.progress import watch
 from kbkit.cli.spelling import SPELLER
 from kbkit.directory import limits, systems
 from kbkit.directory.files import is_folder
-from kbkit.errors import KbError, is_panic, sentence, shortage, suggest, system_error, without_passwords
+from kbkit.errors import KbError, ShortageError, is_panic, sentence, shortage, suggest, system_error, without_passwords
 
 _UNKNOWN_COMMAND = re.compile(r"No such command '(.*?)'\.(.*)", re.S)
 
@@ -150,7 +150,7 @@ def main() -> None:
     except TyperException as error:
         _fail_usage(error)
     except (KeyboardInterrupt, typer.Abort):
-        _fail("Interrupted.", 130)
+        _fail(*_interrupted())
     except Exception as error:
         if isinstance(error, OSError) and systems.is_closed_pipe(error):
             _leave_quietly()
@@ -212,6 +212,15 @@ def _explain(error: BaseException) -> tuple[str, int]:
         return found.text_for(SPELLER), found.exit_code
     what = " ".join(str(error).split())
     return f"Internal error: {type(error).__name__}: {what}. Please report it; kbkit --debug shows the traceback.", 70
+
+
+def _interrupted() -> tuple[str, int]:
+    """Return the text and exit code after SIGINT, which OpenBLAS too sends when it cannot start its threads."""
+    try:
+        limits.check_threads()
+    except ShortageError as error:
+        return _explain(error)
+    return "Interrupted.", 130
 
 
 def _check_arguments() -> None:

@@ -13,7 +13,7 @@ _ADDRESS_SPACE = 4_000_000_000
 """Bytes that the engines reserve for small KBs, most of them never used."""
 _OPEN_FILES = 128
 """Files that the engines open for small KBs."""
-_THREADS = min(256, 32 + 8 * systems.cores())
+THREADS = min(256, 32 + 8 * systems.cores())
 """Threads that a build of all stores has at once, about: 31 on one core and 7 for each further one."""
 
 
@@ -29,14 +29,20 @@ def check_limits() -> None:
     if files is not None and files < _OPEN_FILES:
         shown = f"{files} of at least {_OPEN_FILES}"
         raise ShortageError(f"The limit of open files is too low: {shown}", "Raise it: ulimit -n 4096")
-    _check_threads()
+    _check_threads_once()
 
 
 @functools.cache
-def _check_threads() -> None:
-    """Start threads once, because what other programs of the user and of the container use is not known.
+def _check_threads_once() -> None:
+    check_threads()
 
-    Without enough of them, engines in Rust panic, those in C++ end the process, and some wait without an end.
+
+def check_threads() -> None:
+    """Start threads, because what other programs of the user and of the container use is not known; raise
+    :class:`ShortageError`.
+
+    Without enough of them, engines in Rust panic, those in C++ end or interrupt the process, and some wait without an
+    end.
     """
     held, ended = threading.Lock(), threading.Semaphore(0)
 
@@ -47,12 +53,12 @@ def _check_threads() -> None:
     started = 0
     try:
         with held:
-            while started < _THREADS:
+            while started < THREADS:
                 _thread.start_new_thread(wait, ())  # a tenth of the time of threading.Thread
                 started += 1
     except RuntimeError:
         hint = "Close other programs, or raise the limit: ulimit -u 4096"
-        raise ShortageError(f"Cannot start {_THREADS} threads", hint) from None
+        raise ShortageError(f"Cannot start {THREADS} threads", hint) from None
     finally:
         for _ in range(started):
             ended.acquire()

@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from kbkit.directory.limits import THREADS
 from tests import kbs
 from tests.console import here
+from tests.fuzz.kills import traced
+from tests.fuzz.shortages import failing
 
 SELECT = "SELECT name, repeat(name, 200) AS long FROM nodes"
 
@@ -74,3 +77,17 @@ def test_sql_needs_no_temporary_folder(tiny_kb: Path, tmp_path: Path) -> None:
     done = here("sql", tiny_kb, "-c", "SELECT 1 AS one", env={"TMPDIR": str(tmp_path)})
     assert done.returncode == 0
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.system
+def test_threads_that_are_gone_after_the_check(tiny_kb: Path) -> None:
+    if not traced():
+        pytest.skip("needs strace, which is missing or may not trace here")
+    command = ("answers", str(tiny_kb), "gene -> disease")
+    shortage = failing("clone,clone3", "EAGAIN", THREADS + 1, sudden=True)
+    done = subprocess.run(
+        [*shortage.before, kbs.KBKIT, *command],
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "2"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.splitlines()[-1].startswith(f"kbkit: Cannot start {THREADS} threads. Close other programs")

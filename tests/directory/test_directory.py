@@ -234,7 +234,7 @@ def test_too_few_threads_for_the_engines(monkeypatch: pytest.MonkeyPatch) -> Non
             raise RuntimeError("can't start new thread")
         return start(*given)
 
-    limits._check_threads.cache_clear()
+    limits._check_threads_once.cache_clear()
     monkeypatch.setattr(_thread, "start_new_thread", failing)
     with pytest.raises(ShortageError, match=r"Cannot start \d+ threads"):
         limits.check_limits()

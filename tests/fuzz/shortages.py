@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kbkit.directory.limits import THREADS
 from tests import kbs
 from tests.fuzz import Bench, Broken
 from tests.fuzz.kills import (
@@ -46,6 +47,8 @@ class Shortage:
 
     what: str
     before: Sequence[str]
+    sudden: bool = False
+    """Whether it comes after the check before a command: then engines may say something before our one line."""
 
 
 def _memory(rng: random.Random) -> Shortage:
@@ -63,14 +66,16 @@ def _disk(rng: random.Random) -> Shortage:
     return Shortage(f"files of {size:,} bytes", ("prlimit", f"--fsize={size}"))
 
 
-def _failing(calls: str, error: str, number: int) -> Shortage:
+def failing(calls: str, error: str, number: int, *, sudden: bool = False) -> Shortage:
     rule = f"inject={calls}:error={error}:when={number}+"
     trace = ("strace", "-f", "-qq", "--seccomp-bpf", "-o", os.devnull, "-e", f"trace={calls}", "-e", rule)
-    return Shortage(f"{error} from call {number} of {calls}", trace)
+    return Shortage(f"{error} from call {number} of {calls}", trace, sudden)
 
 
 def _threads(rng: random.Random) -> Shortage:
-    return _failing("clone,clone3", "EAGAIN", rng.randrange(1, 30))
+    if rng.random() < 0.3:
+        return failing("clone,clone3", "EAGAIN", rng.randrange(1, THREADS))
+    return failing("clone,clone3", "EAGAIN", THREADS + rng.randrange(1, 60), sudden=True)
 
 
 def _processes(rng: random.Random) -> Shortage:
@@ -87,7 +92,7 @@ def _processes(rng: random.Random) -> Shortage:
 
 
 def _room(rng: random.Random) -> Shortage:
-    return _failing(_NO_ROOM, "ENOSPC", int(10 ** rng.uniform(0, 2.5)))
+    return failing(_NO_ROOM, "ENOSPC", int(10 ** rng.uniform(0, 2.5)))
 
 
 def _read_only(rng: random.Random) -> Shortage:
@@ -115,16 +120,19 @@ def case(bench: Bench, seed: int) -> Iterator[Broken]:
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     what = f"kbkit {' '.join(target.argv)}, with {shortage.what}"
-    yield from (Broken(what, found) for found in said(done))
+    yield from (Broken(what, found) for found in said(done, sudden=shortage.sudden))
     failed = done.returncode != 0
     yield from (Broken(what, found) for found in left(target, bench.folder, before, failed=failed))
 
 
-def said(done: subprocess.CompletedProcess[str]) -> Iterator[str]:
-    """What is wrong with the end of a command."""
+def said(done: subprocess.CompletedProcess[str], *, sudden: bool = False) -> Iterator[str]:
+    """What is wrong with the end of a command; ``sudden`` shortages let an engine say something before our line."""
+    last = (done.stderr.splitlines() or [""])[-1]
     if done.returncode not in (0, 1):
         yield f"exit code {done.returncode}: {done.stderr[-1500:]}"
-    elif done.returncode == 1 and done.stderr.count("\n") != 1:
+    elif sudden and done.returncode == 1 and "hreads" not in last:
+        yield f"names no shortage: {done.stderr[-1500:]}"
+    elif not sudden and done.returncode == 1 and done.stderr.count("\n") != 1:
         yield f"{done.stderr.count(chr(10))} lines: {done.stderr[:1500]}"
     elif "damaged" in done.stderr or "wrong" in done.stdout:
         yield f"names damage: {done.stderr}{done.stdout}"
