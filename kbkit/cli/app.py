@@ -134,12 +134,7 @@ def main() -> None:
     if completion.wanted():
         completion.prepare(app)(prog_name="kbkit")
     state = State()
-    systems.open_closed_streams()
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(newline="\n")  # the same bytes on every system
-        if isinstance(stream, io.TextIOWrapper) and "utf" not in stream.encoding.lower():
-            stream.reconfigure(errors="replace")  # the encoding of the terminal lacks some letters
+    _prepare_streams()
     try:
         _check_arguments()
         code = branch(app, sys.argv[1:])(prog_name="kbkit", obj=state, standalone_mode=False)
@@ -149,6 +144,10 @@ def main() -> None:
         sys.exit(code)
     except TyperException as error:
         _fail_usage(error)
+    except SystemExit as left:  # Typer's own end for a closed pipe, which scripts cannot tell from an error
+        if isinstance(left.__context__, OSError) and systems.is_closed_pipe(left.__context__):
+            _leave_quietly()
+        raise
     except (KeyboardInterrupt, typer.Abort):
         _fail(*_interrupted())
     except Exception as error:
@@ -161,6 +160,15 @@ def main() -> None:
         if state.debug or not is_panic(error):
             raise
         _fail(*_explain(error))
+
+
+def _prepare_streams() -> None:
+    systems.open_closed_streams()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(newline="\n")  # the same bytes on every system
+        if isinstance(stream, io.TextIOWrapper) and "utf" not in stream.encoding.lower():
+            stream.reconfigure(errors="replace")  # the encoding of the terminal lacks some letters
 
 
 def _leave_quietly() -> NoReturn:

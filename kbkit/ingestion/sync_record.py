@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from kbkit import assets
 from kbkit.assets import operations
+from kbkit.directory.damage import STORE_OF_RECORD, damaged, describe
+from kbkit.directory.files import parse_json
 from kbkit.directory.generations import fingerprint
 from kbkit.directory.manifest import NamedFileRecord
 from kbkit.directory.typed_json import from_json
@@ -61,7 +63,11 @@ class SyncRecord:
         path = generation / FOLDER / _FILE
         if not path.is_file():
             return None
-        record: SyncRecord = from_json(SyncRecord, json.loads(path.read_text(encoding="utf-8")), str(path))
+        try:
+            data = parse_json(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise damaged(path, describe(error), STORE_OF_RECORD) from error
+        record: SyncRecord = from_json(SyncRecord, data, str(path))
         return record
 
     def write(self, folder: Path, recipe: Recipe) -> None:

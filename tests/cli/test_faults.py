@@ -80,6 +80,21 @@ def test_sql_needs_no_temporary_folder(tiny_kb: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.system
+@pytest.mark.parametrize("form", ["csv", "json", "table"])
+def test_a_reader_that_has_gone(tiny_kb: Path, form: str) -> None:
+    command = ("sql", str(tiny_kb), "SELECT range AS n, repeat('x', 200) AS long FROM range(50_000)", "-f", form)
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}  # loses the rest
+    with subprocess.Popen(
+        [kbs.KBKIT, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0, env=environment
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout.read(10)
+        process.stdout.close()
+        said = process.stderr.read()
+    assert (process.returncode, said) == (141, b"")
+
+
+@pytest.mark.system
 def test_threads_that_are_gone_after_the_check(tiny_kb: Path) -> None:
     if not traced():
         pytest.skip("needs strace, which is missing or may not trace here")

@@ -18,6 +18,7 @@ from tests.fuzz import Bench, Broken, Case
 
 AREAS: dict[str, int] = {
     "damage": 2,
+    "owned": 2,
     "strangers": 2,
     "kills": 1,
     "moments": 1,

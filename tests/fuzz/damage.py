@@ -62,8 +62,8 @@ def case(bench: Bench, seed: int) -> list[Broken]:
     Workspace(kb / "workspace").save("kept", "*", None, "0001", _members())
     outside.mkdir()
     (outside / "secret.txt").write_text("SECRET", encoding="utf-8")
-    changes = [_damage(rng, kb, outside) for _ in range(rng.choice((1, 1, 1, 1, 2, 3)))]
-    before = _contents(bench.folder, kb)
+    changes = [damage(rng, kb, outside) for _ in range(rng.choice((1, 1, 1, 1, 2, 3)))]
+    before = contents(bench.folder, kb)
     lines = [[str(kb) if word == "KB" else word for word in line] for line in (*FIRST, *QUERIES[name], *LAST)]
     results = run(lines, bench.folder / "printed")
     input_ = f"{name}: " + ", then ".join(changes)
@@ -77,7 +77,7 @@ def case(bench: Bench, seed: int) -> list[Broken]:
     if results[1].code == 1 and "problem" not in results[1].stdout and "kbkit:" not in results[1].stderr:
         broken.append(Broken(f"{input_}: check", f"prints nothing: {results[1]}"))
     shutil.rmtree(bench.folder / "printed")
-    if _contents(bench.folder, kb) != before:
+    if contents(bench.folder, kb) != before:
         broken.append(Broken(input_, "something outside the KB changed"))
     return broken
 
@@ -101,8 +101,8 @@ def _undamaged(kb: Path, name: str) -> list[str]:
     return [result.stdout for result in results]
 
 
-def _contents(folder: Path, without: Path) -> dict[str, bytes]:
-    """Return all files of a folder except those of the KB and what the commands printed."""
+def contents(folder: Path, without: Path) -> dict[str, bytes]:
+    """Return all files of a folder except those of the KB."""
     files = (path for path in folder.rglob("*") if path.is_file() and not path.is_relative_to(without))
     return {str(path): path.read_bytes() for path in files}
 
@@ -110,13 +110,15 @@ def _contents(folder: Path, without: Path) -> dict[str, bytes]:
 # -- damage -----------------------------------------------------------------------------------------------------------
 
 
-def _damage(rng: random.Random, kb: Path, outside: Path) -> str:
+def damage(rng: random.Random, kb: Path, outside: Path) -> str:
     """Damage a file or folder of a KB and return what was done."""
     paths = sorted(path for path in kb.rglob("*") if path.is_file() and not path.is_symlink())
     if rng.random() < 0.3:
         live = max((kb / "generations").glob("*/manifest.json"), default=None)
         if live is not None and live.is_file():
             return f"{live.relative_to(kb)}: {_json(rng, live)}"
+    if not paths:
+        return "nothing left"
     folders = sorted({path.parent.name for path in paths})
     folder = rng.choice(folders)  # else most damage would hit the stores with the most files
     path = rng.choice([path for path in paths if path.parent.name == folder])

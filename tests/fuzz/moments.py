@@ -42,7 +42,7 @@ class Saving(Target):
     """The file or folder of what is saved, as JSON lines that are only added to."""
 
 
-_PAIRS = (
+PAIRS = (
     ("Which countries border France?", 'country:"France" -> [borders] -> country'),
     ("Which countries border Spain?", 'country:"Spain" -> [borders] -> country'),
     ("Which rivers flow through Germany?", 'country:"Germany" -> [flows_through] -> river'),
@@ -54,6 +54,10 @@ _COUNTRIES = {
     "CAN": "Canada", "MEX": "Mexico", "CUB": "Cuba", "POL": "Poland", "SWE": "Sweden", "NOR": "Norway",
     "FIN": "Finland", "GRC": "Greece", "TUR": "Turkey", "IRN": "Iran",
 }  # fmt: skip
+FOUND = "".join(
+    json.dumps({"query": f"mountains of {name}", "relevant": [key]}) + "\n" for key, name in _COUNTRIES.items()
+)
+"""Queries with a relevant node, to learn a ranking from."""
 SAVING: dict[str, Saving] = {
     "rate": Saving(
         ("stark", "rate", "out/stark", "-o", "out/r.jsonl", "--rater", "x"), stdin="1\n" * 40, saved="r.jsonl"
@@ -154,10 +158,9 @@ def _prepare(target: Target, folder: Path, world: Path) -> None:
         if f"out/{name}" in target.argv:
             ignored = shutil.ignore_patterns("judgements*", "annotations*")
             shutil.copytree(made(world) / name, folder / "out" / name, ignore=ignored)
-    lines = [json.dumps({"question": question, "expression": found}) + "\n" for question, found in _PAIRS * 3]
+    lines = [json.dumps({"question": question, "expression": found}) + "\n" for question, found in PAIRS * 3]
     (folder / "source" / "pairs.jsonl").write_text("".join(lines), encoding="utf-8")
-    found = [{"query": f"mountains of {name}", "relevant": [key]} for key, name in _COUNTRIES.items()]
-    (folder / "source" / "found.jsonl").write_text("".join(json.dumps(row) + "\n" for row in found), encoding="utf-8")
+    (folder / "source" / "found.jsonl").write_text(FOUND, encoding="utf-8")
     if target.kb == "mine.kb":
         shutil.copytree(world, folder / target.kb)
 

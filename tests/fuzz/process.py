@@ -156,6 +156,12 @@ def _reader(line: Sequence[str]) -> Ended:
     return Ended(line, 0)
 
 
+def _history(workspace: Path) -> Any:
+    from kbkit.directory.query_history import QueryHistory
+
+    return QueryHistory(workspace).all()
+
+
 def _python(line: Sequence[str]) -> Ended:
     from kbkit.errors import KbError
 
@@ -165,6 +171,7 @@ def _python(line: Sequence[str]) -> Ended:
         "node": lambda kb: str(kb.node(*arguments)),
         "sets": lambda kb: str(kb.sets().drop("saved").rows()),
         "linked": lambda kb: str(kb.linked(*arguments).rows()),
+        "saved": lambda kb: str((kb.workspace.queries.all(), kb.workspace.views.all(), _history(kb.workspace.folder))),
     }
     try:
         with contextlib.redirect_stdout(None), kbkit.open(path) as kb:

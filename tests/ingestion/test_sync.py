@@ -13,7 +13,7 @@ from hypothesis import Phase, given
 from hypothesis import strategies as st
 
 import kbkit
-from kbkit.errors import KbError
+from kbkit.errors import DamagedError, KbError
 from kbkit.ingestion.changes import ChangeCounts
 from kbkit.ingestion.request import IngestSettings
 from kbkit.ingestion.sync import SyncResult, sync
@@ -272,3 +272,11 @@ def test_a_kb_that_was_not_built_with_sync(tmp_path: Path) -> None:
     kbkit.ingest(str(FIRST.write(tmp_path / "shop")), out=tmp_path / "shop.kb", stores=STORES).close()
     with pytest.raises(KbError, match="not built to be kept in step"):
         kbkit.ingest(str(tmp_path / "shop"), out=tmp_path / "shop.kb", sync=True)
+
+
+@pytest.mark.parametrize("content", [b"\xff", b'{"recipe": ', b"[" * 100_000])
+def test_a_damaged_record(shop: Path, content: bytes) -> None:
+    record = next((shop / "shop.kb").glob("generations/*/sync/source.json"))
+    record.write_bytes(content)
+    with pytest.raises(DamagedError, match=r"source.json is damaged: .*Run kbkit check KB for details"):
+        synced(shop)
