@@ -92,6 +92,31 @@ def test_errors_of_a_server_that_repeats_the_key(
     assert holding(tmp_path) == []
 
 
+@pytest.mark.system
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("ask", "KB", QUESTION, "--llm", "m@SERVER"),
+        ("build", "KB", "vectors", "--embedder", "openai:e@SERVER"),
+    ],
+)
+def test_logs_and_tracebacks(
+    run: Run, world_kb: Path, tmp_path: Path, env: dict[str, str], words: tuple[str, ...]
+) -> None:
+    """With the log of the library that sends the requests."""
+    kb = tmp_path / "w.kb"
+    shutil.copytree(world_kb, kb, copy_function=os.link)
+    with repeating() as server:
+        for _ in range(5):
+            given = [str(kb) if word == "KB" else word.replace("SERVER", server.url) for word in words]
+            done = run("--debug", *given, env={**env, "OPENAI_LOG": "debug"})
+            assert done.returncode == 1, done
+            assert KEY not in done.stdout + done.stderr, done
+            assert PASSWORD not in done.stdout + done.stderr, done
+    assert len(server.requests) >= 5
+    assert holding(tmp_path) == []
+
+
 @pytest.mark.parametrize(
     "words",
     [
