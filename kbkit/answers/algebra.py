@@ -119,10 +119,23 @@ class AttributeMeasure:
     name: str
     sql_type: str
 
+    @property
+    def text(self) -> str:
+        """The name of the attribute."""
+        return self.name
+
+
+def aggregate_type(op: str, sql_type: str) -> str:
+    """Return the DuckDB type of a function (exists, count, sum, avg, min or max) of values of a type."""
+    element = sql_type.removesuffix("[]")
+    if op == "sum" and not element.startswith("DECIMAL"):
+        return "DOUBLE" if element in ("DOUBLE", "FLOAT") else "BIGINT"
+    return {"exists": "BOOLEAN", "count": "BIGINT", "avg": "DOUBLE"}.get(op, element)
+
 
 @dataclass(frozen=True)
-class CountStep:
-    """A step of a count, to nodes that any of ``moves`` reaches and that are in ``within`` (None: all of them)."""
+class PathStep:
+    """A step of a measure, to nodes that any of ``moves`` reaches and that are in ``within`` (None: all of them)."""
 
     moves: tuple[Move, ...]
     type: str | None
@@ -130,36 +143,42 @@ class CountStep:
 
 
 @dataclass(frozen=True)
-class CountMeasure:
-    """A measure: the number of distinct nodes that ``steps`` reach from a node; ``text`` is the expression."""
+class PathMeasure:
+    """A measure: ``op`` (count, sum, avg, min or max) of the distinct nodes that ``steps`` reach from a node.
 
-    steps: tuple[CountStep, ...]
+    It is the number of nodes or, with ``attribute``, what ``op`` makes of their values: nothing if there are none,
+    except for count, which is the number of distinct values. ``text`` is the expression.
+    """
+
+    steps: tuple[PathStep, ...]
     text: str
-
-
-@dataclass(frozen=True)
-class CountFilter:
-    """The nodes of ``source`` whose count compares with a parameter; ``op`` is one of = != < <= > >=."""
-
-    source: Operator
-    count: CountMeasure
-    op: str
-    parameter: str
+    op: str = "count"
+    attribute: AttributeMeasure | None = None
 
     @property
-    def type(self) -> str | None:
-        """The type of the source."""
-        return self.source.type
+    def is_number_of_nodes(self) -> bool:
+        """Whether it is the number of the nodes, which every node has."""
+        return self.attribute is None
+
+    @property
+    def end(self) -> str | None:
+        """The type of the nodes at the end of the path."""
+        return self.steps[-1].type
+
+    @property
+    def sql_type(self) -> str:
+        """The DuckDB type of the value."""
+        return "BIGINT" if self.attribute is None else aggregate_type(self.op, self.attribute.sql_type)
 
 
-Measure: TypeAlias = AttributeMeasure | CountMeasure
+Measure: TypeAlias = AttributeMeasure | PathMeasure
 
 
 @dataclass(frozen=True)
 class ReachedAttribute:
     """An attribute of the nodes of ``type`` that ``path`` reaches, by which nodes are grouped; ``text`` says it."""
 
-    path: CountMeasure
+    path: PathMeasure
     attribute: AttributeMeasure
     type: str | None
     text: str
@@ -179,11 +198,11 @@ GroupKey: TypeAlias = Measure | ReachedAttribute
 """What groups have in common: a value of an attribute, or for a count the node that its steps reach."""
 
 
-def path_of(group: GroupKey) -> CountMeasure | None:
+def path_of(group: GroupKey) -> PathMeasure | None:
     """Return the path by which nodes are grouped, if they are not by an attribute of their own."""
     if isinstance(group, ReachedAttribute):
         return group.path
-    return group if isinstance(group, CountMeasure) else None
+    return group if isinstance(group, PathMeasure) else None
 
 
 @dataclass(frozen=True)
@@ -252,10 +271,10 @@ class Total:
         return tuple(Total(op, measures) for op, measures in zip(ops, each, strict=True))
 
     @property
-    def counts(self) -> tuple[CountMeasure, ...]:
-        """The counts and paths."""
+    def counts(self) -> tuple[PathMeasure, ...]:
+        """The measures of paths, and the paths of groups."""
         measures = (*self.measures, *(order.key for order in self.order))
-        counts = [measure for measure in measures if isinstance(measure, CountMeasure)]
+        counts = [measure for measure in measures if isinstance(measure, PathMeasure)]
         paths = [path for group in self.groups if (path := path_of(group)) is not None]
         return tuple(dict.fromkeys([*counts, *paths]))
 
@@ -270,16 +289,17 @@ class ValueOf:
 
 
 @dataclass(frozen=True)
-class ValueFilter:
-    """The nodes of ``source`` whose measure compares with a value; ``op`` is one of = != < <= > >=.
+class MeasureFilter:
+    """The nodes of ``source`` whose measure compares with another value; ``op`` is one of = != < <= > >=.
 
-    Of several values or elements of a list, any may compare. A missing value compares with nothing.
+    ``other`` is a parameter, another measure of the node, or a value of other nodes. Of several values or elements of a
+    list, any may compare. A missing value compares with nothing.
     """
 
     source: Operator
     measure: Measure
     op: str
-    value: ValueOf
+    other: str | Measure | ValueOf
 
     @property
     def type(self) -> str | None:
@@ -288,17 +308,7 @@ class ValueFilter:
 
 
 Operator: TypeAlias = (
-    AllNodes
-    | Lookup
-    | SavedNodes
-    | AttributeFilter
-    | Hop
-    | Intersection
-    | Union
-    | Difference
-    | CountFilter
-    | ValueFilter
-    | Extreme
+    AllNodes | Lookup | SavedNodes | AttributeFilter | Hop | Intersection | Union | Difference | MeasureFilter | Extreme
 )
 
 

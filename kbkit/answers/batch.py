@@ -37,6 +37,7 @@ from kbkit.answers.evaluator import Evaluator
 from kbkit.answers.operator_tree import parameters, total_inputs
 from kbkit.answers.pairs import Pairs, are_in, closure, ids_of, neighbors, pack, rows_only, unique
 from kbkit.answers.session import Session
+from kbkit.answers.value_rows import Constants
 from kbkit.directory import systems
 from kbkit.stores.adjacency import Csr, Ids
 from kbkit.stores.arrays import Mask
@@ -382,13 +383,14 @@ class BatchEvaluator(Evaluator):
         distinct, position = np.unique(pack(rows, ids_of(pairs)), return_inverse=True)
         return self.contains(operator, distinct)[position]
 
-    def _number(self, parameter: str, members: Pairs) -> Any:
+    def _constant(self, parameter: str, members: Pairs) -> Constants:
         if parameter not in self.slots:
             value = self.constant.bound[parameter]
             assert isinstance(value, Constant)
-            return int(value.text)
-        numbers = [int(value.text) for value in self.columns[parameter] if isinstance(value, Constant)]
-        return np.array(numbers, np.int64)[members >> 32]
+            return value.text
+        texts = [value.text for value in self.columns[parameter] if isinstance(value, Constant)]
+        each: NDArray[np.object_] = np.array(texts, object)[members >> 32]
+        return each
 
     def _evaluator_of(self, value: ValueOf, members: Pairs) -> tuple[Evaluator, NDArray[np.int64]]:
         if parameters(*total_inputs(value)) & self.slots:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kbkit.answers.algebra import AttributeMeasure, CountMeasure, GroupKey, Measure, Total
+from kbkit.answers.algebra import GroupKey, Measure, PathMeasure, Total, aggregate_type
 
 NODE = "node"
 """Column with the reference (``type#key``) of a node."""
@@ -36,7 +36,7 @@ def group_columns(total: Total) -> list[TotalColumn]:
     """Return the columns of a table of groups: attributes, or references and names of nodes, and the value if any."""
     listed: list[TotalColumn] = []
     for number, group in enumerate(total.groups):
-        if isinstance(group, CountMeasure):
+        if isinstance(group, PathMeasure):
             listed += [TotalColumn(NODE, "VARCHAR", None, number), TotalColumn("name", "VARCHAR", None, number)]
         else:
             listed.append(TotalColumn(group.name, group.sql_type.removesuffix("[]"), group, number))
@@ -49,15 +49,11 @@ def _aggregates(total: Total) -> list[TotalColumn]:
 
 
 def _aggregate(total: Total) -> TotalColumn:
-    if total.op in ("exists", "count", "avg"):
-        return TotalColumn(total.op, {"exists": "BOOLEAN", "count": "BIGINT", "avg": "DOUBLE"}[total.op])
-    return TotalColumn(total.op, _measured(total.measures[0]).sql_type.removesuffix("[]"))
+    return TotalColumn(total.op, aggregate_type(total.op, total.measures[0].sql_type if total.measures else ""))
 
 
 def _measured(measure: Measure) -> TotalColumn:
-    if isinstance(measure, AttributeMeasure):
-        return TotalColumn(measure.name, measure.sql_type, measure)
-    return TotalColumn(measure.text, "BIGINT", measure)
+    return TotalColumn(measure.text, measure.sql_type, measure)
 
 
 def unique(all_columns: list[TotalColumn]) -> list[TotalColumn]:

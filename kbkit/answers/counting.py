@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from kbkit.answers.algebra import CountMeasure, CountStep, Operator
+from kbkit.answers.algebra import Operator, PathMeasure, PathStep
 from kbkit.answers.pairs import Pairs, closure, neighbors, pack, unique
 from kbkit.answers.session import Session
 from kbkit.stores.adjacency import Ids
@@ -31,7 +31,7 @@ _EDGES, _CLOSURE_NODES = 1_000_000, 1024
 """Edges of the first step, and start nodes of a count with closures, that are followed at once."""
 
 
-def count_reached(session: Session, count: CountMeasure, ids: Ids, is_within: IsWithin) -> Counts:
+def count_reached(session: Session, count: PathMeasure, ids: Ids, is_within: IsWithin) -> Counts:
     """Return the number of distinct nodes that a count reaches from each of ``ids``."""
     first, *rest = count.steps
     if not rest and first.within is None and len(first.moves) == 1 and not first.moves[0].closure:
@@ -43,13 +43,13 @@ def count_reached(session: Session, count: CountMeasure, ids: Ids, is_within: Is
     return counts
 
 
-def reached_pairs(session: Session, count: CountMeasure, ids: Ids, is_within: IsWithin) -> Pairs:
+def reached_pairs(session: Session, count: PathMeasure, ids: Ids, is_within: IsWithin) -> Pairs:
     """Return the distinct pairs (position in ``ids``, id) of the nodes that a count reaches from each of ``ids``."""
     parts = [pairs for _, _, pairs in _reached(session, count, ids, is_within)]
     return np.concatenate([np.empty(0, np.int64), *parts])
 
 
-def _reached(session: Session, count: CountMeasure, ids: Ids, is_within: IsWithin) -> Iterator[tuple[int, int, Pairs]]:
+def _reached(session: Session, count: PathMeasure, ids: Ids, is_within: IsWithin) -> Iterator[tuple[int, int, Pairs]]:
     """Yield the first and last position of each block of ``ids``, and the pairs reached from it."""
     closes = any(move.closure for step in count.steps for move in step.moves)
     degrees = np.zeros(len(ids), np.int64)
@@ -80,7 +80,7 @@ def _blocks(degrees: Counts) -> Iterator[tuple[int, int]]:
         start = end
 
 
-def _follow(session: Session, step: CountStep, pairs: Pairs) -> Pairs:
+def _follow(session: Session, step: PathStep, pairs: Pairs) -> Pairs:
     parts = []
     for move in step.moves:
         csr = session.move(move.relation, move.forward)

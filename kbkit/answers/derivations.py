@@ -14,22 +14,23 @@ from kbkit.answers.algebra import (
     AttributeCondition,
     AttributeFilter,
     AttributeMeasure,
-    CountFilter,
-    CountMeasure,
     Difference,
     Extreme,
     Lookup,
+    Measure,
+    MeasureFilter,
     Operator,
+    PathMeasure,
     Plan,
     SavedNodes,
     Union,
-    ValueFilter,
 )
 from kbkit.answers.bind import Bindings
 from kbkit.answers.operator_tree import operators
 from kbkit.answers.prover import Evidence, Prover
 from kbkit.answers.session import Session
 from kbkit.answers.sql_parts import condition_sql, constant_sql, identifier, measure_sql
+from kbkit.answers.value_rows import values_of
 from kbkit.answers.why import Why, describe
 from kbkit.stores.adjacency import Ids
 from kbkit.stores.arrays import distinct
@@ -142,32 +143,27 @@ class _Tables:
         match operator:
             case AttributeFilter():
                 return [self._values(operator, condition, nodes) for condition in operator.conditions]
-            case CountFilter():
-                return [self._counted(operator.count, nodes)]
+            case MeasureFilter():
+                measures = [
+                    m for m in (operator.measure, operator.other) if isinstance(m, (AttributeMeasure, PathMeasure))
+                ]
+                return [self._measured(operator.type, measure, nodes) for measure in measures]
             case Extreme():
-                return [self._best(operator, nodes)]
-            case ValueFilter():
-                measure = operator.measure
-                if not isinstance(measure, AttributeMeasure):
-                    return [self._counted(measure, nodes)]
-                return [_fact(self._lookup(operator.type, identifier(measure.name), nodes), measure.name)]
+                op = "max" if operator.greatest else "min"
+                return [self._measured(operator.type, operator.measure, nodes, op)]
             case SavedNodes():
                 return [_noted(nodes, attribute=None, value=None, text=f"in @{operator.name}")]
         raise AssertionError(operator)
 
-    def _counted(self, count: CountMeasure, wanted: Ids) -> pl.DataFrame:
+    def _measured(self, node_type: str | None, measure: Measure, wanted: Ids, op: str = "") -> pl.DataFrame:
+        """Return the value of a measure of each node; with ``op``, max or min, one element of a list."""
         import polars as pl
 
-        counts = self.evaluator.count(count, wanted)
-        frame = pl.DataFrame({"node": wanted, "value": counts}).with_columns(pl.col("value").cast(pl.String))
-        return _fact(frame, count.text)
-
-    def _best(self, operator: Extreme, wanted: Ids) -> pl.DataFrame:
-        measure = operator.measure
-        if not isinstance(measure, AttributeMeasure):
-            return self._counted(measure, wanted)
-        value, _ = measure_sql(measure, "max" if operator.greatest else "min")
-        return _fact(self._lookup(operator.type, value, wanted), measure.name)
+        if isinstance(measure, AttributeMeasure):
+            value = measure_sql(measure, op)[0] if op else identifier(measure.name)
+            return _fact(self._lookup(node_type, value, wanted), measure.name)
+        found = values_of(self.session, node_type, measure, self.evaluator.measured(measure, wanted))
+        return _fact(pl.DataFrame({"node": wanted, "value": found["text"]}), measure.text)
 
     def _values(self, operator: AttributeFilter, condition: AttributeCondition, wanted: Ids) -> pl.DataFrame:
         """Return the values that meet a condition: of a list, the elements that do."""

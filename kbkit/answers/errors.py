@@ -24,6 +24,9 @@ def relation_alone(at: int, text: str = "") -> ExpressionError:
     return ExpressionError("A relation is not a set of nodes", "Write type -> [relation] -> type", text=text, at=at)
 
 
+FUNCTIONS = ("count", "sum", "avg", "min", "max")
+"""Functions of the nodes that a path reaches from a node."""
+
 TOTALS = {
     "exists": "Write exists(expression)",
     "count": "In braces, write count(-> type)",

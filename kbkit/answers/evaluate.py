@@ -95,10 +95,10 @@ class SingleEvaluator(Evaluator):
         mask: Mask = self.contains(operator, unique_ids)[position]
         return mask
 
-    def _number(self, parameter: str, members: Ids) -> int:  # noqa: ARG002
+    def _constant(self, parameter: str, members: Ids) -> str:  # noqa: ARG002
         value = self.bound[parameter]
         assert isinstance(value, Constant)
-        return int(value.text)
+        return value.text
 
     def _evaluator_of(self, value: ValueOf, members: Ids) -> tuple[Evaluator, NDArray[np.int64]]:  # noqa: ARG002
         return self, self._rows(members)

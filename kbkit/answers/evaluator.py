@@ -22,27 +22,33 @@ from kbkit.answers.algebra import (
     AllNodes,
     AttributeFilter,
     AttributeMeasure,
-    CountFilter,
-    CountMeasure,
     Difference,
     Extreme,
-    GroupKey,
     Hop,
     Intersection,
     Lookup,
     Measure,
+    MeasureFilter,
     Move,
     Operator,
+    PathMeasure,
     SavedNodes,
     Union,
-    ValueFilter,
     ValueOf,
     path_of,
 )
 from kbkit.answers.counting import COMPARE, Counts, best_of_rows, count_reached, reached_pairs, top_of_rows
 from kbkit.answers.pairs import Pairs
 from kbkit.answers.session import Session
-from kbkit.answers.value_rows import ValueRows, best_of_groups, compared
+from kbkit.answers.value_rows import (
+    Constants,
+    MeasuredNodes,
+    as_numbers,
+    best_of_groups,
+    compares_with_constant,
+    compares_with_measure,
+    compares_with_value,
+)
 from kbkit.stores.adjacency import Csr, Ids
 from kbkit.stores.arrays import Mask
 
@@ -84,12 +90,9 @@ class Evaluator(ABC):
                 return left[~self.contains(operator.right, left)] if len(left) else left
             case AttributeFilter():
                 return self._filter(operator)
-            case CountFilter():
+            case MeasureFilter():
                 members = self.members(operator.source)
-                return members[self._passes_count(operator, members)]
-            case ValueFilter():
-                members = self.members(operator.source)
-                return members[self._passes_value(operator, members)]
+                return members[self._passes_measure(operator, members)]
             case Extreme():
                 return self._superlative(operator, self.members(operator.source))
             case AllNodes():
@@ -124,13 +127,9 @@ class Evaluator(ABC):
                 mask = self.contains(operator.source, members)
                 mask[mask] = self.passes(operator, members[mask])
                 return mask
-            case CountFilter():
+            case MeasureFilter():
                 mask = self.contains(operator.source, members)
-                mask[mask] = self._passes_count(operator, members[mask])
-                return mask
-            case ValueFilter():
-                mask = self.contains(operator.source, members)
-                mask[mask] = self._passes_value(operator, members[mask])
+                mask[mask] = self._passes_measure(operator, members[mask])
                 return mask
             case AllNodes():
                 return self.session.has_type(self._ids(members), operator.type)
@@ -152,7 +151,7 @@ class Evaluator(ABC):
                 return sum(self.cost(part) for part in operator.parts)
             case Difference():
                 return self.cost(operator.left)
-            case AttributeFilter() | CountFilter() | ValueFilter() | Extreme():
+            case AttributeFilter() | MeasureFilter() | Extreme():
                 return self.cost(operator.source) + _FILTER_COST
             case AllNodes():
                 return _ALL_NODES_COST + self.session.schema.nodes
@@ -191,59 +190,71 @@ class Evaluator(ABC):
             mask |= any_of(hits, count)
         return mask & self.session.has_type(ids, hop.type) if hop.check else mask
 
-    def count(self, count: CountMeasure, members: Members) -> Counts:
-        """Return the number of nodes that a count reaches from each member."""
+    def count(self, path: PathMeasure, members: Members) -> Counts:
+        """Return the number of nodes that a path reaches from each member."""
         return count_reached(
-            self.session, count, self._ids(members), lambda within, pairs: self._is_within(within, members, pairs)
+            self.session, path, self._ids(members), lambda within, pairs: self._is_within(within, members, pairs)
         )
 
-    def _passes_count(self, operator: CountFilter, members: Members) -> Mask:
-        number = self._number(operator.parameter, members)
-        mask: Mask = COMPARE[operator.op](self.count(operator.count, members), number)
-        return mask
-
-    def reached(self, path: CountMeasure, members: Members) -> Pairs:
+    def reached(self, path: PathMeasure, members: Members) -> Pairs:
         """Return the pairs (position of a member, id) of the nodes that a path reaches."""
         return reached_pairs(
             self.session, path, self._ids(members), lambda within, pairs: self._is_within(within, members, pairs)
         )
 
-    def _passes_value(self, operator: ValueFilter, members: Members) -> Mask:
-        """Return a mask of the members whose measure compares with the value (of their row)."""
+    # -- measures -----------------------------------------------------------------------------------------------------
+
+    def measured(self, measure: Measure | None, members: Members) -> MeasuredNodes:
+        """Return members with what a measure has for them along its path; the values of attributes are not read."""
+        nodes = MeasuredNodes(self._rows(members), self._ids(members))
+        if not isinstance(measure, PathMeasure):
+            return nodes
+        if measure.is_number_of_nodes:
+            return nodes._replace(counts=self.count(measure, members))
+        return nodes._replace(reached=self.reached(measure, members))
+
+    def _passes_measure(self, operator: MeasureFilter, members: Members) -> Mask:
+        """Return a mask of the members whose measure compares with the other value (of their row)."""
         if not len(members):
             return np.zeros(0, bool)
-        measure, value = operator.measure, operator.value
-        evaluator, rows = self._evaluator_of(value, members)
-        others = evaluator.members(value.root)
-        right = ValueRows(
-            evaluator._rows(others), evaluator._ids(others), evaluator._counted(value.total.measures, others)
-        )
-        left = ValueRows(rows, self._ids(members), self._counted((measure,), members))
-        return compared(self.session, operator, left, right)
-
-    def _counted(self, measures: tuple[Measure, ...], members: Members) -> Counts | None:
-        """Return the counts of members, if the measure is a count."""
-        counts = [measure for measure in measures if isinstance(measure, CountMeasure)]
-        return self.count(counts[0], members) if counts else None
+        other, left = operator.other, self.measured(operator.measure, members)
+        if isinstance(other, ValueOf):
+            evaluator, rows = self._evaluator_of(other, members)
+            nodes = evaluator.members(other.root)
+            right = evaluator.measured(next(iter(other.total.measures), None), nodes)
+            return compares_with_value(self.session, operator, other, left._replace(rows=rows), right)
+        if isinstance(other, str):
+            constant = self._constant(other, members)
+            if left.counts is None:
+                return compares_with_constant(self.session, operator, left, constant)
+            numbers: Any = as_numbers(constant)
+        else:
+            theirs = self.measured(other, members)
+            if left.counts is None or theirs.counts is None:
+                return compares_with_measure(self.session, operator, other, left, theirs)
+            numbers = theirs.counts
+        mask: Mask = COMPARE[operator.op](left.counts, numbers)
+        return mask
 
     def _superlative(self, operator: Extreme, members: Members) -> Members:
         """Return the members with the greatest (or least) value."""
-        if operator.per is not None:
-            return members[self._best_of_groups(operator, operator.per, members)]
+        nodes = self.measured(operator.measure, members)
+        if operator.per is not None or nodes.reached is not None:
+            path = None if operator.per is None else path_of(operator.per)
+            groups = None if path is None else self.reached(path, members)
+            number = 1 if operator.number is None else self._number(operator.number, members)
+            return members[best_of_groups(self.session, operator, nodes, groups, number)]
         if isinstance(operator.measure, AttributeMeasure):
             return self._extreme(operator, operator.measure, members)
-        counts, rows = self.count(operator.measure, members), self._rows(members)
+        assert nodes.counts is not None
         if operator.number is None:
-            return members[best_of_rows(rows, counts, operator.greatest)]
-        return members[top_of_rows(rows, counts, operator.greatest, self._number(operator.number, members))]
+            return members[best_of_rows(nodes.rows, nodes.counts, operator.greatest)]
+        number = self._number(operator.number, members)
+        return members[top_of_rows(nodes.rows, nodes.counts, operator.greatest, number)]
 
-    def _best_of_groups(self, operator: Extreme, per: GroupKey, members: Members) -> Mask:
-        """Return a mask of the members with the greatest (or least) value of a group of theirs."""
-        counts, path = self._counted((operator.measure,), members), path_of(per)
-        left = ValueRows(self._rows(members), self._ids(members), counts)
-        reached = None if path is None else self.reached(path, members)
-        number = 1 if operator.number is None else self._number(operator.number, members)
-        return best_of_groups(self.session, operator, left, reached, number)
+    def _number(self, parameter: str, members: Members) -> Any:
+        """Return the value of an integer parameter for all members, or for each."""
+        return as_numbers(self._constant(parameter, members))
 
     # -- what depends on the form of a set ----------------------------------------------------------------------------
 
@@ -268,8 +279,8 @@ class Evaluator(ABC):
         """Return a mask of the pairs (position in ``members``, id) whose id is in the operator's set for the member."""
 
     @abstractmethod
-    def _number(self, parameter: str, members: Members) -> Any:
-        """Return the value of an integer parameter for all members, or for each."""
+    def _constant(self, parameter: str, members: Members) -> Constants:
+        """Return the text of a constant for all members, or for each."""
 
     @abstractmethod
     def _evaluator_of(self, value: ValueOf, members: Members) -> tuple[Evaluator, NDArray[np.int64]]:

@@ -6,37 +6,37 @@ from collections.abc import Iterator
 
 from kbkit.answers.algebra import (
     AttributeFilter,
-    CountFilter,
-    CountMeasure,
     Difference,
     Extreme,
     Hop,
     Intersection,
     Lookup,
+    MeasureFilter,
     Operator,
+    PathMeasure,
     Plan,
     Union,
-    ValueFilter,
     ValueOf,
     path_of,
 )
 
 
-def count_of(operator: Operator) -> CountMeasure | None:
-    """Return the count that an operator computes of its nodes, if any."""
-    if isinstance(operator, CountFilter):
-        return operator.count
-    if isinstance(operator, (Extreme, ValueFilter)):
-        return operator.measure if isinstance(operator.measure, CountMeasure) else None
-    return None
+def paths_of(operator: Operator) -> list[PathMeasure]:
+    """Return the measures that an operator computes of its nodes along paths, and the path by which it groups them."""
+    measures: list[object] = []
+    if isinstance(operator, MeasureFilter):
+        measures = [operator.measure, operator.other]
+    elif isinstance(operator, Extreme):
+        measures = [operator.measure, None if operator.per is None else path_of(operator.per)]
+    return [measure for measure in measures if isinstance(measure, PathMeasure)]
 
 
 def inputs(operator: Operator) -> tuple[Operator, ...]:
     """Return the direct inputs of an operator."""
-    if isinstance(operator, (CountFilter, Extreme, ValueFilter)):
-        counts = [count for count in (count_of(operator), _grouping(operator)) if count is not None]
-        of_value = total_inputs(operator.value) if isinstance(operator, ValueFilter) else ()
-        return (operator.source, *(part for count in counts for part in _within(count)), *of_value)
+    if isinstance(operator, (MeasureFilter, Extreme)):
+        other = operator.other if isinstance(operator, MeasureFilter) else None
+        of_value = total_inputs(other) if isinstance(other, ValueOf) else ()
+        return (operator.source, *(part for path in paths_of(operator) for part in _within(path)), *of_value)
     if isinstance(operator, (Intersection, Union)):
         return operator.parts
     if isinstance(operator, (AttributeFilter, Hop)):
@@ -52,12 +52,7 @@ def total_inputs(value: ValueOf | Plan) -> tuple[Operator, ...]:
     return (value.root, *(operator for count in counts for operator in _within(count)))
 
 
-def _grouping(operator: Operator) -> CountMeasure | None:
-    """Return the path of the groups of a superlative, if it has one."""
-    return path_of(operator.per) if isinstance(operator, Extreme) and operator.per is not None else None
-
-
-def _within(count: CountMeasure) -> tuple[Operator, ...]:
+def _within(count: PathMeasure) -> tuple[Operator, ...]:
     return tuple(step.within for step in count.steps if step.within is not None)
 
 
@@ -82,8 +77,8 @@ def parameters(*roots: Operator) -> set[str]:
             names.add(part.parameter)
         elif isinstance(part, AttributeFilter):
             names.update(name for condition in part.conditions for name in condition.parameters)
-        elif isinstance(part, CountFilter):
-            names.add(part.parameter)
+        elif isinstance(part, MeasureFilter) and isinstance(part.other, str):
+            names.add(part.other)
         elif isinstance(part, Extreme) and part.number is not None:
             names.add(part.number)
     return names

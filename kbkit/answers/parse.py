@@ -6,8 +6,8 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from kbkit.answers.errors import TOTALS, ExpressionError, not_whole, relation_alone
-from kbkit.answers.syntax import Aggregate, Comparison, Count, Expression, Path, Step, depth, subtrees
+from kbkit.answers.errors import FUNCTIONS, TOTALS, ExpressionError, not_whole, relation_alone
+from kbkit.answers.syntax import Aggregate, Comparison, Expression, Path, PathFunction, Step, depth, subtrees
 
 if TYPE_CHECKING:
     import lark
@@ -37,7 +37,7 @@ _EXPECTED = {
     "LBRACE": "{conditions}",
     "LSQB": "[",
     "COLON": ':"name"',
-    "COUNT": "count(path)",
+    "FUNCTION": "count(path)",
     "BY": "by",
     "PER": "per",
     "HAVING": "having",
@@ -105,12 +105,12 @@ def _check(text: str, tree: Expression) -> Expression:
     for part in subtrees(tree):
         if isinstance(part, Path):
             _check_path(text, part)
-        elif isinstance(part, Count):
-            _check_count(text, part)
+        elif isinstance(part, PathFunction):
+            _check_function(text, part)
         elif isinstance(part, Aggregate):
             _check_total(text, part)
-        elif isinstance(part, Comparison):
-            _check_compared(text, part)
+        elif isinstance(part, Comparison) and isinstance(part.value, Aggregate):
+            _check_compared(text, part.value)
     return tree
 
 
@@ -142,15 +142,14 @@ def _check_total(text: str, total: Aggregate) -> None:
         raise ExpressionError("limit needs an order", hint, text=text, at=total.at)
 
 
-def _check_compared(text: str, test: Comparison) -> None:
-    total = test.value
+def _check_compared(text: str, total: Aggregate) -> None:
     is_row = len(total.columns) > 1 or len(total.ops) > 1
     if total.op == "exists" or total.groups or total.order or is_row:
         hint = "Compare with count, values, sum, avg, min or max of one attribute, without by and order by"
         raise ExpressionError("A condition compares with one value", hint, text=text, at=total.at)
 
 
-def _check_steps(text: str, path: Path | Count) -> None:
+def _check_steps(text: str, path: Path | PathFunction) -> None:
     previous: object = None
     for element in path.elements:
         if isinstance(element, Step) and isinstance(previous, Step):
@@ -160,19 +159,22 @@ def _check_steps(text: str, path: Path | Count) -> None:
         previous = element
 
 
-def _check_count(text: str, count: Count) -> None:
-    _check_steps(text, count)
-    last = count.elements[-1]
+def _check_function(text: str, function: PathFunction) -> None:
+    _check_steps(text, function)
+    last = function.elements[-1]
     if isinstance(last, Step):
-        message = "The path of a count must end with nodes"
+        message = f"The path of {function.op} must end with nodes"
         raise ExpressionError(message, "Add a type (* for any)", text=text, at=last.at)
-    for i, element in enumerate(count.elements):
-        if count.arrows[i] != count.arrows[0]:
+    for i, element in enumerate(function.elements):
+        if function.arrows[i] != function.arrows[0]:
             hint = "Write [^relation] to follow a relation backward"
-            raise ExpressionError("The path of a count has one direction", hint, text=text, at=element.at)
+            raise ExpressionError(f"The path of {function.op} has one direction", hint, text=text, at=element.at)
         if isinstance(element, Step) and element.negated:
-            hint = "Count the nodes that the path reaches"
-            raise ExpressionError("[!relation] cannot be counted", hint, text=text, at=element.at)
+            hint = "Follow the relations that lead to the nodes"
+            raise ExpressionError(f"The path of {function.op} has no [!relation]", hint, text=text, at=element.at)
+    if function.op != "count" and function.attribute is None:
+        message = f"{function.op} of a path needs an attribute of the nodes at its end"
+        raise ExpressionError(message, f"Write {function.op}(-> type, attribute)", text=text, at=function.at)
 
 
 def _check_path(text: str, path: Path) -> None:
@@ -235,14 +237,15 @@ def _syntax_error(text: str, error: lark.exceptions.UnexpectedInput) -> Expressi
 
 
 def _measure_error(text: str, at: int, before: str, expected: set[str]) -> ExpressionError | None:
-    """Return the error for an incomplete superlative or count, or a count or sum inside another expression."""
+    """Return the error for an incomplete superlative or measure, or a count or sum inside another expression."""
     word = _LAST_WORD.search(before)
     if word and word[1] and word[2] in ("max", "min") and text[at] in ",}":
         hint = f"Write {{{word[2]} attribute}} or {{{word[2]} count(-> type)}}"
         return ExpressionError(f"{word[2]} needs an attribute or a count", hint, text=text, at=word.start(2))
-    if word and text[at] == "(" and word[1] and word[2] == "count":
-        hint = "Write count(-> type) or count(<- type)"
-        return ExpressionError("The path of a count must start with an arrow", hint, text=text, at=word.start(2))
+    if word and text[at] == "(" and word[1] and word[2] in FUNCTIONS:
+        arguments = "{} type" if word[2] == "count" else "{} type, attribute"
+        hint = f"Write {word[2]}({arguments.format('->')}) or {word[2]}({arguments.format('<-')})"
+        return ExpressionError(f"The path of {word[2]} must start with an arrow", hint, text=text, at=word.start(2))
     if word and text[at] == "(" and word[2] in TOTALS:
         return not_whole(word[2], text, word.start(2))
     total = re.match(rf"\s*({'|'.join(TOTALS)})\s*\(", text)
@@ -258,6 +261,7 @@ def _expected(expected: set[str], before: str) -> str:
         in_braces = before.rfind("{") > before.rfind("}")
         names = {**names, "IDENTIFIER": "an attribute"}
         names |= {"OPEN": "[values]", "LPAR": "(values)"} if in_braces else {}
-    selected = expected - _OBVIOUS or expected
+    functions = {"FUNCTION"} if "NUMBER" in expected else set()  # a value is what most people mean
+    selected = expected - _OBVIOUS - functions or expected
     words = sorted({names.get(name, name.lower()) for name in selected})
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " or " + words[-1] if words else "something else"

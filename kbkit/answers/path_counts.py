@@ -17,16 +17,15 @@ from numpy.typing import NDArray
 from kbkit.answers.algebra import (
     AllNodes,
     AttributeFilter,
-    CountFilter,
     Difference,
     Extreme,
     Hop,
     Intersection,
+    MeasureFilter,
     Move,
     Operator,
     Plan,
     Union,
-    ValueFilter,
 )
 from kbkit.answers.bind import Bindings
 from kbkit.answers.evaluate import SingleEvaluator
@@ -116,7 +115,7 @@ def _inputs(operator: Operator) -> tuple[Operator, ...]:
             return operator.parts
         case Difference():
             return (operator.left,)
-        case AttributeFilter() | CountFilter() | ValueFilter() | Extreme():
+        case AttributeFilter() | MeasureFilter() | Extreme():
             return (operator.source,)
     return ()
 

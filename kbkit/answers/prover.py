@@ -17,17 +17,16 @@ import numpy as np
 
 from kbkit.answers.algebra import (
     AttributeFilter,
-    CountFilter,
     Difference,
     Extreme,
     Hop,
     Intersection,
+    MeasureFilter,
     Move,
     Operator,
     Plan,
     SavedNodes,
     Union,
-    ValueFilter,
 )
 from kbkit.answers.bind import Bindings
 from kbkit.answers.evaluate import SMALL, SingleEvaluator
@@ -130,7 +129,7 @@ class Prover:
                 return min(proofs, key=_length) if self.shortest else _sum(proofs)
             case Difference():
                 return self.derive(operator.left, wanted) + self._absence(operator.right, wanted)
-            case AttributeFilter() | CountFilter() | ValueFilter() | Extreme():
+            case AttributeFilter() | MeasureFilter() | Extreme():
                 return self.derive(operator.source, wanted) + Evidence(notes=(Note(operator, wanted),))
             case SavedNodes():
                 return Evidence(notes=(Note(operator, wanted),))
@@ -239,9 +238,7 @@ class Prover:
                 return self._against(part, node)
             case Union():
                 return _sum(self._against(part, node) for part in operator.parts)
-            case AttributeFilter() | CountFilter() | ValueFilter() | Extreme() if not self._holds(
-                operator.source, node
-            ):
+            case AttributeFilter() | MeasureFilter() | Extreme() if not self._holds(operator.source, node):
                 return self._against(operator.source, node)
             case Hop() if any(isinstance(op, Difference) for op in operators(operator.source)):
                 return _sum(self._against(operator.source, n) for n in self._before(operator, node))

@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from kbkit.answers import syntax
 from kbkit.answers.algebra import (
     AllNodes,
-    CountMeasure,
-    CountStep,
     Difference,
     Hop,
     Lookup,
     Move,
     Operator,
+    PathStep,
     Plan,
     SavedNodes,
     Union,
@@ -159,23 +158,23 @@ class _Resolver(ConditionResolver):
             return conjunction(reached)
         return conjunction([*reached, self.set(element)])
 
-    def count(self, node_type: str | None, count: syntax.Count) -> CountMeasure:
-        """Resolve the path of a count from nodes of a type."""
-        elements = self.bracketed_relations([Nodes(node_type), *count.elements])[1:]
+    def steps(self, node_type: str | None, path: syntax.PathFunction) -> tuple[PathStep, ...]:
+        """Resolve a path from each node of a type."""
+        elements = self.bracketed_relations([Nodes(node_type), *path.elements])[1:]
         near, step, steps = node_type, None, []
         for element in elements:
             if isinstance(element, Step):
                 step = element
                 continue
             target = self.target_type(element)
-            moves = self.moves(near, step, target, element.at, reverse=count.arrows[0] == "<-")
+            moves = self.moves(near, step, target, element.at, reverse=path.arrows[0] == "<-")
             bare = isinstance(element, Nodes) and element.selector is None
             within = None if bare else self.set(element)
             if bare and target is not None and any(self.may_lack(move, near, target) for move in moves):
                 within = AllNodes(target)
-            steps.append(CountStep(moves, target, within))
+            steps.append(PathStep(moves, target, within))
             near, step = target, None
-        return CountMeasure(tuple(steps), str(count))
+        return tuple(steps)
 
     def moves(
         self, source: str | None, step: Step | None, target: str | None, at: int, *, reverse: bool = False

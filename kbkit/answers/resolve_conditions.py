@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from kbkit.answers import syntax
 from kbkit.answers.algebra import (
@@ -13,22 +14,23 @@ from kbkit.answers.algebra import (
     AttributeCondition,
     AttributeFilter,
     AttributeMeasure,
-    CountFilter,
-    CountMeasure,
     Difference,
     Extreme,
     GroupKey,
     HavingTest,
     Measure,
+    MeasureFilter,
     Operator,
     Parameter,
+    PathMeasure,
+    PathStep,
     ReachedAttribute,
     Scalar,
     SortKey,
     Total,
     Union,
-    ValueFilter,
     ValueOf,
+    aggregate_type,
 )
 from kbkit.answers.columns import group_columns
 from kbkit.answers.errors import ExpressionError
@@ -36,6 +38,9 @@ from kbkit.answers.periods import Period, period_of
 from kbkit.answers.syntax import Key, Name, Slot
 from kbkit.errors import Part, suggest
 from kbkit.schema import Schema
+
+Within: TypeAlias = Callable[..., Operator]
+"""Returns the nodes of a set that pass comparisons (sign, value)."""
 
 OWN_ATTRIBUTES = {"name": "VARCHAR", "key": "VARCHAR"}
 """Attributes of all node types."""
@@ -69,8 +74,8 @@ class ConditionResolver(ABC):
         """Resolve a set."""
 
     @abstractmethod
-    def count(self, node_type: str | None, count: syntax.Count) -> CountMeasure:
-        """Resolve the path of a count from nodes of a type."""
+    def steps(self, node_type: str | None, path: syntax.PathFunction) -> tuple[PathStep, ...]:
+        """Resolve a path from each node of a type."""
 
     def error(self, message: str, at: int, *hints: Part) -> ExpressionError:
         """Return an error with its position."""
@@ -82,13 +87,13 @@ class ConditionResolver(ABC):
         """Apply tests from left to right; neighbouring conditions on attributes are one filter."""
         conditions: list[AttributeCondition] = []
         for test in tests:
-            if isinstance(test, syntax.Condition) and not (periods := self.periods(source.type, test)):
+            if isinstance(test, syntax.Condition) and not (periods := self.attribute_periods(source.type, test)):
                 conditions.append(self.condition(source.type, test))
                 continue
             source = AttributeFilter(source, tuple(conditions)) if conditions else source
             conditions = []
             if isinstance(test, syntax.Condition):
-                source = self.dated(source, test, periods)
+                source = self.dated_condition(source, test, periods)
             else:
                 source = self.tested(source, test)
         return AttributeFilter(source, tuple(conditions)) if conditions else source
@@ -101,9 +106,6 @@ class ConditionResolver(ABC):
                 number = None if test.number is None else self.parameter(test.number, "BIGINT", test.at, True, "number")
                 per = None if test.per is None else self.group(source.type, test.per)
                 return Extreme(source, measure, test.op in ("max", "top"), number, per)
-            case syntax.CountTest():
-                count = self.count(source.type, test.count)
-                return CountFilter(source, count, test.op, self.parameter(test.value, "BIGINT", test.at, True, "count"))
             case syntax.Comparison():
                 return self.compared(source, test)
             case syntax.Not():
@@ -113,23 +115,56 @@ class ConditionResolver(ABC):
         raise AssertionError(test)
 
     def compared(self, source: Operator, test: syntax.Comparison) -> Operator:
-        """Return the nodes whose measure compares with a value."""
-        measure = self.measure(source.type, test.measure, test.at)
-        root = self.set(test.value.source)
-        total = self.total(test.value, root.type)
-        mine, other = _type_of(measure), value_type(total)
-        if _category(mine) != _category(other):
-            message = f"{test.measure} is {mine}, but {test.value.op}(...) is {other}"
-            raise self.error(message, test.value.at, "Compare numbers with numbers, texts with texts, dates with dates")
-        if total.op == "values" and test.op[0] in "<>":  # any value: the least or the greatest decides
-            total = replace(total, op="max" if test.op[0] == "<" else "min")
-        return ValueFilter(source, measure, test.op, ValueOf(root, total, str(test.value)))
+        """Return the nodes whose measure compares with a constant, another measure of theirs, or a value."""
+        measure, other = self.measure(source.type, test.measure, test.at), test.value
+        if isinstance(other, syntax.PathFunction):
+            mine = self.measure(source.type, other, other.at)
+            self.check_comparable(test, measure, mine.sql_type, other)
+            return MeasureFilter(source, measure, test.op, mine)
+        if isinstance(other, syntax.Aggregate):
+            root = self.set(other.source)
+            total = self.total(other, root.type)
+            self.check_comparable(test, measure, value_type(total), other)
+            if total.op == "values" and test.op[0] in "<>":  # any value: the least or the greatest decides
+                total = replace(total, op="max" if test.op[0] == "<" else "min")
+            return MeasureFilter(source, measure, test.op, ValueOf(root, total, str(other)))
+
+        base = measure.op if isinstance(measure, PathMeasure) else measure.name
+
+        def within(source: Operator, *tests: tuple[str, syntax.Value]) -> Operator:
+            for op, value in tests:
+                parameter = self.parameter(value, measure.sql_type, test.at, True, base)
+                source = MeasureFilter(source, measure, op, parameter)
+            return source
+
+        periods = self.periods(measure.sql_type, test.op, (other,))
+        return self.dated(source, test.op, (other,), periods, within) if periods else within(source, (test.op, other))
+
+    def check_comparable(
+        self, test: syntax.Comparison, measure: Measure, sql_type: str, other: syntax.PathFunction | syntax.Aggregate
+    ) -> None:
+        """Raise an error unless the value on the right has a type that the measure compares with."""
+        if _category(measure.sql_type) != _category(sql_type):
+            message = f"{test.measure} is {measure.sql_type}, but {other.op}(...) is {sql_type}"
+            raise self.error(message, other.at, "Compare numbers with numbers, texts with texts, dates with dates")
 
     def measure(self, node_type: str | None, measure: syntax.Measure, at: int) -> Measure:
-        """Resolve an attribute or a count."""
-        if isinstance(measure, syntax.Count):
-            return self.count(node_type, measure)
-        return AttributeMeasure(*self.attribute(node_type, measure, at))
+        """Resolve an attribute or a function of a path."""
+        if not isinstance(measure, syntax.PathFunction):
+            return AttributeMeasure(*self.attribute(node_type, measure, at))
+        path = PathMeasure(self.steps(node_type, measure), str(measure), measure.op)
+        if measure.attribute is None:
+            return path
+        attribute = AttributeMeasure(*self.attribute(path.end, measure.attribute, measure.at))
+        self.check_numbers(measure.op, attribute, measure.at)
+        return replace(path, attribute=attribute)
+
+    def check_numbers(self, op: str, measure: Measure, at: int) -> None:
+        """Raise an error for a sum or average of values that are not numbers."""
+        if op in ("sum", "avg") and not is_number(measure.sql_type):
+            hint = f"values(..., {syntax.identifier(measure.text)}) lists its values"
+            message = f"{op} needs an attribute with numbers, but {measure.text} is {measure.sql_type}"
+            raise self.error(message, at, hint)
 
     def attribute(self, node_type: str | None, written: str, at: int) -> tuple[str, str]:
         """Return the name and DuckDB type of an attribute."""
@@ -152,36 +187,53 @@ class ConditionResolver(ABC):
         values = tuple(self.parameter(v, element, condition.at, True, name) for v in condition.values)
         return AttributeCondition(name, sql_type, condition.op, values, condition.negated)
 
-    def periods(self, node_type: str | None, condition: syntax.Condition) -> list[Period | None]:
-        """Return the periods that a date or time is compared with (None: one of them), or nothing if there are none."""
-        if condition.op not in ("=", "!=", "<", "<=", ">", ">=", "in"):
-            return []
+    def attribute_periods(self, node_type: str | None, condition: syntax.Condition) -> list[Period | None]:
+        """Return the periods of a condition on a date or time; see :meth:`periods`."""
         sql_type = self.attribute(node_type, condition.attribute, condition.at)[1]
-        if not sql_type.startswith(("DATE", "TIMESTAMP")):
-            return []
-        periods = [period_of(value, sql_type) for value in condition.values]
-        return periods if any(periods) else []
+        return self.periods(sql_type, condition.op, condition.values)
 
-    def dated(self, source: Operator, test: syntax.Condition, periods: Sequence[Period | None]) -> Operator:
-        """Compare a date with years and months: with their first day, or the first day after them."""
+    def dated_condition(self, source: Operator, test: syntax.Condition, periods: Sequence[Period | None]) -> Operator:
+        """Compare the dates of an attribute with years and months."""
 
         def within(source: Operator, *tests: tuple[str, syntax.Value]) -> Operator:
             written = [syntax.Condition(test.attribute, op, (value,), at=test.at) for op, value in tests]
             return AttributeFilter(source, tuple(self.condition(source.type, condition) for condition in written))
 
-        is_negative = test.op == "!=" or test.negated
+        is_list = self.attribute(source.type, test.attribute, test.at)[1].endswith("[]")
+        if is_list and any(periods) and (test.op == "=" or (test.op == "in" and not test.negated)):
+            raise self.error(f"{test.attribute} has several dates", test.at, "Write a full date: 2001-12-31")
+        op = "not in" if test.negated else test.op
+        return self.dated(source, op, test.values, periods, within)
+
+    def periods(self, sql_type: str, op: str, values: Sequence[syntax.Value]) -> list[Period | None]:
+        """Return the periods that a date or time is compared with (None: one of them), or nothing if there are none."""
+        is_date = sql_type.startswith(("DATE", "TIMESTAMP")) and op in ("=", "!=", "<", "<=", ">", ">=", "in")
+        periods = [period_of(value, sql_type) for value in values] if is_date else []
+        return periods if any(periods) else []
+
+    def dated(
+        self,
+        source: Operator,
+        op: str,
+        values: Sequence[syntax.Value],
+        periods: Sequence[Period | None],
+        within: Within,
+    ) -> Operator:
+        """Compare a date with years and months: with their first day, or the first day after them.
+
+        ``op`` is a comparison, ``in`` or ``not in``; ``within`` makes a filter of comparisons with dates.
+        """
+        is_negative = op in ("!=", "not in")
         parts: list[Operator] = []
-        for value, period in zip(test.values, periods, strict=True):
+        for value, period in zip(values, periods, strict=True):
             start, end = period or (value, None)
-            if test.op[0] in "<>":
-                op = {"<": "<", "<=": "<", ">": ">=", ">=": ">="}[test.op]
-                return within(source, (op, start if test.op in ("<", ">=") else end or start))
+            if op[0] in "<>":
+                sign = {"<": "<", "<=": "<", ">": ">=", ">=": ">="}[op]
+                return within(source, (sign, start if op in ("<", ">=") else end or start))
             if end is None:
                 one = within(source, ("!=" if is_negative else "=", start))
             elif is_negative:
                 one = Union(source.type, (within(source, ("<", start)), within(source, (">=", end))))
-            elif self.attribute(source.type, test.attribute, test.at)[1].endswith("[]"):
-                raise self.error(f"{test.attribute} has several dates", test.at, "Write a full date: 2001-12-31")
             else:
                 one = within(source, (">=", start), ("<", end))
             source = one if is_negative else source
@@ -197,12 +249,7 @@ class ConditionResolver(ABC):
         measures = measures * len(tree.ops) if several and len(measures) == 1 else measures
         of = tree.ops if several else tree.ops * len(measures)
         for measure, op, number in zip(measures, of, range(len(measures)), strict=True):
-            if op in ("sum", "avg") and not is_number(_type_of(measure)):
-                assert isinstance(measure, AttributeMeasure)
-                column = tree.columns[min(number, len(tree.columns) - 1)]
-                hint = f"values(..., {syntax.identifier(measure.name)}) lists its values"
-                message = f"{op} needs an attribute with numbers, but {measure.name} is {measure.sql_type}"
-                raise self.error(message, column.at, hint)
+            self.check_numbers(op, measure, tree.columns[min(number, len(tree.columns) - 1)].at)
         groups = tuple(self.group(node_type, group) for group in tree.groups)
         measures = measures if several else tuple(dict.fromkeys(measures))
         lists = [m for m in measures if isinstance(m, AttributeMeasure) and m.sql_type.endswith("[]")]
@@ -225,10 +272,9 @@ class ConditionResolver(ABC):
         measure = self.measure(node_type, group.measure, group.at)
         if group.attribute is None:
             return measure
-        assert isinstance(measure, CountMeasure)
-        end = measure.steps[-1].type
-        attribute = AttributeMeasure(*self.attribute(end, group.attribute, group.at))
-        return ReachedAttribute(measure, attribute, end, str(group))
+        assert isinstance(measure, PathMeasure)
+        attribute = AttributeMeasure(*self.attribute(measure.end, group.attribute, group.at))
+        return ReachedAttribute(measure, attribute, measure.end, str(group))
 
     def having(self, total: Total, test: syntax.GroupTest) -> HavingTest:
         """Resolve a test of groups."""
@@ -243,7 +289,7 @@ class ConditionResolver(ABC):
         """Return the number of a column of a table of groups, by which its rows are sorted or selected."""
         names = [column.name for column in group_columns(total)]
         folded = [name.casefold() for name in names]
-        if isinstance(name, syntax.Count) or name.casefold() not in folded:
+        if isinstance(name, syntax.PathFunction) or name.casefold() not in folded:
             message = f"{name} is not a column of the groups"
             raise self.error(message, at, f"Use one of {', '.join(map(syntax.identifier, names))}")
         return folded.index(name.casefold())
@@ -279,16 +325,9 @@ def _kind(node_type: str | None, is_value: bool) -> str:
     return f"a value ({node_type})" if is_value else f"a node ({node_type or '*'})"
 
 
-def _type_of(measure: Measure) -> str:
-    return measure.sql_type if isinstance(measure, AttributeMeasure) else "BIGINT"
-
-
 def value_type(total: Total) -> str:
     """Return the DuckDB type of one value of a total."""
-    if total.op in ("exists", "count"):
-        return "BOOLEAN" if total.op == "exists" else "BIGINT"
-    element = _type_of(total.measures[0]).removesuffix("[]")
-    return "DOUBLE" if total.op == "avg" else element
+    return aggregate_type(total.op, total.measures[0].sql_type if total.measures else "")
 
 
 def _category(sql_type: str) -> str:

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from kbkit.answers.algebra import (
     AttributeFilter,
-    CountFilter,
     Difference,
     Extreme,
     Hop,
     Intersection,
     Lookup,
+    MeasureFilter,
     Operator,
     Parameter,
     Plan,
@@ -72,7 +72,7 @@ class Decomposer:
                 return self.joined(operator, "&" if isinstance(operator, Intersection) else "|")
             case Difference():
                 return self.without(operator)
-            case Hop() | AttributeFilter() | CountFilter() | Extreme() if self.slots(operator.source):
+            case Hop() | AttributeFilter() | MeasureFilter() | Extreme() if self.slots(operator.source):
                 return OperatorSets(self.sampler, operator, self.of(operator.source))
         raise KbError("Unsupported sample: slots in a count", "Set some of the slots to a value")
 

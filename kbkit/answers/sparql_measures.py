@@ -10,15 +10,16 @@ from kbkit.answers.algebra import (
     AllNodes,
     AttributeFilter,
     AttributeMeasure,
-    CountMeasure,
     Extreme,
     GroupKey,
     Measure,
+    MeasureFilter,
     Move,
     Operator,
+    PathMeasure,
     ReachedAttribute,
     Total,
-    ValueFilter,
+    ValueOf,
 )
 from kbkit.schema import Schema
 
@@ -67,6 +68,10 @@ class SparqlMeasures(ABC):
     def number(self, parameter: str) -> str:
         """Return an integer parameter."""
 
+    @abstractmethod
+    def value(self, name: str, sql_type: str) -> str:
+        """Return a parameter with a constant of a DuckDB type."""
+
     # -- superlatives and comparisons ---------------------------------------------------------------------------------
 
     def superlative(self, operator: Extreme, node: str) -> list[str]:
@@ -75,8 +80,8 @@ class SparqlMeasures(ABC):
             return self.best_per_group(operator, operator.per, node)
         best, other = self.variable("best"), self.variable(operator.type)
         greatest = "MAX" if operator.greatest else "MIN"
-        inner, value = self.measured(operator, other)
-        lines, own = self.measured(operator, node)
+        inner, value = self.measured(operator.source, operator.measure, other)
+        lines, own = self.measured(operator.source, operator.measure, node)
         if operator.number is None:
             return [
                 f"{{ SELECT ({greatest}({value}) AS {best}) WHERE {{",
@@ -115,7 +120,7 @@ class SparqlMeasures(ABC):
 
     def best_values(self, operator: Extreme, node: str) -> tuple[list[str], str]:
         """Return lines with the value of each node of a superlative, of a list the best element; and its variable."""
-        lines, value = self.measured(operator, node)
+        lines, value = self.measured(operator.source, operator.measure, node)
         best = self.variable("value")
         greatest = "MAX" if operator.greatest else "MIN"
         return [
@@ -141,11 +146,22 @@ class SparqlMeasures(ABC):
                 inner += lines
         return [f"{{ SELECT DISTINCT {node} {variable} WHERE {{", *indented(inner), "} }"], variable
 
-    def compared(self, operator: ValueFilter, node: str) -> list[str]:
-        """Return a pattern of the nodes whose measure compares with a value."""
-        value, measure = operator.value, operator.measure
-        total, other = value.total, self.variable(value.root.type)
-        lines, mine = self.measured(operator, node)
+    def compared(self, operator: MeasureFilter, node: str) -> list[str]:
+        """Return a pattern of the nodes whose measure compares with a constant, another measure, or a value."""
+        value, measure = operator.other, operator.measure
+        lines, mine = self.measured(operator.source, measure, node)
+        if isinstance(value, str):
+            constant = self.value(value, measure.sql_type)
+            other = f"xsd:integer({constant})" if measure.sql_type == "BOOLEAN" else constant
+            return [*lines, f"FILTER({mine} {operator.op} {other})"]
+        if isinstance(value, ValueOf):
+            return self.compared_with_value(operator, value, lines, mine)
+        more, theirs = self.measured(operator.source, value, node)
+        return [*lines, *more, f"FILTER({mine} {operator.op} {theirs})"]
+
+    def compared_with_value(self, operator: MeasureFilter, value: ValueOf, lines: list[str], mine: str) -> list[str]:
+        """Return a pattern of the nodes of which ``mine``, bound by ``lines``, compares with a value of other nodes."""
+        measure, total, other = operator.measure, value.total, self.variable(value.root.type)
         if total.op != "values":
             variable = self.variable(total.op)
             return [
@@ -169,11 +185,10 @@ class SparqlMeasures(ABC):
             f"FILTER({mine} != {least} || {mine} != {greatest})",
         ]
 
-    def measured(self, operator: Extreme | ValueFilter, node: str) -> tuple[list[str], str]:
+    def measured(self, source: Operator, measure: Measure, node: str) -> tuple[list[str], str]:
         """Return lines that bind ``node`` to the nodes of the source, and the expression of their value."""
-        source, measure = operator.source, operator.measure
-        if isinstance(measure, CountMeasure):
-            number = self.variable("count")
+        if isinstance(measure, PathMeasure):
+            number = self.variable(measure.op)
             return self.counted(measure, source, node, number), number
         lines, value = self.item(measure, node)
         return [*self.pattern(source, node), *lines], value
@@ -188,19 +203,31 @@ class SparqlMeasures(ABC):
             *known,
         ], f"xsd:integer({value})" if element == "BOOLEAN" else value  # engines do not order booleans
 
-    def counted(self, count: CountMeasure, source: Operator, node: str, number: str) -> list[str]:
-        """Return a sub-select of the source's nodes and the number of nodes that the count reaches from each."""
+    def counted(self, measure: PathMeasure, source: Operator, node: str, number: str) -> list[str]:
+        """Return a sub-select of the source's nodes with a value, and the value of a measure along a path."""
         starts = self.nodes(source, node)
-        lines, end = self.reached(starts, count, node)
+        lines, end = self.reached(starts, measure, node)
+        value = end
+        if measure.attribute is not None:
+            item, value = self.item(measure.attribute, end)
+            if measure.op != "count":
+                pairs = [f"{{ SELECT DISTINCT {node} {end} WHERE {{", *indented([*starts, *lines]), "} }"]
+                return [
+                    f"{{ SELECT {node} ({measure.op.upper()}({value}) AS {number}) WHERE {{",
+                    *indented([*pairs, *item]),
+                    f"}} GROUP BY {node} }}",
+                ]
+            lines += item
+            value = plain_variable(value)
         return [
-            f"{{ SELECT {node} (COUNT(DISTINCT {end}) AS {number}) WHERE {{",
+            f"{{ SELECT {node} (COUNT(DISTINCT {value}) AS {number}) WHERE {{",
             *indented(starts),
             "  OPTIONAL {",
             *indented(indented(lines)),
             f"  }} }} GROUP BY {node} }}",
         ]
 
-    def reached(self, starts: list[str], count: CountMeasure, node: str) -> tuple[list[str], str]:
+    def reached(self, starts: list[str], count: PathMeasure, node: str) -> tuple[list[str], str]:
         """Return lines that lead from ``node`` to the nodes that a count reaches, and their variable."""
         lines: list[str] = []
         here = node
@@ -223,9 +250,8 @@ class SparqlMeasures(ABC):
 
     def values_of(self, root: Operator, measure: Measure, node: str) -> tuple[list[str], str]:
         """Return lines with a row for each node and value of a measure, and the expression of the value."""
-        if isinstance(measure, CountMeasure):
-            number = self.variable("count")
-            return self.counted(measure, root, node, number), number
+        if isinstance(measure, PathMeasure):
+            return self.measured(root, measure, node)
         lines, value = self.item(measure, node)
         return [*self.nodes(root, node), *lines], value
 

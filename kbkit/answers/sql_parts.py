@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from kbkit.answers.algebra import AttributeCondition, AttributeMeasure
+from kbkit.answers.algebra import AttributeCondition, AttributeMeasure, PathMeasure
 from kbkit.answers.bind import Constant
 from kbkit.schema import literal, quote
 from kbkit.stores.node_directory import NodeRow
@@ -31,7 +31,7 @@ def condition_sql(condition: AttributeCondition, values: Sequence[str]) -> str:
     elif condition.op == "in":
         text = f"{item} {negation}IN ({', '.join(values)})"
     else:
-        text = f"{item} {'<>' if condition.op == '!=' else condition.op} {values[0]}"
+        text = f"{item} {sql_sign(condition.op)} {values[0]}"
     if condition.op != "missing" and element in ("DOUBLE", "FLOAT"):
         text = f"NOT isnan({item}) AND {text}"
     if is_list:
@@ -67,6 +67,29 @@ def attribute_values(table: str, measure: AttributeMeasure) -> str:
         return f"(SELECT id, {value} AS value FROM {table} WHERE {known_sql(value, element)})"
     items = f"SELECT DISTINCT id, {value} AS value FROM {table}"
     return f"(SELECT id, value FROM ({items}) WHERE {known_sql('value', element)})"
+
+
+def path_values(measure: PathMeasure, starts: str, reached: str, values: str, nodes: str = "") -> str:
+    """Return the query of a function of values along a path: id, value, a row for each node that has a value.
+
+    ``starts`` (id), ``reached`` (start, id) and ``values`` (id, value) are tables. ``nodes`` names a further column
+    with the number of nodes that the values are of.
+    """
+    number = f", count(DISTINCT v.id) AS {nodes}" if nodes else ""
+    if measure.op == "count":  # of no values, 0
+        return (
+            f"SELECT s.id, count(DISTINCT v.value) AS value{number} FROM {starts} s"
+            f"\n  LEFT JOIN {reached} r ON r.start = s.id LEFT JOIN {values} v ON v.id = r.id GROUP BY s.id"
+        )
+    return (
+        f"SELECT r.start AS id, {measure.op}(v.value) AS value{number} FROM {reached} r"
+        f"\n  JOIN {values} v ON v.id = r.id GROUP BY r.start"
+    )
+
+
+def sql_sign(op: str) -> str:
+    """Return the SQL of a comparison."""
+    return "<>" if op == "!=" else op
 
 
 def known_sql(item: str, sql_type: str) -> str:

@@ -14,8 +14,6 @@ from kbkit.answers.syntax_tree import (
     Combine,
     Comparison,
     Condition,
-    Count,
-    CountTest,
     Edge,
     Expression,
     Filter,
@@ -28,6 +26,7 @@ from kbkit.answers.syntax_tree import (
     Not,
     Order,
     Path,
+    PathFunction,
     SavedSet,
     Slot,
     Step,
@@ -44,8 +43,6 @@ __all__ = [
     "Combine",
     "Comparison",
     "Condition",
-    "Count",
-    "CountTest",
     "Edge",
     "Expression",
     "Filter",
@@ -58,6 +55,7 @@ __all__ = [
     "Not",
     "Order",
     "Path",
+    "PathFunction",
     "SavedSet",
     "Slot",
     "Step",
@@ -66,11 +64,10 @@ __all__ = [
     "Value",
     "ValueColumn",
     "combine",
-    "count_of",
-    "counts_of",
     "depth",
     "fill",
     "identifier",
+    "paths_of",
     "quoted",
     "selector_of",
     "set_of",
@@ -80,7 +77,7 @@ __all__ = [
 ]
 
 _BRANCHES = (
-    *(Nodes, Filter, Path, Combine, Step, Condition, Count, CountTest, Comparison, Superlative, Not),
+    *(Nodes, Filter, Path, Combine, Step, Condition, PathFunction, Comparison, Superlative, Not),
     *(Aggregate, ValueColumn, Group, Order),
 )
 """Classes with parts."""
@@ -126,7 +123,7 @@ def depth(tree: Expression) -> int:
                 stack += [(inner, level + below) for test in part.conditions for inner, below in _inside(test)]
             case Aggregate():
                 stack.append((part.source, level))
-                stack += [(inner, level + below) for count in counts_of(part) for inner, below in _steps(count)]
+                stack += [(inner, level + below) for path in paths_of(part) for inner, below in _steps(path)]
             case Path():
                 level += len(part.elements)
                 stack += [(element, level) for element in part.elements if not isinstance(element, Step)]
@@ -141,19 +138,20 @@ def _inside(test: Test) -> Iterator[tuple[Expression, int]]:
     if isinstance(test, Not):
         for inner in test.conditions:
             yield from ((tree, level + 1) for tree, level in _inside(inner))
-    elif isinstance(test, Comparison):
+    elif isinstance(test, Comparison) and isinstance(test.value, Aggregate):
         yield test.value, 1
-    elif isinstance(test, Superlative) and test.per is not None and isinstance(test.per.measure, Count):
+    elif isinstance(test, Comparison) and isinstance(test.value, PathFunction):
+        yield from _steps(test.value)
+    elif isinstance(test, Superlative) and test.per is not None and isinstance(test.per.measure, PathFunction):
         yield from _steps(test.per.measure)
-    count = count_of(test)
-    if count is not None:
-        yield from _steps(count)
+    if isinstance(test, (Superlative, Comparison)) and isinstance(test.measure, PathFunction):
+        yield from _steps(test.measure)
 
 
-def _steps(count: Count) -> Iterator[tuple[Expression, int]]:
-    for element in count.elements:
+def _steps(measure: PathFunction) -> Iterator[tuple[Expression, int]]:
+    for element in measure.elements:
         if not isinstance(element, Step):
-            yield element, len(count.elements)
+            yield element, len(measure.elements)
 
 
 def fill(tree: Expression, values: Mapping[str, Value]) -> Expression:
@@ -202,25 +200,27 @@ def _group_rebuilt(group: Group, change: Callable[[Expression], Expression]) -> 
 
 def _test_rebuilt(test: Test, change: Callable[[Expression], Expression]) -> Test:
     match test:
-        case CountTest():
-            return replace(test, count=_count_rebuilt(test.count, change))
         case Superlative():
             per = None if test.per is None else _group_rebuilt(test.per, change)
             return replace(test, measure=_measure_rebuilt(test.measure, change), per=per)
         case Comparison():
-            value = _total_rebuilt(test.value, change)
-            return replace(test, measure=_measure_rebuilt(test.measure, change), value=value)
+            test = replace(test, measure=_measure_rebuilt(test.measure, change))
+            if isinstance(test.value, Aggregate):
+                return replace(test, value=_total_rebuilt(test.value, change))
+            return (
+                replace(test, value=_path_rebuilt(test.value, change)) if isinstance(test.value, PathFunction) else test
+            )
         case Not():
             return replace(test, conditions=tuple(_test_rebuilt(inner, change) for inner in test.conditions))
     return test
 
 
 def _measure_rebuilt(measure: Measure, change: Callable[[Expression], Expression]) -> Measure:
-    return _count_rebuilt(measure, change) if isinstance(measure, Count) else measure
+    return _path_rebuilt(measure, change) if isinstance(measure, PathFunction) else measure
 
 
-def _count_rebuilt(count: Count, change: Callable[[Expression], Expression]) -> Count:
-    return replace(count, elements=_elements_rebuilt(count.elements, change))
+def _path_rebuilt(path: PathFunction, change: Callable[[Expression], Expression]) -> PathFunction:
+    return replace(path, elements=_elements_rebuilt(path.elements, change))
 
 
 def _elements_rebuilt(
@@ -229,18 +229,10 @@ def _elements_rebuilt(
     return tuple(element if isinstance(element, Step) else change(element) for element in elements)
 
 
-def count_of(test: Test) -> Count | None:
-    """Return the count that a test computes of each node, if it has one."""
-    measure = test.count if isinstance(test, CountTest) else None
-    if isinstance(test, (Superlative, Comparison)):
-        measure = test.measure if isinstance(test.measure, Count) else None
-    return measure
-
-
-def counts_of(tree: Aggregate) -> Iterator[Count]:
-    """Yield the counts and paths in the columns, groups and order of a value expression."""
+def paths_of(tree: Aggregate) -> Iterator[PathFunction]:
+    """Yield the paths in the columns, groups and order of a value expression."""
     parts: tuple[ValueColumn | Group | Order, ...] = (*tree.columns, *tree.groups, *tree.order)
-    yield from (part.measure for part in parts if isinstance(part.measure, Count))
+    yield from (part.measure for part in parts if isinstance(part.measure, PathFunction))
 
 
 def selector_of(value: Value) -> Name | Key | Slot:
@@ -259,7 +251,7 @@ def _fill_test(test: Test, values: Mapping[str, Value]) -> Test:
         return replace(test, values=tuple(map(filled, test.values)))
     if isinstance(test, Not):
         return replace(test, conditions=tuple(_fill_test(inner, values) for inner in test.conditions))
-    if isinstance(test, CountTest):
+    if isinstance(test, Comparison) and isinstance(test.value, Slot):
         test = replace(test, value=filled(test.value))
     if isinstance(test, Superlative) and isinstance(test.number, Slot):
         test = replace(test, number=filled(test.number))  # type: ignore[arg-type]  # checked when it is bound

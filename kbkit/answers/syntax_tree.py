@@ -78,12 +78,17 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Count:
-    """A measure of a node: the number of distinct nodes that a path from it reaches; an arrow precedes each element."""
+class PathFunction:
+    """A measure of a node: ``op`` (count, sum, avg, min or max) of the distinct nodes that a path from it reaches.
+
+    It is the number of nodes, or a value of their ``attribute``. An arrow precedes each element.
+    """
 
     elements: tuple[Expression | Step, ...]
     arrows: tuple[str, ...]
     at: int = _at()
+    op: str = "count"
+    attribute: str | None = None
 
     @property
     def path(self) -> str:
@@ -99,38 +104,29 @@ class Count:
         return f"{self.path.removesuffix(str(last))}({last})"
 
     def __str__(self) -> str:
-        return f"count({self.path})"
+        return f"{self.op}({self.path}{'' if self.attribute is None else f', {identifier(self.attribute)}'})"
 
 
-Measure: TypeAlias = str | Count
-"""A value of each node: an attribute or a count."""
-
-
-@dataclass(frozen=True)
-class CountTest:
-    """A comparison of a count with an integer; ``op`` is one of = != < <= > >=."""
-
-    count: Count
-    op: str
-    value: Value
-    at: int = _at()
-
-    def __str__(self) -> str:
-        return f"{self.count} {self.op} {_value(self.value)}"
+Measure: TypeAlias = str | PathFunction
+"""A value of each node: an attribute or a function of a path."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A comparison of a measure with the value of another expression; ``op`` is one of = != < <= > >=."""
+    """A comparison of a measure with another value; ``op`` is one of = != < <= > >=.
+
+    The value is that of another expression or another measure of the node or, for a function of a path, a constant.
+    """
 
     measure: Measure
     op: str
-    value: Aggregate
+    value: Value | PathFunction | Aggregate
     at: int = _at()
 
     def __str__(self) -> str:
-        measure = self.measure if isinstance(self.measure, Count) else _attribute(self.measure)
-        return f"{measure} {self.op} {self.value}"
+        measure = self.measure if isinstance(self.measure, PathFunction) else _attribute(self.measure)
+        value = self.value if isinstance(self.value, (PathFunction, Aggregate)) else _value(self.value)
+        return f"{measure} {self.op} {value}"
 
 
 @dataclass(frozen=True)
@@ -142,7 +138,7 @@ class Group:
     attribute: str | None = None
 
     def __str__(self) -> str:
-        if not isinstance(self.measure, Count):
+        if not isinstance(self.measure, PathFunction):
             return _measure(self.measure)
         if self.attribute is None:
             return self.measure.path
@@ -180,7 +176,7 @@ class Not:
         return f"not ({', '.join(map(str, self.conditions))})"
 
 
-Test: TypeAlias = Condition | CountTest | Comparison | Superlative | Not
+Test: TypeAlias = Condition | Comparison | Superlative | Not
 """What can stand in braces."""
 
 
@@ -386,4 +382,4 @@ def _attribute(name: str) -> str:
 
 
 def _measure(measure: Measure) -> str:
-    return str(measure) if isinstance(measure, Count) else identifier(measure)
+    return str(measure) if isinstance(measure, PathFunction) else identifier(measure)

@@ -17,18 +17,17 @@ from kbkit.answers.algebra import (
     AllNodes,
     AttributeCondition,
     AttributeFilter,
-    CountFilter,
     Difference,
     Extreme,
     Hop,
     Intersection,
     Lookup,
+    MeasureFilter,
     Move,
     Operator,
     Plan,
     SavedNodes,
     Union,
-    ValueFilter,
 )
 from kbkit.answers.bind import Bindings, Constant
 from kbkit.answers.operator_tree import operators
@@ -89,7 +88,7 @@ def _declared(plan: Plan, schema: Schema, query: str, *, prefixes: bool = True) 
 
 
 def _has_measure(operator: Operator) -> bool:
-    return any(isinstance(part, (CountFilter, Extreme, ValueFilter)) for part in operators(operator))
+    return any(isinstance(part, (MeasureFilter, Extreme)) for part in operators(operator))
 
 
 @dataclass
@@ -120,11 +119,7 @@ class _Sparql(SparqlMeasures):
                 return [*self.pattern(first, node), *(line for part in rest for line in self.also(part, node))]
             case Union():
                 return self.union([self.pattern(part, node) for part in operator.parts])
-            case CountFilter():
-                number = self.variable("count")
-                test = f"FILTER({number} {operator.op} {self.value(operator.parameter, 'BIGINT')})"
-                return [*self.counted(operator.count, operator.source, node, number), test]
-            case ValueFilter():
+            case MeasureFilter():
                 return self.compared(operator, node)
             case Extreme():
                 return self.superlative(operator, node)
@@ -156,7 +151,7 @@ class _Sparql(SparqlMeasures):
         match operator:
             case Lookup() | SavedNodes():
                 return 0
-            case Hop() | AttributeFilter() | CountFilter() | ValueFilter() | Extreme():
+            case Hop() | AttributeFilter() | MeasureFilter() | Extreme():
                 return min(90, 1 + self.rank(operator.source))
             case Intersection():
                 return min(self.rank(part) for part in operator.parts)

@@ -12,29 +12,36 @@ from dataclasses import dataclass, field
 
 from kbkit.answers.algebra import (
     AllNodes,
-    AttributeCondition,
     AttributeFilter,
     AttributeMeasure,
-    CountFilter,
-    CountMeasure,
-    CountStep,
     Difference,
     Extreme,
     Hop,
     Intersection,
     Lookup,
     Measure,
+    MeasureFilter,
     Move,
     Operator,
+    PathMeasure,
+    PathStep,
     Plan,
     SavedNodes,
     Total,
     Union,
-    ValueFilter,
+    ValueOf,
 )
 from kbkit.answers.bind import Bindings, Constant
 from kbkit.answers.columns import columns
-from kbkit.answers.sql_parts import PLAIN, attribute_values, condition_sql, constant_sql, identifier, measure_sql
+from kbkit.answers.sql_parts import (
+    PLAIN,
+    attribute_values,
+    condition_sql,
+    constant_sql,
+    identifier,
+    measure_sql,
+    sql_sign,
+)
 from kbkit.answers.total_sql import TotalSql, best_per_group
 from kbkit.schema import Schema, literal
 
@@ -66,7 +73,8 @@ class _Sql:
     nodes_by_id: bool
     steps: dict[str, str] = field(default_factory=dict)
     known: dict[Operator, str] = field(default_factory=dict)
-    measured: dict[tuple[Operator, AttributeMeasure | CountMeasure, str], str] = field(default_factory=dict)
+    measured: dict[tuple[Operator, AttributeMeasure | PathMeasure, str], str] = field(default_factory=dict)
+    paths: dict[tuple[str, tuple[PathStep, ...]], str] = field(default_factory=dict)
     recursive: bool = False
 
     def start(self) -> str:
@@ -107,23 +115,21 @@ class _Sql:
                 return self.filter(operator)
             case Hop():
                 return self.hop(operator)
-            case CountFilter():
-                values = self.values(operator.source, operator.count)
-                sign = "<>" if operator.op == "!=" else operator.op
-                return f"SELECT id FROM {values} WHERE value {sign} {self.number(operator.parameter)}"
+            case MeasureFilter():
+                return self.compared(operator)
             case Extreme():
                 op = "max" if operator.greatest else "min"
                 values = self.values(operator.source, operator.measure, op)
                 if operator.per is not None:
                     groups = self.total_sql(operator.source).group_values(operator.per)
-                    number = "1" if operator.number is None else self.number(operator.number)
+                    number = "1" if operator.number is None else self.constant(operator.number, "BIGINT")
                     return best_per_group(values, groups, operator.greatest, number)
-                if operator.number is not None:
+                computed = isinstance(operator.measure, PathMeasure) and not operator.measure.is_number_of_nodes
+                if operator.number is not None or computed:  # computed twice, a sum of fractions may differ
+                    number = "1" if operator.number is None else self.constant(operator.number, "BIGINT")
                     order = f"ORDER BY value {'DESC' if operator.greatest else 'ASC'}"
-                    return f"SELECT id FROM {values} QUALIFY rank() OVER ({order}) <= {self.number(operator.number)}"
+                    return f"SELECT id FROM {values} QUALIFY rank() OVER ({order}) <= {number}"
                 return f"SELECT id FROM {values} WHERE value = (SELECT {op}(value) FROM {values})"
-            case ValueFilter():
-                return self.compared(operator)
             case Intersection():
                 first, *rest = (self.table(part) for part in operator.parts)
                 return f"SELECT id FROM {first} WHERE " + _all([f"id IN (SELECT id FROM {t})" for t in rest])
@@ -154,32 +160,32 @@ class _Sql:
     def filter(self, operator: AttributeFilter) -> str:
         table = self.table(AllNodes(operator.type))
         conditions = [
-            condition_sql(condition, [self.value(name, condition) for name in condition.parameters])
+            condition_sql(condition, [self.constant(name, condition.sql_type) for name in condition.parameters])
             for condition in operator.conditions
         ]
         if not isinstance(operator.source, AllNodes):
             conditions.insert(0, f"id IN (SELECT id FROM {self.table(operator.source)})")
         return f"SELECT id FROM {table} WHERE " + _all(conditions)
 
-    def value(self, name: str, test: AttributeCondition) -> str:
-        kind = test.sql_type.removesuffix("[]")
+    def constant(self, name: str, sql_type: str) -> str:
+        """Return a constant for an attribute of a type."""
+        kind = sql_type.removesuffix("[]")
         if self.bound is None:
             return f"${name}" if kind == "VARCHAR" else f"${name}::{kind}"
-        return constant_sql(self.bound[name], test.sql_type)
-
-    def number(self, name: str) -> str:
-        return f"${name}::BIGINT" if self.bound is None else constant_sql(self.bound[name], "BIGINT")
+        return constant_sql(self.bound[name], sql_type)
 
     # -- measures -----------------------------------------------------------------------------------------------------
 
-    def values(self, source: Operator, measure: AttributeMeasure | CountMeasure, op: str = "") -> str:
+    def values(self, source: Operator, measure: AttributeMeasure | PathMeasure, op: str = "") -> str:
         """Return the name of a step with the columns ``id`` and ``value``, a row for each source node with a value."""
         key = (source, measure, op)
         if key not in self.measured:
-            if isinstance(measure, CountMeasure):
+            if isinstance(measure, AttributeMeasure):
+                name, body = measure.name, self.attribute(source, measure, op)
+            elif measure.is_number_of_nodes:
                 name, body = "counts", self.counts(source, measure)
             else:
-                name, body = measure.name, self.attribute(source, measure, op)
+                name, body = f"{measure.op}_values", self.total_sql(source).path_values(measure)
             self.measured[key] = name = self.new_name(name)
             self.steps[name] = body
         return self.measured[key]
@@ -190,12 +196,19 @@ class _Sql:
         table = self.table(AllNodes(source.type))
         return f"SELECT id, {value} AS value FROM {table} WHERE " + _all([*conditions, known])
 
-    def compared(self, operator: ValueFilter) -> str:
-        """Return the query of the nodes whose measure compares with a value."""
-        value, op = operator.value, "<>" if operator.op == "!=" else operator.op
-        mine = self.items(operator.source, operator.measure)
+    def compared(self, operator: MeasureFilter) -> str:
+        """Return the query of the nodes whose measure compares with a constant, another measure, or a value."""
+        mine, value, op = self.items(operator.source, operator.measure), operator.other, sql_sign(operator.op)
+        distinct = "DISTINCT " if operator.measure.sql_type.endswith("[]") else ""
+        if isinstance(value, str):
+            other = self.constant(value, operator.measure.sql_type)
+            return f"SELECT {distinct}id FROM {mine} WHERE value {op} {other}"
+        if not isinstance(value, ValueOf):
+            theirs = self.items(operator.source, value)
+            return f"SELECT {distinct}m.id FROM {mine} m JOIN {theirs} o ON o.id = m.id WHERE m.value {op} o.value"
+        body = self.total(value.root, value.total)  # it may need steps of the same name
         other = self.new_name(value.total.op)
-        self.steps[other] = self.total(value.root, value.total)
+        self.steps[other] = body
         select = f"SELECT DISTINCT id FROM {mine} WHERE"
         if value.total.op != "values":
             return f"{select} value {op} (SELECT * FROM {other})"
@@ -232,15 +245,18 @@ class _Sql:
             lambda node_type: self.table(AllNodes(node_type)),
         )
 
-    def reached(self, starts: str, count: CountMeasure) -> str:
-        """Add a step with the distinct pairs of a node and a node that a count reaches from it; return its name."""
-        first, *rest = count.steps
-        reached = self.pairs(first, starts, "id")
-        for step in rest:
-            reached = self.pairs(step, reached, "start")
-        return reached
+    def reached(self, starts: str, path: PathMeasure) -> str:
+        """Return the name of a step with the distinct pairs of a node and a node that a path reaches from it."""
+        key = (starts, path.steps)
+        if key not in self.paths:
+            first, *rest = path.steps
+            reached = self.pairs(first, starts, "id")
+            for step in rest:
+                reached = self.pairs(step, reached, "start")
+            self.paths[key] = reached
+        return self.paths[key]
 
-    def counts(self, source: Operator, count: CountMeasure) -> str:
+    def counts(self, source: Operator, count: PathMeasure) -> str:
         starts = self.table(source)
         reached = self.reached(starts, count)
         return (
@@ -248,7 +264,7 @@ class _Sql:
             f"\n  LEFT JOIN (SELECT start, count(*) AS value FROM {reached} GROUP BY start) r ON r.start = s.id"
         )
 
-    def pairs(self, step: CountStep, before: str, start: str) -> str:
+    def pairs(self, step: PathStep, before: str, start: str) -> str:
         """Add a step with the distinct pairs of a start node and a node that it reaches: columns ``start``, ``id``."""
         within = "" if step.within is None else f" IN (SELECT id FROM {self.table(step.within)})"
         parts = []

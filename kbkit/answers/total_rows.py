@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kbkit.answers.algebra import CountMeasure, Total
+from kbkit.answers.algebra import Total
 from kbkit.answers.columns import TotalColumn, columns, group_columns
 from kbkit.answers.session import Session
 from kbkit.answers.sql_parts import identifier
@@ -91,7 +91,7 @@ def _listed_sql(total: Total, table_columns: list[TotalColumn]) -> str:
         cells.append(items if is_list else f"any_value({value})")
     keys = []
     for order, number in zip(total.order, key_columns(total), strict=True):
-        sql_type = "BIGINT" if isinstance(order.key, (CountMeasure, int)) else order.key.sql_type
+        sql_type = "BIGINT" if isinstance(order.key, int) else order.key.sql_type
         keys.append((f"any_value({_cast(f'c{number}', sql_type)})", order.descending))
     selected = ", ".join(f"{cell} AS {identifier(c.name)}" for cell, c in zip(cells, table_columns, strict=True))
     return (

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 from kbkit.answers.algebra import (
     AttributeMeasure,
-    CountMeasure,
     GroupKey,
     Measure,
     Operator,
+    PathMeasure,
     ReachedAttribute,
     SortKey,
     Total,
@@ -80,9 +80,9 @@ class TotalSparql:
         """Add the values of a measure; return their variable. With ``best`` (MAX or MIN), one value of a list."""
         if (measure, best) in self.known:
             return self.known[measure, best]
-        if isinstance(measure, CountMeasure):
-            value = self.text.variable("count")
-            self.lines += self.text.counted(measure, self.root, self.answer, value)
+        if isinstance(measure, PathMeasure):
+            inner, value = self.text.measured(self.root, measure, self.answer)
+            self.lines += inner if measure.is_number_of_nodes else ["OPTIONAL {", *indented(inner), "}"]
         else:
             inner, item = self.text.item(measure, self.answer)
             value = plain_variable(item)
@@ -150,9 +150,9 @@ class TotalSparql:
 
     def valued(self, measure: Measure) -> str:
         """Add the values of a measure to the lines; return the value."""
-        if isinstance(measure, CountMeasure):
-            value = self.text.variable("count")
-            self.lines = [*self.lines, *self.text.counted(measure, self.root, self.answer, value)]
+        if isinstance(measure, PathMeasure):
+            inner, value = self.text.measured(self.root, measure, self.answer)
+            self.lines = [*self.lines, *inner]
             return value
         inner, value = self.text.item(measure, self.answer)
         self.lines = [*self.lines, *inner]

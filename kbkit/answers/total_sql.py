@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from kbkit.answers.algebra import AttributeMeasure, CountMeasure, GroupKey, Measure, Total
+from kbkit.answers.algebra import AttributeMeasure, GroupKey, Measure, PathMeasure, Total
 from kbkit.answers.columns import TotalColumn, columns, group_columns
-from kbkit.answers.sql_parts import attribute_values, identifier, known_sql, measure_sql
+from kbkit.answers.sql_parts import attribute_values, identifier, known_sql, measure_sql, path_values
 
 REFERENCE = "{0}.type || '#' || {0}.key"
 """The reference of a node."""
@@ -18,15 +18,15 @@ REFERENCE = "{0}.type || '#' || {0}.key"
 class TotalSql:
     """What the SQL of a value reads: ``table`` has the nodes' attributes, and ``nodes`` their ids.
 
-    ``counts`` and ``reached`` return the name of a table (id, value) with the counts of the nodes, and of a table
-    (start, id) with the nodes that a path reaches from them. ``attributes`` returns the name of the table with the
-    attributes of all nodes of a type.
+    ``counts`` and ``reached`` return the name of a table (id, value) with the number of nodes that a path reaches from
+    each, and of a table (start, id) with these nodes. ``attributes`` returns the name of the table with the attributes
+    of all nodes of a type.
     """
 
     table: str
     nodes: str
-    counts: Callable[[CountMeasure], str]
-    reached: Callable[[CountMeasure], str]
+    counts: Callable[[PathMeasure], str]
+    reached: Callable[[PathMeasure], str]
     attributes: Callable[[str | None], str]
 
     def select(self, total: Total) -> str:
@@ -51,15 +51,21 @@ class TotalSql:
 
     def values(self, measure: Measure) -> str:
         """Return a table (id, value) with the values of a measure; a row for each element of a list."""
-        if isinstance(measure, CountMeasure):
-            return self.counts(measure)
-        return attribute_values(self.table, measure)
+        if isinstance(measure, AttributeMeasure):
+            return attribute_values(self.table, measure)
+        return self.counts(measure) if measure.attribute is None else f"({self.path_values(measure)})"
+
+    def path_values(self, measure: PathMeasure) -> str:
+        """Return the query of a function of values along a path: id, value."""
+        assert measure.attribute is not None
+        ends = attribute_values(self.attributes(measure.end), measure.attribute)
+        return path_values(measure, self.nodes, self.reached(measure), ends)
 
     def group_values(self, group: GroupKey) -> str:
         """Return a table (id, value) with the distinct values, or ids of nodes, by which nodes are grouped."""
         if isinstance(group, AttributeMeasure):
             return self.values(group)
-        if isinstance(group, CountMeasure):
+        if isinstance(group, PathMeasure):
             return f"(SELECT start AS id, id AS value FROM {self.reached(group)})"
         values = attribute_values(self.attributes(group.type), group.attribute)
         return (
@@ -70,22 +76,22 @@ class TotalSql:
 
     def listed(self, total: Total) -> str:
         """Return the query of a table with a row for each node."""
-        joins: dict[CountMeasure, str] = {}
+        joins: dict[PathMeasure, str] = {}
         cells = [REFERENCE.format("n")]
         cells += [self.cell(column, joins) for column in columns(total)[1:]]
         named = zip(cells, columns(total), strict=True)
         selected = ", ".join(f"{cell} AS {identifier(column.name)}" for cell, column in named)
         keys = [(self.key(order.key, order.descending, joins), order.descending) for order in total.order]
         table = "" if self.table == "nodes" else f"\n  JOIN {self.table} t ON t.id = s.id"
-        counted = "".join(f"\n  LEFT JOIN {self.counts(c)} {name} ON {name}.id = s.id" for c, name in joins.items())
+        counted = "".join(f"\n  LEFT JOIN {self.values(c)} {name} ON {name}.id = s.id" for c, name in joins.items())
         return (
             f"SELECT {selected}\nFROM {self.nodes} s\n  JOIN nodes n ON n.id = s.id{table}{counted}"
             f"{limited(keys, total.limit)}{sorted_by(keys, ['s.id'])}"
         )
 
-    def cell(self, column: TotalColumn, joins: dict[CountMeasure, str]) -> str:
+    def cell(self, column: TotalColumn, joins: dict[PathMeasure, str]) -> str:
         """Return the SQL of a cell: NaN is missing, and a list has its distinct elements, sorted."""
-        if isinstance(column.measure, CountMeasure):
+        if isinstance(column.measure, PathMeasure):
             return f"{joins.setdefault(column.measure, f'c{len(joins) + 1}')}.value"
         assert column.measure is not None
         name = f"{'n' if self.table == 'nodes' else 't'}.{identifier(column.measure.name)}"
@@ -95,14 +101,13 @@ class TotalSql:
             return f"nullif(list_sort(list_distinct({present})), [])"
         return f"CASE WHEN NOT isnan({name}) THEN {name} END" if element in ("DOUBLE", "FLOAT") else name
 
-    def key(self, key: Measure | int, descending: bool, joins: dict[CountMeasure, str]) -> str:
+    def key(self, key: Measure | int, descending: bool, joins: dict[PathMeasure, str]) -> str:
         """Return the SQL of a key for sorting: of a list, its greatest or least element."""
         assert not isinstance(key, int)
         if isinstance(key, AttributeMeasure) and key.sql_type.endswith("[]"):
             value = measure_sql(key, "max" if descending else "min")[0]
             return value.replace(identifier(key.name), f"t.{identifier(key.name)}", 1)
-        sql_type = key.sql_type if isinstance(key, AttributeMeasure) else "BIGINT"
-        return self.cell(TotalColumn("", sql_type, key), joins)
+        return self.cell(TotalColumn("", key.sql_type, key), joins)
 
     # -- a row for each group -----------------------------------------------------------------------------------------
 
@@ -110,12 +115,12 @@ class TotalSql:
         """Return the query of a table with a row for each group."""
         joins, ids = "", []
         for number, group in enumerate(total.groups, 1):
-            if isinstance(group, CountMeasure):
+            if isinstance(group, PathMeasure):
                 joins += f"\n  JOIN {self.reached(group)} r{number} ON r{number}.start = s.id"
                 joins += f"\n  JOIN nodes g{number} ON g{number}.id = r{number}.id"
             else:
                 joins += f"\n  JOIN {self.group_values(group)} g{number} ON g{number}.id = s.id"
-            ids.append(f"g{number}.{'id' if isinstance(group, CountMeasure) else 'value'}")
+            ids.append(f"g{number}.{'id' if isinstance(group, PathMeasure) else 'value'}")
         for number, measure in enumerate(dict.fromkeys(total.measures)):
             joins += f"\n  LEFT JOIN {self.values(measure)} v{number or ''} ON v{number or ''}.id = s.id"
         table_columns = group_columns(total)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from kbkit.answers.algebra import CountMeasure, Plan, Total
+from kbkit.answers.algebra import PathMeasure, Plan, Total
 from kbkit.answers.bind import Bindings
 from kbkit.answers.columns import TotalColumn, columns
 from kbkit.answers.evaluate import SingleEvaluator
@@ -26,11 +26,10 @@ def value_frame(plan: Plan, session: Session, bound: Bindings, ids: Ids) -> pl.D
     evaluator = SingleEvaluator(session, bound)
     frames = {"kbkit_nodes": pl.DataFrame({"id": ids})}
 
-    def counts(count: CountMeasure) -> str:
-        frame = pl.DataFrame({"id": ids, "value": evaluator.count(count, ids)})
-        return _added(frames, "kbkit_counts", frame)
+    def counts(path: PathMeasure) -> str:
+        return _added(frames, "kbkit_counts", pl.DataFrame({"id": ids, "value": evaluator.count(path, ids)}))
 
-    def reached(path: CountMeasure) -> str:
+    def reached(path: PathMeasure) -> str:
         pairs = evaluator.reached(path, ids)
         return _added(frames, "kbkit_reached", pl.DataFrame({"start": ids[pairs >> 32], "id": ids_of(pairs)}))
 

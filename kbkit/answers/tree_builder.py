@@ -19,8 +19,6 @@ from kbkit.answers.syntax import (
     Combine,
     Comparison,
     Condition,
-    Count,
-    CountTest,
     Edge,
     Expression,
     Filter,
@@ -33,6 +31,7 @@ from kbkit.answers.syntax import (
     Not,
     Order,
     Path,
+    PathFunction,
     SavedSet,
     Slot,
     Step,
@@ -97,8 +96,8 @@ class _Builder(lark.Transformer[lark.Token, Any]):
         end = next((_plain(token) for token in attribute if token is not None), None)
         return Group(*_measure(measure), end)
 
-    def path_of(self, parts: list[Any]) -> Count:
-        return Count(tuple(parts[1::2]), _arrows(parts[0::2]), parts[0].start_pos)
+    def path_of(self, parts: list[Any]) -> PathFunction:
+        return PathFunction(tuple(parts[1::2]), _arrows(parts[0::2]), parts[0].start_pos)
 
     def havings(self, parts: list[Any]) -> tuple[GroupTest, ...]:
         return tuple(parts[1:])
@@ -166,7 +165,7 @@ class _Builder(lark.Transformer[lark.Token, Any]):
         constants = tuple(v if not isinstance(v, lark.Token) else _constant(v) for v in values if v is not None)
         return Condition(_plain(attribute), str(op), constants, negation is not None, attribute.start_pos)
 
-    def compare_value(self, parts: list[Any]) -> Comparison:
+    def compare_measure(self, parts: list[Any]) -> Comparison:
         measure, op, value = parts
         measured, at = _measure(measure)
         return Comparison(measured, str(op), value, at)
@@ -174,10 +173,6 @@ class _Builder(lark.Transformer[lark.Token, Any]):
     def missing(self, parts: list[Any]) -> Condition:
         negation, _, attribute = parts
         return Condition(_plain(attribute), "missing", (), negation is not None, attribute.start_pos)
-
-    def compare_count(self, parts: list[Any]) -> CountTest:
-        count, op, value = parts
-        return CountTest(count, str(op), _constant(value), count.at)
 
     def superlative(self, parts: list[Any]) -> Superlative:
         op, measure, _, per = parts
@@ -191,8 +186,10 @@ class _Builder(lark.Transformer[lark.Token, Any]):
     def negated(self, parts: list[Any]) -> Not:
         return Not(tuple(parts[1:]), parts[0].start_pos)
 
-    def count(self, parts: list[Any]) -> Count:
-        return Count(tuple(parts[2::2]), _arrows(parts[1::2]), parts[0].start_pos)
+    def path_function(self, parts: list[Any]) -> PathFunction:
+        op, *path, attribute = parts
+        end = None if attribute is None else _plain(attribute)
+        return PathFunction(tuple(path[1::2]), _arrows(path[0::2]), op.start_pos or 0, str(op), end)
 
     def value(self, parts: list[lark.Token]) -> Any:
         return _constant(parts[0])
@@ -230,8 +227,8 @@ def _positive(token: lark.Token) -> int:
 
 
 def _measure(part: Any) -> tuple[Measure, int]:
-    """Return a measure, an attribute or a count, and its position."""
-    return (part, part.at) if isinstance(part, Count) else (_plain(part), part.start_pos or 0)
+    """Return a measure, an attribute or a function of a path, and its position."""
+    return (part, part.at) if isinstance(part, PathFunction) else (_plain(part), part.start_pos or 0)
 
 
 def _slot(token: lark.Token) -> Slot:

@@ -14,7 +14,6 @@ from kbkit.answers.algebra import (
     AttributeCondition,
     AttributeFilter,
     AttributeMeasure,
-    CountFilter,
     Difference,
     Extreme,
     GroupKey,
@@ -22,12 +21,14 @@ from kbkit.answers.algebra import (
     Intersection,
     Lookup,
     Measure,
+    MeasureFilter,
     Operator,
+    PathMeasure,
     Plan,
     ReachedAttribute,
     SavedNodes,
     Union,
-    ValueFilter,
+    ValueOf,
 )
 from kbkit.answers.bind import Bindings, Constant
 from kbkit.answers.evaluate import SingleEvaluator
@@ -35,6 +36,7 @@ from kbkit.answers.prover import Evidence, Note, Prover
 from kbkit.answers.session import Session
 from kbkit.answers.sql_parts import measure_sql
 from kbkit.answers.syntax import Edge, identifier, quoted
+from kbkit.answers.value_rows import values_of
 from kbkit.schema import quote
 from kbkit.stores.adjacency import Ids
 from kbkit.stores.arrays import distinct
@@ -137,14 +139,10 @@ class _Facts:
         match operator:
             case AttributeFilter():
                 return self._values(operator, nodes)
-            case CountFilter():
-                return [[f"{operator.count.text} = {n}"] for n in self.evaluator.count(operator.count, nodes).tolist()]
-            case ValueFilter():
+            case MeasureFilter():
                 return self._compared(operator, nodes)
-            case Extreme() if operator.per is not None or operator.number is not None:
-                return self._ranked(operator, nodes)
             case Extreme():
-                return [[self._extreme(operator)]] * len(nodes)
+                return self._ranked(operator, nodes)
             case SavedNodes():
                 return [[f"in @{operator.name}"]] * len(nodes)
         raise AssertionError(operator)
@@ -161,16 +159,25 @@ class _Facts:
 
     def _measured(self, node_type: str | None, measure: Measure, nodes: Ids, op: str = "") -> list[str]:
         """Return ``measure = value`` for each of some nodes; with ``op``, max or min, one element of a list."""
-        if not isinstance(measure, AttributeMeasure):
-            return [f"{measure.text} = {number}" for number in self.evaluator.count(measure, nodes).tolist()]
+        if isinstance(measure, PathMeasure):
+            return [f"{measure.text} = {value}{origin}" for value, origin in self._along_path(measure, nodes)]
         value = measure_sql(measure, op)[0] if op else quote(measure.name)
         sql = f"SELECT {value} FROM {self.session.table(node_type)} WHERE id IN (SELECT unnest($ids)) ORDER BY id"
         return [
             f"{measure.name} = {_cell(v)}" for (v,) in self.session.stores.tables.rows(sql, {"ids": nodes.tolist()})
         ]
 
+    def _along_path(self, measure: PathMeasure, nodes: Ids) -> list[tuple[str, str]]:
+        """Return the value of a measure for each of some nodes, and of how many nodes it is ("" for their number)."""
+        found = values_of(self.session, None, measure, self.evaluator.measured(measure, nodes))
+        is_date = measure.sql_type.startswith(("DATE", "TIMESTAMP"))
+        values = [_cell(value) for value in found["text" if is_date else "value"]]  # Python has no dates before Christ
+        if measure.is_number_of_nodes:
+            return [(value, "") for value in values]
+        return [(value, f" from {_nodes_text(number)}") for value, number in zip(values, found["nodes"], strict=True)]
+
     def _ranked(self, operator: Extreme, nodes: Ids) -> list[list[str]]:
-        """Return the values of nodes that are among the first of all, or the first of a group."""
+        """Return the values of nodes that are the first of all, or of a group, or among them."""
         op, which = ("max", "greatest") if operator.greatest else ("min", "least")
         if operator.number is None:
             which = f"the {which}"
@@ -179,42 +186,36 @@ class _Facts:
             assert isinstance(constant, Constant)
             which = f"among the {constant.text} {which}"
         if operator.per is None:
-            which = f"{which} of {len(self.evaluator.members(operator.source)):,} nodes"
+            members = self.evaluator.members(operator.source)
+            measured = self.evaluator.measured(operator.measure, members)
+            number = values_of(self.session, operator.type, operator.measure, measured)["position"].n_unique()
+            which = f"{which} of {_nodes_text(number)}"
         else:
             which = f"{which} per {group_text(operator.per)}"
         return [[f"{text}, {which}"] for text in self._measured(operator.type, operator.measure, nodes, op)]
 
-    def _compared(self, operator: ValueFilter, nodes: Ids) -> list[list[str]]:
+    def _compared(self, operator: MeasureFilter, nodes: Ids) -> list[list[str]]:
         """Return the values of nodes with the value that they compare with."""
         from kbkit.answers.totals import value_frame, value_of
 
-        value = operator.value
+        value, mine = operator.other, self._measured(operator.type, operator.measure, nodes)
+        if isinstance(value, str):
+            return [[text] for text in mine]
+        if isinstance(value, PathMeasure):
+            theirs = [f"{other} = {value.text}{origin}" for other, origin in self._along_path(value, nodes)]
+            return [[f"{text} {operator.op} {other}"] for text, other in zip(mine, theirs, strict=True)]
+        assert isinstance(value, ValueOf)
         if value.total.op == "values":
             other = f", one of {value.text}" if operator.op == "=" else f", not the only one of {value.text}"
         else:
             plan = Plan(value.root, (), value.text, value.total)
             frame = value_frame(plan, self.session, self.bound, self.evaluator.members(value.root))
             other = f" {operator.op} {_cell(value_of(value.total, frame))} = {value.text}"
-        return [[text + other] for text in self._measured(operator.type, operator.measure, nodes)]
+        return [[text + other] for text in mine]
 
-    def _extreme(self, operator: Extreme) -> str:
-        """Return the greatest or least value with the number of nodes that have one."""
-        import polars as pl
 
-        members = self.evaluator.members(operator.source)
-        which, measure = ("greatest" if operator.greatest else "least"), operator.measure
-        if isinstance(measure, AttributeMeasure):
-            op = "max" if operator.greatest else "min"
-            value, known = measure_sql(measure, op)
-            among = f"FROM {self.session.table(operator.type)} WHERE id IN (SELECT member FROM kbkit_batch) AND {known}"
-            sql = f"SELECT {op}({value}) AS value, count(*) AS nodes {among}"
-            frames = {"kbkit_batch": pl.DataFrame({"member": members})}
-            [(best, nodes)] = self.session.stores.tables.lookup(sql, frames=frames).rows()
-            text = f"{measure.name} = {_cell(best)}"
-        else:
-            counts, nodes = self.evaluator.count(measure, members), len(members)
-            text = f"{measure.text} = {counts.max() if operator.greatest else counts.min()}"
-        return f"{text}, the {which} of {nodes:,} node{'s' if nodes != 1 else ''}"
+def _nodes_text(number: int) -> str:
+    return f"{number:,} node{'s' if number != 1 else ''}"
 
 
 def _cell(value: object) -> str:
@@ -238,10 +239,6 @@ def describe(operator: Operator, bound: Bindings) -> str:
         case AttributeFilter():
             conditions = ", ".join(_describe_condition(test, bound) for test in operator.conditions)
             return f"{_nested(operator.source, bound)}{{{conditions}}}"
-        case CountFilter():
-            number = bound[operator.parameter]
-            assert isinstance(number, Constant)
-            return f"{_nested(operator.source, bound)}{{{operator.count.text} {operator.op} {number.text}}}"
         case Extreme():
             word = "max" if operator.greatest else "min"
             if operator.number is not None:
@@ -250,8 +247,10 @@ def describe(operator: Operator, bound: Bindings) -> str:
                 word = f"{'top' if operator.greatest else 'bottom'} {number.text}"
             per = "" if operator.per is None else f" per {group_text(operator.per)}"
             return f"{_nested(operator.source, bound)}{{{word} {_measure(operator.measure)}{per}}}"
-        case ValueFilter():
-            test = f"{_measure(operator.measure)} {operator.op} {operator.value.text}"
+        case MeasureFilter():
+            other = bound[operator.other] if isinstance(operator.other, str) else operator.other
+            assert not isinstance(other, tuple)
+            test = f"{_measure(operator.measure)} {operator.op} {other.text}"
             return f"{_nested(operator.source, bound)}{{{test}}}"
         case Hop():
             edges = "|".join(str(Edge(m.relation, not m.forward, m.closure)) for m in operator.moves)
@@ -263,7 +262,7 @@ def describe(operator: Operator, bound: Bindings) -> str:
             return sign.join(_nested(part, bound) for part in operator.parts)
 
 
-_UNNESTED = (AllNodes, Lookup, SavedNodes, AttributeFilter, CountFilter, ValueFilter, Extreme)
+_UNNESTED = (AllNodes, Lookup, SavedNodes, AttributeFilter, MeasureFilter, Extreme)
 """Operators that need no parentheses."""
 
 

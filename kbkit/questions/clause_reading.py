@@ -16,7 +16,6 @@ from kbkit.answers.syntax import (
     Combine,
     Comparison,
     Condition,
-    CountTest,
     Expression,
     Filter,
     Group,
@@ -270,7 +269,7 @@ class ClauseReading:
         parts = list(subtrees(tree))
         ops = {op for part in parts if isinstance(part, Aggregate) for op in part.ops}
         superlative = any(isinstance(part, Superlative) for part in parts)
-        tests = sum(isinstance(part, (Condition, CountTest, Comparison)) for part in parts)
+        tests = sum(isinstance(part, (Condition, Comparison)) for part in parts)
         clauses = self.clauses
         totals = {target.total for target in clauses.targets if target.total}
         ignored = [

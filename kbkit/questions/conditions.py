@@ -10,12 +10,11 @@ from kbkit.answers.syntax import (
     Combine,
     Comparison,
     Condition,
-    Count,
-    CountTest,
     Expression,
     Filter,
     Measure,
     Nodes,
+    PathFunction,
     Superlative,
     Test,
     ValueColumn,
@@ -282,7 +281,7 @@ class ConditionPlanner(AttributeTests):
         if "-" in restriction.values[0].number:
             raise NotReadError("a count that is compared with a month")
         number = Decimal(restriction.values[0].number)
-        return ConditionPart(owner, (CountTest(self._count(owner, counted), *whole_number(restriction.op, number)),))
+        return ConditionPart(owner, (Comparison(self._count(owner, counted), *whole_number(restriction.op, number)),))
 
     def _than_node(self, restriction: Restriction, owner: int, measure: Measure, op: str = "") -> ConditionPart:
         value = restriction.values[0]
@@ -292,7 +291,7 @@ class ConditionPlanner(AttributeTests):
             known = self.elements.types[owner].name
             tree = Aggregate("max", Nodes(known, self._selector(owner, kinds[owner])), column)
         else:
-            near = [kind for kind in kinds if not isinstance(measure, Count) and self._is_single(kind, owner)]
+            near = [kind for kind in kinds if not isinstance(measure, PathFunction) and self._is_single(kind, owner)]
             if len(near) != 1:
                 raise NotReadError(f"a comparison with {value.text}")
             tree = Aggregate(

@@ -9,9 +9,8 @@ from kbkit.answers.resolve_conditions import is_number
 from kbkit.answers.syntax import (
     Aggregate,
     Combine,
+    Comparison,
     Condition,
-    Count,
-    CountTest,
     Edge,
     Expression,
     Filter,
@@ -19,6 +18,7 @@ from kbkit.answers.syntax import (
     Name,
     Nodes,
     Path,
+    PathFunction,
     Step,
     Superlative,
     ValueColumn,
@@ -112,17 +112,17 @@ def step(elements: Elements, hop: Element) -> Step:
     return Step((Edge(hop.name, inverse=not hop.forward and forward is True),))
 
 
-def _count(elements: Elements, element: Element) -> Count:
+def _count(elements: Elements, element: Element) -> PathFunction:
     hop = elements.all[element.hop]
-    return Count((step(elements, hop), Nodes(elements.types[hop.target].name)), ("->", "->"))
+    return PathFunction((step(elements, hop), Nodes(elements.types[hop.target].name)), ("->", "->"))
 
 
-def _comparison(elements: Elements, question: Question, element: Element) -> Condition | CountTest:
+def _comparison(elements: Elements, question: Question, element: Element) -> Condition | Comparison:
     found = question.comparison
     assert found is not None
     number = Decimal(found.number)
     if element.kind == COMPARED_NEIGHBOURS:
-        return CountTest(_count(elements, element), *whole_number(found.operator, number))
+        return Comparison(_count(elements, element), *whole_number(found.operator, number))
     operator = found.operator
     if found.adjective.dates and is_date(element.name):
         operator = {">": "<", "<": ">", ">=": "<=", "<=": ">="}.get(operator, operator)

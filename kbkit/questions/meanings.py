@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 from kbkit.answers.syntax import (
     Combine,
-    Count,
     Expression,
     Group,
     Key,
     Name,
     Nodes,
     Path,
+    PathFunction,
 )
 from kbkit.english.question_words import Adjective
 from kbkit.questions.clauses import Clauses, is_type
@@ -206,11 +206,11 @@ class Meanings:
             elements += [step(self.elements, one), Nodes(self.elements.types[one.target].name)]
         return Path(tuple(elements), ("->",) * (len(elements) - 1)) if path else tree  # type: ignore[arg-type]
 
-    def _count(self, source: int, target: int) -> Count:
+    def _count(self, source: int, target: int) -> PathFunction:
         """Return the number of nodes of a type that a path from another type reaches."""
         whole = self._followed(Nodes(None), self._path(source, target))
         assert isinstance(whole, Path)
-        return Count(whole.elements[1:], whole.arrows)
+        return PathFunction(whole.elements[1:], whole.arrows)
 
     def _groups(self, links: list[QuestionLink]) -> tuple[Group, ...]:
         """Return what the question groups by: ``for each region and year``."""

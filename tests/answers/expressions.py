@@ -137,21 +137,29 @@ class Writer:
         return f"{name} in [{', '.join(values)}]" if op.endswith("in") else f"{name} {op} {values[0]}"
 
     def measured(self, wanted: str | None) -> str:
-        """A superlative, a comparison of a count or with a value, or a negation."""
-        choice = self.rng.randint(0, 5)
+        """A superlative, a comparison of a measure, or a negation."""
+        choice = self.rng.randint(0, 6)
         if choice == 0:
             return f"not ({', '.join(self.test(wanted) for _ in range(self.rng.choice([1, 1, 2])))})"
         if choice == 1:
             return self.compared(wanted)
-        count = self.count(wanted)
-        if count is None or self.one_in(2):
+        function = self.path_function(wanted)
+        sign = self.rng.choice(["=", "!=", "<", "<=", ">", ">="])
+        if choice == 2 and function is not None:
+            mine = self.path_function(wanted) if self.one_in(2) else None
+            alike = [a for a in self.attributes(wanted) if self.plain_kind(a) == function[1]]
+            left = mine[0] if mine else tick(self.rng.choice(alike or self.attributes(wanted)))
+            return f"{left} {sign} {function[0]}"
+        if function is None or self.one_in(2):
             attribute = self.rng.choice(self.attributes(wanted))
-            measure = tick(attribute) if count is None or self.one_in(2) else count
+            measure = tick(attribute) if function is None or self.one_in(2) else function[0]
             per = f" per {self.group(wanted)}" if self.one_in(3) else ""
             if self.one_in(2):
                 return f"{self.rng.choice(['top', 'bottom'])} {self.constant(self.rng.randint(1, 4))} {measure}{per}"
             return f"{self.rng.choice(['max', 'min'])} {measure}{per}"
-        return f"{count} {self.rng.choice(['=', '!=', '<', '<=', '>', '>='])} {self.constant(self.rng.randint(0, 4))}"
+        text, kind = function
+        is_number = kind in ("BIGINT", "DOUBLE")
+        return f"{text} {sign} {self.constant(self.rng.randint(0, 4) if is_number else self.rng.choice(VALUES[kind]))}"
 
     def compared(self, wanted: str | None) -> str:
         """A comparison with a value of nodes of any type, mostly of the same attribute."""
@@ -201,8 +209,26 @@ class Writer:
         return f" order by {text}{f' limit {self.rng.randint(1, 4)}' if self.one_in(2) else ''}"
 
     def measure(self, wanted: str | None) -> str:
-        count = self.count(wanted) if self.one_in(3) else None
-        return count or tick(self.rng.choice(self.attributes(wanted)))
+        function = self.path_function(wanted) if self.one_in(3) else None
+        return function[0] if function else tick(self.rng.choice(self.attributes(wanted)))
+
+    def path_function(self, wanted: str | None) -> tuple[str, str] | None:
+        """A function of what a path reaches from nodes of a type, and its DuckDB type; see :meth:`count`."""
+        count = self.count(wanted)
+        if count is None or self.one_in(3):
+            return count and (count, "BIGINT")
+        attribute = self.rng.choice(self.attributes(self.reached))
+        kind = self.plain_kind(attribute)
+        values = [v for n in self.graph.nodes.values() for v in oracle.present(n, attribute)]
+        is_whole = self.graph.kinds.get(attribute) == "BIGINT"
+        is_exact = is_whole and all(abs(value) < 2**50 for value in values)
+        op = self.rng.choice(["count", "min", "max", *(["sum"] * is_whole), *(["avg"] * is_exact)])
+        text = f"{op}({count.removeprefix('count(').removesuffix(')')}, {tick(attribute)})"
+        return text, {"count": "BIGINT", "avg": "DOUBLE"}.get(op, kind)
+
+    def plain_kind(self, attribute: str) -> str:
+        """The DuckDB type of an attribute, or of the elements of a list."""
+        return self.graph.kinds.get(attribute, "VARCHAR").removesuffix("[]")
 
     def having(self, numbers: list[str]) -> str:
         if not numbers or self.one_in(2):

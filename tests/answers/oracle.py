@@ -285,11 +285,6 @@ class Oracle:
         if isinstance(test, syntax.Condition):
             passes = self.test(source.type, test)
             return Typed(source.type, frozenset(ref for ref in source.nodes if passes(self.graph.nodes[ref])))
-        if isinstance(test, syntax.CountTest):
-            number = cast(self.filled(test.value), "BIGINT")
-            counts = {ref: self.count(ref, source.type, test.count) for ref in sorted(source.nodes)}
-            self.count(None, source.type, test.count)  # refuses a path that fits no schema, for an empty set too
-            return Typed(source.type, frozenset(r for r, n in counts.items() if compares(n, test.op, [number])))
         if isinstance(test, syntax.Comparison):
             return self.compared(source, test)
         if isinstance(test, syntax.Not):
@@ -309,37 +304,90 @@ class Oracle:
         return Typed(source.type, frozenset(r for r, others in surpass.items() if others < number))
 
     def measured(self, source: Typed, measure: syntax.Measure) -> dict[Ref, list[Any]]:
-        """The values of an attribute, or the count, of each node."""
-        if isinstance(measure, syntax.Count):
-            self.count(None, source.type, measure)  # refuses a path that fits no schema, for an empty set too
-            return {ref: [self.count(ref, source.type, measure)] for ref in source.nodes}
+        """The values of an attribute, or of a function of a path, of each node."""
+        if isinstance(measure, syntax.PathFunction):
+            self.reached(None, source.type, measure)  # refuses a path that fits no schema, for an empty set too
+            name, kind = self.measured_attribute(source.type, measure)
+            return {ref: self.along(ref, source.type, measure, name, kind) for ref in source.nodes}
         name = self.attribute(source.type, measure)[0]
         return {ref: present(self.graph.nodes[ref], name) for ref in source.nodes}
 
     def kind(self, wanted: str | None, measure: syntax.Measure) -> str:
-        return "BIGINT" if isinstance(measure, syntax.Count) else self.attribute(wanted, measure)[1]
+        if not isinstance(measure, syntax.PathFunction):
+            return self.attribute(wanted, measure)[1]
+        kind = "BIGINT" if measure.op == "count" else self.measured_attribute(wanted, measure)[1].removesuffix("[]")
+        return "DOUBLE" if measure.op == "avg" else kind
+
+    def measured_attribute(self, wanted: str | None, measure: syntax.PathFunction) -> tuple[str, str]:
+        """The attribute of which a function of a path is, and its DuckDB type; two empty texts for nodes."""
+        if measure.attribute is None:
+            return "", ""
+        self.reached(None, wanted, measure)
+        name, kind = self.attribute(self.set(measure.elements[-1]).type, measure.attribute)  # type: ignore[arg-type]
+        if measure.op in ("sum", "avg") and kind not in ("BIGINT", "DOUBLE"):
+            raise RefusedError(f"{kind} is no number")
+        return name, kind.removesuffix("[]")
+
+    def along(self, ref: Ref, wanted: str | None, measure: syntax.PathFunction, name: str, kind: str) -> list[Any]:
+        """The value of a function of a path from a node; none where no node at its end has a value."""
+        ends = self.reached(ref, wanted, measure)
+        if not name:
+            return [len(ends)]
+        items = [item for end in ends for item in set(present(self.graph.nodes[end], name))]
+        if measure.op == "count":
+            return [len(set(items))]
+        return [self.result(measure.op, items, kind)] if items else []
+
+    def result(self, op: str, items: list[Any], kind: str) -> Any:
+        """The sum, average, least or greatest of values."""
+        if op in ("min", "max"):
+            return (min if op == "min" else max)(items, default=None)
+        if op == "sum":
+            return math.fsum(items) if kind == "DOUBLE" else sum(items)
+        return math.fsum(items) / len(items) if items else None
 
     def compared(self, source: Typed, test: syntax.Comparison) -> Typed:
-        """The nodes of which some value compares with some value of the other expression."""
-        total = test.value
-        other = self.value(total)
-        values = other if total.op == "values" else [] if other is None else [other]
+        """The nodes of which some value compares with a constant, a value of theirs or one of the other expression."""
+        each, other = self.measured(source, test.measure), test.value
         kinds = {self.kind(source.type, test.measure).removesuffix("[]")}
-        if total.op in ("count", "avg"):
-            kinds.add("BIGINT")
+        if isinstance(other, syntax.PathFunction):
+            kinds.add(self.kind(source.type, other))
+            theirs = self.measured(source, other)
+        elif isinstance(other, syntax.Aggregate):
+            found = self.value(other)
+            theirs = dict.fromkeys(each, found if other.op == "values" else [] if found is None else [found])
+            kinds.add("BIGINT" if other.op in ("count", "avg") else self.column_kind(other))
         else:
-            kinds.add(self.kind(self.set(total.source).type, total.columns[0].measure).removesuffix("[]"))
+            return self.compared_with_constant(source, test, each, *kinds)
         if len(kinds) > 1 and not kinds <= {"BIGINT", "DOUBLE"}:
             raise RefusedError("not comparable")
-        each = self.measured(source, test.measure)
-        passing = (r for r, items in each.items() if any(compares(i, test.op, [v]) for i in items for v in values))
+        passing = (r for r, items in each.items() if any(compares(i, test.op, [v]) for i in items for v in theirs[r]))
         return Typed(source.type, frozenset(passing))
 
-    def count(self, start: Ref | None, wanted: str | None, count: syntax.Count) -> int:
+    def column_kind(self, total: syntax.Aggregate) -> str:
+        """The DuckDB type of the values of which a value is."""
+        return self.kind(self.set(total.source).type, total.columns[0].measure).removesuffix("[]")
+
+    def compared_with_constant(
+        self, source: Typed, test: syntax.Comparison, each: Mapping[Ref, list[Any]], kind: str
+    ) -> Typed:
+        """The nodes whose value of a path compares with a constant, or with a year, month or day."""
+        given: Any = test.value
+        span = starts_of(given, kind) if kind in ("DATE", "TIMESTAMP") else None
+        if span:
+            condition = syntax.Condition("", test.op, (given,))
+            ends = [(cast(span[0], kind), cast(span[1], kind))]
+            passing = [r for r, items in each.items() if any(during(item, condition, ends) for item in items)]
+        else:
+            value = cast(self.filled(given), kind)
+            passing = [r for r, items in each.items() if any(compares(item, test.op, [value]) for item in items)]
+        return Typed(source.type, frozenset(passing))
+
+    def count(self, start: Ref | None, wanted: str | None, count: syntax.PathFunction) -> int:
         """How many nodes the path of a count reaches from a node."""
         return len(self.reached(start, wanted, count))
 
-    def reached(self, start: Ref | None, wanted: str | None, count: syntax.Count) -> frozenset[Ref]:
+    def reached(self, start: Ref | None, wanted: str | None, count: syntax.PathFunction) -> frozenset[Ref]:
         """The nodes that a path reaches from a node, step by step."""
         elements: list[Any] = [syntax.Nodes(wanted), *count.elements]
         for i in range(1, len(elements) - 1):
@@ -400,11 +448,7 @@ class Oracle:
         items = [item for ref in refs for item in values[ref]]
         if tree.op in ("values", "count"):
             return sorted(set(items)) if tree.op == "values" else len(set(items))
-        if tree.op in ("min", "max"):
-            return (min if tree.op == "min" else max)(items, default=None)
-        if tree.op == "sum":
-            return math.fsum(items) if kind == "DOUBLE" else sum(items)
-        return math.fsum(items) / len(items) if items else None
+        return self.result(tree.op, items, kind)
 
     def rows(self, tree: syntax.Aggregate, source: Typed) -> list[tuple[Any, ...]]:
         """A row for each node: its reference and its values; sorted by the keys, then as the nodes are."""
@@ -436,7 +480,7 @@ class Oracle:
         for ref in source.nodes:
             choices = [
                 sorted(self.reached(ref, source.type, group.measure))
-                if isinstance(group.measure, syntax.Count) and group.attribute is None
+                if isinstance(group.measure, syntax.PathFunction) and group.attribute is None
                 else sorted(self.group_values(ref, source.type, group, name))
                 for group, name in zip(by, written, strict=True)
             ]
@@ -444,7 +488,7 @@ class Oracle:
                 groups.setdefault(chosen, []).append(ref)
         names = []
         for measure, name in zip(measures, written, strict=True):
-            is_path = isinstance(measure, syntax.Count)
+            is_path = isinstance(measure, syntax.PathFunction)
             names += ["node", "name"] if is_path else [name]
         names = [name.casefold() for name in [*names, *(tree.ops if tree.op != "values" else ())]]
         made = []
@@ -452,7 +496,7 @@ class Oracle:
             row: list[Any] = []
             sorting: list[Any] = []
             for measure, value in zip(measures, chosen, strict=True):
-                is_path = isinstance(measure, syntax.Count)
+                is_path = isinstance(measure, syntax.PathFunction)
                 name = [self.graph.nodes[value].name] if is_path else []
                 row += [f"{value[0]}#{value[1]}", *name] if is_path else [value]
                 sorting += [self.position(value), *name] if is_path else [value]
@@ -465,18 +509,18 @@ class Oracle:
                 continue
             keys = []
             for order in tree.order:
-                if isinstance(order.measure, syntax.Count) or order.measure.casefold() not in names:
+                if isinstance(order.measure, syntax.PathFunction) or order.measure.casefold() not in names:
                     raise RefusedError("not a column")
                 keys.append(sorting[names.index(order.measure.casefold())])
             made.append((tuple(keys), tuple(row)))
         for order in tree.order:
-            if isinstance(order.measure, syntax.Count) or order.measure.casefold() not in names:
+            if isinstance(order.measure, syntax.PathFunction) or order.measure.casefold() not in names:
                 raise RefusedError("not a column")
         return self.ordered(tree, made)
 
     def grouping(self, wanted: str | None, group: syntax.Group) -> str:
         """The name of the attribute that nodes are grouped by; empty if it is a path."""
-        if not isinstance(group.measure, syntax.Count):
+        if not isinstance(group.measure, syntax.PathFunction):
             return self.attribute(wanted, group.measure)[0]
         self.count(None, wanted, group.measure)
         end = group.measure.elements[-1]
@@ -490,7 +534,7 @@ class Oracle:
         name = self.grouping(source.type, per)
         groups: dict[Any, list[Ref]] = {}
         for ref in values:
-            is_path = not name and isinstance(per.measure, syntax.Count)
+            is_path = not name and isinstance(per.measure, syntax.PathFunction)
             found = (
                 self.reached(ref, source.type, per.measure)
                 if is_path
@@ -507,13 +551,13 @@ class Oracle:
 
     def group_values(self, ref: Ref, wanted: str | None, group: syntax.Group, name: str) -> set[Any]:
         """The values of an attribute of a node, or of the nodes that a path reaches from it."""
-        is_own = not isinstance(group.measure, syntax.Count)
+        is_own = not isinstance(group.measure, syntax.PathFunction)
         refs = [ref] if is_own else self.reached(ref, wanted, group.measure)
         return {value for end in refs for value in present(self.graph.nodes[end], name)}
 
     def group_positions(self, measures: list[Any], chosen: tuple[Any, ...]) -> list[Any]:
         pairs = zip(measures, chosen, strict=True)
-        return [self.position(value) if isinstance(measure, syntax.Count) else value for measure, value in pairs]
+        return [self.position(value) if isinstance(measure, syntax.PathFunction) else value for measure, value in pairs]
 
     def ordered(self, tree: syntax.Aggregate, made: list[tuple[tuple[Any, ...], tuple[Any, ...]]]) -> list[Any]:
         """Rows with their keys, sorted by them, the missing ones last; a limit keeps those tied with the last."""

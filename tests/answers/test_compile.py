@@ -69,6 +69,11 @@ EXPRESSIONS = {
     "superlative-of-a-path": ("world", '(continent:"Europe" -> country){min name}'),
     "superlative-without": ("world", "country - country{max area_km2}"),
     "count": ("world", "country{count(<- river{length_km > 1000}) >= 3}"),
+    "measures": (
+        "world",
+        "continent{max avg(<- country, area_km2)} | continent{count(<- country) > max(<- country <- river, length_km)}",
+    ),
+    "measures-of-a-date": ("small", "person{max(-> [order] -> drug, first_seen) >= 1962}"),
     "count-hops": ("world", "continent{max count(<- country <- river)}"),
     "count-three-hops": ("world", "continent{count(<- country <- [borders] <- country <- language) > 20}"),
     "count-closure": ("world", 'country{count(-> [borders+] -> country{count(<- sea) > 3}) > 1} & country:"France"'),

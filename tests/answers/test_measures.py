@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import kbkit
 from kbkit.answers import counting
 from kbkit.answers.parse import parse
-from kbkit.answers.syntax import Aggregate, Count, CountTest, Nodes, Step, Superlative
+from kbkit.answers.syntax import Aggregate, Comparison, Nodes, PathFunction, Step, Superlative
 from kbkit.errors import KbError
 from kbkit.executor.executor import Executor
 from kbkit.kb import KnowledgeBase
@@ -40,6 +40,9 @@ from tests.examples import examples, some
         "count -> values -> sum{count > 3, max in ['x'], min contains 'y', max = 1, max count}",
         "max{missing(max), not missing(count), max in}",
         "a{top 3 b, bottom <n> count(-> c), not (b = 1, not (max b)), b not in [1, 2], b not contains 'x'}",
+        "a{avg(<- [r] <- b#1.2, `x y`) > 1.5, count(-> b) != count(-> c), max(-> b, c) = 'x', d < min(-> e, f)}",
+        "a{max max(-> b, c), min min(<- b, max), top 3 sum(-> b, c) per -> d.e, count(-> b, c) > <n>}",
+        "values(a, min(-> b, c), avg(-> b, c) order by sum(-> b, c) desc)",
         'a{b >= values(c:"d" -> e, f), count(-> g) != count(h), b < max(i{b > avg(j, k)}, b)}',
         "avg(a, b by c, -> [r] -> d{e > 1} order by avg desc, c limit 3)",
         "values(a, b, count(-> c), `by` order by count(<- [r] <- d) desc, b)",
@@ -60,10 +63,11 @@ def test_trees() -> None:
     assert (tree.op, tree.columns) == ("count", ())
     superlative, test = tree.source.conditions  # type: ignore[union-attr]
     assert superlative == Superlative("max", "area")
-    assert isinstance(test, CountTest)
-    assert (test.op, test.value, test.count.arrows) == (">", 2, ("<-", "<-"))
-    assert [type(element) for element in test.count.elements] == [Step, Nodes]
-    assert parse("a{min count(-> b)}").conditions[0].measure == Count((Nodes("b"),), ("->",))  # type: ignore[union-attr]
+    assert isinstance(test, Comparison)
+    assert isinstance(test.measure, PathFunction)
+    assert (test.op, test.value, test.measure.arrows) == (">", 2, ("<-", "<-"))
+    assert [type(element) for element in test.measure.elements] == [Step, Nodes]
+    assert parse("a{min count(-> b)}").conditions[0].measure == PathFunction((Nodes("b"),), ("->",))  # type: ignore[union-attr]
 
 
 VALUES = {
@@ -117,6 +121,11 @@ VALUES = {
     "values(country{top 2 area_km2}, name, count(<- river) order by area_km2 desc)": [
         ("country#RUS", "Russia", 39),
         ("country#CAN", "Canada", 18),
+    ],
+    "values(continent{count(<- country) < 20}, max(<- country, name), max(<- country <- river, length_km) order by name)": [
+        ("continent#antarctica", None, None),
+        ("continent#oceania", "Vanuatu", 2508),
+        ("continent#south-america", "Venezuela", 6400),
     ],
     "values(country{bottom 2 area_km2}, name order by name desc)": [
         ("country#VAT", "Vatican City"),
@@ -215,6 +224,17 @@ MANY = [
     ("country{name = values(continent:<c> -> country -> [capital] -> city, name)}", {"c": ["Europe", "Asia"]}),
     ("country{area_km2 != values(continent:<c> -> country, area_km2)} & country:<d>", {"c": ["Asia"], "d": ["Chad"]}),
     ("country{count(<- river) <= max(continent:<c> -> country, count(<- river))}", {"c": ["Europe", "Oceania"]}),
+    ("country{max(<- river, length_km) > <n>}", {"n": [1000, 6000]}),
+    (
+        "(continent:<c> -> country){avg(-> [borders] -> country, area_km2) > <n>}",
+        {"c": ["Asia", "Asia"], "n": [1e6, 3e6]},
+    ),
+    ("(continent:<c> -> country){max sum(<- river, length_km)}", {"c": ["Europe", "Africa", "Europe"]}),
+    ("(continent:<c> -> country){top <n> min(<- river, length_km)}", {"c": ["Europe", "Asia"], "n": [1, 3]}),
+    ("country{min(-> language:<l>, name) = 'French'}", {"l": ["French", "German"]}),
+    ("country{count(-> [borders] -> country) > count(<- river{length_km > <n>})}", {"n": [0, 4000]}),
+    ("country{area_km2 > sum(-> [borders] -> country{area_km2 > <n>}, area_km2)}", {"n": [0, 1_000_000]}),
+    ("country{sum(<- river, length_km) > avg(continent:<c> -> country, sum(<- river, length_km))}", {"c": ["Europe"]}),
     ("(continent:<c> -> country){not (area_km2 > <a>)}", {"c": ["Europe", "Asia"], "a": [1000, 2000]}),
     (
         "(continent:<c> -> country){max area_km2, area_km2 > <a>}",
@@ -275,6 +295,27 @@ WHY = [
         ["count(-> [borders] -> country) = 14, the greatest of 197 nodes"],
     ),
     ("country{count(<- river) > 30}", "Russia", ["count(<- river) = 39"]),
+    ("country{avg(<- river, length_km) > 4000}", "Benin", ["avg(<- river, length_km) = 4180 from 1 node"]),
+    (
+        "country{max sum(<- river, length_km)}",
+        "Russia",
+        ["sum(<- river, length_km) = 71294 from 39 nodes, the greatest of 139 nodes"],
+    ),
+    (
+        "country{count(<- river) > count(-> [borders] -> country)}",
+        "Russia",
+        ["count(<- river) = 39 > 14 = count(-> [borders] -> country)"],
+    ),
+    (
+        "country{area_km2 > sum(-> [borders] -> country, area_km2)}",
+        "Canada",
+        ["area_km2 = 9984670 > 9876468 = sum(-> [borders] -> country, area_km2) from 2 nodes"],
+    ),
+    (
+        "country - country{max(<- river, length_km) > 100}",
+        "country#MCO",
+        ["not in country{max(<- river, length_km) > 100}"],
+    ),
     (
         "country{count(<- river) > 30, max name}",
         "Russia",

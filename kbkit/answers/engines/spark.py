@@ -25,7 +25,7 @@ import numpy as np
 from kbkit.answers import algebra
 from kbkit.answers.algebra import AttributeFilter, Extreme, SavedNodes
 from kbkit.answers.engines.spark_sql import Closure, quoted, spark_type, to_spark
-from kbkit.answers.operator_tree import count_of, operators
+from kbkit.answers.operator_tree import operators, paths_of
 from kbkit.directory.typed_json import from_json
 from kbkit.errors import (
     BadInputError,
@@ -327,8 +327,7 @@ def _check_types(plan: Plan) -> None:
                 raise KbError(
                     f"Spark does not support conditions on {name} of type {test.sql_type}", "Use the engine walk or sql"
                 )
-        count = count_of(operator)
-        if count is not None and any(move.closure for step in count.steps for move in step.moves):
+        if any(move.closure for path in paths_of(operator) for step in path.steps for move in step.moves):
             raise KbError("Spark does not support counts of repeated relations", "Use the engine walk or sql")
 
 
