@@ -41,6 +41,13 @@ _TOTALS = [
     CompletionItem("max(", "", "greatest value of an attribute: max(set, attribute)"),
 ]
 _COUNT = CompletionItem("count(", "count(-> ", "number of nodes that a path reaches")
+_FUNCTIONS = [
+    _COUNT,
+    CompletionItem("sum(", "sum(-> ", "sum of an attribute of the nodes that a path reaches"),
+    CompletionItem("avg(", "avg(-> ", "average of an attribute of the nodes that a path reaches"),
+    CompletionItem("min(", "min(-> ", "least value of an attribute of the nodes that a path reaches"),
+    CompletionItem("max(", "max(-> ", "greatest value of an attribute of the nodes that a path reaches"),
+]
 _SUPERLATIVES = [
     CompletionItem("max ", "", "with the greatest value"),
     CompletionItem("min ", "", "with the least value"),
@@ -239,7 +246,7 @@ def _attribute(vocabulary: Vocabulary, here: AnswersContext, _text: str, _at: in
         CompletionItem(f"{word}missing(", "", "without this attribute" if not word else "with this attribute")
         for word in ("", "not ")
     ]
-    tests += [*_SUPERLATIVES, _COUNT]
+    tests += [*_SUPERLATIVES, *_functions(here)]
     return ranked(here.typed, [*items, *([] if here.quote else tests)], here.start)
 
 
@@ -247,7 +254,24 @@ def _measure(vocabulary: Vocabulary, here: AnswersContext, _text: str, _at: int)
     items = [
         CompletionItem(name, identifier(name), kind, 1, label) for name, kind, label in _attributes(vocabulary, here)
     ]
-    return ranked(here.typed, [*items, *([] if here.quote else [_COUNT])], here.start)
+    return ranked(here.typed, [*items, *([] if here.quote else _functions(here))], here.start)
+
+
+def _functions(here: AnswersContext) -> list[CompletionItem]:
+    """Return the measures along a path: the count, and others once a letter is typed."""
+    return _FUNCTIONS if here.typed else [_COUNT]
+
+
+def _argument(vocabulary: Vocabulary, here: AnswersContext, _text: str, _at: int) -> list[Candidate]:
+    """Complete the attribute of a measure along a path."""
+    items = [
+        CompletionItem(name, identifier(name), kind, 1, label) for name, kind, label in _attributes(vocabulary, here)
+    ]
+    return ranked(here.typed, items, here.start)
+
+
+def _after_argument(_: Vocabulary, here: AnswersContext, text: str, at: int) -> list[Candidate]:
+    return [] if here.typed else _signs({") ": "end the measure"}, text, at)
 
 
 def _attributes(vocabulary: Vocabulary, here: AnswersContext) -> list[tuple[str, str, str]]:
@@ -287,7 +311,7 @@ def _value(vocabulary: Vocabulary, here: AnswersContext, text: str, at: int) -> 
                 inserted = f"'{inserted[1:-1].replace(chr(39), chr(92) + chr(39))}'"
             found.append(candidate(inserted[:-1] if closed else inserted, here.start, value, "value"))
     if not here.quote and here.typed:
-        return [*found, *starting(here.typed, _VALUES, here.start)]
+        return [*found, *starting(here.typed, [*_VALUES, *_FUNCTIONS], here.start)]
     return found
 
 
@@ -344,6 +368,8 @@ _KINDS: dict[str, Callable[[Vocabulary, AnswersContext, str, int], list[Candidat
     "attribute": _attribute,
     "after_attribute": _after_attribute,
     "total_attribute": _measure,
+    "argument": _argument,
+    "after_argument": _after_argument,
     "after_best": _after_best,
     "after_group": _after_group,
     "value": _value,

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from kbkit.answers.errors import TOTALS
+from kbkit.answers.errors import FUNCTIONS, TOTALS
 from kbkit.answers.tokens import tokens
 from kbkit.stores.sparql_text import Token
 
@@ -56,8 +56,8 @@ class AnswersContext:
     """The context of the cursor.
 
     ``kind`` is one of set, after_set, after_step, edge, name, key, saved, attribute, after_attribute, value,
-    after_value, total_attribute, after_total, nothing. ``typed`` is the current word, from ``start``; ``quote`` its
-    open quotation mark. ``head`` is the position of the type before a name or key.
+    after_value, total_attribute, after_total, argument, after_argument, nothing. ``typed`` is the current word, from
+    ``start``; ``quote`` its open quotation mark. ``head`` is the position of the type before a name or key.
     """
 
     kind: str
@@ -85,6 +85,8 @@ class CursorReader:
         """For each open count or value, the conditions and state to restore, and the number of paths around it."""
         self.before = ""
         """The word before, which may be the name of a function."""
+        self.functions: list[int] = []
+        """The number of paths with each open path of a measure."""
         self.per: list[int] = []
         """The number of paths around each open path of a superlative's groups."""
         self.total: list[str | None] = []
@@ -153,6 +155,8 @@ class CursorReader:
             return _IN_STATE.get(self.state, _IN_CONDITIONS[min(len(self.conditions), 3)])
         if self.state in ("total", "after_total"):
             return "total_attribute" if self.state == "total" else "after_total"
+        if self.state in ("argument", "after_argument"):
+            return self.state
         if path.last == "set":
             after = "after_group" if self.is_in_group() else "after_set"
             return {":": "name", "all": "name", "@": "saved"}.get(path.lookup, after)
@@ -161,6 +165,10 @@ class CursorReader:
     def is_in_group(self) -> bool:
         """Return whether the current path is one of a superlative's groups."""
         return bool(self.per) and len(self.paths) == self.per[-1] + 1
+
+    def is_in_function(self) -> bool:
+        """Return whether the current path is one of a measure."""
+        return bool(self.functions) and len(self.paths) == self.functions[-1]
 
     # -- the tokens before it -----------------------------------------------------------------------------------------
 
@@ -174,31 +182,55 @@ class CursorReader:
             self.before = text
             return
         before, self.before = self.before, text
-        if self.state in ("total", "after_total") and self.column(kind, text, before):
+        in_columns = self.state in ("total", "after_total")
+        if (in_columns and self.column(kind, text, before)) or self.argument(text) or self.group_end(kind, text):
             return
         path = self.paths[-1]
         if text in ("by", "having") and path.last == "set" and path.lookup not in (":", "all", "@"):
             self.columns(path)
-            return
-        if text in (",", "}") and self.is_in_group():
-            self.per.pop()
-            self.close()
-            self.condition(kind, text)
-            return
-        if text == "." and path.last == "set" and (self.total or self.is_in_group()):
-            self.state = "total"
             return
         if kind in ("word", "quoted"):
             self.word(path, text[1:-1].replace("``", "`") if kind == "quoted" else text, start)
         elif kind == "step":
             self.step(text[1:-1])
         elif kind == "arrow":
-            path.arrows += ["->" if text in ("->", "→") else "<-"] if path.last != "step" else []
-            path.last = "arrow"
+            self.arrow(path, "->" if text in ("->", "→") else "<-")
         elif kind in ("string", "slot", "key"):
             path.lookup = "all" if path.lookup == "all" else "done"
         elif kind == "symbol":
             self.punctuation(path, text, start)
+
+    def arrow(self, path: OpenPath, arrow: str) -> None:
+        """Read an arrow; as the first token of a value, it starts another measure of the same nodes."""
+        if path == OpenPath() and self.opened and len(self.paths) == self.opened[-1][2] + 1:
+            path.types = self.paths[-2].types[-1:]
+            self.functions.append(len(self.paths))
+        path.arrows += [arrow] if path.last != "step" else []
+        path.last = "arrow"
+
+    def argument(self, text: str) -> bool:
+        """Read a token of the attribute of a measure along a path; return whether it is one."""
+        if text == ",":
+            if not self.is_in_function():
+                return False
+            self.paths[-1], self.state = OpenPath(self.paths[-1].types[-1:], last="set"), "argument"
+            return True
+        if self.state not in ("argument", "after_argument") or text == ")":
+            return False
+        self.state = "after_argument"
+        return True
+
+    def group_end(self, kind: str, text: str) -> bool:
+        """Read a token after the path by which a superlative groups; return whether it is one."""
+        if text in (",", "}") and self.is_in_group():
+            self.per.pop()
+            self.close()
+            self.condition(kind, text)
+            return True
+        if text == "." and self.paths[-1].last == "set" and (self.total or self.is_in_group()):
+            self.state = "total"
+            return True
+        return False
 
     def columns(self, path: OpenPath) -> None:
         """Start the columns, groups or order of a value, whose nodes are those of the path before them."""
@@ -213,7 +245,7 @@ class CursorReader:
             self.paths[-1] = OpenPath([self.total[-1] if self.total else None], last="set", lookup="count")
             self.state = ""
             return False
-        if text == "(" and before == "count":
+        if text == "(" and before in FUNCTIONS:
             self.open_count()
         elif text in (",", "by", "having") and not self.is_in_group():
             self.paths[-1], self.state = OpenPath(self.total[-1:], last="set"), "total"
@@ -226,9 +258,10 @@ class CursorReader:
         return True
 
     def open_count(self) -> None:
-        """Read the parenthesis of a count, from the nodes of the last set."""
+        """Read the parenthesis of a measure along a path, from the nodes of the last set."""
         self.opened.append(([COUNT] if self.conditions is not None else None, self.state, len(self.paths)))
         self.paths.append(OpenPath(self.paths[-1].types[-1:], last="set", lookup="count"))
+        self.functions.append(len(self.paths))
         self.operands.append(None)
         self.conditions, self.state = None, ""
 
@@ -293,6 +326,8 @@ class CursorReader:
     def close(self) -> None:
         """Read a closing parenthesis: its content becomes one set, or a measure in braces."""
         self.total = []
+        if self.is_in_function():
+            self.functions.pop()
         if self.opened and len(self.paths) == self.opened[-1][2] + 1:
             self.conditions, self.state, _ = self.opened.pop()
             self.paths.pop()
@@ -337,7 +372,7 @@ class CursorReader:
     def function(self, kind: str, text: str) -> bool:
         """Read a token that opens a count, a value or a negation, or the number of a superlative; return whether."""
         assert self.conditions is not None
-        if text == "(" and self.conditions == ["count"]:
+        if text == "(" and len(self.conditions) == 1 and self.conditions[0] in FUNCTIONS:
             self.open_count()
         elif text == "(" and len(self.conditions) == 2 and self.before in TOTALS:
             self.opened.append((self.conditions, "value", len(self.paths)))
