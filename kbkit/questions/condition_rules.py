@@ -31,6 +31,8 @@ _OPERATORS = (
 )
 _OP = "|".join(f"(?:{words})" for words, _ in _OPERATORS)
 _ADJECTIVE = "|".join(sorted((word for word, one in COMPARATIVES.items() if one.nouns), key=len, reverse=True))
+COMPARED = rf"{BE}(?P<op>{_OP}|(?:{_ADJECTIVE})(?: than)?) (?P<number>{N})"
+"""A comparison with a number; :func:`comparison` returns its operator."""
 _AVERAGE = r"(?:the |an )?(?:overall )?(?:average|mean)"
 _NO = (
     r"(?:not|isn t|aren t|wasn t|weren t|other than|except(?: for)?|excluding|different from|leaving out|apart from|"
@@ -49,6 +51,12 @@ def _operator(phrase: str) -> str:
     """Return the comparison operator that a phrase means."""
     phrase = phrase.strip()
     return next((op for words, op in _OPERATORS if re.fullmatch(words, phrase)), "=")
+
+
+def comparison(phrase: str) -> str:
+    """Return the comparison operator that a phrase of :data:`COMPARED` means."""
+    adjective = _comparative(phrase)
+    return _operator(phrase) if adjective is None else ">" if adjective.sign > 0 else "<"
 
 
 def _comparative(phrase: str) -> Adjective | None:

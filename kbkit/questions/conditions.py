@@ -19,13 +19,14 @@ from kbkit.answers.syntax import (
     Test,
     ValueColumn,
 )
-from kbkit.questions.attribute_tests import AttributeTests, ConditionPart
+from kbkit.questions.attribute_tests import ConditionPart
 from kbkit.questions.clauses import AskedTarget, Most, Restriction
 from kbkit.questions.expressions import whole_number
 from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import label_words, stem
 from kbkit.questions.links import QuestionLink
 from kbkit.questions.meanings import NO_ATTRIBUTE, NotReadError
+from kbkit.questions.measure_rules import MeasureRestriction, MeasureTests
 
 _SAID = 0.6
 """Least similarity of a word before a value and the attribute that it says: *born* in France."""
@@ -35,7 +36,7 @@ _CLEARLY = 0.2
 """How much better a word must say one of two attributes that have a value."""
 
 
-class ConditionPlanner(AttributeTests):
+class ConditionPlanner(MeasureTests):
     """Writes the nodes that meet the conditions of one question."""
 
     def _has_best_of_groups(self, totals: list[AskedTarget]) -> bool:
@@ -239,6 +240,8 @@ class ConditionPlanner(AttributeTests):
 
     def _part(self, restriction: Restriction, owner: int, near: list[int], dry: bool = False) -> ConditionPart:  # noqa: PLR0911
         """Return a condition as a test of a type, or as named nodes of a type."""
+        if isinstance(restriction, MeasureRestriction):
+            return self._measure_part(restriction)
         if restriction.values and not restriction.values[0].number and restriction.operand != "node":
             return self._valued(restriction, near)
         if restriction.operand == "times":

@@ -30,6 +30,7 @@ from kbkit.questions.condition_rules import (
 )
 from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.links import QuestionLink
+from kbkit.questions.measure_rules import measures
 from kbkit.questions.question import Question
 from kbkit.questions.superlative_rules import adverbs, orders, superlatives, whole
 
@@ -361,7 +362,7 @@ def read_clauses(question: Question, links: Sequence[QuestionLink]) -> Clauses:
     at.text = re.sub(rf"^ {wish} (?:to (?:know|see|have|get) )?", " ", at.text)
     references = _references(at)
     conditions = (averages, ranges, comparisons, verbs, entities)
-    before = (unrelated, booleans)
+    before = (unrelated, booleans, measures)
     for rule in (
         orders,
         *before,

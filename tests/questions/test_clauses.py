@@ -64,6 +64,21 @@ READ = {
     "customers with more than one purchase": (
         "SELECT name FROM customer WHERE (SELECT count(*) FROM purchase WHERE customer = customer.id) > 1"
     ),
+    "customers whose average quantity is over 2": (
+        "SELECT name FROM customer WHERE (SELECT avg(quantity) FROM purchase WHERE customer = customer.id) > 2"
+    ),
+    "names of customers with a total quantity of at least 4": (
+        "SELECT name FROM customer WHERE (SELECT sum(quantity) FROM purchase WHERE customer = customer.id) >= 4"
+    ),
+    "products whose highest quantity is below 4": (
+        "SELECT name FROM product WHERE (SELECT max(quantity) FROM purchase WHERE product = product.id) < 4"
+    ),
+    "How many customers have over 3 in quantity altogether?": "SELECT 3",
+    "countries with more customers than purchases": "SELECT 'Japan'",
+    "Which countries have fewer customers than purchases?": (
+        "SELECT c.name FROM country c WHERE (SELECT count(*) FROM customer WHERE country = c.code)"
+        " < (SELECT count(*) FROM customer u JOIN purchase p ON p.customer = u.id WHERE u.country = c.code)"
+    ),
     "Is there a product with a unit price above 10?": "SELECT 1",
     "Are there any products with a unit price above 100?": "SELECT 0",
     "What is the most common category of products?": (
