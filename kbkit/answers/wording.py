@@ -5,7 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kbkit.answers.algebra import AllNodes, Difference, Hop, Intersection, Lookup, Move, Operator, Plan, Union
+from kbkit.answers.algebra import (
+    AllNodes,
+    Difference,
+    Extreme,
+    Hop,
+    Intersection,
+    Lookup,
+    MeasureFilter,
+    Move,
+    Operator,
+    Plan,
+    Union,
+)
+from kbkit.answers.measure_wording import measure_clause
 from kbkit.answers.operator_tree import operators
 from kbkit.answers.syntax import Name, Slot
 from kbkit.english.noun_phrases import Clause, NounPhrase, either
@@ -19,7 +32,8 @@ from kbkit.schema import Schema
 def noun_phrase(plan: Plan, schema: Schema) -> NounPhrase | None:
     """Return a plan's answers in words, with ``<slot>`` for each slot; None if the phrase would not read well.
 
-    Chains, intersections, and differences of one step or of the start itself can be worded; unions and closures cannot.
+    Chains, intersections, differences of one step or of the start itself, and measures of what one step reaches can be
+    worded; unions and closures cannot.
     """
     phrase = _Words(plan, schema).phrase(plan.root)
     return phrase if phrase is not None and phrase.clauses else None
@@ -82,7 +96,19 @@ class _Words:
                 return None
             clauses = tuple(dict.fromkeys(clause for part in known for clause in part.clauses))
             return NounPhrase(noun, clauses, any(p.is_other for p in known), any(p.is_nested for p in known))
+        if isinstance(operator, (MeasureFilter, Extreme)):
+            return self._measured(operator)
         return self._difference(operator) if isinstance(operator, Difference) else None
+
+    def _measured(self, operator: MeasureFilter | Extreme) -> NounPhrase | None:
+        other = operator.other if isinstance(operator, MeasureFilter) else None
+        source = self._sources[other] if isinstance(other, str) else ""
+        constant = f"<{source.name}>" if isinstance(source, Slot) else str(source)
+        inner, clause = self.phrase(operator.source), measure_clause(operator, self._schema, constant)
+        if inner is None or clause is None:
+            return None
+        is_about_all = not inner.clauses or not isinstance(operator, Extreme)  # else: the most of those that ...
+        return replace(inner, clauses=(*inner.clauses, clause)) if is_about_all else None
 
     def _difference(self, operator: Difference) -> NounPhrase | None:
         left = self.phrase(operator.left)

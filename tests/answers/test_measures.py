@@ -16,6 +16,7 @@ import kbkit
 from kbkit.answers import counting
 from kbkit.answers.parse import parse
 from kbkit.answers.syntax import Aggregate, Comparison, Nodes, PathFunction, Step, Superlative
+from kbkit.answers.wording import noun_phrase
 from kbkit.errors import KbError
 from kbkit.executor.executor import Executor
 from kbkit.kb import KnowledgeBase
@@ -335,6 +336,24 @@ WHY = [
 @pytest.mark.parametrize(("text", "node", "lines"), WHY, ids=[text for text, _, _ in WHY])
 def test_why(world: KnowledgeBase, text: str, node: str, lines: list[str]) -> None:
     assert world.answers(text).why(node).lines() == lines
+
+
+WORDS = {
+    "country{max(<- river, length_km) > 4000}": "countries that have rivers whose greatest length is more than 4000 km",
+    'continent:"Europe" -> country{count(<- river) >= 1}': "countries that lie in Europe and have at least 1 river",
+    "country{max avg(<- mountain, height_m)}": "countries that have mountains with the highest average height",
+    "country{min count(<- river)}": "countries that have the fewest rivers",
+    "country{count(<- river) > count(<- mountain)}": "countries that have more rivers than mountains",
+    "country{count(-> [borders] -> country) > 3}": None,
+    "country{count(<- river{length_km > 1000}) > 3}": None,
+    "(continent -> country){max count(<- river)}": None,
+}
+
+
+@pytest.mark.parametrize("text", WORDS)
+def test_in_words(world: KnowledgeBase, text: str) -> None:
+    phrase = noun_phrase(world.answers(text).plan, world.schema)
+    assert (phrase and phrase.text(is_plural=True)) == WORDS[text]
 
 
 def test_the_command(here: Any, world_kb: Path) -> None:

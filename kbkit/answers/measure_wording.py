@@ -1,0 +1,82 @@
+"""Word conditions on measures along a path: *branches that have loans whose average fine is more than 1*."""
+
+from __future__ import annotations
+
+from kbkit.answers.algebra import AllNodes, Extreme, Measure, MeasureFilter, PathMeasure
+from kbkit.english.attributes import words_of_name
+from kbkit.english.noun_phrases import Clause
+from kbkit.english.types import type_noun, type_plural
+from kbkit.schema import Schema
+
+_NUMBERS = {
+    **{">": "more than", ">=": "at least", "<": "fewer than", "<=": "at most", "=": "exactly"},
+    "!=": "a number other than",
+}
+_VALUES = {**_NUMBERS, "<": "less than", "=": "", "!=": "not"}
+_THAN = {
+    **{">": "more {} than {}", ">=": "at least as many {} as {}", "<": "fewer {} than {}"},
+    **{"<=": "at most as many {} as {}", "=": "as many {} as {}"},
+}
+_FUNCTIONS = {"sum": "total", "avg": "average", "max": "greatest", "min": "least"}
+
+
+def measure_clause(operator: MeasureFilter | Extreme, schema: Schema, constant: str) -> Clause | None:
+    """Return the clause of a filter or superlative; None if it would not say which nodes are reached.
+
+    ``constant`` is what the measure compares with, in words, unless that is another measure.
+    """
+    measure = operator.measure
+    nodes = _reached(operator.type, measure, schema)
+    if not nodes or not isinstance(measure, PathMeasure):
+        return None
+    if isinstance(operator, Extreme):
+        is_plain = operator.number is None and operator.per is None
+        return _superlative(operator, measure, nodes) if is_plain else None
+    if isinstance(operator.other, PathMeasure):
+        others = _reached(operator.type, operator.other, schema)
+        both = measure.is_number_of_nodes and operator.other.is_number_of_nodes
+        return _having(_THAN[operator.op].format(nodes, others)) if both and others and operator.op in _THAN else None
+    if not constant:
+        return None
+    if measure.attribute is None:
+        noun = type_noun(str(measure.end)) if constant == "1" else nodes
+        return _having(f"{_NUMBERS[operator.op]} {constant} {noun}")
+    if measure.op == "count":
+        return None
+    words = words_of_name(measure.attribute.name)
+    value = f"{_VALUES[operator.op]} {constant}{f' {words.unit.symbol}' if words.unit else ''}".strip()
+    return _having(f"{nodes} whose {_named(measure)} is {value}")
+
+
+def _superlative(operator: Extreme, measure: PathMeasure, nodes: str) -> Clause | None:
+    if measure.attribute is None:
+        return _having(f"the {'most' if operator.greatest else 'fewest'} {nodes}")
+    best = "highest" if operator.greatest else "lowest"
+    if measure.op == ("max" if operator.greatest else "min"):
+        return _having(f"{nodes} with the {best} {words_of_name(measure.attribute.name).noun}")
+    if measure.op not in ("sum", "avg"):
+        return None
+    return _having(f"{nodes} with the {best} {_named(measure)}")
+
+
+def _named(measure: PathMeasure) -> str:
+    """Return a function of an attribute in words: *average fine*; *total* if that is the attribute's name."""
+    assert measure.attribute is not None
+    function, noun = _FUNCTIONS[measure.op], words_of_name(measure.attribute.name).noun
+    return noun if noun.startswith(function) else f"{function} {noun}"
+
+
+def _reached(node_type: str | None, measure: Measure, schema: Schema) -> str:
+    """Return the plural of what a measure reaches; "" if other paths could be meant by it."""
+    if not isinstance(measure, PathMeasure) or len(measure.steps) > 1:
+        return ""
+    if not isinstance(measure.steps[0].within, (AllNodes, type(None))):
+        return ""
+    end = measure.end
+    if node_type is None or end is None or end == node_type or len(schema.relations_between(node_type, end)) != 1:
+        return ""
+    return type_plural(end)
+
+
+def _having(things: str) -> Clause:
+    return Clause(f"has {things}", f"have {things}", f"with {things}")
