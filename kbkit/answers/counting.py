@@ -57,8 +57,8 @@ def _reached(session: Session, count: PathMeasure, ids: Ids, is_within: IsWithin
         degrees = degrees + session.move(move.relation, move.forward).ranges(ids)[1]
     for start, end in _spans(len(ids)) if closes else _blocks(degrees):
         pairs = pack(np.arange(start, end), ids[start:end])
-        for step in count.steps:
-            pairs = _follow(session, step, pairs)
+        for number, step in enumerate(count.steps):
+            pairs = _follow(session, step, pairs, is_first=number == 0)
             if step.within is not None and len(pairs):
                 pairs = pairs[is_within(step.within, pairs)]
         yield start, end, pairs
@@ -80,11 +80,13 @@ def _blocks(degrees: Counts) -> Iterator[tuple[int, int]]:
         start = end
 
 
-def _follow(session: Session, step: PathStep, pairs: Pairs) -> Pairs:
+def _follow(session: Session, step: PathStep, pairs: Pairs, *, is_first: bool) -> Pairs:
     parts = []
     for move in step.moves:
         csr = session.move(move.relation, move.forward)
         parts.append(closure(csr, pairs, move.closure == "*") if move.closure else neighbors(csr, pairs))
+    if is_first and len(parts) == 1:  # the neighbours of one node are distinct
+        return parts[0]
     return unique(parts[0] if len(parts) == 1 else np.sort(np.concatenate(parts)))
 
 
