@@ -95,6 +95,8 @@ class AskedPlanner(ConditionPlanner):
 
         None if the question names one itself, if there is none, or if several are as near.
         """
+        if (people := self._measured_people()) is not None:
+            return people
         fits = self._are_people if self.clauses.is_who else self._are_places
         named = self._types_in(self.clauses.context)
         compared = [node for r in self.clauses.restrictions if r.operand == "node" for node in r.values[0].nodes[:1]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -57,17 +58,17 @@ _COMPARED = rf"{COMPARED}(?: years?)?(?: old)?"
 def _read(at: Rewriter, match: re.Match[str], op: str, restriction: MeasureRestriction) -> str | None:
     """Add a condition that a match reads, unless it is of no type or compares with nothing."""
     of = at.link(match["of"])
-    if not is_type(of) or op == "=":
+    if op == "=" or not (is_type(of) or (of is None and at.clauses.is_who)):
         return None
     found = replace(restriction, op=op, of=of, operand="measure")
-    return f"{match['of']} {match['between']} {at.restrict(found)}"
+    return f"{match['of'] or 'who'} {match['between'] or ''} {at.restrict(found)}"
 
 
 def _totals(at: Rewriter) -> None:
     """``branches whose average fine is over 1``, ``teams with a total salary of more than 3000``."""
 
     def use(match: re.Match[str]) -> str | None:
-        label, items = at.link(match["label"]), at.link(match["item"] or match["items"])
+        label, items = at.link(match["label"]), at.link(match["holder"] or match["item"] or match["items"])
         if label is None or not label.attributes() or (items is not None and not is_type(items)):
             return None
         total, number = _TOTALS[match["total"]], at.linked(match["number"])
@@ -78,8 +79,9 @@ def _totals(at: Rewriter) -> None:
     words = "|".join(sorted(_TOTALS, key=len, reverse=True))
     the = "(?:(?:of|the|their|all|its) )*"
     items = rf"(?: (?:of|for|from) {the}(?P<items>{L}))?"
+    holder = rf"(?:(?P<holder>{L}) (?:have|has|had) (?:an? |the )?)?"
     at.apply(
-        rf"{_OF}{_OWN}(?P<total>{words}) {the}(?:(?P<item>{L}) )?(?P<label>{L}){items} {_COMPARED}",
+        rf"{_OF}{_OWN}{holder}(?P<total>{words}) {the}(?:(?P<item>{L}) )?(?P<label>{L}){items} {_COMPARED}",
         use,
     )
 
@@ -111,7 +113,10 @@ def _extremes(at: Rewriter) -> None:
 
 
 def _sums(at: Rewriter) -> None:
-    """``customers who spent more than 100 in total``, ``members with over 3 in fines altogether``."""
+    """``customers who spent more than 100 in total``, ``members with over 3 in fines altogether``.
+
+    *Who spent more than 100 in total* leaves open which people are meant.
+    """
 
     def use(match: re.Match[str]) -> str | None:
         label, verb = at.link(match["label"]), (match["verb"] or "").strip()
@@ -126,8 +131,9 @@ def _sums(at: Rewriter) -> None:
 
     verb = r"(?:(?:that|which|who|has|have|had|having|with|a) )*(?P<verb>[a-z]+ )?"
     amount = rf"{COMPARED}(?: (?:in )?(?P<label>{L}))?"
-    at.apply(rf"{_OF}{verb}{amount} {_ALTOGETHER}", use)
-    at.apply(rf"{_OF}{verb}(?:a total of|{_ALTOGETHER}) {amount}", use)
+    subject = rf"(?:{_OF}|(?:(?<=^ )|(?<=^ and )|(?<=^ so ))who )"
+    at.apply(rf"{subject}{verb}{amount} {_ALTOGETHER}", use)
+    at.apply(rf"{subject}{verb}(?:a total of|{_ALTOGETHER}) {amount}", use)
 
 
 def _numbers(at: Rewriter) -> None:
@@ -152,8 +158,33 @@ def _numbers(at: Rewriter) -> None:
 class MeasureTests(AttributeTests):
     """Writes the conditions that :func:`measures` reads as comparisons of functions of paths."""
 
+    def _measured_people(self) -> int | None:
+        """Return the type of the people that a measure is of, if the text only says *who*; None if there is none."""
+        return next(
+            (
+                self._measure_owner(restriction)
+                for restriction in self.clauses.restrictions
+                if isinstance(restriction, MeasureRestriction) and restriction.of is None
+            ),
+            None,
+        )
+
+    def _measure_owner(self, restriction: MeasureRestriction) -> int:
+        """Return the type of the nodes that a measure is of: the people near to such values, if it only says *who*."""
+        if restriction.of is not None:
+            return self._types_in([restriction.of])[0]
+        found = []
+        for kind in sorted(self.elements.people):
+            with contextlib.suppress(NotReadError):
+                option = self._measured_option(kind, restriction)
+                found.append((option.score - 0.2 * self._distance(kind, option.type), kind))
+        found.sort(reverse=True)
+        if not found or found[0][0] < 0 or (len(found) > 1 and found[0][0] == found[1][0]):
+            raise NotReadError("'who'")
+        return found[0][1]
+
     def _measure_part(self, restriction: MeasureRestriction) -> ConditionPart:
-        [owner] = self._types_in([restriction.of] if restriction.of else [])
+        owner = self._measure_owner(restriction)
         if restriction.other is not None:
             one, other = (self._number_of(owner, link) for link in (restriction.label, restriction.other))
             return ConditionPart(owner, (Comparison(one, restriction.op, other),))
@@ -184,6 +215,8 @@ class MeasureTests(AttributeTests):
             option = self._by_adjective(restriction.adjective, items or several)
             if restriction.adjective.dates and self._is_date(option):
                 raise NotReadError("an age of those whose date is known")
+        if restriction.total in ("sum", "avg") and self._is_date(option):
+            raise NotReadError(f"the {restriction.total} of dates")
         if items and option.type != items[0]:
             raise NotReadError(f"'{option.attribute}' of other nodes")
         return option

@@ -74,6 +74,9 @@ READ = {
         "SELECT name FROM product WHERE (SELECT max(quantity) FROM purchase WHERE product = product.id) < 4"
     ),
     "How many customers have over 3 in quantity altogether?": "SELECT 3",
+    "Who has over 3 in quantity in total?": (
+        "SELECT name FROM customer WHERE (SELECT sum(quantity) FROM purchase WHERE customer = customer.id) > 3"
+    ),
     "countries with more customers than purchases": "SELECT 'Japan'",
     "Which countries have fewer customers than purchases?": (
         "SELECT c.name FROM country c WHERE (SELECT count(*) FROM customer WHERE country = c.code)"
