@@ -60,8 +60,12 @@ def called(kb: KnowledgeBase, name: str, limits: ToolLimits | None = None, **arg
 
 
 @pytest.mark.core
-def test_the_command_serves_over_stdio(world_kb: Path) -> None:
-    """With both generations of the protocol; every line of standard output is one of its messages."""
+@pytest.mark.parametrize("command", [False, pytest.param(True, marks=pytest.mark.system)])
+def test_the_command_serves_over_stdio(world: KnowledgeBase, world_kb: Path, command: bool) -> None:
+    """With both generations of the protocol; every line of standard output is one of its messages.
+
+    By default the same server answers in this process.
+    """
 
     async def tour(client: Any) -> None:
         assert client.server_info.name == "kbkit world"
@@ -81,7 +85,8 @@ def test_the_command_serves_over_stdio(world_kb: Path) -> None:
         assert [result.is_error for result in results] == [False, False, True]
 
     # The client would hand on little of the environment, not even where kbkit is imported from.
-    talk(mcp.StdioServerParameters(command=str(SCRIPT), args=["mcp", str(world_kb)], env=dict(os.environ)), tour)
+    process = mcp.StdioServerParameters(command=str(SCRIPT), args=["mcp", str(world_kb)], env=dict(os.environ))
+    talk(process if command else server(world, ToolLimits()), tour)
 
 
 @pytest.mark.system
