@@ -16,6 +16,7 @@ from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.questions.mentions import MAX_MENTIONS, MAX_NODES, MAX_WORDS
 from kbkit.questions.question import MAX_TOKENS
+from kbkit.questions.spelling import _edited
 from tests.wording import Wording
 
 NODES = """\
@@ -221,3 +222,10 @@ def test_mentions_are_pieces_of_the_question(kb: KnowledgeBase, question: str) -
 def test_case_matters_to_no_exact_name_but_common_words(kb: KnowledgeBase, question: str) -> None:
     upper, lower = (kb.linked(text).filter(how="exact") for text in (question.upper(), question.lower()))
     assert upper["id"].to_list() == lower["id"].to_list()
+
+
+def test_a_misspelled_word_keeps_its_first_letter() -> None:
+    found = set(_edited("cat"))
+    assert {"ct", "ca", "cta", "chat", "cats", "cot", "cab"} <= found
+    assert {word[0] for word in found} == {"c"}
+    assert {len(word) for word in found} == {2, 3, 4}

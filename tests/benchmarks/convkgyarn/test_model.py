@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kbkit.benchmarks.convkgyarn.conversations import read_conversations
-from kbkit.benchmarks.convkgyarn.disfluencies import TYPES, disfluent
+from kbkit.benchmarks.convkgyarn.disfluencies import TYPES, _inner, disfluent
 from kbkit.benchmarks.convkgyarn.make import make
 from kbkit.benchmarks.convkgyarn.settings import ConvSettings
 from kbkit.english.frames import pool
@@ -188,6 +188,15 @@ def test_each_disfluency_keeps_the_question(kind: str) -> None:
             # Its words remain, in order.
             remaining = iter(re.findall(r"[\w']+", said.lower()))
             assert all(word in remaining for word in re.findall(r"[\w']+", question.lower())), said
+
+
+def test_speakers_pause_before_the_subject_or_the_verb() -> None:
+    for question, position in (
+        ("When was Rome founded?", 2),
+        ("Which teams have won it?", 2),
+        ("Who wrote it?", 1),
+    ):
+        assert _inner(question.split(), random.Random(0)) == position, question
 
 
 def test_there_are_twelve_frames_for_each_variant() -> None:
