@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import polars as pl
 import pytest
 from hypothesis import Phase, given
@@ -25,7 +26,7 @@ from hypothesis import strategies as st
 import kbkit
 from kbkit.errors import BadInputError, KbError
 from kbkit.ingestion import json_records, sources
-from kbkit.ingestion.inference import infer
+from kbkit.ingestion.inference import dialect, infer, looks
 from kbkit.ingestion.inference import names as inference_names
 from kbkit.ingestion.inference import profile as inference_profile
 from kbkit.kb import KnowledgeBase
@@ -677,6 +678,31 @@ def test_a_declared_key_holds_unless_its_column_is_left_out(tmp_path: Path, omit
 )
 def test_words_of_a_column_say_what_it_refers_to(column: str, words: tuple[str, ...]) -> None:
     assert inference_names.subject(column) == words
+
+
+@pytest.mark.parametrize(
+    ("lines", "delimiter"),
+    [
+        (["1,2,3;x"] * 39 + ["1,2;x"], ","),  # one bad row does not make fewer fields better
+        (["1,2,3;x"] * 5 + ["1,2;x"] * 5, ";"),
+        (["1;2;3"] * 3, ";"),
+        (["one column"] * 3, ","),
+    ],
+)
+def test_the_delimiter_splits_most_rows_alike(lines: list[str], delimiter: str) -> None:
+    assert dialect._delimiter("\n".join(lines)) == delimiter
+
+
+@pytest.mark.parametrize(
+    ("cell", "are_lists"),
+    [("Ann (https://n.so/a)", False), ("Ann (https://n.so/a), Bo (https://n.so/b)", True)],
+)
+def test_several_names_with_addresses_are_a_list(cell: str, are_lists: bool) -> None:
+    with duckdb.connect() as con:
+        con.execute("CREATE TABLE people AS SELECT ? AS who", [cell])
+        plain = looks.unwrapped(looks.TableField("who", "VARCHAR", "who"), {"values": 1, "addressed": 1, "formulas": 0})
+        assert con.execute(f"SELECT {plain.value} FROM people").fetchone() == (re.sub(r" \(.*?\)", "", cell),)
+        assert looks.are_addressed_lists(con, "people", plain) is are_lists
 
 
 @pytest.mark.parametrize(

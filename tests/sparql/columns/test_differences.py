@@ -45,6 +45,13 @@ def test_the_engines_agree(text: str) -> None:
     assert sorted(columns(data, text).rows, key=str) == expected
 
 
+@pytest.mark.parametrize("sign", ["*", "?", "+"])
+def test_a_path_from_a_node_that_is_not_there_finds_nothing(sign: str) -> None:
+    data, path = Dataset(ox.parse(DATA, format=ox.RdfFormat.TURTLE)), f"<http://e/z> <http://e/p>{sign} ?x"
+    assert not columns(data, f"SELECT ?x {{ {path} }}").rows
+    assert not oxigraph(data, f"SELECT ?x {{ {path} }}").rows
+
+
 @pytest.mark.parametrize(
     "call", ['REGEX("a", "(?=a)")', 'REGEX("a", "[")', 'REPLACE("a", "a", "$1")', "xsd:float(1.5e10)"]
 )
