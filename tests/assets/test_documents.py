@@ -154,7 +154,7 @@ def folder(page: str, world_kb: Path, tmp_path_factory: pytest.TempPathFactory) 
     place = tmp_path_factory.mktemp("reader")
     write_shown_files(page, place)
     if page == README:
-        assert "More" in terminal("kbkit demo", place)
+        assert "More" in printed_by("kbkit demo", place)
     else:
         shutil.copytree(world_kb, place / "world.kb")
     return place

@@ -178,6 +178,21 @@ def test_conditions_hold_for_the_rows_that_they_name(world: KnowledgeBase) -> No
             assert all(words.whose or words.modifier for words in condition.wordings)
 
 
+@pytest.mark.parametrize(
+    ("below", "bound", "are_years", "rounded"),
+    [
+        ([90.0], 1234.0, False, 1000.0),
+        ([1100.0], 1234.0, False, 1200.0),
+        ([1205.0], 1299.0, False, 1250.0),
+        ([7.1], 7.46, False, 7.4),
+        ([], 0.0, False, 0.0),
+        ([90.0], 1234.0, True, 1234.0),
+    ],
+)
+def test_bounds_are_round(below: list[float], bound: float, are_years: bool, rounded: float) -> None:
+    assert conditions._round_between(np.array(below), bound, are_years=are_years) == rounded
+
+
 def test_conditions_are_checked_by_the_type_of_each_candidate(tmp_path: Path) -> None:
     (tmp_path / "nodes.csv").write_text("key,type,name,size\na,cat,A,1\nb,cat,B,3\nc,dog,C,3\nd,dog,D,1\ne,fish,E,\n")
     (tmp_path / "edges.csv").write_text("head,relation,tail\na,likes,b\n")

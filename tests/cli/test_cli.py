@@ -163,9 +163,9 @@ def test_hints_name_options_that_exist() -> None:
 
 
 @pytest.mark.parametrize("path", ALL, ids=" ".join)
-def test_help_is_printed(run, here, path: tuple[str, ...]) -> None:
+def test_help_is_printed(here, path: tuple[str, ...]) -> None:
     for flag in each(("--help", "-h") if not path else ("--help",)):
-        done = (here if path else run)(*path, flag)
+        done = here(*path, flag)
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout.lstrip().startswith(f"Usage: {' '.join(('kbkit', *path))} ")
         assert max(map(len, done.stdout.splitlines())) <= 80
@@ -176,28 +176,29 @@ def test_version(run) -> None:
     assert (done.returncode, done.stdout) == (0, f"kbkit {kbkit.__version__}\n")
 
 
-def test_usage_errors(run, here, tiny_kb: Path) -> None:
+def test_usage_errors(here, tiny_kb: Path) -> None:
     for args, said in (
         (("serach", tiny_kb, "x"), "Unknown command 'serach'. Did you mean 'search'"),
         (("sql",), "Missing argument 'KB'"),
         (("search", tiny_kb, "x", "-k", "many"), "valid integer"),
         (("sql", tiny_kb, "--nope"), "Unknown option '--nope'"),
     ):
-        done = (run if args[0] == "serach" else here)(*args)
+        done = here(*args)
         assert done.returncode == 2
         assert said in " ".join(done.stderr.split())
         assert "Traceback" not in done.stderr
 
 
-def test_no_arguments_print_the_help(run) -> None:
-    assert "Usage: kbkit" in run().stdout + run().stderr
+def test_no_arguments_print_the_help(here) -> None:
+    done = here()
+    assert "Usage: kbkit" in done.stdout + done.stderr
 
 
 # -- options before the command ---------------------------------------------------------------------------------------
 
 
-def test_debug_shows_a_traceback(run, tmp_path: Path) -> None:
-    plain, debug = run("info", tmp_path), run("--debug", "info", tmp_path)
+def test_debug_shows_a_traceback(run, here, tmp_path: Path) -> None:
+    plain, debug = here("info", tmp_path), run("--debug", "info", tmp_path)
     assert "Traceback" not in plain.stderr
     assert "Traceback" in debug.stderr
     assert "NotAKbError" in debug.stderr
@@ -259,21 +260,21 @@ def test_check_fails_where_a_file_changed(here, tiny_kb: Path, tmp_path: Path) -
 
 
 @pytest.mark.core
-def test_query_list_and_show(run, here) -> None:
+def test_query_list_and_show(here) -> None:
     rows = json.loads(here("query", "list", "-f", "json").stdout)
     assert rows
     assert all(row["answers"].endswith((".", "?")) for row in rows)
     assert {row["language"] for row in rows} == {"sql", "sparql"}
     name = rows[0]["query"]
-    printed = run("query", "show", name).stdout
+    printed = here("query", "show", name).stdout
     assert printed.startswith("-- ")
     assert "SELECT" in printed.upper()
     assert f"'{name}'" in one_line(here("query", "show", name + "z"))
 
 
 @pytest.mark.core
-def test_docs(run, here) -> None:
-    named = [line.split()[0] for line in run("docs").stdout.splitlines()]
+def test_docs(here) -> None:
+    named = [line.split()[0] for line in here("docs").stdout.splitlines()]
     assert named[0] == "start"
     assert sorted(named) == sorted(path.stem for path in assets.guides().glob("*.md"))
     assert here("docs", "answers").stdout.startswith("# Answers: paths, sets and proofs\n")
@@ -281,9 +282,9 @@ def test_docs(run, here) -> None:
 
 
 @pytest.mark.core
-def test_gc(run, here, tiny_kb: Path, tmp_path: Path) -> None:
+def test_gc(here, tiny_kb: Path, tmp_path: Path) -> None:
     kb = shutil.copytree(tiny_kb, tmp_path / "copy.kb")
-    done = run("gc", kb)
+    done = here("gc", kb)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "Nothing to remove\n")
     assert here("-q", "gc", kb).stderr == ""
     assert here("check", kb).returncode == 0
@@ -337,8 +338,8 @@ def test_show_few(here, world_kb: Path, number: str) -> None:
         assert all(len(r["neighbors"]) <= max(int(number), 0) for r in json.loads(done.stdout)["relations"])
 
 
-def test_show_a_superscript(run, tiny_kb: Path) -> None:
-    assert "'#²'" in one_line(run("show", tiny_kb, "#²"))
+def test_show_a_superscript(here, tiny_kb: Path) -> None:
+    assert "'#²'" in one_line(here("show", tiny_kb, "#²"))
 
 
 # -- queries ----------------------------------------------------------------------------------------------------------
@@ -421,8 +422,8 @@ def test_an_argument_that_is_not_utf8(run, tiny_kb: Path) -> None:
     assert one_line(done)
 
 
-def test_a_search_that_is_not_utf8(run, tiny_kb: Path) -> None:
-    done = run("search", tiny_kb, "\udcff")
+def test_a_search_that_is_not_utf8(here, tiny_kb: Path) -> None:
+    done = here("search", tiny_kb, "\udcff")
     assert done.returncode in (0, 1)
     assert "internal error" not in done.stderr.lower()
 
@@ -460,10 +461,10 @@ def test_search(here, world_kb: Path) -> None:
     assert "river#nile" in here("search", world_kb, "nile").stdout
 
 
-def test_no_kb(run, here, tmp_path: Path) -> None:
+def test_no_kb(here, tmp_path: Path) -> None:
     for args in (("info",), ("check",), ("show", "x"), ("sql", "-c", "SELECT 1"), ("search", "x"), ("gc",)):
         for folder in (tmp_path, tmp_path / "none"):
-            error = one_line((run if args[0] == "info" else here)(args[0], folder, *args[1:]))
+            error = one_line(here(args[0], folder, *args[1:]))
             assert str(folder) in error
     assert list(tmp_path.iterdir()) == []
 

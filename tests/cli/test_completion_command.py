@@ -38,10 +38,10 @@ def candidates(run: Run, line: str, cwd: Path | None = None) -> list[str]:
 
 def test_commands_and_options(run: Run) -> None:
     assert candidates(run, "kbkit inf") == ["info"]
-    assert {"ingest", "sql", "stark", "sets", "completion"} < set(candidates(run, "kbkit "))
-    assert candidates(run, "kbkit sets ") == ["list", "show", "drop"]
-    assert candidates(run, "kbkit -q info --form") == ["--format"]
-    assert candidates(run, "kbkit --") == ["--quiet", "--debug", "--version", "--help"]
+    assert {"ingest", "sql", "stark", "sets", "completion"} < set(candidates(here, "kbkit "))
+    assert candidates(here, "kbkit sets ") == ["list", "show", "drop"]
+    assert candidates(here, "kbkit -q info --form") == ["--format"]
+    assert candidates(here, "kbkit --") == ["--quiet", "--debug", "--version", "--help"]
 
 
 @pytest.mark.system

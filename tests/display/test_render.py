@@ -275,9 +275,9 @@ def test_errors_of_write() -> None:
         write(FRAME, None, Path("x.unknown"))
 
 
-def test_ndjson_in_a_pipe(run, tiny_kb: Path) -> None:
+def test_ndjson_in_a_pipe(here, tiny_kb: Path) -> None:
     query = "SELECT 1 AS a, 'x' AS b UNION ALL SELECT 2, NULL ORDER BY a"
-    assert run("sql", tiny_kb, query, "-f", "ndjson").stdout == '{"a":1,"b":"x"}\n{"a":2,"b":null}\n'
+    assert here("sql", tiny_kb, query, "-f", "ndjson").stdout == '{"a":1,"b":"x"}\n{"a":2,"b":null}\n'
 
 
 @pytest.mark.system

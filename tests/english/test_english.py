@@ -14,10 +14,17 @@ from kbkit.answers.parse import parse
 from kbkit.answers.templates import shipped
 from kbkit.answers.wording import noun_phrase
 from kbkit.english.names import written_name
-from kbkit.english.noun_phrases import Clause, NounPhrase
+from kbkit.english.noun_phrases import Clause, NounPhrase, either
 from kbkit.ingestion import recipe as recipes
 from kbkit.kb import KnowledgeBase
 from tests.loops import each
+
+
+def test_clauses_are_joined_by_or_and_by_and_if_they_are_negated() -> None:
+    clauses = Clause("flies", "fly", "flying"), Clause("swims", "swim", "swimming")
+    assert either(clauses) == Clause("flies or swims", "fly or swim", "flying or swimming")
+    assert either(clauses, is_negated=True) == Clause("flies and swims", "fly and swim", "flying and swimming")
+    assert either(clauses[:1]) is clauses[0]
 
 
 @pytest.mark.core

@@ -672,6 +672,7 @@ def test_an_export_that_is_stopped_leaves_what_was_there(
     seen: list[Event] = []
     export(small, to, tmp_path / name, progress=seen.append)
     assert seen[-1].done == seen[-1].total > 0
+    assert all(isinstance(event.stage, str) and event.done <= event.total for event in seen)
     before = kbs.tree(tmp_path)
     for stop in range(1, len(seen) + 1, max(1, len(seen) // 2)):
         heard: list[Event] = []

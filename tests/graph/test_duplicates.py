@@ -154,12 +154,12 @@ def test_bad_decisions_change_nothing(base: Path, wording: Wording, case: str) -
     assert (base / "co.kb" / "CURRENT").read_text() == "0001\n"
 
 
-def test_a_file_goes_through_a_spreadsheet_and_back(base: Path, run: Run) -> None:
+def test_a_file_goes_through_a_spreadsheet_and_back(base: Path, here: Run) -> None:
     table = base / "pairs.csv"
-    assert run("duplicates", base / "co.kb", "-o", table).returncode == 0
+    assert here("duplicates", base / "co.kb", "-o", table).returncode == 0
     rows = pl.read_csv(table).with_columns(decision=pl.Series(["merge", ""]))
     rows.write_csv(table)
-    assert "1 pair merged" in run("duplicates", base / "co.kb", "--merge", table).stderr
+    assert "1 pair merged" in here("duplicates", base / "co.kb", "--merge", table).stderr
     with pytest.raises(BadInputError, match="merged already"):
         kbkit.merge(base / "co.kb", table)
     (base / "pairs.xls").write_text("")
@@ -167,11 +167,11 @@ def test_a_file_goes_through_a_spreadsheet_and_back(base: Path, run: Run) -> Non
         kbkit.merge(base / "co.kb", base / "pairs.xls")
 
 
-def test_pairs_are_reviewed_in_the_terminal(base: Path, run: Run, wording: Wording) -> None:
+def test_pairs_are_reviewed_in_the_terminal(base: Path, here: Run, wording: Wording) -> None:
     file = base / "decisions.jsonl"
-    done = run("duplicates", base / "co.kb", "--decide", file, stdin="2\nq\n")
+    done = here("duplicates", base / "co.kb", "--decide", file, stdin="2\nq\n")
     wording(done.stdout, "cli")
-    again = run("duplicates", base / "co.kb", "--decide", file, stdin="n\n")
+    again = here("duplicates", base / "co.kb", "--decide", file, stdin="n\n")
     assert "Apple Inc." in again.stdout
     assert "IBM" not in again.stdout
     assert [(one.key, one.other_key, one.decision) for one in decisions(file)] == [

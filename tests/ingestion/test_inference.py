@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import polars as pl
 import pytest
 from hypothesis import Phase, given
@@ -25,7 +26,8 @@ from hypothesis import strategies as st
 import kbkit
 from kbkit.errors import BadInputError, KbError
 from kbkit.ingestion import json_records, sources
-from kbkit.ingestion.inference import infer
+from kbkit.ingestion.inference import dialect, infer, looks
+from kbkit.ingestion.inference import names as inference_names
 from kbkit.ingestion.inference import profile as inference_profile
 from kbkit.kb import KnowledgeBase
 from tests.console import here
@@ -646,6 +648,77 @@ def test_a_foreign_key_may_name_another_column_than_the_key(tmp_path: Path) -> N
         query = "SELECT h.key, t.key FROM director JOIN nodes h ON h.id = head JOIN nodes t ON t.id = tail"
         assert sorted(kb.sql(query).rows()) == [("1", "7"), ("2", "8"), ("3", "7")]
         assert kb.schema.type("person").members == 3
+        labels = {t.name: (t.name_label, t.key_label) for t in kb.schema.node_types}
+        assert labels == {"person": ("nick", "no"), "film": ("", "no")}  # a title is a name
+
+
+@pytest.mark.parametrize(("omit", "keys"), [("note", ["7", "8", "9"]), ("code", ["a", "b", "c"])])
+def test_a_declared_key_holds_unless_its_column_is_left_out(tmp_path: Path, omit: str, keys: list[str]) -> None:
+    con = sqlite3.connect(tmp_path / "towns.sqlite")
+    con.executescript("""
+        CREATE TABLE towns(id TEXT, code INTEGER PRIMARY KEY, name TEXT, note TEXT);
+        INSERT INTO towns VALUES ('a', 7, 'Ulm', 'x'), ('b', 8, 'Bern', 'y'), ('c', 9, 'Lyon', 'z');
+    """)
+    con.close()
+    source = str(tmp_path / "towns.sqlite")
+    with kbkit.ingest(source, out=tmp_path / "x.kb", stores=["tables"], omit=[f"towns.{omit}"]) as kb:
+        assert kb.sql("SELECT key FROM nodes ORDER BY key")["key"].to_list() == keys
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        ("fk_birthCountry_id", ("birth", "country")),
+        ("countryid", ("country",)),
+        ("android", ("android",)),
+        ("id_person_name", ("person",)),
+        ("studio_ids", ("studio",)),
+        ("id", ("id",)),
+    ],
+)
+def test_words_of_a_column_say_what_it_refers_to(column: str, words: tuple[str, ...]) -> None:
+    assert inference_names.subject(column) == words
+
+
+@pytest.mark.parametrize(
+    ("lines", "delimiter"),
+    [
+        (["1,2,3;x"] * 39 + ["1,2;x"], ","),  # one bad row does not make fewer fields better
+        (["1,2,3;x"] * 5 + ["1,2;x"] * 5, ";"),
+        (["1;2;3"] * 3, ";"),
+        (["one column"] * 3, ","),
+    ],
+)
+def test_the_delimiter_splits_most_rows_alike(lines: list[str], delimiter: str) -> None:
+    assert dialect._delimiter("\n".join(lines)) == delimiter
+
+
+@pytest.mark.parametrize(
+    ("cell", "are_lists"),
+    [("Ann (https://n.so/a)", False), ("Ann (https://n.so/a), Bo (https://n.so/b)", True)],
+)
+def test_several_names_with_addresses_are_a_list(cell: str, are_lists: bool) -> None:
+    with duckdb.connect() as con:
+        con.execute("CREATE TABLE people AS SELECT ? AS who", [cell])
+        plain = looks.unwrapped(looks.TableField("who", "VARCHAR", "who"), {"values": 1, "addressed": 1, "formulas": 0})
+        assert con.execute(f"SELECT {plain.value} FROM people").fetchone() == (re.sub(r" \(.*?\)", "", cell),)
+        assert looks.are_addressed_lists(con, "people", plain) is are_lists
+
+
+@pytest.mark.parametrize(
+    ("column", "kind", "how_well"),
+    [
+        ("country", "country", 3),
+        ("country_ids", "countries", 0),
+        ("main_car_color", "car color", 2),
+        ("birth_country", "country", 2),
+        ("color", "car_color", 1.5),
+        ("home_town", "birth_town", 1.5),
+        ("town", "river", 0),
+    ],
+)
+def test_columns_fit_types_by_their_names(column: str, kind: str, how_well: float) -> None:
+    assert inference_names.fit(column, kind) == how_well
 
 
 def test_damage_that_duckdb_passes_over_is_noticed_before_a_recipe_is_inferred(tmp_path: Path) -> None:

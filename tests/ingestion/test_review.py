@@ -51,7 +51,7 @@ def test_corrections_that_contradict_or_have_signs(folder: Path, tmp_path: Path)
         assert kb.sql("SELECT DISTINCT type FROM nodes WHERE key LIKE 'F%'")["type"].to_list() == ["{head} {"]
 
 
-def test_corrections_are_those_of_the_command(folder: Path, tmp_path: Path, run: Run) -> None:
+def test_corrections_are_those_of_the_command(folder: Path, tmp_path: Path, here: Run) -> None:
     out = tmp_path / "k.kb"
     settings = IngestSettings(stores=["adjacency"])
     with reviewing(str(folder), [], out, settings) as review:
@@ -101,7 +101,7 @@ def test_corrections_are_those_of_the_command(folder: Path, tmp_path: Path, run:
         assert len(kb.answers('genre:"science fiction" -> film')) == 2
     recipe = (tmp_path / "k.recipe" / "load.sql").read_text()
     command[command.index(str(out))] = str(tmp_path / "again.kb")
-    run(*command[1:], "--stores", "adjacency")
+    here(*command[1:], "--stores", "adjacency")
     assert (tmp_path / "again.recipe" / "load.sql").read_text() == recipe
 
 

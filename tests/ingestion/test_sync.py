@@ -161,10 +161,10 @@ def file_of(place: tuple[str, str], second: Iterable[str]) -> str:
     )
 
 
-def test_an_unchanged_folder_builds_nothing(shop: Path, run: Run) -> None:
+def test_an_unchanged_folder_builds_nothing(shop: Path, here: Run) -> None:
     assert not synced(shop).folder
     (shop / "shop" / "movies.csv").touch()
-    assert run("ingest", shop / "shop", "-o", shop / "shop.kb", "--sync").stdout == "nothing changed\n"
+    assert here("ingest", shop / "shop", "-o", shop / "shop.kb", "--sync").stdout == "nothing changed\n"
     assert [path.name for path in (shop / "shop.kb" / "generations").iterdir()] == ["0001"]
 
 

@@ -22,6 +22,7 @@ from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.mcp import server as mcp_server
 from kbkit.mcp.server import ToolLimits, serve, server
+from kbkit.mcp.tools import _Examples
 from tests.conftest import SCRIPT
 from tests.loops import each
 from tests.places import TESTS
@@ -60,8 +61,12 @@ def called(kb: KnowledgeBase, name: str, limits: ToolLimits | None = None, **arg
 
 
 @pytest.mark.core
-def test_the_command_serves_over_stdio(world_kb: Path) -> None:
-    """With both generations of the protocol; every line of standard output is one of its messages."""
+@pytest.mark.parametrize("command", [False, pytest.param(True, marks=pytest.mark.system)])
+def test_the_command_serves_over_stdio(world: KnowledgeBase, world_kb: Path, command: bool) -> None:
+    """With both generations of the protocol; every line of standard output is one of its messages.
+
+    By default the same server answers in this process.
+    """
 
     async def tour(client: Any) -> None:
         assert client.server_info.name == "kbkit world"
@@ -81,7 +86,8 @@ def test_the_command_serves_over_stdio(world_kb: Path) -> None:
         assert [result.is_error for result in results] == [False, False, True]
 
     # The client would hand on little of the environment, not even where kbkit is imported from.
-    talk(mcp.StdioServerParameters(command=str(SCRIPT), args=["mcp", str(world_kb)], env=dict(os.environ)), tour)
+    process = mcp.StdioServerParameters(command=str(SCRIPT), args=["mcp", str(world_kb)], env=dict(os.environ))
+    talk(process if command else server(world, ToolLimits()), tour)
 
 
 @pytest.mark.system
@@ -365,6 +371,17 @@ def test_errors_are_one_line(world: KnowledgeBase, name: str, arguments: dict[st
     assert "\n" not in text
     assert "Traceback" not in text
     assert world.schema.type("country").count == len(world.sql("FROM country"))
+
+
+def test_examples_of_a_kb_without_relations_can_be_called(tmp_path: Path) -> None:
+    (tmp_path / "nodes.csv").write_text("key,type,name\na,thing,Amber\n")
+    (tmp_path / "edges.csv").write_text("head,relation,tail\n")
+    with kbkit.ingest("table", tmp_path, out=tmp_path / "one.kb", stores=["adjacency", "triples", "text"]) as kb:
+        examples = _Examples(kb)
+        for tool in each(("answers", "sql", "sparql", "entry", "search")):
+            text, is_error = called(kb, tool, **json.loads(getattr(examples, tool)))
+            assert not is_error, text
+            assert "Amber" in text or "thing" in text
 
 
 def test_tools_of_a_kb_without_all_stores(tmp_path: Path) -> None:

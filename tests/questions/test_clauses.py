@@ -93,6 +93,7 @@ READ = {
     "minimum and average unit price of products per category": (
         "SELECT category, min(unit_price), avg(unit_price) FROM product GROUP BY category"
     ),
+    "full names of female customers": "SELECT name FROM customer WHERE gender = 'female'",
     "names of products and names of customers": (
         "SELECT DISTINCT p.name, c.name FROM purchase JOIN product p ON p.id = product"
         " JOIN customer c ON c.id = customer"

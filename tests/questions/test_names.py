@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 import kbkit
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
-from kbkit.questions.mentions import MAX_MENTIONS, MAX_NODES, MAX_WORDS
+from kbkit.questions.mentions import MAX_MENTIONS, MAX_NODES, MAX_WORDS, Mention
 from kbkit.questions.question import MAX_TOKENS
+from kbkit.questions.spelling import _edited
 from tests.wording import Wording
 
 NODES = """\
@@ -221,3 +222,27 @@ def test_mentions_are_pieces_of_the_question(kb: KnowledgeBase, question: str) -
 def test_case_matters_to_no_exact_name_but_common_words(kb: KnowledgeBase, question: str) -> None:
     upper, lower = (kb.linked(text).filter(how="exact") for text in (question.upper(), question.lower()))
     assert upper["id"].to_list() == lower["id"].to_list()
+
+
+def test_a_misspelled_word_keeps_its_first_letter() -> None:
+    found = set(_edited("cat"))
+    assert {"ct", "ca", "cta", "chat", "cats", "cot", "cab"} <= found
+    assert {word[0] for word in found} == {"c"}
+    assert {len(word) for word in found} == {2, 3, 4}
+
+
+@pytest.mark.parametrize(
+    ("text", "how", "same_case", "is_sure"),
+    [
+        ("big apple", "exact", (), True),
+        ("the apple", "exact", (), False),
+        ("apple", "exact", (), False),
+        ("apple", "exact", (1,), False),
+        ("Apple", "exact", (1,), True),
+        ("big apple", "stemmed", (), False),
+    ],
+)
+def test_a_name_is_sure_by_its_words_or_its_capitals(
+    text: str, how: str, same_case: tuple[int, ...], is_sure: bool
+) -> None:
+    assert Mention(0, 2, text, (1,), how, frozenset(same_case)).is_sure is is_sure

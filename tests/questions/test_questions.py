@@ -155,6 +155,11 @@ def test_faulty_questions_are_one_clear_error(world: KnowledgeBase, wording: Wor
         wording(str(caught.value))
 
 
+def test_words_of_a_superlative() -> None:
+    words = ("the most populous city of Peru", "the longest river", "cities of Peru")
+    assert [Question.of(text).superlative_words for text in words] == [["most", "populous"], ["longest"], []]
+
+
 def test_a_long_question_is_read_to_a_limit(world: KnowledgeBase) -> None:
     assert len(Question.of("so " * 10_000).tokens) == MAX_TOKENS
     assert world.ask("so " * (MAX_TOKENS - 4) + "rivers of Peru").answers is not None

@@ -170,6 +170,19 @@ def test_questions_of_a_dataset_with_documents(kb: KnowledgeBase, tmp_path: Path
         assert found.unknown == found.dropped == 0
 
 
+def test_answers_that_are_not_in_the_kb_are_counted(kb: KnowledgeBase, tmp_path: Path) -> None:
+    """Over both splits: the answers, and the questions that are left without one."""
+    answers = {"train": (["p1", "nobody"], ["no one"], ["nothing"]), "val": (["p2"], ["nobody"])}
+    rows = [
+        {"id": f"{split}{at}", "query": "amber", "relevant": keys, "split": split}
+        for split, lists in answers.items()
+        for at, keys in enumerate(lists)
+    ]
+    with training_data.opened(kb, write(tmp_path / "q.jsonl", *rows)) as found:
+        assert (len(found.train), len(found.validation)) == (1, 1)
+        assert (found.unknown, found.dropped) == (4, 3)
+
+
 def test_scores_are_means_over_all_questions(splits: QuestionSplits) -> None:
     some = splits.validation[:2]
     right, nothing = Ranking(np.array([9, some[0].answers[0]]), np.array([2.0, 1.0])), Ranking(*np.empty((2, 0)))

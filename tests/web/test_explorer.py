@@ -736,6 +736,7 @@ def malformed(rng: random.Random, host: str, cookie: str) -> bytes:
     return b"\r\n".join([b" ".join([method, path, version]), *headers, b"Connection: close", b"", b""])
 
 
+@pytest.mark.system
 @pytest.mark.core
 def test_the_command(world_kb: Path) -> None:
     """It prints an address that works in a browser, and ends on Ctrl-C."""

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import random
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kbkit.benchmarks.convkgyarn.conversations import read_conversations
-from kbkit.benchmarks.convkgyarn.disfluencies import TYPES, disfluent
+from kbkit.benchmarks.convkgyarn.disfluencies import TYPES, _inner, disfluent
 from kbkit.benchmarks.convkgyarn.make import make
+from kbkit.benchmarks.convkgyarn.predicates import Predicate
 from kbkit.benchmarks.convkgyarn.settings import ConvSettings
+from kbkit.benchmarks.convkgyarn.wording import _answers
 from kbkit.english.frames import pool
 from kbkit.english.questions import IT, THEY, Core, SubjectReference, resolved
 from kbkit.errors import KbError
@@ -188,6 +191,29 @@ def test_each_disfluency_keeps_the_question(kind: str) -> None:
             # Its words remain, in order.
             remaining = iter(re.findall(r"[\w']+", said.lower()))
             assert all(word in remaining for word in re.findall(r"[\w']+", question.lower())), said
+
+
+@pytest.mark.parametrize(
+    ("more", "asked"),
+    [
+        ({}, "which [river+rivers]"),
+        ({"most": 1}, "which river"),
+        ({"targets": 2}, "what"),
+        ({"people": True}, "who"),
+    ],
+)
+def test_answers_are_asked_for_by_their_type(more: dict[str, Any], asked: str) -> None:
+    flows = Predicate("", "country", "^flows_through", "flows", "backward", "entity", 9, 10, 2.0, 5, 9, 0.1, "complex")
+    assert _answers(replace(flows, **{"target": "river", "targets": 1, **more})) == asked
+
+
+def test_speakers_pause_before_the_subject_or_the_verb() -> None:
+    for question, position in (
+        ("When was Rome founded?", 2),
+        ("Which teams have won it?", 2),
+        ("Who wrote it?", 1),
+    ):
+        assert _inner(question.split(), random.Random(0)) == position, question
 
 
 def test_there_are_twelve_frames_for_each_variant() -> None:

@@ -30,7 +30,7 @@ from kbkit.benchmarks.ska.published.make import PublishedSettings
 from kbkit.benchmarks.ska.solve import Solver
 from kbkit.benchmarks.ska.statements import check_instance
 from kbkit.benchmarks.ska.tables import fit
-from kbkit.benchmarks.ska.tables.data import TableData
+from kbkit.benchmarks.ska.tables.data import Linked, TableData
 from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.llm.cache import Cache
@@ -164,6 +164,7 @@ GRID = Grid(TableData("ferries", "Ferries of Orland", HEADER, ROWS, list(range(l
         ("Which water is the ferry with home port Holm on?", ["Lake Tamm"], [2, 3]),
         ("how many ferries are on the River Sull?", ["2"], [4, 5]),
         ("how many home ports are on Lake Orn?", ["3"], rules.ARITHMETIC),
+        ("how many different waters are Lake Orn?", ["3"], rules.ARITHMETIC),
         ("what is the total number of passengers of the Birk?", ["80"], [1]),
         ("Which ferries are on Lake Orn?", ["Aster", "Birk"], cells.DIFFERENT),
         ("Which ferry has the most passengers?", ["Aster"], rules.ARITHMETIC),
@@ -221,6 +222,19 @@ def test_instances_of_wikitablequestions(published_tables: KnowledgeBase, shared
     other = published.make(published_tables, path, PublishedSettings(seed=1, count=5))
     assert [one.positive for one in other] == [one.positive for one in made[:5]]
     assert [one.noise for one in other] != [one.noise for one in made[:5]]
+
+
+def test_a_cell_is_named_in_any_column_but_that_of_the_link() -> None:
+    link = Linked(1, 0, "ferry#birk", "text", "Birk", "Built by Olsen.")
+    place = [published_files.AnswerNode(1, 0, "birk")]
+
+    def found(*columns: dict[int, frozenset[int]]) -> set[hybrid.Traced]:
+        named = [cells.Named(0, 1, rows, frozenset()) for rows in columns]
+        return hybrid._by_cell("Olsen", place, named, [link])
+
+    here, elsewhere = frozenset({1}), frozenset({4})
+    assert found({2: here, 3: elsewhere}) == found({2: here}, {3: here}) == {(1, link)}
+    assert found({0: here, 3: elsewhere}) == found({2: here}, {3: elsewhere}) == found() == set()
 
 
 def test_instances_of_tablebench() -> None:

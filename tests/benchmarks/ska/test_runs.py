@@ -16,7 +16,7 @@ import pytest
 
 from kbkit.benchmarks.ska import baseline, evaluate, stats, testbeds
 from kbkit.benchmarks.ska.instances import ROW, Instance, KnowledgeUnit, Provenance, read_instances, write_instances
-from kbkit.benchmarks.ska.small_kb import BareUnit, small_kb
+from kbkit.benchmarks.ska.small_kb import BareUnit, _column, small_kb
 from tests.benchmarks.ska import data as ska_data
 from tests.conftest import Done
 from tests.llm_server import Seen, Server, by
@@ -231,6 +231,19 @@ def test_a_small_kb_of_any_table() -> None:
         assert small.kb.schema.nodes >= 4
     with small_kb([], header) as small:
         assert small is None
+
+
+@pytest.mark.parametrize(
+    ("values", "kept"),
+    [
+        ([["1"], None, ["2,000"]], [1, None, 2000]),
+        ([["1.5"], ["2"]], [1.5, 2.0]),
+        ([["x"], ["2"]], ["x", "2"]),
+        ([["1", "3"], None], [[1, 3], None]),
+    ],
+)
+def test_values_of_a_small_kb_are_numbers_if_all_are(values: list[list[str] | None], kept: list[object]) -> None:
+    assert _column(values).to_list() == kept
 
 
 # -- statistics and errors --------------------------------------------------------------------------------------------

@@ -67,12 +67,25 @@ def test_values_keep_range_and_format(made: list[list[str]]) -> None:
     assert len(set(column(made, "Budget"))) > 40  # not only those of the table
     assert all(1899 <= int(cell) <= 1931 for cell in column(made, "Founded"))
     assert all(re.fullmatch(r"1:0\d\.\d\d", cell) for cell in column(made, "Time"))
+    assert {cell[:4] for cell in column(made, "Time")} <= {cell[:4] for cell in column(ROWS, "Time")}
+    assert len(set(column(made, "Time"))) > 2 * len(ROWS)  # the last group is another
     assert set(column(made, "Last final")) <= {f"{i}{e}" for i, e in enumerate(["th", "st", "nd", "rd"] + ["th"] * 8)}
 
 
 def test_the_same_seed_gives_the_same_rows(made: list[list[str]]) -> None:
     assert synthesize(HEADER, ROWS, 400, seed=3) == made
     assert synthesize(HEADER, ROWS, 400, seed=4) != made
+
+
+def test_spelled_words_have_the_letters_of_the_names() -> None:
+    def groups(word: str) -> set[str]:
+        return {f"  {word.lower()} "[at : at + 3] for at in range(len(word) + 1)}
+
+    maker, rng = NameMaker(column(ROWS, "Team")), np.random.default_rng(0)
+    known = set().union(*(groups(word) for name in column(ROWS, "Team") for word in name.split()))
+    spelled = {maker._spelled("Rovers", rng) for _ in range(300)} - {""}
+    assert len(spelled) > 10
+    assert all(groups(word) <= known for word in spelled)
 
 
 def test_real_names_come_first() -> None:

@@ -19,7 +19,7 @@ from kbkit.errors import BadInputError, KbError
 from kbkit.export.numbering import numbering
 from kbkit.kb import KnowledgeBase
 from kbkit.measures import files
-from tests.conftest import Done, Run
+from tests.conftest import Done
 from tests.kbs import KBKIT
 from tests.wording import Wording
 
@@ -310,10 +310,10 @@ def names_by_draw(kb: KnowledgeBase, seed: int) -> list[str]:
     return [kb.node(node).name for node in human.draw(kb, ["film"], seed)]
 
 
-def test_a_session(run: Run, kb: KnowledgeBase, kb_path: Path, tmp_path: Path) -> None:
+def test_a_session(here: Here, kb: KnowledgeBase, kb_path: Path, tmp_path: Path) -> None:
     first, second, third = names_by_draw(kb, 1)
     typed = f"is it {first.upper()}\n  something with a train \n\nthe last one\nnever read\n"
-    done = run("stark", "write", kb_path, "-o", tmp_path / "o", "--type", "film", "--seed", 1, stdin=typed)
+    done = here("stark", "write", kb_path, "-o", tmp_path / "o", "--type", "film", "--seed", 1, stdin=typed)
     assert done.returncode == 0, done.stderr
     shown = [line for line in done.stdout.splitlines() if line in (first, second, third)]
     assert shown == [first, second, third]

@@ -6,9 +6,10 @@ import pyoxigraph as ox
 import pytest
 
 from kbkit.sparql.columns import compile_query
+from kbkit.stores.sparql_process import Graphs
 from tests.fuzz.sparql import problem
 from tests.fuzz.sparql_faults import corrected
-from tests.sparql.engines import Dataset, UnsupportedQueryError, columns, oxigraph
+from tests.sparql.engines import Dataset, UnsupportedQueryError, columns, external, oxigraph
 from tests.sparql.solutions import difference
 
 DATA = """
@@ -42,6 +43,13 @@ def test_the_engines_agree(text: str) -> None:
     expected = sorted(oxigraph(data, text).rows, key=str)
     assert expected
     assert sorted(columns(data, text).rows, key=str) == expected
+
+
+@pytest.mark.parametrize("sign", ["*", "?", "+"])
+def test_a_path_from_a_node_that_is_not_there_finds_nothing(sign: str) -> None:
+    data, path = Dataset(ox.parse(DATA, format=ox.RdfFormat.TURTLE)), f"<http://e/z> <http://e/p>{sign} ?x"
+    assert not columns(data, f"SELECT ?x {{ {path} }}").rows
+    assert not oxigraph(data, f"SELECT ?x {{ {path} }}").rows
 
 
 @pytest.mark.parametrize(
@@ -99,6 +107,21 @@ def test_graphs_that_oxigraph_would_not_merge_are_no_lookup() -> None:
     data, where = Dataset(ox.parse(GRAPHS, format=ox.RdfFormat.N_QUADS)), "{ <http://e/a> <http://e/p> ?o }"
     assert compile_query(data.stores, f"SELECT ?o FROM <http://e/g> {where}").quick
     assert not compile_query(data.stores, f"SELECT ?o FROM <http://e/g> FROM <http://e/h> {where}").quick
+
+
+@pytest.mark.parametrize(
+    ("graphs", "found"),
+    [
+        ((["http://e/g"], None), ["1"]),
+        ((None, ["http://e/h"]), ["2"]),
+        ((["http://e/g"], ["http://e/h"]), ["1", "2"]),
+    ],
+)
+def test_graphs_of_a_request_are_the_dataset(graphs: Graphs, found: list[str]) -> None:
+    data = Dataset(ox.parse(GRAPHS, format=ox.RdfFormat.N_QUADS))
+    text = "SELECT ?o FROM <http://e/h> { { ?s <http://e/p> ?o } UNION { GRAPH ?g { ?s <http://e/p> ?o } } }"
+    rows = data.stores.tables.rows(compile_query(data.stores, text, graphs).sql)
+    assert sorted(external(value).value for [value] in rows) == found
 
 
 def test_the_comparison_reads_invalid_numbers() -> None:
