@@ -1,4 +1,5 @@
 """Files of one shape are one table: a file for each day in a folder for each channel, or one for each record.
+Files of resources, which refer to each other, are read together, too; see :func:`resources`.
 
 Such files are in folders inside of a source, or beside each other with names that differ in digits only. What the names
 of folders and files say is in the columns :data:`FOLDER` and :data:`FILE`.
@@ -7,13 +8,14 @@ of folders and files say is in the columns :data:`FOLDER` and :data:`FILE`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from kbkit.errors import BadInputError
 from kbkit.ingestion import source_files
-from kbkit.ingestion.json_shapes import combined, copy_of, records
+from kbkit.ingestion.json_shapes import combined, copy_of, is_xml, records
+from kbkit.ingestion.json_shapes import resources as resources_of
 
 FOLDER, FILE = "folder", "file"
 """Columns with the names of folders and files."""
@@ -40,10 +42,13 @@ class FileGroup:
     match: tuple[str, ...]
     folder: str = ""
     file: str = ""
+    resources: bool = False
 
     def note(self, given: Sequence[Path]) -> str:
         """Return the note that says that these files are one table; ``given`` are the paths of the source."""
         first = source_files.label(self.files[0], given)
+        if self.resources:
+            return f"Read {len(self.files):,} files together, with a table for each kind of record: {first} and others"
         return f"Read {len(self.files):,} files as one table, {self.name}: {first} and others like it"
 
 
@@ -57,12 +62,41 @@ class _FolderFiles:
     shape: frozenset[str]
 
 
-def inside(root: Path) -> list[FileGroup]:
-    """Return the groups of files in the folders inside of a folder."""
+def resources(paths: Sequence[Path]) -> list[FileGroup]:
+    """Return the group of the files of resources among files, and in folders and the folders inside of them."""
+    files = [path for path in paths if path.is_file()]
+    folders = [folder for root in paths if root.is_dir() for folder in (root, *sorted(_folders(root)))]
+    listed = {folder: [path for path in sorted(folder.iterdir()) if path.is_file()] for folder in folders}
+    found: list[Path] = []
+    match: list[str] = []
+    for path in (path for path in files if _has_resources(path)):
+        found.append(path)
+        match.append(_escaped(path.name))
+    for folder, inside in listed.items():
+        own = [path for path in inside if _has_resources(path)]
+        found += own
+        root = next(root for root in paths if folder.is_relative_to(root))
+        start = "".join(f"{_escaped(part)}/" for part in folder.relative_to(root).parts)
+        for ending in dict.fromkeys(source_files.suffix(path) for path in own):
+            some = [path for path in own if source_files.suffix(path) == ending]
+            whole = len(some) > 1 and some == [path for path in inside if source_files.suffix(path) == ending]
+            names = [f"*{ending}"] if whole else [_escaped(path.name) for path in some]
+            match += [f"{ANCHOR}{start}{name}" for name in names]
+    return [FileGroup("records", found, tuple(match), resources=True)] if len(found) >= _FEWEST else []
+
+
+def _has_resources(path: Path) -> bool:
+    known = source_files.FORMATS.get(source_files.suffix(path)) == "json" and path.suffix.lower() != ".gz"
+    return known and not is_xml(path) and bool(resources_of(path))
+
+
+def inside(root: Path, taken: Collection[Path] = ()) -> list[FileGroup]:
+    """Return the groups of files in the folders inside of a folder, but for files that are ``taken``."""
     if not root.is_dir():
         return []
     found = []
-    candidates = [one for folder in sorted(_folders(root)) for one in _candidates(folder)]
+    folders = [folder for folder in sorted(_folders(root)) if not any(folder == path.parent for path in taken)]
+    candidates = [one for folder in folders for one in _candidates(folder)]
     while candidates:
         first, *others = candidates
         alike = [first, *(one for one in others if _belong(first, one))]

@@ -117,17 +117,20 @@ def _has_folders(path: Path, taken: Collection[Path]) -> bool:
 def examined(paths: Sequence[Path], *, no_header: bool = False) -> Iterator[Examination]:
     """Read and profile files and folders. Raises :class:`BadInputError`."""
     limits.check_limits()
-    inside = [group for path in paths for group in gathered.inside(path)]
+    inside = gathered.resources(paths)
+    others = [path for group in inside for path in group.files]
+    inside += [group for path in paths for group in gathered.inside(path, others)]
     listed = source_files.tables_in(paths, may_be_empty=bool(inside))
     views = _views([path for path in listed if path not in paths])
-    groups = [*inside, *gathered.numbered([path for path in listed if path not in (*paths, *views)])]
+    apart = [path for path in listed if path not in (*paths, *views, *others)]
+    groups = [*inside, *gathered.numbered(apart)]
     taken = {path for group in groups for path in group.files}
     found = {"files": [path for path in listed if path not in views and path not in taken]}
     with TemporaryFolder() as folder, one_line_errors():
         local = archives.unpack(found, folder / "unpacked")
         try:
             every = zip(found["files"], local["files"], strict=True)
-            files = [(given, path) for given, path in every if given in paths or not json_shapes.is_other_xml(path)]
+            files = [(given, path) for given, path in every if given in paths or not json_shapes.has_no_records(path)]
             together = {gathered.whole(group, folder / f"group-{n}"): group for n, group in enumerate(groups)}
             tables = _tables([*files, *((path, path) for path in together)], together, no_header=no_header)
             notes = [f"Skipped {path}: {path.stem}_all has its rows" for path in views]
@@ -223,6 +226,7 @@ def _tables(
             ]
         if (record := nested.get(path, {}).get(spec.table)) is not None:
             table.declared_key = (record.key,) if record.key else ()
+            table.named = (record.named,) if record.named else None
             main = spec.table.partition(".")[0]
             of = {column: f"{main}.{part}" if part else main for column, (part, _) in record.links.items()}
             table.declared_links = [

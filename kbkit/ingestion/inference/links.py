@@ -41,6 +41,8 @@ _SOME = 0.1
 """The same fraction for addresses, which are equal only if they are of the same thing."""
 _FEWEST_NUMBERS = 3
 """Different numbers from which a column without a telling name may refer to a table."""
+_OWN = 7
+"""Words for the name of a row that are no words for another thing, such as a user's login."""
 _PREVIEW = 2000
 """Rows whose values are looked up before all are."""
 
@@ -188,12 +190,13 @@ class _Finder:
         if counts or (column.look not in (*KEY_LOOKS, "list", "boolean") and not column.floats):
             return None  # Home_games: how many
         own = self._keys[table.name] == (column.name,)
+        is_name = not own and self._keys[table.name] and names.plain(column.name) in names.NAMES[:_OWN]
         ranked: list[tuple[float, TableLink]] = []
         for other in self._tables.values():
             evidence = self._evidence(table, column, other)
             for by in self._targets[other.name]:
-                if (other is table and (by == column.name or own)) or (own and evidence < 2):
-                    continue
+                if (other is table and (by == column.name or own)) or ((own or is_name) and evidence < 2):
+                    continue  # an office called as the place that it is at
                 if own and self._keys[other.name] == (by,) and self._is_base(table, other):
                     continue  # of accounts and savings with the same key, one refers to the other
                 if own and any(one == (by,) and named == table.name for one, named, _ in other.declared_links):

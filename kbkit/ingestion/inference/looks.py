@@ -38,6 +38,8 @@ _DATES = {
             ("%d {} %Y", f"{_DAY} {_MONTH} [0-9]{{4}}"),
         )
     },
+    "%m/%d/%Y %I:%M%p": "[0-9]{1,2}/[0-9]{1,2}/[0-9]{4} [0-9]{1,2}:[0-9]{2}[apAP][mM]",
+    "%d/%b/%y %I:%M %p": f"{_DAY}/[A-Z][a-z]{{2}}/[0-9]{{2}} [0-9]{{1,2}}:[0-9]{{2}} [AP]M",
     "%Y%m%d": "(19|20)[0-9]{2}[01][0-9][0-3][0-9]",
 }
 _TIMED = {form: f"{form} %I:%M %p" for form in ("%b %d, %Y", "%B %d, %Y")}
@@ -47,6 +49,9 @@ _TWO_WAYS = {"%m/%d/%Y", "%d/%m/%Y"}
 _ADDRESS = r" \(https?://[^ )]+\)"
 """The address of a page after its name, as Notion writes links."""
 _ISO = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9:.]+Z?)?"
+_OFFSET = " ?([+-][0-9]{2}):?([0-9]{2})$"
+_ZONED = r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9:.]+(Z| ?[+-][0-9]{2}:?[0-9]{2})"
+"""A time with its distance from UTC, which is read as the time of UTC."""
 _ABSENT = ("NULL", "N/A", "#N/A", "NaN", r"\N")
 _DASHES = ("-", "--", "–", "—")
 """Missing, too, in a column of words."""
@@ -65,6 +70,7 @@ _CHECKS = {
     "decimal_commas": f"regexp_full_match({{v}}, '{_COMMA}')",
     "dotted": r"regexp_full_match({v}, '[-+]?[0-9]{1,3}(\.[0-9]{3})+')",
     "dates": f"regexp_full_match({{v}}, '{_ISO}')",
+    "zoned": f"regexp_full_match({{v}}, '{_ZONED}')",
     **{
         f"date {form}": f"regexp_full_match({{v}}, '{test}') AND try_strptime({{v}}, '{form}') IS NOT NULL"
         for form, test in _DATES.items()
@@ -227,7 +233,7 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
         value = f"nullif({value}, '')"
     value = f"trim({value})" if look["untrimmed"] else value
     days = [form for form in _DATES if all_are(f"date {form}") and not (form == "%Y%m%d" and names.is_id(one.name))]
-    if look["missing"] and (days or all_are("numbers", "grouped", "money", "decimal_commas", "dates")):
+    if look["missing"] and (days or all_are("numbers", "grouped", "money", "decimal_commas", "dates", "zoned")):
         value = f"CASE WHEN {value} NOT IN ({', '.join(map(literal, _MISSING))}) THEN {value} END"
         missing = int(look["missing"])
     elif look["absent"] or (look["dashes"] and length > _WORD) or (na and look["na"]):
@@ -250,6 +256,9 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
         return column("number", value, floats=all_are("floats"))
     if all_are("dates"):
         return column("date", value)
+    if all_are("zoned"):
+        plain = rf"regexp_replace({value}, '{_OFFSET}', '\1:\2')"
+        return column("date", f"coalesce((TRY_CAST({plain} AS TIMESTAMPTZ) AT TIME ZONE 'UTC')::VARCHAR, {value})")
     if all_are("grouped"):
         return column(
             "number",

@@ -13,7 +13,7 @@ NAMES = (
     "name", "full name", "fullname", "display name", "title", "label", "caption", "headline", "username", "user name",
     "login", "handle",
     "titel", "bezeichnung", "nom", "titre", "nombre", "titulo", "título", "nome", "titolo", "naam", "namn", "navn",
-    "identifier", "slug",
+    "identifier", "slug", "filename",
 )  # fmt: skip
 """Columns with the name of a row, best first, in several languages."""
 ALIASES = frozenset({"alias", "aliases", "synonym", "synonyms", "aka", "nickname", "other names", "other name"})

@@ -1,0 +1,188 @@
+"""Shapes of exports: records of several kinds, lines of orders, lists of people, titles above tables, and the like."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kbkit
+from kbkit.errors import BadInputError
+from kbkit.ingestion.inference import infer
+from tests.ingestion.test_exports import Files, written
+
+NPI = "http://npi.example|17"
+
+
+def _concept(text: str, code: str) -> dict[str, Any]:
+    return {"coding": [{"system": "http://codes.example", "code": code, "display": text}], "text": text}
+
+
+BUNDLES: Files = {
+    "ann_0a1b.json": {
+        "resourceType": "Bundle",
+        "entry": [
+            {
+                "fullUrl": "urn:uuid:0a1b",
+                "resource": {
+                    "resourceType": "Patient",
+                    "id": "0a1b",
+                    "name": [{"use": "official", "family": "Lee", "given": ["Ann"]}],
+                    "telecom": [{"system": "phone", "value": "5", "use": "home"}],
+                },
+            },
+            {
+                "resource": {
+                    "resourceType": "Condition",
+                    "id": "c1",
+                    "code": _concept("Cold", "82"),
+                    "subject": {"reference": "urn:uuid:0a1b"},
+                    "participant": [{"individual": {"reference": f"Practitioner?identifier={NPI}"}}],
+                    "onsetDateTime": "2020-05-01T23:30:00-04:00",
+                }
+            },
+        ],
+    },
+    "bo_9f8e.json": {"resourceType": "Patient", "id": "9f8e", "name": [{"family": "Chen", "given": ["Bo"]}]},
+    "people/staff.ndjson": [
+        {"resourceType": "Practitioner", "id": "p1", "identifier": [{"system": "http://npi.example", "value": "17"}]},
+        {
+            "resourceType": "Condition",
+            "id": "c2",
+            "code": _concept("Flu", "6"),
+            "subject": {"reference": "Patient/9f8e"},
+        },
+    ],
+}
+ARTICLE = {"type": "node--article", "links": {"self": {"href": "https://x.example/1"}}}
+DOCUMENTS: Files = {
+    "articles.json": {
+        "jsonapi": {"version": "1.0"},
+        "data": [
+            {
+                **ARTICLE,
+                "id": "11111111-0000-4000-8000-000000000001",
+                "attributes": {"title": "Reeds", "path": {"alias": "/reeds"}},
+                "relationships": {
+                    "uid": {"data": {"type": "user--user", "id": "22222222-0000-4000-8000-000000000001"}},
+                    "tags": {"data": [{"type": "term--tags", "id": "a", "meta": {"n": 1}}]},
+                    "kind": {"data": {"type": "node_type", "id": "k1"}, "links": {}},
+                },
+            },
+            {
+                **ARTICLE,
+                "id": "11111111-0000-4000-8000-000000000002",
+                "attributes": {"title": "Dunes"},
+                "relationships": {
+                    "related": {"data": [{"type": "node--article", "id": "missing"},
+                                         {"type": "node--article", "id": "11111111-0000-4000-8000-000000000001"}]}
+                },
+            },
+        ],
+        "included": [{"type": "term--tags", "id": "a", "attributes": {"name": "wet"}}],
+    },
+    "people.json": {"data": [{"type": "user--user", "id": "22222222-0000-4000-8000-000000000001",
+                              "attributes": {"name": "ann"}}]},
+}  # fmt: skip
+CATALOGUE: Files = {
+    "teams.yaml": """
+apiVersion: c/v1
+kind: Group
+metadata: {name: blue, annotations: {a/b: c}}
+spec: {type: team}
+---
+apiVersion: c/v1
+kind: System
+metadata: {name: shop}
+spec: {owner: "group:blue"}
+""",
+    "parts/cart/info.yaml": """
+apiVersion: c/v1
+kind: Component
+metadata: {name: cart, tags: [web], since: 2020-05-01}
+spec: {type: service, owner: group:default/blue, system: shop, dependsOn: ["resource:db", "component:default/pay"]}
+""",
+    "parts/pay/info.yaml": """
+apiVersion: c/v1
+kind: Component
+metadata: {name: pay}
+spec: {type: service, owner: blue, system: shop}
+---
+apiVersion: c/v1
+kind: Resource
+metadata: {name: db}
+spec: {type: database}
+""",
+    "mkdocs.yml": "site_name: Shop\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("files", "types", "relations", "nodes"),
+    [
+        pytest.param(
+            BUNDLES,
+            {"patient": 2, "condition": 2, "practitioner": 1},
+            {"condition subject patient 2", "condition participant practitioner 1"},
+            {
+                "patient#0a1b": {"name": "Ann Lee", "telecom": "5"},
+                "condition#c1": {"name": "Cold", "code_code": 82, "onsetDateTime": "2020-05-02 03:30:00"},
+            },
+            id="bundles",
+        ),
+        pytest.param(
+            DOCUMENTS,
+            {"article": 2, "user": 1, "tag": 1},
+            {"article uid user 1", "article tag tag 1", "article related article 1"},
+            {
+                "article#11111111-0000-4000-8000-000000000001": {"name": "Reeds", "path_alias": "/reeds", "kind": "k1"},
+                "tag#a": {"name": "wet"},
+            },
+            id="documents",
+        ),
+        pytest.param(
+            CATALOGUE,
+            {"group": 1, "system": 1, "component": 2, "resource": 1},
+            {
+                "system owner group 1",
+                "component owner group 2",
+                "component system system 2",
+                "component depends_on_resource resource 1",
+                "component depends_on_component component 1",
+            },
+            {"component#cart": {"since": "2020-05-01", "component_type": "service"}},
+            id="catalogue",
+        ),
+    ],
+)
+def test_the_shape_of_an_export_is_recognized(
+    files: Files, types: Mapping[str, int], relations: set[str], nodes: Mapping[str, Mapping[str, Any]], tmp_path: Path
+) -> None:
+    with kbkit.ingest(str(written(tmp_path / "in", files)), out=tmp_path / "x.kb", stores=["tables"]) as kb:
+        assert {one.name: one.members for one in kb.schema.node_types if one.members} == types
+        found = {f"{s.head} {r.name} {s.tail} {s.edges}" for r in kb.schema.relations for s in r.signatures}
+        assert found == relations
+        for reference, values in nodes.items():
+            node = kb.node(reference)
+            known = {"name": node.name, **node.attributes}
+            assert {name: str(known[name]) for name in values} == {name: str(value) for name, value in values.items()}
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a: &a [x, x, x]\n" + "".join(f"{n}: &{n} [*{p}, *{p}, *{p}, *{p}, *{p}, *{p}, *{p}, *{p}]\n"
+                                        for p, n in zip("abcdefgh", "bcdefghi", strict=True)), "is too large"),
+        ("- !!python/object/apply:os.system [ls]", "Invalid YAML: could not determine a constructor"),
+        ("- {a: 1\n- b", "Invalid YAML.* line 3"),
+        ("- 1\n- 2\n", "has no list of records"),
+    ],
+)  # fmt: skip
+def test_other_yaml_is_refused_by_name(text: str, problem: str, tmp_path: Path) -> None:
+    path = tmp_path / "rows.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(BadInputError, match=problem) as error:
+        infer([path], "x")
+    assert str(path) in error.value.message
