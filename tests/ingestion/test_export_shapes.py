@@ -118,6 +118,28 @@ spec: {type: database}
     "mkdocs.yml": "site_name: Shop\n",
 }
 
+ORDERS: Files = {
+    "orders_export (1).csv": "Name,Email,Total,Line sku,Line name,Line price,Tags\n"
+    "#1,ann@x.example,12,A1,Reed,5,new\n#1,,,B2,Dune,7,\n#2,bo@x.example,7,B2,Dune,7,\n"
+    "#3,guest@x.example,15,A1,Reed,5,\n#3,,,A1,Reed,5,\n#3,,,,Gift,5,\n",
+    "products.csv": "Handle,Title,Vendor,Variant SKU,Variant Price,Size,Image\n"
+    "reed,Reed,Elm,A1,5,S,1.jpg\nreed,,,A2,6,L,2.jpg\ndune,Dune,Oak,B2,7,S,\ndune,,,B3,8,M,\ndune,,,B4,9,L,\ndune,,,,,,3.jpg\n",
+    "customers.csv": "Customer ID,First Name,Last Name,Email\n'71,Ann,Lee,ann@x.example\n'72,Bo,Chen,bo@x.example\n",
+    "Sales (sale.order).csv": "id,total,partner/id,order_line/id,order_line/name,order_line/qty\n"
+    "s.1,12,p.1,l.1,Reed,1\n,,,l.2,Dune,2\ns.2,7,p.2,l.3,Dune,1\ns.3,9,p.1,l.4,Reed,1\n,,,l.5,Reed,1\n",
+    "Partner (res.partner).csv": "id,name\np.1,Ann Lee\np.2,Bo Chen\n",
+}
+LISTS: Files = {
+    "Films.csv": "Title,Director,Cast,Screenings\n"
+    'Reed,"Ann Lee,""Chen, Bo""",Cy Dow,"""Reed, 1st"",Mud @ 9"\n"Dune, Again",Ann Lee,"Cy Dow,Ann Lee",\n'
+    'Mud,"""Chen, Bo""",Ann Lee,At noon\n',
+    "People.csv": "Name,Films directed,Hotel nights\n"
+    'Ann Lee,"Reed,""Dune, Again""",2\n"Chen, Bo","Reed,Mud",1\nCy Dow,,3\n',
+    "Screenings.csv": 'Screening,Film,Seats\n"Reed, 1st",Reed,40\nMud @ 9,Reed,50\nAt noon,Mud,60\n',
+    "My Library.csv": 'Key,Title,Author,Editor\nK1,Reeds,"Lee, Ann; Chen, Bo",\nK2,Dunes,"Chen, Bo; Dow, Cy; Lee, Ann",'
+    '"Lee, Ann"\n',
+}
+
 
 @pytest.mark.parametrize(
     ("files", "types", "relations", "nodes"),
@@ -154,6 +176,46 @@ spec: {type: database}
             },
             {"component#cart": {"since": "2020-05-01", "component_type": "service"}},
             id="catalogue",
+        ),
+        pytest.param(
+            ORDERS,
+            {
+                "order": 3,
+                "line": 6,
+                "product": 2,
+                "variant": 5,
+                "customer": 3,
+                "sale": 3,
+                "order_line": 5,
+                "partner": 2,
+            },
+            {
+                "line order order 6",
+                "line sku variant 5",
+                "variant product product 5",
+                "order email customer 3",
+                "order_line sale sale 5",
+                "sale partner partner 3",
+            },
+            {
+                "order##1": {"Total": 12, "Tags": "new"},
+                "product#dune": {"name": "Dune", "Image": ["3.jpg"]},
+                "customer#'71": {"name": "Ann Lee"},
+            },
+            id="orders",
+        ),
+        pytest.param(
+            LISTS,
+            {"film": 3, "person": 3, "screening": 3, "library": 2, "author": 3},
+            {
+                "film director person 4",
+                "film cast person 4",
+                "screening film film 3",
+                "library author author 5",
+                "library editor author 1",
+            },
+            {"film#Dune, Again": {"name": "Dune, Again"}, "person#Chen, Bo": {"Hotel nights": 1}},
+            id="lists",
         ),
     ],
 )

@@ -23,7 +23,7 @@ from kbkit.errors import BadInputError, Command
 from kbkit.ingestion import archives, gathered, json_shapes, source_files, sources
 from kbkit.ingestion.gathered import FileGroup
 from kbkit.ingestion.generation import one_line_errors, staging_database
-from kbkit.ingestion.inference import dialect, links, names, nouns, profile, repeats, roles, script, source_notes
+from kbkit.ingestion.inference import dialect, lines, links, names, nouns, profile, repeats, roles, script, source_notes
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.roles import TablePlan
 from kbkit.ingestion.json_markers import LISTS
@@ -139,8 +139,9 @@ def examined(paths: Sequence[Path], *, no_header: bool = False) -> Iterator[Exam
             notes += [f"Skipped {path}: no list of records" for path in found["files"] if path not in dict(files)]
             notes += [note for pair in files for note in source_notes.skipped(*pair)]
             with _examine(tables, folder) as con:
-                kept = repeats.absorb(con, list(tables))
-                nouns.rename(con, kept, {t.name: tables[t][0].parent for t in kept if tables[t][0] in listed})
+                kept = repeats.absorb(con, lines.split(con, list(tables)))
+                own = {t.name: tables[t][0] for t in kept if t in tables}
+                nouns.rename(con, kept, {name: path.parent for name, path in own.items() if path in listed})
                 yield Examination(con, kept, notes)
         except BadInputError as error:
             raise BadInputError(archives.original(error.message, found, local), *error.hints) from error
@@ -207,7 +208,8 @@ def _tables(
     found.sort(key=lambda one: "." in one[1].table and one[1].table.startswith("$"))  # objects inside of records
     if len(found) > MAX_TABLES:
         raise BadInputError(f"{len(found):,} tables are too many", f"The maximum is {MAX_TABLES:,}")
-    plain = unique([names.identifier(names.without_hash(name)) for name in names.without_title([n for n, *_ in found])])
+    given_names = names.without_brackets([name for name, *_ in found])
+    plain = unique([names.identifier(names.without_hash(name)) for name in names.without_title(given_names)])
     taken = [f"{name}_file" if name.casefold() in _TAKEN or name.startswith("kb_") else name for name in plain]
     stored = {path for _, spec, path in found if spec.table}
     nested = {path: tables for given, path in files if (tables := _nested(given, path))}

@@ -153,7 +153,16 @@ def referable_columns(con: Connection, table: ProfiledTable, key: Sequence[str])
         repeated = column.count < table.rows or column.distinct < 0.8 * table.rows
         if column.name not in result and column.look == "text" and named and not repeated:
             result += [column.name] if is_unique(con, table, [column.name]) else []
+        elif column.name not in result and column.look == "text" and names.is_code_of_world(column.name):
+            result += [column.name] if _never_repeats(con, table, column) else []
     return result
+
+
+def _never_repeats(con: Connection, table: ProfiledTable, column: ProfiledColumn) -> bool:
+    """Whether no two rows have the same value in a column, in which most have one."""
+    query = f"SELECT count({column.value}), count(DISTINCT {column.value}) FROM {identifier(table.name)}"
+    [(count, distinct)] = con.execute(query).fetchall()
+    return bool(2 * count > table.rows and count == distinct)
 
 
 def reference(table: ProfiledTable, columns: Sequence[str]) -> str:

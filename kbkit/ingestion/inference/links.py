@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kbkit.errors import UnknownNameError
-from kbkit.ingestion.inference import names, repeats
+from kbkit.ingestion.inference import listed, names, repeats
 from kbkit.ingestion.inference.dialect import KEYED_TEXT, TRIPLE
 from kbkit.ingestion.inference.keys import (
     KEY_LOOKS,
@@ -80,9 +80,10 @@ def find(
         chosen[table.name] = shared_pair(con, table, tables)
     finder.find_targets()
     links_of = {table.name: finder.links(table) for table in tables}
+    links_of = repeats.without_mirrors(con, {table.name: table for table in tables}, links_of, chosen)
     for table in tables:
         linked = {column for link in links_of[table.name] for column in link.columns}
-        if not chosen[table.name] and table.name not in keys and len(links_of[table.name]) < 2:
+        if not chosen[table.name] and table.name not in keys and not table.of and len(links_of[table.name]) < 2:
             chosen[table.name] = pair_with_link(con, table, linked)
     return Guesses(chosen, links_of, finder.unclear)
 
@@ -140,6 +141,8 @@ class _Finder:
             if column.name not in known and (link := self._link(table, column)):
                 found.append(link)
         known = {column for link in found for column in link.columns}
+        found += listed.people(table, found, {one.type for one in self._tables.values()})
+        known = {column for link in found for column in link.columns}
         found += self._siblings(table, [link for link in found if len(link.columns) == 1 and link.target])
         if not known and not self._keys[table.name]:
             found += self._unnamed(table)
@@ -188,7 +191,7 @@ class _Finder:
             column.look == "integer" and names.is_plural(column.name) and not names.is_id(column.name)
         )
         if counts or (column.look not in (*KEY_LOOKS, "list", "boolean") and not column.floats):
-            return None  # Home_games: how many
+            return None if counts else self._listed(table, column)  # Home_games: how many
         own = self._keys[table.name] == (column.name,)
         is_name = not own and self._keys[table.name] and names.plain(column.name) in names.NAMES[:_OWN]
         ranked: list[tuple[float, TableLink]] = []
@@ -201,6 +204,7 @@ class _Finder:
                     continue  # of accounts and savings with the same key, one refers to the other
                 if own and any(one == (by,) and named == table.name for one, named, _ in other.declared_links):
                     continue  # accounts have no link to the savings whose key refers to them
+                evidence = max(evidence, 2.0) if names.is_same_code(column.name, by) else evidence
                 link = self._try(table, column, other, by, evidence)
                 if link and other is table and self._is_same(table, column, by):
                     continue  # the code of a country beside its key: no link to itself
@@ -208,13 +212,19 @@ class _Finder:
                     ranked.append((evidence, link))
                     break
         if not ranked:
-            return None
+            return self._listed(table, column)
         best = max(evidence for evidence, _ in ranked)
         top = [link for evidence, link in ranked if evidence == best]
         if len(top) > 1 and best < 2:
             self.unclear[f"{table.name}.{column.name}"] = [link.target for link in top]
             return None
         return top[0]
+
+    def _listed(self, table: ProfiledTable, column: ProfiledColumn) -> TableLink | None:
+        """Return the link of a text that is a list of names or keys of another table."""
+        targets = [(other, by) for other in self._tables.values() for by in self._targets[other.name]]
+        own = column.name in self._keys[table.name]
+        return None if own else listed.link(table, column, targets, self._missing)
 
     def _is_same(self, table: ProfiledTable, column: ProfiledColumn, by: str) -> bool:
         """Whether each row has the same value in two columns, as far as it has both."""
@@ -394,7 +404,7 @@ class _Finder:
         """Return the different values of the columns of a small table, each pair of which would be a query else."""
         if table.rows > _PREVIEW:
             return None
-        place = (table.name, *columns)
+        place = (table.name, *columns, *(table.columns[name].separator for name in columns))
         if place not in self._known:
             query = f"SELECT DISTINCT {reference(table, columns)} FROM {identifier(table.name)}"
             rows = self._con.execute(query).fetchall()

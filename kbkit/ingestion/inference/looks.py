@@ -58,6 +58,8 @@ _DASHES = ("-", "--", "–", "—")
 _LONGEST_VALUE = 1_000_000
 """Characters of a value that are looked at."""
 _PAIR = 2
+QUOTED = ',"'
+"""The separator of lists between commas in which names with a comma are in quotes."""
 _SEPARATORS = ("[", "[]", ";", "|", ",")
 _MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "none", "-", "?", r"\N", "#N/A", "unknown")
 _CHECKS = {
@@ -109,6 +111,7 @@ class ProfiledColumn:
     ``separator`` splits lists (``[``: a JSON array, ``[]``: a list as Python prints it, empty: a list of the file's
     own). ``value`` is the SQL expression of its clean value. ``codes``: all texts are like ``FRA``. ``length`` is the
     mean number of characters of texts, ``missing`` the number of texts such as ``N/A`` (in a sample of large tables).
+    ``raw`` is the SQL expression of the value as it is in the file, ``signs`` those of ``;|,`` that texts have.
     """
 
     name: str
@@ -122,6 +125,8 @@ class ProfiledColumn:
     codes: bool = False
     length: float = 0.0
     missing: int = 0
+    raw: str = ""
+    signs: str = ""
 
     @property
     def elements(self) -> str:
@@ -132,6 +137,10 @@ class ProfiledColumn:
             return f"TRY_CAST({self.value} AS JSON)::VARCHAR[]"
         if self.separator == "[]":
             return f"TRY_CAST({self.value} AS VARCHAR[])"
+        if self.separator == QUOTED:
+            parts = f"""regexp_extract_all({self.value}, '"[^"]*"|[^,]+')"""
+            trimmed = f"""list_transform({parts}, lambda x: trim(x, ' "'))"""
+            return f"list_filter({trimmed}, lambda x: x <> '')"
         spaced = rf"\s*{re.escape(self.separator)}\s*"
         split = f"string_split_regex({self.value}, {literal(spaced)})"
         return f"list_filter({split}, lambda x: x <> '')"
@@ -221,13 +230,16 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
     value = one.value
     if look is None:
         return ProfiledColumn(one.name, one.kind, *counts, _typed_look(one.kind), value=value)
-    present, length, missing = look["values"] - look["missing"] - look["empty"], look["length"], 0
+    look_of, length, missing = look, look["length"], 0
+    present = look["values"] - look["missing"] - look["empty"]
 
     def all_are(*checks: str) -> bool:
         return present > 0 and any(look[check] >= present for check in checks)
 
     def column(look: str, value: str, **more: Any) -> ProfiledColumn:
-        return ProfiledColumn(one.name, one.kind, *counts, look, value=value, length=length, missing=missing, **more)
+        signs = "".join(sign for sign in ";|," if look_of[f"sign {sign}"])
+        more |= {"length": length, "missing": missing, "raw": one.value, "signs": signs}
+        return ProfiledColumn(one.name, one.kind, *counts, look, value=value, **more)
 
     if look["empty"]:  # in JSON
         value = f"nullif({value}, '')"

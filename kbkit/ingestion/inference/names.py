@@ -143,6 +143,30 @@ def is_own_name(column: str, kind: str) -> bool:
     return plain(column) in NAMES or own or (not is_id(column) and fit(column, kind) == 3)
 
 
+_OF_PERSONS = ROLES - PARENTS
+
+
+def is_role_of_persons(column: str) -> bool:
+    """Whether a column is named as what people are to a row: ``Author``, ``editors``."""
+    return " ".join(subject(column)) in _OF_PERSONS
+
+
+_OF_WORLD = frozenset(
+    ["email", "mail", "sku", "isbn", "issn", "doi", "orcid", "ean", "gtin", "iban", "barcode", "wikidata"]
+)
+"""Words for what identifies a thing in every source, beside its key."""
+
+
+def is_code_of_world(column: str) -> bool:
+    """Whether a column is named as what identifies a thing in every source: ``Email``, ``Variant SKU``."""
+    return words(column)[-1:] in {(word,) for word in _OF_WORLD}
+
+
+def is_same_code(column: str, other: str) -> bool:
+    """Whether two columns are named as the same of such codes."""
+    return is_code_of_world(column) and words(column)[-1] == words(other)[-1]
+
+
 _MEASURES = frozenset(["year", "date", "day", "month", "time", "age", "rank", "size", "season", "week"])
 """Words that several columns end in without referring to each other."""
 
@@ -246,6 +270,15 @@ def without_title(names: Sequence[str]) -> list[str]:
 def without_dates(names: Sequence[str]) -> list[str]:
     """Return names of tables without dates, versions and views at their ends, unless these tell them apart."""
     short = [_DATED.sub("", name) or name for name in names]
+    folded = [name.casefold() for name in short]
+    return [one if folded.count(one.casefold()) == 1 else name for one, name in zip(short, names, strict=True)]
+
+
+def without_brackets(names: Sequence[str]) -> list[str]:
+    """Return names of tables without what is in brackets at their ends, unless it tells them apart:
+    ``Contact (res.partner)``, ``Jira (2)``.
+    """
+    short = [re.sub(r"[ _-]*\([^()]*\)$", "", name) or name for name in names]
     folded = [name.casefold() for name in short]
     return [one if folded.count(one.casefold()) == 1 else name for one, name in zip(short, names, strict=True)]
 

@@ -48,7 +48,8 @@ class ProfiledTable:
     one row of those that differ in one column only or not at all, if there are any; of the latter, ``repeated`` are
     left out, like ``blank`` ones and those of ``totals``. ``named`` are the columns of names that the user gave.
     ``names_of_others`` are columns with the names of rows that another column refers to. ``beyond`` are a table and a
-    column of it: only the rows whose key is not there are nodes.
+    column of it: only the rows whose key is not there are nodes. ``of`` is the table that ``folded`` reads, if it is
+    another one.
     """
 
     name: str
@@ -66,6 +67,7 @@ class ProfiledTable:
     named: tuple[str, ...] | None = None
     names_of_others: list[str] = field(default_factory=list)
     beyond: tuple[str, str] | None = None
+    of: str = ""
 
 
 def profile(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
@@ -133,7 +135,7 @@ def fold(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
         parts.append(f"{listed if name in varying else f'any_value({own})'} AS {own}")
     rows = f'SELECT *, row_number() OVER () AS "row number" FROM {identifier(table.name)}'
     order = f'GROUP BY {identifier(by)} ORDER BY min("row number")'
-    _replace(con, table, f"SELECT {', '.join(parts)}\nFROM ({rows})\n{order}")
+    replace_rows(con, table, f"SELECT {', '.join(parts)}\nFROM ({rows})\n{order}")
 
 
 def drop_totals(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
@@ -152,7 +154,7 @@ def drop_totals(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
         return
     numbered = f'SELECT *, row_number() OVER () AS "row number" FROM {source}'
     kept = f"({given}) > 0 AND NOT coalesce({total}, false)"
-    _replace(con, table, f'SELECT {", ".join(raw)}\nFROM ({numbered})\nWHERE {kept}\nORDER BY "row number"')
+    replace_rows(con, table, f'SELECT {", ".join(raw)}\nFROM ({numbered})\nWHERE {kept}\nORDER BY "row number"')
     table.blank, table.totals = blank, totals
 
 
@@ -172,10 +174,10 @@ def drop_duplicates(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> Non
     raw = ", ".join(identifier(row[0]) for row in con.execute(f"DESCRIBE {source}").fetchall())
     table.repeated = table.rows - rows
     numbered = f'SELECT *, row_number() OVER () AS "row number" FROM {source}'
-    _replace(con, table, f'SELECT {raw}\nFROM ({numbered})\nGROUP BY {raw} ORDER BY min("row number")')
+    replace_rows(con, table, f'SELECT {raw}\nFROM ({numbered})\nGROUP BY {raw} ORDER BY min("row number")')
 
 
-def _replace(con: duckdb.DuckDBPyConnection, table: ProfiledTable, query: str) -> None:
+def replace_rows(con: duckdb.DuckDBPyConnection, table: ProfiledTable, query: str) -> None:
     """Replace the rows of a table by those of a query, and profile them."""
     table.folded = query
     con.execute(f"CREATE TABLE folded AS {table.folded}")

@@ -26,6 +26,8 @@ _SHARED = 0.5
 """Fraction of the objects that the other table must have."""
 _SOME = 0.1
 """The same fraction for tables of the same type."""
+_MIRRORED = 3
+"""Fewest pairs of rows that show that two links are the same."""
 _TELLING = 8
 """Mean length from which equal identifiers are no coincidence."""
 
@@ -190,3 +192,46 @@ def _refer_to_same(
         SELECT count(*) FILTER ((n, k) NOT IN (SELECT (n, k) FROM b WHERE k IS NOT NULL)), count(*) FROM c
         """).fetchall()
     return bool(right > 0 and not wrong)
+
+
+def without_mirrors(
+    con: Connection, tables: Mapping[str, ProfiledTable], links: Mapping[str, Sequence[TableLink]],
+    keys: Mapping[str, tuple[str, ...]],
+) -> dict[str, list[TableLink]]:  # fmt: skip
+    """Return the links without those that say from the other end what another one says: the screenings of a film beside
+    the film of each screening, the children of a group beside its parent. Their columns are left out.
+    """
+    kept = {name: list(some) for name, some in links.items()}
+    every = [(name, one) for name, some in links.items() for one in some if one.target and len(one.columns) == 1]
+    for name, link in sorted(every, key=lambda pair: (not pair[1].lists, -len(names.words(pair[1].columns[0])))):
+        for other in [one for one in kept[link.target] if one.target == name and one is not link]:
+            both = (name, link) != (link.target, other) and other.lists <= link.lists and link in kept[name]
+            if both and _is_mirror(con, tables, keys, (name, link), (link.target, other)):
+                kept[name].remove(link)
+                del tables[name].columns[link.columns[0]]
+    return kept
+
+
+def _is_mirror(
+    con: Connection, tables: Mapping[str, ProfiledTable], keys: Mapping[str, tuple[str, ...]],
+    link: tuple[str, TableLink], other: tuple[str, TableLink],
+) -> bool:  # fmt: skip
+    """Whether each pair of rows that a link joins is one of another link, the other way round."""
+    if not keys[link[0]] or not keys[other[0]] or link[1].columns[0] in (*keys[link[0]], *other[1].by, *link[1].by):
+        return False
+    pairs = [_pairs(tables, keys, *one) for one in (link, other)]
+    [(wrong, right)] = con.execute(f"""
+        SELECT count(*) FILTER (b IS NULL), count(b)
+        FROM (SELECT DISTINCT tail AS a, head AS h FROM ({pairs[0]}))
+        LEFT JOIN (SELECT DISTINCT head AS a, tail AS h, 1 AS b FROM ({pairs[1]})) USING (a, h)""").fetchall()
+    return bool(not wrong and right >= _MIRRORED)
+
+
+def _pairs(tables: Mapping[str, ProfiledTable], keys: Mapping[str, tuple[str, ...]], name: str, link: TableLink) -> str:
+    """Return the query for the keys of the rows that a link joins."""
+    table, target = tables[name], tables[link.target]
+    own = (
+        f"SELECT {reference(table, keys[name])} AS head, {reference(table, link.columns)} AS v FROM {identifier(name)}"
+    )
+    known = f"SELECT {reference(target, link.by)} AS v, {reference(target, keys[link.target])} AS tail"
+    return f"SELECT head, tail FROM ({own}) JOIN ({known} FROM {identifier(link.target)}) USING (v)"

@@ -33,7 +33,7 @@ def recipe(
         "infer = true            # numbers, dates and booleans get their types",
         *(['source_file = true      # tables have the column "file of the row"'] if source_file else []),
     ]
-    for table in tables:
+    for table in (table for table in tables if not table.of):
         spec = table.spec
         lines += ["", f"[files.{_bare(table.name)}]", f"match = {_toml(list(spec.match))}"]
         if spec.many:
@@ -113,7 +113,7 @@ class _Script:
         if table.folded and self._file_column:  # the rows of several files may have become one
             [file] = self._file_column
             only = f"CASE WHEN min({file}) = max({file}) THEN min({file}) END"
-            number += f",\n       (SELECT {only} FROM {identifier(table.name)}) AS {file}"
+            number += f",\n       (SELECT {only} FROM {identifier(table.of or table.name)}) AS {file}"
         return f"CREATE TABLE {name} AS\n{number}\nFROM {source};"
 
     def _source(self, nodes: NodeTable) -> str:
