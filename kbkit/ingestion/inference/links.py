@@ -204,7 +204,8 @@ class _Finder:
                     continue  # of accounts and savings with the same key, one refers to the other
                 if own and any(one == (by,) and named == table.name for one, named, _ in other.declared_links):
                     continue  # accounts have no link to the savings whose key refers to them
-                evidence = max(evidence, 2.0) if names.is_same_code(column.name, by) else evidence
+                if names.is_same_code(column.name, by) and not self._is_own_code(table, column, other):
+                    evidence = max(evidence, 2.0)
                 link = self._try(table, column, other, by, evidence)
                 if link and other is table and self._is_same(table, column, by):
                     continue  # the code of a country beside its key: no link to itself
@@ -233,6 +234,11 @@ class _Finder:
         a, b = reference(table, [column.name]), reference(table, [by])
         query = f"SELECT bool_and({a} = {b}) FROM {identifier(table.name)}"
         return self._con.execute(query).fetchall() == [(True,)]
+
+    def _is_own_code(self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable) -> bool:
+        """Whether a code such as an email identifies rows of this table that those of another one refer to."""
+        keyed = len(self._keys[table.name]) == len(self._keys[other.name]) == 1
+        return column.name in self._targets[table.name] and keyed and self._is_base(table, other)
 
     def _is_base(self, table: ProfiledTable, other: ProfiledTable) -> bool:
         """Whether the rows of a table are the things that those of another one with the same key say more about."""

@@ -82,6 +82,7 @@ _CHECKS = {
     "formulas": 'regexp_full_match({v}, \'="[^"]*"\')',
     "na": "{v} = 'NA'",
     "quoted": 'regexp_full_match({v}, \'"[^"]*,[^"]*"\')',
+    "quotes": "contains({v}, '\"')",
     "checked": "{v} = 'checked'",
     "booleans": "lower({v}) IN ('true', 'false', 'yes', 'no', 't', 'f', 'y', 'n')",
     "missing": f"{{v}} IN ({', '.join(map(literal, _MISSING))})",
@@ -285,7 +286,8 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
     if all_are("booleans"):
         return column("boolean", value)
     if sign := next((sign for sign in _SEPARATORS if sign in look), ""):
-        return column("list", value, separator=sign)
+        in_quotes = sign == "," and look["quotes"]
+        return column("list", one.value if in_quotes else value, separator=QUOTED if in_quotes else sign)
     if all_are("addresses"):
         return column("address", value)
     return column("prose" if _is_prose(one.name, look) else "text", value, codes=all_are("codes"))
