@@ -125,7 +125,7 @@ ORDERS: Files = {
     "products.csv": "Handle,Title,Vendor,Variant SKU,Variant Price,Size,Image\n"
     "reed,Reed,Elm,A1,5,S,1.jpg\nreed,,,A2,6,L,2.jpg\ndune,Dune,Oak,B2,7,S,\ndune,,,B3,8,M,\ndune,,,B4,9,L,\ndune,,,,,,3.jpg\n",
     "customers.csv": "Customer ID,First Name,Last Name,Email\n'71,Ann,Lee,ann@x.example\n'72,Bo,Chen,bo@x.example\n",
-    "Sales (sale.order).csv": "id,total,partner/id,order_line/id,order_line/name,order_line/qty\n"
+    "Sales (sale.order).csv": "id,sum,partner/id,order_line/id,order_line/name,order_line/qty\n"
     "s.1,12,p.1,l.1,Reed,1\n,,,l.2,Dune,2\ns.2,7,p.2,l.3,Dune,1\ns.3,9,p.1,l.4,Reed,1\n,,,l.5,Reed,1\n",
     "Partner (res.partner).csv": "id,name\np.1,Ann Lee\np.2,Bo Chen\n",
 }
@@ -138,6 +138,15 @@ LISTS: Files = {
     "Screenings.csv": 'Screening,Film,Seats\n"Reed, 1st",Reed,40\nMud @ 9,Reed,50\nAt noon,Mud,60\n',
     "My Library.csv": 'Key,Title,Author,Editor\nK1,Reeds,"Lee, Ann; Chen, Bo",\nK2,Dunes,"Chen, Bo; Dow, Cy; Lee, Ann",'
     '"Lee, Ann"\n',
+}
+
+YEARS = '"Source","World",\n\n"Updated","2023-09-19",\n\n"Place","Place Code","Measure","1990","1991","1992","1993",\n'
+PLACES = "Place Code,Region,Name\nAUT,Europe,Austria\nJPN,Asia,Japan\nPER,America,Peru\n"
+FOLDERS: Files = {
+    "a_1/data_a_1.csv": f"{YEARS}Austria,AUT,heat,1,2,3,4,\nJapan,JPN,heat,,2,3,4,\nPeru,PER,heat,5,5,6,6,\n",
+    "a_1/places_a_1.csv": PLACES,
+    "b_2/data_b_2.csv": f"{YEARS}Austria,AUT,rain,1,2,3,4,\nJapan,JPN,rain,,2,3,4,\nPeru,PER,rain,5,5,6,6,\n",
+    "b_2/places_b_2.csv": PLACES,
 }
 
 
@@ -216,6 +225,13 @@ LISTS: Files = {
             },
             {"film#Dune, Again": {"name": "Dune, Again"}, "person#Chen, Bo": {"Hotel nights": 1}},
             id="lists",
+        ),
+        pytest.param(
+            FOLDERS,
+            {"data": 6, "place": 3},
+            {"data place place 6"},
+            {"place#JPN": {"name": "Japan"}, "data#PER/rain": {"1990": 5}},
+            id="folders",
         ),
     ],
 )

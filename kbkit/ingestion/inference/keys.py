@@ -106,9 +106,10 @@ def is_unique(con: Connection, table: ProfiledTable, columns: Sequence[str]) -> 
 
 def pair_with_link(con: Connection, table: ProfiledTable, linked: set[str]) -> tuple[str, ...]:
     """Return two columns that identify the rows together: one links to another table, which alone does not."""
-    if table.spec.folder or any(is_unique(con, table, [name]) for name in linked):
+    if table.spec.folder in linked or any(is_unique(con, table, [name]) for name in linked):
         return ()
-    full = [c for c in table.columns.values() if c.count == table.rows]
+    places = (table.spec.folder, table.spec.file)
+    full = [c for c in table.columns.values() if c.count == table.rows and c.name not in places]
     others = [c.name for c in full if _may_identify(c)]
     pairs = ((a.name, b) for a in full for b in others if a.name in linked and a.name != b)
     return next((pair for pair in pairs if is_unique(con, table, pair)), ())
@@ -116,7 +117,9 @@ def pair_with_link(con: Connection, table: ProfiledTable, linked: set[str]) -> t
 
 def shared_pair(con: Connection, table: ProfiledTable, tables: Sequence[ProfiledTable]) -> tuple[str, ...]:
     """Return two columns that identify the rows together, if another table has columns of the same names."""
-    full = [c.name for c in table.columns.values() if c.count == table.rows and _may_identify(c)]
+    places = (table.spec.folder, table.spec.file)
+    columns = [c for c in table.columns.values() if c.count == table.rows and c.name not in places]
+    full = [c.name for c in columns if _may_identify(c)]
     others = [other for other in tables if other is not table and len(other.columns) > 2]
     pairs = itertools.combinations(full[:6], 2)
     return next((p for p in pairs if is_unique(con, table, p) and any(_refer(con, o, table, p) for o in others)), ())

@@ -194,24 +194,8 @@ class _Finder:
             return None if counts else self._listed(table, column)  # Home_games: how many
         own = self._keys[table.name] == (column.name,)
         is_name = not own and self._keys[table.name] and names.plain(column.name) in names.NAMES[:_OWN]
-        ranked: list[tuple[float, TableLink]] = []
-        for other in self._tables.values():
-            evidence = self._evidence(table, column, other)
-            for by in self._targets[other.name]:
-                if (other is table and (by == column.name or own)) or ((own or is_name) and evidence < 2):
-                    continue  # an office called as the place that it is at
-                if own and self._keys[other.name] == (by,) and self._is_base(table, other):
-                    continue  # of accounts and savings with the same key, one refers to the other
-                if own and any(one == (by,) and named == table.name for one, named, _ in other.declared_links):
-                    continue  # accounts have no link to the savings whose key refers to them
-                if names.is_same_code(column.name, by) and not self._is_own_code(table, column, other):
-                    evidence = max(evidence, 2.0)
-                link = self._try(table, column, other, by, evidence)
-                if link and other is table and self._is_same(table, column, by):
-                    continue  # the code of a country beside its key: no link to itself
-                if link:
-                    ranked.append((evidence, link))
-                    break
+        found = (self._to(table, column, other, own=own, is_name=bool(is_name)) for other in self._tables.values())
+        ranked = [one for one in found if one is not None]
         if not ranked:
             return self._listed(table, column)
         best = max(evidence for evidence, _ in ranked)
@@ -220,6 +204,31 @@ class _Finder:
             self.unclear[f"{table.name}.{column.name}"] = [link.target for link in top]
             return None
         return top[0]
+
+    def _to(
+        self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable, *, own: bool, is_name: bool
+    ) -> tuple[float, TableLink] | None:
+        """Return the link of a column to one table, with the evidence. ``own``: it is the key, ``is_name``: it is
+        named as the name of the rows.
+        """
+        of_table = self._evidence(table, column, other)
+        for by in self._targets[other.name]:
+            same_code = names.is_same_code(column.name, by)
+            evidence = max(of_table, 2.0) if same_code else of_table
+            if (other is table and (by == column.name or own)) or ((own or is_name) and evidence < 2):
+                continue  # an office called as the place that it is at
+            if same_code and self._is_own_code(table, column, other):
+                continue
+            if own and self._keys[other.name] == (by,) and self._is_base(table, other):
+                continue  # of accounts and savings with the same key, one refers to the other
+            if own and any(one == (by,) and named == table.name for one, named, _ in other.declared_links):
+                continue  # accounts have no link to the savings whose key refers to them
+            link = self._try(table, column, other, by, evidence)
+            if link and other is table and self._is_same(table, column, by):
+                continue  # the code of a country beside its key: no link to itself
+            if link:
+                return evidence, link
+        return None
 
     def _listed(self, table: ProfiledTable, column: ProfiledColumn) -> TableLink | None:
         """Return the link of a text that is a list of names or keys of another table."""

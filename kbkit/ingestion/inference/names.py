@@ -71,7 +71,9 @@ _IDS = frozenset(
 )
 _GENERIC = frozenset({*_IDS, "name", "title", "label"})
 _NUMBERED = re.compile(r"(?<=[^\W\d])(\d+|_[ab12])$", re.IGNORECASE)
-WRAPPINGS = frozenset({"tbl", "table", "dim", "fact", "csv", "export", "dataset", "data", "info", "list", "metadata"})
+WRAPPINGS = frozenset(
+    {"api", "tbl", "table", "dim", "fact", "csv", "export", "dataset", "data", "info", "list", "metadata"}
+)
 _LEADING = frozenset({"all", "by", "my", "the", "your"})
 _NODES = frozenset({"node", "nodes", "vertex", "vertices", "entity", "entities"})
 """Words of file names that say nothing about the rows."""
