@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kbkit.ingestion.inference import names
 from kbkit.ingestion.inference.looks import ProfiledColumn
 from kbkit.ingestion.inference.profile import ProfiledTable
+from kbkit.schema import literal
 from kbkit.stores.sql_names import identifier
 
 if TYPE_CHECKING:
@@ -152,6 +153,7 @@ def referable_columns(con: Connection, table: ProfiledTable, key: Sequence[str])
     for column in table.columns.values():
         of_other = set(names.subject(column.name)[-1:]) & names.OTHERS and not names.fit(column.name, table.type)
         named = names.plain(column.name) in names.NAMES or names.is_id(column.name) or column.codes
+        named = named or names.is_own_name(column.name, table.type)
         named = named and not of_other
         repeated = column.count < table.rows or column.distinct < 0.8 * table.rows
         if column.name not in result and column.look == "text" and named and not repeated:
@@ -168,8 +170,11 @@ def _never_repeats(con: Connection, table: ProfiledTable, column: ProfiledColumn
     return bool(2 * count > table.rows and count == distinct)
 
 
-def reference(table: ProfiledTable, columns: Sequence[str]) -> str:
-    """Return the SQL expression of a key or of a value that refers to one: a text (of a list, one row each)."""
+def reference(table: ProfiledTable, columns: Sequence[str], joint: str = "/") -> str:
+    """Return the SQL expression of a key or of a value that refers to one: a text (of a list, one row each).
+
+    ``joint`` is between the values of several columns.
+    """
     parts = []
     for name in columns:
         column = table.columns[name]
@@ -178,5 +183,5 @@ def reference(table: ProfiledTable, columns: Sequence[str]) -> str:
         value = column.value if column.kind == "VARCHAR" else f"{column.value}::VARCHAR"
         # Missing integers make pandas write 1.0, and SQLite reads 1 as 1.0 in a column of type REAL.
         parts.append(f"regexp_replace({value}, '\\.0$', '')" if column.floats or column.kind == "DOUBLE" else value)
-    joined = " || '/' || ".join(parts)
+    joined = f" || {literal(joint)} || ".join(parts)
     return joined if len(parts) == 1 else f"({joined})"

@@ -137,9 +137,10 @@ class _Finder:
         """Return the links of a table, in the order of its columns."""
         found = list(self._declared(table)) + list(self._composite(table))
         known = {column for link in found for column in link.columns}
-        for column in table.columns.values():
-            if column.name not in known and (link := self._link(table, column)):
-                found.append(link)
+        for column in list(table.columns.values()):
+            if column.name not in known:
+                link = self._link(table, column)
+                found += [link] if link else self._several(table, column)
         known = {column for link in found for column in link.columns}
         found += listed.people(table, found, {one.type for one in self._tables.values()})
         known = {column for link in found for column in link.columns}
@@ -234,7 +235,34 @@ class _Finder:
         """Return the link of a text that is a list of names or keys of another table."""
         targets = [(other, by) for other in self._tables.values() for by in self._targets[other.name]]
         own = column.name in self._keys[table.name]
-        return None if own else listed.link(table, column, targets, self._missing)
+        named = None if own or column.look != "text" else self._named_in_full(table, column)
+        return named or (None if own else listed.link(table, column, targets, self._missing))
+
+    def _several(self, table: ProfiledTable, column: ProfiledColumn) -> list[TableLink]:
+        """Return the links of a column of long identifiers to the tables that have some of them each."""
+        given = (table.name, column.name) in self._given or column.name in self._keys[table.name]
+        if given or column.look != "text" or column.length < _TELLING or not names.is_id(column.name):
+            return []
+        links = []
+        for other in self._tables.values():
+            key = self._keys[other.name]
+            if len(key) == 1 and other.columns[key[0]].look == "text" and not other.beyond:
+                missing, distinct = self._missing(table, [column.name], other, key)
+                if distinct - missing > 1:
+                    links.append(TableLink((column.name,), other.name, key, False, missing, distinct, only=True))
+        return links if sum(link.distinct - link.missing for link in links) * 2 >= max(column.distinct, 1) else []
+
+    def _named_in_full(self, table: ProfiledTable, column: ProfiledColumn) -> TableLink | None:
+        """Return the link of a column with the names of persons, which their table has in two columns."""
+        for other in (other for other in self._tables.values() if other is not table):
+            pair = names.of_person([*other.columns], other.type)
+            if pair is None or not is_unique(self._con, other, pair):
+                continue
+            for by, joint in ((pair[::-1], ", "), (pair, " ")):
+                missing, distinct = self._missing(table, [column.name], other, by, joint=joint)
+                if distinct - missing >= _FEWEST_NUMBERS and missing <= distinct / 2:
+                    return TableLink((column.name,), other.name, by, False, missing, distinct, joint=joint)
+        return None
 
     def _is_same(self, table: ProfiledTable, column: ProfiledColumn, by: str) -> bool:
         """Whether each row has the same value in two columns, as far as it has both."""
@@ -402,26 +430,27 @@ class _Finder:
         other: ProfiledTable,
         by: Sequence[str],
         limit: int | None = None,
+        joint: str = "/",
     ) -> tuple[int, int]:
         """Return how many different values of the columns the other table lacks, and how many there are."""
-        own, known = self._values(table, columns), self._values(other, by)
+        own, known = self._values(table, columns), self._values(other, by, joint)
         if own is not None and known is not None:
             return len(own - known), len(own)
         source = identifier(table.name) if limit is None else f"(FROM {identifier(table.name)} LIMIT {limit})"
         [(missing, distinct)] = self._con.execute(f"""
             SELECT count(*) FILTER (k IS NULL), count(*)
             FROM (SELECT DISTINCT {reference(table, columns)} AS v FROM {source}) a
-            LEFT JOIN (SELECT DISTINCT {reference(other, by)} AS k FROM {identifier(other.name)}) b ON v = k
+            LEFT JOIN (SELECT DISTINCT {reference(other, by, joint)} AS k FROM {identifier(other.name)}) b ON v = k
             WHERE v IS NOT NULL""").fetchall()
         return missing, distinct
 
-    def _values(self, table: ProfiledTable, columns: Sequence[str]) -> frozenset[str] | None:
+    def _values(self, table: ProfiledTable, columns: Sequence[str], joint: str = "/") -> frozenset[str] | None:
         """Return the different values of the columns of a small table, each pair of which would be a query else."""
         if table.rows > _PREVIEW:
             return None
-        place = (table.name, *columns, *(table.columns[name].separator for name in columns))
+        place = (table.name, joint, *columns, *(table.columns[name].separator for name in columns))
         if place not in self._known:
-            query = f"SELECT DISTINCT {reference(table, columns)} FROM {identifier(table.name)}"
+            query = f"SELECT DISTINCT {reference(table, columns, joint)} FROM {identifier(table.name)}"
             rows = self._con.execute(query).fetchall()
             self._known[place] = frozenset(value for (value,) in rows if value is not None)
         return self._known[place]

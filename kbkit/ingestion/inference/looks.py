@@ -52,6 +52,8 @@ _ISO = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9:.]+Z?)?"
 _OFFSET = " ?([+-][0-9]{2}):?([0-9]{2})$"
 _ZONED = r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9:.]+(Z| ?[+-][0-9]{2}:?[0-9]{2})"
 """A time with its distance from UTC, which is read as the time of UTC."""
+_ZEROS = "0[0-]{13,}(AAA)?"
+"""An identifier of nothing."""
 _ABSENT = ("NULL", "N/A", "#N/A", "NaN", r"\N")
 _DASHES = ("-", "--", "–", "—")
 """Missing, too, in a column of words."""
@@ -60,7 +62,9 @@ _LONGEST_VALUE = 1_000_000
 _PAIR = 2
 QUOTED = ',"'
 """The separator of lists between commas in which names with a comma are in quotes."""
-_SEPARATORS = ("[", "[]", ";", "|", ",")
+FRAMED = "<>"
+"""The separator of lists such as ``<red><blue>`` and ``|red|blue|``."""
+_SEPARATORS = ("[", "[]", FRAMED, ";", "|", ",")
 _MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "none", "-", "?", r"\N", "#N/A", "unknown")
 _CHECKS = {
     "integers": "regexp_full_match({v}, '[-+]?[0-9]+')",
@@ -82,12 +86,14 @@ _CHECKS = {
     "formulas": 'regexp_full_match({v}, \'="[^"]*"\')',
     "na": "{v} = 'NA'",
     "quoted": 'regexp_full_match({v}, \'"[^"]*,[^"]*"\')',
+    "framed": r"regexp_full_match({v}, '(<[^<>]+>)+|\|([^|]+\|)+')",
     "quotes": "contains({v}, '\"')",
     "checked": "{v} = 'checked'",
     "booleans": "lower({v}) IN ('true', 'false', 'yes', 'no', 't', 'f', 'y', 'n')",
     "missing": f"{{v}} IN ({', '.join(map(literal, _MISSING))})",
     "absent": f"{{v}} IN ({', '.join(map(literal, _ABSENT))})",
     "dashes": f"{{v}} IN ({', '.join(map(literal, _DASHES))})",
+    "zeros": f"regexp_full_match({{v}}, '{_ZEROS}')",
     "untrimmed": "{v} <> trim({v})",
     "addresses": "regexp_matches({v}, '^(https?|ftp|mailto|urn):')",
     "arrays": "starts_with({v}, '[') AND coalesce(json_type(TRY_CAST({v} AS JSON)) = 'ARRAY', false)",
@@ -109,10 +115,11 @@ class ProfiledColumn:
     """A column: its type in the file, the numbers of its values and of different ones (about), and their look.
 
     ``look`` is ``integer``, ``number``, ``date``, ``boolean``, ``prose``, ``list``, ``address`` or ``text``.
-    ``separator`` splits lists (``[``: a JSON array, ``[]``: a list as Python prints it, empty: a list of the file's
-    own). ``value`` is the SQL expression of its clean value. ``codes``: all texts are like ``FRA``. ``length`` is the
-    mean number of characters of texts, ``missing`` the number of texts such as ``N/A`` (in a sample of large tables).
-    ``raw`` is the SQL expression of the value as it is in the file, ``signs`` those of ``;|,`` that texts have.
+    ``separator`` splits lists (``[``: a JSON array, ``[]``: a list as Python prints it, :data:`QUOTED`,
+    :data:`FRAMED`, empty: a list of the file's own). ``value`` is the SQL expression of its clean value. ``codes``: all
+    texts are like ``FRA``. ``length`` is the mean number of characters of texts, ``missing`` the number of texts such
+    as ``N/A`` (in a sample of large tables). ``raw`` is the SQL expression of the value as it is in the file, ``signs``
+    those of ``;|,`` that texts have.
     """
 
     name: str
@@ -138,6 +145,8 @@ class ProfiledColumn:
             return f"TRY_CAST({self.value} AS JSON)::VARCHAR[]"
         if self.separator == "[]":
             return f"TRY_CAST({self.value} AS VARCHAR[])"
+        if self.separator == FRAMED:
+            return f"regexp_extract_all({self.value}, '[^<>|]+')"
         if self.separator == QUOTED:
             parts = f"""regexp_extract_all({self.value}, '"[^"]*"|[^,]+')"""
             trimmed = f"""list_transform({parts}, lambda x: trim(x, ' "'))"""
@@ -194,9 +203,11 @@ def separator_of(con: duckdb.DuckDBPyConnection, source: str, one: TableField, l
         return "["
     if total and look["printed"] == total:
         return "[]"
+    if total and look["framed"] == total:
+        return FRAMED
     if look["arrays"] or _named_prose(one.name) or look["grouped"] == total or look["decimal_commas"] == total:
         return ""
-    signs = (sign for sign in _SEPARATORS[2:] if look[f"sign {sign}"])
+    signs = (sign for sign in _SEPARATORS[3:] if look[f"sign {sign}"])
     return next((sign for sign in signs if _splits(con, source, one, sign)), "")
 
 
@@ -253,6 +264,11 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
         absent = (*_ABSENT, *(_DASHES if length > _WORD else ()), *(("NA",) if na else ()))
         value = f"CASE WHEN {value} NOT IN ({', '.join(map(literal, absent))}) THEN {value} END"
         missing = int(look["absent"] + (look["dashes"] if length > _WORD else 0) + (look["na"] if na else 0))
+    if look["zeros"]:
+        value, missing = (
+            f"CASE WHEN NOT regexp_full_match({value}, '{_ZEROS}') THEN {value} END",
+            missing + int(look["zeros"]),
+        )
     if look["quoted"]:  # as Airtable writes names with a comma
         value = f"CASE WHEN regexp_full_match({value}, '\"[^\"]*\"') THEN trim({value}, '\"') ELSE {value} END"
     if look["checked"] and look["checked"] == look["values"]:  # boxes, as Airtable writes them

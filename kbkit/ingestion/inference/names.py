@@ -28,7 +28,7 @@ PARENTS = frozenset(
     [
         "parent", "father", "mother", "child", "spouse", "husband", "wife", "partner", "boss", "manager", "supervisor",
         "mentor", "reports to", "predecessor", "successor", "previous", "next", "reply to", "in reply to", "replies to",
-        "chief", "original", "referred by", "referrer",
+        "chief", "original", "buddy", "accepted answer", "duplicate", "referred by", "referrer",
     ]
 )  # fmt: skip
 """Columns that usually refer to a row of the same file."""
@@ -42,7 +42,12 @@ ROLES = frozenset(
     ]
 )  # fmt: skip
 """Columns that usually refer to a person, without ``id`` in their name."""
-PERSONS = frozenset({(word,) for word in ("user", "person", "member", "account", "employee", "profile", "contact")})
+PERSONS = frozenset(
+    {
+        (word,)
+        for word in ("user", "person", "member", "account", "employee", "profile", "contact", "volunteer", "student")
+    }
+)
 """Last words of types to which columns of roles refer if they have no table of their own."""
 HEADS = ("head", "source", "from", "src", "start", "subject", "node1")
 TAILS = ("tail", "target", "to", "dst", "end", "object", "node2")
@@ -143,6 +148,29 @@ def is_own_name(column: str, kind: str) -> bool:
     """Whether a column is named as the name of a type: ``name``, ``title``; ``film_name`` or ``fname`` of ``film``."""
     own = words(column) == (f"{kind[:1].lower()}name",)
     return plain(column) in NAMES or own or (not is_id(column) and fit(column, kind) == 3)
+
+
+_PERSON_NAMES = (
+    *(("first name", "last name"), ("given name", "family name"), ("firstname", "lastname"), ("forename", "surname")),
+    ("name first", "name last"),
+    *(
+        ("first name", "surname"),
+        ("given name", "surname"),
+        ("prénom", "nom"),
+        ("vorname", "nachname"),
+        ("nombre", "apellido"),
+    ),
+    *(("nome", "cognome"), ("fname", "lname")),
+)
+"""Pairs of columns with the names of persons."""
+
+
+def of_person(columns: Sequence[str], kind: str) -> tuple[str, str] | None:
+    """Return the columns with the first and the last names of persons, None if there are none."""
+    known = {plain(column).removeprefix(f"{plain(kind)} "): column for column in columns}
+    return next(
+        ((known[first], known[last]) for first, last in _PERSON_NAMES if first in known and last in known), None
+    )
 
 
 _OF_PERSONS = ROLES - PARENTS

@@ -33,7 +33,7 @@ _VALUES_TOGETHER = 5_000
 _SAMPLE = 20_000
 """Rows from which the look of values is judged; keys and links are judged by all rows."""
 _FEWEST = 2
-_TOTAL = "(grand |sub)?-?totals?:?|sum:?|summe:?|gesamt:?|total general:?|totaal:?|totale:?"
+_TOTAL = "(grand |sub)?-?totals?:?|totals? [a-z -]+:|sum:?|summe:?|gesamt:?|total general:?|totaal:?|totale:?"
 _MOST_FIELDS = 500
 """Objects in a record, or fields in an object, up to which the fields are columns: more stay JSON."""
 _MAP_FIELDS = 4

@@ -221,9 +221,9 @@ def _is_mirror(
         return False
     pairs = [_pairs(tables, keys, *one) for one in (link, other)]
     [(wrong, right)] = con.execute(f"""
-        SELECT count(*) FILTER (b IS NULL), count(b)
-        FROM (SELECT DISTINCT tail AS a, head AS h FROM ({pairs[0]}))
-        LEFT JOIN (SELECT DISTINCT head AS a, tail AS h, 1 AS b FROM ({pairs[1]})) USING (a, h)""").fetchall()
+        SELECT count(*) FILTER (b IS NULL OR c IS NULL), count(*) FILTER (b = c)
+        FROM (SELECT DISTINCT tail AS a, head AS h, 1 AS c FROM ({pairs[0]}))
+        FULL JOIN (SELECT DISTINCT head AS a, tail AS h, 1 AS b FROM ({pairs[1]})) USING (a, h)""").fetchall()
     return bool(not wrong and right >= _MIRRORED)
 
 

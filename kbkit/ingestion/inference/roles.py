@@ -198,9 +198,13 @@ def _nodes(table: ProfiledTable, links: Sequence[TableLink], key: tuple[str, ...
     columns = table.columns
     linked = {column for link in links for column in link.columns}
     result = NodeTable(table, key, _name_columns(table, key, linked, texts))
-    relations = unique([_relation(link, table.spec.folder) for link in links])
-    result.links = list(zip(relations, links, strict=True))
-    ends = {link.columns[0] for link in links if len(link.columns) == 1}  # a year beside a team says more than a link
+    first = {link.columns: link for link in reversed(links)}  # a column that refers to several tables is one relation
+    relations = unique([_relation(link, table.spec.folder) for link in links if first[link.columns] is link])
+    named = dict(zip(dict.fromkeys(link.columns for link in links), relations, strict=True))
+    result.links = [(named[link.columns], link) for link in links]
+    ends = {
+        link.columns[0] for link in links if len(link.columns) == 1 and not link.only
+    }  # a year beside a team says more than a link
     for name, column in columns.items():
         if name in ends or (name in key and len(key) == 1) or result.named == (name,):
             continue
@@ -235,11 +239,7 @@ def _name_columns(
 def _first_and_last_name(
     table: ProfiledTable, _: Sequence[str], free: Sequence[ProfiledColumn]
 ) -> tuple[str, ...] | None:
-    own = f"{names.plain(table.type)} "
-    plain = {names.plain(column.name).removeprefix(own): column.name for column in free}
-    return next(
-        ((plain[first], plain[last]) for first, last in _PERSON_NAMES if first in plain and last in plain), None
-    )
+    return names.of_person([column.name for column in free], table.type)
 
 
 def _called_name(table: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledColumn]) -> tuple[str, ...] | None:
@@ -315,18 +315,6 @@ NAME_RULES: tuple[_NameRule, ...] = (
 )
 """Where the names of nodes are looked for: functions of a table, its key, and the texts that are free to be names."""
 
-_PERSON_NAMES = (
-    *(("first name", "last name"), ("given name", "family name"), ("firstname", "lastname"), ("forename", "surname")),
-    ("name first", "name last"),
-    *(
-        ("first name", "surname"),
-        ("given name", "surname"),
-        ("prénom", "nom"),
-        ("vorname", "nachname"),
-        ("nombre", "apellido"),
-    ),
-    *(("nome", "cognome"), ("fname", "lname")),
-)
 _LINE = 80
 """Mean number of characters up to which summaries are titles."""
 _SUMMARIES = {("summary",), ("subject",), ("headline",)}
