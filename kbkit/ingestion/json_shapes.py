@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from kbkit.errors import INVALID_UNICODE, INVALID_UNICODE_HINT, BadInputError, UnknownNameError
-from kbkit.ingestion import json_resources
+from kbkit.ingestion import json_markers, json_resources
 from kbkit.ingestion.json_markers import LISTS
 from kbkit.ingestion.json_records import RecordTable, split
 from kbkit.ingestion.recipe import FileSpec
@@ -201,7 +201,7 @@ def _object(path: Path) -> dict[str, Any] | None:
 def _with_resources(top: dict[str, Any]) -> dict[str, Any]:
     """Return an object with the list of the resources in it, or as it is without any."""
     found = json_resources.listed(top)
-    return {"records": found} if found else top
+    return {"records": found} if found else json_markers.without_wrappers(top)
 
 
 def is_xml(path: Path) -> bool:

@@ -23,7 +23,19 @@ from kbkit.errors import BadInputError, Command
 from kbkit.ingestion import archives, gathered, json_shapes, source_files, sources
 from kbkit.ingestion.gathered import FileGroup
 from kbkit.ingestion.generation import one_line_errors, staging_database
-from kbkit.ingestion.inference import dialect, lines, links, names, nouns, profile, repeats, roles, script, source_notes
+from kbkit.ingestion.inference import (
+    dialect,
+    embedded,
+    lines,
+    links,
+    names,
+    nouns,
+    profile,
+    repeats,
+    roles,
+    script,
+    source_notes,
+)
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.roles import TablePlan
 from kbkit.ingestion.json_markers import LISTS
@@ -139,7 +151,7 @@ def examined(paths: Sequence[Path], *, no_header: bool = False) -> Iterator[Exam
             notes += [f"Skipped {path}: no list of records" for path in found["files"] if path not in dict(files)]
             notes += [note for pair in files for note in source_notes.skipped(*pair)]
             with _examine(tables, folder) as con:
-                kept = repeats.absorb(con, lines.split(con, list(tables)))
+                kept = embedded.split(con, repeats.absorb(con, lines.split(con, list(tables))))
                 own = {t.name: tables[t][0] for t in kept if t in tables}
                 nouns.rename(con, kept, {name: path.parent for name, path in own.items() if path in listed})
                 yield Examination(con, kept, notes)

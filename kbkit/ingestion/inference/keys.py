@@ -105,6 +105,16 @@ def is_unique(con: Connection, table: ProfiledTable, columns: Sequence[str]) -> 
     return bool(count == table.rows)
 
 
+def pair_in_parent(con: Connection, table: ProfiledTable) -> tuple[str, ...]:
+    """Return the columns of the record that the rows are inside of, and of their identifier, such as the number of
+    a message in its chat.
+    """
+    parents = [columns[0] for columns, target, _ in table.declared_links if target and len(columns) == 1]
+    own = [c.name for c in table.columns.values() if names.is_own_id(c.name, table.type) and c.look in KEY_LOOKS]
+    pairs = [(parent, name) for parent in parents for name in own if {parent, name} <= set(table.columns)]
+    return next((pair for pair in pairs if is_unique(con, table, pair)), ())
+
+
 def pair_with_link(con: Connection, table: ProfiledTable, linked: set[str]) -> tuple[str, ...]:
     """Return two columns that identify the rows together: one links to another table, which alone does not."""
     if table.spec.folder in linked or any(is_unique(con, table, [name]) for name in linked):

@@ -14,6 +14,7 @@ from kbkit.ingestion.inference.keys import (
     KEY_LOOKS,
     best_key,
     is_unique,
+    pair_in_parent,
     pair_with_link,
     referable_columns,
     reference,
@@ -43,6 +44,7 @@ _FEWEST_NUMBERS = 3
 """Different numbers from which a column without a telling name may refer to a table."""
 _OWN = 7
 """Words for the name of a row that are no words for another thing, such as a user's login."""
+_PAIR = 2
 _PREVIEW = 2000
 """Rows whose values are looked up before all are."""
 
@@ -77,9 +79,9 @@ def find(
             referred = partial(finder.is_referred, table)
             chosen[table.name] = best_key(con, table, tables, is_told, refers, referred, sure=sure)
     for table in (table for table in free if not chosen[table.name]):
-        chosen[table.name] = shared_pair(con, table, tables)
+        chosen[table.name] = pair_in_parent(con, table) or shared_pair(con, table, tables)
     finder.find_targets()
-    links_of = {table.name: finder.links(table) for table in tables}
+    links_of = {table.name: [*finder.links(table), *finder.inside(table)] for table in tables}
     links_of = repeats.without_mirrors(con, {table.name: table for table in tables}, links_of, chosen)
     for table in tables:
         linked = {column for link in links_of[table.name] for column in link.columns}
@@ -182,6 +184,22 @@ class _Finder:
                 if distinct and not missing:
                     yield TableLink(key, other.name, key, distinct=distinct)
 
+    def inside(self, table: ProfiledTable) -> list[TableLink]:
+        """Return the links to other rows with the same first part of the key, such as replies in the same chat."""
+        key = self._keys[table.name]
+        linked = {name for columns, *_ in table.declared_links for name in columns}
+        if len(key) != _PAIR or key[0] not in linked:
+            return []
+        found = []
+        for column in table.columns.values():
+            alike = names.is_id(column.name) and column.look == table.columns[key[1]].look
+            if column.name in (*key, *linked) or not alike or (table.name, column.name) in self._given:
+                continue
+            missing, distinct = self._missing(table, [key[0], column.name], table, key)
+            if distinct >= _FEWEST_NUMBERS and 5 * missing <= distinct:
+                found.append(TableLink((key[0], column.name), table.name, key, False, missing, distinct, only=True))
+        return found
+
     def _link(self, table: ProfiledTable, column: ProfiledColumn) -> TableLink | None:
         """Return the link of a column to the table that fits best: by its name first, then by its values."""
         if (table.name, column.name) in self._nodes:
@@ -235,7 +253,8 @@ class _Finder:
         """Return the link of a text that is a list of names or keys of another table."""
         targets = [(other, by) for other in self._tables.values() for by in self._targets[other.name]]
         own = column.name in self._keys[table.name]
-        named = None if own or column.look != "text" else self._named_in_full(table, column)
+        is_name = names.plain(column.name) in names.NAMES
+        named = None if own or is_name or column.look != "text" else self._named_in_full(table, column)
         return named or (None if own else listed.link(table, column, targets, self._missing))
 
     def _several(self, table: ProfiledTable, column: ProfiledColumn) -> list[TableLink]:

@@ -231,6 +231,7 @@ def _name_columns(
         for column in table.columns.values()
         if column.look in ("text", "prose")
         and column.kind != "JSON"
+        and _SPARSE * column.count >= table.rows
         and column.name not in {*linked, *texts, *table.names_of_others}
     ]
     return next((columns for rule in NAME_RULES if (columns := rule(table, key, free)) is not None), ())
@@ -315,6 +316,8 @@ NAME_RULES: tuple[_NameRule, ...] = (
 )
 """Where the names of nodes are looked for: functions of a table, its key, and the texts that are free to be names."""
 
+_SPARSE = 20
+"""A column of names has a value in at least one of so many rows."""
 _LINE = 80
 """Mean number of characters up to which summaries are titles."""
 _SUMMARIES = {("summary",), ("subject",), ("headline",)}
@@ -323,6 +326,9 @@ _SUMMARIES = {("summary",), ("subject",), ("headline",)}
 def _relation(link: TableLink, folder: str) -> str:
     """Return the relation of a column: its name without ``id`` and the like; that of names of folders says nothing."""
     target = tuple(names.types([names.words(link.target)])[0].split("_")) if link.target else ()
+    others = [column for column, by in zip(link.columns, link.by, strict=False) if column != by]
+    if len(link.columns) > 1 and len(others) == 1:
+        return names.identifier("_".join(names.subject(others[0])))
     if len(link.columns) > 1 or (target and link.columns == (folder,)):
         return names.identifier("_".join(target))
     parts = names.subject(link.columns[0])

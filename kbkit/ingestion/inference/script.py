@@ -144,7 +144,8 @@ class _Script:
         for name in nodes.values:
             own = attribute(name, kind)
             value = _value(table.columns[name], self._shape("nodes", own))
-            columns.append(_as(value, own))
+            twice = own != name and own.casefold() in {other.casefold() for other in nodes.values}
+            columns.append(_as(value, f"{own}_" if twice else own))  # id and message_id of messages
         details = _joined(nodes)
         for number, detail in enumerate(details):
             others = [attribute(name, kind) for name in detail.values if not detail.is_alias]
