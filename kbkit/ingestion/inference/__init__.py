@@ -170,6 +170,7 @@ def _examine(tables: Mapping[ProfiledTable, Sequence[Path]], folder: Path) -> It
                 sources.create_view(con, replace(table.spec, name="file"), local[table.name], {})
                 con.execute(f'CREATE TABLE {quote(table.name)} AS FROM "file"')
                 con.execute('DROP VIEW "file"')
+                table.together = sources.repeated(table.spec, local[table.name][0])
                 profile.profile(con, table)
                 _drop_index(con, table)
                 profile.drop_totals(con, table)

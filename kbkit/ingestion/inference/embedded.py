@@ -24,6 +24,7 @@ _TELLING = 8
 _REPEATED = 0.5
 _ALIKE = 0.3
 _PERSON, _ID, _NAME = "person", "id", "name"
+_IDS = ("id", "key")
 
 Pair = tuple[ProfiledColumn, ProfiledColumn]
 
@@ -53,9 +54,10 @@ def _groups(con: Connection, table: ProfiledTable) -> list[list[Pair]]:
         of = names.words(column.name)[:-1]
         name = by_words.get(of) or by_words.get((*of, _NAME))
         known = column.name in (*declared, *table.declared_key) or column.look not in ("text", "integer")
-        if known or not of or names.words(column.name)[-1] != _ID or not name or name.look != "text":
+        if known or not of or names.words(column.name)[-1] not in _IDS or not name or name.look != "text":
             continue
-        if column.length >= _TELLING and (repeated := _are_pairs(con, table, column, name)) is not None:
+        telling = column.length >= _TELLING or (column.look == "text" and names.words(name.name) != of)
+        if telling and (repeated := _are_pairs(con, table, column, name)) is not None:
             found.append(((column, name), repeated))
     groups: list[list[Pair]] = []
     for pair, repeated in sorted(found, key=lambda one: not one[1]):

@@ -212,7 +212,7 @@ class _Finder:
         if counts or (column.look not in (*KEY_LOOKS, "list", "boolean") and not column.floats):
             return None if counts else self._listed(table, column)  # Home_games: how many
         own = self._keys[table.name] == (column.name,)
-        is_name = not own and self._keys[table.name] and names.plain(column.name) in names.NAMES[:_OWN]
+        is_name = not own and (self._keys[table.name] or table.of) and names.plain(column.name) in names.NAMES[:_OWN]
         found = (self._to(table, column, other, own=own, is_name=bool(is_name)) for other in self._tables.values())
         ranked = [one for one in found if one is not None]
         if not ranked:
@@ -236,7 +236,8 @@ class _Finder:
             evidence = max(of_table, 2.0) if same_code else of_table
             if (other is table and (by == column.name or own)) or ((own or is_name) and evidence < 2):
                 continue  # an office called as the place that it is at
-            if same_code and self._is_own_code(table, column, other):
+            own_name = by not in self._keys[other.name] and not names.is_id(by) and names.plain(by) not in names.NAMES
+            if (same_code and self._is_own_code(table, column, other)) or (own_name and not evidence):
                 continue
             if own and self._keys[other.name] == (by,) and self._is_base(table, other):
                 continue  # of accounts and savings with the same key, one refers to the other

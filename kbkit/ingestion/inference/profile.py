@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -49,7 +49,7 @@ class ProfiledTable:
     left out, like ``blank`` ones and those of ``totals``. ``named`` are the columns of names that the user gave.
     ``names_of_others`` are columns with the names of rows that another column refers to. ``beyond`` are a table and a
     column of it: only the rows whose key is not there are nodes. ``of`` is the table that ``folded`` reads, if it is
-    another one.
+    another one. ``together`` are columns of one name, by this name.
     """
 
     name: str
@@ -68,6 +68,7 @@ class ProfiledTable:
     names_of_others: list[str] = field(default_factory=list)
     beyond: tuple[str, str] | None = None
     of: str = ""
+    together: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def profile(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
@@ -101,6 +102,22 @@ def profile(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
         elif look and (sign := separator_of(con, sampled, one, look)):
             look[sign] = 1
         table.columns[one.name] = column_of(one, counts[one.name], look, na=na)
+    for name, parts in table.together.items():
+        _merge(table, name, [table.columns[part] for part in parts if part in table.columns])
+
+
+def _merge(table: ProfiledTable, name: str, parts: Sequence[ProfiledColumn]) -> None:
+    """Make one column of lists of the columns with the same name; texts to search stay apart."""
+    if len(parts) < _FEWEST or any(part.look == "prose" for part in parts):
+        return
+    values = ", ".join(f"{part.value}::VARCHAR" for part in parts)
+    value = f"nullif(list_filter([{values}], lambda x: x IS NOT NULL), [])"
+    count, distinct = (max(getattr(part, one) for part in parts) for one in ("count", "distinct"))
+    length = max(part.length for part in parts)
+    column = ProfiledColumn(name, "VARCHAR[]", count, distinct, "list", value=value, length=length)
+    for part in parts[1:]:
+        del table.columns[part.name]
+    table.columns[name] = column
 
 
 def fold(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:

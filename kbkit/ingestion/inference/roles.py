@@ -199,7 +199,7 @@ def _nodes(table: ProfiledTable, links: Sequence[TableLink], key: tuple[str, ...
     linked = {column for link in links for column in link.columns}
     result = NodeTable(table, key, _name_columns(table, key, linked, texts))
     first = {link.columns: link for link in reversed(links)}  # a column that refers to several tables is one relation
-    relations = unique([_relation(link, table.spec.folder) for link in links if first[link.columns] is link])
+    relations = unique(_relations([link for link in links if first[link.columns] is link], table.spec.folder))
     named = dict(zip(dict.fromkeys(link.columns for link in links), relations, strict=True))
     result.links = [(named[link.columns], link) for link in links]
     ends = {
@@ -321,6 +321,15 @@ _SPARSE = 20
 _LINE = 80
 """Mean number of characters up to which summaries are titles."""
 _SUMMARIES = {("summary",), ("subject",), ("headline",)}
+
+
+def _relations(links: Sequence[TableLink], folder: str) -> list[str]:
+    """Return the relations of links; of ``assignee`` and ``assignees``, the second one keeps its name."""
+    found: list[str] = []
+    for link in links:
+        relation, whole = _relation(link, folder), names.identifier("_".join(names.words(link.columns[0])))
+        found.append(whole if relation in found and names.is_plural(link.columns[0]) else relation)
+    return found
 
 
 def _relation(link: TableLink, folder: str) -> str:
