@@ -150,6 +150,57 @@ FOLDERS: Files = {
 }
 
 
+def _message(number: int, sender: int, text: Any, reply: int | None = None) -> dict[str, Any]:
+    known = {"id": number, "from": ("Ann Lee", "Bo Chen")[sender], "from_id": f"user10000{sender}", "text": text}
+    return {**known, **({"reply_to_message_id": reply} if reply else {})}
+
+
+CHATS: Files = {
+    "result.json": {
+        "about": "An export",
+        "contacts": {"about": "People", "list": [{"user_id": 7, "phone_number": "007", "name": "Ann Lee"}]},
+        "chats": {
+            "about": "All chats",
+            "list": [
+                {
+                    "id": 11,
+                    "name": "Choir",
+                    "messages": [
+                        _message(1, 0, "Hello"),
+                        _message(2, 1, ["See ", {"type": "link", "text": "https://x.example"}, " there"], 1),
+                        _message(3, 0, "Yes", 2),
+                    ],
+                },
+                {"id": 12, "name": "Home", "messages": [_message(1, 1, "Tea?"), _message(2, 0, "Now", 1)]},
+            ],
+        },
+    }
+}
+ISSUES: Files = {
+    "issues.csv": "Issue key,Summary,Tag,Tag,Assignee,Assignee Id,Reporter,Reporter Id,Project key,Project name\n"
+    "A-1,Leak,wet,old,Ann,user-00001,Bo,user-00002,A,Alpha\nA-2,Crack,wet,,,,Ann,user-00001,A,Alpha\n"
+    "B-1,Rust,,,Bo,user-00002,Bo,user-00002,B,Beta\nB-2,Dust,old,dry,Ann,user-00001,Cy,user-00003,B,Beta\n"
+    "B-3,Mud,,,Ann,user-00001,Cy,user-00003,B,Beta\nB-4,Ice,,,Bo,user-00002,Bo,user-00002,B,Beta\n"
+}
+POSTS: Files = {
+    "Posts.xml": '<posts><row Id="1" Title="Why?" AcceptedAnswerId="3" Tags="&lt;bees&gt;&lt;honey&gt;"/>'
+    '<row Id="2" Title="How?" AcceptedAnswerId="4" Tags="&lt;bees&gt;"/>'
+    '<row Id="3" ParentId="1"/><row Id="4" ParentId="2"/><row Id="5" ParentId="1"/></posts>',
+    "Tags.xml": '<tags><row Id="1" TagName="bees"/><row Id="2" TagName="honey"/></tags>',
+}
+CRM: Files = {
+    "Account.csv": "Id,Name,ParentId\n001A00000000001AAA,Elm,000000000000000AAA\n"
+    "001A00000000002AAA,Oak,001A00000000001AAA\n",
+    "Deal.csv": "Id,Name,AccountId\n006A00000000001AAA,Roof,001A00000000001AAA\n006A00000000002AAA,Wall,\n",
+    "Task.csv": "Id,Subject,WhatId\n00TA00000000001AAA,Call,001A00000000001AAA\n"
+    "00TA00000000002AAA,Mail,006A00000000001AAA\n"
+    "00TA00000000003AAA,Meet,006A00000000002AAA\n00TA00000000004AAA,Plan,001A00000000002AAA\n"
+    "00TA00000000005AAA,Rest,a0XA00000000009AAA\n",
+    "Personen.csv": "ID;Nachname;Vorname\nP1;Lee;Ann\nP2;Chen;Bo\nP3;Dow;Cy\n",
+    "Briefe.csv": "Nr.;Absender;Seiten\nB1;Lee, Ann;2\nB2;Chen, Bo;1\nB3;Dow, Cy;4\nB4;Lee, Ann;1\n",
+}
+
+
 @pytest.mark.parametrize(
     ("files", "types", "relations", "nodes"),
     [
@@ -232,6 +283,44 @@ FOLDERS: Files = {
             {"data place place 6"},
             {"place#JPN": {"name": "Japan"}, "data#PER/rain": {"1990": 5}},
             id="folders",
+        ),
+        pytest.param(
+            CHATS,
+            {"contact": 1, "chat": 2, "message": 5, "person": 2},
+            {"message chat chat 5", "message from person 5", "message reply_to_message message 3"},
+            {
+                "message#11/2": {"text": "See https://x.example there"},
+                "chat#11": {"name": "Choir"},
+                "person#user100001": {"name": "Bo Chen"},
+            },
+            id="chats",
+        ),
+        pytest.param(
+            ISSUES,
+            {"issue": 6, "person": 3, "project": 2},
+            {"issue assignee person 5", "issue reporter person 6", "issue project project 6"},
+            {"issue#A-1": {"Tag": ["wet", "old"]}, "project#A": {"name": "Alpha"}},
+            id="issues",
+        ),
+        pytest.param(
+            POSTS,
+            {"post": 5, "tag": 2},
+            {"post accepted_answer post 2", "post parent post 3", "post tag tag 3"},
+            {"post#1": {"name": "Why?"}},
+            id="posts",
+        ),
+        pytest.param(
+            CRM,
+            {"account": 2, "deal": 2, "task": 5, "personen": 3, "briefe": 4},
+            {
+                "account parent account 1",
+                "deal account account 1",
+                "task what account 2",
+                "task what deal 2",
+                "briefe absender personen 4",
+            },
+            {"task#00TA00000000005AAA": {"WhatId": "a0XA00000000009AAA"}},
+            id="crm",
         ),
     ],
 )

@@ -236,7 +236,8 @@ class _Finder:
             evidence = max(of_table, 2.0) if same_code else of_table
             if (other is table and (by == column.name or own)) or ((own or is_name) and evidence < 2):
                 continue  # an office called as the place that it is at
-            own_name = by not in self._keys[other.name] and not names.is_id(by) and names.plain(by) not in names.NAMES
+            is_code = other.columns[by].codes or names.is_id(by) or by in self._keys[other.name]
+            own_name = not is_code and names.plain(by) not in names.NAMES
             if (same_code and self._is_own_code(table, column, other)) or (own_name and not evidence):
                 continue
             if own and self._keys[other.name] == (by,) and self._is_base(table, other):
