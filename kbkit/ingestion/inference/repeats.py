@@ -166,8 +166,10 @@ def without_repeated(
         for other in (one for one in kept if one is not link and one.target == link.target != ""):
             if len(link.columns) > 1 or len(other.columns) > 1 or link not in kept:
                 continue
-            key = keys[link.target]
-            by_name = link.by != key == other.by
+            by_name = _by_rank(link.by, keys[link.target]) > _by_rank(other.by, keys[link.target])
+            if by_name and link.joint != "/" and not other.lists:
+                kept.remove(link)  # whom a bill is for, beside the customer
+                continue
             copied = link.by == other.by and link.columns in objects and other.columns not in objects
             if (by_name or copied) and _refer_to_same(con, table, link, other, tables[link.target]):
                 kept.remove(link)
@@ -178,6 +180,11 @@ def without_repeated(
     return kept
 
 
+def _by_rank(by: Sequence[str], key: Sequence[str]) -> int:
+    """Return how little columns identify rows by: the key, a code such as an email, or names."""
+    return 0 if tuple(by) == tuple(key) else 1 if len(by) == 1 and names.is_code_of_world(by[0]) else 2
+
+
 def _refer_to_same(
     con: Connection, table: ProfiledTable, link: TableLink, other: TableLink, target: ProfiledTable
 ) -> bool:
@@ -186,7 +193,7 @@ def _refer_to_same(
     [(wrong, right)] = con.execute(f"""
         WITH a AS (SELECT "row number" AS n, {reference(table, link.columns)} AS v FROM {rows}),
              b AS (SELECT "row number" AS n, {reference(table, other.columns)} AS k FROM {rows}),
-             t AS (SELECT {reference(target, link.by)} AS v, {reference(target, other.by)} AS k
+             t AS (SELECT {reference(target, link.by, link.joint)} AS v, {reference(target, other.by)} AS k
                    FROM {identifier(target.name)}),
              c AS (SELECT n, t.k FROM a JOIN t USING (v) WHERE n IN (SELECT n FROM b WHERE k IS NOT NULL))
         SELECT count(*) FILTER ((n, k) NOT IN (SELECT (n, k) FROM b WHERE k IS NOT NULL)), count(*) FROM c
@@ -199,7 +206,7 @@ def without_mirrors(
     keys: Mapping[str, tuple[str, ...]],
 ) -> dict[str, list[TableLink]]:  # fmt: skip
     """Return the links without those that say from the other end what another one says: the screenings of a film beside
-    the film of each screening, the children of a group beside its parent. Their columns are left out.
+    the film of each screening, the children of a group beside its parent. Their columns are attributes.
     """
     kept = {name: list(some) for name, some in links.items()}
     every = [(name, one) for name, some in links.items() for one in some if one.target and len(one.columns) == 1]
@@ -208,7 +215,6 @@ def without_mirrors(
             both = (name, link) != (link.target, other) and other.lists <= link.lists and link in kept[name]
             if both and _is_mirror(con, tables, keys, (name, link), (link.target, other)):
                 kept[name].remove(link)
-                del tables[name].columns[link.columns[0]]
     return kept
 
 
