@@ -267,7 +267,8 @@ class _Finder:
         links = []
         for other in self._tables.values():
             key = self._keys[other.name]
-            if len(key) == 1 and other.columns[key[0]].look == "text" and not other.beyond:
+            same = len(key) != 1 or (other is table and self._is_same(table, column, key[0]))
+            if not same and other.columns[key[0]].look == "text" and not other.beyond:
                 missing, distinct = self._missing(table, [column.name], other, key)
                 if distinct - missing > 1:
                     links.append(TableLink((column.name,), other.name, key, False, missing, distinct, only=True))
