@@ -1,4 +1,5 @@
 """Files of one shape are one table: a file for each day in a folder for each channel, or one for each record.
+Files of resources, which refer to each other, are read together, too; see :func:`resources`.
 
 Such files are in folders inside of a source, or beside each other with names that differ in digits only. What the names
 of folders and files say is in the columns :data:`FOLDER` and :data:`FILE`.
@@ -6,14 +7,18 @@ of folders and files say is in the columns :data:`FOLDER` and :data:`FILE`.
 
 from __future__ import annotations
 
+import csv
+import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from kbkit.errors import BadInputError
 from kbkit.ingestion import source_files
-from kbkit.ingestion.json_shapes import combined, copy_of, records
+from kbkit.ingestion.json_shapes import combined, copy_of, is_xml, records
+from kbkit.ingestion.json_shapes import resources as resources_of
+from kbkit.readers.columns import YEAR, titles
 
 FOLDER, FILE = "folder", "file"
 """Columns with the names of folders and files."""
@@ -27,6 +32,8 @@ _LOOKED_AT = 25
 _ALIKE = 0.6
 """Fraction of the fields of the shape with fewer ones that two shapes must share."""
 _FEWEST = 2
+_LINES = 30
+"""Lines of a delimited file whose header is looked for."""
 _DIGITS = re.compile(r"\d+")
 _DELIMITED = ("csv", "tsv", "psv")
 
@@ -40,29 +47,65 @@ class FileGroup:
     match: tuple[str, ...]
     folder: str = ""
     file: str = ""
+    resources: bool = False
+    copies: int = 0
 
     def note(self, given: Sequence[Path]) -> str:
         """Return the note that says that these files are one table; ``given`` are the paths of the source."""
         first = source_files.label(self.files[0], given)
+        if self.copies:
+            return f"Read one of {self.copies:,} equal files: {first}"
+        if self.resources:
+            return f"Read {len(self.files):,} files together, with a table for each kind of record: {first} and others"
         return f"Read {len(self.files):,} files as one table, {self.name}: {first} and others like it"
 
 
 @dataclass
 class _FolderFiles:
-    """Files of one format in one folder."""
+    """Files of one format and shape in one folder; ``whole``: all of that format."""
 
     folder: Path
     ending: str
     files: list[Path]
     shape: frozenset[str]
+    whole: bool = True
 
 
-def inside(root: Path) -> list[FileGroup]:
-    """Return the groups of files in the folders inside of a folder."""
+def resources(paths: Sequence[Path]) -> list[FileGroup]:
+    """Return the group of the files of resources among files, and in folders and the folders inside of them."""
+    files = [path for path in paths if path.is_file()]
+    folders = [folder for root in paths if root.is_dir() for folder in (root, *sorted(_folders(root)))]
+    listed = {folder: [path for path in sorted(folder.iterdir()) if path.is_file()] for folder in folders}
+    found: list[Path] = []
+    match: list[str] = []
+    for path in (path for path in files if _has_resources(path)):
+        found.append(path)
+        match.append(_escaped(path.name))
+    for folder, inside in listed.items():
+        own = [path for path in inside if _has_resources(path)]
+        found += own
+        root = next(root for root in paths if folder.is_relative_to(root))
+        start = "".join(f"{_escaped(part)}/" for part in folder.relative_to(root).parts)
+        for ending in dict.fromkeys(source_files.suffix(path) for path in own):
+            some = [path for path in own if source_files.suffix(path) == ending]
+            whole = len(some) > 1 and some == [path for path in inside if source_files.suffix(path) == ending]
+            names = [f"*{ending}"] if whole else [_escaped(path.name) for path in some]
+            match += [f"{ANCHOR}{start}{name}" for name in names]
+    return [FileGroup("records", found, tuple(match), resources=True)] if len(found) >= _FEWEST else []
+
+
+def _has_resources(path: Path) -> bool:
+    known = source_files.FORMATS.get(source_files.suffix(path)) == "json" and path.suffix.lower() != ".gz"
+    return known and not is_xml(path) and bool(resources_of(path))
+
+
+def inside(root: Path, taken: Collection[Path] = ()) -> list[FileGroup]:
+    """Return the groups of files in the folders inside of a folder, but for files that are ``taken``."""
     if not root.is_dir():
         return []
     found = []
-    candidates = [one for folder in sorted(_folders(root)) for one in _candidates(folder)]
+    folders = [folder for folder in sorted(_folders(root)) if not any(folder == path.parent for path in taken)]
+    candidates = [one for folder in folders for one in _candidates(folder)]
     while candidates:
         first, *others = candidates
         alike = [first, *(one for one in others if _belong(first, one))]
@@ -81,7 +124,7 @@ def _folders(root: Path) -> Iterator[Path]:
 
 
 def _candidates(folder: Path) -> Iterator[_FolderFiles]:
-    """Yield the files of one format and shape in a folder, if all of that format have it."""
+    """Yield the files of one format and shape in a folder."""
     by_ending: dict[str, list[Path]] = {}
     for path in sorted(folder.iterdir()):
         if path.is_file() and source_files.FORMATS.get(source_files.suffix(path)) in ("json", *_DELIMITED):
@@ -89,6 +132,21 @@ def _candidates(folder: Path) -> Iterator[_FolderFiles]:
     for ending, files in by_ending.items():
         if (shape := _common(files)) and len(files) <= _MOST_FILES:
             yield _FolderFiles(folder, ending, files, shape)
+        elif len(files) <= _LOOKED_AT:
+            yield from _by_shape(folder, ending, files)
+
+
+def _by_shape(folder: Path, ending: str, files: Sequence[Path]) -> list[_FolderFiles]:
+    """Return the files of each shape."""
+    found: list[_FolderFiles] = []
+    for path in files:
+        if shape := _shape(path):
+            same = next((one for one in found if _alike(one.shape, shape)), None)
+            if same is None:
+                found.append(_FolderFiles(folder, ending, [path], shape, whole=False))
+            else:
+                same.files.append(path)
+    return found
 
 
 def numbered(files: Sequence[Path]) -> Iterator[FileGroup]:
@@ -136,20 +194,30 @@ def _shape(path: Path) -> frozenset[str] | None:
 
 
 def _header(path: Path) -> frozenset[str] | None:
-    """Return the names in the first line of a delimited file, None if it is no UTF-8 or holds numbers."""
+    """Return the names in the header of a delimited file, None if it is no UTF-8 or holds numbers."""
     try:
-        with path.open(encoding="utf-8-sig") as handle:
-            fields = [field.strip().strip('"') for field in re.split(r"[,;|\t]", handle.readline())]
+        with path.open(encoding="utf-8-sig", newline="") as handle:
+            lines = [*itertools.islice(handle, _LINES)]
     except (OSError, UnicodeDecodeError):
         return None
-    return None if any(field.replace(".", "").isdigit() for field in fields) else frozenset(fields)
+    sign = max(",;|\t", key=max(lines, key=len, default="").count)
+    rows = [*csv.reader(lines, delimiter=sign)]
+    fields = [field.strip() for field in (rows[titles(rows)] if rows else [])]
+    numbers = [field for field in fields if field.replace(".", "").isdigit() and not YEAR.fullmatch(field)]
+    return None if numbers else frozenset(fields)
 
 
 def _group(root: Path, alike: Sequence[_FolderFiles]) -> FileGroup:
     files = [path for one in alike for path in one.files]
     stems = {re.sub(r"[\W_\d]+$", "", path.stem) for path in files}
     parent = alike[0].folder.parent
-    if len(stems) == 1 and len(alike) > 1 and next(iter(stems)):
+    started = re.sub(r"(?<=[\W_])[^\W_]*$|[\W_\d]+$", "", _shared_start([path.stem for path in files]))
+    if not alike[0].whole and len({path.read_bytes() for path in files}) == 1:  # as every folder of several has it
+        only = f"{ANCHOR}{_escaped(files[0].relative_to(root).as_posix())}"
+        return FileGroup(started.strip("_- .") or parent.name, files[:1], (only,), copies=len(files))
+    if not alike[0].whole and len(alike) > 1:
+        name = started.strip("_- .") or parent.name
+    elif len(stems) == 1 and len(alike) > 1 and next(iter(stems)):
         name = next(iter(stems))
     elif len(alike) == 1:
         name = alike[0].folder.name
@@ -157,13 +225,19 @@ def _group(root: Path, alike: Sequence[_FolderFiles]) -> FileGroup:
         name = parent.name if parent != root else "records"
     above = parent.relative_to(root).parts
     match = tuple(
-        ANCHOR + "/".join([*map(_escaped, (*above, one.folder.name)), f"*{one.ending}"])
+        ANCHOR + "/".join([*map(_escaped, (*above, one.folder.name)), name_])
         for one in alike
-    )  # fmt: skip
+        for name_ in ([f"*{one.ending}"] if one.whole else [_escaped(path.name) for path in one.files])
+    )
     files_differ = len({path.stem for path in files}) > 1
     taken = {name for one in alike for name in one.shape}
     folder = _free(FOLDER, taken) if len(alike) > 1 else ""
     return FileGroup(name, files, match, folder, _free(FILE, taken) if files_differ else "")
+
+
+def _shared_start(names: Sequence[str]) -> str:
+    pairs = itertools.takewhile(lambda signs: len(set(signs)) == 1, zip(*names, strict=False))
+    return "".join(signs[0] for signs in pairs)
 
 
 def whole(group: FileGroup, folder: Path) -> Path:

@@ -62,12 +62,25 @@ VALUES: Mapping[str, Callable[[Any], Any]] = {
 def plain(value: Any) -> Any:
     """Return a value of JSON without markers, at any depth."""
     if isinstance(value, list):
-        return [plain(one) for one in value]
+        return _text(value) if str in map(type, value) and dict in map(type, value) else [plain(one) for one in value]
     if not isinstance(value, dict):
         return value
     if len(value) == 1 and (known := VALUES.get(next(iter(value)))):
         return known(next(iter(value.values())))
     return {name: None if one == {} else plain(_listed(one)) for name, one in value.items()}
+
+
+def _text(values: Sequence[Any]) -> Any:
+    """Return the text of a list of its parts, some of which are objects: links and names in a message."""
+    parts = [one.get("text") if isinstance(one, dict) else one for one in values]
+    texts = [one for one in parts if isinstance(one, str)]
+    return "".join(texts) if len(texts) == len(parts) else [plain(one) for one in values]
+
+
+def without_wrappers(top: dict[str, Any]) -> dict[str, Any]:
+    """Return an object whose members that hold a list of records and little else are the lists, beside others."""
+    mixed = any(not isinstance(one, dict) for one in top.values())
+    return {name: _listed(one) for name, one in top.items()} if mixed else top
 
 
 def _listed(value: Any) -> Any:

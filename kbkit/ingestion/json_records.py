@@ -48,11 +48,13 @@ class RecordTable:
     """Rows of one kind. ``key`` is the column that identifies them, empty if none does.
 
     ``links`` maps columns to the table and the column of the rows that they refer to; without a table, no row has them.
+    ``named`` is the column of names, if it is known.
     """
 
     rows: Sequence[dict[str, Any]]
     key: str = ""
     links: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    named: str = ""
 
 
 def split(rows: Sequence[Row], name: str) -> dict[str, RecordTable]:
@@ -62,6 +64,11 @@ def split(rows: Sequence[Row], name: str) -> dict[str, RecordTable]:
     plain = [_unwrapped(json_markers.plain(row)) for row in rows]
     found = _Splitter(plain, name).tables()
     return found if len(found) > 1 or found[MAIN].rows != list(rows) else {}
+
+
+def records_of_kind(rows: Sequence[dict[str, Any]], name: str, taken: Iterable[str]) -> dict[str, RecordTable]:
+    """Return the tables of records of one kind, :data:`MAIN` first, with other names than those that are ``taken``."""
+    return _Splitter(list(rows), name, taken).tables()
 
 
 def _unwrapped(row: Row) -> dict[str, Any]:

@@ -5,7 +5,8 @@ GeoJSON, or the members of an object of objects (``{"AD": {...}, "AE": {...}}``)
 of alike objects (``{"A": [...], "B": [...]}``) are one table, whose column ``group`` has the names of the lists.
 
 Tables whose names start with ``$`` are those of :mod:`json_records`: ``$issues`` has the records of the list
-``issues``, or of a file that has no such list, and ``$issues.user`` the objects inside of them.
+``issues``, or of a file that has no such list, and ``$issues.user`` the objects inside of them; or those of
+:mod:`json_resources`, which may be in several files. XML and YAML are read as the objects of JSON.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from kbkit.errors import INVALID_UNICODE, INVALID_UNICODE_HINT, BadInputError, UnknownNameError
+from kbkit.ingestion import json_markers, json_resources
 from kbkit.ingestion.json_markers import LISTS
 from kbkit.ingestion.json_records import RecordTable, split
 from kbkit.ingestion.recipe import FileSpec
 from kbkit.ingestion.source_errors import MAX_LINE
 from kbkit.ingestion.source_files import format_of, suffix
-from kbkit.readers import xml_records
+from kbkit.readers import xml_records, yaml_documents
 
 _START, _MOST_BYTES = 1 << 16, 16 * MAX_LINE
 _MOST_NESTED = 64 << 20
@@ -67,7 +69,8 @@ def nested(path: Path, name: str) -> dict[str, RecordTable]:
 
 @functools.lru_cache(4)  # the inference asks twice, a build for each of the tables
 def _split(path: Path, of: str, _: int) -> dict[str, RecordTable]:
-    return split(_records(path, of), of)
+    rows = _records(path, of)
+    return json_resources.tables(rows) or split(rows, of)
 
 
 def _records(path: Path, of: str) -> Sequence[Mapping[str, Any]]:
@@ -116,12 +119,17 @@ def reshape(specs: Iterable[FileSpec], found: Mapping[str, Sequence[Path]], fold
     Raises :class:`UnknownNameError` if a file lacks the table of its specification.
     """
     result = {name: list(paths) for name, paths in found.items()}
+    together: dict[tuple[object, ...], Path] = {}
     for spec in specs:
         if spec.reader or spec.converter:
             continue
         paths = result.get(spec.name, [])
-        if (spec.folder or spec.file) and paths and (spec.format or format_of(paths[0])) == "json":
-            result[spec.name] = paths = [_combined(spec, paths, folder / f"{spec.name}-combined")]
+        several = spec.folder or spec.file or (spec.many and spec.table)
+        if several and paths and (spec.format or format_of(paths[0])) == "json":
+            files = (*paths, spec.folder, spec.file)
+            if files not in together:  # several tables are in the same files
+                together[files] = _combined(spec, paths, folder / f"{spec.name}-combined")
+            result[spec.name] = [together[files]]
         for number, path in enumerate(result.get(spec.name, [])):
             if (spec.format or format_of(path)) == "json" and (rows := _rows(path, spec.table)) is not None:
                 result[spec.name][number] = copy_of(rows, folder / f"{spec.name}-{number}-rows" / path.name)
@@ -171,8 +179,8 @@ def _rows(path: Path, table: str) -> Iterable[Mapping[str, Any]] | None:
 
 def _object(path: Path) -> dict[str, Any] | None:
     """Return the content of a file that is one object; None for lists, lines of objects and what is no JSON."""
-    if is_xml(path):
-        return _elements(path, path.stat().st_mtime_ns)
+    if is_xml(path) or is_yaml(path):
+        return _elements(path, path.stat().st_mtime_ns) if is_xml(path) else _document(path, path.stat().st_mtime_ns)
     if suffix(path) in _LINES:
         return None
     opener = gzip.open if path.suffix.lower() == ".gz" else open
@@ -187,7 +195,13 @@ def _object(path: Path) -> dict[str, Any] | None:
             top = _loaded((start + rest).decode("utf-8-sig"), path)
     except (OSError, EOFError, ValueError, RecursionError):  # which DuckDB reports, with the line
         return None
-    return top if isinstance(top, dict) else None
+    return _with_resources(top) if isinstance(top, dict) else None
+
+
+def _with_resources(top: dict[str, Any]) -> dict[str, Any]:
+    """Return an object with the list of the resources in it, or as it is without any."""
+    found = json_resources.listed(top)
+    return {"records": found} if found else json_markers.without_wrappers(top)
 
 
 def is_xml(path: Path) -> bool:
@@ -195,12 +209,33 @@ def is_xml(path: Path) -> bool:
     return suffix(path) == ".xml"
 
 
-def is_other_xml(path: Path) -> bool:
-    """Whether a file is XML without a list of records, such as settings."""
+def is_yaml(path: Path) -> bool:
+    """Whether a file is read as YAML."""
+    return suffix(path) in (".yaml", ".yml")
+
+
+def has_no_records(path: Path) -> bool:
+    """Whether a file is XML or YAML without a list of records, such as settings."""
     try:
+        if is_yaml(path):
+            return not (top := _object(path)) or (not _lists(top) and _keyed(top) is None)
         return is_xml(path) and not _object(path)
     except BadInputError:
         return True
+
+
+@functools.lru_cache(4)
+def _document(path: Path, _: int) -> dict[str, Any]:
+    """Return the only document of a YAML file, or the list of the resources, records or documents in it."""
+    documents = [one for one in yaml_documents.read(path) if one is not None]
+    if found := json_resources.listed(documents):
+        return {"records": found}
+    if len(documents) == 1 and isinstance(documents[0], dict):
+        return documents[0]
+    rows = documents[0] if len(documents) == 1 else documents
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise BadInputError(f"{path} has no list of records", "Records are mappings. Convert it to CSV or JSON")
+    return {"records": rows}
 
 
 @functools.lru_cache(4)
@@ -275,6 +310,21 @@ def _keyed(top: Mapping[str, Any]) -> Iterator[dict[str, Any]] | None:
     return ({key: name, **row} for name, row in top.items()) if key != "\0" else None
 
 
+def resources(path: Path) -> Sequence[Mapping[str, Any]]:
+    """Return the resources of :mod:`json_resources` in a file; none if it holds anything else."""
+    try:
+        with path.open("rb") as handle:
+            start = handle.read(_START)
+        rows = records(path) if _RESOURCES.search(start) else []
+    except (BadInputError, OSError):
+        return []
+    return rows if rows and json_resources.listed(rows) == rows else []
+
+
+_RESOURCES = re.compile(rb'"resourceType"|"(attributes|relationships)"|"?apiVersion"?\s*:')
+"""What is in files of resources."""
+
+
 # -- several files ----------------------------------------------------------------------------------------------------
 
 
@@ -286,6 +336,9 @@ def records(path: Path) -> list[dict[str, Any]]:
     hint = "Remove it, or name the files of a folder one by one"
     if path.stat().st_size > _MOST_NESTED:
         raise BadInputError(f"{path} is too large to be read with others", hint)
+    if is_yaml(path):
+        top = _object(path) or {}
+        return top["records"] if list(top) == ["records"] else [top]
     try:
         text = path.read_text(encoding="utf-8-sig")
         try:
@@ -294,7 +347,7 @@ def records(path: Path) -> list[dict[str, Any]]:
             found = [json.loads(line) for line in text.splitlines() if line.strip()]
     except (ValueError, RecursionError, OSError) as error:
         raise BadInputError(f"{path} is not JSON: {str(error)[:100]}", hint) from None
-    rows = found if isinstance(found, list) else [found]
+    rows = json_resources.listed(found) or (found if isinstance(found, list) else [found])
     if not all(isinstance(row, dict) for row in rows):
         raise BadInputError(f"{path} does not hold records like the other files", hint)
     return rows

@@ -25,6 +25,8 @@ FORMATS = {
     ".jsonl": "json",
     ".ndjson": "json",
     ".xml": "json",
+    ".yaml": "json",
+    ".yml": "json",
     ".sqlite": "database",
     ".sqlite3": "database",
     ".duckdb": "database",

@@ -304,21 +304,7 @@ def header(
     Raises :class:`BadInputError` for an unreadable file, a missing header, and for repeated names that are ``declared``
     by a recipe.
     """
-    opener = gzip.open if path.suffix == ".gz" else open
-    try:
-        with opener(path, "rt", encoding="utf-8-sig", newline="") as handle:
-            for _ in range(skip + bool(separator_line(path))):
-                next(handle, "")
-            if quotes:
-                sign, doubled = escape or None, not escape
-                rows = csv.reader(handle, delimiter=delimiter, quotechar=quotes, escapechar=sign, doublequote=doubled)
-                names = next(rows, [])
-            else:
-                names = next(csv.reader(handle, delimiter=delimiter, quoting=csv.QUOTE_NONE), [])
-    except UnicodeDecodeError:
-        raise invalid_utf8(path) from None
-    except (OSError, EOFError, zlib.error, csv.Error) as error:
-        raise BadInputError(damaged_gzip(path) or f"Cannot read {path}: {reason(error)}") from None
+    names = _first_line(path, delimiter, quotes, escape, skip)
     names = [name.strip() or f"column{i}" if any(names) else "" for i, name in enumerate(names)]
     counts = Counter(name.casefold() for name in names)
     known = {name.casefold() for name in declared}
@@ -327,3 +313,33 @@ def header(
         problem = f"Duplicate column {twice!r}" if twice else "Missing header"
         raise BadInputError(f"{problem} in {path}, line {skip + 1}", "The first line must name the columns")
     return unique(names)
+
+
+def repeated(spec: FileSpec, path: Path) -> dict[str, list[str]]:
+    """Return the columns of a delimited file whose header repeats a name, by this name; see :func:`header`."""
+    kind = spec.format or format_of(path)
+    if kind not in DELIMITERS or spec.columns:
+        return {}
+    quotes = DELIMITERS[kind].quote if spec.quote is None else spec.quote
+    delimiter = spec.delimiter or separator_line(path) or DELIMITERS[kind].delimiter
+    names = [name.strip() for name in _first_line(path, delimiter, quotes, spec.escape, spec.skip)]
+    shown = unique([name or f"column{i}" for i, name in enumerate(names)])
+    twice = [name for name, count in Counter(names).items() if name and count > 1]
+    return {name: [one for one, own in zip(shown, names, strict=True) if own == name] for name in twice}
+
+
+def _first_line(path: Path, delimiter: str, quotes: str, escape: str, skip: int) -> list[str]:
+    opener = gzip.open if path.suffix == ".gz" else open
+    try:
+        with opener(path, "rt", encoding="utf-8-sig", newline="") as handle:
+            for _ in range(skip + bool(separator_line(path))):
+                next(handle, "")
+            if quotes:
+                sign, doubled = escape or None, not escape
+                rows = csv.reader(handle, delimiter=delimiter, quotechar=quotes, escapechar=sign, doublequote=doubled)
+                return next(rows, [])
+            return next(csv.reader(handle, delimiter=delimiter, quoting=csv.QUOTE_NONE), [])
+    except UnicodeDecodeError:
+        raise invalid_utf8(path) from None
+    except (OSError, EOFError, zlib.error, csv.Error) as error:
+        raise BadInputError(damaged_gzip(path) or f"Cannot read {path}: {reason(error)}") from None

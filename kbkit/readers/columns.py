@@ -12,6 +12,9 @@ import pyarrow as pa
 
 DATUM = re.compile(r"[-+]?[0-9][0-9.,:/ -]*|")
 """A number, a date or nothing: no name of a column."""
+YEAR = re.compile(r"(18|19|20)\d\d")
+"""A year, which names a column in tables of time series."""
+_WIDE = 6
 _MOST_TITLES = 10
 """Rows before a header."""
 EXACT = 1 << 53
@@ -75,15 +78,20 @@ def text(value: Any) -> str:
 def titles(rows: Sequence[Sequence[Any]]) -> int:
     """Return the number of rows before the header: titles, notes and blank rows, as people write them in sheets.
 
-    The header has a name in all columns, and the rows before it have one cell at most. The following rows, of which
-    these may be a sample, mostly have several.
+    The header has a name in all columns, and the rows before it have one cell at most, or two above a wide table, such
+    as a date after what it is. The following rows, of which these may be a sample, mostly have several.
     """
     filled = [sum(value is not None and str(value).strip() != "" for value in row) for row in rows]
-    start = next((place for place, count in enumerate(filled) if count > 1), 0)
+    most = 2 if max(filled, default=0) >= _WIDE else 1
+    start = next((place for place, count in enumerate(filled) if count > most), 0)
     if not any(filled[:start]) or start > _MOST_TITLES:
         return 0
-    names, after = rows[start], filled[start + 1 :]
-    if any(not isinstance(name, str) or DATUM.fullmatch(name.strip()) for name in names):
+    names, after = list(rows[start]), filled[start + 1 :]
+    while names and (names[-1] is None or str(names[-1]).strip() == ""):
+        names.pop()
+    years = [name for name in names if YEAR.fullmatch(str(name).strip())]
+    others = [name for name in names if name not in years]
+    if not others or any(not isinstance(name, str) or DATUM.fullmatch(name.strip()) for name in others):
         return 0
     usual = max(after, default=0)
     whole = usual > 1 and filled[start] == max(usual, len(names))

@@ -12,7 +12,7 @@ import itertools
 import re
 import warnings
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ _MAX_CELLS = 100_000_000
 _ROWS = 10_000
 _SAMPLE = 1_000
 _EMPTY = "it is empty"
+_HIDDEN = "it is hidden"
 _WORDS = 8
 """Maximum words in the name of a column."""
 _SENTENCE = re.compile(r"[a-z)\"'][.!?:]\s*$")
@@ -133,7 +134,9 @@ def _opened(path: Path) -> Any:
         def read_worksheets(self) -> None:
             for sheet, part in self.parser.find_sheets():
                 if part.target in self.valid_files and "chartsheet" not in part.Type:
-                    self.wb._sheets.append(UnsizedSheet(self.wb, sheet.name, part.target, self.shared_strings))
+                    table = UnsizedSheet(self.wb, sheet.name, part.target, self.shared_strings)
+                    table.sheet_state = sheet.state
+                    self.wb._sheets.append(table)
 
     reader = UnsizedReader(path, read_only=True, data_only=True, keep_links=False)
     reader.read()
@@ -144,13 +147,15 @@ def _problem(sheet: Any, where: str) -> str:
     """Return why a sheet is not a table, by its first rows: it is empty, or free text. A single value outside of the
     columns does not count: reading the table reports it.
     """
+    if sheet.sheet_state != "visible":
+        return _HIDDEN
     rows = [row for _, row in itertools.islice(_rows(sheet, where), _SAMPLE)]
     if not rows:
         return _EMPTY
     rows = rows[titles(rows) :]
     first, rest = rows[0], rows[1:]
     names = [value for value in first if value is not None]
-    wide = sum(len(row) > len(first) for row in rest)
+    wide = sum(_is_beyond(row, len(first)) for row in rest)
     if wide * 3 > len(rest) or (wide and len(names) == 1):
         return "its first row does not name its columns"
     sentences = sum(bool(_SENTENCE.search(str(row[-1]))) for row in rest)
@@ -172,7 +177,7 @@ def _table(sheet: Any, where: str) -> pa.Table:
     size = 0
     while batch := list(itertools.islice(rows, _ROWS)):
         for number, row in batch:
-            if len(row) > len(names):
+            if _is_beyond(row, len(names)):
                 raise BadInputError(f"Value without a column name in {where}, row {number}", "Name it in the first row")
         for position, chunk in enumerate(chunks):
             values = [row[position] if position < len(row) else None for _, row in batch]
@@ -182,6 +187,11 @@ def _table(sheet: Any, where: str) -> pa.Table:
             raise BadInputError(f"{where} is too large: {size:,} bytes", f"The maximum is {_MAX_BYTES:,}")
     columns = [_dates(joined(chunk)) if chunk else pa.chunked_array([], pa.string()) for chunk in chunks]
     return pa.table(columns, names=names)
+
+
+def _is_beyond(row: Sequence[Any], width: int) -> bool:
+    """Whether a row has a value right of the columns; those behind an empty column are notes beside the table."""
+    return len(row) > width and row[width] is not None
 
 
 def _rows(sheet: Any, where: str) -> Iterator[tuple[int, tuple[Any, ...]]]:

@@ -104,7 +104,7 @@ def written(folder: Path, files: Files) -> Path:
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        lines = "\n".join(map(json.dumps, content)) if name.endswith(".jsonl") else json.dumps(content)
+        lines = "\n".join(map(json.dumps, content)) if name.endswith((".jsonl", ".ndjson")) else json.dumps(content)
         path.write_text(content if isinstance(content, str) else lines, encoding="utf-8")
     return folder
 

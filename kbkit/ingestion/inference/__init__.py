@@ -23,7 +23,19 @@ from kbkit.errors import BadInputError, Command
 from kbkit.ingestion import archives, gathered, json_shapes, source_files, sources
 from kbkit.ingestion.gathered import FileGroup
 from kbkit.ingestion.generation import one_line_errors, staging_database
-from kbkit.ingestion.inference import dialect, links, names, nouns, profile, repeats, roles, script, source_notes
+from kbkit.ingestion.inference import (
+    dialect,
+    embedded,
+    lines,
+    links,
+    names,
+    nouns,
+    profile,
+    repeats,
+    roles,
+    script,
+    source_notes,
+)
 from kbkit.ingestion.inference.profile import ProfiledTable
 from kbkit.ingestion.inference.roles import TablePlan
 from kbkit.ingestion.json_markers import LISTS
@@ -117,17 +129,20 @@ def _has_folders(path: Path, taken: Collection[Path]) -> bool:
 def examined(paths: Sequence[Path], *, no_header: bool = False) -> Iterator[Examination]:
     """Read and profile files and folders. Raises :class:`BadInputError`."""
     limits.check_limits()
-    inside = [group for path in paths for group in gathered.inside(path)]
+    inside = gathered.resources(paths)
+    others = [path for group in inside for path in group.files]
+    inside += [group for path in paths for group in gathered.inside(path, others)]
     listed = source_files.tables_in(paths, may_be_empty=bool(inside))
     views = _views([path for path in listed if path not in paths])
-    groups = [*inside, *gathered.numbered([path for path in listed if path not in (*paths, *views)])]
+    apart = [path for path in listed if path not in (*paths, *views, *others)]
+    groups = [*inside, *gathered.numbered(apart)]
     taken = {path for group in groups for path in group.files}
     found = {"files": [path for path in listed if path not in views and path not in taken]}
     with TemporaryFolder() as folder, one_line_errors():
         local = archives.unpack(found, folder / "unpacked")
         try:
             every = zip(found["files"], local["files"], strict=True)
-            files = [(given, path) for given, path in every if given in paths or not json_shapes.is_other_xml(path)]
+            files = [(given, path) for given, path in every if given in paths or not json_shapes.has_no_records(path)]
             together = {gathered.whole(group, folder / f"group-{n}"): group for n, group in enumerate(groups)}
             tables = _tables([*files, *((path, path) for path in together)], together, no_header=no_header)
             notes = [f"Skipped {path}: {path.stem}_all has its rows" for path in views]
@@ -136,8 +151,9 @@ def examined(paths: Sequence[Path], *, no_header: bool = False) -> Iterator[Exam
             notes += [f"Skipped {path}: no list of records" for path in found["files"] if path not in dict(files)]
             notes += [note for pair in files for note in source_notes.skipped(*pair)]
             with _examine(tables, folder) as con:
-                kept = repeats.absorb(con, list(tables))
-                nouns.rename(con, kept, {t.name: tables[t][0].parent for t in kept if tables[t][0] in listed})
+                kept = embedded.split(con, repeats.absorb(con, lines.split(con, list(tables))))
+                own = {t.name: tables[t][0] for t in kept if t in tables}
+                nouns.rename(con, kept, {name: path.parent for name, path in own.items() if path in listed})
                 yield Examination(con, kept, notes)
         except BadInputError as error:
             raise BadInputError(archives.original(error.message, found, local), *error.hints) from error
@@ -154,6 +170,7 @@ def _examine(tables: Mapping[ProfiledTable, Sequence[Path]], folder: Path) -> It
                 sources.create_view(con, replace(table.spec, name="file"), local[table.name], {})
                 con.execute(f'CREATE TABLE {quote(table.name)} AS FROM "file"')
                 con.execute('DROP VIEW "file"')
+                table.together = sources.repeated(table.spec, local[table.name][0])
                 profile.profile(con, table)
                 _drop_index(con, table)
                 profile.drop_totals(con, table)
@@ -204,7 +221,8 @@ def _tables(
     found.sort(key=lambda one: "." in one[1].table and one[1].table.startswith("$"))  # objects inside of records
     if len(found) > MAX_TABLES:
         raise BadInputError(f"{len(found):,} tables are too many", f"The maximum is {MAX_TABLES:,}")
-    plain = unique([names.identifier(names.without_hash(name)) for name in names.without_title([n for n, *_ in found])])
+    given_names = names.without_brackets([name for name, *_ in found])
+    plain = unique([names.identifier(names.without_hash(name)) for name in names.without_title(given_names)])
     taken = [f"{name}_file" if name.casefold() in _TAKEN or name.startswith("kb_") else name for name in plain]
     stored = {path for _, spec, path in found if spec.table}
     nested = {path: tables for given, path in files if (tables := _nested(given, path))}
@@ -223,6 +241,7 @@ def _tables(
             ]
         if (record := nested.get(path, {}).get(spec.table)) is not None:
             table.declared_key = (record.key,) if record.key else ()
+            table.named = (record.named,) if record.named else None
             main = spec.table.partition(".")[0]
             of = {column: f"{main}.{part}" if part else main for column, (part, _) in record.links.items()}
             table.declared_links = [

@@ -15,7 +15,7 @@ from typing import IO, Any, cast
 
 from kbkit.errors import BadInputError, reason
 from kbkit.ingestion.sources import separator_line
-from kbkit.readers.columns import DATUM, titles
+from kbkit.readers.columns import DATUM, YEAR, titles
 
 _SAMPLE = 1 << 18
 _CHUNK = 1 << 20
@@ -172,4 +172,4 @@ def _repeated(first: list[str], others: list[list[str]]) -> list[int]:
 def _is_year_header(first: list[str]) -> bool:
     """Whether a header has years as names, as in tables of time series."""
     data = [field.strip() for field in first if DATUM.fullmatch(field.strip()) and field.strip()]
-    return len(data) > 2 and len(data) < len(first) and all(re.fullmatch(r"(18|19|20)\d\d", field) for field in data)
+    return len(data) > 2 and len(data) < len(first) and all(YEAR.fullmatch(field) for field in data)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kbkit.ingestion.inference import names
 from kbkit.ingestion.inference.looks import ProfiledColumn
 from kbkit.ingestion.inference.profile import ProfiledTable
+from kbkit.schema import literal
 from kbkit.stores.sql_names import identifier
 
 if TYPE_CHECKING:
@@ -104,11 +105,22 @@ def is_unique(con: Connection, table: ProfiledTable, columns: Sequence[str]) -> 
     return bool(count == table.rows)
 
 
+def pair_in_parent(con: Connection, table: ProfiledTable) -> tuple[str, ...]:
+    """Return the columns of the record that the rows are inside of, and of their identifier, such as the number of
+    a message in its chat.
+    """
+    parents = [columns[0] for columns, target, _ in table.declared_links if target and len(columns) == 1]
+    own = [c.name for c in table.columns.values() if names.is_own_id(c.name, table.type) and c.look in KEY_LOOKS]
+    pairs = [(parent, name) for parent in parents for name in own if {parent, name} <= set(table.columns)]
+    return next((pair for pair in pairs if is_unique(con, table, pair)), ())
+
+
 def pair_with_link(con: Connection, table: ProfiledTable, linked: set[str]) -> tuple[str, ...]:
     """Return two columns that identify the rows together: one links to another table, which alone does not."""
-    if table.spec.folder or any(is_unique(con, table, [name]) for name in linked):
+    if table.spec.folder in linked or any(is_unique(con, table, [name]) for name in linked):
         return ()
-    full = [c for c in table.columns.values() if c.count == table.rows]
+    places = (table.spec.folder, table.spec.file)
+    full = [c for c in table.columns.values() if c.count == table.rows and c.name not in places]
     others = [c.name for c in full if _may_identify(c)]
     pairs = ((a.name, b) for a in full for b in others if a.name in linked and a.name != b)
     return next((pair for pair in pairs if is_unique(con, table, pair)), ())
@@ -116,7 +128,9 @@ def pair_with_link(con: Connection, table: ProfiledTable, linked: set[str]) -> t
 
 def shared_pair(con: Connection, table: ProfiledTable, tables: Sequence[ProfiledTable]) -> tuple[str, ...]:
     """Return two columns that identify the rows together, if another table has columns of the same names."""
-    full = [c.name for c in table.columns.values() if c.count == table.rows and _may_identify(c)]
+    places = (table.spec.folder, table.spec.file)
+    columns = [c for c in table.columns.values() if c.count == table.rows and c.name not in places]
+    full = [c.name for c in columns if _may_identify(c)]
     others = [other for other in tables if other is not table and len(other.columns) > 2]
     pairs = itertools.combinations(full[:6], 2)
     return next((p for p in pairs if is_unique(con, table, p) and any(_refer(con, o, table, p) for o in others)), ())
@@ -149,15 +163,28 @@ def referable_columns(con: Connection, table: ProfiledTable, key: Sequence[str])
     for column in table.columns.values():
         of_other = set(names.subject(column.name)[-1:]) & names.OTHERS and not names.fit(column.name, table.type)
         named = names.plain(column.name) in names.NAMES or names.is_id(column.name) or column.codes
+        named = named or names.is_own_name(column.name, table.type)
         named = named and not of_other
         repeated = column.count < table.rows or column.distinct < 0.8 * table.rows
         if column.name not in result and column.look == "text" and named and not repeated:
             result += [column.name] if is_unique(con, table, [column.name]) else []
+        elif column.name not in result and column.look == "text" and names.is_code_of_world(column.name):
+            result += [column.name] if _never_repeats(con, table, column) else []
     return result
 
 
-def reference(table: ProfiledTable, columns: Sequence[str]) -> str:
-    """Return the SQL expression of a key or of a value that refers to one: a text (of a list, one row each)."""
+def _never_repeats(con: Connection, table: ProfiledTable, column: ProfiledColumn) -> bool:
+    """Whether no two rows have the same value in a column, in which most have one."""
+    query = f"SELECT count({column.value}), count(DISTINCT {column.value}) FROM {identifier(table.name)}"
+    [(count, distinct)] = con.execute(query).fetchall()
+    return bool(2 * count > table.rows and count == distinct)
+
+
+def reference(table: ProfiledTable, columns: Sequence[str], joint: str = "/") -> str:
+    """Return the SQL expression of a key or of a value that refers to one: a text (of a list, one row each).
+
+    ``joint`` is between the values of several columns.
+    """
     parts = []
     for name in columns:
         column = table.columns[name]
@@ -166,5 +193,5 @@ def reference(table: ProfiledTable, columns: Sequence[str]) -> str:
         value = column.value if column.kind == "VARCHAR" else f"{column.value}::VARCHAR"
         # Missing integers make pandas write 1.0, and SQLite reads 1 as 1.0 in a column of type REAL.
         parts.append(f"regexp_replace({value}, '\\.0$', '')" if column.floats or column.kind == "DOUBLE" else value)
-    joined = " || '/' || ".join(parts)
+    joined = f" || {literal(joint)} || ".join(parts)
     return joined if len(parts) == 1 else f"({joined})"

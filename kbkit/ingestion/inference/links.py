@@ -8,12 +8,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kbkit.errors import UnknownNameError
-from kbkit.ingestion.inference import names, repeats
+from kbkit.ingestion.inference import listed, names, repeats
 from kbkit.ingestion.inference.dialect import KEYED_TEXT, TRIPLE
 from kbkit.ingestion.inference.keys import (
     KEY_LOOKS,
     best_key,
     is_unique,
+    pair_in_parent,
     pair_with_link,
     referable_columns,
     reference,
@@ -41,6 +42,9 @@ _SOME = 0.1
 """The same fraction for addresses, which are equal only if they are of the same thing."""
 _FEWEST_NUMBERS = 3
 """Different numbers from which a column without a telling name may refer to a table."""
+_OWN = 7
+"""Words for the name of a row that are no words for another thing, such as a user's login."""
+_PAIR = 2
 _PREVIEW = 2000
 """Rows whose values are looked up before all are."""
 
@@ -75,12 +79,13 @@ def find(
             referred = partial(finder.is_referred, table)
             chosen[table.name] = best_key(con, table, tables, is_told, refers, referred, sure=sure)
     for table in (table for table in free if not chosen[table.name]):
-        chosen[table.name] = shared_pair(con, table, tables)
+        chosen[table.name] = pair_in_parent(con, table) or shared_pair(con, table, tables)
     finder.find_targets()
-    links_of = {table.name: finder.links(table) for table in tables}
+    links_of = {table.name: [*finder.links(table), *finder.inside(table)] for table in tables}
+    links_of = repeats.without_mirrors(con, {table.name: table for table in tables}, links_of, chosen)
     for table in tables:
         linked = {column for link in links_of[table.name] for column in link.columns}
-        if not chosen[table.name] and table.name not in keys and len(links_of[table.name]) < 2:
+        if not chosen[table.name] and table.name not in keys and not table.of and len(links_of[table.name]) < 2:
             chosen[table.name] = pair_with_link(con, table, linked)
     return Guesses(chosen, links_of, finder.unclear)
 
@@ -134,9 +139,12 @@ class _Finder:
         """Return the links of a table, in the order of its columns."""
         found = list(self._declared(table)) + list(self._composite(table))
         known = {column for link in found for column in link.columns}
-        for column in table.columns.values():
-            if column.name not in known and (link := self._link(table, column)):
-                found.append(link)
+        for column in list(table.columns.values()):
+            if column.name not in known:
+                link = self._link(table, column)
+                found += [link] if link else self._several(table, column)
+        known = {column for link in found for column in link.columns}
+        found += listed.people(table, found, {one.type for one in self._tables.values()})
         known = {column for link in found for column in link.columns}
         found += self._siblings(table, [link for link in found if len(link.columns) == 1 and link.target])
         if not known and not self._keys[table.name]:
@@ -176,6 +184,22 @@ class _Finder:
                 if distinct and not missing:
                     yield TableLink(key, other.name, key, distinct=distinct)
 
+    def inside(self, table: ProfiledTable) -> list[TableLink]:
+        """Return the links to other rows with the same first part of the key, such as replies in the same chat."""
+        key = self._keys[table.name]
+        linked = {name for columns, *_ in table.declared_links for name in columns}
+        if len(key) != _PAIR or key[0] not in linked:
+            return []
+        found = []
+        for column in table.columns.values():
+            alike = names.is_id(column.name) and column.look == table.columns[key[1]].look
+            if column.name in (*key, *linked) or not alike or (table.name, column.name) in self._given:
+                continue
+            missing, distinct = self._missing(table, [key[0], column.name], table, key)
+            if distinct >= _FEWEST_NUMBERS and 5 * missing <= distinct:
+                found.append(TableLink((key[0], column.name), table.name, key, False, missing, distinct, only=True))
+        return found
+
     def _link(self, table: ProfiledTable, column: ProfiledColumn) -> TableLink | None:
         """Return the link of a column to the table that fits best: by its name first, then by its values."""
         if (table.name, column.name) in self._nodes:
@@ -186,32 +210,81 @@ class _Finder:
             column.look == "integer" and names.is_plural(column.name) and not names.is_id(column.name)
         )
         if counts or (column.look not in (*KEY_LOOKS, "list", "boolean") and not column.floats):
-            return None  # Home_games: how many
+            return None if counts else self._listed(table, column)  # Home_games: how many
         own = self._keys[table.name] == (column.name,)
-        ranked: list[tuple[float, TableLink]] = []
-        for other in self._tables.values():
-            evidence = self._evidence(table, column, other)
-            for by in self._targets[other.name]:
-                if (other is table and (by == column.name or own)) or (own and evidence < 2):
-                    continue
-                if own and self._keys[other.name] == (by,) and self._is_base(table, other):
-                    continue  # of accounts and savings with the same key, one refers to the other
-                if own and any(one == (by,) and named == table.name for one, named, _ in other.declared_links):
-                    continue  # accounts have no link to the savings whose key refers to them
-                link = self._try(table, column, other, by, evidence)
-                if link and other is table and self._is_same(table, column, by):
-                    continue  # the code of a country beside its key: no link to itself
-                if link:
-                    ranked.append((evidence, link))
-                    break
+        is_name = not own and (self._keys[table.name] or table.of) and names.plain(column.name) in names.NAMES[:_OWN]
+        found = (self._to(table, column, other, own=own, is_name=bool(is_name)) for other in self._tables.values())
+        ranked = [one for one in found if one is not None]
         if not ranked:
-            return None
+            return self._listed(table, column)
         best = max(evidence for evidence, _ in ranked)
         top = [link for evidence, link in ranked if evidence == best]
         if len(top) > 1 and best < 2:
             self.unclear[f"{table.name}.{column.name}"] = [link.target for link in top]
             return None
         return top[0]
+
+    def _to(
+        self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable, *, own: bool, is_name: bool
+    ) -> tuple[float, TableLink] | None:
+        """Return the link of a column to one table, with the evidence. ``own``: it is the key, ``is_name``: it is
+        named as the name of the rows.
+        """
+        of_table = self._evidence(table, column, other)
+        for by in self._targets[other.name]:
+            same_code = names.is_same_code(column.name, by)
+            evidence = max(of_table, 2.0) if same_code else of_table
+            if (other is table and (by == column.name or own)) or ((own or is_name) and evidence < 2):
+                continue  # an office called as the place that it is at
+            is_code = other.columns[by].codes or names.is_id(by) or by in self._keys[other.name]
+            own_name = not is_code and names.plain(by) not in names.NAMES
+            if (same_code and self._is_own_code(table, column, other)) or (own_name and not evidence):
+                continue
+            if own and self._keys[other.name] == (by,) and self._is_base(table, other):
+                continue  # of accounts and savings with the same key, one refers to the other
+            if own and any(one == (by,) and named == table.name for one, named, _ in other.declared_links):
+                continue  # accounts have no link to the savings whose key refers to them
+            link = self._try(table, column, other, by, evidence)
+            if link and other is table and self._is_same(table, column, by):
+                continue  # the code of a country beside its key: no link to itself
+            if link:
+                return evidence, link
+        return None
+
+    def _listed(self, table: ProfiledTable, column: ProfiledColumn) -> TableLink | None:
+        """Return the link of a text that is a list of names or keys of another table."""
+        targets = [(other, by) for other in self._tables.values() for by in self._targets[other.name]]
+        own = column.name in self._keys[table.name]
+        is_name = names.plain(column.name) in names.NAMES
+        named = None if own or is_name or column.look != "text" else self._named_in_full(table, column)
+        return named or (None if own else listed.link(table, column, targets, self._missing))
+
+    def _several(self, table: ProfiledTable, column: ProfiledColumn) -> list[TableLink]:
+        """Return the links of a column of long identifiers to the tables that have some of them each."""
+        given = (table.name, column.name) in self._given or column.name in self._keys[table.name]
+        if given or column.look != "text" or column.length < _TELLING or not names.is_id(column.name):
+            return []
+        links = []
+        for other in self._tables.values():
+            key = self._keys[other.name]
+            same = len(key) != 1 or (other is table and self._is_same(table, column, key[0]))
+            if not same and other.columns[key[0]].look == "text" and not other.beyond:
+                missing, distinct = self._missing(table, [column.name], other, key)
+                if distinct - missing > 1:
+                    links.append(TableLink((column.name,), other.name, key, False, missing, distinct, only=True))
+        return links if sum(link.distinct - link.missing for link in links) * 2 >= max(column.distinct, 1) else []
+
+    def _named_in_full(self, table: ProfiledTable, column: ProfiledColumn) -> TableLink | None:
+        """Return the link of a column with the names of persons, which their table has in two columns."""
+        for other in (other for other in self._tables.values() if other is not table):
+            pair = names.of_person([*other.columns], other.type)
+            if pair is None or not is_unique(self._con, other, pair):
+                continue
+            for by, joint in ((pair[::-1], ", "), (pair, " ")):
+                missing, distinct = self._missing(table, [column.name], other, by, joint=joint)
+                if distinct - missing >= _FEWEST_NUMBERS and missing <= distinct / 2:
+                    return TableLink((column.name,), other.name, by, False, missing, distinct, joint=joint)
+        return None
 
     def _is_same(self, table: ProfiledTable, column: ProfiledColumn, by: str) -> bool:
         """Whether each row has the same value in two columns, as far as it has both."""
@@ -220,6 +293,11 @@ class _Finder:
         a, b = reference(table, [column.name]), reference(table, [by])
         query = f"SELECT bool_and({a} = {b}) FROM {identifier(table.name)}"
         return self._con.execute(query).fetchall() == [(True,)]
+
+    def _is_own_code(self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable) -> bool:
+        """Whether a code such as an email identifies rows of this table that those of another one refer to."""
+        keyed = len(self._keys[table.name]) == len(self._keys[other.name]) == 1
+        return column.name in self._targets[table.name] and keyed and self._is_base(table, other)
 
     def _is_base(self, table: ProfiledTable, other: ProfiledTable) -> bool:
         """Whether the rows of a table are the things that those of another one with the same key say more about."""
@@ -374,26 +452,27 @@ class _Finder:
         other: ProfiledTable,
         by: Sequence[str],
         limit: int | None = None,
+        joint: str = "/",
     ) -> tuple[int, int]:
         """Return how many different values of the columns the other table lacks, and how many there are."""
-        own, known = self._values(table, columns), self._values(other, by)
+        own, known = self._values(table, columns), self._values(other, by, joint)
         if own is not None and known is not None:
             return len(own - known), len(own)
         source = identifier(table.name) if limit is None else f"(FROM {identifier(table.name)} LIMIT {limit})"
         [(missing, distinct)] = self._con.execute(f"""
             SELECT count(*) FILTER (k IS NULL), count(*)
             FROM (SELECT DISTINCT {reference(table, columns)} AS v FROM {source}) a
-            LEFT JOIN (SELECT DISTINCT {reference(other, by)} AS k FROM {identifier(other.name)}) b ON v = k
+            LEFT JOIN (SELECT DISTINCT {reference(other, by, joint)} AS k FROM {identifier(other.name)}) b ON v = k
             WHERE v IS NOT NULL""").fetchall()
         return missing, distinct
 
-    def _values(self, table: ProfiledTable, columns: Sequence[str]) -> frozenset[str] | None:
+    def _values(self, table: ProfiledTable, columns: Sequence[str], joint: str = "/") -> frozenset[str] | None:
         """Return the different values of the columns of a small table, each pair of which would be a query else."""
         if table.rows > _PREVIEW:
             return None
-        place = (table.name, *columns)
+        place = (table.name, joint, *columns, *(table.columns[name].separator for name in columns))
         if place not in self._known:
-            query = f"SELECT DISTINCT {reference(table, columns)} FROM {identifier(table.name)}"
+            query = f"SELECT DISTINCT {reference(table, columns, joint)} FROM {identifier(table.name)}"
             rows = self._con.execute(query).fetchall()
             self._known[place] = frozenset(value for (value,) in rows if value is not None)
         return self._known[place]

@@ -38,6 +38,8 @@ _DATES = {
             ("%d {} %Y", f"{_DAY} {_MONTH} [0-9]{{4}}"),
         )
     },
+    "%m/%d/%Y %I:%M%p": "[0-9]{1,2}/[0-9]{1,2}/[0-9]{4} [0-9]{1,2}:[0-9]{2}[apAP][mM]",
+    "%d/%b/%y %I:%M %p": f"{_DAY}/[A-Z][a-z]{{2}}/[0-9]{{2}} [0-9]{{1,2}}:[0-9]{{2}} [AP]M",
     "%Y%m%d": "(19|20)[0-9]{2}[01][0-9][0-3][0-9]",
 }
 _TIMED = {form: f"{form} %I:%M %p" for form in ("%b %d, %Y", "%B %d, %Y")}
@@ -47,13 +49,22 @@ _TWO_WAYS = {"%m/%d/%Y", "%d/%m/%Y"}
 _ADDRESS = r" \(https?://[^ )]+\)"
 """The address of a page after its name, as Notion writes links."""
 _ISO = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9:.]+Z?)?"
+_OFFSET = " ?([+-][0-9]{2}):?([0-9]{2})$"
+_ZONED = r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9:.]+(Z| ?[+-][0-9]{2}:?[0-9]{2})"
+"""A time with its distance from UTC, which is read as the time of UTC."""
+_ZEROS = "0[0-]{13,}(AAA)?"
+"""An identifier of nothing."""
 _ABSENT = ("NULL", "N/A", "#N/A", "NaN", r"\N")
 _DASHES = ("-", "--", "–", "—")
 """Missing, too, in a column of words."""
 _LONGEST_VALUE = 1_000_000
 """Characters of a value that are looked at."""
 _PAIR = 2
-_SEPARATORS = ("[", "[]", ";", "|", ",")
+QUOTED = ',"'
+"""The separator of lists between commas in which names with a comma are in quotes."""
+FRAMED = "<>"
+"""The separator of lists such as ``<red><blue>`` and ``|red|blue|``."""
+_SEPARATORS = ("[", "[]", FRAMED, ";", "|", ",")
 _MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "none", "-", "?", r"\N", "#N/A", "unknown")
 _CHECKS = {
     "integers": "regexp_full_match({v}, '[-+]?[0-9]+')",
@@ -65,6 +76,7 @@ _CHECKS = {
     "decimal_commas": f"regexp_full_match({{v}}, '{_COMMA}')",
     "dotted": r"regexp_full_match({v}, '[-+]?[0-9]{1,3}(\.[0-9]{3})+')",
     "dates": f"regexp_full_match({{v}}, '{_ISO}')",
+    "zoned": f"regexp_full_match({{v}}, '{_ZONED}')",
     **{
         f"date {form}": f"regexp_full_match({{v}}, '{test}') AND try_strptime({{v}}, '{form}') IS NOT NULL"
         for form, test in _DATES.items()
@@ -74,11 +86,14 @@ _CHECKS = {
     "formulas": 'regexp_full_match({v}, \'="[^"]*"\')',
     "na": "{v} = 'NA'",
     "quoted": 'regexp_full_match({v}, \'"[^"]*,[^"]*"\')',
+    "framed": r"regexp_full_match({v}, '(<[^<>]+>)+|\|([^|]+\|)+')",
+    "quotes": "contains({v}, '\"')",
     "checked": "{v} = 'checked'",
     "booleans": "lower({v}) IN ('true', 'false', 'yes', 'no', 't', 'f', 'y', 'n')",
     "missing": f"{{v}} IN ({', '.join(map(literal, _MISSING))})",
     "absent": f"{{v}} IN ({', '.join(map(literal, _ABSENT))})",
     "dashes": f"{{v}} IN ({', '.join(map(literal, _DASHES))})",
+    "zeros": f"regexp_full_match({{v}}, '{_ZEROS}')",
     "untrimmed": "{v} <> trim({v})",
     "addresses": "regexp_matches({v}, '^(https?|ftp|mailto|urn):')",
     "arrays": "starts_with({v}, '[') AND coalesce(json_type(TRY_CAST({v} AS JSON)) = 'ARRAY', false)",
@@ -100,9 +115,11 @@ class ProfiledColumn:
     """A column: its type in the file, the numbers of its values and of different ones (about), and their look.
 
     ``look`` is ``integer``, ``number``, ``date``, ``boolean``, ``prose``, ``list``, ``address`` or ``text``.
-    ``separator`` splits lists (``[``: a JSON array, ``[]``: a list as Python prints it, empty: a list of the file's
-    own). ``value`` is the SQL expression of its clean value. ``codes``: all texts are like ``FRA``. ``length`` is the
-    mean number of characters of texts, ``missing`` the number of texts such as ``N/A`` (in a sample of large tables).
+    ``separator`` splits lists (``[``: a JSON array, ``[]``: a list as Python prints it, :data:`QUOTED`,
+    :data:`FRAMED`, empty: a list of the file's own). ``value`` is the SQL expression of its clean value. ``codes``: all
+    texts are like ``FRA``. ``length`` is the mean number of characters of texts, ``missing`` the number of texts such
+    as ``N/A`` (in a sample of large tables). ``raw`` is the SQL expression of the value as it is in the file, ``signs``
+    those of ``;|,`` that texts have.
     """
 
     name: str
@@ -116,6 +133,8 @@ class ProfiledColumn:
     codes: bool = False
     length: float = 0.0
     missing: int = 0
+    raw: str = ""
+    signs: str = ""
 
     @property
     def elements(self) -> str:
@@ -126,6 +145,12 @@ class ProfiledColumn:
             return f"TRY_CAST({self.value} AS JSON)::VARCHAR[]"
         if self.separator == "[]":
             return f"TRY_CAST({self.value} AS VARCHAR[])"
+        if self.separator == FRAMED:
+            return f"regexp_extract_all({self.value}, '[^<>|]+')"
+        if self.separator == QUOTED:
+            parts = f"""regexp_extract_all({self.value}, '"[^"]*"|[^,]+')"""
+            trimmed = f"""list_transform({parts}, lambda x: trim(x, ' "'))"""
+            return f"list_filter({trimmed}, lambda x: x <> '')"
         spaced = rf"\s*{re.escape(self.separator)}\s*"
         split = f"string_split_regex({self.value}, {literal(spaced)})"
         return f"list_filter({split}, lambda x: x <> '')"
@@ -178,9 +203,11 @@ def separator_of(con: duckdb.DuckDBPyConnection, source: str, one: TableField, l
         return "["
     if total and look["printed"] == total:
         return "[]"
+    if total and look["framed"] == total:
+        return FRAMED
     if look["arrays"] or _named_prose(one.name) or look["grouped"] == total or look["decimal_commas"] == total:
         return ""
-    signs = (sign for sign in _SEPARATORS[2:] if look[f"sign {sign}"])
+    signs = (sign for sign in _SEPARATORS[3:] if look[f"sign {sign}"])
     return next((sign for sign in signs if _splits(con, source, one, sign)), "")
 
 
@@ -215,25 +242,33 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
     value = one.value
     if look is None:
         return ProfiledColumn(one.name, one.kind, *counts, _typed_look(one.kind), value=value)
-    present, length, missing = look["values"] - look["missing"] - look["empty"], look["length"], 0
+    look_of, length, missing = look, look["length"], 0
+    present = look["values"] - look["missing"] - look["empty"]
 
     def all_are(*checks: str) -> bool:
         return present > 0 and any(look[check] >= present for check in checks)
 
     def column(look: str, value: str, **more: Any) -> ProfiledColumn:
-        return ProfiledColumn(one.name, one.kind, *counts, look, value=value, length=length, missing=missing, **more)
+        signs = "".join(sign for sign in ";|," if look_of[f"sign {sign}"])
+        more |= {"length": length, "missing": missing, "raw": one.value, "signs": signs}
+        return ProfiledColumn(one.name, one.kind, *counts, look, value=value, **more)
 
     if look["empty"]:  # in JSON
         value = f"nullif({value}, '')"
     value = f"trim({value})" if look["untrimmed"] else value
     days = [form for form in _DATES if all_are(f"date {form}") and not (form == "%Y%m%d" and names.is_id(one.name))]
-    if look["missing"] and (days or all_are("numbers", "grouped", "money", "decimal_commas", "dates")):
+    if look["missing"] and (days or all_are("numbers", "grouped", "money", "decimal_commas", "dates", "zoned")):
         value = f"CASE WHEN {value} NOT IN ({', '.join(map(literal, _MISSING))}) THEN {value} END"
         missing = int(look["missing"])
     elif look["absent"] or (look["dashes"] and length > _WORD) or (na and look["na"]):
         absent = (*_ABSENT, *(_DASHES if length > _WORD else ()), *(("NA",) if na else ()))
         value = f"CASE WHEN {value} NOT IN ({', '.join(map(literal, absent))}) THEN {value} END"
         missing = int(look["absent"] + (look["dashes"] if length > _WORD else 0) + (look["na"] if na else 0))
+    if look["zeros"]:
+        value, missing = (
+            f"CASE WHEN NOT regexp_full_match({value}, '{_ZEROS}') THEN {value} END",
+            missing + int(look["zeros"]),
+        )
     if look["quoted"]:  # as Airtable writes names with a comma
         value = f"CASE WHEN regexp_full_match({value}, '\"[^\"]*\"') THEN trim({value}, '\"') ELSE {value} END"
     if look["checked"] and look["checked"] == look["values"]:  # boxes, as Airtable writes them
@@ -250,6 +285,9 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
         return column("number", value, floats=all_are("floats"))
     if all_are("dates"):
         return column("date", value)
+    if all_are("zoned"):
+        plain = rf"regexp_replace({value}, '{_OFFSET}', '\1:\2')"
+        return column("date", f"coalesce((TRY_CAST({plain} AS TIMESTAMPTZ) AT TIME ZONE 'UTC')::VARCHAR, {value})")
     if all_are("grouped"):
         return column(
             "number",
@@ -264,7 +302,8 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
     if all_are("booleans"):
         return column("boolean", value)
     if sign := next((sign for sign in _SEPARATORS if sign in look), ""):
-        return column("list", value, separator=sign)
+        in_quotes = sign == "," and look["quotes"]
+        return column("list", one.value if in_quotes else value, separator=QUOTED if in_quotes else sign)
     if all_are("addresses"):
         return column("address", value)
     return column("prose" if _is_prose(one.name, look) else "text", value, codes=all_are("codes"))

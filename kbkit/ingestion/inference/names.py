@@ -13,7 +13,7 @@ NAMES = (
     "name", "full name", "fullname", "display name", "title", "label", "caption", "headline", "username", "user name",
     "login", "handle",
     "titel", "bezeichnung", "nom", "titre", "nombre", "titulo", "título", "nome", "titolo", "naam", "namn", "navn",
-    "identifier", "slug",
+    "identifier", "slug", "filename",
 )  # fmt: skip
 """Columns with the name of a row, best first, in several languages."""
 ALIASES = frozenset({"alias", "aliases", "synonym", "synonyms", "aka", "nickname", "other names", "other name"})
@@ -28,7 +28,7 @@ PARENTS = frozenset(
     [
         "parent", "father", "mother", "child", "spouse", "husband", "wife", "partner", "boss", "manager", "supervisor",
         "mentor", "reports to", "predecessor", "successor", "previous", "next", "reply to", "in reply to", "replies to",
-        "chief", "original", "referred by", "referrer",
+        "chief", "original", "buddy", "accepted answer", "duplicate", "referred by", "referrer",
     ]
 )  # fmt: skip
 """Columns that usually refer to a row of the same file."""
@@ -42,7 +42,12 @@ ROLES = frozenset(
     ]
 )  # fmt: skip
 """Columns that usually refer to a person, without ``id`` in their name."""
-PERSONS = frozenset({(word,) for word in ("user", "person", "member", "account", "employee", "profile", "contact")})
+PERSONS = frozenset(
+    {
+        (word,)
+        for word in ("user", "person", "member", "account", "employee", "profile", "contact", "volunteer", "student")
+    }
+)
 """Last words of types to which columns of roles refer if they have no table of their own."""
 HEADS = ("head", "source", "from", "src", "start", "subject", "node1")
 TAILS = ("tail", "target", "to", "dst", "end", "object", "node2")
@@ -71,7 +76,9 @@ _IDS = frozenset(
 )
 _GENERIC = frozenset({*_IDS, "name", "title", "label"})
 _NUMBERED = re.compile(r"(?<=[^\W\d])(\d+|_[ab12])$", re.IGNORECASE)
-WRAPPINGS = frozenset({"tbl", "table", "dim", "fact", "csv", "export", "dataset", "data", "info", "list", "metadata"})
+WRAPPINGS = frozenset(
+    {"api", "tbl", "table", "dim", "fact", "csv", "export", "dataset", "data", "info", "list", "metadata"}
+)
 _LEADING = frozenset({"all", "by", "my", "the", "your"})
 _NODES = frozenset({"node", "nodes", "vertex", "vertices", "entity", "entities"})
 """Words of file names that say nothing about the rows."""
@@ -141,6 +148,53 @@ def is_own_name(column: str, kind: str) -> bool:
     """Whether a column is named as the name of a type: ``name``, ``title``; ``film_name`` or ``fname`` of ``film``."""
     own = words(column) == (f"{kind[:1].lower()}name",)
     return plain(column) in NAMES or own or (not is_id(column) and fit(column, kind) == 3)
+
+
+_PERSON_NAMES = (
+    *(("first name", "last name"), ("given name", "family name"), ("firstname", "lastname"), ("forename", "surname")),
+    ("name first", "name last"),
+    *(
+        ("first name", "surname"),
+        ("given name", "surname"),
+        ("prénom", "nom"),
+        ("vorname", "nachname"),
+        ("nombre", "apellido"),
+    ),
+    *(("nome", "cognome"), ("fname", "lname")),
+)
+"""Pairs of columns with the names of persons."""
+
+
+def of_person(columns: Sequence[str], kind: str) -> tuple[str, str] | None:
+    """Return the columns with the first and the last names of persons, None if there are none."""
+    known = {plain(column).removeprefix(f"{plain(kind)} "): column for column in columns}
+    return next(
+        ((known[first], known[last]) for first, last in _PERSON_NAMES if first in known and last in known), None
+    )
+
+
+_OF_PERSONS = ROLES - PARENTS
+
+
+def is_role_of_persons(column: str) -> bool:
+    """Whether a column is named as what people are to a row: ``Author``, ``editors``."""
+    return " ".join(subject(column)) in _OF_PERSONS
+
+
+_OF_WORLD = frozenset(
+    ["email", "mail", "sku", "isbn", "issn", "doi", "orcid", "ean", "gtin", "iban", "barcode", "wikidata"]
+)
+"""Words for what identifies a thing in every source, beside its key."""
+
+
+def is_code_of_world(column: str) -> bool:
+    """Whether a column is named as what identifies a thing in every source: ``Email``, ``Variant SKU``."""
+    return words(column)[-1:] in {(word,) for word in _OF_WORLD}
+
+
+def is_same_code(column: str, other: str) -> bool:
+    """Whether two columns are named as the same of such codes."""
+    return is_code_of_world(column) and words(column)[-1] == words(other)[-1]
 
 
 _MEASURES = frozenset(["year", "date", "day", "month", "time", "age", "rank", "size", "season", "week"])
@@ -246,6 +300,15 @@ def without_title(names: Sequence[str]) -> list[str]:
 def without_dates(names: Sequence[str]) -> list[str]:
     """Return names of tables without dates, versions and views at their ends, unless these tell them apart."""
     short = [_DATED.sub("", name) or name for name in names]
+    folded = [name.casefold() for name in short]
+    return [one if folded.count(one.casefold()) == 1 else name for one, name in zip(short, names, strict=True)]
+
+
+def without_brackets(names: Sequence[str]) -> list[str]:
+    """Return names of tables without what is in brackets at their ends, unless it tells them apart:
+    ``Contact (res.partner)``, ``Jira (2)``.
+    """
+    short = [re.sub(r"[ _-]*\([^()]*\)$", "", name) or name for name in names]
     folded = [name.casefold() for name in short]
     return [one if folded.count(one.casefold()) == 1 else name for one, name in zip(short, names, strict=True)]
 

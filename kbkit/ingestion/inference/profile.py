@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -33,7 +33,7 @@ _VALUES_TOGETHER = 5_000
 _SAMPLE = 20_000
 """Rows from which the look of values is judged; keys and links are judged by all rows."""
 _FEWEST = 2
-_TOTAL = "(grand |sub)?-?totals?:?|sum:?|summe:?|gesamt:?|total general:?|totaal:?|totale:?"
+_TOTAL = "(grand |sub)?-?totals?:?|totals? [a-z -]+:|sum:?|summe:?|gesamt:?|total general:?|totaal:?|totale:?"
 _MOST_FIELDS = 500
 """Objects in a record, or fields in an object, up to which the fields are columns: more stay JSON."""
 _MAP_FIELDS = 4
@@ -48,7 +48,8 @@ class ProfiledTable:
     one row of those that differ in one column only or not at all, if there are any; of the latter, ``repeated`` are
     left out, like ``blank`` ones and those of ``totals``. ``named`` are the columns of names that the user gave.
     ``names_of_others`` are columns with the names of rows that another column refers to. ``beyond`` are a table and a
-    column of it: only the rows whose key is not there are nodes.
+    column of it: only the rows whose key is not there are nodes. ``of`` is the table that ``folded`` reads, if it is
+    another one. ``together`` are columns of one name, by this name.
     """
 
     name: str
@@ -66,6 +67,8 @@ class ProfiledTable:
     named: tuple[str, ...] | None = None
     names_of_others: list[str] = field(default_factory=list)
     beyond: tuple[str, str] | None = None
+    of: str = ""
+    together: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def profile(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
@@ -99,6 +102,22 @@ def profile(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
         elif look and (sign := separator_of(con, sampled, one, look)):
             look[sign] = 1
         table.columns[one.name] = column_of(one, counts[one.name], look, na=na)
+    for name, parts in table.together.items():
+        _merge(table, name, [table.columns[part] for part in parts if part in table.columns])
+
+
+def _merge(table: ProfiledTable, name: str, parts: Sequence[ProfiledColumn]) -> None:
+    """Make one column of lists of the columns with the same name; texts to search stay apart."""
+    if len(parts) < _FEWEST or any(part.look == "prose" for part in parts):
+        return
+    values = ", ".join(f"{part.value}::VARCHAR" for part in parts)
+    value = f"nullif(list_filter([{values}], lambda x: x IS NOT NULL), [])"
+    count, distinct = (max(getattr(part, one) for part in parts) for one in ("count", "distinct"))
+    length = max(part.length for part in parts)
+    column = ProfiledColumn(name, "VARCHAR[]", count, distinct, "list", value=value, length=length)
+    for part in parts[1:]:
+        del table.columns[part.name]
+    table.columns[name] = column
 
 
 def fold(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
@@ -133,7 +152,7 @@ def fold(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
         parts.append(f"{listed if name in varying else f'any_value({own})'} AS {own}")
     rows = f'SELECT *, row_number() OVER () AS "row number" FROM {identifier(table.name)}'
     order = f'GROUP BY {identifier(by)} ORDER BY min("row number")'
-    _replace(con, table, f"SELECT {', '.join(parts)}\nFROM ({rows})\n{order}")
+    replace_rows(con, table, f"SELECT {', '.join(parts)}\nFROM ({rows})\n{order}")
 
 
 def drop_totals(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
@@ -152,7 +171,7 @@ def drop_totals(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
         return
     numbered = f'SELECT *, row_number() OVER () AS "row number" FROM {source}'
     kept = f"({given}) > 0 AND NOT coalesce({total}, false)"
-    _replace(con, table, f'SELECT {", ".join(raw)}\nFROM ({numbered})\nWHERE {kept}\nORDER BY "row number"')
+    replace_rows(con, table, f'SELECT {", ".join(raw)}\nFROM ({numbered})\nWHERE {kept}\nORDER BY "row number"')
     table.blank, table.totals = blank, totals
 
 
@@ -172,10 +191,10 @@ def drop_duplicates(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> Non
     raw = ", ".join(identifier(row[0]) for row in con.execute(f"DESCRIBE {source}").fetchall())
     table.repeated = table.rows - rows
     numbered = f'SELECT *, row_number() OVER () AS "row number" FROM {source}'
-    _replace(con, table, f'SELECT {raw}\nFROM ({numbered})\nGROUP BY {raw} ORDER BY min("row number")')
+    replace_rows(con, table, f'SELECT {raw}\nFROM ({numbered})\nGROUP BY {raw} ORDER BY min("row number")')
 
 
-def _replace(con: duckdb.DuckDBPyConnection, table: ProfiledTable, query: str) -> None:
+def replace_rows(con: duckdb.DuckDBPyConnection, table: ProfiledTable, query: str) -> None:
     """Replace the rows of a table by those of a query, and profile them."""
     table.folded = query
     con.execute(f"CREATE TABLE folded AS {table.folded}")

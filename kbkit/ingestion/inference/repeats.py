@@ -26,6 +26,8 @@ _SHARED = 0.5
 """Fraction of the objects that the other table must have."""
 _SOME = 0.1
 """The same fraction for tables of the same type."""
+_MIRRORED = 3
+"""Fewest pairs of rows that show that two links are the same."""
 _TELLING = 8
 """Mean length from which equal identifiers are no coincidence."""
 
@@ -164,8 +166,10 @@ def without_repeated(
         for other in (one for one in kept if one is not link and one.target == link.target != ""):
             if len(link.columns) > 1 or len(other.columns) > 1 or link not in kept:
                 continue
-            key = keys[link.target]
-            by_name = link.by != key == other.by
+            by_name = _by_rank(link.by, keys[link.target]) > _by_rank(other.by, keys[link.target])
+            if by_name and link.joint != "/" and not other.lists:
+                kept.remove(link)  # whom a bill is for, beside the customer
+                continue
             copied = link.by == other.by and link.columns in objects and other.columns not in objects
             if (by_name or copied) and _refer_to_same(con, table, link, other, tables[link.target]):
                 kept.remove(link)
@@ -176,6 +180,11 @@ def without_repeated(
     return kept
 
 
+def _by_rank(by: Sequence[str], key: Sequence[str]) -> int:
+    """Return how little columns identify rows by: the key, a code such as an email, or names."""
+    return 0 if tuple(by) == tuple(key) else 1 if len(by) == 1 and names.is_code_of_world(by[0]) else 2
+
+
 def _refer_to_same(
     con: Connection, table: ProfiledTable, link: TableLink, other: TableLink, target: ProfiledTable
 ) -> bool:
@@ -184,9 +193,51 @@ def _refer_to_same(
     [(wrong, right)] = con.execute(f"""
         WITH a AS (SELECT "row number" AS n, {reference(table, link.columns)} AS v FROM {rows}),
              b AS (SELECT "row number" AS n, {reference(table, other.columns)} AS k FROM {rows}),
-             t AS (SELECT {reference(target, link.by)} AS v, {reference(target, other.by)} AS k
+             t AS (SELECT {reference(target, link.by, link.joint)} AS v, {reference(target, other.by)} AS k
                    FROM {identifier(target.name)}),
              c AS (SELECT n, t.k FROM a JOIN t USING (v) WHERE n IN (SELECT n FROM b WHERE k IS NOT NULL))
         SELECT count(*) FILTER ((n, k) NOT IN (SELECT (n, k) FROM b WHERE k IS NOT NULL)), count(*) FROM c
         """).fetchall()
     return bool(right > 0 and not wrong)
+
+
+def without_mirrors(
+    con: Connection, tables: Mapping[str, ProfiledTable], links: Mapping[str, Sequence[TableLink]],
+    keys: Mapping[str, tuple[str, ...]],
+) -> dict[str, list[TableLink]]:  # fmt: skip
+    """Return the links without those that say from the other end what another one says: the screenings of a film beside
+    the film of each screening, the children of a group beside its parent. Their columns are attributes.
+    """
+    kept = {name: list(some) for name, some in links.items()}
+    every = [(name, one) for name, some in links.items() for one in some if one.target and len(one.columns) == 1]
+    for name, link in sorted(every, key=lambda pair: (not pair[1].lists, -len(names.words(pair[1].columns[0])))):
+        for other in [one for one in kept[link.target] if one.target == name and one is not link]:
+            both = (name, link) != (link.target, other) and other.lists <= link.lists and link in kept[name]
+            if both and _is_mirror(con, tables, keys, (name, link), (link.target, other)):
+                kept[name].remove(link)
+    return kept
+
+
+def _is_mirror(
+    con: Connection, tables: Mapping[str, ProfiledTable], keys: Mapping[str, tuple[str, ...]],
+    link: tuple[str, TableLink], other: tuple[str, TableLink],
+) -> bool:  # fmt: skip
+    """Whether each pair of rows that a link joins is one of another link, the other way round."""
+    if not keys[link[0]] or not keys[other[0]] or link[1].columns[0] in (*keys[link[0]], *other[1].by, *link[1].by):
+        return False
+    pairs = [_pairs(tables, keys, *one) for one in (link, other)]
+    [(wrong, right)] = con.execute(f"""
+        SELECT count(*) FILTER (b IS NULL OR c IS NULL), count(*) FILTER (b = c)
+        FROM (SELECT DISTINCT tail AS a, head AS h, 1 AS c FROM ({pairs[0]}))
+        FULL JOIN (SELECT DISTINCT head AS a, tail AS h, 1 AS b FROM ({pairs[1]})) USING (a, h)""").fetchall()
+    return bool(not wrong and right >= _MIRRORED)
+
+
+def _pairs(tables: Mapping[str, ProfiledTable], keys: Mapping[str, tuple[str, ...]], name: str, link: TableLink) -> str:
+    """Return the query for the keys of the rows that a link joins."""
+    table, target = tables[name], tables[link.target]
+    own = (
+        f"SELECT {reference(table, keys[name])} AS head, {reference(table, link.columns)} AS v FROM {identifier(name)}"
+    )
+    known = f"SELECT {reference(target, link.by)} AS v, {reference(target, keys[link.target])} AS tail"
+    return f"SELECT head, tail FROM ({own}) JOIN ({known} FROM {identifier(link.target)}) USING (v)"

@@ -198,9 +198,13 @@ def _nodes(table: ProfiledTable, links: Sequence[TableLink], key: tuple[str, ...
     columns = table.columns
     linked = {column for link in links for column in link.columns}
     result = NodeTable(table, key, _name_columns(table, key, linked, texts))
-    relations = unique([_relation(link, table.spec.folder) for link in links])
-    result.links = list(zip(relations, links, strict=True))
-    ends = {link.columns[0] for link in links if len(link.columns) == 1}  # a year beside a team says more than a link
+    first = {link.columns: link for link in reversed(links)}  # a column that refers to several tables is one relation
+    relations = unique(_relations([link for link in links if first[link.columns] is link], table.spec.folder))
+    named = dict(zip(dict.fromkeys(link.columns for link in links), relations, strict=True))
+    result.links = [(named[link.columns], link) for link in links]
+    ends = {
+        link.columns[0] for link in links if len(link.columns) == 1 and not link.only
+    }  # a year beside a team says more than a link
     for name, column in columns.items():
         if name in ends or (name in key and len(key) == 1) or result.named == (name,):
             continue
@@ -227,6 +231,7 @@ def _name_columns(
         for column in table.columns.values()
         if column.look in ("text", "prose")
         and column.kind != "JSON"
+        and _SPARSE * column.count >= table.rows
         and column.name not in {*linked, *texts, *table.names_of_others}
     ]
     return next((columns for rule in NAME_RULES if (columns := rule(table, key, free)) is not None), ())
@@ -235,11 +240,7 @@ def _name_columns(
 def _first_and_last_name(
     table: ProfiledTable, _: Sequence[str], free: Sequence[ProfiledColumn]
 ) -> tuple[str, ...] | None:
-    own = f"{names.plain(table.type)} "
-    plain = {names.plain(column.name).removeprefix(own): column.name for column in free}
-    return next(
-        ((plain[first], plain[last]) for first, last in _PERSON_NAMES if first in plain and last in plain), None
-    )
+    return names.of_person([column.name for column in free], table.type)
 
 
 def _called_name(table: ProfiledTable, key: Sequence[str], free: Sequence[ProfiledColumn]) -> tuple[str, ...] | None:
@@ -315,26 +316,28 @@ NAME_RULES: tuple[_NameRule, ...] = (
 )
 """Where the names of nodes are looked for: functions of a table, its key, and the texts that are free to be names."""
 
-_PERSON_NAMES = (
-    *(("first name", "last name"), ("given name", "family name"), ("firstname", "lastname"), ("forename", "surname")),
-    ("name first", "name last"),
-    *(
-        ("first name", "surname"),
-        ("given name", "surname"),
-        ("prénom", "nom"),
-        ("vorname", "nachname"),
-        ("nombre", "apellido"),
-    ),
-    *(("nome", "cognome"), ("fname", "lname")),
-)
+_SPARSE = 20
+"""A column of names has a value in at least one of so many rows."""
 _LINE = 80
 """Mean number of characters up to which summaries are titles."""
 _SUMMARIES = {("summary",), ("subject",), ("headline",)}
 
 
+def _relations(links: Sequence[TableLink], folder: str) -> list[str]:
+    """Return the relations of links; of ``assignee`` and ``assignees``, the second one keeps its name."""
+    found: list[str] = []
+    for link in links:
+        relation, whole = _relation(link, folder), names.identifier("_".join(names.words(link.columns[0])))
+        found.append(whole if relation in found and names.is_plural(link.columns[0]) else relation)
+    return found
+
+
 def _relation(link: TableLink, folder: str) -> str:
     """Return the relation of a column: its name without ``id`` and the like; that of names of folders says nothing."""
     target = tuple(names.types([names.words(link.target)])[0].split("_")) if link.target else ()
+    others = [column for column, by in zip(link.columns, link.by, strict=False) if column != by]
+    if len(link.columns) > 1 and len(others) == 1:
+        return names.identifier("_".join(names.subject(others[0])))
     if len(link.columns) > 1 or (target and link.columns == (folder,)):
         return names.identifier("_".join(target))
     parts = names.subject(link.columns[0])

@@ -33,7 +33,7 @@ def recipe(
         "infer = true            # numbers, dates and booleans get their types",
         *(['source_file = true      # tables have the column "file of the row"'] if source_file else []),
     ]
-    for table in tables:
+    for table in (table for table in tables if not table.of):
         spec = table.spec
         lines += ["", f"[files.{_bare(table.name)}]", f"match = {_toml(list(spec.match))}"]
         if spec.many:
@@ -113,7 +113,7 @@ class _Script:
         if table.folded and self._file_column:  # the rows of several files may have become one
             [file] = self._file_column
             only = f"CASE WHEN min({file}) = max({file}) THEN min({file}) END"
-            number += f",\n       (SELECT {only} FROM {identifier(table.name)}) AS {file}"
+            number += f",\n       (SELECT {only} FROM {identifier(table.of or table.name)}) AS {file}"
         return f"CREATE TABLE {name} AS\n{number}\nFROM {source};"
 
     def _source(self, nodes: NodeTable) -> str:
@@ -144,7 +144,8 @@ class _Script:
         for name in nodes.values:
             own = attribute(name, kind)
             value = _value(table.columns[name], self._shape("nodes", own))
-            columns.append(_as(value, own))
+            twice = own != name and own.casefold() in {other.casefold() for other in nodes.values}
+            columns.append(_as(value, f"{own}_" if twice else own))  # id and message_id of messages
         details = _joined(nodes)
         for number, detail in enumerate(details):
             others = [attribute(name, kind) for name in detail.values if not detail.is_alias]
@@ -182,7 +183,7 @@ class _Script:
         parts: dict[str, list[str]] = {}
         for table, link in self._links():
             nodes = self._plan.of(link.target)
-            if link.missing or nodes is None:
+            if (link.missing and not link.only) or nodes is None:
                 columns = ", ".join([f"{reference(table, link.columns)} AS key", *self._file_column])
                 rows = f"SELECT {columns} FROM {self._file(table)}"
                 unknown = "IS NOT NULL" if nodes is None else f"NOT IN (SELECT k FROM ({self._lookup(link)}))"
@@ -210,7 +211,7 @@ class _Script:
         """Return the query for the keys (``key``) of the rows that a value (``k``) refers to."""
         nodes = self._plan.of(link.target)
         assert nodes is not None
-        by = reference(nodes.table, link.by)
+        by = reference(nodes.table, link.by, link.joint)
         return f"SELECT {by} AS k, {_key(nodes)} AS key FROM {self._source(nodes)} WHERE {by} IS NOT NULL"
 
     def _direct(self, link: TableLink) -> bool:
@@ -227,16 +228,16 @@ class _Script:
         kind = "NULL" if nodes.by else literal(nodes.table.type)
         ends = f"head, {literal(relation)} AS relation"
         head, tail = _key(nodes), reference(nodes.table, link.columns)
-        if self._direct(link) and not link.lists:
+        if self._direct(link) and not link.lists and not link.only:
             where = " AND ".join(f"{nodes.table.columns[name].value} IS NOT NULL" for name in link.columns)
             columns = [f"{kind} AS head_type, {head} AS {ends}", f"{self._kind(link)} AS tail_type, {tail} AS tail"]
             return f"SELECT {', '.join(columns)}\nFROM {self._source(nodes)} WHERE {where}"
         rows = f"(SELECT {head} AS head, {tail} AS k FROM {self._source(nodes)})"
-        if self._direct(link):
+        if self._direct(link) and not link.only:
             columns = [f"{kind} AS head_type, head AS {ends}", f"{self._kind(link)} AS tail_type, k AS tail"]
             return f"SELECT {', '.join(columns)}\nFROM {rows}"
         columns = [f"{kind} AS head_type, head AS {ends}", f"{self._kind(link)} AS tail_type, coalesce(key, k) AS tail"]
-        join = f"LEFT JOIN ({self._lookup(link)}) USING (k) WHERE k IS NOT NULL"
+        join = f"{'' if link.only else 'LEFT '}JOIN ({self._lookup(link)}) USING (k) WHERE k IS NOT NULL"
         return f"SELECT {', '.join(columns)}\nFROM {rows} {join}"
 
     def _edges(self, edges: EdgeTable) -> str:

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 class TableLink:
     """Columns of a table that refer to rows of another one (``target``) by its columns ``by``.
 
-    Without ``target``, no table has the rows: the values are nodes of the type ``loose``.
-    ``lists``: each value is a list. ``missing`` is the number of different values that the target lacks.
+    Without ``target``, no table has the rows: the values are nodes of the type ``loose``. ``only``: values that the
+    target lacks refer to other tables, or to nothing. ``joint`` is between the values of several columns ``by`` to
+    which one column refers. ``lists``: each value is a list. ``missing`` is the number of different values that the
+    target lacks, of ``distinct`` ones.
     """
 
     columns: tuple[str, ...]
@@ -20,3 +22,5 @@ class TableLink:
     missing: int = 0
     distinct: int = 0
     loose: str = ""
+    joint: str = "/"
+    only: bool = False
