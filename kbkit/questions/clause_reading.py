@@ -24,6 +24,7 @@ from kbkit.answers.syntax import (
     Superlative,
     subtrees,
 )
+from kbkit.english.question_words import DWELLING
 from kbkit.english.types import type_noun
 from kbkit.english.words import may_be_person, may_be_verb
 from kbkit.errors import KbError
@@ -56,6 +57,7 @@ cross-validated over nine databases of others.
 ``words`` and ``verbs`` that nothing explains, 1 minus the worst score of a ``label``, ``relations`` that are followed,
 ``choices`` among equals, labels ``mismatched`` with values, ``empty`` answers, and conditions that ``all`` nodes meet.
 """
+_DWELLING = frozenset(DWELLING) - {"living"}  # living writers
 _SAME = 0.75
 """Least similarity of a verb and a relation that it means."""
 _MOST = 0.5
@@ -144,7 +146,8 @@ class ClauseReading:
     @cached_property
     def verbs(self) -> list[str]:
         """The unexplained verbs, which often mean no more than *have*, but none of a relation that is not followed."""
-        return [word for word in self.clauses.unexplained if may_be_verb(word) and self._is_followed(word)]
+        words = self.clauses.unexplained
+        return [w for w in words if (may_be_verb(w) or w in _DWELLING) and self._is_followed(w)]
 
     def _is_followed(self, verb: str) -> bool:
         """Return whether the expression follows a relation that a verb is a word of, if there is one."""
