@@ -87,6 +87,9 @@ PRICES = ("price", "cost", "amount", "fee")
 COUNTED = _words("people inhabitants residents")
 """Nouns that a number of inhabitants counts."""
 
+OUTCOMES = _words("win wins won winning lose loses lost losing drew drawn beat beats beaten pass passed fail failed")
+"""Verbs for outcomes, which only some of what is related has."""
+
 LIGHT_VERBS = _words("been come done given gotten had held made occurred happened placed recorded registered taken")
 """Participles that say no more than that something is there."""
 

@@ -24,13 +24,14 @@ from kbkit.answers.syntax import (
     Superlative,
     subtrees,
 )
-from kbkit.english.question_words import DWELLING
+from kbkit.english.question_words import DWELLING, OUTCOMES
 from kbkit.english.types import type_noun
 from kbkit.english.words import may_be_person, may_be_verb
 from kbkit.errors import KbError
 from kbkit.questions.candidates import Topic
 from kbkit.questions.clauses import Clauses
 from kbkit.questions.elements import VALUE, Elements
+from kbkit.questions.lexicon import cosine
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.links import Linker, QuestionLink
 from kbkit.questions.meanings import NotReadError
@@ -57,6 +58,8 @@ cross-validated over nine databases of others.
 ``words`` and ``verbs`` that nothing explains, 1 minus the worst score of a ``label``, ``relations`` that are followed,
 ``choices`` among equals, labels ``mismatched`` with values, ``empty`` answers, and conditions that ``all`` nodes meet.
 """
+_AKIN = 0.4
+"""Least similarity of a verb for an outcome and what it is about: *won* a prize."""
 _DWELLING = frozenset(DWELLING) - {"living"}  # living writers
 _SAME = 0.75
 """Least similarity of a verb and a relation that it means."""
@@ -160,6 +163,11 @@ class ClauseReading:
             relations |= {element.label for element in values if may_be_person(type_noun(element.name))}
         meant = {label for label in relations if similar[label] >= _SAME}
         followed = self.planner.doubts.followed
+        if verb in OUTCOMES and not any(
+            similar[label] >= _SAME for label in followed
+        ):  # won the cup: not who took part
+            named = [link.text.casefold().rpartition(" ")[2] for link in self.links if link.labels]
+            return any(cosine(verb, word) >= _AKIN for word in named)
         if self.clauses.is_who and not meant and any(self.elements.is_verbal[label] for label in followed):
             return False  # who hated the film: not who directed it
         return not meant or any(label in meant or similar[label] >= _SAME for label in followed)

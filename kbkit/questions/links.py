@@ -23,7 +23,7 @@ from kbkit.english.thesaurus import related_words
 from kbkit.english.words import may_be_verb
 from kbkit.questions.elements import Elements
 from kbkit.questions.label_lookup import LabelLookup, LabelOption
-from kbkit.questions.lexicon import label_words
+from kbkit.questions.lexicon import label_words, stem
 from kbkit.questions.link_words import bases, denied_root, is_misspelled, is_participle, link_number
 from kbkit.questions.mentions import Mention
 from kbkit.questions.question import Question
@@ -101,6 +101,10 @@ class Linker:
 
     def __post_init__(self) -> None:
         self._labels = LabelLookup(self.elements)
+        schema = self.elements.session.schema
+        words = (label_words(attribute.name) for relation in schema.relations for attribute in relation.attributes)
+        self._of_edges = {stem(label[0]) for label in words if len(label) == 1}
+        """The stems of attributes of edges, which no expression has."""
 
     def links(self, question: Question, mentions: Sequence[Mention]) -> list[QuestionLink]:
         """Return the links of a question from left to right; they do not overlap."""
@@ -159,6 +163,7 @@ class Linker:
             follows = any(link.last == at and link.types() for link in found)  # the customers pay
             is_verb = is_verb or (follows and may_be_verb(token.word))
             is_operator = at in question.operators or token.word in COMPARATIVES or token.word in SUPERLATIVES
+            is_operator |= stem(token.word) in self._of_edges  # quantity, which is no unit_price
             is_operator |= token.word in _DETERMINERS or bool(related_words(token.word).places)  # German: no attribute
             if not taken[at] and not is_verb and token.word not in FUNCTION_WORDS and not is_operator:
                 options = self._labels.similar(token.word)

@@ -20,6 +20,8 @@ def asides(at: Rewriter) -> None:
     at.apply(rf"(?:on|in|from|of) (?:(?:our|your|my|the|this|these|all) )+(?:{_DATA})(?= $)", lambda _: "")
     at.apply(r"(?:on|in|at|of|for) (?:our|my|your) (?!<)[a-z]+(?= $)", lambda _: "")
 
+    at.apply(r"members? of (?:the |our )?(?=<L)", lambda _: "")
+
     def members(match: re.Match[str]) -> str | None:
         return match["type"] if is_type(at.link(match["type"])) else None
 

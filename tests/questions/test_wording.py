@@ -66,6 +66,7 @@ READ = {
 REFUSED = {
     "who came first": "'first' is not read",
     "orders that melted before 2024": "which of several dates is meant",
+    "who lost the Rye Loaf": "'lost'",
     "orders per week": "'per' is not read",
     "German customers": "'german'",
 }
