@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from kbkit.english.abbreviations import expanded
 from kbkit.english.words import is_common, spoken
 from kbkit.schema import Attribute
 
@@ -72,5 +73,7 @@ def words_of_name(name: str) -> AttributeWords:
 def _expanded(words: Sequence[str]) -> str:
     if len(words) == 1 and words[0].istitle() and is_common(words[0].lower()):
         words = [words[0].lower()]
+    if all(word.islower() for word in words):
+        words = expanded(words)
     text = " ".join(word.upper() if word in _ACRONYMS else EXPANDED.get(word.casefold(), word) for word in words)
     return _WHOLE.get(text, text)

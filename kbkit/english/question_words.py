@@ -68,6 +68,9 @@ def is_negation(word: str, following: str) -> bool:
     return word in NEGATIONS or (word in _NEGATED_VERBS and following == "t")
 
 
+ORDINALS = {"second": 2, "third": 3, "fourth": 4, "fifth": 5, "2nd": 2, "3rd": 3, "4th": 4, "5th": 5}
+"""Which of the greatest or least is asked for: ``the second largest``."""
+
 UNSUPPORTED = _words("only second third fourth fifth neither nor")
 """Operators that no expression has: a question with one is read without it, and the reading is not trusted."""
 
@@ -75,8 +78,29 @@ PREPOSITIONS = _words("of by in to from with at for on into")
 
 NAMING = _words("named called")
 
+MONEY = _words("dollar dollars euro euros pound pounds bucks quid")
+"""Units of money, in which prices are told."""
+
+PRICES = ("price", "cost", "amount", "fee")
+"""Nouns for what something costs."""
+
 COUNTED = _words("people inhabitants residents")
 """Nouns that a number of inhabitants counts."""
+
+OUTCOMES = _words("win wins won winning lose loses lost losing drew drawn beat beats beaten pass passed fail failed")
+"""Verbs for outcomes, which only some of what is related has."""
+
+LIGHT_VERBS = _words("been come done given gotten had held made occurred happened placed recorded registered taken")
+"""Participles that say no more than that something is there."""
+
+DWELLING = ("live", "lives", "living", "lived")
+"""Forms of the verb for being at home, which is also an adjective."""
+
+PLACES = _words("address city country headquarters location place site state street town venue")
+"""Nouns for where something is."""
+
+CLASSES = ("kind", "kinds", "type", "types", "sort", "sorts", "category", "categories")
+"""Words for classes of what follows: ``kinds of beds``."""
 
 CONCEPTS: dict[str, tuple[str, ...]] = {
     "who": ("person", "people"),
@@ -86,10 +110,7 @@ CONCEPTS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(COUNTED, ("population", "inhabitants")),
     "when": ("date", "year", "time"),
     "where": ("place", "location"),
-    **dict.fromkeys(
-        ("kind", "kinds", "type", "types", "sort", "sorts", "category", "categories"),
-        ("kind", "type", "sort", "category", "class", "genre"),
-    ),
+    **dict.fromkeys(CLASSES, ("kind", "type", "sort", "category", "class", "genre")),
     **dict.fromkeys(
         _words("about describe describes described describing topic topics subject subjects theme themes words terms"),
         ("topic", "subject", "theme", "tag", "keyword"),
@@ -132,32 +153,6 @@ NO = frozenset(["no", "n", "false", "none", "f"])
 YES = frozenset(["yes", "y", "true", "t"])
 """Values that say that something is present, in a column that has no others but those for no."""
 
-ABBREVIATIONS = {
-    "fname": "first name",
-    "firstname": "first name",
-    "lname": "last name",
-    "lastname": "last name",
-    "surname": "last name",
-    "minit": "middle initial",
-    "bdate": "birth date",
-    "birthdate": "birth date",
-    "dob": "date of birth",
-    "cust": "customer",
-    "mgr": "manager",
-    "emp": "employee",
-    "dept": "department",
-    "addr": "address",
-    "qty": "quantity",
-    "amt": "amount",
-    "desc": "description",
-    "tel": "telephone",
-    "yr": "year",
-    "lang": "language",
-    "loc": "location",
-    "sal": "salary",
-}
-"""Words of column names that people abbreviate, as questions have them."""
-
 TOTALS = {
     **dict.fromkeys(("total", "combined", "sum", "altogether"), "sum"),
     **dict.fromkeys(("average", "mean"), "avg"),
@@ -184,7 +179,7 @@ class Adjective(NamedTuple):
     dates: bool = False
 
 
-_SIZE = ("area", "size", "population", "length", "volume", "magnitude", "number")
+_SIZE = ("area", "size", "population", "length", "volume", "magnitude", "number", "amount")
 ADJECTIVES = {
     **dict.fromkeys(("large", "big", "great", "huge"), Adjective(1, _SIZE)),
     **dict.fromkeys(("small", "little", "tiny"), Adjective(-1, _SIZE)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
+from kbkit.english.abbreviations import expanded
 from kbkit.english.words import is_person, plural, spoken
 
 THING = "thing"
@@ -27,6 +28,7 @@ _NOUNS = {
 def type_noun(node_type: str) -> str:
     """Return the noun of a type: *river*, *gene or protein*, *person* for Wikidata's humans, *thing* for ``entity``."""
     noun = spoken(node_type)
+    noun = " ".join(expanded(noun.split(" "))) if noun.islower() else noun
     noun = _NOUNS.get(noun.casefold(), _NOUNS.get(noun, noun))
     return noun[:1].lower() + noun[1:] if not noun.isupper() and not noun[1:2].isupper() else noun
 

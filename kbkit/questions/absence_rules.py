@@ -8,8 +8,9 @@ from dataclasses import replace
 from kbkit.english.question_words import FUNCTION_WORDS
 from kbkit.english.words import may_be_verb
 from kbkit.questions.clauses import L, Restriction, Rewriter, V, is_type
+from kbkit.questions.expressions import is_date
 from kbkit.questions.label_lookup import LabelOption
-from kbkit.questions.link_words import is_participle
+from kbkit.questions.link_words import denied_root, is_participle
 from kbkit.questions.links import QuestionLink
 
 _ASSERTING = frozenset("is are was were has have had having with without that who which out".split())  # noqa: SIM905
@@ -30,7 +31,8 @@ def booleans(at: Rewriter) -> None:
 
     def held(label: QuestionLink, *, negated: bool) -> str:
         said = label.text.casefold()
-        is_denied = said.startswith("un") and not any("un" in option.attribute for option in label.attributes()[:1])
+        root = denied_root(said)
+        is_denied = bool(root) and not any(said in option.attribute.casefold() for option in label.attributes()[:1])
         return at.restrict(Restriction(label, "holds", (), negated != is_denied))
 
     def is_boolean(label: QuestionLink | None) -> bool:
@@ -44,6 +46,25 @@ def booleans(at: Rewriter) -> None:
 
     words = "|".join(sorted(_ASSERTING | _DENYING | _BETWEEN))
     at.apply(rf"(?P<said>(?:(?:{words}) )+)(?P<label>{L})", said)
+
+    def also(match: re.Match[str]) -> str | None:
+        label, before = at.link(match["label"]), at.clauses.restrictions[int(match["number"])]
+        if label is None or not is_boolean(label) or before.op != "holds":
+            return None
+        return f"<C{match['number']}> {held(label, negated=bool(match['not']))}"  # vegan and gluten free
+
+    at.apply(rf"<C(?P<number>\d+)> and (?P<not>not )?(?P<label>{L})(?! <L)", also)
+
+    def had(match: re.Match[str]) -> str | None:
+        label, verb = at.link(match["label"]), match["verb"]
+        if not is_boolean(label) or label is None or not re.search("<[LC]|who|which", match.string[: match.start()]):
+            return None
+        if verb not in ("get", "gets", "got") and (verb in FUNCTION_WORDS or not may_be_verb(verb)):
+            return None
+        return held(label, negated=bool(match["not"]))
+
+    denied = "(?P<not>(?:do|does|did|don|doesn|didn) (?:not|t) )?"
+    at.apply(rf"{denied}(?P<verb>[a-z]+) (?:(?:a|an|the|our|any|their) )*(?P<label>{L})", had)
 
     def adjective(match: re.Match[str]) -> str | None:
         label = at.link(match["label"])
@@ -80,6 +101,8 @@ def unrelated(at: Rewriter) -> None:
             return None
         if is_type(label):  # pets that were never vaccinated
             return at.restrict(Restriction(label, "none")) if is_participle(label.text) else None
+        if is_date(label.labels[0].attribute):
+            return at.restrict(Restriction(label, "missing"))  # not discharged yet, where there is a discharge date
         if label.labels[0].score == 1:
             return None
         owner = replace(label, labels=tuple(LabelOption(option.type) for option in label.labels[:1]))
@@ -92,7 +115,7 @@ def unrelated(at: Rewriter) -> None:
         return by_label(match) if label is not None and is_participle(label.text) else None
 
     aux = "(?:(?:that|which|who|they|we|has|have|had|is|are|was|were|been|ever|got|get) )*"
-    verb = r"(?P<verb>[a-z]+)"
+    verb = r"(?P<verb>[a-z]+)(?: (?:out|up|off|down|on|in|to|by|with|for))*"
     at.apply(rf"(?:that |which |who )?{_NOBODY} (?:has |have |had |ever )*{verb}", never)
     negation = (
         r"(?:(?:has|have|had|was|were|is|are|do|does|did|don|doesn|didn|hasn|haven|hadn|wasn|weren) (?:not |t )|never )"
@@ -100,6 +123,8 @@ def unrelated(at: Rewriter) -> None:
     at.apply(
         rf"{aux}{negation}(?:been |ever |yet |actually )*{verb} (?:anything|anyone|anybody|any|at all|one|yet)", never
     )
+    some = "(?:anything|anyone|anybody|any|at all|yet)"
+    at.apply(rf"{aux}{negation}(?:been |ever |yet |actually )*(?P<label>{L}) {some}(?! <L)", by_verb)
     at.apply(rf"{aux}never (?:been |actually )?{verb}(?= $)", never)
     not_yet = r"(?:never|not yet|not|n t|t)(?: been| ever| yet)*"
     at.apply(rf"{aux}{not_yet} (?P<label>{L})(?: yet)?(?= $)", by_verb)
@@ -133,4 +158,11 @@ def absences(at: Rewriter) -> None:
         missing,
     )
     at.apply(rf"(?:with|of|having)(?: an?)? (?:unknown|missing|empty|blank) (?P<label>{L})", missing)
+
+    def said(match: re.Match[str]) -> str | None:
+        verb, label = at.link(match["verb"]), at.link(match["label"])
+        is_said = verb is not None and " " not in verb.text and is_participle(verb.text) and is_type(label)
+        return at.restrict(Restriction(label, "none")) if is_said else None  # hosts who haven't hosted any party
+
+    at.apply(rf"(?:(?:that|which|who) )?{do} (?:not|t)(?: ever| yet)? (?P<verb>{L}) (?:any|an|a) (?P<label>{L})", said)
     at.apply(rf"(?:{no}) (?P<label>{L})", use)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kbkit.answers.attribute_values import ColumnValues
 from kbkit.answers.syntax import (
     Expression,
 )
-from kbkit.english.question_words import COUNTED
+from kbkit.english.question_words import COUNTED, DWELLING, PLACES, PRICES
+from kbkit.english.words import may_be_verb
 from kbkit.questions.clauses import AskedTarget, is_type
 from kbkit.questions.conditions import ConditionPlanner
-from kbkit.questions.elements import MAX_HOPS, MOST
+from kbkit.questions.elements import MAX_HOPS, MOST, Element
 from kbkit.questions.label_lookup import LabelOption
+from kbkit.questions.lexicon import label_words
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.links import QuestionLink
 from kbkit.questions.meanings import NotReadError
@@ -31,6 +35,8 @@ class AskedPlanner(ConditionPlanner):
 
         It is a total if a node may have several: what a customer has in accounts.
         """
+        if (said := self._said_number()) is not None:
+            return said
         kinds = list(dict.fromkeys(self._types_in(self.clauses.context)))
         numbers = [(kind, name) for kind in kinds if (name := self._only_number(kind))]
         about = self._conditioned()
@@ -40,6 +46,49 @@ class AskedPlanner(ConditionPlanner):
         link = QuestionLink(0, 0, "how much", (LabelOption(kind, name, 1.0, True),))
         is_one = all(one == kind or self._is_single(one, kind) for one in about)
         return AskedTarget(link, "" if is_one else "sum")
+
+    def _said_number(self) -> AskedTarget | None:
+        """Return the number of the named nodes that a verb is about: *how much does Ann earn*, of a salary."""
+        kinds = dict.fromkeys(self._conditioned() if not self.clauses.context else ())
+        similar = self.elements.labels.similarity
+        numbers = [
+            (float(similar(word)[one.label]), one.name, word, kind)
+            for word in self.clauses.unexplained
+            for kind in kinds
+            for one in self._numbers_of(kind)
+        ]
+        if not self.clauses.unexplained:  # how much is a baguette
+            prices = [
+                (1.0, e.name, "", e.source) for kind in kinds for e in self._numbers_of(kind) if _is_price(e.name)
+            ]
+            numbers = prices if len(prices) == 1 else []
+        ranked = sorted(numbers, reverse=True)
+        others = [score for score, name, *_ in ranked if name != ranked[0][1]]
+        if not ranked or ranked[0][0] < _SAID or ranked[0][0] - max(others, default=0.0) < _TELLING / 2:
+            return None
+        score, name, word, kind = ranked[0]
+        self._explain(word)
+        return AskedTarget(QuestionLink(0, 0, "how much", (LabelOption(kind, name, score, True),)))
+
+    def _numbers_of(self, kind: int) -> list[Element]:
+        """Return the attributes of a type that are numbers and no years."""
+        numbers = map(self.elements.all.__getitem__, self.elements.of_kind(MOST, kind).tolist())
+        return [one for one in numbers if not self.elements.is_yearly(kind, one.name)]
+
+    def _where(self) -> AskedTarget | None:
+        """Return the place that *where* asks for: the only attribute of the named nodes that is called as one."""
+        clauses = self.clauses
+        is_open = clauses.is_where and not clauses.targets and not clauses.context and not clauses.most
+        kinds = list(dict.fromkeys(self._conditioned())) if is_open else []
+        if len(kinds) != 1:
+            return None
+        names = [a.name for a in self.elements.types[kinds[0]].attributes if a.type == "VARCHAR"]
+        places = [name for name in names if label_words(name)[-1] in PLACES]
+        if len(places) != 1:
+            return None
+        for word in [word for word in clauses.unexplained if may_be_verb(word) or word in DWELLING]:
+            self._explain(word)
+        return AskedTarget(QuestionLink(0, 0, "where", (LabelOption(kinds[0], places[0]),)))
 
     def _when(self) -> AskedTarget | None:
         """Return the date that *when* and a verb ask for: the date of birth, of *when was he born*."""
@@ -100,9 +149,15 @@ class AskedPlanner(ConditionPlanner):
         fits = self._are_people if self.clauses.is_who else self._are_places
         named = self._types_in(self.clauses.context)
         compared = [node for r in self.clauses.restrictions if r.operand == "node" for node in r.values[0].nodes[:1]]
-        if compared or any(map(fits, [*named, *self._tested()])):
-            return None  # who is older than Ann: as she is
-        about = [*self._conditioned(), *named]
+        if any(map(fits, named)):
+            return None
+        tested = [*map(self.elements.type_number, compared), *self._tested()]
+        if own := [kind for kind in dict.fromkeys(tested) if fits(kind)]:
+            return own[0] if len(own) == 1 and self.clauses.is_who else None  # who is older than Ann: as she is
+        return None if compared else self._nearest_kind(fits, [*self._conditioned(), *named])
+
+    def _nearest_kind(self, fits: Callable[[int], bool], about: list[int]) -> int | None:
+        """Return the type that is nearest to others, of those that fit; None if there is none, or nothing to be near."""
         kinds = [kind for kind in range(len(self.elements.types)) if fits(kind) and kind not in about]
         kinds = [kind for kind in kinds if not self._is_nameless(kind)] or kinds
         kinds = [kind for kind in kinds if min((self._distance(one, kind) for one in about), default=0) <= MAX_HOPS]
@@ -165,9 +220,11 @@ class AskedPlanner(ConditionPlanner):
         """Return the attribute itself for a number that is an attribute: ``how many cylinders does it have``."""
         if target.total != "count" or target.is_distinct or target.label is None or target.label.types():
             return target
-        if not all(self._is_number(option) for option in target.label.attributes()):
-            return target
         option = self._attribute(target.label, self._conditioned())
+        if not self._is_number(option) or (
+            option.score == 1 and not all(self._is_number(one) for one in target.label.attributes())
+        ):
+            return target
         is_sum = target.label.text.casefold() in COUNTED and option.type not in self._conditioned()
         grouped = [link.types()[0].type for link in self.clauses.groups if is_type(link)]
         is_sum |= bool(self.clauses.groups) and option.type not in grouped  # the number of docks per area
@@ -175,6 +232,11 @@ class AskedPlanner(ConditionPlanner):
         is_sum |= after in (["have", "been"], ["has", "been"]) or (
             after[:1] in (["were"], ["was"]) and any(map(is_participle, after[1:]))  # how many hours were worked
         )
-        for word in ("live", "lives", "living", "lived") if target.label.text.casefold() in COUNTED else ():
+        for word in DWELLING if target.label.text.casefold() in COUNTED else ():
             self._explain(word)
         return AskedTarget(target.label, "sum" if is_sum else "", target.of)
+
+
+def _is_price(name: str) -> bool:
+    """Return whether an attribute says what something costs, by its name."""
+    return label_words(name)[-1] in PRICES

@@ -13,12 +13,14 @@ from kbkit.answers.syntax import (
     Test,
 )
 from kbkit.english.question_words import NO, YES
+from kbkit.english.words import YEARS
 from kbkit.questions.clauses import Restriction
 from kbkit.questions.elements import numeric
 from kbkit.questions.expressions import whole_number, year
 from kbkit.questions.label_lookup import LabelOption
 from kbkit.questions.lexicon import label_words
 from kbkit.questions.link_words import is_participle
+from kbkit.questions.links import QuestionLink
 from kbkit.questions.meanings import Meanings, NotReadError
 from kbkit.questions.units import UNITS, converted, unit_of
 
@@ -81,13 +83,17 @@ class AttributeTests(Meanings):
         option = self._attribute(restriction.label, near)
         if self._type_of(option) == "BOOLEAN":
             return ConditionPart(option.type, (Condition(option.attribute, "=", (False,)),))
+        if self._type_of(option).endswith(("INT", "INTEGER")) and not self.elements.is_yearly(
+            option.type, option.attribute
+        ):
+            return ConditionPart(option.type, (Condition(option.attribute, "=", (0,)),))  # bookings with no children
         known = next((a for a in self.elements.types[option.type].attributes if a.name == option.attribute), None)
         if known is None or known.type != "VARCHAR":
             raise NotReadError(f"no '{restriction.label.text}'")
         values = ColumnValues.of(self.elements.session.stores).distinct(self.elements.types[option.type], known)
         negative = [value for value in values if value.casefold() in NO]
-        if not negative:
-            raise NotReadError(f"no '{restriction.label.text}'")
+        if not negative:  # no insurance, where some have an insurer
+            return ConditionPart(option.type, (Condition(option.attribute, "missing", ()),))
         return ConditionPart(option.type, (Condition(option.attribute, "in", tuple(negative)),))
 
     def _compared(self, restriction: Restriction, near: list[int]) -> LabelOption:
@@ -139,9 +145,6 @@ class AttributeTests(Meanings):
         similar = self.elements.labels.similarity
         return bool(verbs and others) and not any(similar(word)[labels[0]] >= _SAID for word in verbs)
 
-    def _has_dates(self, kind: int) -> bool:
-        return any(self.elements.is_yearly(kind, attribute.name) for attribute in self.elements.types[kind].attributes)
-
     def _measuring(self, unit: str, kinds: list[int]) -> LabelOption | None:
         """Return the attribute of the first type that has one in a unit of the same kind, if it is the only one."""
         measured = UNITS[unit].measures
@@ -173,6 +176,8 @@ class AttributeTests(Meanings):
         kind, name, op = self._type_of(option), option.attribute, self._op(restriction, option)
         if any("-" in value.number for value in restriction.values) and not kind.startswith(("DATE", "TIMESTAMP")):
             raise NotReadError(f"'{restriction.values[0].text}' of no date")
+        if kind.startswith(("DATE", "TIMESTAMP")) and not all(map(_may_be_date, restriction.values)):
+            raise NotReadError(f"'{restriction.values[0].text}' of dates")
         values = [self._typed(value.number, kind) for value in restriction.values]
         if op == "between":
             return Condition(name, ">=", (values[0],)), Condition(name, "<=", (values[1],))
@@ -204,3 +209,8 @@ class AttributeTests(Meanings):
         if len(texts) > 1:
             return Condition(attribute, "in", tuple(texts), restriction.negated)
         return Condition(attribute, "!=" if restriction.negated else "=", (texts[0],))
+
+
+def _may_be_date(value: QuestionLink) -> bool:
+    """Return whether a number is a date, or a year that dates can have."""
+    return "-" in value.number or YEARS[0] <= Decimal(value.number) <= YEARS[1]

@@ -23,12 +23,14 @@ from kbkit.answers.syntax import (
     Superlative,
     subtrees,
 )
+from kbkit.english.question_words import DWELLING, OUTCOMES
 from kbkit.english.types import type_noun
 from kbkit.english.words import may_be_person, may_be_verb
 from kbkit.errors import KbError
 from kbkit.questions.candidates import Topic
 from kbkit.questions.clauses import Clauses
 from kbkit.questions.elements import VALUE, Elements
+from kbkit.questions.lexicon import cosine
 from kbkit.questions.link_words import is_participle
 from kbkit.questions.links import Linker, QuestionLink
 from kbkit.questions.meanings import NotReadError
@@ -55,6 +57,9 @@ cross-validated over nine databases of others.
 ``words`` and ``verbs`` that nothing explains, 1 minus the worst score of a ``label``, ``relations`` that are followed,
 ``choices`` among equals, labels ``mismatched`` with values, ``empty`` answers, and conditions that ``all`` nodes meet.
 """
+_AKIN = 0.4
+"""Least similarity of a verb for an outcome and what it is about: *won* a prize."""
+_DWELLING = frozenset(DWELLING) - {"living"}  # living writers
 _SAME = 0.75
 """Least similarity of a verb and a relation that it means."""
 _MOST = 0.5
@@ -143,7 +148,8 @@ class ClauseReading:
     @cached_property
     def verbs(self) -> list[str]:
         """The unexplained verbs, which often mean no more than *have*, but none of a relation that is not followed."""
-        return [word for word in self.clauses.unexplained if may_be_verb(word) and self._is_followed(word)]
+        words = self.clauses.unexplained
+        return [w for w in words if (may_be_verb(w) or w in _DWELLING) and self._is_followed(w)]
 
     def _is_followed(self, verb: str) -> bool:
         """Return whether the expression follows a relation that a verb is a word of, if there is one."""
@@ -156,6 +162,11 @@ class ClauseReading:
             relations |= {element.label for element in values if may_be_person(type_noun(element.name))}
         meant = {label for label in relations if similar[label] >= _SAME}
         followed = self.planner.doubts.followed
+        if verb in OUTCOMES and not any(
+            similar[label] >= _SAME for label in followed
+        ):  # won the cup: not who took part
+            named = [link.text.casefold().rpartition(" ")[2] for link in self.links if link.labels]
+            return any(cosine(verb, word) >= _AKIN for word in named)
         if self.clauses.is_who and not meant and any(self.elements.is_verbal[label] for label in followed):
             return False  # who hated the film: not who directed it
         return not meant or any(label in meant or similar[label] >= _SAME for label in followed)

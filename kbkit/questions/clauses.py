@@ -62,6 +62,8 @@ class Most:
     """Only a verb says what is counted: the least used service."""
     is_amount: bool = False
     """It is *the most* or *the least* of what ``label`` names, which adds up: the most hours."""
+    is_nth: bool = False
+    """Only the last of the ``count`` nodes is asked for: the second largest."""
     total: str = ""
     """``sum`` or ``avg`` of ``label`` is compared: the member with the highest total fines."""
 

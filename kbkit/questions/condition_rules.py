@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import re
 
-from kbkit.english.question_words import COMPARATIVES, CONCEPTS, COUNTED, FUNCTION_WORDS, Adjective
+from kbkit.english.question_words import (
+    COMPARATIVES,
+    CONCEPTS,
+    COUNTED,
+    FUNCTION_WORDS,
+    MONEY,
+    PRICES,
+    Adjective,
+)
 from kbkit.english.words import may_be_verb
 from kbkit.questions.clauses import BE, OF, L, N, Restriction, Rewriter, V, is_type
 from kbkit.questions.lexicon import label_words, stem
@@ -81,6 +89,8 @@ def averages(at: Rewriter) -> None:
         tail = ""
         if adjective is not None and is_type(label) and not match["after"]:
             label, tail = None, match["before"] or ""  # lakes deeper than the average
+        if match["after"] and is_type(at.link(match["before"])):
+            tail = match["before"]  # payments above the average amount
         if label is None and adjective is None:
             return None
         return f"{tail} {at.restrict(Restriction(label, op, (), False, adjective, 'avg'))}"
@@ -113,6 +123,21 @@ def ranges(at: Rewriter) -> None:
     at.apply(rf"(?P<label>{L}) {BE}(?P<one>{_OP}) (?P<low>{N}) (?:and|but) {BE}(?P<two>{_OP}) (?P<high>{N})", both)
 
 
+def prices(at: Rewriter) -> None:
+    """``rooms for under 100``, ``over 200 dollars``: of what something costs."""
+
+    def money(match: re.Match[str]) -> str:
+        price = Adjective(1, PRICES)
+        return at.restrict(Restriction(None, _operator(match["op"] or ""), at.linked(match["number"]), False, price))
+
+    def typed(match: re.Match[str]) -> str | None:
+        is_named = match["type"][1] != "L" or is_type(at.link(match["type"]))
+        return f"{match['type']} {money(match)}" if is_named else None  # not: herbs that sell for over 20
+
+    at.apply(rf"{BE}(?:for |cost |costs |costing )?(?:(?P<op>{_OP}) )?(?P<number>{N}) (?:{'|'.join(MONEY)})", money)
+    at.apply(rf"(?P<type>{L}|{V}|<C\d+>) (?:for|costing) (?P<op>{_OP}) (?P<number>{N})(?! <L)", typed)
+
+
 def comparisons(at: Rewriter) -> None:
     """``more than 4 cylinders``, ``longer than 300 km``, ``3 or more``."""
 
@@ -133,7 +158,9 @@ def comparisons(at: Rewriter) -> None:
             return None  # films from 2015
         label = after
         tail = ""
-        if before is not None and (after is None or any(option.is_number for option in before.attributes())):
+        if before is not None and is_participle(before.text) and not is_type(before) and is_type(after):
+            tail = ""  # collected more than 15 samples
+        elif before is not None and (after is None or any(option.is_number for option in before.attributes())):
             label = before
             tail = match["after"] or ""
         elif before is not None:
@@ -161,10 +188,11 @@ def comparisons(at: Rewriter) -> None:
 
     def plain(match: re.Match[str]) -> str | None:
         op = ">=" if re.search(_UP, match["or"]) else "<="
-        label = at.link(match["after"] or match["before"])
+        label, number = at.link(match["after"] or match["before"]), at.linked(match["number"])
+        is_year = bool(re.fullmatch(r"1\d{3}|20\d{2}", number[0].number))
         if label is None:
-            return None
-        return at.restrict(Restriction(label, op, at.linked(match["number"])))
+            return at.restrict(Restriction(None, op, number, False, COMPARATIVES["after"])) if is_year else None
+        return at.restrict(Restriction(label, op, number))
 
     at.apply(rf"(?:(?P<before>{L}) )?{BE}(?P<number>{N}) (?P<or>{_OR_MORE})(?: (?P<after>{L}))?", plain)
 
@@ -311,7 +339,8 @@ def values(at: Rewriter) -> None:
         label = at.link(match["after"])
         is_own = _owns(at, label, match) or _is_apposition(at, label, match)  # a modern decor, but modern rooms
         sign = restricted(label if is_own else None, match, negated=bool(match["not"]))
-        return sign if is_own else f"{sign} {match['after'] or ''}"
+        asks = "which " if match.start() == 1 and match[0].startswith("which ") else ""  # which consultant has
+        return f"{asks}{sign}" if is_own else f"{asks}{sign} {match['after'] or ''}"
 
     after = rf"(?: (?P<after>{L}))?"
     either = "(?:either |both |the )*"

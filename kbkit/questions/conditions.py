@@ -61,10 +61,23 @@ class ConditionPlanner(MeasureTests):
                 if owner != focus or len(clauses.groups) > 1:
                     raise NotReadError("a superlative for each")
                 superlative = replace(superlative, per=self._group(clauses.groups[0]))
-            tree = Filter(tree, (superlative,))
+            tree = self._kept(tree, superlative, most)
         if owner != focus:
             tree = self._followed(tree, self._path(owner, focus))
         return tree
+
+    def _kept(self, tree: Expression, superlative: Superlative, most: Most) -> Expression:
+        """Return the nodes that a superlative keeps: the second largest are the top two without the largest."""
+        kept = Filter(tree, (superlative,))
+        if not most.is_nth:
+            return kept
+        if superlative.per is not None:
+            raise NotReadError("a superlative for each")
+        best = "max" if superlative.op == "top" else "min"
+        before = replace(superlative, number=most.count - 1)
+        if most.count == 2:
+            before = replace(superlative, op=best, number=None)
+        return Combine("-", (kept, Filter(tree, (before,))))
 
     def _measured(self, most: Most, near: list[int]) -> tuple[LabelOption | None, int]:
         """Return the attribute or the type whose nodes are counted, for a superlative."""

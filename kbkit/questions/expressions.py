@@ -25,6 +25,7 @@ from kbkit.answers.syntax import (
 )
 from kbkit.questions.candidates import Topic
 from kbkit.questions.elements import COMPARED, COMPARED_NEIGHBOURS, HOP, MOST, MOST_NEIGHBOURS, VALUE, Element, Elements
+from kbkit.questions.lexicon import label_words
 from kbkit.questions.question import Question
 
 _MAX_WHOLE = 2**63 - 1
@@ -157,4 +158,5 @@ def _is_reversed(question: Question, element: Element) -> bool:
 
 def is_date(name: str) -> bool:
     """Return whether an attribute is a date by its name: of dates, the oldest has the least."""
-    return any(word in name.lower() for word in ("year", "date", "born", "birth", "founded", "time"))
+    said = f"{name.lower()} {' '.join(label_words(name))}"
+    return any(word in said for word in ("year", "date", "born", "birth", "founded", "time"))

@@ -8,20 +8,24 @@ from dataclasses import dataclass, field, replace
 
 from kbkit.answers.attribute_values import ColumnValues
 from kbkit.answers.resolve_conditions import is_number
-from kbkit.english.question_words import FUNCTION_WORDS, NO, YES
+from kbkit.english.question_words import CLASSES, CONCEPTS, FUNCTION_WORDS, NO, YES
+from kbkit.english.thesaurus import related_words
+from kbkit.english.words import singular
 from kbkit.questions.elements import HOP, VALUE, Element, Elements, numeric
-from kbkit.questions.lexicon import label_words, related, stem
+from kbkit.questions.lexicon import cosine, label_words, related, stem
 from kbkit.questions.link_words import DERIVED_LABEL, is_participle, overlap
 from kbkit.questions.units import UNITS, unit_of
 from kbkit.schema import Attribute, NodeType
 
 _MEASURED, _APART = 0.5, 0.1
 """Least similarity of a word and a number that it must mean, and how much less similar the others are."""
-_PEOPLE, _ONLY = frozenset(["people", "person", "persons"]), 0.9
+_PEOPLE, _ONLY = frozenset(["people", "person", "persons", "folk", "folks"]), 0.9
 """Words for the only type of people, and the score of it, or of the only type that a word begins."""
 _LEAST_START = 4
 """Letters of a word that begins the name of a type, at least."""
 _KEYS = frozenset(["id", "ids", "key", "keys", "code", "codes", "identifier", "identifiers"])
+_KEY_WORDS = frozenset(["number", "numbers", "no", "nr"])
+"""Further words for keys after the name of a type."""
 _KEY_ENDING = re.compile("_?(?:id|key|code|no|nr|number)$")
 _LEAST = 0.7
 """Least similarity of a word and a label of which it is neither a word nor a derived word."""
@@ -30,6 +34,16 @@ _INSIDE = frozenset(("of", "the", "in"))
 _WHOLE = 0.95
 """Least score of a label with all its words."""
 _NAMES = frozenset(["name", "names", "title", "titles"])
+_NUMBERED, _LEAST_FLAGS = frozenset(("number", "count", "level", "grade", "score", "rank", "id", "total")), 5
+"""Last words of numbers that may happen to be 0 and 1 only, and the nodes from which two values say yes and no."""
+_CLASS_STEMS = frozenset(map(stem, CONCEPTS["kind"]))
+"""Stems of the words for kinds that labels have."""
+_FREQUENT, _RARE = (2, 0.25), (4, 0.5)
+"""Greatest rank of the senses of synonyms, and how similar they must be at least; of rarer senses they must be more."""
+_SAME_KIND, _AKIN = 1, 0.6
+"""Greatest rank of a noun that is more general than two others, and how similar these must be at least."""
+_SYNONYM = 0.85
+"""Score of a synonym of a label, relative to the label itself."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +70,11 @@ class LabelLookup:
     _labels: list[tuple[tuple[str, ...], LabelOption]] = field(default_factory=list)
     _with_stem: dict[str, list[int]] = field(default_factory=dict)
     _derived_from: dict[str, list[int]] = field(default_factory=dict)
+    _heads: dict[str, set[str]] = field(default_factory=dict)
+    """The last words of labels, with the nouns that are more general."""
+    _with_head: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
+    _synonyms: dict[str, dict[int, float]] = field(default_factory=dict)
+    """The labels whose last word has a synonym, with the score that it has for them."""
 
     def __post_init__(self) -> None:
         for number, node_type in enumerate(self.elements.types):
@@ -80,9 +99,13 @@ class LabelLookup:
         stems = tuple(map(stem, content))
         options: list[LabelOption] = []
         for label, option in (self._labels[at] for at in self._near(stems)):
-            score = overlap(stems, label, {*words} - {*content} <= _INSIDE)
+            inside = {*words} - {*content} - _INSIDE
+            is_plain = not inside or inside <= {*label_words(option.attribute or self.elements.types[option.type].name)}
+            score = overlap(stems, label, is_plain)
             if score == DERIVED_LABEL and not option.is_number and is_participle(words[-1]):
                 score = 0.0  # cars made in 1970: not the make
+            if len(words) > 1 and score < _WHOLE and is_participle(words[-1]):
+                score = 0.0  # orders shipped: not the order_shipping_charges
             if not option.attribute and score == 1 and len(words) == 1 and words[0].endswith("ed"):
                 score = DERIVED_LABEL  # elected, of elections
             if option.attribute == "key" and score < _WHOLE and not _KEYS.isdisjoint(label):
@@ -93,8 +116,13 @@ class LabelLookup:
             attribute = "name" if words[-1] in _NAMES else "key"
             known = {option.type for option in options if option.score == 1 and option.attribute}
             options += [LabelOption(n, attribute, 0.95) for n in range(len(self.elements.types)) if n not in known]
+        if len(words) == 2 and words[1] in _KEYS | _KEY_WORDS and not any(o.score >= _WHOLE for o in options):
+            named = self._labels_of_types(stems[:1])
+            options = [LabelOption(kind, "key", _WHOLE) for kind in named] or options  # order number
         if not options and len(words) == 1:
             options = self._short(words[0])
+        if len(words) > 2 and words[0] in CLASSES and words[1] == "of":
+            options = self._classes_of(words[2:]) or options
         heads = {option.type: option for option in options if not option.attribute}
         for option in [o for o in options if o.attribute and o.score == 1 and o.type in heads and len(stems) == 1]:
             options.remove(option)  # the makers, where car_maker has an attribute `maker`
@@ -111,7 +139,9 @@ class LabelLookup:
         return tuple(sorted(kept, key=lambda option: -option.score))
 
     def similar(self, word: str) -> tuple[LabelOption, ...]:
-        """Return the types and attributes whose labels are most similar to a word."""
+        """Return the types and attributes whose labels are most similar to a word: those that it is a synonym of."""
+        if not is_participle(word) and (found := self._synonymous(word)):
+            return found
         elements = self.elements
         kind = elements.type_labels.similarity(word)
         label = elements.labels.similarity(word)
@@ -137,12 +167,45 @@ class LabelLookup:
             return ()
         return tuple(LabelOption(e.source, e.name, s, True) for s, e in ranked if e.label == ranked[0][1].label)
 
+    def _synonymous(self, word: str) -> tuple[LabelOption, ...]:
+        """Return the type or attribute that a word is a synonym of; none if it is one of several labels."""
+        found = self._synonyms.get(stem(singular(word)), {})
+        best = max(found.values(), default=0.0)
+        if not found:
+            found = self._akin(singular(word))
+            best = max(found.values(), default=0.0)
+        near = [(self._labels[at], score) for at, score in found.items() if score >= best - 0.05]
+        if len({label for (label, _), _ in near}) != 1:
+            return ()
+        return tuple({(o.type, o.attribute): replace(o, score=score) for (_, o), score in near}.values())
+
     def _add(self, words: Sequence[str], option: LabelOption) -> None:
         content = [word for word in words if word not in FUNCTION_WORDS or word in _NAMES] or list(words)
         stems = tuple(map(stem, content))
         for one in dict.fromkeys(stems):
             self._with_stem.setdefault(one, []).append(len(self._labels))
+        if option.attribute not in ("name", "key"):
+            self._add_synonyms(
+                singular(content[-1]), stems, are_people=not option.attribute and option.type in self.elements.people
+            )
         self._labels.append((stems, option))
+
+    def _akin(self, word: str) -> dict[int, float]:
+        """Return the labels whose last word is of the same kind as a word, and similar: *town*, of cities."""
+        general = {one for one, rank in related_words(word).general.items() if rank <= _SAME_KIND}
+        heads = (head for head, kinds in self._heads.items() if general & kinds and cosine(word, head) >= _AKIN)
+        return {at: _SYNONYM * share for head in heads for at, share in self._with_head[head]}
+
+    def _add_synonyms(self, head: str, stems: tuple[str, ...], *, are_people: bool) -> None:
+        """Note the synonyms of the last word of a label, and of a type of people the nouns that are more general."""
+        known, share = related_words(head), overlap(stems[-1:], stems, True)
+        self._heads[head] = {one for one, rank in known.general.items() if rank <= _SAME_KIND}
+        self._with_head.setdefault(head, []).append((len(self._labels), share))
+        for word, rank in {**(known.general if are_people else {}), **known.synonyms}.items():
+            limits = (_FREQUENT, _RARE)
+            if any(rank <= most and cosine(word, head) >= least for most, least in limits):
+                of = self._synonyms.setdefault(stem(word), {})
+                of[len(self._labels)] = _SYNONYM * share
 
     def _keyed_by(self, number: int, node_type: NodeType) -> list[str]:
         """Return what the key of a type says that its nodes are, in words: *customers*, of accounts with a ``custid``.
@@ -166,7 +229,9 @@ class LabelLookup:
             return attribute.type == "BOOLEAN"
         if attribute.name.casefold().startswith(("is_", "has_")):
             return True
-        return is_participle(attribute.name.casefold()) and self.elements.has_flags(number, attribute.name)
+        last = label_words(attribute.name)[-1:]
+        is_plain = bool(last) and not last[0].endswith("s") and last[0] not in _NUMBERED
+        return is_plain and node_type.count >= _LEAST_FLAGS and self.elements.has_flags(number, attribute.name)
 
     def _near(self, stems: tuple[str, ...]) -> list[int]:
         """Return the labels with one of some stems; for one stem also labels of one word that it is derived from."""
@@ -181,6 +246,25 @@ class LabelLookup:
     def _is_number(self, element: Element) -> bool:
         attributes = self.elements.types[element.source].attributes
         return any(a.name == element.name and numeric(a.type) for a in attributes)
+
+    def _labels_of_types(self, stems: tuple[str, ...]) -> list[int]:
+        """Return the types that are called so."""
+        return [option.type for label, option in self._labels if not option.attribute and label == stems]
+
+    def _classes_of(self, words: Sequence[str]) -> list[LabelOption]:
+        """Return the attributes that say which kinds there are of what words name: *kinds of beds*, a bed_type."""
+        stems = {*map(stem, words)}
+        found = [
+            (option, len(label))
+            for label, option in self._labels
+            if option.attribute and stems < {*label} and {*label} & _CLASS_STEMS
+        ]
+        if not found:  # types of products, which have a category
+            kinds = self._labels_of_types(tuple(map(stem, words)))
+            own = [(o, 1) for label, o in self._labels if o.attribute and o.type in kinds and {*label} & _CLASS_STEMS]
+            found = own if len({o.attribute for o, _ in own}) == 1 else []
+        least = min((size for _, size in found), default=0)
+        return [replace(option, score=_WHOLE) for option, size in found if size == least]
 
     def _short(self, word: str) -> list[LabelOption]:
         """Return the type that *people* must mean, or that a word begins: *repos*, of repositories."""

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from kbkit.english.question_words import ABBREVIATIONS, CONCEPTS, FUNCTION_WORDS
+from kbkit.english.abbreviations import expanded
+from kbkit.english.question_words import CONCEPTS, FUNCTION_WORDS
 from kbkit.stores import embedders
 from kbkit.stores.folding import words
 from kbkit.stores.text import analyzer
@@ -65,8 +66,7 @@ WEAK, STRONG = 0.2, 0.75
 def label_words(label: str) -> list[str]:
     """Return the words of a label: the last segment of a path, split at underscores and capitals; none abbreviated."""
     last = next((part for part in reversed(_SEGMENT.split(label)) if part.strip()), label)
-    found = words(_CAMEL.sub(" ", last)).split()
-    return [word for part in found for word in ABBREVIATIONS.get(part, part).split()]
+    return expanded(words(_CAMEL.sub(" ", last)).split())
 
 
 @lru_cache(_CACHE)
@@ -87,6 +87,12 @@ def related(word: str, other: str) -> float:
     if same >= 4 and short[same:] in _SUFFIXES | {""} and long[same:] in _SUFFIXES:
         return 0.9
     return 0.0
+
+
+@lru_cache(_CACHE)
+def cosine(word: str, other: str) -> float:
+    """Return the greatest cosine of the embeddings of two words, in the singular and the plural."""
+    return float((_embedder().embed(_numbers(word)) @ _embedder().embed(_numbers(other)).T).max())
 
 
 def sharp(similarity: Floats) -> Floats:

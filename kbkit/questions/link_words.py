@@ -25,6 +25,8 @@ _ISO_DAY = re.compile("[12][0-9]{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])
 _ENDINGS = ("a", "y", "o", "e", "en", "ia", "al")
 """Endings of names that adjectives lose: Italian, Swedish, Chinese."""
 
+_LEAST_DENIED = 5
+"""Letters from which a word may be another one with *un*."""
 DERIVED_LABEL = 0.85
 """Score of a word derived from a label."""
 
@@ -73,6 +75,12 @@ def _day(words: Sequence[str], text: str) -> str:
     if month not in MONTHS or found is None or not 1 <= int(found[1]) <= 31:
         return ""
     return f"{plain[2]}-{MONTHS[month]:02}-{int(found[1]):02}"
+
+
+def denied_root(word: str) -> str:
+    """Return the word that a word denies: *paid*, of unpaid, *active*, of inactive; empty if it denies none."""
+    prefix = next((one for one in ("non", "un", "in", "im") if word.startswith(one)), "")
+    return word[len(prefix) :] if prefix and len(word) >= _LEAST_DENIED else ""
 
 
 def is_participle(word: str) -> bool:

@@ -19,11 +19,12 @@ from kbkit.english.question_words import (
     TOTALS,
 )
 from kbkit.english.stems import PEOPLES
+from kbkit.english.thesaurus import related_words
 from kbkit.english.words import may_be_verb
 from kbkit.questions.elements import Elements
 from kbkit.questions.label_lookup import LabelLookup, LabelOption
-from kbkit.questions.lexicon import label_words
-from kbkit.questions.link_words import bases, is_misspelled, is_participle, link_number
+from kbkit.questions.lexicon import label_words, stem
+from kbkit.questions.link_words import bases, denied_root, is_misspelled, is_participle, link_number
 from kbkit.questions.mentions import Mention
 from kbkit.questions.question import Question
 from kbkit.questions.units import UNITS, MeasuringUnit
@@ -35,12 +36,13 @@ MAX_LABEL = 5
 _MEASURING = frozenset([*TOTALS, *EXTREMES])
 """Words after which a number is meant."""
 _NAMES = frozenset(["name", "names", "title", "titles"])
+_DETERMINERS = frozenset("all any both each either every".split())  # noqa: SIM905
 _QUOTED = re.compile(r"\"([^\"]+)\"|'([^']+)'(?!\w)|\u201c([^\u201d]+)\u201d|\u2018([^\u2019]+)\u2019")
+_SIGN = re.compile(r"[-+#*\u2212]+(?!\w)")
+"""Signs that end a value."""
 _NO_UNIT = MeasuringUnit("", Decimal(1))
 _OF_PEOPLES = ("an", "ese", "ish")
 """Endings of the words for peoples that are also read in lower case."""
-_LEAST_DENIED = 5
-"""Letters from which a word may be another one with *un*."""
 _HEADS = frozenset("address addresses number numbers code codes date dates value values".split())  # noqa: SIM905
 """Nouns that end names of attributes, and say little: email address."""
 _MAX_HOLDING = 20
@@ -99,6 +101,10 @@ class Linker:
 
     def __post_init__(self) -> None:
         self._labels = LabelLookup(self.elements)
+        schema = self.elements.session.schema
+        words = (label_words(attribute.name) for relation in schema.relations for attribute in relation.attributes)
+        self._of_edges = {stem(label[0]) for label in words if len(label) == 1}
+        """The stems of attributes of edges, which no expression has."""
 
     def links(self, question: Question, mentions: Sequence[Mention]) -> list[QuestionLink]:
         """Return the links of a question from left to right; they do not overlap."""
@@ -157,9 +163,12 @@ class Linker:
             follows = any(link.last == at and link.types() for link in found)  # the customers pay
             is_verb = is_verb or (follows and may_be_verb(token.word))
             is_operator = at in question.operators or token.word in COMPARATIVES or token.word in SUPERLATIVES
+            is_operator |= stem(token.word) in self._of_edges  # quantity, which is no unit_price
+            is_operator |= token.word in _DETERMINERS or bool(related_words(token.word).places)  # German: no attribute
             if not taken[at] and not is_verb and token.word not in FUNCTION_WORDS and not is_operator:
                 options = self._labels.similar(token.word)
-                if not options and at > 0 and tokens[at - 1].word in _MEASURING:
+                is_said = is_participle(token.word) and any(link.first == at + 1 and link.types() for link in found)
+                if not options and at > 0 and tokens[at - 1].word in _MEASURING and not is_said:
                     options = self._labels.similar_number(token.word)
                 if options:
                     yield QuestionLink(at, at + 1, token.word, options)
@@ -174,18 +183,19 @@ class Linker:
             if link.number.isdigit() and before is not None and is_next and before.types() and not before.attributes():
                 kind = before.types()[0].type
                 [found] = nodes.by_key(types[kind].name, [link.number])
-                if found:
-                    node = replace(link, number="", nodes=(found[0].id,), node_types=frozenset((kind,)))
+                [called] = nodes.by_name(types[kind].name, [link.number])
+                if found or called:
+                    ids = (found[0].id,) if found else tuple(row.id for row in called[:5])
+                    node = replace(link, number="", nodes=ids, node_types=frozenset((kind,)))
                     result.append(node)
                     continue
             result.append(link)
         return result
 
     def _by_part(self, question: Question, taken: list[bool]) -> Iterator[QuestionLink]:
-        """Yield links for parts of the name of one person each, written with capitals: *Einstein*."""
+        """Yield links for parts of one name each, written with capitals: *Einstein*, or *Nile*, of the Nile river."""
         tokens, first = question.tokens, 1
-        is_possible = (self.elements.people or self.values.has_people) and not question.text.isupper()
-        while first < len(tokens) and is_possible:
+        while first < len(tokens) and not question.text.isupper():
             last = first
             while last < len(tokens) and not taken[last] and question.text[tokens[last].start].isupper():
                 last += 1
@@ -200,9 +210,12 @@ class Linker:
             first = max(last, first + 1)
 
     def _is_part(self, words: list[str], node: int) -> bool:
-        """Return whether a node is a person with these words in the name."""
-        name = folded_words(self.elements.session.stores.nodes.name(node)).split()
-        return self.elements.type_number(node) in self.elements.people and {*words} <= {*name}
+        """Return whether a node has these words in its name, and is a person or else of the type that the rest says."""
+        name = {*folded_words(self.elements.session.stores.nodes.name(node)).split()}
+        kind = self.elements.type_number(node)
+        if not {*words} <= name:
+            return False
+        return kind in self.elements.people or name - {*words} <= {*label_words(self.elements.types[kind].name)}
 
     def _quoted(self, question: Question) -> Iterable[QuestionLink]:
         for match in _QUOTED.finditer(question.text):
@@ -226,6 +239,8 @@ class Linker:
         if number:
             return QuestionLink(span[0], span[-1] + 1, text, number=number)
         is_operator = len(words) == 1 and span[0] in question.operators
+        if not is_operator and (signed := self._signed(question, span)):
+            return signed
         if is_operator or {words[0], words[-1]} & (FUNCTION_WORDS - _NAMES):
             is_name = bool(nodes) and text != text.lower() and not is_operator
             return QuestionLink(span[0], span[-1] + 1, text, nodes=nodes) if is_name else None
@@ -233,10 +248,11 @@ class Linker:
         if not labels and 2 < len(words) <= MAX_LABEL:
             labels = self._labels.labelled(["".join(word[0] for word in words)])  # miles per gallon: MPG
             labels = tuple(option for option in labels if option.score == 1 and option.attribute)
-        if not labels and len(words) == 1 and words[0].startswith("un") and len(words[0]) > _LEAST_DENIED:
-            denied = self._labels.labelled([words[0][2:]])  # unpaid, where a column says paid
-            labels = denied if denied and denied[0].is_boolean else ()
-        values = tuple(self.values.named(words))
+        if len(words) == 1 and (not labels or labels[0].score < 1) and (root := denied_root(words[0])):
+            denied = self._labels.labelled([root])  # unpaid, inactive, where a column says paid, active
+            labels = denied if denied and denied[0].is_boolean else labels
+        is_signed = not text.replace(" ", "").isalnum()
+        values = tuple(self.values.named(folded_words(text).split() if is_signed else words))
         if len(text) <= _MAX_SHORT:  # `um` is not the symbol UM
             values = tuple(value for value in values if value.value == text)
         is_name = bool(nodes or values) and text != text.lower() and not question.text.isupper() and span[0] > 0
@@ -251,6 +267,17 @@ class Linker:
         if values or nodes:
             return QuestionLink(span[0], span[-1] + 1, text, (), values, nodes)
         return None
+
+    def _signed(self, question: Question, span: range) -> QuestionLink | None:
+        """Return the link of a value that ends with a sign, if the span and the sign after it are one: AB+, C++."""
+        start, end = question.tokens[span[0]].start, question.tokens[span[-1]].end
+        sign = _SIGN.match(question.text, end)
+        if sign is None:
+            return None
+        text = question.text[start : sign.end()]
+        words = [question.tokens[at].word for at in span]
+        values = tuple(value for value in self.values.named(words) if value.value.casefold() == text.casefold())
+        return QuestionLink(span[0], span[-1] + 1, text, (), values) if values else None
 
     def _is_state(self, words: Sequence[str], label: LabelOption, values: Sequence[AttributeValue]) -> bool:
         """Return whether a word is exactly a value, and only akin to a label: open, where a column is *opened_at*."""
@@ -270,8 +297,9 @@ class Linker:
             if text not in PEOPLES and not text.endswith(_OF_PEOPLES):
                 return (), ()
             text, is_first = text.capitalize(), text not in PEOPLES and not text.endswith("an")
-        for base in bases(text, is_first=is_first):
-            values = tuple(self.values.named([base.lower()]))
+        places = related_words(text.lower()).places
+        for base in (*bases(text, is_first=is_first), *places):
+            values = tuple(self.values.named(base.lower().split()))
             nodes = tuple(self.elements.session.stores.nodes.named(base).tolist()[:5])
             if values or nodes:
                 return values, nodes

@@ -15,19 +15,28 @@ from kbkit.answers.syntax import (
     Path,
     PathFunction,
 )
-from kbkit.english.question_words import Adjective
+from kbkit.english.question_words import LIGHT_VERBS, Adjective
 from kbkit.questions.clauses import Clauses, is_type
 from kbkit.questions.elements import MAX_HOPS, MOST, Elements, numeric
 from kbkit.questions.expressions import is_date, step
 from kbkit.questions.label_lookup import LabelOption
+from kbkit.questions.lexicon import label_words
+from kbkit.questions.link_words import is_participle
 from kbkit.questions.links import QuestionLink
 
 NO_ATTRIBUTE = "no attribute fits the adjective"
 """Why a superlative or a comparison is not read, if nothing is named that the adjective could compare."""
+SEVERAL_DATES = "which of several dates is meant"
 _HINT = 0.2
 """Weight of other words of the question in the choice of an attribute that an adjective compares."""
 
 
+_SAID_OF_DATES = 0.4
+"""Least similarity of a verb and the one of several dates that it is about."""
+_OTHER_DATE = 0.4
+"""How much less likely a date of a type further off is, if the nearest type has dates."""
+_SAME_TIME = 0.03
+"""How much better one of several dates must be said, at least."""
 _TIMED = 0.75
 """Score of an attribute that holds dates or years, whatever its name, as what *before* and *latest* compare."""
 
@@ -137,7 +146,10 @@ class Meanings:
         With ``is_dated`` only attributes of dates, as a month or a day is compared.
         """
         labels, best, chosen, label = self.elements.labels, 0.0, None, -1
+        timed: dict[str, float] = {}
         nouns = [*adjective.nouns, *(("year", "date") if adjective.dates else ())]
+        near = list(near)
+        is_own = "date" in nouns and bool(near) and self._has_dates(near[0])
         for place, kind in enumerate(dict.fromkeys(near)):
             for at in self.elements.of_kind(MOST, kind).tolist():  # numbers and dates
                 element = self.elements.all[at]
@@ -145,16 +157,31 @@ class Meanings:
                     continue
                 hint = _HINT * self._expressed([at])  # born after 1990: a date of birth, not of death
                 is_timed = "date" in nouns and self.elements.is_yearly(kind, element.name)
+                if is_timed and not {*label_words(self.elements.types[kind].name)}.isdisjoint(
+                    label_words(element.name)
+                ):
+                    hint += 2 * _SAME_TIME  # of orders, the order date
                 for rank, noun in enumerate(nouns):
                     found = max(float(labels.similarity(noun)[element.label]), _TIMED * is_timed)
-                    score = found - 0.05 * rank - 0.1 * place + hint
+                    score = found - 0.05 * rank - (_OTHER_DATE if is_own else 0.1) * place + hint
+                    if is_timed and kind == next(iter(near)):
+                        timed[element.name] = max(score, timed.get(element.name, 0.0))
                     if score > best:
                         best, chosen, label = score, LabelOption(kind, element.name, score), element.label
         if chosen is None or best < 0.5:
             raise NotReadError(NO_ATTRIBUTE)
+        others = [score for name, score in timed.items() if name != chosen.attribute]
+        if chosen.attribute in timed and others:
+            verbs = [word for word in self.clauses.unexplained if is_participle(word) and word not in LIGHT_VERBS]
+            if verbs and max(float(labels.similarity(word)[label]) for word in verbs) < _SAID_OF_DATES:
+                raise NotReadError(SEVERAL_DATES)  # expired before 2018, of valid_from and valid_to
+            self.doubts.choices += max(others) > best - _SAME_TIME
         self.doubts.label = min(self.doubts.label, best)
         self.doubts.followed.add(label)
         return chosen
+
+    def _has_dates(self, kind: int) -> bool:
+        return any(self.elements.is_yearly(kind, attribute.name) for attribute in self.elements.types[kind].attributes)
 
     def _distance(self, source: int, target: int) -> int:
         """Return the number of relations between two types; more than any if no path joins them."""

@@ -42,8 +42,7 @@ class Planner(GroupPlanner):
             raise NotReadError("a relation between nodes of one type")
         if clauses.is_how_much and not clauses.targets:
             clauses.targets.append(self._how_much())
-        if (date := self._when()) is not None:
-            clauses.targets.append(date)
+        clauses.targets += [found for found in (self._when(), self._where()) if found is not None]
         asked = self._asked()
         if clauses.is_yes_no and not clauses.targets:
             related = self._related()
@@ -87,6 +86,15 @@ class Planner(GroupPlanner):
         if totals:
             return self._total(tree, totals, plain)
         return self._listed(tree, [*plain, *self._of_groups()])
+
+    def _measure_of_rows(self, tree: Expression) -> str:
+        """Return the attribute that a superlative compares, if nodes without names have it: *the largest payment*."""
+        is_of_value = not self.clauses.context and not self.clauses.groups
+        tests = tree.conditions if isinstance(tree, Filter) and is_of_value else ()
+        last = tests[-1] if tests and not self.clauses.order else None
+        if not isinstance(last, Superlative) or not isinstance(last.measure, str) or not self._is_nameless(self.focus):
+            return ""
+        return last.measure
 
     def _related(self) -> Expression | None:
         """Return the second of two named nodes if a relation leads there from the first: ``Is Japan in Asia``."""
@@ -152,6 +160,8 @@ class Planner(GroupPlanner):
 
     def _listed(self, tree: Expression, plain: list[AskedTarget]) -> Expression:
         """Return nodes, or their values in the order that is asked for."""
+        if not plain and (measure := self._measure_of_rows(tree)):
+            return Aggregate("values", tree, (ValueColumn(measure),))
         near = [self.focus, *self._types_in(self.clauses.context)]
         options: list[LabelOption] = []
         found = [

@@ -11,6 +11,7 @@ from kbkit.english.question_words import (
     ADJECTIVES,
     COMPARATIVES,
     CONTRACTIONS,
+    EXTREMES,
     FUNCTION_WORDS,
     INTERROGATIVES,
     SHARED,
@@ -216,7 +217,7 @@ def _how(plain: list[str]) -> tuple[bool, Adjective | None, set[int]]:
         following = plain[at + 1] if at + 1 < len(plain) else ""
         if word == "how" and following == "many":
             return True, None, {at, at + 1}
-        if word == "number" and following == "of" and plain[at - 1 : at] != ["largest"]:
+        if word == "number" and following == "of" and not {*plain[max(0, at - 1) : at]} & {*SUPERLATIVES, *EXTREMES}:
             return True, None, {at}
         if word == "count" and at == 0:
             return True, None, {at}

@@ -19,7 +19,7 @@ from kbkit.questions.chain_reading import ChainReading
 from kbkit.questions.clause_reading import ClauseReader, ClauseReading, keeps_most
 from kbkit.questions.elements import Elements
 from kbkit.questions.lexicon import Floats
-from kbkit.questions.meanings import NO_ATTRIBUTE
+from kbkit.questions.meanings import NO_ATTRIBUTE, SEVERAL_DATES
 from kbkit.questions.mentions import Mention, mentions
 from kbkit.questions.question import Question
 from kbkit.questions.scoring import PLACES, WEIGHTS, score
@@ -113,6 +113,7 @@ class Read:
         ignored += ["what is asked for"] * is_other
         is_unfit = self.by_clauses.reason == NO_ATTRIBUTE and self.chain.has_attribute_superlative
         ignored += ["a superlative"] * is_unfit
+        ignored += [SEVERAL_DATES] * (self.by_clauses.reason == SEVERAL_DATES and self.chain.has_attribute)
         is_same = bool(re.search(r"\bsame\b.+\bas\b|\bshares?\b.+\bwith\b", self.question.text.casefold()))
         ignored += ["what is shared"] * (is_same and not self.chain.is_shared)
         ignored += ["'how much'"] * (self.by_clauses.clauses.is_how_much and not self.chain.has_attribute)

@@ -21,6 +21,7 @@ from kbkit.english.question_words import (
     SUPERLATIVES,
     TOTALS,
 )
+from kbkit.english.thesaurus import related_words
 from kbkit.english.words import PREPOSITIONS, lemmas_of
 from kbkit.questions.lexicon import label_words, stem
 from kbkit.questions.mentions import Mention
@@ -90,7 +91,7 @@ class Spelling:
     def _is_unknown(self, word: str) -> bool:
         if word in self._known or word in _CLOSED or self._stores.text.frequency(stem(word)):
             return False
-        return not lemmas_of(word)
+        return not lemmas_of(word) and not related_words(word).places
 
 
 def _numbers(word: str) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import re
 from kbkit.english.question_words import (
     ADJECTIVES,
     FUNCTION_WORDS,
+    ORDINALS,
     SUPERLATIVES,
     TOTALS,
     Adjective,
@@ -95,18 +96,21 @@ def _by_measures(at: Rewriter) -> None:
 
     def measured(match: re.Match[str]) -> str | None:
         by, number = at.link(match["by"]), at.link((match["number"] or match["few"] or "").strip())
-        if at.clauses.most is not None or by is None or not any(o.is_number for o in by.attributes()[:1]):
+        is_counted = bool(match["number_of"]) and is_type(by)  # the best customer by number of orders
+        is_number = by is not None and any(o.is_number for o in by.attributes()[:1])
+        if at.clauses.most is not None or by is None or not (is_counted or is_number):
             return None
         if not is_type(at.link(match["type"])) or (match["word"] in ("top", "bottom") and number is None):
             return None
         sign = SUPERLATIVES.get(match["word"], Adjective(-1 if match["word"] == "bottom" else 1, ())).sign
-        at.clauses.most = Most(by, Adjective(sign, ()), whole(number) if number else 1)
+        at.clauses.most = Most(by, Adjective(sign, ()), whole(number) if number else 1, is_number=is_counted)
         return f"{match['type']} <S0> {match['between']}"
 
     between = r"(?P<between>(?:(?!by |<[LN])\S+ ){0,6})"
     at.apply(
         rf"(?:the )?(?P<few>{N} )?(?P<word>top|bottom|{SUPERLATIVE})(?P<number> {N})? (?P<type>{L}) {between}"
-        rf"(?:by|in terms of|measured by|according to) (?:the |their |its )?(?P<by>{L})",
+        rf"(?:by|in terms of|measured by|according to) (?:the |their |its )?"
+        rf"(?P<number_of>(?:total )?number of )?(?P<by>{L})",
         measured,
     )
 
@@ -132,10 +136,26 @@ def _by_verbs(at: Rewriter) -> None:
     )
 
 
+def _by_who(at: Rewriter) -> None:
+    """``who earns the most``: of the number that the verb is about."""
+
+    def said(match: re.Match[str]) -> str | None:
+        verb = match["verb"]
+        if at.clauses.most is not None or verb in FUNCTION_WORDS or verb in ADJECTIVES or not may_be_verb(verb):
+            return None
+        at.clauses.most = Most(None, Adjective(SUPERLATIVES[match["word"]].sign, (verb, stem(verb))))
+        return "who <S0>"
+
+    if at.clauses.is_who:
+        be = "(?:(?:is|are|was|were|gets?|got|has|have|been) )*"
+        at.apply(rf"who {be}(?P<verb>[a-z]+) (?:the )?(?P<word>most|least)(?= $)", said)
+
+
 def superlatives(at: Rewriter) -> None:
     """``the 3 largest``, ``top 5 films by gross``, ``the most songs``, ``the most common genre``."""
     _by_measures(at)
     _by_verbs(at)
+    _by_who(at)
 
     def use(match: re.Match[str]) -> str | None:
         if at.clauses.most is not None:
@@ -145,6 +165,8 @@ def superlatives(at: Rewriter) -> None:
         number = at.link(match["top"] or match["few"])
         if number is not None:
             count = whole(number)
+        is_nth = match["nth"] is not None
+        count = ORDINALS[match["nth"]] if is_nth else count
         adjective = SUPERLATIVES[word]
         inner = (match["inner"] or "").strip()
         if inner in ADJECTIVES:
@@ -157,12 +179,15 @@ def superlatives(at: Rewriter) -> None:
         summed = re.search(r" (total|combined|average|mean) (?:number of )?<L", match[0])
         total = "" if is_type(label) else TOTALS[summed[1]] if summed else "sum" if match["sum"] else ""
         is_amount = word in ("most", "least", "fewest") and not inner
-        at.clauses.most = Most(label, adjective, count, is_common, is_number, is_amount=is_amount, total=total)
+        if is_nth and (is_common or total):
+            return None
+        most = Most(label, adjective, count, is_common, is_number, is_amount=is_amount, is_nth=is_nth, total=total)
+        at.clauses.most = most
         keeps = is_type(label) and (bool(adjective.nouns) or is_common) and not is_number
         return f"{match['label']} <S0>" if keeps or is_common else "<S0>"
 
     at.apply(
-        rf"{BE}(?:the )?(?:top (?P<top>{N}) |(?P<few>{N}) )?(?P<word>{SUPERLATIVE})"
+        rf"{BE}(?:the )?(?:top (?P<top>{N}) |(?P<few>{N}) |(?P<nth>{'|'.join(ORDINALS)}) )?(?P<word>{SUPERLATIVE})"
         rf"(?P<inner> (?:{'|'.join(ADJECTIVES)}|common|frequent|frequently|commonly))?"
         r"(?P<of> (?:number|amount|count|total number)s?(?: of)?)?"
         r"(?: (?:different|distinct|total|combined|average|mean|number of))*"
@@ -176,7 +201,11 @@ def superlatives(at: Rewriter) -> None:
         at.clauses.most = Most(at.link(match["label"]), SUPERLATIVES[match["word"]])
         return "<S0>"
 
-    at.apply(rf"{BE}(?P<label>{L}) (?:is )?(?:the )?(?P<word>most|least|highest|lowest|largest|smallest)", after)
+    at.apply(
+        rf"{BE}(?P<label>{L}) (?:is )?(?:the )?(?P<word>most|least|highest|lowest|largest|smallest)"
+        "(?: often| frequently)?",
+        after,
+    )
 
 
 def orders(at: Rewriter) -> None:

@@ -1,4 +1,4 @@
-"""The rules that read what a question asks for: targets, totals, groups and order."""
+"""The rules that read what a question asks for: targets and groups; and the reading of all clauses, in order."""
 
 from __future__ import annotations
 
@@ -8,39 +8,39 @@ from dataclasses import replace
 
 from kbkit.english.question_words import (
     ADJECTIVES,
-    EXTREMES,
     FUNCTION_WORDS,
     GREETINGS,
     PERSON_WORDS,
     PLAIN_WORDS,
     SUPERLATIVES,
-    TOTALS,
 )
 from kbkit.english.words import PREPOSITIONS
 from kbkit.questions.absence_rules import absences, booleans, unrelated
-from kbkit.questions.clauses import AskedTarget, Clauses, L, N, Rewriter, is_type
+from kbkit.questions.clauses import AskedTarget, Clauses, L, N, Restriction, Rewriter, V, is_type
 from kbkit.questions.condition_rules import (
     averages,
     comparisons,
     entities,
     equal_numbers,
+    prices,
     ranges,
     values,
     verbs,
 )
 from kbkit.questions.label_lookup import LabelOption
+from kbkit.questions.link_words import is_participle
 from kbkit.questions.links import QuestionLink
 from kbkit.questions.measure_rules import measures
+from kbkit.questions.phrase_rules import asides, ever, ranks
 from kbkit.questions.question import Question
 from kbkit.questions.superlative_rules import adverbs, orders, superlatives, whole
+from kbkit.questions.total_rules import amounts, counts, extremes, spread, totals
 
-_TOTALS: dict[str, str] = {**TOTALS, "avg": "avg", "overall": "sum", **EXTREMES}
-_TOTAL = "|".join(_TOTALS)
 _MARKED = frozenset(
     """
     average mean total sum maximum minimum max min more less fewer than larger smaller higher lower greater twice double
     half percent percentage ratio difference increase between before after not no never without only every except nor
-    neither
+    neither each per
     """.split()  # noqa: SIM905
 ) | {*SUPERLATIVES}
 """Words that say that the question is another one, if no rule has read them."""
@@ -57,77 +57,6 @@ def _references(at: Rewriter) -> list[str]:
     owned = re.findall(r" (its|their|his|her)(?= )", at.text[: first.start()] if first else at.text)
     subjects = [] if re.search("<[VN]", at.text) else re.findall(r" (it|they|he|she)(?= )", at.text)
     return [*determined, *owned, *subjects]
-
-
-def _totals(at: Rewriter) -> None:
-    """``average weight``, ``maximum and minimum age``, but not ``the car with the maximum weight``."""
-
-    def use(match: re.Match[str]) -> str | None:
-        label = at.link(match["label"])
-        if label is None or not label.attributes():
-            return None
-        after = re.match(rf" ({L}) ", match.string[match.end() :])
-        if after and is_type(at.link(after[1])) and match["words"] in SUPERLATIVES:
-            return None  # the highest rated movie
-        signs = []
-        for word in re.findall(_TOTAL, match["words"]):
-            at.clauses.targets.append(AskedTarget(label, _TOTALS[word]))
-            signs.append(f"<T{len(at.clauses.targets) - 1}>")
-        return " ".join(signs)
-
-    at.apply(
-        r"(?<!with )(?<!with the )(?<!has )(?<!has the )(?<!have )(?<!have the )(?<!had the )(?<!whose )(?<!most )"
-        r"(?<!highest )(?<!lowest )(?<!largest )(?<!smallest )(?<!greatest )(?<!least )"
-        rf"(?<!their )(?:the |an )?(?P<words>(?:{_TOTAL})(?:(?: and| the)* (?:{_TOTAL}))*)"
-        r"(?: of| number| amount| the| values?| all| possible)*"
-        r"(?: (?:length|duration|time|distance|height|depth|width|weight|size|area|price|cost) in)?"
-        rf" (?P<label>{L})",
-        use,
-    )
-
-
-def _spread(at: Rewriter) -> None:
-    """``for different numbers of cylinders``, before they are read as a count."""
-
-    def use(match: re.Match[str]) -> str | None:
-        at.clauses.groups.extend(at.linked(match["label"]))
-        return " <G0> "
-
-    if any(target.total for target in at.clauses.targets):
-        at.apply(
-            r"(?:for|by|per)(?: all)?(?: the)? (?:each|every|different)(?: different)? "
-            rf"(?:numbers?|values?|kinds?|types?) of (?P<label>{L})",
-            use,
-        )
-
-
-def _amounts(at: Rewriter) -> None:
-    """``how much does Brown have in savings``: an amount that the rest of the question tells."""
-
-    def use(_: re.Match[str]) -> str:
-        at.clauses.is_how_much = True
-        return ""
-
-    at.apply(r"what(?: do| does| did)?(?=(?: <C\d+>)+ (?:has|have|had|keeps?) (?:in|on) )", use)
-    at.apply(rf"how much(?: money)?(?! {L} (?:do|does|did|is|was|has|have))", use)
-
-
-def _counts(at: Rewriter) -> None:
-    """``how many songs``, ``the number of different genres``."""
-
-    def use(match: re.Match[str]) -> str | None:
-        before = re.search(r" <L(\d+)> $", match.string[: match.start()])
-        if before and int(before[1]) not in at.commas and match[0].startswith("number"):
-            return f"of {match['held']} {match['label']}"  # phone numbers of owners
-        at.clauses.targets.append(AskedTarget(at.link(match["label"]), "count", None, bool(match["distinct"])))
-        return f"<T{len(at.clauses.targets) - 1}> {match['held']}"
-
-    phrase = r"(?:how many|(?:the )?(?:total )?(?:numbers?|counts?) of|count(?: the)?(?: number of)?)"
-    at.apply(
-        rf"{phrase} (?:(?:all|of|the|total|times|in|more) )*(?P<held>(?:<C\d+> )*)"
-        rf"(?P<distinct>(?:different |distinct |unique |kinds of |types of )*)(?P<label>{L})",
-        use,
-    )
 
 
 def _groups(at: Rewriter) -> None:
@@ -185,7 +114,8 @@ def _owners_and_targets(at: Rewriter) -> None:
         link = at.link(part)
         assert link is not None
         follows_who = at.clauses.is_who and re.match(rf" (?:who|whom) (?:<\S+> )?{part}", text)
-        is_said = follows_who and not is_type(link) and " " not in link.text and link.labels[0].score < 1
+        is_derived = link.labels[0].score < 1 or is_participle(link.text)
+        is_said = follows_who and not is_type(link) and " " not in link.text and is_derived
         if link.is_verb or is_said:  # cinemas opened in each year: not the year
             clauses.unexplained.append(link.text.casefold())
             clauses.said += [link] if is_said else []
@@ -300,8 +230,9 @@ def _numbers_left(at: Rewriter) -> None:
 
     at.apply(rf"(?P<number>{N}) (?P<type>{L})", few)
     for number, target in enumerate(clauses.targets):
-        if " in total " in at.text and target.total == "count" and not is_type(target.label):
-            clauses.targets[number] = replace(target, total="sum")
+        if " in total " in at.text and target.total == "count":
+            if not is_type(target.label):
+                clauses.targets[number] = replace(target, total="sum")
             at.text = at.text.replace(" in total ", " ")
     if re.search(" how many | number of |^ count ", at.text):
         is_noun = re.search(r"(?: how many| number of|^ count) (?:the )?<C\d+> ", at.text)
@@ -318,8 +249,10 @@ def _is_noun(clauses: Clauses, parts: Sequence[str], place: int) -> bool:
     part, before, after = parts[place], parts[place - 1] if place else "", "".join(parts[place + 1 : place + 2])
     if before in PREPOSITIONS or before in ("the", "a", "an") or before in clauses.unexplained:
         return True
-    if not before and after in ("<G0>", "by", "per"):
-        return True  # wins by region
+    if before in ("and", "or") and not after:
+        return True  # patient and time
+    if not before and after in ("<G0>", "by", "per", "and", "or"):
+        return True  # wins by region, kids and spouses
     is_modifier = part.endswith(("ing", "ed")) and not clauses.is_yes_no and not before.startswith(("<L", "<T"))
     if after.startswith("<L") and (is_modifier or before in ("which", "what", "whose")):
         return True  # ukraine winning songs, what blood type
@@ -346,7 +279,9 @@ def _words_left(at: Rewriter) -> None:
 def read_clauses(question: Question, links: Sequence[QuestionLink]) -> Clauses:
     """Return the clauses of a question whose links are given."""
     at = Rewriter(question, links)
-    at.clauses.is_yes_no = bool(re.match(r" (?:is|are|was|were|does|do|did|has|have|can) (?!you |we |i )", at.text))
+    at.clauses.is_yes_no = bool(
+        re.match(r" (?:is|are|was|were|does|do|did|has|have|can) (?:(?!you |we |i )|(?:you|we) have any )", at.text)
+    )
     at.text = re.sub(r"^ only (?=list|show|give|return|tell)|(?<= )only $", " ", at.text)
     asks = re.match(
         r"(?: (?:and|so|please|show|list|give|find|tell|me|us|name|did|does|is|there|has|have))* (\S+) ", at.text
@@ -354,30 +289,41 @@ def read_clauses(question: Question, links: Sequence[QuestionLink]) -> Clauses:
     first = asks[1] if asks else ""
     at.clauses.is_who = first in ("who", "whom", *PERSON_WORDS)
     at.clauses.is_where = first == "where"
+    owned = re.match(rf" whose (?P<label>{L}) (?:is|was|are|were) (?:the )?(?P<value>{V})(?= )", at.text)
+    if owned:  # whose e-mail is x@y
+        at.clauses.is_who, sign = (
+            True,
+            at.restrict(Restriction(at.link(owned["label"]), "=", at.linked(owned["value"]))),
+        )
+        at.text = f" who has {sign}{at.text[owned.end() :]}"
     at.text = re.sub(r" (?:take|takes|took|taken|taking) (?:part|place)(?= )", "", at.text)
     if at.clauses.is_where:
         at.text = at.text.replace(" do people ", " do ").replace(" can people ", " can ")
     at.text = re.sub(rf" and when (?:(?:it|they|he|she|each|was|were|is|are) )*(?={L})", " and their ", at.text)
     wish = r"(?:i|we) (?:(?:would|d) )?(?:like|love|want|need|wish)"
     at.text = re.sub(rf"^ {wish} (?:to (?:know|see|have|get) )?", " ", at.text)
+    asides(at)
+    ranks(at)
     references = _references(at)
-    conditions = (averages, ranges, comparisons, verbs, entities)
+    conditions = (averages, ranges, prices, comparisons, verbs, entities)
     before = (unrelated, booleans, measures)
     for rule in (
         orders,
         *before,
         *conditions,
-        _totals,
-        _spread,
+        totals,
+        extremes,
+        spread,
         adverbs,
         superlatives,
         values,
         equal_numbers,
         absences,
-        _counts,
-        _amounts,
+        counts,
+        amounts,
     ):
         rule(at)
+    ever(at)
     _groups(at)
     _owners_and_targets(at)
     _numbers_left(at)

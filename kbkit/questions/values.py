@@ -6,6 +6,7 @@ Columns with many distinct values hold names or texts, which the node lookup and
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -17,6 +18,13 @@ from kbkit.stores import Stores
 from kbkit.stores.folding import words
 from kbkit.stores.node_values import text_attributes
 
+_SPELLINGS = (
+    (re.compile("(?<=.)[ao]e(?=..)"), "e"),
+    (re.compile("our$"), "or"),
+    (re.compile("(?<=[iy])s$"), "z"),
+    (re.compile("tr$"), "ter"),
+)
+"""What stems of words in British spelling have in American spelling: paediatr, colour, organis, centr."""
 MAX_WORDS = 8
 """Limit on the words of a value."""
 
@@ -63,7 +71,7 @@ class AttributeValues:
         parts = words(value.value).split()
         if 0 < len(parts) <= MAX_WORDS:
             self._exact.setdefault(" ".join(parts), []).append(value)
-            self._stemmed.setdefault(" ".join(map(stem, parts)), []).append(value)
+            self._stemmed.setdefault(_stems(parts), []).append(value)
 
     @property
     def has_people(self) -> bool:
@@ -77,4 +85,16 @@ class AttributeValues:
     def named(self, parts: Sequence[str]) -> list[AttributeValue]:
         """Return the values with these words, or else with their stems."""
         found = self._exact.get(" ".join(parts))
-        return found if found is not None else self._stemmed.get(" ".join(map(stem, parts)), [])
+        return found if found is not None else self._stemmed.get(_stems(parts), [])
+
+
+def _stems(parts: Sequence[str]) -> str:
+    """Return the stems of words, the same in British and American spelling."""
+    return " ".join(map(_spelled, parts))
+
+
+def _spelled(part: str) -> str:
+    found = stem(part)
+    for pattern, other in _SPELLINGS:
+        found = pattern.sub(other, found)
+    return found

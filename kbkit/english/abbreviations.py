@@ -1,0 +1,30 @@
+"""Abbreviations that people use in names of tables and columns, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+ABBREVIATIONS = {
+    "acct": "account", "addr": "address", "amt": "amount", "avg": "average", "bal": "balance", "bdate": "birth date",
+    "birthdate": "birth date", "catg": "category", "cnt": "count", "ctry": "country", "cust": "customer",
+    "dept": "department", "desc": "description", "dest": "destination", "dlv": "delivery", "dob": "date of birth",
+    "emp": "employee", "firstname": "first name", "fname": "first name", "grp": "group",
+    "lang": "language", "lastname": "last name", "lname": "last name", "loc": "location", "lvl": "level",
+    "meth": "method", "mfr": "manufacturer", "mgr": "manager", "minit": "middle initial", "nbr": "number",
+    "num": "number", "ord": "order", "org": "organization", "pct": "percent", "pmt": "payment", "prc": "price",
+    "prod": "product", "qty": "quantity", "sal": "salary", "subj": "subject",
+    "surname": "last name", "tel": "telephone", "tot": "total", "txn": "transaction", "typ": "type", "veh": "vehicle",
+    "vend": "vendor", "whse": "warehouse", "wk": "week", "yr": "year",
+}  # fmt: skip
+"""Words of names that people abbreviate, as questions have them."""
+_LAST = {"cd": "code", "dt": "date", "ln": "line", "nm": "name", "no": "number", "nr": "number"}
+"""Abbreviations that mean so at the end of a name only: ``order_no``."""
+
+
+def expanded(words: Sequence[str]) -> list[str]:
+    """Return the words of a name in lower case without abbreviations: ``cust nm`` is *customer name*."""
+    last = len(words) - 1
+    known = (
+        _LAST.get(word, word) if 0 < at == last else ABBREVIATIONS.get(word, word) for at, word in enumerate(words)
+    )
+    return [word for text in known for word in ABBREVIATIONS.get(text, text).split()]

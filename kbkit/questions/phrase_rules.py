@@ -1,0 +1,50 @@
+"""The rules that remove what says nothing about the answers: asides about the data, and verbs of *we* and *you*."""
+
+from __future__ import annotations
+
+import re
+
+from kbkit.english.words import lemmas_of
+from kbkit.questions.clauses import L, Rewriter, is_type
+
+_DATA = (
+    "database|data|dataset|data set|system|systems|records?|files?|lists?|catalogue|catalog|tables?|registry|register|"
+    "archives?|books|knowledge base"
+)
+"""Words for the data themselves."""
+
+
+def asides(at: Rewriter) -> None:
+    """``on file``, ``in our database``, ``which films do we have``, ``staff members``."""
+    at.apply(r"(?:on|in) (?:file|record|existence|circulation)", lambda _: "")
+    at.apply(rf"(?:on|in|from|of) (?:(?:our|your|my|the|this|these|all) )+(?:{_DATA})(?= $)", lambda _: "")
+    at.apply(r"(?:on|in|at|of|for) (?:our|my|your) (?!<)[a-z]+(?= $)", lambda _: "")
+
+    at.apply(r"members? of (?:the |our )?(?=<L)", lambda _: "")
+
+    def members(match: re.Match[str]) -> str | None:
+        return match["type"] if is_type(at.link(match["type"])) else None
+
+    at.apply(rf"(?P<type>{L}) (?:members?|people|persons?|folks)", members)
+
+    def said(match: re.Match[str]) -> str | None:
+        return match["we"] if "VERB" in lemmas_of(match["verb"]) else None
+
+    we = r"(?P<we>(?:do|did|have|can|could) (?:we|you|i)(?: (?:actually|currently|ever|still))?)"
+    at.apply(rf"{we} (?P<verb>[a-z]+)(?= (?:$|in total $|altogether $))", said)
+
+
+def ever(at: Rewriter) -> None:
+    """``the highest rate anybody ever paid``: of all that there are."""
+    if at.clauses.most is not None or any(target.total in ("max", "min") for target in at.clauses.targets):
+        someone = "(?:(?:anybody|anyone|somebody|someone|we|you|has|have|had|that|was|been) )*"
+        at.apply(
+            rf"{someone}ever (?:been )?(?:made|recorded|seen|known|paid|set|measured|given|registered)", lambda _: ""
+        )
+
+
+def ranks(at: Rewriter) -> None:
+    """``who came first``: a rank, of which only the words of a column would tell which one."""
+    place = "first|last|second|third|fourth|fifth|top|bottom"
+    if found := re.search(rf" (?:came|come|comes|finish|finished|finishes|placed|ranked|ended up) ({place}) ", at.text):
+        at.clauses.unread.append(f"'{found[1]}'")

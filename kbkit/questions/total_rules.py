@@ -1,0 +1,100 @@
+"""The rules that read totals: averages, sums, extremes, counts and amounts."""
+
+from __future__ import annotations
+
+import re
+
+from kbkit.english.question_words import EXTREMES, SUPERLATIVES, TOTALS
+from kbkit.questions.clauses import SUPERLATIVE, AskedTarget, L, Rewriter, is_type
+from kbkit.questions.expressions import is_date as is_date_name
+
+_TOTALS: dict[str, str] = {**TOTALS, "avg": "avg", "overall": "sum", **EXTREMES}
+_TOTAL = "|".join(_TOTALS)
+
+
+def totals(at: Rewriter) -> None:
+    """``average weight``, ``maximum and minimum age``, but not ``the car with the maximum weight``."""
+
+    def use(match: re.Match[str]) -> str | None:
+        label = at.link(match["label"])
+        if label is None or not label.attributes():
+            return None
+        after = re.match(rf" ({L}) ", match.string[match.end() :])
+        if after and is_type(at.link(after[1])) and match["words"] in SUPERLATIVES:
+            return None  # the highest rated movie
+        if at.clauses.is_who and {*match["words"].split()} <= {*EXTREMES}:
+            return None  # who scored the highest number of points
+        signs = []
+        for word in re.findall(_TOTAL, match["words"]):
+            at.clauses.targets.append(AskedTarget(label, _TOTALS[word]))
+            signs.append(f"<T{len(at.clauses.targets) - 1}>")
+        return " ".join(signs)
+
+    at.apply(
+        r"(?<!with )(?<!with the )(?<!has )(?<!has the )(?<!have )(?<!have the )(?<!had the )(?<!whose )(?<!most )"
+        r"(?<!highest )(?<!lowest )(?<!largest )(?<!smallest )(?<!greatest )(?<!least )"
+        rf"(?<!their )(?:the |an )?(?P<words>(?:{_TOTAL})(?:(?: and| the)* (?:{_TOTAL}))*)"
+        r"(?: of| number| amount| the| values?| all| possible)*"
+        r"(?: (?:length|duration|time|distance|height|depth|width|weight|size|area|price|cost) in)?"
+        rf" (?P<label>{L})",
+        use,
+    )
+
+
+def extremes(at: Rewriter) -> None:
+    """``what is the cheapest rate``: the value, as nothing says whose it is."""
+
+    def use(match: re.Match[str]) -> str | None:
+        label, adjective = at.link(match["label"]), SUPERLATIVES[match["word"]]
+        if at.clauses.targets or label is None or label.types() or not label.attributes()[0].is_number:
+            return None
+        is_date = adjective.dates and is_date_name(label.attributes()[0].attribute)
+        at.clauses.targets.append(AskedTarget(label, "max" if (adjective.sign > 0) != is_date else "min"))
+        return f"{match['what']} <T{len(at.clauses.targets) - 1}>"
+
+    what = "(?P<what>(?:so |and )?(?:what|how much) (?:is|was|are|were|s))"
+    at.apply(rf"(?<=^ ){what}(?: the| our| your)* (?P<word>{SUPERLATIVE}) (?P<label>{L})(?! <L)", use)
+
+
+def spread(at: Rewriter) -> None:
+    """``for different numbers of cylinders``, before they are read as a count."""
+
+    def use(match: re.Match[str]) -> str | None:
+        at.clauses.groups.extend(at.linked(match["label"]))
+        return " <G0> "
+
+    if any(target.total for target in at.clauses.targets):
+        at.apply(
+            r"(?:for|by|per)(?: all)?(?: the)? (?:each|every|different)(?: different)? "
+            rf"(?:numbers?|values?|kinds?|types?) of (?P<label>{L})",
+            use,
+        )
+
+
+def amounts(at: Rewriter) -> None:
+    """``how much does Brown have in savings``: an amount that the rest of the question tells."""
+
+    def use(_: re.Match[str]) -> str:
+        at.clauses.is_how_much = True
+        return ""
+
+    at.apply(r"what(?: do| does| did)?(?=(?: <C\d+>)+ (?:has|have|had|keeps?) (?:in|on) )", use)
+    at.apply(rf"how much(?: money)?(?! {L} (?:do|does|did|is|was|has|have))", use)
+
+
+def counts(at: Rewriter) -> None:
+    """``how many songs``, ``the number of different genres``."""
+
+    def use(match: re.Match[str]) -> str | None:
+        before = re.search(r" <L(\d+)> $", match.string[: match.start()])
+        if before and int(before[1]) not in at.commas and match[0].startswith("number"):
+            return f"of {match['held']} {match['label']}"  # phone numbers of owners
+        at.clauses.targets.append(AskedTarget(at.link(match["label"]), "count", None, bool(match["distinct"])))
+        return f"<T{len(at.clauses.targets) - 1}> {match['held']}"
+
+    phrase = r"(?:how many|(?:the )?(?:total )?(?:numbers?|counts?) of|count(?: the)?(?: number of)?)"
+    at.apply(
+        rf"{phrase} (?:(?:all|of|the|total|times|in|more) )*(?P<held>(?:<C\d+> )*)"
+        rf"(?P<distinct>(?:different |distinct |unique |kinds of |types of )*)(?P<label>{L})",
+        use,
+    )
