@@ -134,7 +134,7 @@ def aggregate_type(op: str, sql_type: str) -> str:
 
 
 @dataclass(frozen=True)
-class PathStep:
+class MeasureStep:
     """A step of a measure, to nodes that any of ``moves`` reaches and that are in ``within`` (None: all of them)."""
 
     moves: tuple[Move, ...]
@@ -150,7 +150,7 @@ class PathMeasure:
     except for count, which is the number of distinct values. ``text`` is the expression.
     """
 
-    steps: tuple[PathStep, ...]
+    steps: tuple[MeasureStep, ...]
     text: str
     op: str = "count"
     attribute: AttributeMeasure | None = None

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from kbkit.answers.algebra import Operator, PathMeasure, PathStep
+from kbkit.answers.algebra import MeasureStep, Operator, PathMeasure
 from kbkit.answers.pairs import Pairs, closure, neighbors, pack, unique
 from kbkit.answers.session import Session
 from kbkit.stores.adjacency import Ids
@@ -80,7 +80,7 @@ def _blocks(degrees: Counts) -> Iterator[tuple[int, int]]:
         start = end
 
 
-def _follow(session: Session, step: PathStep, pairs: Pairs, *, is_first: bool) -> Pairs:
+def _follow(session: Session, step: MeasureStep, pairs: Pairs, *, is_first: bool) -> Pairs:
     parts = []
     for move in step.moves:
         csr = session.move(move.relation, move.forward)

@@ -10,9 +10,9 @@ from kbkit.answers.algebra import (
     Difference,
     Hop,
     Lookup,
+    MeasureStep,
     Move,
     Operator,
-    PathStep,
     Plan,
     SavedNodes,
     Union,
@@ -158,7 +158,7 @@ class _Resolver(ConditionResolver):
             return conjunction(reached)
         return conjunction([*reached, self.set(element)])
 
-    def steps(self, node_type: str | None, path: syntax.PathFunction) -> tuple[PathStep, ...]:
+    def steps(self, node_type: str | None, path: syntax.PathFunction) -> tuple[MeasureStep, ...]:
         """Resolve a path from each node of a type."""
         elements = self.bracketed_relations([Nodes(node_type), *path.elements])[1:]
         near, step, steps = node_type, None, []
@@ -172,7 +172,7 @@ class _Resolver(ConditionResolver):
             within = None if bare else self.set(element)
             if bare and target is not None and any(self.may_lack(move, near, target) for move in moves):
                 within = AllNodes(target)
-            steps.append(PathStep(moves, target, within))
+            steps.append(MeasureStep(moves, target, within))
             near, step = target, None
         return tuple(steps)
 

@@ -20,10 +20,10 @@ from kbkit.answers.algebra import (
     HavingTest,
     Measure,
     MeasureFilter,
+    MeasureStep,
     Operator,
     Parameter,
     PathMeasure,
-    PathStep,
     ReachedAttribute,
     Scalar,
     SortKey,
@@ -74,7 +74,7 @@ class ConditionResolver(ABC):
         """Resolve a set."""
 
     @abstractmethod
-    def steps(self, node_type: str | None, path: syntax.PathFunction) -> tuple[PathStep, ...]:
+    def steps(self, node_type: str | None, path: syntax.PathFunction) -> tuple[MeasureStep, ...]:
         """Resolve a path from each node of a type."""
 
     def error(self, message: str, at: int, *hints: Part) -> ExpressionError:

@@ -21,10 +21,10 @@ from kbkit.answers.algebra import (
     Lookup,
     Measure,
     MeasureFilter,
+    MeasureStep,
     Move,
     Operator,
     PathMeasure,
-    PathStep,
     Plan,
     SavedNodes,
     Total,
@@ -74,7 +74,7 @@ class _Sql:
     steps: dict[str, str] = field(default_factory=dict)
     known: dict[Operator, str] = field(default_factory=dict)
     measured: dict[tuple[Operator, AttributeMeasure | PathMeasure, str], str] = field(default_factory=dict)
-    paths: dict[tuple[str, tuple[PathStep, ...]], str] = field(default_factory=dict)
+    paths: dict[tuple[str, tuple[MeasureStep, ...]], str] = field(default_factory=dict)
     recursive: bool = False
 
     def start(self) -> str:
@@ -264,7 +264,7 @@ class _Sql:
             f"\n  LEFT JOIN (SELECT start, count(*) AS value FROM {reached} GROUP BY start) r ON r.start = s.id"
         )
 
-    def pairs(self, step: PathStep, before: str, start: str) -> str:
+    def pairs(self, step: MeasureStep, before: str, start: str) -> str:
         """Add a step with the distinct pairs of a start node and a node that it reaches: columns ``start``, ``id``."""
         within = "" if step.within is None else f" IN (SELECT id FROM {self.table(step.within)})"
         parts = []

@@ -28,7 +28,7 @@ Path = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Reference:
+class ResourceReference:
     """A reference to a resource."""
 
     kind: str
@@ -57,16 +57,16 @@ class _Style:
     documents: Callable[[Row], Sequence[Any]]
     fits: Callable[[Row], bool]
     read: Callable[[Row], _Resource]
-    refer: Callable[[Any, _Known], Reference | str | None]
+    refer: Callable[[Any, _KnownResources], ResourceReference | str | None]
     single: bool = False
 
 
 @dataclass
-class _Known:
+class _KnownResources:
     """The resources of a source: keys by kind, and what else refers to one."""
 
     keys: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    also: dict[str, Reference] = field(default_factory=dict)
+    also: dict[str, ResourceReference] = field(default_factory=dict)
 
 
 def listed(content: Any) -> list[dict[str, Any]]:
@@ -87,10 +87,10 @@ def tables(rows: Sequence[Row]) -> dict[str, RecordTable]:
     if style is None:
         return {}
     resources = _merged([style.read(row) for row in rows])
-    known = _Known()
+    known = _KnownResources()
     for one in resources:
         known.keys[one.kind].add(one.key)
-        known.also |= dict.fromkeys(one.also, Reference(one.kind, one.key))
+        known.also |= dict.fromkeys(one.also, ResourceReference(one.kind, one.key))
     names = _table_names(list(known.keys))
     result: dict[str, RecordTable] = {}
     for kind, name in names.items():
@@ -141,7 +141,7 @@ def _name_field(rows: Sequence[Row]) -> str:
 # -- fields -----------------------------------------------------------------------------------------------------------
 
 
-def _read_fields(fields: Row, style: _Style, known: _Known) -> dict[str, Any]:
+def _read_fields(fields: Row, style: _Style, known: _KnownResources) -> dict[str, Any]:
     """Return the fields of a resource with references, names and meanings of codes in place of their objects."""
     result: dict[str, Any] = {}
     for name, value in fields.items():
@@ -156,7 +156,7 @@ def _read_fields(fields: Row, style: _Style, known: _Known) -> dict[str, Any]:
     return result
 
 
-def _read(value: Any, style: _Style, known: _Known) -> Any:
+def _read(value: Any, style: _Style, known: _KnownResources) -> Any:
     if isinstance(value, list):
         if style.single and (pairs := _extensions(value)):
             return pairs
@@ -230,8 +230,8 @@ def _members(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _are_references(value: Any) -> bool:
-    return isinstance(value, Reference) or (
-        isinstance(value, list) and value != [] and all(isinstance(one, Reference) for one in value)
+    return isinstance(value, ResourceReference) or (
+        isinstance(value, list) and value != [] and all(isinstance(one, ResourceReference) for one in value)
     )
 
 
@@ -257,12 +257,12 @@ def _table(rows: Sequence[Row], names: Mapping[str, str]) -> RecordTable:
     return RecordTable(result, KEY, links)
 
 
-def _taken(row: Row) -> tuple[dict[str, Any], dict[Path, list[Reference]]]:
+def _taken(row: Row) -> tuple[dict[str, Any], dict[Path, list[ResourceReference]]]:
     """Return a row without references, and these by their path."""
-    found: dict[Path, list[Reference]] = defaultdict(list)
+    found: dict[Path, list[ResourceReference]] = defaultdict(list)
 
     def rest(value: Any, path: Path) -> Any:
-        if isinstance(value, Reference):
+        if isinstance(value, ResourceReference):
             found[path].append(value)
             return None
         if isinstance(value, list):
@@ -299,14 +299,14 @@ def _of_bundle(row: Row) -> _Resource:
     return _Resource(kind, key, fields, [text for text in also if text])
 
 
-def _refers_in_bundle(value: Any, known: _Known) -> Reference | None:
+def _refers_in_bundle(value: Any, known: _KnownResources) -> ResourceReference | None:
     if not isinstance(value, dict):
         return None
     text = value.get("reference")
     if isinstance(text, str):
         named = re.search(r"(?:^|/)([A-Z][A-Za-z]+)/([A-Za-z0-9.\-]{1,64})(?:/_history/.*)?$", text)
         if text not in known.also and named and named[1] in known.keys:
-            return Reference(named[1], named[2])
+            return ResourceReference(named[1], named[2])
         return known.also.get(text)
     identifier = value.get("identifier")
     if isinstance(identifier, dict) and set(value) <= {"identifier", "display", "type"}:
@@ -337,14 +337,14 @@ def _of_document(row: Row) -> _Resource:
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
-def _refers_in_document(value: Any, known: _Known) -> Reference | str | None:
+def _refers_in_document(value: Any, known: _KnownResources) -> ResourceReference | str | None:
     if not isinstance(value, dict) or not {"type", "id"} <= set(value) <= {"type", "id", "meta"}:
         return None
     kind, key = str(value["type"]), str(value["id"])
     if kind not in known.keys:
         return key
     is_word = not _UUID.fullmatch(key) and all(map(_UUID.fullmatch, known.keys[kind]))  # such as "missing"
-    return "" if is_word else Reference(kind, key)
+    return "" if is_word else ResourceReference(kind, key)
 
 
 def _items(row: Row) -> Sequence[Any]:
@@ -367,7 +367,7 @@ def _of_catalogue(row: Row) -> _Resource:
     return _Resource(row["kind"], about["name"], {**rest, **about, **(spec if isinstance(spec, dict) else {})})
 
 
-def _with_named_references(rows: Sequence[dict[str, Any]], kind: str, known: _Known) -> list[dict[str, Any]]:
+def _with_named_references(rows: Sequence[dict[str, Any]], kind: str, known: _KnownResources) -> list[dict[str, Any]]:
     """Return rows with references in place of texts such as ``cart``, ``component:cart`` and ``component:default/cart``
     in fields most of whose values are names of entries.
     """
@@ -387,7 +387,7 @@ def _with_named_references(rows: Sequence[dict[str, Any]], kind: str, known: _Kn
             continue
         for row in (row for row in rows if name in row):
             value = row[name]
-            found = [Reference(of or best, key)
+            found = [ResourceReference(of or best, key)
                      for of, key in (_split_reference(one, kinds) for one in (value if isinstance(value, list) else
                                                                               [value]))]  # fmt: skip
             row[name] = found if isinstance(value, list) else found[0]

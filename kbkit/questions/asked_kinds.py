@@ -157,7 +157,7 @@ class AskedPlanner(ConditionPlanner):
         return None if compared else self._nearest_kind(fits, [*self._conditioned(), *named])
 
     def _nearest_kind(self, fits: Callable[[int], bool], about: list[int]) -> int | None:
-        """Return the type that is nearest to others, of those that fit; None if there is none, or nothing to be near."""
+        """Return the type that is nearest to others, of those that fit; None if there is none."""
         kinds = [kind for kind in range(len(self.elements.types)) if fits(kind) and kind not in about]
         kinds = [kind for kind in kinds if not self._is_nameless(kind)] or kinds
         kinds = [kind for kind in kinds if min((self._distance(one, kind) for one in about), default=0) <= MAX_HOPS]
