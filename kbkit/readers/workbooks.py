@@ -14,7 +14,7 @@ import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -42,13 +42,20 @@ _ERRORS = frozenset({"#N/A", "#DIV/0!", "#REF!", "#NAME?", "#NULL!", "#NUM!", "#
 _REMEDY = "Save it again as .xlsx, or each sheet as CSV"
 
 
-def sheets(path: Path) -> dict[str, str]:
-    """Return the names of the sheets, in order, with the reason why a sheet is not a table (empty: it may be one).
+class SheetLook(NamedTuple):
+    """What the first rows of a sheet show: why it is not a table (empty: it may be one), and whether it has notes."""
+
+    problem: str
+    has_notes: bool = False
+
+
+def sheets(path: Path) -> dict[str, SheetLook]:
+    """Return the looks of the sheets by their names, in order.
 
     Raises :class:`BadInputError` for an unreadable workbook.
     """
     with _Workbook(path) as book:
-        return {sheet.title: _problem(sheet, f"{path}, sheet {sheet.title!r}") for sheet in book.worksheets}
+        return {sheet.title: _look(sheet, f"{path}, sheet {sheet.title!r}") for sheet in book.worksheets}
 
 
 def tables(path: Path) -> list[str]:
@@ -56,7 +63,7 @@ def tables(path: Path) -> list[str]:
 
     Raises the errors of :func:`sheets`.
     """
-    problems = sheets(path)
+    problems = {name: look.problem for name, look in sheets(path).items()}
     for left_out in (set(problems.values()) - {""}, {_EMPTY}):
         if names := [name for name, problem in problems.items() if problem not in left_out]:
             return names
@@ -143,24 +150,23 @@ def _opened(path: Path) -> Any:
     return reader.wb
 
 
-def _problem(sheet: Any, where: str) -> str:
-    """Return why a sheet is not a table, by its first rows: it is empty, or free text. A single value outside of the
-    columns does not count: reading the table reports it.
-    """
+def _look(sheet: Any, where: str) -> SheetLook:
+    """Return the look of a sheet. A single value outside of the columns does not count: reading the table reports it."""
     if sheet.sheet_state != "visible":
-        return _HIDDEN
+        return SheetLook(_HIDDEN)
     rows = [row for _, row in itertools.islice(_rows(sheet, where), _SAMPLE)]
     if not rows:
-        return _EMPTY
+        return SheetLook(_EMPTY)
     rows = rows[titles(rows) :]
     first, rest = rows[0], rows[1:]
     names = [value for value in first if value is not None]
     wide = sum(_is_beyond(row, len(first)) for row in rest)
     if wide * 3 > len(rest) or (wide and len(names) == 1):
-        return "its first row does not name its columns"
+        return SheetLook("its first row does not name its columns")
     sentences = sum(bool(_SENTENCE.search(str(row[-1]))) for row in rest)
-    is_text = len(first) == 1 and (_is_prose(str(first[0])) or sentences * 2 > len(rest))
-    return "it is free text" if is_text else ""
+    if len(first) == 1 and (_is_prose(str(first[0])) or sentences * 2 > len(rest)):
+        return SheetLook("it is free text")
+    return SheetLook("", any(len(row) > len(first) and not _is_beyond(row, len(first)) for row in rest))
 
 
 def _is_prose(name: str) -> bool:
@@ -190,7 +196,7 @@ def _table(sheet: Any, where: str) -> pa.Table:
 
 
 def _is_beyond(row: Sequence[Any], width: int) -> bool:
-    """Whether a row has a value right of the columns; those behind an empty column are notes beside the table."""
+    """Return whether a row has a value right of the columns; behind an empty column it is a note beside the table."""
     return len(row) > width and row[width] is not None
 
 

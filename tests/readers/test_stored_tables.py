@@ -23,6 +23,7 @@ from pyarrow import parquet
 
 import kbkit
 from kbkit.errors import BadInputError, KbError
+from kbkit.ingestion.inference import source_notes
 from kbkit.kb import KnowledgeBase
 from kbkit.readers import databases, workbooks
 from tests.conftest import Run
@@ -264,7 +265,7 @@ def test_a_skipped_sheet_is_a_warning_in_python(tmp_path: Path) -> None:
 def test_sheets_with_a_stray_value_and_workbooks_without_a_table_are_refused(tmp_path: Path) -> None:
     """A table is not skipped for one mistake."""
     book = openpyxl.load_workbook(write(tmp_path / "x.xlsx"))
-    book["people"]["F3"] = "?"
+    book["people"].cell(3, book["people"].max_column + 1, "?")
     book.save(tmp_path / "x.xlsx")
     with pytest.raises(BadInputError, match=r"Value without a column name in .*x.xlsx, sheet 'people', row 3"):
         kbkit.ingest(str(tmp_path / "x.xlsx"), out=tmp_path / "x.kb")
@@ -272,6 +273,16 @@ def test_sheets_with_a_stray_value_and_workbooks_without_a_table_are_refused(tmp
     with pytest.raises(BadInputError, match=r"No rows in .*y.xlsx, sheet 'Sheet'"):
         kbkit.ingest(str(tmp_path / "y.xlsx"), out=tmp_path / "x.kb")
     assert not (tmp_path / "x.recipe").exists()
+
+
+def test_notes_beside_a_table_are_skipped_and_named(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.xlsx")
+    table = workbooks.read(path, "people").read_all()
+    book = openpyxl.load_workbook(path)
+    book["people"].cell(3, book["people"].max_column + 2, "?")
+    book.save(path)
+    assert workbooks.read(path, "people").read_all().equals(table)
+    assert list(source_notes.skipped(path, path)) == [f"Skipped notes beside the table of sheet 'people' of {path}"]
 
 
 def test_the_only_sheet_with_cells_needs_no_name(tmp_path: Path) -> None:
@@ -285,7 +296,7 @@ def test_the_only_sheet_with_cells_needs_no_name(tmp_path: Path) -> None:
 def test_a_sheet_that_claims_to_be_huge(tmp_path: Path) -> None:
     """Two distant cells, or a row far below, are an error or quick, and never fill the memory."""
     book = openpyxl.Workbook()
-    book.active["A1"], book.active["XFD1048576"] = "id", "far"
+    book.active["A1"], book.active["B1048576"] = "id", "far"
     book.save(tmp_path / "x.xlsx")
     with pytest.raises(BadInputError, match=r"Value without a column name in .*x.xlsx, sheet 'Sheet', row 1048576"):
         workbooks.read(tmp_path / "x.xlsx")

@@ -21,9 +21,11 @@ def skipped(given: Path, path: Path) -> Iterator[str]:
     """Yield a note for each part of a file that is not a table, if others are: sheets, members of JSON."""
     if source_files.format_of(given) == "excel":
         used = workbooks.tables(path)
-        for name, problem in workbooks.sheets(path).items():
+        for name, look in workbooks.sheets(path).items():
             if name not in used:
-                yield f"Skipped sheet {name!r} of {given}: {problem}"
+                yield f"Skipped sheet {name!r} of {given}: {look.problem}"
+            elif look.has_notes:
+                yield f"Skipped notes beside the table of sheet {name!r} of {given}"
     if source_files.format_of(given) == "json" and (ignored := json_shapes.ignored(path)):
         yield f"Skipped {', '.join(ignored[:5])} of {given}: not a list of records"
 
