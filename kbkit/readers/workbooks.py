@@ -151,7 +151,7 @@ def _opened(path: Path) -> Any:
 
 
 def _look(sheet: Any, where: str) -> SheetLook:
-    """Return the look of a sheet. A single value outside of the columns does not count: reading the table reports it."""
+    """Return the look of a sheet. A single value outside of the columns does not count: reading reports it."""
     if sheet.sheet_state != "visible":
         return SheetLook(_HIDDEN)
     rows = [row for _, row in itertools.islice(_rows(sheet, where), _SAMPLE)]
