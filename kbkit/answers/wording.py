@@ -23,7 +23,7 @@ from kbkit.answers.operator_tree import operators
 from kbkit.answers.syntax import Name, Slot
 from kbkit.english.noun_phrases import Clause, NounPhrase, either
 from kbkit.english.relations import Link
-from kbkit.english.types import type_noun
+from kbkit.english.types import THING, type_noun
 from kbkit.english.verbs import GRADES
 from kbkit.english.words import with_article
 from kbkit.schema import Schema
@@ -54,23 +54,25 @@ def shared_middles(plan: Plan) -> dict[str, tuple[str, list[tuple[str, bool]]]]:
     return found
 
 
-def _other_texts(inner: NounPhrase) -> list[str]:
+def _other_texts(inner: NounPhrase, *, is_plural: bool) -> list[str]:
     """Return a phrase with one clause in the other words that it has."""
-    ways = [one for clause in inner.clauses for one in clause.others if one.is_subject and not one.before]
-    texts = [NounPhrase(inner.noun, (way,)).text(is_plural=False, reduce=True) for way in ways]
+    others = [one for clause in inner.clauses for one in clause.others if not one.before]
+    ways = [one for one in others if one.is_subject or one.reduced]
+    texts = [NounPhrase(inner.noun, (way,)).text(is_plural=is_plural, reduce=True) for way in ways]
     return texts if len(inner.clauses) == 1 else []
 
 
-def _in_other_words(clause: Clause, link: Link, things: Sequence[str], several: str) -> Clause:
+def _in_other_words(clause: Clause, link: Link, things: Sequence[str], several: Sequence[str]) -> Clause:
     """Return a clause about unnamed things with their other texts, and *countries that* for *a country that*."""
     others = [*clause.others]
     for thing in things:
         other = link.clause(thing, is_named=False)
         others += [replace(other, others=()), *other.others] if other else []
-    of_several = link.clause(several, is_named=False)
-    if of_several:
+    for text in several:
+        of_several = link.clause(text, is_named=False)
         others += [
-            replace(one, singular=clause.singular, reduced="", others=()) for one in (of_several, *of_several.others)
+            replace(one, singular=clause.singular, reduced="", others=())
+            for one in ((of_several, *of_several.others) if of_several else ())
         ]
     return replace(clause, others=tuple(dict.fromkeys(others)))
 
@@ -128,7 +130,7 @@ class _Words:
         """Return the clause of a step and whether it contains another noun phrase with clauses."""
         is_named, is_nested = isinstance(hop.source, Lookup), False
         things: list[str] = []
-        several = ""
+        several: list[str] = []
         if isinstance(hop.source, Lookup):
             thing = self._name(hop.source)
         elif same := self._same(hop):
@@ -145,8 +147,8 @@ class _Words:
             text = inner.text(is_plural=False, reduce=True)
             thing = inner.definite or (f"any {text}" if is_negated else with_article(text))
             if is_nested and not inner.definite and not is_negated:
-                things = [with_article(other) for other in _other_texts(inner)]
-                several = inner.text(is_plural=True, reduce=True)
+                things = [with_article(other) for other in _other_texts(inner, is_plural=False)]
+                several = [inner.text(is_plural=True, reduce=True), *_other_texts(inner, is_plural=True)]
         links = [self._link(move, hop) for move in hop.moves if not move.closure]
         clauses = [link.clause(thing, is_named=is_named, is_negated=is_negated) for link in links if thing]
         known = [clause for clause in clauses if clause is not None]
@@ -164,6 +166,8 @@ class _Words:
             return ""
         there = [Move(move.relation, not move.forward, move.closure) for move in before.moves]
         name = self._name(before.source)
+        if type_noun(before.type) == THING:
+            return ""  # not: the position of the same thing as X
         links = [self._link(move, hop) for move in hop.moves]
         # From a label: hypernyms of the same word as X. Nor do people work as the same profession as X.
         back = [Link(link.relation, link.other or "", link.subject, of_head=not link.of_head) for link in links]

@@ -1,12 +1,15 @@
-"""Which nodes are fit for questions, and whether a question may say what a node is not: rules for all benchmarks."""
+"""Which nodes and values are fit for questions, and whether a question may deny a value: rules for all benchmarks."""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.english.markers import is_marker, untelling
-from kbkit.english.types import WORKS, type_noun
+from kbkit.english.types import WORKS, are_people, type_noun
 from kbkit.english.verbs import GRADES
 from kbkit.english.words import YEARS
 from kbkit.kb import KnowledgeBase
@@ -16,6 +19,11 @@ AMBIGUOUS = "a label with the name of something else"
 MERGED = "an answer is several things in one node"
 _SEVERAL, _MEAN = 0.05, 1.5
 """A list is not whole if more than that fraction of its nodes have several values, but the mean is below this."""
+_COVERED = 0.5
+"""Least fraction of the nodes of a type that have a value of a relation."""
+MISSING = 0.1
+"""Greatest fraction of the nodes with one value, such as the films of a director, that may lack another one."""
+_SEPARATOR = re.compile(r"[|;,/]| and ")
 _TWO_TEXTS = r"(?:\S+ ){4}\S+ +/ +(?:\S+ ){4}"
 """Two sentences joined by a slash."""
 
@@ -73,6 +81,40 @@ def _are_years(kb: KnowledgeBase, node_type: str) -> bool:
 
 def _last_word(node_type: str) -> str:
     return type_noun(node_type).rpartition(" ")[2]
+
+
+def coverage(kb: KnowledgeBase, node_type: str, moves: Iterable[tuple[str, bool]]) -> float:
+    """Return the fraction of the nodes of a type that one of some moves (relation, forward) leads to."""
+    members = kb.session.members(node_type)
+    counts = [kb.session.move(relation, not forward).ranges(members)[1] for relation, forward in moves]
+    return float(np.any([count > 0 for count in counts], axis=0).mean()) if len(members) and counts else 1.0
+
+
+def is_sparse(node_type: str, other: str, fraction: float) -> bool:
+    """Return whether too few nodes of a type have a value of a relation, or an attribute, to be asked for by it.
+
+    ``fraction`` of them have one, of the type ``other``. See :func:`is_optional`.
+    """
+    return fraction < _COVERED and not is_optional(node_type, other)
+
+
+def is_optional(node_type: str, other: str) -> bool:
+    """Return whether nodes of a type without a value of a type lack nothing.
+
+    Tags are no facts, not everyone acts in films, and not every film is a remake of another one.
+    """
+    is_role = are_people(node_type) and type_noun(other).rpartition(" ")[2] in WORKS
+    return is_role or node_type == other or is_marker(node_type) or is_marker(other)
+
+
+def are_lists(values: Sequence[str]) -> bool:
+    """Return whether some of the values of an attribute are several of its other values, such as *Latin|Arabic*.
+
+    What equals one of them leaves out the nodes that have it among others.
+    """
+    known = {value.strip().casefold() for value in values}
+    parts = ([part.strip().casefold() for part in _SEPARATOR.split(value)] for value in values)
+    return any(len(of_value) > 1 and not known.isdisjoint(of_value) for of_value in parts)
 
 
 def are_whole(counts: NDArray[np.int64]) -> bool:

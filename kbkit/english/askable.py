@@ -16,6 +16,7 @@ MONEY = "an amount of money without its currency"
 A_NAME = "a name"
 LABELS = "labels of users"
 IDENTIFIER = "an identifier"
+VAGUE = "a place of any size"
 _IDENTIFIERS = re.compile(
     r"(?i)\b(?:ids?|idx|identifier|code|index|key|tag|url|uri|iri|website|e-?mail|phone|isbn|issn|doi|zip|hash"
     r"|expression|formula|schema|formatter|hashtag|username|statement|number of (?:edges|rows))\b"
@@ -36,6 +37,7 @@ _STRUCTURE = re.compile(
     r"(?i)(?:instance|subclass|different|type|kind|class|opposite) (?:of|from)|is ?a|(?:sex or )?gender|sex"
 )
 _GROUPS = re.compile(r"(?i)(?:.* )?category")
+_WHOLES = re.compile(r"(?i)located in the administrative territorial entity")
 _LABELS = re.compile(r"(?i)(?:(?:has|have) )?(?:the )?(?:user )?(?:hash)?tags?")
 _MONEY = re.compile(
     r"(?i)(?:.*\b)?(?:budget|gross|(?:gross )?revenues?|costs?|prices?|salary|salaries|income|wages?|sales"
@@ -55,6 +57,8 @@ def unfit(label: str, kind: str) -> str:
 
     ``label`` is its words, ``kind`` that of its values: ``text``, ``number``, ``date`` or ``entity``.
     """
+    if _WHOLES.fullmatch(label):
+        return VAGUE
     reason = unfit_as_condition(label, kind)
     if reason == A_NAME and label == "birth name":
         return ""

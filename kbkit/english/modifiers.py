@@ -178,7 +178,8 @@ def _shortened(before: str, rest: str) -> str:
         return ""
     while shared < min(len(words), len(others)) - 1 and words[shared] == others[shared]:
         shared += 1
-    while shared and (words[shared - 1] == "the" or _NAME.match(words[shared - 1])):
+    shared = next((at for at in range(shared) if _NAME.match(words[at])), shared)  # not: and Turkic States
+    while shared and words[shared - 1] == "the":
         shared -= 1
     if words[:2] == others[:2] == _WERE:  # people who were novelists or poets
         return " ".join(words[2:])

@@ -19,6 +19,8 @@ from kbkit.schema import Relation, Schema
 REMEDY = 'Give them phrases in the recipe, such as phrases = { head = "cites", tail = "is cited by" }'
 """What to do about relations that cannot be worded."""
 _LISTED = 5
+_SHORT = "~"
+"""Before words that follow a noun without a verb."""
 _BEFORE = {"genre": "{}", "language": "{}-language"}
 """What names of a type say before the noun that has them."""
 _PASSIVE = re.compile(r"(?:is|was) \w+ by")
@@ -92,12 +94,14 @@ class Link:
             if is_negated:
                 return clause
             further = [VerbPhrase(text) for text in self.relation.phrases_of(self.subject, of_head=self.of_head)[1:]]
+            further += [VerbPhrase(text) for text in _wordings(verb) if text[:1] != _SHORT]
             others = [
                 _of_subject(other, thing, is_named=is_named, is_negated=False)
                 for other in further
                 if is_named or not (other.takes_name or _wants_name(other))
             ]
             others += [one for other in (verb, *further) for one in _with_participle(other, thing)]
+            others += [one for other in (verb, *further) for one in _worded_otherwise(other, thing)]
             if is_named:
                 others += [*_active(verb, thing), *self._before(verb, thing)]
             return replace(clause, others=tuple(others))
@@ -105,7 +109,11 @@ class Link:
         if active is None or not is_named or "{}" in active.singular or of_noun(self.label):
             return None
         text = f"{thing} {active.negated(is_plural=False) if is_negated else active.singular}"
-        return Clause(text, text, is_subject=False)
+        words = [] if is_negated else frame_file("relations")["wordings"].get(f"^{active.singular}", [])
+        short = (_with(one.removeprefix(_SHORT), thing) for one in words)
+        return Clause(
+            text, text, is_subject=False, others=tuple(Clause(text, text, one, is_subject=False) for one in short)
+        )
 
     def _before(self, verb: VerbPhrase, thing: str) -> tuple[Clause, ...]:
         """Return what a name says before the noun: *Comedy movies*, *R-rated*, *English-language*; mostly nothing."""
@@ -154,6 +162,18 @@ def _with_participle(verb: VerbPhrase, thing: str) -> tuple[Clause, ...]:
     return (Clause(_with(verb.singular, thing), _with(verb.plural, thing), f"{verb.participle} {thing}"),) * bool(
         verb.participle and not verb.takes_name
     )
+
+
+def _wordings(verb: VerbPhrase) -> list[str]:
+    """Return the other words for a verb phrase in ``frames/relations.toml``."""
+    known: Mapping[str, list[str]] = frame_file("relations")["wordings"]
+    return known.get(verb.singular, [])
+
+
+def _worded_otherwise(verb: VerbPhrase, thing: str) -> tuple[Clause, ...]:
+    """Return *of Chad* for *flows through Chad*, if a noun may have such words after it."""
+    short = [text.removeprefix(_SHORT) for text in _wordings(verb) if text[:1] == _SHORT]
+    return tuple(Clause(_with(verb.singular, thing), _with(verb.plural, thing), _with(text, thing)) for text in short)
 
 
 def _with(verb: str, thing: str) -> str:

@@ -16,6 +16,8 @@ WORKS = frozenset(
 """Types whose nodes have titles, which are quoted in writing."""
 TITLED_WITH_SENTENCES = WORKS - {"album", "film", "movie", "song"}
 """Works whose titles read like sentences, so that they are quoted in speech too."""
+_STORIES = frozenset(("film", "movie", "novel"))
+"""Works whose texts say what happens in them."""
 _NOUNS = {
     "node": THING, "entity": THING, "human": "person", "big city": "city", "U S state": "state",
     "sovereign state": "country", "capital city": "city", "natural satellite": "moon",
@@ -53,4 +55,6 @@ def text_noun(node_type: str, fields: Sequence[str]) -> str:
     names = [spoken(field) for field in fields]
     if names == ["name"]:
         return "title" if type_noun(node_type) in WORKS else "name"
+    if names == ["text"] and type_noun(node_type).rpartition(" ")[2] in _STORIES:
+        return "plot"
     return " or ".join(names) if 1 <= len(names) <= 2 and names != ["text"] else "description"

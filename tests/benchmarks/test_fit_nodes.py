@@ -38,7 +38,7 @@ def films(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
     edges += [f"f{n},has_tag,t{n % len(TAGS)}" for n in range(FILMS)]
     edges += [f"f{n},has_genre,g{('War', 'Drama', 'Crime')[n % 3]}" for n in range(1, FILMS)]
     edges += [f"f{n},has_genre,g{('Drama', 'Crime', 'War')[n % 3]}" for n in range(1, FILMS, 4)]
-    edges += [f"p,directed,f{n}" for n in range(0, FILMS, 3)]
+    edges += [f"p,directed,f{n}" for n in range(0, FILMS, 2)]
     texts = ["key,text", "f1,A man and his dog run away / two sisters open a small shop", "f2,He is 1/2 French / Dutch"]
     for name, lines in (("nodes", nodes), ("edges", edges), ("texts", texts)):
         (folder / f"{name}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -167,10 +167,12 @@ def test_mentions(world: KnowledgeBase, phrase: str, text: str, is_mentioned: bo
 
 def test_conditions_hold_for_the_rows_that_they_name(world: KnowledgeBase) -> None:
     for node_type in ("mountain", "lake", "language", "organisation"):
-        ids = world.answers(node_type).ids.tolist()[:60]
         known = conditions.Conditions(world, node_type)
+        every = world.answers(node_type).ids.tolist()
+        whole = [None not in row for row in known.values(every).iter_rows()]
+        ids = [node for node, has in zip(every, whole, strict=True) if has][:60]
         values = known.values(ids)
-        options = ((gold, *one) for gold in range(0, 60, 7) for one in known.options(values, gold, 4))
+        options = ((gold, *one) for gold in range(0, len(ids), 7) for one in known.options(values, gold, 4))
         for gold, condition, mask in each(options, 5):
             assert mask[gold] or gold >= len(ids)
             kept = world.answers(f"{node_type}{{{condition.test}}}").ids.tolist()
@@ -191,6 +193,17 @@ def test_conditions_hold_for_the_rows_that_they_name(world: KnowledgeBase) -> No
 )
 def test_bounds_are_round(below: list[float], bound: float, are_years: bool, rounded: float) -> None:
     assert conditions._round_between(np.array(below), bound, are_years=are_years) == rounded
+
+
+def test_a_value_that_is_missing_or_one_of_several_is_no_condition(tmp_path: Path) -> None:
+    rows = ["a,tongue,A,Latin,3", "b,tongue,B,Latin|Arabic,4", "c,tongue,C,Arabic,5", "d,tongue,D,Arabic,"]
+    (tmp_path / "nodes.csv").write_text("\n".join(["key,type,name,script,letters", *rows]) + "\n")
+    (tmp_path / "edges.csv").write_text("head,relation,tail\na,likes,b\n")
+    with kbkit.ingest("table", tmp_path, out=tmp_path / "g.kb") as kb:
+        known, ids = conditions.Conditions(kb, "tongue"), kb.answers("tongue").ids.tolist()
+        tests = {condition.attribute for condition, _ in known.options(known.values(ids[:3]), 0, 1)}
+        assert tests == {"letters"}
+        assert not known.options(known.values(ids), 0, 1)
 
 
 def test_conditions_are_checked_by_the_type_of_each_candidate(tmp_path: Path) -> None:

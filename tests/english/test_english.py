@@ -13,6 +13,7 @@ from kbkit import english
 from kbkit.answers.parse import parse
 from kbkit.answers.templates import shipped
 from kbkit.answers.wording import noun_phrase
+from kbkit.english.descriptions import descriptions
 from kbkit.english.names import written_name
 from kbkit.english.noun_phrases import Clause, NounPhrase, either
 from kbkit.ingestion import recipe as recipes
@@ -248,3 +249,24 @@ def test_the_dictionary_is_searched_as_the_library_reads_it() -> None:
         assert found.get("xyzzyq", {}) == {}
     assert library.getAllLemmas("Flows") == {"NOUN": ("Flow",), "VERB": ("Flow",)}
     assert library.getInflection("can", "VBD") == ("could",)
+
+
+@pytest.mark.parametrize(
+    ("text", "noun", "said"),
+    [
+        ("The highest mountain of the Atlas and of North Africa.", "mountain",
+         ["the highest mountain of the Atlas and of North Africa"]),
+        ("Capital of Angola on the Atlantic, founded by the Portuguese in 1576.", "city",
+         ["the city founded by the Portuguese in 1576"]),
+        ("A mountain that rises steeply above the Hunza valley, in snow.", "mountain",
+         ["the mountain that rises steeply above the Hunza valley"]),
+        ("Ann Lee crossed the Gobi on foot.", "player", ["the player who crossed the Gobi on foot"]),
+        ("A port with cliffs. Ships like it.", "city", []),
+        ("The largest country in the world by area.", "country", []),
+        ("A country known for its cuisine.", "country", []),
+    ],
+)  # fmt: skip
+def test_clauses_that_describe_one_thing(text: str, noun: str, said: list[str]) -> None:
+    found = list(descriptions(text, noun, "Ann Lee"))
+    assert [one.said for one in found] == said
+    assert all(one.said.endswith(text[one.start : one.end].removeprefix("The ")) for one in found)

@@ -29,8 +29,12 @@ COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
 }  # fmt: skip
 """``asks``: the qualifier that a fact is about, or ""; ``given``: the object or qualifier that its question names."""
 _YEAR = re.compile(r"1\d{3}|20\d\d")
-_MIN_PRECISION = 9
-"""Wikidata's precision of a year; less precise dates are not asked for."""
+_YEAR_PRECISION, _DAY_PRECISION = 9, 11
+"""Wikidata's precisions; less precise dates than a year are not asked for, nor is a year by *on what date*."""
+_DAYS = re.compile(r"(?i)date of .*")
+_SEVERAL = 1.3
+"""Mean number of things that are in another one, from which one alone is a gap of the source: mountains of a country.
+"""
 
 
 @dataclass(frozen=True)
@@ -130,7 +134,7 @@ class Facts:
             return (
                 rows
                 + ("" if qualified else " AND best")
-                + (f" AND precision >= {_MIN_PRECISION}" if predicate.kind == "date" else "")
+                + (f" AND precision >= {_precision(predicate.label)}" if predicate.kind == "date" else "")
             )
         source: Source = next(
             s for (name, types), s in self._sources.items()
@@ -152,6 +156,8 @@ class Facts:
         else:
             sql = self._qualified(asked, rows)
         frame = self._kb.tables.lookup(self._grouped(asked, sql), frames={**frames, **self._loaded})
+        if one.origin == "backward" and one.mean >= _SEVERAL:
+            frame = frame.filter(pl.col("answers").list.len() > 1)
         own = asked.qualifier
         about = own is not None and asked.given == "object"
         simple = pl.when(pl.col("answers").list.len() > 1).then(pl.lit("complex")).otherwise(pl.lit("simple"))
@@ -178,7 +184,7 @@ class Facts:
                 f"SELECT v.entity, v.node, v.value, v.precision, v.unit, q.node AS q_node, q.value AS q_value,"
                 f" q.precision AS q_precision FROM ({rows}) v JOIN kbkit_qualifiers q ON q.statement = v.statement"
                 f" AND q.qualifier = {literal(q.name)}"
-                + (f" WHERE q.precision >= {_MIN_PRECISION}" if q.kind == "date" else "")
+                + (f" WHERE q.precision >= {_precision(q.label)}" if q.kind == "date" else "")
             )
         else:
             column = quote(q.name)
@@ -219,6 +225,10 @@ class Facts:
             {texts}, lambda text: contains({said}, {_padded("text")}) AND {_padded("text")} <> '  ')), false)
         ORDER BY f.entity, f.given
         """
+
+
+def _precision(label: str) -> int:
+    return _DAY_PRECISION if _DAYS.fullmatch(label) else _YEAR_PRECISION
 
 
 def _are_named(answers: Sequence[str]) -> bool:

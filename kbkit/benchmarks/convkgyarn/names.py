@@ -57,7 +57,7 @@ def current_alias(name: str, aliases: Iterable[str]) -> str | None:
     Other aliases may be names of another time (*Swaziland*), nicknames or foreign, and nothing says when they hold.
     """
     fit = (alias for alias in aliases if alias.isascii() or not name.isascii())
-    words = {word for word in _WORD.findall(name.casefold()) if len(word) >= _TELLING}
+    words = {word for word in _WORD.findall(name.casefold()) if len(word) >= _TELLING and word not in _GENERIC}
     return next((alias for alias in fit if words.intersection(_WORD.findall(alias.casefold()))), None)
 
 

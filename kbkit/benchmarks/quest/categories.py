@@ -17,7 +17,7 @@ from kbkit.answers.parse import parse
 from kbkit.answers.sample import first_slot
 from kbkit.answers.sample_plans import PlanSampler, SlotSets
 from kbkit.answers.sample_sets import AnswerSets, SampleRequest, matrix_of, splitmix64
-from kbkit.benchmarks.fit_nodes import are_whole, left_out_markers, merged_nodes
+from kbkit.benchmarks.fit_nodes import are_whole, is_optional, is_sparse, left_out_markers, merged_nodes
 from kbkit.benchmarks.left_out import REASON, LeftOutWords
 from kbkit.benchmarks.quest.families import Family, families, family_of
 from kbkit.directory.files import parse_json
@@ -80,19 +80,24 @@ class Groups:
 class KnownValues:
     """The nodes that have a value of a family, and whether the KB has all values of those (:func:`are_whole`).
 
-    ``of_people``: the values are people; ``are_labels``: they are tags, keywords or the like.
+    ``of_people``: the values are people; ``are_labels``: they are tags, keywords or the like; ``are_optional``: nodes
+    without a value lack nothing (:func:`is_optional`); ``are_few``: most nodes have no value (:func:`is_sparse`).
     """
 
     nodes: NDArray[np.bool_]
     are_whole: bool
     of_people: bool = False
     are_labels: bool = False
+    are_optional: bool = False
+    are_few: bool = False
 
     @classmethod
-    def of(cls, counts: NDArray[np.int64], family: Family) -> KnownValues:
+    def of(cls, counts: NDArray[np.int64], family: Family, domain: str, members: int) -> KnownValues:
         """Return the known values, by the number of values of each node."""
         labels, people = bool(family.other) and is_marker(family.other), bool(family.other) and are_people(family.other)
-        return cls(counts > 0, are_whole(counts[counts > 0]), people, labels)
+        optional = bool(family.other) and is_optional(domain, family.other)
+        few = is_sparse(domain, family.other, float((counts > 0).sum()) / max(1, members))
+        return cls(counts > 0, are_whole(counts[counts > 0]), people, labels, optional, few)
 
 
 @dataclass
@@ -158,12 +163,17 @@ def build(
     found_here = _numbered(domain, [items[i] for i in keep], matrix[np.array(keep)], left_out, in_files)
     found_here.groups = groups
     found_here.merged = merged_nodes(kb)
-    found_here.known = _known(kb, chosen, groups, items, matrix)
+    found_here.known = _known(kb, domain, chosen, groups, items, matrix)
     return found_here
 
 
 def _known(
-    kb: KnowledgeBase, chosen: Sequence[Family], groups: Groups | None, items: Sequence[Category], matrix: Any
+    kb: KnowledgeBase,
+    domain: str,
+    chosen: Sequence[Family],
+    groups: Groups | None,
+    items: Sequence[Category],
+    matrix: Any,
 ) -> dict[str, KnownValues]:
     """Return the values of each family: of groups by node all, usable or not, and of attributes those of ``items``."""
     known = {}
@@ -175,7 +185,7 @@ def _known(
         else:
             part = matrix[np.array([at for at, item in enumerate(items) if item.family == family.id], np.int64)]
         counts = np.bincount(part.indices, minlength=kb.schema.nodes)
-        known[family.id] = KnownValues.of(counts, family)
+        known[family.id] = KnownValues.of(counts, family, domain, kb.schema.type(domain).members)
     return known
 
 

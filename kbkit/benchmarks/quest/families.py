@@ -14,6 +14,7 @@ import numpy as np
 from kbkit.answers import syntax
 from kbkit.answers.parse import parse
 from kbkit.answers.syntax import Condition, Edge, Filter, Nodes, Slot, Step
+from kbkit.benchmarks.fit_nodes import are_lists
 from kbkit.benchmarks.predicates import CONSTANT, unfit_attribute, unfit_relation
 from kbkit.benchmarks.quest.grammar import parsed
 from kbkit.directory.files import parse_toml
@@ -262,8 +263,17 @@ def _attributes(kb: KnowledgeBase, domain: str) -> Iterator[Family]:
     for position, distinct, count, low, high, top in kb.tables.lookup(f"{counts} ORDER BY position").iter_rows():
         years = low is not None and low >= YEARS[0] and high <= YEARS[1]
         is_constant = usable[position].type == _STRING and top is not None and top >= CONSTANT * count
-        if _groups(usable[position], distinct, count, years=years) and not is_constant:
+        is_list = usable[position].type == _STRING and distinct <= _MAX_VALUES and are_lists(
+            _values(kb, node_type.table, usable[position]))  # fmt: skip
+        if _groups(usable[position], distinct, count, years=years) and not (is_constant or is_list):
             yield _attribute(domain, usable[position], years=years)
+
+
+def _values(kb: KnowledgeBase, table: str, attribute: Attribute) -> list[str]:
+    """Return the distinct values of a text attribute."""
+    column = quote(attribute.name)
+    rows = kb.tables.rows(f"SELECT DISTINCT {column} FROM {quote(table)} WHERE {column} IS NOT NULL")
+    return [str(value) for (value,) in rows]
 
 
 def _counts_sql(table: str, position: int, attribute: Attribute) -> str:

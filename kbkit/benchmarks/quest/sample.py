@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,13 +14,17 @@ from numpy.typing import NDArray
 from kbkit.answers import syntax
 from kbkit.answers.sample import draw_sets
 from kbkit.answers.sample_sets import Constraints, SampleRequest
+from kbkit.benchmarks.fit_nodes import MISSING
 from kbkit.benchmarks.quest.categories import Categories
 from kbkit.benchmarks.quest.grammar import Shape
+from kbkit.english.modifiers import divided
 from kbkit.english.stems import shares_stem
 
 _CANDIDATES = 5_000
 """Minimum number of expressions of a shape to choose from."""
 _UNION_TRIES = 4
+_ENOUGH = 5
+"""Unions of related categories per wanted one, from which no others are needed: many have too many answers."""
 _RELATED, _COMMON = 0.15, 2
 """Fraction of the members of the smaller of two categories, and their number, that makes them related if in common."""
 _SLACK = 1.25
@@ -116,9 +120,14 @@ def candidates(categories: Categories, shape: Shape, request: SampleRequest) -> 
     same = np.sort(categories.same[rows], axis=1)
     rows = rows[(same[:, 1:] != same[:, :-1]).all(axis=1)]
     if _ops(shape) <= {"|"}:
-        rows = _of_one_family(categories, rows)
+        rows = _of_one_family(categories, rows, request.count)
     if "-" in _ops(shape):
         rows = _deniable(categories, rows)
+    if _ops(shape) == {"&"}:
+        rows = _with_values(categories, rows)
+    rows = _preferred(rows, _are_few(categories))
+    if len(shape.letters) > 1:
+        rows = _preferred(rows, _are_bare(categories))
     rows = _without_repeats(categories, rows)
     matrix: Any = categories.sets.matrix
     letters = {letter: matrix[rows[:, i]] for i, letter in enumerate(shape.letters)}
@@ -171,10 +180,49 @@ def _are_known(categories: Categories, denied: NDArray[np.int32], answers: Any) 
     return are_known
 
 
-def _of_one_family(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int32]:
+def _with_values(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the rows of whose smaller categories nearly all members have a value of the families of the others.
+
+    *Dramas by Jane Doe* leaves out films by her of which no genre is known.
+    """
+    matrix: Any = categories.sets.matrix
+    sizes = np.diff(matrix.indptr)
+    kept = np.ones(len(rows), bool)
+    names, families = np.unique([item.family for item in categories.items], return_inverse=True)
+    for family, name in enumerate(names.tolist()):
+        known = categories.known.get(name)
+        if known is None or known.are_optional:
+            continue
+        lacking = matrix @ (~known.nodes).astype(np.int32) > MISSING * sizes
+        for one, other in permutations(range(rows.shape[1]), 2):
+            some, others = rows[:, one], rows[:, other]
+            kept &= ~((families[others] == family) & (sizes[some] <= sizes[others]) & lacking[some])
+    with_values: NDArray[np.int32] = rows[kept]
+    return with_values if len(with_values) else rows
+
+
+def _preferred(rows: NDArray[np.int32], are_poor: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """Return the rows without a category that is poor, or all if each has one."""
+    good: NDArray[np.int32] = rows[~are_poor[rows].any(axis=1)]
+    return good if len(good) else rows
+
+
+def _are_few(categories: Categories) -> NDArray[np.bool_]:
+    """Return which categories are of a family that says nothing of most nodes, as languages known of few people."""
+    known = [categories.known.get(item.family) for item in categories.items]
+    return np.array([one is not None and one.are_few for one in known], bool)
+
+
+def _are_bare(categories: Categories) -> NDArray[np.bool_]:
+    """Return which categories are called by a noun of their own, *bays*: not *bays that are also seas with ...*."""
+    return np.array([not divided(item.phrase)[1] for item in categories.items], bool)
+
+
+def _of_one_family(categories: Categories, rows: NDArray[np.int32], count: int) -> NDArray[np.int32]:
     """Return the rows whose categories are of one family, *made in France or in Italy*; all if none are.
 
-    Those whose categories have many members in common are first: *made in France or in Italy* rather than *in Peru*.
+    Those whose categories have few members in common, *in France or in Peru*, are left out if there are a few
+    times ``count`` others, and are last if there are not.
     Labels are no family: *tagged christmas or robots* has two unrelated parts.
     """
     families = np.unique([item.family for item in categories.items], return_inverse=True)[1]
@@ -187,7 +235,8 @@ def _of_one_family(categories: Categories, rows: NDArray[np.int32]) -> NDArray[n
     related = np.ones(len(kept), bool)
     for one, other in combinations(range(kept.shape[1]), 2):
         related &= _are_related(categories, kept[:, one], kept[:, other])
-    return np.concatenate((kept[related], kept[~related]))
+    together: NDArray[np.int32] = kept[related]
+    return together if len(together) >= _ENOUGH * count else np.concatenate((together, kept[~related]))
 
 
 def _without_repeats(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int32]:

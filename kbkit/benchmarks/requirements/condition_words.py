@@ -24,6 +24,14 @@ _COUNT = {
 """The same of things that are counted."""
 
 
+_ADJECTIVES = {
+    "height": "high", "elevation": "high", "length": "long", "duration": "long", "maximum depth": "deep",
+    "depth": "deep", "width": "wide", "area": "in area",
+}  # fmt: skip
+_VERBS = {"duration": "last", "score": "score", "length": "measure", "area": "cover", "height": "reach"}
+"""What measures are called after an amount, and as verbs."""
+
+
 class ConditionWords(NamedTuple):
     """A condition in words, as a predicate of one and of several things (``has a height of at least 5,000 m``).
 
@@ -64,11 +72,26 @@ def between(attribute: Attribute, low: float, high: float, *, are_years: bool) -
         value = " ".join(filter(None, (number, unit)))
         amounts = [english.with_article(f"{noun} of {bound.format(value)}") for bound in _AMOUNT[is_least]]
         clauses = [f"{noun} is {bound.format(value)}" for bound in _AMOUNT[is_least]]
-        having = [_having(amount) for amount in amounts]
+        having = [_having(amount) for amount in amounts] + _measured(noun, value, is_least=is_least)
         having += [ConditionWords(_having(amount).one, _having(amount).several, whose)
                    for amount, whose in zip(amounts, clauses, strict=False)]  # fmt: skip
         return WordedCondition(attribute.name, test, tuple(having))
     return WordedCondition(attribute.name, test, tuple(_having(amount) for amount in amounts))
+
+
+def _measured(noun: str, value: str, *, is_least: bool) -> list[ConditionWords]:
+    """Return *is at least 5,000 m high* and *lasts up to 90 minutes*, for nouns that have such words."""
+    bounds = [bound for bound in _AMOUNT[is_least] if not bound.endswith(("above", "below"))]
+    words = []
+    if adjective := _ADJECTIVES.get(noun):
+        said = [f"{bound.format(value)} {adjective}" for bound in bounds if bound.endswith("{}")]
+        words += [ConditionWords(f"is {text}", f"are {text}", modifier=text) for text in said]
+    if verb := _VERBS.get(noun):
+        for bound in bounds:
+            text = bound.format(value)
+            words.append(ConditionWords(f"{english.inflections(verb, 'VBZ')[0]} {text}", f"{verb} {text}",
+                                        modifier=f"{english.inflections(verb, 'VBG')[0]} {text}"))  # fmt: skip
+    return words
 
 
 def _having(amount: str) -> ConditionWords:

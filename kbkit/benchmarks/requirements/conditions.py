@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from kbkit import english
+from kbkit.benchmarks.fit_nodes import are_lists
 from kbkit.benchmarks.predicates import CONSTANT, unfit_attribute
 from kbkit.benchmarks.requirements.condition_words import WordedCondition, between, equal
 from kbkit.english.attributes import attribute_words
@@ -23,6 +24,8 @@ from kbkit.schema import Attribute, quote
 _NOT_COMPARED = re.compile(r"(?i)(?:.* )?(?:number|no|rank)")
 """Numbers that are no amounts."""
 _NUMERIC = re.compile(r"(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DOUBLE|FLOAT|DECIMAL.*)")
+_PRAISE = frozenset(("score", "rating", "stars"))
+"""Numbers of which nobody asks for at most so many."""
 _RANKS = (1.0, 1.5, 2.0, 3.0)
 """Ranks at which a threshold is tried, relative to the wanted number of answers."""
 _MAX_VALUES, _MAX_LENGTH = 50, 30
@@ -51,7 +54,9 @@ class Conditions:
         name = quote(attribute.name)
         counts = f"SELECT {name} AS v, count(*) AS n FROM {quote(self._table)} WHERE {name} IS NOT NULL GROUP BY 1"
         values, longest, top = self._tables.rows(f"SELECT count(*), max(length(v)), max(n) / sum(n) FROM ({counts})")[0]
-        return bool(1 < values <= _MAX_VALUES and longest <= _MAX_LENGTH and top < CONSTANT)
+        if not (1 < values <= _MAX_VALUES and longest <= _MAX_LENGTH and top < CONSTANT):
+            return False
+        return not are_lists([value for value, _ in self._tables.rows(counts)])
 
     @property
     def is_empty(self) -> bool:
@@ -68,19 +73,23 @@ class Conditions:
     def options(self, values: pl.DataFrame, gold: int, wanted: int) -> list[tuple[WordedCondition, NDArray[np.bool_]]]:
         """Return conditions that the node in row ``gold`` meets, each with the rows that meet it.
 
-        Numeric thresholds are such that about ``wanted`` rows meet them, or a few times as many.
+        Numeric thresholds are such that about ``wanted`` rows meet them, or a few times as many. An attribute that a
+        row lacks is left out: the row may meet the condition.
         """
         conditions: list[tuple[WordedCondition, NDArray[np.bool_]]] = []
         for attribute in self._numeric:
             column = values[attribute.name].cast(pl.Float64).to_numpy()
-            if not math.isfinite(column[gold]):
+            if not np.isfinite(column).all():
                 continue
+            is_praise = attribute_words(attribute).noun.rpartition(" ")[2] in _PRAISE
             for low, high in _intervals(column, gold, wanted, are_years=_are_years(attribute, column)):
                 mask = (column >= low) & (column <= high)
-                if mask[gold]:
+                if mask[gold] and not (is_praise and math.isinf(low)):
                     conditions.append((between(attribute, low, high, are_years=_are_years(attribute, column)), mask))
         for attribute in self._texts:
             value = values[attribute.name][gold]
+            if values[attribute.name].null_count():
+                continue
             if value and not _repeats(attribute, value) and value.casefold() != self._noun:
                 mask = (values[attribute.name] == value).fill_null(value=False).to_numpy()
                 conditions.append((equal(attribute, value), mask))

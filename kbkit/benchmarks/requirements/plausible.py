@@ -1,4 +1,4 @@
-"""Which templates a person would ask: no structure of the KB, and no chain to what only describes its middle.
+"""Which templates a person would ask: no structure of the KB, no values that most nodes lack, no chain without sense.
 
 The rules were set by reading drafts for an atlas, films, papers and foreign databases. They hold for suggested
 templates only: a user who names a template wants it.
@@ -12,9 +12,10 @@ from kbkit.answers.algebra import Difference, Hop, Operator, Plan
 from kbkit.answers.operator_tree import operators
 from kbkit.answers.parse import parse
 from kbkit.answers.wording import noun_phrase
+from kbkit.benchmarks.fit_nodes import coverage, is_sparse
 from kbkit.benchmarks.predicates import unfit_expression
 from kbkit.english.relations import Link
-from kbkit.english.types import THING, type_noun
+from kbkit.english.types import THING, WORKS, are_people, type_noun
 from kbkit.english.words import spoken
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Schema
@@ -33,6 +34,8 @@ def implausible(kb: KnowledgeBase, expression: str) -> str:
         return f"{root.type} says nothing of its nodes"
     if name := _ambiguous(kb.schema, root):
         return f"relation {name} is worded as another one"
+    if name := _sparse(kb, root):
+        return f"too few nodes have a value of relation {name}"
     return _implausible_chain(kb, plan)
 
 
@@ -44,8 +47,14 @@ def _implausible_chain(kb: KnowledgeBase, plan: Plan) -> str:
     middle = _middle(root)
     if middle == root.type and _is_part(kb.schema, root):
         return f"{root.type} are parts of others that no name tells"
+    if middle and root.type and _leads_back(root) and describes(
+        kb, middle, root.type
+    ):  # fmt: skip
+        return f"{middle} only describes {root.type}"
     if middle and root.type and describes(kb, root.type, middle):
         return f"{root.type} only describes {middle}"
+    if middle and _is_aside(root):
+        return f"{root.type} have nothing to do with what is named but through {middle}"
     return ""
 
 
@@ -76,6 +85,39 @@ def _turns_back(schema: Schema, plan: Plan) -> bool:
         return False
     words = noun_phrase(plan, schema)
     return words is not None and words.is_nested
+
+
+def _sparse(kb: KnowledgeBase, root: Operator) -> str:
+    """Return a relation of an expression of which most nodes of the type that it describes have no value, or ""."""
+    for hop in (operator for operator in operators(root) if isinstance(operator, Hop) and operator.type):
+        assert hop.type is not None
+        moves = [(move.relation, move.forward) for move in hop.moves]
+        if is_sparse(hop.type, hop.source.type or "", coverage(kb, hop.type, moves)):
+            return hop.moves[0].relation
+    return ""
+
+
+def _is_aside(root: Operator) -> bool:
+    """Return whether a chain joins a fact of a person with one that has nothing to do with it.
+
+    *Continents that contain the country that Jane Doe is a citizen of*, *birthplaces of chemists*.
+    """
+    chain = root.left if isinstance(root, Difference) else root
+    if not isinstance(chain, Hop) or not isinstance(chain.source, Hop):
+        return False
+    types = [one.type or "" for one in (chain.source.source, chain.source, chain)]
+    people = [are_people(name) for name in types]
+    if any(type_noun(name).rpartition(" ")[2] in WORKS for name in types):
+        return False
+    return sum(people[:2]) == 1 and not people[2]
+
+
+def _leads_back(root: Operator) -> bool:
+    """Return whether a chain leads from a node to others with the same value: *in the same language as X*."""
+    chain = root.left if isinstance(root, Difference) else root
+    assert isinstance(chain, Hop) and isinstance(chain.source, Hop)
+    there = [(move.relation, not move.forward) for move in chain.source.moves]
+    return [(move.relation, move.forward) for move in chain.moves] == there
 
 
 def _middle(root: Operator) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from kbkit.answers.suggest import suggest
 from kbkit.answers.templates import Template
 from kbkit.answers.wording import noun_phrase, shared_middles
 from kbkit.benchmarks.documents import types_with_text
-from kbkit.benchmarks.fit_nodes import left_out_markers, merged_nodes
+from kbkit.benchmarks.fit_nodes import MISSING, is_optional, left_out_markers, merged_nodes
 from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.benchmarks.requirements.plausible import implausible
 from kbkit.english.noun_phrases import NounPhrase, given
@@ -37,7 +38,9 @@ _SUGGESTED = 20
 """Number of suggested templates to use, alternating between types of answers."""
 _CONSIDERED = 200
 _ROUNDS = 4
-_SPARE = 2
+_USES, _SHARE = 2, 40
+"""A dataset names an entity that many times, or in one of that many queries, at most; twice as often if it must."""
+_SPARE = 3
 """Groundings to draw for each that is needed: some have ambiguous names, or were drawn before."""
 _TIERS = (60, 20, 6)
 """Minimum numbers of candidates, from which half as many answers can be wanted."""
@@ -205,6 +208,11 @@ def _of_one_middle(
     return words
 
 
+def steps_of(template: Template) -> int:
+    """Return how many steps from node to node a template has."""
+    return sum(isinstance(part, syntax.Step) for part in syntax.subtrees(template.tree()))
+
+
 def relations_of(template: Template) -> set[str]:
     """Return the relations of a template."""
     steps = (part for part in syntax.subtrees(template.tree()) if isinstance(part, syntax.Step))
@@ -222,11 +230,14 @@ def draw(
 ) -> list[Grounding]:
     """Return a grounding for each of the ``wanted`` numbers of answers, as far as there are enough, in random order.
 
-    Groundings are shared equally between the templates as far as possible. ``bounds`` are the minimum and maximum
+    Groundings are shared equally between the templates as far as possible, and entities are not named too often.
+    ``bounds`` are the minimum and maximum
     number of candidates; where many answers are wanted, at least twice as many candidates are drawn if possible. If too
     few groundings have the minimum, those with ``fewest`` candidates or more make up for them (None: none do).
     """
     by_expression: dict[str, Grounding] = {}
+    uses: Counter[tuple[str, str]] = Counter()
+    most = max(_USES, len(wanted) // _SHARE)
     left = np.sort(wanted)[::-1]
     tiers = [tier for tier in _TIERS if bounds[0] < tier <= bounds[1]]
     for tier in [*tiers, *sorted({bounds[0], min(fewest or bounds[0], bounds[0])}, reverse=True)]:
@@ -243,7 +254,7 @@ def draw(
         ]
         drawn = unambiguous(kb, drawn)
         order = np.random.default_rng((seed, tier)).permutation(len(drawn)).tolist()
-        new = [drawn[at] for at in order if drawn[at].expression not in by_expression][:count]
+        new = _spread([drawn[at] for at in order if drawn[at].expression not in by_expression], count, uses, most)
         by_expression |= {grounding.expression: grounding for grounding in new}
         for grounding, number in zip(new, left.tolist(), strict=False):
             by_expression[grounding.expression] = replace(grounding, wanted=number)
@@ -254,6 +265,21 @@ def draw(
     rows = list(by_expression.values())
     order = np.random.default_rng(seed).permutation(len(rows)).tolist()
     return [replace(rows[at], id=str(number)) for number, at in enumerate(order)]
+
+
+def _spread(drawn: Sequence[Grounding], count: int, uses: Counter[tuple[str, str]], most: int) -> list[Grounding]:
+    """Return up to ``count`` groundings that name no entity more than ``most`` times, together with earlier ``uses``.
+
+    If that leaves too few, each may be named twice as often.
+    """
+    chosen: list[Grounding] = []
+    for limit in (most, 2 * most):
+        for grounding in drawn:
+            named = [(entity.type, entity.key) for entity in grounding.slots.values()]
+            if len(chosen) < count and grounding not in chosen and all(uses[one] < limit for one in named):
+                uses.update(named)
+                chosen.append(grounding)
+    return chosen
 
 
 def unambiguous(kb: KnowledgeBase, drawn: Sequence[Grounding]) -> list[Grounding]:
@@ -328,13 +354,36 @@ def groundings(kb: KnowledgeBase, template: Template, frame: pl.DataFrame) -> li
 
 
 def _idle(kb: KnowledgeBase, tree: syntax.Expression, bindings: pl.DataFrame, sizes: Mapping[int, int]) -> set[int]:
-    """Return the bindings of two paths that meet of which one excludes nothing: *by Jane Doe and in English*."""
+    """Return the bindings of two paths that meet of which one says nothing, or of which one is not known.
+
+    One says nothing if it excludes no node: *by Jane Doe and in English*. One is not known if some of the few nodes
+    of the other have no value of its relation: *dramas by Jane Doe*, with films by her that have no genre.
+    """
     if not isinstance(tree, syntax.Path) or tree.arrows != ("->", "->", "<-", "<-"):
         return set()
     start, step, middle, last_step, end = tree.elements
-    idle: set[int] = set()
-    for elements in ((start, step, middle), (end, last_step, middle)):
-        arm = syntax.Path(elements, ("->", "->"))
-        counts = kb.answers_many(str(arm), bindings.select(syntax.slots(arm))).group_by("binding").len()
-        idle |= {binding for binding, count in counts.iter_rows() if count == sizes.get(binding)}
+    arms = [syntax.Path(elements, ("->", "->")) for elements in ((start, step, middle), (end, last_step, middle))]
+    found = [kb.answers_many(str(arm), bindings.select(syntax.slots(arm))).select("binding", "node") for arm in arms]
+    counts = [dict(frame.group_by("binding").len().iter_rows()) for frame in found]
+    idle = {binding for of_arm in counts for binding, count in of_arm.items() if count == sizes.get(binding)}
+    for arm, own, other in ((arms[0], counts[0], 1), (arms[1], counts[1], 0)):
+        if (known := _with_value(kb, arm)) is None:
+            continue
+        lacking = dict(
+            found[other].filter(~pl.col("node").is_in(known.implode())).group_by("binding").len().iter_rows()
+        )
+        for binding, count in lacking.items():
+            of_other = counts[other][binding]
+            if of_other <= own.get(binding, 0) and count > MISSING * of_other:
+                idle.add(binding)
     return idle
+
+
+def _with_value(kb: KnowledgeBase, arm: syntax.Path) -> pl.Series | None:
+    """Return the nodes to which the step of a path leads from any node; None if others lack nothing."""
+    start, step, end = arm.elements
+    assert isinstance(start, syntax.Nodes) and isinstance(end, syntax.Nodes) and isinstance(step, syntax.Step)
+    if is_optional(end.type or "", start.type or ""):
+        return None
+    every = syntax.Path((syntax.Nodes(start.type), step, end), arm.arrows)
+    return pl.Series(kb.answers(str(every)).ids)

@@ -16,13 +16,24 @@ from kbkit.english.frames import frame_file
 from kbkit.english.noun_phrases import Clause, NounPhrase
 
 _VERBS = (("mentions", "mention"), ("refers to", "refer to"), ("talks about", "talk about"),
-          ("speaks of", "speak of"))  # fmt: skip
-_STORY_VERBS = (("involves", "involve"), ("features", "feature"), ("has", "have"))
-_LISTS = ("include", "contain", "list")
+          ("speaks of", "speak of"), ("names", "name"), ("brings up", "bring up"), ("touches on", "touch on"),
+          ("points to", "point to"), ("tells of", "tell of"))  # fmt: skip
+_STORY_VERBS = (("involves", "involve"), ("features", "feature"), ("has", "have"), ("includes", "include"),
+                ("contains", "contain"), ("concerns", "concern"), ("revolves around", "revolve around"))  # fmt: skip
+_LISTS = ("include", "contain", "list", "name")
 """Verbs of texts that are lists, such as keywords."""
-_OF_LISTS = ("{t} that {v} {x}", "{x} among {n}", "{x} in {n}")
-_OF_TEXTS = ("{t} that {v} {x}", "{t} {doing} {x}", "{t} with {x} in it", "{x} in {n}", "{x} mentioned in {n}")
+_OF_LISTS = ("{t} that {v} {x}", "{x} among {n}", "{x} in {n}", "the {n1} {x}")
+_OF_TEXTS = ("{t} that {v} {x}", "{t} {doing} {x}", "{t} with {x} in it", "{x} in {n}", "{x} mentioned in {n}",
+             "{x} named in {n}")  # fmt: skip
+_OF_STORIES = ("{t} that {v} {x}", "{t} {doing} {x}", "{t} with {x}", "{x} in {n}", "{x} in the story")
 """What things have whose texts say ``x``; ``t`` is such a text, ``n`` their own."""
+_MODIFIERS = {
+    "list": ("with {x} among the {n}", "with the {n1} {x}", "marked {x}"),
+    "story": ("about {x}", "involving {x}", "featuring {x}", "with {x} in the {n}", "dealing with {x}"),
+}
+"""What follows the noun of things whose texts say ``x``."""
+_MODIFIED = 0.3
+"""Probability that it does, where there are such words."""
 _CLAUSE = 0.5
 """Probability that what texts say is a clause of the noun (*that have a description with a port in it*)."""
 _STORIES = frozenset(("plot", "story", "storyline", "synopsis"))
@@ -30,10 +41,13 @@ _WITH, _OF_NOUN = "with ", ("with a ", "with an ")
 _WHAT = re.compile(r"([Ww])hat( (?:is|are) the \{things?\})")
 _LISTING = re.compile(r"(?:Find|Give|List|Name|Please|Show) ")
 """Frames that ask for all things of a kind."""
+_SLOT = re.compile(r"\{\w+\}")
 _CLOSE = re.compile(r"\{np\} (?:that )?\{vp\}")
 _ONE = 0.5
 """Probability that a query with one answer asks in the singular."""
-_ROLE = 0.2
+_REDUCED = 0.7
+"""Probability that clauses are short: *bordering Chad*, *of Chad*."""
+_ROLE = 0.1
 """Probability that a query uses a frame of its role."""
 
 
@@ -77,13 +91,19 @@ def requirements(properties: Iterable[TextProperty], noun: str, rng: np.random.G
     if terms:
         listed = " and ".join(terms)
         is_many = english.is_plural(noun)
-        verbs = _STORY_VERBS if noun in _STORIES else _VERBS
+        kind = "list" if is_many else "story" if noun in _STORIES else "text"
+        verbs = _STORY_VERBS if kind == "story" else _VERBS
         of_list = _LISTS[int(rng.integers(len(_LISTS)))]
         singular, plural = (of_list, of_list) if is_many else verbs[int(rng.integers(len(verbs)))]
         said = _said(noun, listed, singular, rng)
         one.append(said.singular)
         several.append(said.plural)
-        if rng.random() < _CLAUSE:
+        if kind != "text" and rng.random() < _MODIFIED:
+            forms = _MODIFIERS[kind]
+            form = forms[int(rng.integers(len(forms)))]
+            one_noun = english.singular(noun) if is_many and len(terms) == 1 else noun
+            modifiers.append(form.format(x=listed, n=noun, n1=one_noun))
+        elif rng.random() < _CLAUSE:
             clauses.append(_said(noun, listed, singular, rng))
         else:
             whose_one.append(f"{noun} {plural if is_many else singular} {listed}")
@@ -116,12 +136,13 @@ def _said(noun: str, listed: str, verb: str, rng: np.random.Generator) -> Clause
 
     ``noun`` is what the texts are called.
     """
-    forms = _OF_LISTS if english.is_plural(noun) else _OF_TEXTS
+    forms = _OF_LISTS if english.is_plural(noun) else _OF_STORIES if noun in _STORIES else _OF_TEXTS
     what = forms[int(rng.integers(len(forms)))]
     first, _, rest = verb.partition(" ")
     doing = f"{english.inflections(english.lemmas_of(first)['VERB'][0], 'VBG')[0]} {rest}".strip()
     a_text, texts = (noun, noun) if english.is_plural(noun) else (english.with_article(noun), english.plural(noun))
-    values = {"x": listed, "t": a_text, "v": verb, "doing": doing}
+    one = english.singular(noun) if english.is_plural(noun) and " and " not in listed else noun
+    values = {"x": listed, "t": a_text, "v": verb, "doing": doing, "n1": one}
     return Clause(f"has {what.format(n=f'its {noun}', **values)}", f"have {what.format(n=f'their {texts}', **values)}")
 
 
@@ -142,13 +163,13 @@ def must_be(predicate: str) -> str:
 
 def sentences(
     phrase: NounPhrase, required: Requirements, role: str, answers: int, rng: np.random.Generator
-) -> tuple[str, str]:
-    """Return a plain query and a varied one."""
+) -> tuple[str, str, str]:
+    """Return a plain query and a varied one, and the noun phrase of the relations in both."""
     known = frames()
     phrase = phrase.varied(rng)
     if required.noun:
         phrase = replace(phrase, noun=required.noun, is_plural_only=False)
-    reduce = bool(rng.integers(2))
+    reduce = bool(rng.random() < _REDUCED)
     singular = phrase.text(is_plural=False, reduce=reduce)
     plural = phrase.text(is_plural=True, reduce=reduce)
     relations = phrase.predicate(is_plural=True)
@@ -181,11 +202,13 @@ def sentences(
     plain = "Which {np} {vp}?" if required.several else "What are the {things}?"
     if not (phrase.clauses or required.several):  # not: Are there any physicists?
         pool = [frame for frame in pool if _LISTING.match(frame)] or pool
-    frame = pool[int(rng.integers(len(pool)))]
+    # Short frames more often: the words that all queries have in common are not theirs.
+    weight = np.array([1 / (1 + len(_SLOT.sub("", frame).split())) for frame in pool])
+    frame = pool[int(rng.choice(len(pool), p=weight / weight.sum()))]
     if phrase.is_people:
         frame = _WHAT.sub(lambda match: f"{'W' if match[1] == 'W' else 'w'}ho{match[2]}", frame)
     plain, varied = plain.format(**values), frame.format(**values)
-    return plain, varied.removesuffix(".") if varied.endswith("..") else varied  # Washington, D.C.
+    return plain, varied.removesuffix(".") if varied.endswith("..") else varied, plural  # Washington, D.C.
 
 
 def _pool(

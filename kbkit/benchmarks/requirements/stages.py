@@ -12,6 +12,7 @@ import numpy as np
 
 from kbkit.answers.templates import Template
 from kbkit.benchmarks.documents import Document, TextPassage, read_documents, types_with_text
+from kbkit.benchmarks.duplicates import distinct
 from kbkit.benchmarks.evidence import Matcher, leaks
 from kbkit.benchmarks.fit_nodes import MERGED, merged_nodes
 from kbkit.benchmarks.left_out import REASON, LeftOutWords, left_out_words
@@ -41,7 +42,7 @@ _FEW = 8
 _RELATIONS = 0.4
 """Fraction of such queries that ask for relations alone where texts offer the only requirement, so that not all queries
 ask for what a text mentions."""
-_SPARE, _SPARE_WITH_MODEL = 1.5, 1.2
+_SPARE, _SPARE_WITH_MODEL = 1.8, 1.2
 """Groundings per query: some are dropped, and a selection comes closer to the wanted numbers of answers."""
 
 
@@ -175,9 +176,21 @@ class StagesRun:
         """Return the queries of the dataset; without a model those whose numbers of answers fit the target best."""
         if self.calls:
             return list(complete[: self.settings.count])
+        telling = [query for query in complete if not self._is_trivial(query)]
+        complete = telling or complete
+        complete = [complete[at] for at in distinct([_asked(query) for query in complete])]
         counts = [len(query[Verified].answers) for query in complete]
         wanted = self.target.counts(min(self.settings.count, len(complete)), self.max_answers)
         return [complete[position] for position in select(counts, wanted)]
+
+    def _is_trivial(self, query: Item) -> bool:
+        """Return whether a query asks for all that one relation leads to, by a template that nobody chose."""
+        name = query[Grounding].template
+        return (
+            name.startswith(relational.SUGGEST)
+            and not query[Requirement].properties
+            and relational.steps_of(self.templates[name]) < 2
+        )
 
     # -- stage 2 ------------------------------------------------------------------------------------------------------
 
@@ -299,8 +312,7 @@ class StagesRun:
                     for slot, entity in grounding.slots.items()
                 }
             )
-            plain, varied = sentences.sentences(named, words, required.role, required.answers, rng)
-            relations = named.text(is_plural=True)
+            plain, varied, relations = sentences.sentences(named, words, required.role, required.answers, rng)
         return FusedQuery(query.id, plain, varied, count_words(relations), count_words(words.several))
 
     def _includes_start(self, grounding: Grounding) -> bool:
@@ -413,6 +425,12 @@ class StagesRun:
                 span = self.matcher.match([entry.text], [document])[0].span
             proofs.append(Proof(number, span.field, span.start, span.end, span.text))
         return proofs
+
+
+def _asked(query: Item) -> tuple[list[str], list[str]]:
+    """Return what a query names, and its answers."""
+    named = [f"{entity.type}#{entity.key}" for entity in query[Grounding].slots.values()]
+    return named, [f"{answer.type}#{answer.key}" for answer in query[Verified].answers]
 
 
 def _node(document: Document) -> tuple[str, str, str]:

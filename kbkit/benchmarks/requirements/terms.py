@@ -32,6 +32,8 @@ _PARTICLES = words_of(
 """Words inside names."""
 _ONE, _THE = frozenset(("a", "an")), "the"
 _OWNERS = frozenset(("the", "his", "her", "its", "their", "my", "our", "your", "each", "every"))
+_POSSESSIVES = _OWNERS - {"the", "each", "every"}
+_PARTICIPLES = ("ing", "ed")
 EMPTY = STOP_WORDS | {"this", "that"} | FUNCTION_WORDS | PREPOSITIONS | _ONE | _OWNERS
 """Words that are no terms."""
 _ABSTRACT = re.compile(r"(?:[st]ion|ment|[ae]nc[ey]|ity|ness|ship|hood|dom|ism|acy|ure)$")
@@ -143,7 +145,8 @@ def _noun_start(words: Sequence[str], at: int) -> int:
     """
     none = at + 1
     after = words[at + 1] if at + 1 < len(words) else ""
-    may_own = words[at].endswith("s") and "ADJ" in lemmas_of(after)  # without apostrophes: the kingdoms only hope
+    # Without apostrophes: the kingdoms only hope, the dukes charming son.
+    may_own = words[at].endswith("s") and ("ADJ" in lemmas_of(after) or after.endswith(_PARTICIPLES))
     if not _is_noun(words[at]) or may_own or (after and _may_continue(after)):
         return none
     kinds, before = set(lemmas_of(words[at])), words[at - 1] if at else ""
@@ -151,7 +154,8 @@ def _noun_start(words: Sequence[str], at: int) -> int:
     if is_compound and may_be_person(before):
         return none  # his friend agent K
     first = at - 1 if is_compound and _is_noun(before) else at
-    if first == at and (_is_bare(words[at]) or not _may_precede(before.lower() if at == 1 else before)):
+    is_alone = first == at and not _is_bare(words[at]) and _may_precede(before.lower() if at == 1 else before)
+    if _is_owned(words, first) or (first == at and not is_alone):
         return none
     if first == at and after == "of" and words[at + 2 : at + 3] and words[at + 2][:1].islower():
         return none  # the mouth of a river
@@ -160,6 +164,12 @@ def _noun_start(words: Sequence[str], at: int) -> int:
     around = [word.casefold() for word in words[max(0, first - 2) : first]]
     is_marked = _has_article(around, _ONE | _OWNERS) and not words[at].endswith("s")  # a gangster tries
     return first if is_marked and kinds == {"NOUN", "VERB"} and not words[at].endswith("ing") else none
+
+
+def _is_owned(words: Sequence[str], first: int) -> bool:
+    """Return whether a noun follows a possessive: *put their spin on it*, *claim his credit*."""
+    owner = first - 1 - (first > 1 and is_adjective(words[first - 1]))
+    return owner >= 0 and words[owner].casefold() in _POSSESSIVES
 
 
 def _has_article(before: Sequence[str], articles: frozenset[str]) -> bool:
@@ -193,13 +203,23 @@ def _may_precede(word: str) -> bool:
     """Return whether a word before a noun leaves it a noun of its own, not the end of a name: *the Marx brothers*."""
     if word[:1].isupper():
         return word.casefold() in EMPTY or bool(_PEOPLES.fullmatch(word))
-    return not word.isalpha() or word in EMPTY or word in _NUMERALS or is_common(word)
+    if word in EMPTY or word in _NUMERALS or word in _listed("plain"):
+        return True
+    if "-" in word or is_adjective(word) or (word.endswith(_PARTICIPLES) and "VERB" in lemmas_of(word)):
+        return False  # a greasy spoon, modern-day gladiators, a haunted house
+    return not word.isalpha() or is_common(word)
+
+
+def is_adjective(word: str) -> bool:
+    """Return whether a word is an adjective, and no word that stands before nouns without a meaning of its own."""
+    return word.islower() and "ADJ" in lemmas_of(word) and word not in EMPTY
 
 
 def stands_alone(before: str, after: str) -> bool:
     """Return whether a common noun between two words ("" for none) is no part of a name or a longer noun.
 
-    *Reunion Island* mentions no reunion, *Marx Brothers* no brothers, and a *college professor* no college.
+    *Reunion Island* mentions no reunion, *Marx Brothers* no brothers, a *college professor* no college, and a *greasy
+    spoon* no spoon.
     """
     return not (after and _may_continue(after)) and _may_precede(before)
 

@@ -14,20 +14,22 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from kbkit.answers.templates import Template
 from kbkit.benchmarks.dataset import ABOUT, QUERIES
 from kbkit.benchmarks.left_out import REASON, LeftOutWords, left_out_words
 from kbkit.benchmarks.pipeline import Output, Pipeline, Progress, Row, Stage, generation, models, origin, remove
 from kbkit.benchmarks.ska import instances
 from kbkit.benchmarks.ska.graphs import make as graph_maker
+from kbkit.benchmarks.ska.graphs import questions as graph_questions
 from kbkit.benchmarks.ska.instances import Instance, without_words
 from kbkit.benchmarks.ska.published import make as published
 from kbkit.benchmarks.ska.published import positive
 from kbkit.benchmarks.ska.published.make import PublishedSettings
 from kbkit.benchmarks.ska.settings import FORMS, SkaSettings
 from kbkit.benchmarks.ska.solve import Solver
-from kbkit.benchmarks.ska.tables import by_models, noise
+from kbkit.benchmarks.ska.tables import by_models, noise, sources
 from kbkit.benchmarks.ska.tables import make as table_maker
-from kbkit.benchmarks.ska.tables.data import holds_tables
+from kbkit.benchmarks.ska.tables.data import TableData, holds_tables
 from kbkit.directory.files import write_files
 from kbkit.directory.generations import fingerprint
 from kbkit.errors import BadInputError, Command, KbError, Option
@@ -108,6 +110,9 @@ class _Run:
     progress: Progress
     _of_kb: dict[Path, tuple[list[Instance], Counter[str]]] = field(default_factory=dict)
     """What the files of questions give for a KB, and why others were left out."""
+    _templates: dict[Path, list[Template]] = field(default_factory=dict)
+    _tables: dict[Path, tuple[list[TableData], Counter[str]]] = field(default_factory=dict)
+    """The templates and the tables of a KB, which two forms have in common, and why tables were left out."""
 
     def about(self) -> dict[str, Any]:
         """Return everything that the rows depend on."""
@@ -170,7 +175,10 @@ class _Run:
                 progress=self.progress,
                 left_out=reasons,
                 words=self.words,
+                templates=lambda: self._templates_of(kb),
             )
+        tables, left_out = self._tables_of(kb)
+        reasons.update(left_out)
         return table_maker.make(
             kb,
             wanted,
@@ -181,7 +189,19 @@ class _Run:
             reasons=reasons,
             progress=self.progress,
             words=self.words,
+            tables=tables,
         )
+
+    def _templates_of(self, kb: KnowledgeBase) -> list[Template]:
+        if kb.directory.path not in self._templates:
+            self._templates[kb.directory.path] = graph_questions.templates(kb, self.settings.seed)
+        return self._templates[kb.directory.path]
+
+    def _tables_of(self, kb: KnowledgeBase) -> tuple[list[TableData], Counter[str]]:
+        if kb.directory.path not in self._tables:
+            reasons: Counter[str] = Counter()
+            self._tables[kb.directory.path] = list(sources.tables(kb, reasons)), reasons
+        return self._tables[kb.directory.path]
 
     def _is_made(self, kb: KnowledgeBase, form: str, datasets: Sequence[Path]) -> bool:
         """Return whether questions are made for a form: without given ones, or for a form that those do not have.

@@ -5,6 +5,8 @@ Words are split at white space and compared as written: "Yoga," and "yoga" are t
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,6 +22,8 @@ BINS: dict[str, tuple[Bin, ...]] = {
     ANSWERS: ((0, 0), (1, 1), (2, 2), (3, 5), (6, 10), (11, 20), (21, 30), (31, 50), (51, None)),
 }
 """The bins of figure 4; the paper draws curves."""
+_WORD = re.compile(r"\w+(?:['’]\w+)*")
+_SEQUENCE = 4
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,8 @@ class StarkStatistics:
 
     * ``counts`` (Table 3): queries, several_answers (queries with more than one), average_answers, and the fractions of
       train, val and test; null without such a split
-    * ``diversity`` (Table 4): tokens, types, entropy, type_token_ratio
+    * ``diversity`` (Table 4): tokens, types, entropy, type_token_ratio; and repeated_4grams, the fraction of the
+      sequences of four words that occur elsewhere in the queries too (the paper has no such figure)
     * ``lengths`` (figure 4): of (words or answers of a query), mean, median, p90, most
     * ``distribution`` (figure 4): of, bin, queries, share
     * ``composition`` (figure 5): queries, relational, textual
@@ -99,7 +104,7 @@ def diversity(dataset: StarkDataset) -> pl.DataFrame:
 
     ``entropy`` is -sum p log2 p in bits, where p is the frequency of a type (appendix B does not name the base; base 2
     gives the paper's 10.39 for Amazon). ``type_token_ratio`` is types / tokens (appendix B); all queries of Amazon give
-    0.110, the paper prints 0.179.
+    0.110, the paper prints 0.179. ``repeated_4grams`` compares words without case and punctuation.
     """
     words = dataset.gold.queries["text"].fill_null("").str.extract_all(r"\S+").explode(empty_as_null=False)
     types = words.value_counts()["count"].sort()  # sorted for reproducible sums
@@ -111,6 +116,7 @@ def diversity(dataset: StarkDataset) -> pl.DataFrame:
             "types": [len(types)],
             "entropy": [types.entropy(base=2) if tokens else None],
             "type_token_ratio": [_ratio(len(types), tokens)],
+            "repeated_4grams": [_repeated(dataset.gold.queries["text"].fill_null("").to_list())],
         },
         schema={
             "dataset": pl.String,
@@ -118,8 +124,16 @@ def diversity(dataset: StarkDataset) -> pl.DataFrame:
             "types": pl.Int64,
             "entropy": pl.Float64,
             "type_token_ratio": pl.Float64,
+            "repeated_4grams": pl.Float64,
         },
     )
+
+
+def _repeated(texts: Sequence[str]) -> float | None:
+    """Return the fraction of the sequences of four words that are there more than once."""
+    words = [_WORD.findall(text.lower()) for text in texts]
+    counts = Counter(tuple(own[at : at + _SEQUENCE]) for own in words for at in range(len(own) - _SEQUENCE + 1))
+    return _ratio(sum(count for count in counts.values() if count > 1), counts.total())
 
 
 def _lengths(dataset: StarkDataset, sizes: pl.DataFrame, of: str) -> pl.DataFrame:

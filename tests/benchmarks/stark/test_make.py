@@ -59,7 +59,7 @@ def files(folder: Path) -> dict[str, bytes]:
 def test_count(made: Output) -> None:
     assert len(made.records) == made.report["queries"] == 20
     assert [record["id"] for record in made.records] == [str(i) for i in range(20)]
-    assert made.report["drawn"] == 20 * 3 // 2 + 5
+    assert made.report["drawn"] == 20 * 9 // 5 + 5
     assert made.report["golds_verified"] is None
     assert len({record["query"] for record in made.records}) == 20
     assert len({record["template"] for record in made.records}) > 10
@@ -312,8 +312,8 @@ def test_names_as_texts(tmp_path: Path) -> None:
     edges = [f"a{i % 5},wrote,p{j}" for j in range(25) for i in (j, j + 1, j // 5)]
     (folder / "edges.csv").write_text("source,relation,target\n" + "\n".join(dict.fromkeys(edges)) + "\n")
     with kbkit.ingest("table", folder, out=tmp_path / "g.kb") as kb:
-        made = make(kb, tmp_path / "x", RequirementSettings(8, seed=4, text="name", relations_only=0))
-    assert len(made.records) == 8
+        made = make(kb, tmp_path / "x", RequirementSettings(6, seed=4, text="name", relations_only=0))
+    assert len(made.records) == 6
     for record in made.records:
         for entry in record["properties"]:
             assert entry["field"] == "name"
@@ -531,7 +531,7 @@ def test_answers_of_models_are_checked(few: RequirementSettings, world: Knowledg
     reasons = {"no query: it has 0 characters", "no query: a name is missing", "the query names an answer"}
     reasons.add("more than 27 answers")  # this model accepts every candidate
     assert dropped.keys() <= reasons
-    assert dropped["no query: a name is missing"] + dropped["no query: it has 0 characters"] > 0
+    assert dropped.keys() & {"no query: a name is missing", "no query: it has 0 characters"}
     for record in made.records:
         assert record["query"] == f"Oh {record['fused']}"
         texts = [entry["text"] for entry in record["properties"]]
@@ -561,7 +561,7 @@ def test_the_command(world_kb: Path, here: Run, tmp_path: Path) -> None:
     done = here("stark", "make", world_kb, "-n", 8, "--seed", 1, "-o", tmp_path / "data", "--splits", "0.5,0.25,0.25")
     assert done.returncode == 0, done.stderr
     first, second, *_ = done.stdout.splitlines()
-    assert first.startswith(f"{tmp_path / 'data'}: 8 queries of 17 drawn, ")
+    assert first.startswith(f"{tmp_path / 'data'}: 8 queries of 19 drawn, ")
     assert second.startswith("Several answers: ")
     assert done.stderr == ""
     assert {path.name for path in (tmp_path / "data" / "stages").iterdir()} == {

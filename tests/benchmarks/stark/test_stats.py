@@ -71,7 +71,17 @@ def test_table_3(small: stats.StarkStatistics) -> None:
 def test_table_4(small: stats.StarkStatistics) -> None:
     # a 3, b 3, c 2, D 1 of 9
     entropy = -(2 * 3 / 9 * math.log2(3 / 9) + 2 / 9 * math.log2(2 / 9) + 1 / 9 * math.log2(1 / 9))
-    assert small.diversity.rows() == [("small", 9, 4, pytest.approx(entropy), pytest.approx(4 / 9))]
+    assert small.diversity.rows() == [("small", 9, 4, pytest.approx(entropy), pytest.approx(4 / 9), 0)]
+
+
+def test_repeated_sequences_of_four_words() -> None:
+    import polars as pl
+
+    texts = ["Rivers of Chad, please: all", "rivers of Chad please", "of Chad please", None]
+    queries = pl.DataFrame({"query": ["0", "1", "2", "3"], "text": texts})
+    gold = Gold(pl.DataFrame(schema={"query": pl.String, "node": pl.String, "relevance": pl.Int64}), queries)
+    [repeated] = stats.diversity(datasets.StarkDataset("d", gold, None))["repeated_4grams"]
+    assert repeated == pytest.approx(2 / 3)  # "rivers of chad please" twice, "of chad please all" once
 
 
 def test_figure_4(small: stats.StarkStatistics) -> None:
@@ -124,7 +134,7 @@ def test_diversity_property(texts: list[str]) -> None:
     gold = Gold(pl.DataFrame(schema={"query": pl.String, "node": pl.String, "relevance": pl.Int64}), queries)
     counts = Counter(" ".join(texts).split())
     tokens = counts.total()
-    [(_, n, v, entropy, ratio)] = stats.diversity(datasets.StarkDataset("d", gold, None)).rows()
+    [(_, n, v, entropy, ratio, _)] = stats.diversity(datasets.StarkDataset("d", gold, None)).rows()
     assert (n, v) == (tokens, len(counts))
     if tokens:
         assert ratio == pytest.approx(len(counts) / tokens)
@@ -218,6 +228,7 @@ def test_json_output(here: Here, tmp_path: Path) -> None:
     assert {row["metric"]: row["value"] for row in rows if row["at"] is None} == {
         "queries": 4, "several_answers": 2, "average_answers": 1.5, "train": None, "val": None, "test": 1,
         "tokens": 9, "types": 4, "entropy": pytest.approx(1.8911, abs=1e-4), "type_token_ratio": pytest.approx(4 / 9),
+        "repeated_4grams": 0,
         "mean_of_words": 2.25, "median_of_words": 2, "p90_of_words": 4, "most_of_words": 4,
         "mean_of_answers": 1.5, "median_of_answers": 1.5, "p90_of_answers": 3, "most_of_answers": 3,
         "relational": 0.25, "textual": 0.75,

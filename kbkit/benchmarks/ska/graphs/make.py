@@ -9,12 +9,14 @@ its units (:mod:`kbkit.benchmarks.ska.statements`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from kbkit.answers.templates import Template
+from kbkit.benchmarks.duplicates import distinct
 from kbkit.benchmarks.left_out import REASON, LeftOutWords
 from kbkit.benchmarks.pipeline import Progress
 from kbkit.benchmarks.ska.graphs import questions
@@ -63,12 +65,14 @@ def make(
     progress: Progress = lambda *_: None,
     left_out: Counter[str] | None = None,
     words: LeftOutWords | None = None,
+    templates: Callable[[], Sequence[Template]] | None = None,
 ) -> list[Instance]:
     """Return up to ``count`` instances of the form kg, or with ``text`` kg+text; equal arguments give equal instances.
 
     ``noise_units`` is the greatest size of the noise (with texts at least 400), ``max_positive`` that of the positive
     units. ``files`` are datasets of ``stark make`` and ``quest make`` whose questions are used instead of new ones.
-    ``left_out`` counts the reasons for which questions were left out. No text has one of ``words``. Raises
+    ``left_out`` counts the reasons for which questions were left out. No text has one of ``words``. ``templates``
+    returns those of :func:`questions.templates`, if they are known. Raises
     :class:`KbError` if the KB has no texts for kg+text, if no template fits, or if no instance is left.
     """
     if text:
@@ -80,7 +84,7 @@ def make(
         raise KbError(f"{kb.directory.path} has no texts, so there are no instances of the form kg+text", "Use form kg")
     if not settings.files:
         reasons.update({f"relation {name}, whose label has {why}": 1 for name, why in unworded(kb.schema).items()})
-    drawn = _drawn(kb, settings)
+    drawn = _drawn(kb, settings, templates)
     drafts = Drafts(kb, text=settings.text)
     known: list[GraphDraft] = []
     meanings: set[Hashable] = set()
@@ -96,7 +100,7 @@ def make(
             reasons[reason] += 1
     instances: list[Instance] = []
     with Solver() as solver:
-        for draft in _ordered(known, settings):
+        for draft in _varied(_ordered(known, settings), settings, reasons):
             if len(instances) == settings.count:
                 break
             progress(f"noise of {form}", len(instances), settings.count)
@@ -112,10 +116,14 @@ def make(
     return instances
 
 
-def _drawn(kb: KnowledgeBase, settings: _Settings) -> list[GraphQuestion]:
+def _drawn(
+    kb: KnowledgeBase, settings: _Settings, templates: Callable[[], Sequence[Template]] | None
+) -> list[GraphQuestion]:
     if settings.files:
         return [question for path in settings.files for question in questions.read_graph_questions(path)]
-    return questions.draw(kb, int(settings.count * _SPARE[settings.text]) + 5, settings.seed, text=settings.text)
+    known = templates() if templates else questions.templates(kb, settings.seed)
+    count = int(settings.count * _SPARE[settings.text]) + 5
+    return questions.draw(kb, count, settings.seed, known, text=settings.text)
 
 
 def _ordered(drafts: Sequence[GraphDraft], settings: _Settings) -> list[GraphDraft]:
@@ -130,6 +138,16 @@ def _ordered(drafts: Sequence[GraphDraft], settings: _Settings) -> list[GraphDra
         for at, draft in enumerate(group)
     ]
     return [draft for *_, draft in sorted(placed, key=lambda entry: entry[:3])]
+
+
+def _varied(drafts: Sequence[GraphDraft], settings: _Settings, reasons: Counter[str]) -> Sequence[GraphDraft]:
+    """Return drafts without those that ask almost the same as an earlier one; all if the user gave the questions."""
+    if settings.files:
+        return drafts
+    kept = distinct([(draft.named, draft.answers.tolist()) for draft in drafts])
+    if len(kept) < len(drafts):
+        reasons["another question asks almost the same"] += len(drafts) - len(kept)
+    return [drafts[at] for at in kept]
 
 
 def _instance(

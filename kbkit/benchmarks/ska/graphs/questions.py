@@ -79,9 +79,13 @@ class GraphQuestion:
     answers: frozenset[str] = frozenset()
 
 
-def draw(kb: KnowledgeBase, count: int, seed: int, *, text: bool) -> list[GraphQuestion]:
-    """Return about ``count`` questions, with phrases if ``text``; raise :class:`KbError` if no template fits."""
-    templates = fit_templates(kb, relational.templates(kb, (), seed))
+def templates(kb: KnowledgeBase, seed: int) -> list[Template]:
+    """Return the templates of questions; raise :class:`KbError` if none fits."""
+    return fit_templates(kb, relational.templates(kb, (), seed))
+
+
+def draw(kb: KnowledgeBase, count: int, seed: int, templates: Sequence[Template], *, text: bool) -> list[GraphQuestion]:
+    """Return about ``count`` questions of templates, with phrases if ``text``."""
     target = _ANSWERS[text]
     settings = RequirementSettings(
         count, seed, relations_only=0.0 if text else 1.0, several=target.several, mean_answers=target.mean
@@ -95,16 +99,23 @@ def draw(kb: KnowledgeBase, count: int, seed: int, *, text: bool) -> list[GraphQ
     parts = [max(1, round(share * count)) for share in _SHARES]
     by_attribute = [template for template in templates if kb.schema.type(template.answer).attributes]
     wanted = target.counts(parts[2], _MOST_WANTED)
+    # One step from a name to all that it leads to is a whole class, or one obvious fact.
+    chains = [template for template in templates if relational.steps_of(template) > 1]
     groups = {
-        "relations": [
-            row
-            for bounds, share in _BOUNDS
-            for row in _drawn(kb, templates, np.ones(max(1, round(share * parts[0])), np.int64), seed, bounds)
-        ],
+        "relations": _alone(kb, chains, parts[0], seed) or _alone(kb, templates, parts[0], seed),
         "exclusions": _grounded(kb, pairs, parts[1], seed),
         "conditions": _drawn(kb, by_attribute, wanted, seed + 1, _CANDIDATES),
     }
     return _mixed([_worded(run, rows, kind) for kind, rows in groups.items()])
+
+
+def _alone(kb: KnowledgeBase, templates: Sequence[Template], count: int, seed: int) -> list[Grounding]:
+    """Return groundings for questions by relations alone, whose numbers of answers have their shares."""
+    return [
+        row
+        for bounds, share in _BOUNDS
+        for row in _drawn(kb, templates, np.ones(max(1, round(share * count)), np.int64), seed, bounds)
+    ]
 
 
 def _drawn(

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kbkit import english
+from kbkit.benchmarks.fit_nodes import are_lists
 from kbkit.english.attributes import EXPANDED, UNITS
 from kbkit.english.words import YEARS
 from kbkit.schema import quote
@@ -139,6 +140,16 @@ class WebColumn:
     def counts(self) -> Counter[str]:
         """How often each value occurs, without empty cells."""
         return Counter(cell for cell in self.cells if cell)
+
+    @cached_property
+    def is_list(self) -> bool:
+        """Whether some cells are several of the other values."""
+        return are_lists(list(self.counts))
+
+    @cached_property
+    def filled(self) -> float:
+        """The fraction of the cells that are not empty."""
+        return self.counts.total() / max(1, len(self.cells))
 
     @cached_property
     def decimals(self) -> int:

@@ -16,6 +16,8 @@ from kbkit.english.types import WORKS
 
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 _MAX_VALUE = 50
+_FILLED = 0.75
+"""Least fraction of the rows that have a value of a column by which rows are told."""
 PLACES = frozenset(("country", "continent", "region", "state", "province", "county", "city", "district", "range"))
 """Columns whose value says where a row is."""
 _CONTAINED = frozenset(("city", "district"))
@@ -42,6 +44,8 @@ def equal(column: WebColumn, row: int, noun: str) -> RowCondition | None:
     is_bad = cell.strip().casefold() in wording.EMPTY or len(cell) > _MAX_VALUE or "\n" in cell or ", " in cell
     if is_bad or not column.noun or column.kind not in (CATEGORY, NAME, YEAR) or " of the " in column.noun:
         return None
+    if column.is_list or column.filled < _FILLED:
+        return None  # another row may have the value too
     mask = column.array == cell
     sql = f"{column.sql} = {literal(cell)}"
     shown = wording.value(cell)

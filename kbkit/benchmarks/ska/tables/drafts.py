@@ -161,7 +161,7 @@ class Drafter:
             return None
         clauses, rows = conditions
         given = [clause.column for clause in clauses]
-        columns = [c for c in columns if c not in given and not follows(c, given) and self.has_value(c, rows[0])]
+        columns = [c for c in columns if c not in given and not is_of_another(c) and self.has_value(c, rows[0])]
         if not columns:
             return None
         column = _one_of(columns, rng)
@@ -289,6 +289,10 @@ class Drafter:
             return f"that was {column.noun} {('later' if count == 2 else 'last') if is_high else 'first'}"
         return f"with {'' if most in ('more', 'fewer') else 'the '}{most} {column.noun}"
 
+    def comparative(self, column: WebColumn, *, is_high: bool) -> str:
+        """Return *larger* or *smaller* as a column is compared."""
+        return _COMPARED[column.extremes[0 if is_high else 1]]
+
     def compare(self, count: int, rng: np.random.Generator) -> TableDraft | None:
         """Ask for a cell of that named row whose number is the largest or the smallest."""
         numbered = self._numbered(count, rng, self.numeric)
@@ -296,7 +300,8 @@ class Drafter:
         if numbered is None or not self._extreme(numbered[0], numbered[1], is_high=is_high):
             return None
         column, rows = numbered
-        columns = [c for c in self.asked if c is not column and all(self.has_value(c, row) for row in rows)
+        others = [c for c in self.asked if c is not column and not is_of_another(c)]
+        columns = [c for c in others if all(self.has_value(c, row) for row in rows)
                    and len({c.cells[row] for row in rows}) > 1 and len(c.counts) > 2]  # fmt: skip
         if not columns:
             return None
@@ -389,9 +394,9 @@ class Drafter:
         )
 
 
-def follows(column: WebColumn, given: Sequence[WebColumn]) -> bool:
-    """Return whether a column is of what another one names: the currency of the country of a mountain in Peru."""
-    return any(column.noun.endswith(f" of the {one.noun}") for one in given)
+def is_of_another(column: WebColumn) -> bool:
+    """Return whether a column is of what a row names: nobody asks for the currency of the country of a mountain."""
+    return " of the " in column.noun
 
 
 def _one_of(options: Sequence[_T], rng: np.random.Generator) -> _T:

@@ -104,14 +104,15 @@ def make(
     reasons: Counter[str] | None = None,
     progress: Progress = lambda *_: None,
     words: LeftOutWords | None = None,
+    tables: Sequence[TableData] | None = None,
 ) -> list[Instance]:
     """Return up to ``count`` instances over the tables of a KB; the same seed gives the same bytes.
 
     ``text`` makes instances of the form *table+text*. ``reasons`` counts why tables and drafts were left out. No
-    text has one of ``words``.
+    text has one of ``words``. ``tables`` are those of the KB, if they are known.
     """
     reasons = Counter() if reasons is None else reasons
-    tables = list(sources.tables(kb, reasons))
+    tables = list(sources.tables(kb, reasons)) if tables is None else tables
     matcher = Matcher(kb) if text else None
     made = from_tables(tables, count, seed, matcher, kb.schema.name, noise_rows, noise_passages, reasons, words)
     instances = []
