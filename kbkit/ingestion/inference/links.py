@@ -17,13 +17,12 @@ from kbkit.ingestion.inference.keys import (
     pair_in_parent,
     pair_with_link,
     referable_columns,
-    reference,
     shared_pair,
 )
 from kbkit.ingestion.inference.looks import ProfiledColumn
 from kbkit.ingestion.inference.profile import ProfiledTable
+from kbkit.ingestion.inference.shared_values import PREVIEW, SharedValues
 from kbkit.ingestion.inference.table_link import TableLink
-from kbkit.stores.sql_names import identifier
 
 if TYPE_CHECKING:
     import duckdb
@@ -45,8 +44,6 @@ _FEWEST_NUMBERS = 3
 _OWN = 7
 """Words for the name of a row that are no words for another thing, such as a user's login."""
 _PAIR = 2
-_PREVIEW = 2000
-"""Rows whose values are looked up before all are."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +101,7 @@ class _Finder:
         self._con, self._keys, self._given, self._nodes = con, keys, given, nodes
         self._tables = {table.name: table for table in tables}
         self._targets: dict[str, list[str]] = {}
-        self._known: dict[tuple[str, ...], frozenset[str]] = {}
+        self._shared = SharedValues(con)
         self.unclear: dict[str, Sequence[str]] = {}
 
     def find_targets(self) -> None:
@@ -130,7 +127,7 @@ class _Finder:
         for other in self._tables.values():
             for one in other.columns.values():
                 if one.look == column.look and names.with_key(one.name, column.name):
-                    missing, distinct = self._missing(other, [one.name], table, [column.name])
+                    missing, distinct = self._shared.missing(other, [one.name], table, [column.name])
                     if distinct > 1 and not missing:
                         return True
         return False
@@ -171,7 +168,7 @@ class _Finder:
             if other is not None and known and by and len(by) == len(columns):
                 if any((table.name, column) in self._given for column in columns):
                     continue
-                missing, distinct = self._missing(table, columns, other, by)
+                missing, distinct = self._shared.missing(table, columns, other, by)
                 yield TableLink(columns, target, by, lists, missing, distinct)
 
     def _composite(self, table: ProfiledTable) -> Iterator[TableLink]:
@@ -180,7 +177,7 @@ class _Finder:
         for other in self._tables.values():
             key = self._keys[other.name]
             if len(key) > 1 and other is not table and other.name not in declared and set(key) <= set(table.columns):
-                missing, distinct = self._missing(table, key, other, key)
+                missing, distinct = self._shared.missing(table, key, other, key)
                 if distinct and not missing:
                     yield TableLink(key, other.name, key, distinct=distinct)
 
@@ -195,7 +192,7 @@ class _Finder:
             alike = names.is_id(column.name) and column.look == table.columns[key[1]].look
             if column.name in (*key, *linked) or not alike or (table.name, column.name) in self._given:
                 continue
-            missing, distinct = self._missing(table, [key[0], column.name], table, key)
+            missing, distinct = self._shared.missing(table, [key[0], column.name], table, key)
             if distinct >= _FEWEST_NUMBERS and 5 * missing <= distinct:
                 found.append(TableLink((key[0], column.name), table.name, key, False, missing, distinct, only=True))
         return found
@@ -245,7 +242,7 @@ class _Finder:
             if own and any(one == (by,) and named == table.name for one, named, _ in other.declared_links):
                 continue  # accounts have no link to the savings whose key refers to them
             link = self._try(table, column, other, by, evidence)
-            if link and other is table and self._is_same(table, column, by):
+            if link and other is table and self._shared.are_equal(table, column, by):
                 continue  # the code of a country beside its key: no link to itself
             if link:
                 return evidence, link
@@ -257,7 +254,7 @@ class _Finder:
         own = column.name in self._keys[table.name]
         is_name = names.plain(column.name) in names.NAMES
         named = None if own or is_name or column.look != "text" else self._named_in_full(table, column)
-        return named or (None if own else listed.link(table, column, targets, self._missing))
+        return named or (None if own else listed.link(table, column, targets, self._shared.missing))
 
     def _several(self, table: ProfiledTable, column: ProfiledColumn) -> list[TableLink]:
         """Return the links of a column of long identifiers to the tables that have some of them each."""
@@ -267,9 +264,9 @@ class _Finder:
         links = []
         for other in self._tables.values():
             key = self._keys[other.name]
-            same = len(key) != 1 or (other is table and self._is_same(table, column, key[0]))
+            same = len(key) != 1 or (other is table and self._shared.are_equal(table, column, key[0]))
             if not same and other.columns[key[0]].look == "text" and not other.beyond:
-                missing, distinct = self._missing(table, [column.name], other, key)
+                missing, distinct = self._shared.missing(table, [column.name], other, key)
                 if distinct - missing > 1:
                     links.append(TableLink((column.name,), other.name, key, False, missing, distinct, only=True))
         return links if sum(link.distinct - link.missing for link in links) * 2 >= max(column.distinct, 1) else []
@@ -281,18 +278,10 @@ class _Finder:
             if pair is None or not is_unique(self._con, other, pair):
                 continue
             for by, joint in ((pair[::-1], ", "), (pair, " ")):
-                missing, distinct = self._missing(table, [column.name], other, by, joint=joint)
+                missing, distinct = self._shared.missing(table, [column.name], other, by, joint=joint)
                 if distinct - missing >= _FEWEST_NUMBERS and missing <= distinct / 2:
                     return TableLink((column.name,), other.name, by, False, missing, distinct, joint=joint)
         return None
-
-    def _is_same(self, table: ProfiledTable, column: ProfiledColumn, by: str) -> bool:
-        """Whether each row has the same value in two columns, as far as it has both."""
-        if column.look == "list":
-            return False
-        a, b = reference(table, [column.name]), reference(table, [by])
-        query = f"SELECT bool_and({a} = {b}) FROM {identifier(table.name)}"
-        return self._con.execute(query).fetchall() == [(True,)]
 
     def _is_own_code(self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable) -> bool:
         """Whether a code such as an email identifies rows of this table that those of another one refer to."""
@@ -314,7 +303,7 @@ class _Finder:
             return None
         other = self._tables[target]
         counts = [
-            (*self._missing(table, [column.name], other, [by]), by)
+            (*self._shared.missing(table, [column.name], other, [by]), by)
             for by in self._targets[target] or [*other.columns][:1]
         ]
         missing, distinct, by = min(counts)
@@ -351,11 +340,11 @@ class _Finder:
         if numeric != (other.columns[by].look == "integer") or (numeric and not evidence):
             return None  # small numbers are in every sequence of ids
         columns, bys = [column.name], [by]
-        some = self._missing(table, columns, other, bys, _PREVIEW)
+        some = self._shared.missing(table, columns, other, bys, PREVIEW)
         least = _SOME if other.columns[by].look == "address" and evidence else 0.5
         if not some[1] or some[0] > (1 - least) * some[1]:
             return None
-        missing, distinct = self._missing(table, columns, other, bys)
+        missing, distinct = self._shared.missing(table, columns, other, bys)
         share = 1 - missing / distinct
         least = _SOME if other.columns[by].look == "address" else _MOST
         most = evidence == names.LAST_WORD and share >= least and distinct >= _TELLING
@@ -366,8 +355,8 @@ class _Finder:
             return None
         if numeric and evidence == 1 and not _is_role(column):
             few = distinct < _FEWEST_NUMBERS  # codes of kinds
-            dense = few or (other is not table and self._are_dense(table, column, other, by))
-            if dense or self._counts(table, column):
+            dense = few or (other is not table and self._shared.are_dense(table, column, other, by))
+            if dense or self._shared.are_consecutive(table, column):
                 return None  # ids of a table that is not here
         return TableLink((column.name,), other.name, (by,), column.look == "list", missing, distinct)
 
@@ -376,7 +365,7 @@ class _Finder:
         ends = [end for end in TRIPLE[::2] if end not in link.columns]
         if len(ends) != 1 or tuple(self._tables[link.target].columns) != KEYED_TEXT:
             return []
-        missing, distinct = self._missing(table, ends, self._tables[link.target], link.by)
+        missing, distinct = self._shared.missing(table, ends, self._tables[link.target], link.by)
         return [TableLink((ends[0],), link.target, link.by, missing=missing, distinct=distinct)]
 
     def _loose(self, table: ProfiledTable, link: TableLink) -> list[TableLink]:
@@ -395,22 +384,6 @@ class _Finder:
                 return [TableLink((column.name,), "", (), loose=kind)]
         return []
 
-    def _counts(self, table: ProfiledTable, column: ProfiledColumn) -> bool:
-        """Whether the values of a column are all numbers from 0 or 1 to the highest."""
-        query = f"SELECT min(n), max(n), count(DISTINCT n) FROM ({_numbers(table, column.name)})"
-        [(low, high, distinct)] = self._con.execute(query).fetchall()
-        return low in (0, 1) and high - low + 1 == distinct
-
-    def _are_dense(self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable, by: str) -> bool:
-        """Whether the ids of another table are so dense that other numbers would be among them, too: most values of a
-        column plus 1 are.
-        """
-        [(dense,)] = self._con.execute(f"""
-            SELECT 2 * count(ids.n) > count(v.n)
-            FROM (SELECT DISTINCT n FROM ({_numbers(table, column.name)})) AS v
-            LEFT JOIN (SELECT DISTINCT n FROM ({_numbers(other, by)})) AS ids ON ids.n = v.n + 1""").fetchall()
-        return bool(dense)
-
     def _siblings(self, table: ProfiledTable, links: Sequence[TableLink]) -> list[TableLink]:
         """Return the links of columns most of whose values are in the table that a similar column refers to."""
         result = []
@@ -422,7 +395,7 @@ class _Finder:
                 given = (table.name, column.name) in self._given or column.name in self._keys[table.name]
                 if column.name in known or not alike or given or other is table:
                     continue
-                missing, distinct = self._missing(table, [column.name], other, link.by)
+                missing, distinct = self._shared.missing(table, [column.name], other, link.by)
                 own = names.words(column.name)[:1] == names.words(table.type)[-1:]  # a team's other codes
                 if column.length < _WORD and missing > (0 if own else distinct / 4):
                     continue  # the codes of continents, some of which are codes of countries
@@ -444,44 +417,6 @@ class _Finder:
                 if other is not table and all(links):
                     return [link for link in links if link]
         return []
-
-    def _missing(
-        self,
-        table: ProfiledTable,
-        columns: Sequence[str],
-        other: ProfiledTable,
-        by: Sequence[str],
-        limit: int | None = None,
-        joint: str = "/",
-    ) -> tuple[int, int]:
-        """Return how many different values of the columns the other table lacks, and how many there are."""
-        own, known = self._values(table, columns), self._values(other, by, joint)
-        if own is not None and known is not None:
-            return len(own - known), len(own)
-        source = identifier(table.name) if limit is None else f"(FROM {identifier(table.name)} LIMIT {limit})"
-        [(missing, distinct)] = self._con.execute(f"""
-            SELECT count(*) FILTER (k IS NULL), count(*)
-            FROM (SELECT DISTINCT {reference(table, columns)} AS v FROM {source}) a
-            LEFT JOIN (SELECT DISTINCT {reference(other, by, joint)} AS k FROM {identifier(other.name)}) b ON v = k
-            WHERE v IS NOT NULL""").fetchall()
-        return missing, distinct
-
-    def _values(self, table: ProfiledTable, columns: Sequence[str], joint: str = "/") -> frozenset[str] | None:
-        """Return the different values of the columns of a small table, each pair of which would be a query else."""
-        if table.rows > _PREVIEW:
-            return None
-        place = (table.name, joint, *columns, *(table.columns[name].separator for name in columns))
-        if place not in self._known:
-            query = f"SELECT DISTINCT {reference(table, columns, joint)} FROM {identifier(table.name)}"
-            rows = self._con.execute(query).fetchall()
-            self._known[place] = frozenset(value for (value,) in rows if value is not None)
-        return self._known[place]
-
-
-def _numbers(table: ProfiledTable, column: str) -> str:
-    """Return the query for the values of a column, or the elements of its lists, as numbers (``n``)."""
-    values = f"SELECT {reference(table, [column])} AS v FROM {identifier(table.name)}"
-    return f"SELECT TRY_CAST(v AS BIGINT) AS n FROM ({values})"
 
 
 _PERSON = 1.9

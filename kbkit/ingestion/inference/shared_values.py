@@ -1,0 +1,88 @@
+"""Values that columns of two tables share, which tell whether one refers to the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kbkit.ingestion.inference.keys import reference
+from kbkit.ingestion.inference.looks import ProfiledColumn
+from kbkit.ingestion.inference.profile import ProfiledTable
+from kbkit.stores.sql_names import identifier
+
+if TYPE_CHECKING:
+    import duckdb
+
+PREVIEW = 2000
+"""Rows whose values are looked up before all are."""
+
+
+class SharedValues:
+    """Counts values of columns in a database with the tables; those of small tables are kept."""
+
+    def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
+        self._con = con
+        self._known: dict[tuple[str, ...], frozenset[str]] = {}
+
+    def missing(
+        self,
+        table: ProfiledTable,
+        columns: Sequence[str],
+        other: ProfiledTable,
+        by: Sequence[str],
+        limit: int | None = None,
+        joint: str = "/",
+    ) -> tuple[int, int]:
+        """Return how many different values of the columns the other table lacks, and how many there are."""
+        own, known = self._values(table, columns), self._values(other, by, joint)
+        if own is not None and known is not None:
+            return len(own - known), len(own)
+        source = identifier(table.name) if limit is None else f"(FROM {identifier(table.name)} LIMIT {limit})"
+        [(missing, distinct)] = self._con.execute(f"""
+            SELECT count(*) FILTER (k IS NULL), count(*)
+            FROM (SELECT DISTINCT {reference(table, columns)} AS v FROM {source}) a
+            LEFT JOIN (SELECT DISTINCT {reference(other, by, joint)} AS k FROM {identifier(other.name)}) b ON v = k
+            WHERE v IS NOT NULL""").fetchall()
+        return missing, distinct
+
+    def _values(self, table: ProfiledTable, columns: Sequence[str], joint: str = "/") -> frozenset[str] | None:
+        """Return the different values of the columns of a small table, each pair of which would be a query else."""
+        if table.rows > PREVIEW:
+            return None
+        place = (table.name, joint, *columns, *(table.columns[name].separator for name in columns))
+        if place not in self._known:
+            query = f"SELECT DISTINCT {reference(table, columns, joint)} FROM {identifier(table.name)}"
+            rows = self._con.execute(query).fetchall()
+            self._known[place] = frozenset(value for (value,) in rows if value is not None)
+        return self._known[place]
+
+    def are_equal(self, table: ProfiledTable, column: ProfiledColumn, by: str) -> bool:
+        """Return whether each row has the same value in two columns, as far as it has both."""
+        if column.look == "list":
+            return False
+        a, b = reference(table, [column.name]), reference(table, [by])
+        query = f"SELECT bool_and({a} = {b}) FROM {identifier(table.name)}"
+        return self._con.execute(query).fetchall() == [(True,)]
+
+    def are_consecutive(self, table: ProfiledTable, column: ProfiledColumn) -> bool:
+        """Return whether the values of a column are all numbers from 0 or 1 to the highest."""
+        query = f"SELECT min(n), max(n), count(DISTINCT n) FROM ({_numbers(table, column.name)})"
+        [(low, high, distinct)] = self._con.execute(query).fetchall()
+        return low in (0, 1) and high - low + 1 == distinct
+
+    def are_dense(self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable, by: str) -> bool:
+        """Return whether the ids of another table are so dense that other numbers would be among them, too.
+
+        They are if most values of the column plus 1 are among them.
+        """
+        [(dense,)] = self._con.execute(f"""
+            SELECT 2 * count(ids.n) > count(v.n)
+            FROM (SELECT DISTINCT n FROM ({_numbers(table, column.name)})) AS v
+            LEFT JOIN (SELECT DISTINCT n FROM ({_numbers(other, by)})) AS ids ON ids.n = v.n + 1""").fetchall()
+        return bool(dense)
+
+
+def _numbers(table: ProfiledTable, column: str) -> str:
+    """Return the query for the values of a column, or the elements of its lists, as numbers (``n``)."""
+    values = f"SELECT {reference(table, [column])} AS v FROM {identifier(table.name)}"
+    return f"SELECT TRY_CAST(v AS BIGINT) AS n FROM ({values})"
