@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kbkit.english.words import lemmas_of
+from kbkit.english.words import is_plural, lemmas_of
 from kbkit.questions.clauses import L, Rewriter, is_type
 
 _DATA = (
@@ -12,14 +12,26 @@ _DATA = (
     "archives?|books|knowledge base"
 )
 """Words for the data themselves."""
+_WHOLE = (
+    "association|business|centre|center|chain|clinic|club|collection|company|department|enterprise|federation|firm|fleet|"
+    "gallery|garden|group|holdings|hospital|hotel|institute|institution|inventory|lab|laboratory|league|library|museum|"
+    "network|office|organi[sz]ation|park|portfolio|practice|restaurant|school|shop|site|society|stock|store|team|"
+    "university|warehouse|zoo"
+)
+"""Words for what all of the data are about: *in our shop* leaves nothing out, but *in my city* does."""
 
 
 def asides(at: Rewriter) -> None:
     """``on file``, ``in our database``, ``which films do we have``, ``staff members``."""
     at.apply(r"(?:on|in) (?:file|record|existence|circulation)", lambda _: "")
     at.apply(rf"(?:on|in|from|of) (?:(?:our|your|my|the|this|these|all) )+(?:{_DATA})(?= $)", lambda _: "")
-    at.apply(r"(?:on|in|at|of|for) (?:our|my|your) (?!<)[a-z]+(?= $)", lambda _: "")
-
+    at.apply(rf"(?:on|in|at|of|for) (?:our|my|your) (?:{_WHOLE})(?= $)", lambda _: "")
+    for preposition, owner, sign in re.findall(
+        rf"(?<= )(in|at|from|near|around) (my|our|your) ({L}|[a-z]+)(?= )", at.text
+    ):
+        word = at.links[int(sign[2:-1])].text if sign.startswith("<") else sign
+        if not is_plural(word):  # in my town: only the asker knows which
+            at.clauses.unread.append(f"'{preposition} {owner} {word}'")
     at.apply(r"members? of (?:the |our )?(?=<L)", lambda _: "")
 
     def members(match: re.Match[str]) -> str | None:

@@ -69,6 +69,7 @@ REFUSED = {
     "who lost the Rye Loaf": "'lost'",
     "orders per week": "'per' is not read",
     "German customers": "'german'",
+    "customers in my town": "'in my town' is not read",
 }
 
 
