@@ -58,6 +58,8 @@ def conditions(value: str) -> dict[str, str]:
     return {kind: test.format(c=value) for kind, test in _INFERRED.items()}
 
 
+_FIRST_ROWS = 10_000
+"""Rows that tell which types the values of a column may have."""
 _OWN_COLUMNS = ("id", "position")
 """Columns of the tables; an attribute with such a name gets an underscore."""
 
@@ -174,27 +176,49 @@ def _single_valued(con: duckdb.DuckDBPyConnection, table: str, lists: list[str])
 def infer(con: duckdb.DuckDBPyConnection, table: str, values: dict[str, str], types: dict[str, str]) -> dict[str, str]:
     """Return a narrower type for each text column (or list of texts) of ``table`` whose values all fit one.
 
-    ``values`` are SQL expressions by column, ``types`` their types in DuckDB.
+    ``values`` are SQL expressions by column, ``types`` their types in DuckDB. What the first rows do not fit is not
+    tested in the others.
     """
-    fits: dict[str, str] = {}
-    tests = {
-        "": ", ".join(f"count(*) FILTER ({test})" for test in conditions("value").values()),
-        "[]": ", ".join(
-            f"count(*) FILTER (len(list_filter(value, lambda x: NOT ({test}))) = 0)"
-            for test in conditions("x").values()
-        ),
-    }
-    for suffix, counts in tests.items():
-        chosen = [f"{values[name]} AS {quote(name)}" for name in values if types[name] == f"VARCHAR{suffix}"]
-        if not chosen:
-            continue
-        # A row per value, because the time of a query grows with its expressions, several for each column.
-        rows = f"UNPIVOT (SELECT {', '.join(chosen)} FROM {table}) ON COLUMNS(*) INTO NAME name VALUE value"
-        for name, total, *hits in con.execute(
-            f"SELECT name, count(*), {counts} FROM ({rows}) GROUP BY name"
-        ).fetchall():
-            fits[name] = next((kind + suffix for kind, hit in zip(_INFERRED, hits, strict=True) if hit == total), "")
-    return {name: fits[name] for name in values if fits.get(name)}
+    result = {}
+    for suffix in ("", "[]"):
+        columns = {name: value for name, value in values.items() if types[name] == f"VARCHAR{suffix}"}
+        first_rows = f"(FROM {table} LIMIT {_FIRST_ROWS}) AS {table}"
+        open_kinds = {name: list(_INFERRED) for name in columns}
+        open_kinds |= _fitting(con, first_rows, columns, suffix, list(_INFERRED))
+        while by_kind := _first_kinds(open_kinds):
+            for kind, names in by_kind.items():
+                chosen = {name: columns[name] for name in names}
+                whole = _fitting(con, table, chosen, suffix, [kind])
+                for name in names:
+                    if whole.get(name):
+                        result[name] = kind + suffix
+                    open_kinds[name] = open_kinds[name][1:] if whole.get(name) == [] else []
+    return {name: result[name] for name in values if name in result}
+
+
+def _first_kinds(open_kinds: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Return the names of columns by the first of the types that they may have."""
+    by_kind: dict[str, list[str]] = {}
+    for name, kinds in open_kinds.items():
+        if kinds:
+            by_kind.setdefault(kinds[0], []).append(name)
+    return by_kind
+
+
+def _fitting(
+    con: duckdb.DuckDBPyConnection, table: str, columns: dict[str, str], suffix: str, kinds: list[str]
+) -> dict[str, list[str]]:
+    """Return for each column with values those of the types ``kinds`` that all of them fit."""
+    if not columns:
+        return {}
+    tests = conditions("x" if suffix else "value")
+    shape = "len(list_filter(value, lambda x: NOT ({}))) = 0" if suffix else "{}"
+    counts = ", ".join(f"count(*) FILTER ({shape.format(tests[kind])})" for kind in kinds)
+    listed = ", ".join(f"{value} AS {quote(name)}" for name, value in columns.items())
+    # A row per value, because the time of a query grows with its expressions, several for each column.
+    rows = f"UNPIVOT (SELECT {listed} FROM {table}) ON COLUMNS(*) INTO NAME name VALUE value"
+    found = con.execute(f"SELECT name, count(*), {counts} FROM ({rows}) GROUP BY name").fetchall()
+    return {name: [kind for kind, hit in zip(kinds, hits, strict=True) if hit == total] for name, total, *hits in found}
 
 
 def _nodes(con: duckdb.DuckDBPyConnection, recipe: Recipe, *, merge: bool) -> int:

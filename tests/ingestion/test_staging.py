@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import kbkit
 from kbkit.errors import BadInputError, Option
+from kbkit.ingestion import staging
 from kbkit.ingestion.describe import describe
 from kbkit.ingestion.recipe import Recipe, RelationSpec, TypeSpec
 from kbkit.ingestion.staging import StagingReport, has_words_sql, stage, tokens_sql
@@ -350,6 +351,35 @@ def test_long_numbers_keep_all_their_digits() -> None:
     long = "12345678901234567890"
     staged = Staged([{"type": "t", "key": "a", "v": long}, {"type": "t", "key": "b", "v": "1"}], [])
     assert [str(row[0]) for row in staged.rows("SELECT v FROM kb_nodes ORDER BY id")] == [long, "1"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        (["1", "2", "x"], None),
+        (["1", "2.5", "3"], "DOUBLE"),
+        ([None, None, "3"], "BIGINT"),
+        ([None, None, None], None),
+        (["true", "false", "1"], None),
+        (["x", "1", "2"], None),
+        (["2001-01-01", "2001-01-02 10:00"], None),
+        ([["1"], ["2", "3"], None], "BIGINT[]"),
+        ([["1"], ["2", "0.5"]], "DOUBLE[]"),
+        ([None, [], ["x"]], None),
+    ],
+)
+@pytest.mark.parametrize("first", [1, 2, 10_000])
+def test_a_type_fits_all_values_whatever_the_first_rows_have(
+    cells: list[Any], kind: str | None, first: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(staging, "_FIRST_ROWS", first)
+    is_list = any(isinstance(cell, list) for cell in cells)
+    column = pa.array(cells, pa.list_(pa.string()) if is_list else pa.string())
+    with duckdb.connect() as con:
+        con.register("seen", pa.table({"c": column, "d": pa.nulls(len(cells), pa.string())}))
+        con.execute("CREATE TABLE t AS FROM seen")
+        types = {"c": "VARCHAR[]" if is_list else "VARCHAR", "d": "VARCHAR"}
+        assert staging.infer(con, "t", {"c": "c", "d": "d"}, types) == ({"c": kind} if kind else {})
 
 
 def test_without_infer_texts_stay_texts() -> None:
