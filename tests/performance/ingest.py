@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
@@ -49,8 +48,6 @@ def _budget(scale: float, seconds: float | None) -> float | None:
 
 def _alone(scale: float, out: Path) -> Figure:
     """Tables and adjacency of the files without texts."""
-    if "--stores" not in subprocess.run([KBKIT, "ingest", "--help"], capture_output=True, text=True, check=True).stdout:
-        return Figure(GRAPH, note="this kbkit has no ingest --stores")
     command = [KBKIT, "ingest", "table", str(data.graph_only(scale)), "-o", str(out)]
     taken, memory = watched_command([*command, "--stores", "tables,adjacency"])
     return Figure(GRAPH, taken, "s", goal=_budget(scale, 90.0), disk_mb=disk_mb(out), **memory.figures())
