@@ -347,7 +347,10 @@ def test_the_shape_of_an_export_is_recognized(
         ("- 1\n- 2\n", "has no list of records"),
     ],
 )  # fmt: skip
-def test_other_yaml_is_refused_by_name(text: str, problem: str, tmp_path: Path) -> None:
+def test_other_yaml_is_refused_by_name(
+    text: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(yaml_documents, "_MOST_VALUES", 10_000)
     path = tmp_path / "rows.yaml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(BadInputError, match=problem) as error:
