@@ -11,6 +11,7 @@ import pytest
 import kbkit
 from kbkit.errors import BadInputError
 from kbkit.ingestion.inference import infer
+from kbkit.readers import yaml_documents
 from tests.ingestion.test_exports import Files, written
 
 NPI = "http://npi.example|17"
