@@ -166,9 +166,13 @@ def test_a_made_dataset_can_be_ingested(here: Run, world_kb: Path, tmp_path: Pat
 def test_full_text_finds_as_much_as_bm25s(here: Run, imdb_kb: Path, tmp_path: Path) -> None:
     from tests.performance.dataset_documents import peer_recall, recalls
 
-    made = here("-q", "quest", "make", imdb_kb, "-n", 140, "--seed", 1, "-o", tmp_path / "made")
-    assert made.returncode == 0, made.stderr
-    dataset = QuestDataset.open(tmp_path / "made")
-    with kbkit.open(imdb_kb) as imdb:
-        own = recalls(imdb, dataset, tmp_path, ["bm25"])["bm25"]
-    assert own >= peer_recall(dataset) - 0.01
+    own, peer = [], []
+    for seed in (1, 2):  # the two differ by up to .02 on one dataset, either way
+        folder = tmp_path / str(seed)
+        made = here("-q", "quest", "make", imdb_kb, "-n", 140, "--seed", seed, "-o", folder)
+        assert made.returncode == 0, made.stderr
+        dataset = QuestDataset.open(folder)
+        with kbkit.open(imdb_kb) as imdb:
+            own.append(recalls(imdb, dataset, folder, ["bm25"])["bm25"])
+        peer.append(peer_recall(dataset))
+    assert sum(own) / 2 >= sum(peer) / 2 - 0.01
