@@ -22,13 +22,14 @@ from kbkit.english.question_words import (
     is_negation,
 )
 from kbkit.errors import check_unicode
+from kbkit.questions.units import POWER, short_power
 from kbkit.stores.folding import words
 
 MAX_TOKENS = 100
 """Words of a question that are read; what follows is ignored."""
 MAX_LETTERS = 100
 """Letters of a word that are read."""
-_TOKEN = re.compile(r"\d+(?:,\d{3})+|\d+\.\d+|[^\W_]+")
+_TOKEN = re.compile(rf"(?P<unit>(?i:{POWER}))|\d+(?:,\d{{3}})+|\d+\.\d+|[^\W_]+")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _YEAR = re.compile("1[0-9]{3}|20[0-9]{2}")
 _OF_NAMES = (["first"], ["last"])
@@ -151,7 +152,7 @@ class Question:
 
 def _tokens(match: re.Match[str]) -> Iterator[QuestionToken]:
     """Yield the word of a match; the parts of a contraction without its apostrophe, such as ``arent``."""
-    word = words(match[0]).replace(" ", "")[:MAX_LETTERS]
+    word = short_power(match[0]) if match["unit"] else words(match[0]).replace(" ", "")[:MAX_LETTERS]
     first, second = CONTRACTIONS.get(word, (word, ""))
     if second and not match[0][1:].isupper():
         middle = match.end() - len(second)

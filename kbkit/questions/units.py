@@ -26,9 +26,26 @@ UNITS = {
     **_units("time", ms_msec_millisecond="1", sec_second="1000", min_minute="60000", hour_hr="3600000", day="86400000"),
     **_units("length", mm_millimeter_millimetre="1", cm_centimeter_centimetre="10", meter_metre_m="1000"),
     **_units("length", km_kilometer_kilometre="1000000", mile="1609344", foot_feet_ft="304.8", inch_inche="25.4"),
+    **_units(
+        "area", m2="1", ha_hectare="10000", km2="1000000", ft2="0.09290304", acre="4046.8564224", mi2="2589988.110336"
+    ),
+    **_units("volume", litre_liter="1", m3="1000", ft3="28.316846592", km3="1000000000000"),
     **_units("mass", mg_milligram="1", g_gram="1000", kg_kilogram_kilo="1000000", lb_pound="453592.37"),
 }
 """Words for units, also the short ones that names of columns have: ``length_km``."""
+
+
+_LENGTHS = {"k": "km", "m": "m", "mi": "mi", "f": "ft"}
+_LENGTH = r"(?:kilomet(?:re|er)s?|km|met(?:re|er)s?|m|miles?|mi|feet|foot|ft)"
+POWER = rf"(?:square|sq\.?|cubic|cu\.?) {_LENGTH}\b|\b(?:km|mi|m|ft)[²³]"
+"""A pattern of units of area and volume in words or with an exponent."""
+
+
+def short_power(written: str) -> str:
+    """Return the short word for a unit that :data:`POWER` matches: ``km2`` for *square kilometres*."""
+    first, _, last = written.lower().rpartition(" ")
+    start = next(start for start in ("mi", "k", "m", "f") if last.startswith(start))
+    return _LENGTHS[start] + ("2" if first.startswith("sq") or last.endswith("²") else "3")
 
 
 def unit_of(words: list[str]) -> str:

@@ -98,6 +98,23 @@ def test_alternatives_are_other_expressions_by_score(world: KnowledgeBase) -> No
     assert world.ask("What is the longest river in Africa?", alternatives=0).alternatives.is_empty()
 
 
+@pytest.mark.parametrize(
+    ("unit", "area"),
+    [
+        ("square kilometres", 500_000),
+        ("km²", 500_000),
+        ("sq. km", 500_000),
+        ("square miles", 1_294_994.06),
+        ("hectares", 5_000),
+    ],
+)
+def test_areas_are_read_in_their_units(world: KnowledgeBase, unit: str, area: float) -> None:
+    found = world.ask(f"countries larger than 500,000 {unit}")
+    assert found.is_sure
+    wanted = world.sql("SELECT name FROM country WHERE area_km2 > $area ORDER BY id", area=area)
+    assert found.nodes()["name"].to_list() == wanted["name"].to_list()
+
+
 def test_means_are_of_numbers_only(world: KnowledgeBase) -> None:
     for question in ("Tell me who, sorry, I mean, what the symbol of the krone is.", "mean symbol of the krone"):
         result = world.ask(question)
