@@ -373,8 +373,7 @@ class BatchEvaluator(Evaluator):
 
     def _extreme(self, operator: Extreme, attribute: AttributeMeasure, members: Pairs) -> Pairs:
         number = None if operator.number is None else self._number(operator.number, members)
-        extremes = extreme_of_rows(self.session, operator, attribute, members, number)
-        return members[are_in(members, extremes)]
+        return members[are_in(members, extreme_of_rows(self.session, operator, attribute, members, number))]
 
     def _is_within(self, operator: Operator, members: Pairs, pairs: Pairs) -> Mask:
         if self._is_constant(operator):

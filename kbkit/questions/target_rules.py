@@ -279,38 +279,21 @@ def _words_left(at: Rewriter) -> None:
 def read_clauses(question: Question, links: Sequence[QuestionLink]) -> Clauses:
     """Return the clauses of a question whose links are given."""
     at = Rewriter(question, links)
-    at.clauses.is_yes_no = bool(
-        re.match(r" (?:is|are|was|were|does|do|did|has|have|can) (?:(?!you |we |i )|(?:you|we) have any )", at.text)
-    )
-    at.text = re.sub(r"^ only (?=list|show|give|return|tell)|(?<= )only $", " ", at.text)
-    asks = re.match(
-        r"(?: (?:and|so|please|show|list|give|find|tell|me|us|name|did|does|is|there|has|have))* (\S+) ", at.text
-    )
-    first = asks[1] if asks else ""
-    at.clauses.is_who = first in ("who", "whom", *PERSON_WORDS)
-    at.clauses.is_where = first == "where"
-    owned = re.match(rf" whose (?P<label>{L}) (?:is|was|are|were) (?:the )?(?P<value>{V})(?= )", at.text)
-    if owned:  # whose e-mail is x@y
-        at.clauses.is_who, sign = (
-            True,
-            at.restrict(Restriction(at.link(owned["label"]), "=", at.linked(owned["value"]))),
-        )
-        at.text = f" who has {sign}{at.text[owned.end() :]}"
-    at.text = re.sub(r" (?:take|takes|took|taken|taking) (?:part|place)(?= )", "", at.text)
-    if at.clauses.is_where:
-        at.text = at.text.replace(" do people ", " do ").replace(" can people ", " can ")
-    at.text = re.sub(rf" and when (?:(?:it|they|he|she|each|was|were|is|are) )*(?={L})", " and their ", at.text)
-    wish = r"(?:i|we) (?:(?:would|d) )?(?:like|love|want|need|wish)"
-    at.text = re.sub(rf"^ {wish} (?:to (?:know|see|have|get) )?", " ", at.text)
+    _beginning(at)
     asides(at)
     ranks(at)
     references = _references(at)
-    conditions = (averages, ranges, prices, comparisons, verbs, entities)
-    before = (unrelated, booleans, measures)
     for rule in (
         orders,
-        *before,
-        *conditions,
+        unrelated,
+        booleans,
+        measures,
+        averages,
+        ranges,
+        prices,
+        comparisons,
+        verbs,
+        entities,
         totals,
         extremes,
         spread,
@@ -328,6 +311,37 @@ def read_clauses(question: Question, links: Sequence[QuestionLink]) -> Clauses:
     _owners_and_targets(at)
     _numbers_left(at)
     _words_left(at)
+    _unread(at, question, references)
+    return at.clauses
+
+
+def _beginning(at: Rewriter) -> None:
+    """Read who or what is asked for and how, and leave out words that only introduce the question."""
+    at.clauses.is_yes_no = bool(
+        re.match(r" (?:is|are|was|were|does|do|did|has|have|can) (?:(?!you |we |i )|(?:you|we) have any )", at.text)
+    )
+    at.text = re.sub(r"^ only (?=list|show|give|return|tell)|(?<= )only $", " ", at.text)
+    asks = re.match(
+        r"(?: (?:and|so|please|show|list|give|find|tell|me|us|name|did|does|is|there|has|have))* (\S+) ", at.text
+    )
+    first = asks[1] if asks else ""
+    at.clauses.is_who = first in ("who", "whom", *PERSON_WORDS)
+    at.clauses.is_where = first == "where"
+    owned = re.match(rf" whose (?P<label>{L}) (?:is|was|are|were) (?:the )?(?P<value>{V})(?= )", at.text)
+    if owned:  # whose e-mail is x@y
+        at.clauses.is_who = True
+        sign = at.restrict(Restriction(at.link(owned["label"]), "=", at.linked(owned["value"])))
+        at.text = f" who has {sign}{at.text[owned.end() :]}"
+    at.text = re.sub(r" (?:take|takes|took|taken|taking) (?:part|place)(?= )", "", at.text)
+    if at.clauses.is_where:
+        at.text = at.text.replace(" do people ", " do ").replace(" can people ", " can ")
+    at.text = re.sub(rf" and when (?:(?:it|they|he|she|each|was|were|is|are) )*(?={L})", " and their ", at.text)
+    wish = r"(?:i|we) (?:(?:would|d) )?(?:like|love|want|need|wish)"
+    at.text = re.sub(rf"^ {wish} (?:to (?:know|see|have|get) )?", " ", at.text)
+
+
+def _unread(at: Rewriter, question: Question, references: list[str]) -> None:
+    """Note what no rule reads: second questions, negative numbers, pronouns without a noun, capital letters."""
     second = re.search(r" (?:and|or) (?:(?!<)\w+ )?(who|whom|where|when|why|how)(?= )", at.text)
     if re.search(r"(?<!\S)[-\u2212]\d", question.text):
         at.clauses.unread.append("a negative number")
@@ -340,4 +354,3 @@ def read_clauses(question: Question, links: Sequence[QuestionLink]) -> Clauses:
     if not question.text.isupper():
         inside = (token for token in question.tokens[1:] if question.text[token.start].isupper())
         at.clauses.capitalized.update(token.word for token in inside)
-    return at.clauses

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from kbkit.answers.syntax import Edge, Key, identifier, quoted
-from kbkit.executor.completion.answers_context import COUNT, AnswersContext, CursorReader, OpenPath
+from kbkit.executor.completion.answers_context import COUNT, AnswersContext, CursorReader
+from kbkit.executor.completion.open_path import OpenPath
 from kbkit.executor.completion.ranking import (
     NAMES,
     Candidate,

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from kbkit.answers.errors import FUNCTIONS, TOTALS
 from kbkit.answers.tokens import tokens
+from kbkit.executor.completion.open_path import OpenPath
 from kbkit.stores.sparql_text import Token
 
 COUNT = "count("
@@ -22,42 +23,13 @@ TypeOf: TypeAlias = Callable[[str], str | None]
 
 
 @dataclass
-class OpenPath:
-    """A path before the cursor: the types of its sets (None: unknown or any) and its last element.
-
-    ``last`` is ``""`` (start), ``set``, ``arrow`` or ``step``; ``step`` holds the relations of a step whose second set
-    is missing, None elsewhere.
-    """
-
-    types: list[str | None] = field(default_factory=list)
-    arrows: list[str] = field(default_factory=list)
-    last: str = ""
-    step: tuple[tuple[str, bool], ...] | None = None
-    lookup: str = ""
-    """After a type: ``:`` or ``all`` before a name, ``@`` before the name of a set, ``done`` after one; ``count`` at
-    the start of a count's path."""
-
-    @property
-    def answer(self) -> str | None:
-        """The type where the arrows meet."""
-        if not self.types:
-            return None
-        sets = [arrow for arrow, _ in zip(self.arrows, self.types[1:], strict=False)]
-        return self.types[sets.index("<-")] if "<-" in sets else self.types[-1]
-
-    def add(self, node_type: str | None) -> None:
-        """Append a set."""
-        self.types.append(node_type)
-        self.last, self.step, self.lookup = "set", None, ""
-
-
-@dataclass
 class AnswersContext:
     """The context of the cursor.
 
     ``kind`` is one of set, after_set, after_step, edge, name, key, saved, attribute, after_attribute, value,
-    after_value, total_attribute, after_total, argument, after_argument, nothing. ``typed`` is the current word, from
-    ``start``; ``quote`` its open quotation mark. ``head`` is the position of the type before a name or key.
+    after_value, total_attribute, after_total, argument, after_argument, after_best, after_group, nothing. ``typed`` is
+    the current word, from ``start``; ``quote`` its open quotation mark. ``head`` is the position of the type before a
+    name or key.
     """
 
     kind: str
