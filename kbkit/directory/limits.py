@@ -38,11 +38,10 @@ def _check_threads_once() -> None:
 
 
 def check_threads() -> None:
-    """Start threads, because what other programs of the user and of the container use is not known; raise
-    :class:`ShortageError`.
+    """Start and end as many threads as a build has at once. Raises :class:`ShortageError`.
 
-    Without enough of them, engines in Rust panic, those in C++ end or interrupt the process, and some wait without an
-    end.
+    A limit cannot be asked for, because other programs of the user and of the container count too. Without enough
+    threads, engines in Rust panic, engines in C++ end or interrupt the process, and some wait forever.
     """
     held, ended = threading.Lock(), threading.Semaphore(0)
 

@@ -26,12 +26,12 @@ def asides(at: Rewriter) -> None:
     at.apply(r"(?:on|in) (?:file|record|existence|circulation)", lambda _: "")
     at.apply(rf"(?:on|in|from|of) (?:(?:our|your|my|the|this|these|all) )+(?:{_DATA})(?= $)", lambda _: "")
     at.apply(rf"(?:on|in|at|of|for) (?:our|my|your) (?:{_WHOLE})(?= $)", lambda _: "")
-    for preposition, owner, sign in re.findall(
-        rf"(?<= )(in|at|from|near|around) (my|our|your) ({L}|[a-z]+)(?= )", at.text
-    ):
-        word = at.links[int(sign[2:-1])].text if sign.startswith("<") else sign
+    own = rf"(?<= )(?P<phrase>(?:in|at|from|near|around) (?:my|our|your)) (?:(?P<label>{L})|(?P<word>[a-z]+))(?= )"
+    for match in re.finditer(own, at.text):
+        label = at.link(match["label"])
+        word = label.text if label else match["word"]
         if not is_plural(word):  # in my town: only the asker knows which
-            at.clauses.unread.append(f"'{preposition} {owner} {word}'")
+            at.clauses.unread.append(f"'{match['phrase']} {word}'")
     at.apply(r"members? of (?:the |our )?(?=<L)", lambda _: "")
 
     def members(match: re.Match[str]) -> str | None:
