@@ -14,6 +14,7 @@ import pytest
 
 import kbkit
 from kbkit.kb import KnowledgeBase
+from tests.questions.golds import check_gold, made
 
 STORE = """
 CREATE TABLE country (code TEXT PRIMARY KEY, name TEXT, continent TEXT, area INTEGER);
@@ -156,10 +157,7 @@ REFUSED = {
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("store") / "store.sqlite"
-    with sqlite3.connect(path) as database:
-        database.executescript(STORE)
-    return path
+    return made(tmp_path_factory.mktemp("store") / "store.sqlite", STORE)
 
 
 @pytest.fixture(scope="module")
@@ -168,27 +166,9 @@ def kb(store: Path) -> Iterator[KnowledgeBase]:
         yield kb
 
 
-def cells(value: object) -> set[tuple[object, ...]]:
-    """Rows without the references of nodes, numbers rounded."""
-    rows = value if isinstance(value, list) else [value]
-    tuples = [row if isinstance(row, tuple) else (row,) for row in rows]
-    return {
-        tuple(round(float(cell), 6) if isinstance(cell, (int, float)) else cell for cell in row if "#" not in str(cell))
-        for row in tuples
-    }
-
-
 @pytest.mark.parametrize("question", READ)
 def test_golds(kb: KnowledgeBase, store: Path, question: str) -> None:
-    with sqlite3.connect(store) as database:
-        gold = cells(database.execute(READ[question]).fetchall())
-    result = kb.ask(question)
-    assert result.is_sure, (result.expression, result.doubts)
-    assert gold
-    for engine in ("walk", "sql", "sparql"):
-        answers = kb.answers(result.expression, engine=engine)
-        found = cells(answers.value) if answers.value is not None else {(name,) for name in answers.nodes()["name"]}
-        assert found == gold, (engine, result.expression)
+    check_gold(kb, store, question, READ[question])
 
 
 @pytest.mark.parametrize("question", REFUSED)

@@ -5,7 +5,6 @@ Golds are SQL over a library that the test writes. The refused questions are nea
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 
 import kbkit
 from kbkit.kb import KnowledgeBase
-from tests.questions.test_clauses import cells
+from tests.questions.golds import check_gold, made
 
 LIBRARY = """
 CREATE TABLE branch (branch_id INTEGER PRIMARY KEY, name TEXT, city TEXT, has_cafe BOOLEAN, opened INTEGER);
@@ -127,10 +126,7 @@ REFUSED = {
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("library") / "library.sqlite"
-    with sqlite3.connect(path) as database:
-        database.executescript(LIBRARY)
-    return path
+    return made(tmp_path_factory.mktemp("library") / "library.sqlite", LIBRARY)
 
 
 @pytest.fixture(scope="module")
@@ -141,16 +137,7 @@ def kb(library: Path) -> Iterator[KnowledgeBase]:
 
 @pytest.mark.parametrize("question", READ)
 def test_golds(kb: KnowledgeBase, library: Path, question: str) -> None:
-    with sqlite3.connect(library) as database:
-        gold = cells(database.execute(READ[question]).fetchall())
-    result = kb.ask(question)
-    assert result.is_sure, (result.expression, result.doubts)
-    for engine in ("walk", "sql", "sparql"):
-        answers = kb.answers(result.expression, engine=engine)
-        nodes = answers.nodes()
-        found = cells(answers.value) if answers.value is not None else cells(nodes["name"].to_list())
-        keys = cells([int(key) for key in nodes["key"]]) if answers.value is None else gold
-        assert gold in (found, keys), (engine, result.expression)
+    check_gold(kb, library, question, READ[question])
 
 
 @pytest.mark.parametrize("question", REFUSED)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 import kbkit
 from kbkit.english.thesaurus import related_words
 from kbkit.kb import KnowledgeBase
-from tests.questions.test_clauses import cells
+from tests.questions.golds import check_gold, made
 
 DEPOT = """
 CREATE TABLE cust (cust_id INTEGER PRIMARY KEY, cust_nm TEXT, phone TEXT, city TEXT, insurer TEXT, newsletter TEXT,
@@ -75,10 +74,7 @@ REFUSED = {
 
 @pytest.fixture(scope="module")
 def depot(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("depot") / "depot.sqlite"
-    with sqlite3.connect(path) as database:
-        database.executescript(DEPOT)
-    return path
+    return made(tmp_path_factory.mktemp("depot") / "depot.sqlite", DEPOT)
 
 
 @pytest.fixture(scope="module")
@@ -89,14 +85,7 @@ def kb(depot: Path) -> Iterator[KnowledgeBase]:
 
 @pytest.mark.parametrize("question", READ)
 def test_golds(kb: KnowledgeBase, depot: Path, question: str) -> None:
-    with sqlite3.connect(depot) as database:
-        gold = cells(database.execute(READ[question]).fetchall())
-    result = kb.ask(question)
-    assert result.is_sure, (result.expression, result.doubts)
-    for engine in ("walk", "sql", "sparql"):
-        answers = kb.answers(result.expression, engine=engine)
-        names = {(int(name) if name.isdigit() else name,) for name in answers.nodes()["name"]}
-        assert (cells(answers.value) if answers.value is not None else names) == gold, (engine, result.expression)
+    check_gold(kb, depot, question, READ[question])
 
 
 @pytest.mark.parametrize("question", REFUSED)
