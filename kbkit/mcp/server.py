@@ -80,20 +80,7 @@ def server(kb: KnowledgeBase, limits: ToolLimits) -> Any:
     turns = _Turns(anyio, limits.timeout)
 
     async def list_tools(_: Any, __: Any) -> Any:
-        hints = types.ToolAnnotations(
-            read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
-        )
-        listed = [
-            types.Tool(
-                name=tool.name,
-                description=tool.does,
-                input_schema=tool.schema,
-                output_schema=tool.output and dict(tool.output),
-                annotations=hints,
-            )
-            for tool in known.values()
-        ]
-        return types.ListToolsResult(tools=listed)
+        return types.ListToolsResult(tools=[_described(types, tool) for tool in known.values()])
 
     async def call_tool(_: Any, params: Any) -> Any:
         step = _OTHERWISE
@@ -135,6 +122,17 @@ def server(kb: KnowledgeBase, limits: ToolLimits) -> Any:
         on_call_tool=call_tool,
         on_list_resources=list_resources,
         on_read_resource=read_resource,
+    )
+
+
+def _described(types: Any, tool: McpTool) -> Any:
+    """Return a tool as clients see it; no tool changes anything."""
+    hints = types.ToolAnnotations(
+        read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+    )
+    output = tool.output and dict(tool.output)
+    return types.Tool(
+        name=tool.name, description=tool.does, input_schema=tool.schema, output_schema=output, annotations=hints
     )
 
 
