@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
@@ -36,9 +36,8 @@ class TableDraft:
     """A question with its query.
 
     ``uses`` is a condition in SQL that holds for the rows that the query reads, ``rows`` are these rows of the table,
-    ``passages`` the positive passages. ``hard`` are rows and ``hard_passages`` passages of the noise that meet a part
-    of the conditions, so that they must not be left out. ``topics`` are the cells that the question names, ``phrases``
-    what the passages must mention.
+    ``passages`` the positive passages. ``topics`` are the cells that the question names, ``phrases`` the phrases that
+    the passages must contain.
     """
 
     kind: str
@@ -48,8 +47,6 @@ class TableDraft:
     rows: tuple[int, ...]
     topics: tuple[str, ...]
     passages: tuple[int, ...] = ()
-    hard: tuple[int, ...] = ()
-    hard_passages: tuple[int, ...] = field(default=())
     phrases: tuple[str, ...] = ()
 
     @property

@@ -234,8 +234,6 @@ class _Maker:
         meeting = self.extended.meeting(draft.uses, scratch)
         if {row for row in meeting if row >= 0} != set(draft.rows):
             return None, "the query uses other rows than those intended"
-        if self._tells(draft, draft.hard):
-            return None, "a row has a phrase, which is for the passages"
         used = set(draft.passages)
         positive = [self._row(row, "p", i) for i, row in enumerate(draft.rows)]
         positive += [self._passage(p, "p", len(draft.rows) + i) for i, p in enumerate(draft.passages)]
@@ -284,28 +282,27 @@ class _Maker:
     def _passage(self, passage: int, letter: str, number: int) -> KnowledgeUnit:
         return self._table.texts[passage].unit(f"{letter}{number}")
 
-    def _tells(self, draft: TableDraft, rows: Iterable[int]) -> bool:
-        """Return whether some rows have a phrase of a question, which only passages should have."""
-        texts = [padded(" ".join(self.extended.cells(row))) for row in rows] if draft.phrases else []
-        return any(padded(phrase) in text for phrase in draft.phrases for text in texts)
+    def _has_phrase(self, row: int, draft: TableDraft) -> bool:
+        """Return whether a row contains a phrase of the question, which only passages should contain."""
+        text = padded(" ".join(self.extended.cells(row)))
+        return any(padded(phrase) in text for phrase in draft.phrases)
 
     def _noise(self, draft: TableDraft, meeting: set[int], used: set[int]) -> list[KnowledgeUnit]:
         """Return the noise in random order: all original rows or a sample, synthesized rows, and passages."""
         rng = np.random.default_rng((self._seed, *draft.question.encode()))
         original = [row for row in range(len(self._table.rows)) if row not in meeting]
         if len(original) > self._noise_rows:
-            kept = rng.choice(original, self._noise_rows, replace=False).tolist()
-            original = list(dict.fromkeys((*draft.hard, *kept)))[: self._noise_rows]
+            original = rng.choice(original, self._noise_rows, replace=False).tolist()
         free = [-1 - i for i in range(len(self.extended.synthesized)) if -1 - i not in meeting]
         rows = [*original, *free[: max(0, self._noise_rows - len(original))]]
         if draft.phrases:
-            rows = [row for row in rows if not self._tells(draft, (row,))]
+            rows = [row for row in rows if not self._has_phrase(row, draft)]
         units = [(True, row) for row in rows]
         if self._form != "table":
             others = [p for p in range(len(self._table.texts)) if p not in used]
             if len(others) > self._noise_passages:
                 others = rng.choice(others, self._noise_passages, replace=False).tolist()
-            units += [(False, p) for p in dict.fromkeys((*draft.hard_passages, *others))]
+            units += [(False, p) for p in others]
         order: Iterable[int] = rng.permutation(len(units)).tolist()
         return [
             self._row(units[i][1], "n", n) if units[i][0] else self._passage(units[i][1], "n", n)
