@@ -1,6 +1,6 @@
-"""Clauses of a text that describe the one thing that it is about: *known for its tea*, *the highest point of Malta*.
+"""Find the clauses of a text that describe its subject: *known for its tea*, *the highest point of Malta*.
 
-A question can name a thing by such a clause. A word that a text happens to mention describes nothing.
+A question can use such a clause in place of the name: *the town known for its tea*.
 """
 
 from __future__ import annotations
@@ -9,9 +9,11 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from kbkit.english.question_words import ORDINALS
+from kbkit.english.sentences import sentences
 from kbkit.english.words import is_person, may_be_verb
 
-_ORDER = "second|third|fourth|fifth"
+_ORDER = "|".join(word for word in ORDINALS if word.isalpha())
 _EXTREME = rf"(?:(?:{_ORDER})[- ])?(?:most [a-z]+|(?!for|mid|west|rest|har)[a-z]+est|only)"
 _SUPERLATIVE = re.compile(rf"(?:.*? (?:is|was) )?(?P<said>[Tt]he (?:[a-z]+ )?{_EXTREME} [a-z]+ [^,.;:()]+)")
 _PARTICIPLES = (
@@ -30,18 +32,19 @@ _RELATIVE = re.compile(
 _VERB = re.compile(r" (?P<said>[a-z]+ [^,.;:()]+)")
 _SUBJECT = re.compile(r"(?:It|He|She|They) (?:is|was|has been|were) ")
 _LEAST, _MOST = 3, 11
-"""Numbers of words of a clause."""
+"""Minimum and maximum number of words of a clause."""
 _UNCLEAR = re.compile(
     r"(?i)\b(?:it|its|he|his|she|her|they|their|this|these|here|there|now|also|in the world|on earth"
     r"|by (?:area|depth|height|length|number|population|size|volume))\b"
 )
-"""Words that refer to something outside of a clause, or that say how to find the thing in a table."""
+"""Words that refer to something outside the clause, or that name a column to sort by (*by area*)."""
 
 
 class Description(NamedTuple):
-    """A clause by its place in a text; ``said`` names the thing: *the lake fed by the Aldan*.
+    """A clause that describes the subject of a text, from character ``start`` to ``end``.
 
-    ``is_superlative``: only one thing can be meant.
+    ``said`` is the noun phrase for a question: *the lake fed by the Aldan*. ``is_superlative``: the clause is a
+    superlative, which fits one thing only: *the highest point of Malta*.
     """
 
     start: int
@@ -51,15 +54,14 @@ class Description(NamedTuple):
 
 
 def descriptions(text: str, noun: str, name: str = "") -> Iterator[Description]:
-    """Yield the clauses that describe a thing: of the first sentence, and of those about *it*.
+    """Yield the clauses that describe the subject of a text.
 
-    ``noun`` is what kind of thing it is, ``name`` its name, which a clause may follow: *Ann Lee crossed the Gobi*.
+    Only the first sentence and sentences that begin with a pronoun and *is* or *was* (*It is ...*) are read. ``noun``
+    is the type of the subject in words. A sentence may begin with its ``name``: *Ann Lee crossed the Gobi*.
     """
-    position = 0
-    for sentence in re.split(r"(?<=[.!?])\s+", text):
-        start = text.index(sentence, position)
-        is_first, position = start == 0, start + len(sentence)
-        if is_first or _SUBJECT.match(sentence):
+    for number, (start, end) in enumerate(sentences(text)):
+        sentence = text[start:end]
+        if number == 0 or _SUBJECT.match(sentence):
             yield from _of_sentence(sentence, start, noun)
             yield from _after_name(sentence, start, noun, name)
 
@@ -78,7 +80,7 @@ def _of_sentence(sentence: str, start: int, noun: str) -> Iterator[Description]:
 
 
 def _after_name(sentence: str, start: int, noun: str, name: str) -> Iterator[Description]:
-    """Yield what a sentence says of the name with which it begins."""
+    """Yield the predicate of a sentence that begins with the name: *the explorer who crossed the Gobi*."""
     match = _VERB.match(sentence, len(name)) if name and sentence.startswith(name) else None
     verb = match["said"].partition(" ")[0] if match else ""
     if match and may_be_verb(verb) and verb not in ("is", "was"):

@@ -15,10 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kbkit.benchmarks.dataset import assign, bin_counts, run_names
-from kbkit.benchmarks.documents import Document, TextPassage, read_documents, sentences, types_with_text
+from kbkit.benchmarks.documents import Document, TextPassage, read_documents, types_with_text
 from kbkit.benchmarks.evidence import Matcher, leaks
 from kbkit.benchmarks.pipeline import Item, Pipeline, Row, Stage, Table, remove
 from kbkit.directory.typed_json import from_json, to_json
+from kbkit.english.sentences import sentences
 from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
 from tests.wording import Wording

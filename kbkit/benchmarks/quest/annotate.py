@@ -15,12 +15,12 @@ import polars as pl
 
 from kbkit.assets.arguments import check_range
 from kbkit.benchmarks.document_files import DOCUMENTS
-from kbkit.benchmarks.documents import sentences
 from kbkit.benchmarks.people.judgements import ANNOTATIONS, Judgement, RaterFolder, outside, ratings
 from kbkit.benchmarks.people.tasks import Passage, Task, TaskItem, TaskQuestion
 from kbkit.benchmarks.quest.dataset import Example, QuestDataset
 from kbkit.benchmarks.quest.label import RELEVANT
 from kbkit.benchmarks.quest.settings import EVIDENCE
+from kbkit.english.sentences import sentences
 from kbkit.errors import Command, KbError
 from kbkit.measures.agreement import agreement_table
 
