@@ -1,4 +1,4 @@
-"""Queries that ask the same: with equal words, almost the same sequences of words, or almost the same answers."""
+"""Find duplicate queries: by equal words, by similar sequences of words, or by similar answers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NEAR = 0.7
 """Least similarity of near duplicates: the fraction of the sequences of three words that two texts share (Jaccard)."""
 _SEQUENCE = 3
 _SAME, _SAME_OF_OTHERS = 0.5, 0.6
-"""Fraction of the answers that two queries have in common: that name the same thing, and that do not."""
+"""Minimum Jaccard similarity of the answers of near duplicates: of queries that name a common entity, and of others."""
 _COMMON = 60
 """Sequences in more texts than this find no candidates: they belong to a frame such as "Could you give me"."""
 _WORD = re.compile(r"\w+")
@@ -47,30 +47,38 @@ def duplicates(texts: Sequence[str], near: float = NEAR) -> list[Duplicate]:
 
 
 def distinct(asked: Sequence[tuple[Collection[Hashable], Collection[Hashable]]]) -> list[int]:
-    """Return the positions of the queries that do not ask almost the same as an earlier one.
+    """Return the positions of queries, without near duplicates of an earlier one.
 
-    A query is given by what it names and by its answers. A reader sees one question in two of a film with the same
-    answers, and in two of people from one country with five answers each, four of them the same.
+    A query is given as (named entities, answers). Two queries that name the same film are near duplicates if they share
+    half of their answers. Two that name no common entity, such as two for the compatriots of a person, must share more.
     """
     kept: list[tuple[frozenset[Hashable], frozenset[Hashable]]] = []
+    by_answer: defaultdict[Hashable, list[int]] = defaultdict(list)
     positions = []
     for position, (names, answers) in enumerate(asked):
         own = frozenset(names), frozenset(answers)
-        if not any(_is_same(own, other) for other in kept):
-            kept.append(own)
-            positions.append(position)
+        others = {at for answer in own[1] for at in by_answer[answer]}
+        if any(_are_near(own, kept[at]) for at in others):
+            continue
+        for answer in own[1]:
+            by_answer[answer].append(len(kept))
+        kept.append(own)
+        positions.append(position)
     return positions
 
 
-def _is_same(
+def _are_near(
     one: tuple[frozenset[Hashable], frozenset[Hashable]], other: tuple[frozenset[Hashable], frozenset[Hashable]]
 ) -> bool:
-    # Compatriots of Ann, and compatriots of one of them: with those that they name the sets are equal.
-    if one[0] != other[0] and len(one[1] & other[1]) and one[0] | one[1] == other[0] | other[1]:
+    """Return whether two queries with a common answer, each as (named entities, answers), are near duplicates."""
+    (names, answers), (other_names, other_answers) = one, other
+    # Compatriots of Ann (Bob, Carl), and compatriots of Bob (Ann, Carl).
+    if names != other_names and names | answers == other_names | other_answers:
         return True
-    common, every = len(one[1] & other[1]), len(one[1] | other[1])
-    limit = _SAME if one[0] & other[0] else _SAME_OF_OTHERS
-    return common > 0 and common >= limit * every and bool(one[0] & other[0] or common > 1)
+    common, every = len(answers & other_answers), len(answers | other_answers)
+    if names & other_names:
+        return common >= _SAME * every
+    return common > 1 and common >= _SAME_OF_OTHERS * every
 
 
 def _sequences(text: str) -> frozenset[tuple[str, ...]]:
