@@ -20,7 +20,7 @@ REMEDY = 'Give them phrases in the recipe, such as phrases = { head = "cites", t
 """What to do about relations that cannot be worded."""
 _LISTED = 5
 _SHORT = "~"
-"""Before words that follow a noun without a verb."""
+"""Marks wordings that follow a noun without a verb: ``~of Chad``."""
 _BEFORE = {"genre": "{}", "language": "{}-language"}
 """What names of a type say before the noun that has them."""
 _PASSIVE = re.compile(r"(?:is|was) \w+ by")
@@ -94,7 +94,7 @@ class Link:
             if is_negated:
                 return clause
             further = [VerbPhrase(text) for text in self.relation.phrases_of(self.subject, of_head=self.of_head)[1:]]
-            further += [VerbPhrase(text) for text in _wordings(verb) if text[:1] != _SHORT]
+            further += [VerbPhrase(text) for text in _wordings(verb.singular) if text[:1] != _SHORT]
             others = [
                 _of_subject(other, thing, is_named=is_named, is_negated=False)
                 for other in further
@@ -109,7 +109,7 @@ class Link:
         if active is None or not is_named or "{}" in active.singular or of_noun(self.label):
             return None
         text = f"{thing} {active.negated(is_plural=False) if is_negated else active.singular}"
-        words = [] if is_negated else frame_file("relations")["wordings"].get(f"^{active.singular}", [])
+        words = [] if is_negated else _wordings(f"^{active.singular}")
         short = (_with(one.removeprefix(_SHORT), thing) for one in words)
         return Clause(
             text, text, is_subject=False, others=tuple(Clause(text, text, one, is_subject=False) for one in short)
@@ -164,15 +164,15 @@ def _with_participle(verb: VerbPhrase, thing: str) -> tuple[Clause, ...]:
     )
 
 
-def _wordings(verb: VerbPhrase) -> list[str]:
-    """Return the other words for a verb phrase in ``frames/relations.toml``."""
+def _wordings(phrase: str) -> list[str]:
+    """Return the alternative wordings of a verb phrase from ``frames/relations.toml``."""
     known: Mapping[str, list[str]] = frame_file("relations")["wordings"]
-    return known.get(verb.singular, [])
+    return known.get(phrase, [])
 
 
 def _worded_otherwise(verb: VerbPhrase, thing: str) -> tuple[Clause, ...]:
-    """Return *of Chad* for *flows through Chad*, if a noun may have such words after it."""
-    short = [text.removeprefix(_SHORT) for text in _wordings(verb) if text[:1] == _SHORT]
+    """Return the wordings without a verb: *countries next to Chad* for *countries that border Chad*."""
+    short = [text.removeprefix(_SHORT) for text in _wordings(verb.singular) if text[:1] == _SHORT]
     return tuple(Clause(_with(verb.singular, thing), _with(verb.plural, thing), _with(text, thing)) for text in short)
 
 

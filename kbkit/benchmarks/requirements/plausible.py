@@ -1,4 +1,6 @@
-"""Which templates a person would ask: no structure of the KB, no values that most nodes lack, no chain without sense.
+"""Filter templates by whether a person would ask them.
+
+Left out are the structure of the KB, relations that most nodes have no value of, and chains of unrelated steps.
 
 The rules were set by reading drafts for an atlas, films, papers and foreign databases. They hold for suggested
 templates only: a user who names a template wants it.
@@ -47,14 +49,12 @@ def _implausible_chain(kb: KnowledgeBase, plan: Plan) -> str:
     middle = _middle(root)
     if middle == root.type and _is_part(kb.schema, root):
         return f"{root.type} are parts of others that no name tells"
-    if middle and root.type and _leads_back(root) and describes(
-        kb, middle, root.type
-    ):  # fmt: skip
+    if middle and root.type and _leads_back(root) and describes(kb, middle, root.type):
         return f"{middle} only describes {root.type}"
     if middle and root.type and describes(kb, root.type, middle):
         return f"{root.type} only describes {middle}"
     if middle and _is_aside(root):
-        return f"{root.type} have nothing to do with what is named but through {middle}"
+        return f"{root.type} and the named thing are related only through {middle}"
     return ""
 
 
@@ -73,22 +73,18 @@ def _ambiguous(schema: Schema, root: Operator) -> str:
 
 
 def _turns_back(schema: Schema, plan: Plan) -> bool:
-    """Return whether a chain takes a relation there and back, and what is shared cannot be named.
+    """Return whether a chain follows a relation forward and back, and has no wording such as *in the same country*.
 
     *Cities that are the capital of a country that has the capital Pretoria*, not *in the same country as Pretoria*.
     """
-    chain = plan.root.left if isinstance(plan.root, Difference) else plan.root
-    if not isinstance(chain, Hop) or not isinstance(chain.source, Hop):
-        return False
-    back = [(move.relation, not move.forward) for move in chain.source.moves]
-    if [(move.relation, move.forward) for move in chain.moves] != back:
+    if not _leads_back(plan.root):
         return False
     words = noun_phrase(plan, schema)
     return words is not None and words.is_nested
 
 
 def _sparse(kb: KnowledgeBase, root: Operator) -> str:
-    """Return a relation of an expression of which most nodes of the type that it describes have no value, or ""."""
+    """Return a relation of an expression for which most nodes of the resulting type have no value, or ""."""
     for hop in (operator for operator in operators(root) if isinstance(operator, Hop) and operator.type):
         assert hop.type is not None
         moves = [(move.relation, move.forward) for move in hop.moves]
@@ -98,14 +94,14 @@ def _sparse(kb: KnowledgeBase, root: Operator) -> str:
 
 
 def _is_aside(root: Operator) -> bool:
-    """Return whether a chain joins a fact of a person with one that has nothing to do with it.
+    """Return whether a chain joins a fact about a person with an unrelated one.
 
     *Continents that contain the country that Jane Doe is a citizen of*, *birthplaces of chemists*.
     """
-    chain = root.left if isinstance(root, Difference) else root
-    if not isinstance(chain, Hop) or not isinstance(chain.source, Hop):
+    hops = _hops(root)
+    if not hops:
         return False
-    types = [one.type or "" for one in (chain.source.source, chain.source, chain)]
+    types = [one.type or "" for one in (hops[0].source, *hops)]
     people = [are_people(name) for name in types]
     if any(type_noun(name).rpartition(" ")[2] in WORKS for name in types):
         return False
@@ -113,17 +109,24 @@ def _is_aside(root: Operator) -> bool:
 
 
 def _leads_back(root: Operator) -> bool:
-    """Return whether a chain leads from a node to others with the same value: *in the same language as X*."""
+    """Return whether a chain follows a relation forward and back: *in the same language as X*."""
+    hops = _hops(root)
+    if not hops:
+        return False
+    first, last = hops
+    return [(m.relation, m.forward) for m in last.moves] == [(m.relation, not m.forward) for m in first.moves]
+
+
+def _hops(root: Operator) -> tuple[Hop, Hop] | None:
+    """Return the last two steps of an expression; None if it has no two steps in a row."""
     chain = root.left if isinstance(root, Difference) else root
-    assert isinstance(chain, Hop) and isinstance(chain.source, Hop)
-    there = [(move.relation, not move.forward) for move in chain.source.moves]
-    return [(move.relation, move.forward) for move in chain.moves] == there
+    return (chain.source, chain) if isinstance(chain, Hop) and isinstance(chain.source, Hop) else None
 
 
 def _middle(root: Operator) -> str:
     """Return the type of the nodes that a chain passes without a name, or ""."""
-    chain = root.left if isinstance(root, Difference) else root
-    return chain.source.type or "" if isinstance(chain, Hop) and isinstance(chain.source, Hop) else ""
+    hops = _hops(root)
+    return hops[0].type or "" if hops else ""
 
 
 def _is_part(schema: Schema, root: Operator) -> bool:

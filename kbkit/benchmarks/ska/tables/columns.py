@@ -143,8 +143,13 @@ class WebColumn:
 
     @cached_property
     def is_list(self) -> bool:
-        """Whether some cells are several of the other values."""
+        """Whether some cells list several of the values of other cells: *Latin, Arabic*."""
         return are_lists(list(self.counts))
+
+    @property
+    def is_of_another(self) -> bool:
+        """Whether the noun names an attribute of another thing than the row: *currency of the country*."""
+        return " of the " in self.noun
 
     @cached_property
     def filled(self) -> float:

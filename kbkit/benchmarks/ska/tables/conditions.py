@@ -17,7 +17,7 @@ from kbkit.english.types import WORKS
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 _MAX_VALUE = 50
 _FILLED = 0.75
-"""Least fraction of the rows that have a value of a column by which rows are told."""
+"""Minimum fraction of the rows with a value in a column that a condition uses."""
 PLACES = frozenset(("country", "continent", "region", "state", "province", "county", "city", "district", "range"))
 """Columns whose value says where a row is."""
 _CONTAINED = frozenset(("city", "district"))
@@ -42,7 +42,7 @@ def equal(column: WebColumn, row: int, noun: str) -> RowCondition | None:
     """Return the condition that a column has the value of a row; None if it cannot be worded. ``noun``: of the row."""
     cell = column.cells[row]
     is_bad = cell.strip().casefold() in wording.EMPTY or len(cell) > _MAX_VALUE or "\n" in cell or ", " in cell
-    if is_bad or not column.noun or column.kind not in (CATEGORY, NAME, YEAR) or " of the " in column.noun:
+    if is_bad or not column.noun or column.kind not in (CATEGORY, NAME, YEAR) or column.is_of_another:
         return None
     if column.is_list or column.filled < _FILLED:
         return None  # another row may have the value too
@@ -109,7 +109,7 @@ def _year(column: WebColumn, when: str) -> tuple[str, str, str] | None:
 def amounts(column: WebColumn, row: int) -> Iterator[RowCondition]:
     """Yield conditions that a number is at least or at most a round bound, and that a row meets."""
     value = column.numbers[row]
-    if value is None or not column.is_numeric or not column.noun or " of the " in column.noun:
+    if value is None or not column.is_numeric or not column.noun or column.is_of_another:
         return
     numbers, known = column.amounts
     for is_least in (True, False):

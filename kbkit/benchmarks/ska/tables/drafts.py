@@ -158,7 +158,7 @@ class Drafter:
             return None
         clauses, rows = conditions
         given = [clause.column for clause in clauses]
-        columns = [c for c in columns if c not in given and not is_of_another(c) and self.has_value(c, rows[0])]
+        columns = [c for c in columns if c not in given and not c.is_of_another and self.has_value(c, rows[0])]
         if not columns:
             return None
         column = _one_of(columns, rng)
@@ -287,7 +287,7 @@ class Drafter:
         return f"with {'' if most in ('more', 'fewer') else 'the '}{most} {column.noun}"
 
     def comparative(self, column: WebColumn, *, is_high: bool) -> str:
-        """Return *larger* or *smaller* as a column is compared."""
+        """Return the comparative for a column, such as *larger* or *smaller*."""
         return _COMPARED[column.extremes[0 if is_high else 1]]
 
     def compare(self, count: int, rng: np.random.Generator) -> TableDraft | None:
@@ -297,7 +297,7 @@ class Drafter:
         if numbered is None or not self._extreme(numbered[0], numbered[1], is_high=is_high):
             return None
         column, rows = numbered
-        others = [c for c in self.asked if c is not column and not is_of_another(c)]
+        others = [c for c in self.asked if c is not column and not c.is_of_another]
         columns = [c for c in others if all(self.has_value(c, row) for row in rows)
                    and len({c.cells[row] for row in rows}) > 1 and len(c.counts) > 2]  # fmt: skip
         if not columns:
@@ -389,11 +389,6 @@ class Drafter:
         return TableDraft(
             "count among", text, sql, self.named(rows), tuple(sorted(rows)), (*self.topics(rows), *clause.values)
         )
-
-
-def is_of_another(column: WebColumn) -> bool:
-    """Return whether a column is of what a row names: nobody asks for the currency of the country of a mountain."""
-    return " of the " in column.noun
 
 
 def _one_of(options: Sequence[_T], rng: np.random.Generator) -> _T:

@@ -1,7 +1,7 @@
 """Questions over a table and the texts that its cells link to: the form *table+text*.
 
-A question names a row by what its own passage says of it, as a person would (*the river known for its gharials*), or
-by three of its keywords, and asks for a cell that the passage does not give.
+A question describes a row by a clause of its passage (*the river known for its gharials*) or by three of its keywords,
+and asks for a cell that the passage does not give.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kbkit.benchmarks.requirements.terms import EMPTY
 from kbkit.benchmarks.requirements.textual import READER
 from kbkit.benchmarks.ska.tables import wording
 from kbkit.benchmarks.ska.tables.conditions import literal
-from kbkit.benchmarks.ska.tables.drafts import Drafter, TableDraft, is_of_another
+from kbkit.benchmarks.ska.tables.drafts import Drafter, TableDraft
 from kbkit.english.descriptions import descriptions
 from kbkit.english.stems import is_english, shares_stem
 
@@ -32,15 +32,15 @@ _KINDS = {"cell": 0.7, "compared": 0.3}
 _NUMBER = re.compile(r"\d{3,}")
 _WORD = re.compile(r"[^\W_]+")
 _ITEMS, _CONSIDERED = 3, 5
-"""Items of a list, such as keywords, that name a row together, and how many of the rarest are tried."""
+"""Number of list items, such as keywords, in a description, and number of the rarest items to choose from."""
 _SHARED = 0.5
-"""Greatest fraction of the words of a clause that another text of the table may have."""
+"""Maximum fraction of the words of a clause that the text of another row may contain."""
 _TRIES = 12
 
 
 @dataclass(frozen=True)
 class _Described:
-    """A row by what its passages say: what a question calls it, and the phrases that the passages have."""
+    """A description of a row: the noun phrase ``said``, made from ``phrases`` of a passage."""
 
     said: str
     phrases: tuple[str, ...]
@@ -57,7 +57,7 @@ class TextDrafter:
 
     @cached_property
     def _documents(self) -> dict[int, Document]:
-        """The texts of the rows, by row; a title of several nodes or rows is left out."""
+        """The texts of the rows, by row; titles of several nodes or rows are left out."""
         nodes: dict[str, set[str]] = {}
         for text in self._table.texts:
             nodes.setdefault(text.title, set()).add(text.node)
@@ -107,7 +107,7 @@ class TextDrafter:
         if len(self._rows) < 2:
             return None
         if english.is_plural(self._table.text_noun):
-            makers.pop("compared")  # nobody compares two films by their keywords
+            makers.pop("compared")  # six keywords make a question too long to read
         weight = np.array([_KINDS[name] for name in makers])
         kind = list(makers)[int(rng.choice(len(makers), p=weight / weight.sum()))]
         for _ in range(_TRIES):
@@ -119,23 +119,23 @@ class TextDrafter:
     # -- descriptions -------------------------------------------------------------------------------------------------
 
     def _one(self, rng: np.random.Generator) -> tuple[int, _Described] | None:
-        """Return a row and a description that its passages alone have."""
+        """Return a random row with a description that fits no other row; None if it has no description."""
         row = int(rng.choice(self._rows))
         if row not in self._known:
             is_list = english.is_plural(self._table.text_noun)
-            self._known[row] = [*(self._by_items(row) if is_list else self._by_clauses(row))]
+            self._known[row] = self._by_items(row) if is_list else self._by_clauses(row)
         known = self._known[row]
         return (row, known[int(rng.integers(len(known)))]) if known else None
 
     def _by_clauses(self, row: int) -> list[_Described]:
-        """Return the clauses of a row's passages that describe it, and no cell of it, and nothing else."""
+        """Return descriptions by clauses that contain no cell of the row and fit no other row."""
         document = self._documents[row]
         hidden = folded([part for cell in self._table.rows[row] for part in cell.split(", ") if part])
         known = []
         for passage in document.passages:
-            for one in (
-                descriptions(passage.text, self._noun, document.name) if is_english(passage.text, surely=True) else ()
-            ):
+            if not is_english(passage.text, surely=True):
+                continue
+            for one in descriptions(passage.text, self._noun, document.name):
                 clause = passage.text[one.start : one.end]
                 is_own = contains(clause, hidden) or shares_stem(clause, document.names)
                 if is_own or self._holders((clause,)) != [row]:
@@ -145,13 +145,13 @@ class TextDrafter:
         return known
 
     def _is_rare(self, clause: str, row: int) -> bool:
-        """Return whether no text of another row has most words of a clause."""
+        """Return whether no text of another row contains most words of a clause."""
         words = {form for form in self._mentions.forms(clause) if form not in EMPTY and len(form) > 2}
         most = max((len(words & own) for other, own in self._words.items() if other != row), default=0)
         return len(words) > 2 and most <= _SHARED * len(words)
 
     def _by_items(self, row: int) -> list[_Described]:
-        """Return the triples of telling items of a row's lists that no other row has together."""
+        """Return descriptions by three list items, such as keywords, that no other row has together."""
         document, cells = self._documents[row], [cell for cell in self._table.rows[row] if cell]
         avoid = avoided(self._mentions, [document.name, self._noun])
         phrases = telling_phrases(document, READER, self._mentions, self._matcher, avoid, cells, folded(cells))
@@ -164,7 +164,7 @@ class TextDrafter:
         return known
 
     def _holders(self, phrases: tuple[str, ...]) -> list[int]:
-        """Return the rows one of whose passages has all phrases, as the query finds them: by their letters."""
+        """Return the rows with a passage that contains all phrases; compares text as the SQL of the question does."""
         wanted = [phrase.lower() for phrase in phrases]
         return [row for row, texts in self._lower.items() if any(all(one in text for one in wanted) for text in texts)]
 
@@ -202,7 +202,7 @@ class TextDrafter:
         texts = self._passages(row, described)
         columns = [
             c for c in self._drafter.asked
-            if self._drafter.has_value(c, row) and not is_of_another(c) and not self._gives(texts, c.cells[row])
+            if self._drafter.has_value(c, row) and not c.is_of_another and not self._gives(texts, c.cells[row])
         ]  # fmt: skip
         if not columns:
             return None
@@ -213,7 +213,7 @@ class TextDrafter:
         return TableDraft("cell of a described row", text, sql, uses, (row,), (), texts, phrases=described.phrases)
 
     def _compared(self, rng: np.random.Generator) -> TableDraft | None:
-        """Ask for the larger or the smaller number of two described rows, or for which of two years."""
+        """Ask for the larger or the smaller number of two described rows, or for the later or the earlier year."""
         both = [pair for pair in (self._one(rng), self._one(rng)) if pair is not None]
         if len(both) < 2 or both[0][0] == both[1][0]:
             return None

@@ -91,10 +91,10 @@ def thing(column: WebColumn, key: str) -> str:
     if column.is_count:
         return f"the number of {column.noun} of {key}"
     unit = f" in {column.unit}" if column.unit else ""
-    if " of the " in column.noun and not re.match("the .* |['\"]", key):  # not: of the country of Tallinn
+    if column.is_of_another and not re.match("the .* |['\"]", key):  # not: of the country of Tallinn
         first, _, rest = column.noun.partition(" of the ")
         return f"the {first} of {key}'s {rest}{unit}"
-    if unit and " of the " in column.noun:
+    if unit and column.is_of_another:
         first, _, rest = column.noun.partition(" of the ")
         return f"the {first}{unit} of the {rest} of {key}"
     return f"the {column.noun}{unit} of {key}" if _is_long(key) else f"the {column.noun} of {key}{unit}"
