@@ -39,7 +39,7 @@ _SUGGESTED = 20
 _CONSIDERED = 200
 _ROUNDS = 4
 _USES, _SHARE = 2, 40
-"""A dataset names an entity that many times, or in one of that many queries, at most; twice as often if it must."""
+"""An entity is named in at most 2 queries, or in 1 of 40 queries of a large dataset; see :func:`_spread`."""
 _SPARE = 3
 """Groundings to draw for each that is needed: some have ambiguous names, or were drawn before."""
 _TIERS = (60, 20, 6)
@@ -209,7 +209,7 @@ def _of_one_middle(
 
 
 def steps_of(template: Template) -> int:
-    """Return how many steps from node to node a template has."""
+    """Return the number of steps from node to node in a template."""
     return sum(isinstance(part, syntax.Step) for part in syntax.subtrees(template.tree()))
 
 
@@ -230,10 +230,10 @@ def draw(
 ) -> list[Grounding]:
     """Return a grounding for each of the ``wanted`` numbers of answers, as far as there are enough, in random order.
 
-    Groundings are shared equally between the templates as far as possible, and entities are not named too often.
-    ``bounds`` are the minimum and maximum
-    number of candidates; where many answers are wanted, at least twice as many candidates are drawn if possible. If too
-    few groundings have the minimum, those with ``fewest`` candidates or more make up for them (None: none do).
+    Groundings are shared equally between the templates as far as possible, and the number of groundings that name the
+    same entity is limited. ``bounds`` are the minimum and maximum number of candidates; where many answers are wanted,
+    at least twice as many candidates are drawn if possible. If too few groundings reach the minimum, groundings with at
+    least ``fewest`` candidates are added (None: no such groundings).
     """
     by_expression: dict[str, Grounding] = {}
     uses: Counter[tuple[str, str]] = Counter()
@@ -268,18 +268,19 @@ def draw(
 
 
 def _spread(drawn: Sequence[Grounding], count: int, uses: Counter[tuple[str, str]], most: int) -> list[Grounding]:
-    """Return up to ``count`` groundings that name no entity more than ``most`` times, together with earlier ``uses``.
+    """Return up to ``count`` groundings, each entity named at most ``most`` times, and add them to ``uses``.
 
-    If that leaves too few, each may be named twice as often.
+    If that leaves too few groundings, the limit is doubled.
     """
-    chosen: list[Grounding] = []
+    chosen: dict[str, Grounding] = {}
     for limit in (most, 2 * most):
         for grounding in drawn:
             named = [(entity.type, entity.key) for entity in grounding.slots.values()]
-            if len(chosen) < count and grounding not in chosen and all(uses[one] < limit for one in named):
+            is_new = len(chosen) < count and grounding.expression not in chosen
+            if is_new and all(uses[entity] < limit for entity in named):
                 uses.update(named)
-                chosen.append(grounding)
-    return chosen
+                chosen[grounding.expression] = grounding
+    return list(chosen.values())
 
 
 def unambiguous(kb: KnowledgeBase, drawn: Sequence[Grounding]) -> list[Grounding]:
@@ -354,10 +355,11 @@ def groundings(kb: KnowledgeBase, template: Template, frame: pl.DataFrame) -> li
 
 
 def _idle(kb: KnowledgeBase, tree: syntax.Expression, bindings: pl.DataFrame, sizes: Mapping[int, int]) -> set[int]:
-    """Return the bindings of two paths that meet of which one says nothing, or of which one is not known.
+    """Return the bindings of two paths that meet in which one path is redundant or incomplete.
 
-    One says nothing if it excludes no node: *by Jane Doe and in English*. One is not known if some of the few nodes
-    of the other have no value of its relation: *dramas by Jane Doe*, with films by her that have no genre.
+    A path is redundant if it excludes no node: *by Jane Doe and in English*, if all her films are in English. It is
+    incomplete if many nodes of the other path have no value of its relation: *dramas by Jane Doe*, if many of her films
+    have no genre.
     """
     if not isinstance(tree, syntax.Path) or tree.arrows != ("->", "->", "<-", "<-"):
         return set()
@@ -380,7 +382,7 @@ def _idle(kb: KnowledgeBase, tree: syntax.Expression, bindings: pl.DataFrame, si
 
 
 def _with_value(kb: KnowledgeBase, arm: syntax.Path) -> pl.Series | None:
-    """Return the nodes to which the step of a path leads from any node; None if others lack nothing."""
+    """Return the nodes that have a value of the relation of a path; None if the value is optional."""
     start, step, end = arm.elements
     assert isinstance(start, syntax.Nodes) and isinstance(end, syntax.Nodes) and isinstance(step, syntax.Step)
     if is_optional(end.type or "", start.type or ""):
