@@ -1,4 +1,4 @@
-"""Which nodes and values are fit for questions, and whether a question may deny a value: rules for all benchmarks."""
+"""Rules for all benchmarks: which nodes and values questions may use, and whether a question may deny a value."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ MERGED = "an answer is several things in one node"
 _SEVERAL, _MEAN = 0.05, 1.5
 """A list is not whole if more than that fraction of its nodes have several values, but the mean is below this."""
 _COVERED = 0.5
-"""Least fraction of the nodes of a type that have a value of a relation."""
+"""Minimum fraction of the nodes of a type that have a value of a relation."""
 MISSING = 0.1
-"""Greatest fraction of the nodes with one value, such as the films of a director, that may lack another one."""
+"""Maximum fraction of a group of nodes, such as the films of a director, without a value, such as a genre."""
 _SEPARATOR = re.compile(r"[|;,/]| and ")
 _TWO_TEXTS = r"(?:\S+ ){4}\S+ +/ +(?:\S+ ){4}"
 """Two sentences joined by a slash."""
@@ -84,37 +84,39 @@ def _last_word(node_type: str) -> str:
 
 
 def coverage(kb: KnowledgeBase, node_type: str, moves: Iterable[tuple[str, bool]]) -> float:
-    """Return the fraction of the nodes of a type that one of some moves (relation, forward) leads to."""
+    """Return the fraction of the nodes of a type that at least one move leads to; moves are (relation, forward)."""
     members = kb.session.members(node_type)
     counts = [kb.session.move(relation, not forward).ranges(members)[1] for relation, forward in moves]
     return float(np.any([count > 0 for count in counts], axis=0).mean()) if len(members) and counts else 1.0
 
 
 def is_sparse(node_type: str, other: str, fraction: float) -> bool:
-    """Return whether too few nodes of a type have a value of a relation, or an attribute, to be asked for by it.
+    """Return whether too few nodes of a type have a value of a relation or attribute for a condition on it.
 
-    ``fraction`` of them have one, of the type ``other``. See :func:`is_optional`.
+    ``fraction`` is the fraction of the nodes with a value, ``other`` the type of the values ("" for an attribute).
+    Optional values (:func:`is_optional`) are never sparse.
     """
     return fraction < _COVERED and not is_optional(node_type, other)
 
 
 def is_optional(node_type: str, other: str) -> bool:
-    """Return whether nodes of a type without a value of a type lack nothing.
+    """Return whether a node without a value of the type ``other`` is complete.
 
-    Tags are no facts, not everyone acts in films, and not every film is a remake of another one.
+    This holds for tags, for the works of people (not everyone acts in films), and for values of the same type (not
+    every film is a remake of a film).
     """
     is_role = are_people(node_type) and type_noun(other).rpartition(" ")[2] in WORKS
     return is_role or node_type == other or is_marker(node_type) or is_marker(other)
 
 
 def are_lists(values: Sequence[str]) -> bool:
-    """Return whether some of the values of an attribute are several of its other values, such as *Latin|Arabic*.
+    """Return whether some values of an attribute list other values, such as *Latin|Arabic* beside *Latin*.
 
-    What equals one of them leaves out the nodes that have it among others.
+    The condition ``script = "Latin"`` would miss the nodes with *Latin|Arabic*.
     """
     known = {value.strip().casefold() for value in values}
     parts = ([part.strip().casefold() for part in _SEPARATOR.split(value)] for value in values)
-    return any(len(of_value) > 1 and not known.isdisjoint(of_value) for of_value in parts)
+    return any(len(items) > 1 and not known.isdisjoint(items) for items in parts)
 
 
 def are_whole(counts: NDArray[np.int64]) -> bool:

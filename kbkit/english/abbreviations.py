@@ -1,4 +1,4 @@
-"""Abbreviations that people use in names of tables and columns, in words."""
+"""Expand the abbreviations in names of tables and columns."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ ABBREVIATIONS = {
     "surname": "last name", "tel": "telephone", "tot": "total", "txn": "transaction", "typ": "type", "veh": "vehicle",
     "vend": "vendor", "whse": "warehouse", "wk": "week", "yr": "year",
 }  # fmt: skip
-"""Words of names that people abbreviate, as questions have them."""
+"""The words that questions use for abbreviated words of a name."""
 _LAST = {"cd": "code", "dt": "date", "ln": "line", "nm": "name", "no": "number", "nr": "number"}
-"""Abbreviations that mean so at the end of a name only: ``order_no``."""
+"""Abbreviations that are expanded only as the last of several words: ``order_no``."""
 
 
 def expanded(words: Sequence[str]) -> list[str]:
-    """Return the words of a name in lower case without abbreviations: ``cust nm`` is *customer name*."""
+    """Return the words of a lower-case name with abbreviations expanded: ``cust nm`` gives *customer name*."""
     last = len(words) - 1
     known = (
         _LAST.get(word, word) if 0 < at == last else ABBREVIATIONS.get(word, word) for at, word in enumerate(words)

@@ -29,7 +29,7 @@ MONTHS = {
             "august aug",
             "september sep sept",
             "october oct",
-            "\n        november nov",
+            "november nov",
             "december dec",
         ],
         1,
@@ -69,7 +69,7 @@ def is_negation(word: str, following: str) -> bool:
 
 
 ORDINALS = {"second": 2, "third": 3, "fourth": 4, "fifth": 5, "2nd": 2, "3rd": 3, "4th": 4, "5th": 5}
-"""Which of the greatest or least is asked for: ``the second largest``."""
+"""Ranks: ``the second largest`` is number 2 in descending order."""
 
 UNSUPPORTED = _words("only second third fourth fifth neither nor")
 """Operators that no expression has: a question with one is read without it, and the reading is not trusted."""
@@ -79,28 +79,28 @@ PREPOSITIONS = _words("of by in to from with at for on into")
 NAMING = _words("named called")
 
 MONEY = _words("dollar dollars euro euros pound pounds bucks quid")
-"""Units of money, in which prices are told."""
+"""Units of money."""
 
 PRICES = ("price", "cost", "amount", "fee")
-"""Nouns for what something costs."""
+"""Nouns for a price."""
 
 COUNTED = _words("people inhabitants residents")
 """Nouns that a number of inhabitants counts."""
 
 OUTCOMES = _words("win wins won winning lose loses lost losing drew drawn beat beats beaten pass passed fail failed")
-"""Verbs for outcomes, which only some of what is related has."""
+"""Verbs that select by outcome: ``games that the team won``."""
 
 LIGHT_VERBS = _words("been come done given gotten had held made occurred happened placed recorded registered taken")
-"""Participles that say no more than that something is there."""
+"""Participles that add no condition: ``games that have been held``."""
 
 DWELLING = ("live", "lives", "living", "lived")
-"""Forms of the verb for being at home, which is also an adjective."""
+"""Forms of *live* as a verb; *live* is also an adjective."""
 
 PLACES = _words("address city country headquarters location place site state street town venue")
-"""Nouns for where something is."""
+"""Nouns for a place."""
 
 CLASSES = ("kind", "kinds", "type", "types", "sort", "sorts", "category", "categories")
-"""Words for classes of what follows: ``kinds of beds``."""
+"""Nouns before *of* that ask for classes: ``kinds of beds``."""
 
 CONCEPTS: dict[str, tuple[str, ...]] = {
     "who": ("person", "people"),

@@ -47,7 +47,7 @@ def draw(kb: KnowledgeBase, asked: Sequence[Asked], people: frozenset[str], sett
         )
     rng = np.random.default_rng([settings.seed, 3])
     candidates = candidates.with_columns(pl.Series("order", rng.permutation(candidates.height))).sort("order")
-    # A screenwriter who is a film director too has one conversation.
+    # An entity of two types, such as screenwriter and film director, gets one conversation.
     candidates = candidates.unique("node", keep="first", maintain_order=True)
     sizes = dict(candidates.group_by("type", maintain_order=True).len().sort("type").iter_rows())
     wanted = _shares(sizes, int(settings.count * _RESERVE) + 20)

@@ -30,10 +30,12 @@ COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
 """``asks``: the qualifier that a fact is about, or ""; ``given``: the object or qualifier that its question names."""
 _YEAR = re.compile(r"1\d{3}|20\d\d")
 _YEAR_PRECISION, _DAY_PRECISION = 9, 11
-"""Wikidata's precisions; less precise dates than a year are not asked for, nor is a year by *on what date*."""
+"""Wikidata's codes for precision. A date must be precise to the year, and a *date of ...* to the day."""
 _DAYS = re.compile(r"(?i)date of .*")
 _SEVERAL = 1.3
-"""Mean number of things that are in another one, from which one alone is a gap of the source: mountains of a country.
+"""Mean number of answers of a backward predicate from which single answers are dropped.
+
+A country has several mountains on average: if the source lists only one, others are probably missing.
 """
 
 

@@ -24,7 +24,7 @@ _CANDIDATES = 5_000
 """Minimum number of expressions of a shape to choose from."""
 _UNION_TRIES = 4
 _ENOUGH = 5
-"""Unions of related categories per wanted one, from which no others are needed: many have too many answers."""
+"""Unions of related categories per requested query that are enough; many are dropped later for too many answers."""
 _RELATED, _COMMON = 0.15, 2
 """Fraction of the members of the smaller of two categories, and their number, that makes them related if in common."""
 _SLACK = 1.25
@@ -125,7 +125,7 @@ def candidates(categories: Categories, shape: Shape, request: SampleRequest) -> 
         rows = _deniable(categories, rows)
     if _ops(shape) == {"&"}:
         rows = _with_values(categories, rows)
-    rows = _preferred(rows, _are_few(categories))
+    rows = _preferred(rows, _are_sparse(categories))
     if len(shape.letters) > 1:
         rows = _preferred(rows, _are_bare(categories))
     rows = _without_repeats(categories, rows)
@@ -181,9 +181,10 @@ def _are_known(categories: Categories, denied: NDArray[np.int32], answers: Any) 
 
 
 def _with_values(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the rows of whose smaller categories nearly all members have a value of the families of the others.
+    """Return the rows without missing values, or all rows if none is left.
 
-    *Dramas by Jane Doe* leaves out films by her of which no genre is known.
+    In a pair of categories, nearly all members of the smaller one must have a value of the other's family: *dramas by
+    Jane Doe* would miss dramas if the KB has no genre for many of her films.
     """
     matrix: Any = categories.sets.matrix
     sizes = np.diff(matrix.indptr)
@@ -201,29 +202,29 @@ def _with_values(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.
     return with_values if len(with_values) else rows
 
 
-def _preferred(rows: NDArray[np.int32], are_poor: NDArray[np.bool_]) -> NDArray[np.int32]:
-    """Return the rows without a category that is poor, or all if each has one."""
-    good: NDArray[np.int32] = rows[~are_poor[rows].any(axis=1)]
+def _preferred(rows: NDArray[np.int32], avoided: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """Return the rows without an ``avoided`` category, or all rows if each has one."""
+    good: NDArray[np.int32] = rows[~avoided[rows].any(axis=1)]
     return good if len(good) else rows
 
 
-def _are_few(categories: Categories) -> NDArray[np.bool_]:
-    """Return which categories are of a family that says nothing of most nodes, as languages known of few people."""
+def _are_sparse(categories: Categories) -> NDArray[np.bool_]:
+    """Return which categories are of a sparse family: most people, for example, have no value for languages spoken."""
     known = [categories.known.get(item.family) for item in categories.items]
-    return np.array([one is not None and one.are_few for one in known], bool)
+    return np.array([one is not None and one.are_sparse for one in known], bool)
 
 
 def _are_bare(categories: Categories) -> NDArray[np.bool_]:
-    """Return which categories are called by a noun of their own, *bays*: not *bays that are also seas with ...*."""
+    """Return which categories are nouns without a clause, such as *bays*."""
     return np.array([not divided(item.phrase)[1] for item in categories.items], bool)
 
 
 def _of_one_family(categories: Categories, rows: NDArray[np.int32], count: int) -> NDArray[np.int32]:
-    """Return the rows whose categories are of one family, *made in France or in Italy*; all if none are.
+    """Return the rows whose categories are of one family, *made in France or in Italy*; all rows if there are none.
 
-    Those whose categories have few members in common, *in France or in Peru*, are left out if there are a few
-    times ``count`` others, and are last if there are not.
-    Labels are no family: *tagged christmas or robots* has two unrelated parts.
+    Rows of categories with many common members come first. If there are enough of them for ``count`` queries, the
+    others, such as *made in France or in Peru*, are dropped. Labels are dropped if there are other families: *tagged
+    christmas or robots* has two unrelated parts.
     """
     families = np.unique([item.family for item in categories.items], return_inverse=True)[1]
     known = [categories.known.get(item.family) for item in categories.items]

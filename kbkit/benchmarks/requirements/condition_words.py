@@ -21,15 +21,13 @@ _COUNT = {
     True: ("at least {}", "{} or more", "no fewer than {}", "a minimum of {}"),
     False: ("at most {}", "{} or fewer", "up to {}", "no more than {}", "a maximum of {}"),
 }
-"""The same of things that are counted."""
-
-
+"""Lower and upper bounds of a number of things."""
 _ADJECTIVES = {
     "height": "high", "elevation": "high", "length": "long", "duration": "long", "maximum depth": "deep",
     "depth": "deep", "width": "wide", "area": "in area",
 }  # fmt: skip
 _VERBS = {"duration": "last", "score": "score", "length": "measure", "area": "cover", "height": "reach"}
-"""What measures are called after an amount, and as verbs."""
+"""Words for a measure: the adjective after an amount (*5,000 m high*), and the verb before it (*lasts 90 minutes*)."""
 
 
 class ConditionWords(NamedTuple):
@@ -80,7 +78,7 @@ def between(attribute: Attribute, low: float, high: float, *, are_years: bool) -
 
 
 def _measured(noun: str, value: str, *, is_least: bool) -> list[ConditionWords]:
-    """Return *is at least 5,000 m high* and *lasts up to 90 minutes*, for nouns that have such words."""
+    """Return *is at least 5,000 m high* and *lasts up to 90 minutes*; nothing for a noun without such words."""
     bounds = [bound for bound in _AMOUNT[is_least] if not bound.endswith(("above", "below"))]
     words = []
     if adjective := _ADJECTIVES.get(noun):

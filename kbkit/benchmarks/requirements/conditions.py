@@ -24,8 +24,8 @@ from kbkit.schema import Attribute, quote
 _NOT_COMPARED = re.compile(r"(?i)(?:.* )?(?:number|no|rank)")
 """Numbers that are no amounts."""
 _NUMERIC = re.compile(r"(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DOUBLE|FLOAT|DECIMAL.*)")
-_PRAISE = frozenset(("score", "rating", "stars"))
-"""Numbers of which nobody asks for at most so many."""
+_RATINGS = frozenset(("score", "rating", "stars"))
+"""Attributes that get no upper bound: *with a rating of at most 3* is not a plausible question."""
 _RANKS = (1.0, 1.5, 2.0, 3.0)
 """Ranks at which a threshold is tried, relative to the wanted number of answers."""
 _MAX_VALUES, _MAX_LENGTH = 50, 30
@@ -73,26 +73,24 @@ class Conditions:
     def options(self, values: pl.DataFrame, gold: int, wanted: int) -> list[tuple[WordedCondition, NDArray[np.bool_]]]:
         """Return conditions that the node in row ``gold`` meets, each with the rows that meet it.
 
-        Numeric thresholds are such that about ``wanted`` rows meet them, or a few times as many. An attribute that a
-        row lacks is left out: the row may meet the condition.
+        Numeric thresholds are such that about ``wanted`` rows meet them, or a few times as many. An attribute
+        without a value in some row is skipped, because that row might meet the condition.
         """
         conditions: list[tuple[WordedCondition, NDArray[np.bool_]]] = []
         for attribute in self._numeric:
             column = values[attribute.name].cast(pl.Float64).to_numpy()
             if not np.isfinite(column).all():
                 continue
-            is_praise = attribute_words(attribute).noun.rpartition(" ")[2] in _PRAISE
+            is_rating = attribute_words(attribute).noun.rpartition(" ")[2] in _RATINGS
             for low, high in _intervals(column, gold, wanted, are_years=_are_years(attribute, column)):
                 mask = (column >= low) & (column <= high)
-                if mask[gold] and not (is_praise and math.isinf(low)):
+                if mask[gold] and not (is_rating and math.isinf(low)):
                     conditions.append((between(attribute, low, high, are_years=_are_years(attribute, column)), mask))
         for attribute in self._texts:
-            value = values[attribute.name][gold]
-            if values[attribute.name].null_count():
-                continue
-            if value and not _repeats(attribute, value) and value.casefold() != self._noun:
-                mask = (values[attribute.name] == value).fill_null(value=False).to_numpy()
-                conditions.append((equal(attribute, value), mask))
+            texts = values[attribute.name]
+            value = texts[gold]
+            if not texts.null_count() and value and not _repeats(attribute, value) and value.casefold() != self._noun:
+                conditions.append((equal(attribute, value), (texts == value).to_numpy()))
         return conditions
 
 

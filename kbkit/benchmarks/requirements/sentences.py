@@ -26,14 +26,14 @@ _OF_LISTS = ("{t} that {v} {x}", "{x} among {n}", "{x} in {n}", "the {n1} {x}")
 _OF_TEXTS = ("{t} that {v} {x}", "{t} {doing} {x}", "{t} with {x} in it", "{x} in {n}", "{x} mentioned in {n}",
              "{x} named in {n}")  # fmt: skip
 _OF_STORIES = ("{t} that {v} {x}", "{t} {doing} {x}", "{t} with {x}", "{x} in {n}", "{x} in the story")
-"""What things have whose texts say ``x``; ``t`` is such a text, ``n`` their own."""
+"""Objects of *have* for nodes whose texts contain the terms ``x``: ``t`` is *a plot*, ``n`` *their plots*."""
 _MODIFIERS = {
     "list": ("with {x} among the {n}", "with the {n1} {x}", "marked {x}"),
     "story": ("about {x}", "involving {x}", "featuring {x}", "with {x} in the {n}", "dealing with {x}"),
 }
-"""What follows the noun of things whose texts say ``x``."""
+"""Phrases after the noun of nodes whose texts contain the terms ``x``."""
 _MODIFIED = 0.3
-"""Probability that it does, where there are such words."""
+"""Probability of such a phrase for texts that have them."""
 _CLAUSE = 0.5
 """Probability that what texts say is a clause of the noun (*that have a description with a port in it*)."""
 _STORIES = frozenset(("plot", "story", "storyline", "synopsis"))
@@ -164,7 +164,7 @@ def must_be(predicate: str) -> str:
 def sentences(
     phrase: NounPhrase, required: Requirements, role: str, answers: int, rng: np.random.Generator
 ) -> tuple[str, str, str]:
-    """Return a plain query and a varied one, and the noun phrase of the relations in both."""
+    """Return a plain query, a varied one, and the noun phrase for the relations that both contain."""
     known = frames()
     phrase = phrase.varied(rng)
     if required.noun:
@@ -202,7 +202,7 @@ def sentences(
     plain = "Which {np} {vp}?" if required.several else "What are the {things}?"
     if not (phrase.clauses or required.several):  # not: Are there any physicists?
         pool = [frame for frame in pool if _LISTING.match(frame)] or pool
-    # Short frames more often: the words that all queries have in common are not theirs.
+    # Prefer short frames, so that queries have fewer words in common.
     weight = np.array([1 / (1 + len(_SLOT.sub("", frame).split())) for frame in pool])
     frame = pool[int(rng.choice(len(pool), p=weight / weight.sum()))]
     if phrase.is_people:

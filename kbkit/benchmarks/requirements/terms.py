@@ -145,7 +145,7 @@ def _noun_start(words: Sequence[str], at: int) -> int:
     """
     none = at + 1
     after = words[at + 1] if at + 1 < len(words) else ""
-    # Without apostrophes: the kingdoms only hope, the dukes charming son.
+    # A possessive without its apostrophe: the kingdoms only hope, the dukes charming son.
     may_own = words[at].endswith("s") and ("ADJ" in lemmas_of(after) or after.endswith(_PARTICIPLES))
     if not _is_noun(words[at]) or may_own or (after and _may_continue(after)):
         return none
@@ -211,7 +211,7 @@ def _may_precede(word: str) -> bool:
 
 
 def is_adjective(word: str) -> bool:
-    """Return whether a word is an adjective, and no word that stands before nouns without a meaning of its own."""
+    """Return whether a word is an adjective, and not a function word or a name."""
     return word.islower() and "ADJ" in lemmas_of(word) and word not in EMPTY
 
 

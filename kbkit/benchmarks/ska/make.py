@@ -112,7 +112,7 @@ class _Run:
     """What the files of questions give for a KB, and why others were left out."""
     _templates: dict[Path, list[Template]] = field(default_factory=dict)
     _tables: dict[Path, tuple[list[TableData], Counter[str]]] = field(default_factory=dict)
-    """The templates and the tables of a KB, which two forms have in common, and why tables were left out."""
+    """Caches by KB, shared by two forms: the templates, and the tables with the reasons for omissions."""
 
     def about(self) -> dict[str, Any]:
         """Return everything that the rows depend on."""

@@ -130,7 +130,7 @@ def diversity(dataset: StarkDataset) -> pl.DataFrame:
 
 
 def _repeated(texts: Sequence[str]) -> float | None:
-    """Return the fraction of the sequences of four words that are there more than once."""
+    """Return the fraction of the sequences of four words that occur more than once."""
     words = [_WORD.findall(text.lower()) for text in texts]
     counts = Counter(tuple(own[at : at + _SEQUENCE]) for own in words for at in range(len(own) - _SEQUENCE + 1))
     return _ratio(sum(count for count in counts.values() if count > 1), counts.total())

@@ -1,7 +1,7 @@
-"""Synonyms of nouns, nouns that are more general, and the places that adjectives are derived from: WordNet 3.0.
+"""Synonyms of nouns, more general nouns, and the places that adjectives are derived from, extracted from WordNet 3.0.
 
-Of each word only the frequent senses, and of rare words only what they share with common ones. The lines of a
-compressed file are searched; it is read when the first word is looked up.
+For each word, the file has only the frequent senses; for a rare word, only the senses that it shares with common words.
+It is read at the first lookup, and its sorted lines are searched by bisection.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ FILE = Path(__file__).with_name("words.txt.gz")
 
 
 class RelatedWords(NamedTuple):
-    """What a word is related to: ``synonyms`` and more ``general`` nouns, each with the rank of the senses (0 for the
-    most frequent of both), and the ``places`` of an adjective, in lower case.
+    """The words related to a word, in lower case.
+
+    ``synonyms`` and more ``general`` nouns have the rank of the shared sense (0: the most frequent sense of both
+    words); ``places`` are the places that an adjective is derived from.
     """
 
     synonyms: dict[str, int]
@@ -27,7 +29,7 @@ class RelatedWords(NamedTuple):
 
 @lru_cache(20_000)
 def related_words(word: str) -> RelatedWords:
-    """Return what a word in lower case is related to."""
+    """Return the related words of a word in lower case."""
     lines = _lines()
     prefix = f"{word}\t".encode()
     at = bisect_left(lines, prefix)

@@ -72,8 +72,8 @@ def make(
     ``noise_units`` is the greatest size of the noise (with texts at least 400), ``max_positive`` that of the positive
     units. ``files`` are datasets of ``stark make`` and ``quest make`` whose questions are used instead of new ones.
     ``left_out`` counts the reasons for which questions were left out. No text has one of ``words``. ``templates``
-    returns those of :func:`questions.templates`, if they are known. Raises
-    :class:`KbError` if the KB has no texts for kg+text, if no template fits, or if no instance is left.
+    is a function to use instead of :func:`questions.templates`, such as a cached one.
+    Raises :class:`KbError` if the KB has no texts for kg+text, if no template fits, or if no instance is left.
     """
     if text:
         noise_units = max(noise_units, _MIN_UNITS)
@@ -141,7 +141,7 @@ def _ordered(drafts: Sequence[GraphDraft], settings: _Settings) -> list[GraphDra
 
 
 def _varied(drafts: Sequence[GraphDraft], settings: _Settings, reasons: Counter[str]) -> Sequence[GraphDraft]:
-    """Return drafts without those that ask almost the same as an earlier one; all if the user gave the questions."""
+    """Return the drafts without near duplicates; all drafts if the user gave the questions."""
     if settings.files:
         return drafts
     kept = distinct([(draft.named, draft.answers.tolist()) for draft in drafts])

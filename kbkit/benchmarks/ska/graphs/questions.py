@@ -99,7 +99,7 @@ def draw(kb: KnowledgeBase, count: int, seed: int, templates: Sequence[Template]
     parts = [max(1, round(share * count)) for share in _SHARES]
     by_attribute = [template for template in templates if kb.schema.type(template.answer).attributes]
     wanted = target.counts(parts[2], _MOST_WANTED)
-    # One step from a name to all that it leads to is a whole class, or one obvious fact.
+    # A template of one step asks for all members of a class, or for a single obvious fact.
     chains = [template for template in templates if relational.steps_of(template) > 1]
     groups = {
         "relations": _alone(kb, chains, parts[0], seed) or _alone(kb, templates, parts[0], seed),
@@ -110,7 +110,7 @@ def draw(kb: KnowledgeBase, count: int, seed: int, templates: Sequence[Template]
 
 
 def _alone(kb: KnowledgeBase, templates: Sequence[Template], count: int, seed: int) -> list[Grounding]:
-    """Return groundings for questions by relations alone, whose numbers of answers have their shares."""
+    """Return groundings for questions by relations alone, divided between the ranges of numbers of answers."""
     return [
         row
         for bounds, share in _BOUNDS

@@ -109,7 +109,7 @@ def make(
     """Return up to ``count`` instances over the tables of a KB; the same seed gives the same bytes.
 
     ``text`` makes instances of the form *table+text*. ``reasons`` counts why tables and drafts were left out. No
-    text has one of ``words``. ``tables`` are those of the KB, if they are known.
+    text has one of ``words``. ``tables`` are the tables of the KB if they are already read.
     """
     reasons = Counter() if reasons is None else reasons
     tables = list(sources.tables(kb, reasons)) if tables is None else tables
