@@ -19,14 +19,14 @@ from kbkit.answers.sample_plans import PlanSampler, SlotSets
 from kbkit.answers.sample_sets import AnswerSets, SampleRequest, matrix_of, splitmix64
 from kbkit.benchmarks.fit_nodes import are_whole, is_optional, is_sparse, left_out_markers, merged_nodes
 from kbkit.benchmarks.left_out import REASON, LeftOutWords
+from kbkit.benchmarks.quest.category_files import category_pairs
 from kbkit.benchmarks.quest.families import Family, families, family_of
-from kbkit.directory.files import parse_json
 from kbkit.english.categories import flag_name, has_marks, of_flag
 from kbkit.english.markers import is_marker
 from kbkit.english.readable import objection
 from kbkit.english.relations import unworded
 from kbkit.english.types import are_people
-from kbkit.errors import BadInputError, KbError, Option
+from kbkit.errors import KbError, Option
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import quote
 
@@ -39,7 +39,6 @@ _MAX_LISTED = 2_000
 _TRIVIAL = "of one node, or of more than half of all"
 CODE = re.compile(r"[a-z]+://\S+|urn:\S+|[A-Za-z]{1,8}[_:\-]?\d+|\d{5,}")
 """A key that is not a readable name."""
-FILE_HINT = "Each line is category<TAB>key or name"
 
 
 class NoCategoriesError(KbError):
@@ -78,10 +77,10 @@ class Groups:
 
 @dataclass(frozen=True)
 class KnownValues:
-    """The nodes that have a value of a family, and whether the KB has all values of those (:func:`are_whole`).
+    """The nodes that have a value of a family, and whether their values are complete (:func:`are_whole`).
 
-    ``of_people``: the values are people; ``are_labels``: they are tags, keywords or the like; ``are_optional``: nodes
-    without a value lack nothing (:func:`is_optional`); ``are_few``: most nodes have no value (:func:`is_sparse`).
+    ``of_people``: the values are people; ``are_labels``: they are tags, keywords or the like; ``are_optional``: a node
+    needs no value (:func:`is_optional`); ``are_sparse``: most nodes have no value (:func:`is_sparse`).
     """
 
     nodes: NDArray[np.bool_]
@@ -89,15 +88,15 @@ class KnownValues:
     of_people: bool = False
     are_labels: bool = False
     are_optional: bool = False
-    are_few: bool = False
+    are_sparse: bool = False
 
     @classmethod
     def of(cls, counts: NDArray[np.int64], family: Family, domain: str, members: int) -> KnownValues:
-        """Return the known values, by the number of values of each node."""
+        """Return the known values; ``counts`` are the numbers of values of all nodes."""
         labels, people = bool(family.other) and is_marker(family.other), bool(family.other) and are_people(family.other)
         optional = bool(family.other) and is_optional(domain, family.other)
-        few = is_sparse(domain, family.other, float((counts > 0).sum()) / max(1, members))
-        return cls(counts > 0, are_whole(counts[counts > 0]), people, labels, optional, few)
+        sparse = is_sparse(domain, family.other, float((counts > 0).sum()) / max(1, members))
+        return cls(counts > 0, are_whole(counts[counts > 0]), people, labels, optional, sparse)
 
 
 @dataclass
@@ -347,7 +346,7 @@ def _by_file(kb: KnowledgeBase, domain: str, path: Path, left_out: Counter[str])
     """Return the categories of a file of (category, key or name), and count nodes that the KB does not have."""
     import polars as pl
 
-    pairs = pl.DataFrame(_pairs(path), schema={"category": pl.String, "node": pl.String}, orient="row").unique()
+    pairs = pl.DataFrame(category_pairs(path), schema={"category": pl.String, "node": pl.String}, orient="row").unique()
     frame = kb.tables.lookup(
         f"""WITH t AS (SELECT id, key, name FROM {quote(kb.schema.type(domain).table)}),
         named AS (SELECT name, any_value(id) AS id FROM t GROUP BY name HAVING count(*) = 1)
@@ -369,36 +368,3 @@ def _by_file(kb: KnowledgeBase, domain: str, path: Path, left_out: Counter[str])
     sizes = np.array([item.size for item in items], np.int64)
     nodes_of = grouped["id"].explode().to_numpy().astype(np.int32)
     return items, matrix_of(sizes, nodes_of, kb.schema.nodes)
-
-
-def _pairs(path: Path) -> list[tuple[str, str]]:
-    """Read (category, node) per line: tab-separated, or JSON with ``category`` and ``title`` (or ``key``)."""
-    try:
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInputError(f"Cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
-    read = _json_pair if path.suffix.lower() in (".jsonl", ".ndjson") else _tab_pair
-    rows = [read(line, f"{path}, line {position}") for position, line in enumerate(lines, 1) if line.strip()]
-    pairs = [(" ".join(category.split()), node.strip()) for category, node in rows]
-    if not pairs:
-        raise BadInputError(f"No categories in {path}", FILE_HINT)
-    return pairs
-
-
-def _tab_pair(line: str, where: str) -> tuple[str, str]:
-    category, _, node = line.rstrip("\r").partition("\t")
-    if not category.strip() or not node.strip() or "\t" in node:
-        raise BadInputError(f"No category and key separated by a tab in {where}", FILE_HINT)
-    return category, node
-
-
-def _json_pair(line: str, where: str) -> tuple[str, str]:
-    try:
-        row = parse_json(line)
-    except (ValueError, RecursionError):
-        raise BadInputError(f"Invalid JSON in {where}") from None
-    values = (row.get("category"), row.get("key", row.get("title"))) if isinstance(row, dict) else (None, None)
-    if not all(isinstance(value, str) and value.strip() for value in values):
-        hint = 'Example: {"category": "French films", "title": "Alien"}'
-        raise BadInputError(f"Missing category or title in {where}", hint)
-    return str(values[0]), str(values[1])

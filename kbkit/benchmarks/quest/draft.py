@@ -19,6 +19,7 @@ from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.benchmarks.predicates import unfit_relation, unfit_type
 from kbkit.benchmarks.quest import categories, fact_sentences, sample, shown
 from kbkit.benchmarks.quest.categories import Categories
+from kbkit.benchmarks.quest.category_files import FILE_HINT
 from kbkit.benchmarks.quest.families import answer_type, families, family_of
 from kbkit.benchmarks.quest.grammar import Shape, grammar
 from kbkit.benchmarks.quest.label import QueryAnswer
@@ -112,7 +113,7 @@ class QueryDrafts:
         for path in files:
             if not any(of.in_files[family_of(path)] for of in categories_of.values()):
                 message = f"{path} has no category with two nodes of type {' or '.join(s.domains)}"
-                raise BadInputError(message, categories.FILE_HINT)
+                raise BadInputError(message, FILE_HINT)
         return categories_of
 
     def _own(self, domain: str) -> list[str]:

@@ -12,20 +12,19 @@ import numpy as np
 
 from kbkit.answers.templates import Template
 from kbkit.benchmarks.documents import Document, TextPassage, read_documents, types_with_text
-from kbkit.benchmarks.duplicates import distinct
 from kbkit.benchmarks.evidence import Matcher, leaks
 from kbkit.benchmarks.fit_nodes import MERGED, merged_nodes
 from kbkit.benchmarks.left_out import REASON, LeftOutWords, left_out_words
 from kbkit.benchmarks.pipeline import Item, Pipeline, models, origin
-from kbkit.benchmarks.requirements import fuse, relational, sentences, textual, verify
+from kbkit.benchmarks.requirements import fuse, relational, selection, sentences, textual, verify
 from kbkit.benchmarks.requirements import products as goods
-from kbkit.benchmarks.requirements.answer_counts import Target, select
+from kbkit.benchmarks.requirements.answer_counts import Target
 from kbkit.benchmarks.requirements.choose import Chooser, fits
 from kbkit.benchmarks.requirements.fuse import FUSED, FusedQuery, count_words
 from kbkit.benchmarks.requirements.relational import RELATIONAL, Grounding, NamedEntity
 from kbkit.benchmarks.requirements.settings import NAME_TEXT, RequirementSettings
 from kbkit.benchmarks.requirements.textual import READER, TEXTUAL, Requirement, TextProperty
-from kbkit.benchmarks.requirements.verify import VERIFIED, Check, Proof, SpanJudgement, Verified, VerifiedAnswer
+from kbkit.benchmarks.requirements.verify import VERIFIED, Check, SpanJudgement, Verified, VerifiedAnswer
 from kbkit.english.names import written_name
 from kbkit.english.noun_phrases import NounPhrase
 from kbkit.english.types import text_noun
@@ -40,8 +39,7 @@ _BATCH, _BATCH_WITH_MODEL = 200, 25
 _FEW = 8
 """Candidates of a query up to which relations alone are enough if the KB offers no other requirement."""
 _RELATIONS = 0.4
-"""Fraction of such queries that ask for relations alone where texts offer the only requirement, so that not all queries
-ask for what a text mentions."""
+"""Fraction of such queries without a requirement if only texts offer one, so that not all queries ask for texts."""
 _SPARE, _SPARE_WITH_MODEL = 1.8, 1.2
 """Groundings per query: some are dropped, and a selection comes closer to the wanted numbers of answers."""
 
@@ -176,21 +174,7 @@ class StagesRun:
         """Return the queries of the dataset; without a model those whose numbers of answers fit the target best."""
         if self.calls:
             return list(complete[: self.settings.count])
-        telling = [query for query in complete if not self._is_trivial(query)]
-        complete = telling or complete
-        complete = [complete[at] for at in distinct([_asked(query) for query in complete])]
-        counts = [len(query[Verified].answers) for query in complete]
-        wanted = self.target.counts(min(self.settings.count, len(complete)), self.max_answers)
-        return [complete[position] for position in select(counts, wanted)]
-
-    def _is_trivial(self, query: Item) -> bool:
-        """Return whether a query asks for all that one relation leads to, by a template that nobody chose."""
-        name = query[Grounding].template
-        return (
-            name.startswith(relational.SUGGEST)
-            and not query[Requirement].properties
-            and relational.steps_of(self.templates[name]) < 2
-        )
+        return selection.selected(complete, self.templates, self.settings.count, self.target, self.max_answers)
 
     # -- stage 2 ------------------------------------------------------------------------------------------------------
 
@@ -296,22 +280,20 @@ class StagesRun:
         gold_type = self.kb.schema.type_of(required.gold).name
         words = sentences.requirements(required.properties, self.text_noun(gold_type), rng)
         if phrase is None:
-            asked = (
-                f"{grounding.question} Name only those that {words.several}." if words.several else grounding.question
-            )
-            plain, varied, relations = asked, asked, grounding.question
+            condition = f" Name only those that {words.several}." if words.several else ""
+            plain = varied = f"{grounding.question}{condition}"
+            relations = grounding.question
         else:
             if phrase.is_other and not self._includes_start(grounding):
                 phrase = dataclasses.replace(phrase, is_other=False)
             template = self.templates[grounding.template]
             phrase = relational.with_middles(self.kb, template, phrase, grounding.slots)
             articles = {kind.name: kind.article for kind in self.kb.schema.node_types}
-            named = phrase.filled(
-                {
-                    slot: written_name(entity.name, entity.type, articles.get(entity.type, ""))
-                    for slot, entity in grounding.slots.items()
-                }
-            )
+            names = {
+                slot: written_name(entity.name, entity.type, articles.get(entity.type, ""))
+                for slot, entity in grounding.slots.items()
+            }
+            named = phrase.filled(names)
             plain, varied, relations = sentences.sentences(named, words, required.role, required.answers, rng)
         return FusedQuery(query.id, plain, varied, count_words(relations), count_words(words.several))
 
@@ -406,31 +388,13 @@ class StagesRun:
         proofs = self.kb.answers(query[Grounding].expression).proofs([document.id for document, _ in accepted])
         answers = [
             VerifiedAnswer(
-                *_node(document), proof.lines(), self._evidence(fuse.used_properties(query), judgements, document)
+                *_node(document),
+                proof.lines(),
+                verify.evidence(self.matcher, fuse.used_properties(query), judgements, document),
             )
             for (document, judgements), proof in zip(accepted, proofs, strict=True)
         ]
         return Verified(query.id, passes, NamedEntity(*_node(gold)), checks, answers)
-
-    def _evidence(
-        self, properties: Sequence[TextProperty], judgements: Sequence[SpanJudgement], document: Document
-    ) -> list[Proof]:
-        """Return the span that shows each property: a verifier's, or else the best match."""
-        proofs = []
-        for number, entry in enumerate(properties):
-            span = next(
-                (judgement.spans[number] for judgement in judgements if judgement.spans[number] is not None), None
-            )
-            if span is None:
-                span = self.matcher.match([entry.text], [document])[0].span
-            proofs.append(Proof(number, span.field, span.start, span.end, span.text))
-        return proofs
-
-
-def _asked(query: Item) -> tuple[list[str], list[str]]:
-    """Return what a query names, and its answers."""
-    named = [f"{entity.type}#{entity.key}" for entity in query[Grounding].slots.values()]
-    return named, [f"{answer.type}#{answer.key}" for answer in query[Verified].answers]
 
 
 def _node(document: Document) -> tuple[str, str, str]:

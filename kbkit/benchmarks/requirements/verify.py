@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.benchmarks.documents import Document, Span
+from kbkit.benchmarks.evidence import Matcher
 from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.benchmarks.requirements.relational import NamedEntity
-from kbkit.benchmarks.requirements.textual import for_model
+from kbkit.benchmarks.requirements.textual import TextProperty, for_model
 from kbkit.llm.calls import Calls
 
 RULE, CATEGORY = "rule", "category"
@@ -133,3 +134,16 @@ def quoted(document: Document, quote: str) -> Span | None:
             end = start + len(quote)
             return Span(passage.field, start, end, passage.text[start:end])
     return None
+
+
+def evidence(
+    matcher: Matcher, properties: Sequence[TextProperty], judgements: Sequence[SpanJudgement], document: Document
+) -> list[Proof]:
+    """Return a span of the document for each property: the first one of a judgement, or else the best match."""
+    proofs = []
+    for number, entry in enumerate(properties):
+        span = next((judgement.spans[number] for judgement in judgements if judgement.spans[number] is not None), None)
+        if span is None:
+            span = matcher.match([entry.text], [document])[0].span
+        proofs.append(Proof(number, span.field, span.start, span.end, span.text))
+    return proofs

@@ -42,6 +42,7 @@ _IDENTIFIER = re.compile(
 _YEAR_WORDS = frozenset(
     ("year", "years", "season", "built", "est", "debut", "since", "until", "date", "first", "last", "start", "end")
 )
+_DECIMALS = re.compile(r"\.(\d+)")
 _WORDED = re.compile(r"[^\W\d]{2}|[^\W\d]\.")
 _UNITS = {name: unit.words for name, unit in UNITS.items() if name != "c"} | {
     "in": "inches", "km²": "square kilometres", "sq mi": "square miles", "mi²": "square miles", "m²": "square metres",
@@ -115,6 +116,12 @@ class WebColumn:
         """The number in a cell in SQL, NULL if there is none."""
         return f"TRY_CAST(regexp_replace(translate({self.sql}, '−–', '--'), '[^0-9.-]', '', 'g') AS DOUBLE)"
 
+    def formatted_sql(self, rows: Sequence[int], sql: str) -> str:
+        """Return SQL that formats a number with the decimals of the cells of ``rows``, and with separators if used."""
+        decimals = max(len("".join(_DECIMALS.findall(self.cells[row]))) for row in rows)
+        separator = "," if any("," in cell for cell in self.counts) else ""
+        return f"format('{{:{separator}.{decimals}f}}', {sql})"
+
     @property
     def is_numeric(self) -> bool:
         """Whether cells are numbers or years."""
@@ -159,7 +166,7 @@ class WebColumn:
     @cached_property
     def decimals(self) -> int:
         """The largest number of decimals of a cell."""
-        return max((len(part) for cell in self.counts for part in re.findall(r"\.(\d+)", cell)), default=0)
+        return max((len(part) for cell in self.counts for part in _DECIMALS.findall(cell)), default=0)
 
     @property
     def is_plural(self) -> bool:

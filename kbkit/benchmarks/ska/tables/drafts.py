@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,7 +22,6 @@ _MAX_KEY = 60
 _MAX_ANSWERS = 6
 _COMMON = 0.03
 """Fraction of the rows that must have a value so that questions count named rows that have it."""
-_DECIMALS = re.compile(r"\.(\d+)")
 _COMPARED = {
     "most": "more", "fewest": "fewer", "largest": "larger", "smallest": "smaller", "highest": "higher",
     "lowest": "lower", "longest": "longer", "shortest": "shorter", "latest": "later", "earliest": "earlier",
@@ -340,7 +338,7 @@ class Drafter:
         name = "sum_count" if column.is_count else "sum"
         text = wording.drawn(name, rng, noun=column.noun, keys=self.names(rows), unit=unit)
         sql = (
-            f"SELECT {_number_text(column, rows, f'sum({column.number_sql})')} FROM table_rows WHERE {self.named(rows)}"
+            f"SELECT {column.formatted_sql(rows, f'sum({column.number_sql})')} FROM table_rows WHERE {self.named(rows)}"
         )
         sql += f" HAVING count({column.number_sql}) = {count}"
         return TableDraft("sum", text, sql, self.named(rows), tuple(sorted(rows)), self.topics(rows))
@@ -360,7 +358,7 @@ class Drafter:
             name, rng, noun=column.noun, high=self.name(high), low=self.name(low), unit=unit, more=more
         )
         number = column.number_sql
-        difference = _number_text(column, rows, f"max({number}) - min({number})")
+        difference = column.formatted_sql(rows, f"max({number}) - min({number})")
         sql = f"SELECT {difference} FROM table_rows WHERE {self.named(rows)} HAVING count({number}) = 2"
         return TableDraft("difference", text, sql, self.named(rows), tuple(sorted(rows)), self.topics(rows))
 
@@ -397,10 +395,3 @@ def _one_of(options: Sequence[_T], rng: np.random.Generator) -> _T:
 
 def _topics(clauses: Sequence[RowCondition]) -> tuple[str, ...]:
     return tuple(value for clause in clauses for value in clause.values)
-
-
-def _number_text(column: WebColumn, rows: Sequence[int], sql: str) -> str:
-    """Return a number as text in SQL, with the decimals of the cells that it is computed of, and with separators."""
-    decimals = max(len("".join(_DECIMALS.findall(column.cells[row]))) for row in rows)
-    separator = "," if any("," in cell for cell in column.counts) else ""
-    return f"format('{{:{separator}.{decimals}f}}', {sql})"
