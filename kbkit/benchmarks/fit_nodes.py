@@ -18,7 +18,7 @@ from kbkit.schema import quote
 AMBIGUOUS = "a label with the name of something else"
 MERGED = "an answer is several things in one node"
 _SEVERAL, _MEAN = 0.05, 1.5
-"""A list is not whole if more than that fraction of its nodes have several values, but the mean is below this."""
+"""Values are incomplete if more than this fraction of the nodes have several, but the mean number is below this."""
 _COVERED = 0.5
 """Minimum fraction of the nodes of a type that have a value of a relation."""
 MISSING = 0.1
@@ -120,9 +120,9 @@ def are_lists(values: Sequence[str]) -> bool:
 
 
 def are_whole(counts: NDArray[np.int64]) -> bool:
-    """Return whether nodes with these numbers of values (1 or more each) have all values that they should have.
+    """Return whether the values of nodes are probably complete; ``counts`` are their numbers of values, at least 1.
 
-    With one value each, or with some more each, they may. Where most have one and some have several, as genres of which
-    a source notes the first, a missing one says little.
+    They are if nearly all nodes have one value, or if several are common. If most nodes have one value and some have
+    several, the source may list only the first, such as the main genre of a film.
     """
     return not len(counts) or (counts > 1).mean() <= _SEVERAL or bool(counts.mean() >= _MEAN)

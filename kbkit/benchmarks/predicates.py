@@ -23,7 +23,7 @@ from kbkit.schema import Attribute, NodeType, Relation, Schema
 
 _NUMERIC = re.compile(r"U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DOUBLE|FLOAT|REAL|DECIMAL.*")
 CONSTANT = 0.95
-"""An attribute of whose values so many are the same is nearly constant: its other values are often errors."""
+"""Fraction of equal values from which an attribute is nearly constant: its other values are often errors."""
 OWN_TYPES = frozenset(("property", "lexeme", "form", "sense", "unit_of_measurement"))
 """Types of Wikidata's own parts."""
 

@@ -63,7 +63,7 @@ class RunForm(Generic[I, Q, P, R]):
     * ``question``: returns what a system sees of an item; called in the items' order
     * ``answered``: returns the row for a question and its prediction
     * ``batch``: number of items that are answered together and then written
-    * ``workers``: if given, items are answered one by one in so many threads
+    * ``workers``: if given, items are answered one by one in this many threads
     * ``retry``: whether the next run answers an item with this row again
     """
 

@@ -169,9 +169,9 @@ INTERROGATIVES = _words("how what when where which who whom whose")
 
 
 class Adjective(NamedTuple):
-    """What an adjective compares: nouns of which it means more (``sign`` 1) or less (-1), in order of preference.
+    """The nouns that an adjective compares, in order of preference: more is greater (``sign`` 1) or less (-1).
 
-    Of ``dates`` it means the opposite: the oldest has the earliest year.
+    For ``dates`` the sign is reversed: the oldest has the earliest year.
     """
 
     sign: int

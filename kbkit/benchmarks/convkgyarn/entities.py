@@ -58,7 +58,7 @@ def draw(kb: KnowledgeBase, asked: Sequence[Asked], people: frozenset[str], sett
 
 
 def _shares(sizes: dict[str, int], wanted: int) -> dict[str, int]:
-    """Return how many of each type: equal numbers, those that a type lacks from the others."""
+    """Return the number of entities per type: equal numbers, with a shortage of one type made up by the others."""
     shares: dict[str, int] = {}
     left = wanted
     for position, (name, size) in enumerate(sorted(sizes.items(), key=lambda item: (item[1], item[0]))):

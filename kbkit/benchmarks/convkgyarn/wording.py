@@ -194,7 +194,7 @@ def _is_noun(noun: str) -> bool:
         "NOUN" in kinds or "ADJ" in kinds or is_participle(words[-1]) or (words[-1].isupper() and len(words[-1]) > 1)
     )
     if not is_word and (kinds or not is_plural(words[-1])) and " of " not in noun:
-        return False  # a verb, or an abbreviation that nobody says
+        return False  # a verb or an obscure abbreviation
     return words[-1] not in PREPOSITIONS and words[0] not in ("is", "has", "was", "are", "does", "did", *PREPOSITIONS)
 
 

@@ -146,9 +146,9 @@ def candidates(categories: Categories, shape: Shape, request: SampleRequest) -> 
 def _deniable(categories: Categories, rows: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return the rows whose last category a question may deny.
 
-    It may not if it is a label, if nodes rarely have all values of its family, if it is of a person and the others are
-    not, or if it has few members in common with them: *made in Peru but not directed by Jane Doe* and *with Ann Lee but
-    not with Bo Li*, who met once, are no questions that anyone has.
+    It may not if it is a label, if the values of its family are incomplete, if it names a person and the others do not,
+    or if it has few members in common with them: *made in Peru but not directed by Jane Doe* is not plausible, and
+    neither is *with Ann Lee but not with Bo Li* for actors who met once.
     """
     known = [categories.known.get(item.family) for item in categories.items]
     people = np.array([one is not None and one.of_people for one in known])
@@ -170,7 +170,7 @@ def _are_related(categories: Categories, some: NDArray[np.int32], others: NDArra
 
 
 def _are_known(categories: Categories, denied: NDArray[np.int32], answers: Any) -> NDArray[np.bool_]:
-    """Return the rows all of whose answers have a value of the family that is denied: others may have any value."""
+    """Return the mask of rows whose answers all have a value of the denied family; the KB may lack the denied one."""
     are_known = np.ones(len(denied), bool)
     families = np.array([categories.items[number].family for number in denied.tolist()], object)
     for name in np.unique(families).tolist():

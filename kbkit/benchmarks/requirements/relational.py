@@ -121,10 +121,9 @@ def _catalogue(kb: KnowledgeBase, group: list[Template], name: str) -> list[Temp
 
 
 def suggested(kb: KnowledgeBase, seed: int, least: int = 1) -> list[Template]:
-    """Return templates from the schema that read well, alternating between types of answers; with texts, if any has.
+    """Return templates from the schema that read well, alternating between types of answers, with texts if possible.
 
-    Those that have groundings with ``least`` answers are preferred, and those that a reader would ask
-    (:mod:`plausible`).
+    Plausible templates (:mod:`plausible`) and templates with groundings of at least ``least`` answers are preferred.
     """
     frame = _readable(kb, suggest(kb.session, _CONSIDERED, seed, least))
     if frame.is_empty() and least > 1:

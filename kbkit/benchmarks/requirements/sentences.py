@@ -35,7 +35,7 @@ _MODIFIERS = {
 _MODIFIED = 0.3
 """Probability of such a phrase for texts that have them."""
 _CLAUSE = 0.5
-"""Probability that what texts say is a clause of the noun (*that have a description with a port in it*)."""
+"""Probability that the terms of a text are a clause of the noun (*that have a description with a port in it*)."""
 _STORIES = frozenset(("plot", "story", "storyline", "synopsis"))
 _WITH, _OF_NOUN = "with ", ("with a ", "with an ")
 _WHAT = re.compile(r"([Ww])hat( (?:is|are) the \{things?\})")
@@ -83,7 +83,7 @@ class Requirements:
 
 
 def requirements(properties: Iterable[TextProperty], noun: str, rng: np.random.Generator) -> Requirements:
-    """Return requirements in words; ``noun`` is what the texts are called."""
+    """Return requirements in words; ``noun`` is the word for the texts, such as *description*."""
     one, several, whose_one, whose, modifiers = [], [], [], [], []
     clauses: list[Clause] = []
     kinds = [p.forms["noun"] for p in properties if p.condition and p.forms.get("noun")]
@@ -132,9 +132,9 @@ def requirements(properties: Iterable[TextProperty], noun: str, rng: np.random.G
 
 
 def _said(noun: str, listed: str, verb: str, rng: np.random.Generator) -> Clause:
-    """Return what texts say as a clause of their nodes: *have a description that mentions a port*.
+    """Return the clause for nodes whose texts contain terms: *have a description that mentions a port*.
 
-    ``noun`` is what the texts are called.
+    ``noun`` is the word for the texts, such as *description*.
     """
     forms = _OF_LISTS if english.is_plural(noun) else _OF_STORIES if noun in _STORIES else _OF_TEXTS
     what = forms[int(rng.integers(len(forms)))]
@@ -208,7 +208,9 @@ def sentences(
     if phrase.is_people:
         frame = _WHAT.sub(lambda match: f"{'W' if match[1] == 'W' else 'w'}ho{match[2]}", frame)
     plain, varied = plain.format(**values), frame.format(**values)
-    return plain, varied.removesuffix(".") if varied.endswith("..") else varied, plural  # Washington, D.C.
+    if varied.endswith(".."):  # Washington, D.C.
+        varied = varied.removesuffix(".")
+    return plain, varied, plural
 
 
 def _pool(

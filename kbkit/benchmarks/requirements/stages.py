@@ -386,12 +386,9 @@ class StagesRun:
         if dropped:
             return Verified(query.id, passes, NamedEntity(*_node(gold)), checks, dropped=dropped)
         proofs = self.kb.answers(query[Grounding].expression).proofs([document.id for document, _ in accepted])
+        used = fuse.used_properties(query)
         answers = [
-            VerifiedAnswer(
-                *_node(document),
-                proof.lines(),
-                verify.evidence(self.matcher, fuse.used_properties(query), judgements, document),
-            )
+            VerifiedAnswer(*_node(document), proof.lines(), verify.evidence(self.matcher, used, judgements, document))
             for (document, judgements), proof in zip(accepted, proofs, strict=True)
         ]
         return Verified(query.id, passes, NamedEntity(*_node(gold)), checks, answers)

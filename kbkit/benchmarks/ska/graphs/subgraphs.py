@@ -65,7 +65,7 @@ class Subgraphs:
         return self.once(pl.concat(triples))
 
     def _ring(self, nodes: Ids, most: int, rng: np.random.Generator) -> pl.DataFrame:
-        """Return the triples of nodes: at most so many of each node in each relation and direction."""
+        """Return the triples of nodes, at most ``most`` per node, relation and direction."""
         present = {self._types[at].name for at in self._type_numbers(nodes)}
         triples = [pl.DataFrame(schema=TRIPLES)]
         for relation in self._relations:
@@ -188,7 +188,7 @@ def _text(attribute: Attribute) -> str:
 
 
 def _some(csr: Csr, nodes: Ids, most: int, rng: np.random.Generator) -> tuple[Ids, Ids]:
-    """Return nodes and their neighbours: of a node with more than ``most``, so many, spread over all of them."""
+    """Return (nodes, neighbours), at most ``most`` neighbours per node, sampled evenly."""
     start, count = csr.ranges(nodes)
     taken = np.minimum(count, most)
     first = (rng.random(len(nodes)) * count).astype(np.int64)

@@ -28,7 +28,7 @@ _MAX_CELL = 300
 
 @dataclass
 class _Work:
-    """An instance, the rows it still needs, and those that were accepted, each with the model and the check."""
+    """An instance, the number of rows it still needs, and the accepted rows, each with its model and check."""
 
     instance: Instance
     missing: int

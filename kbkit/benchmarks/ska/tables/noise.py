@@ -64,7 +64,7 @@ def safe(instance: Instance, rows: Sequence[Sequence[str]], solver: Solver) -> l
 
     Where the question is a query, rows are rejected that change its answers, or give any in the noise alone. Batches
     that do are split until the offending rows are found. Rows with all terms of the question come last, because they
-    offend most often: those that are not decided after ``_QUERIES`` queries are rejected.
+    offend most often: rows still undecided after ``_QUERIES`` queries are rejected.
     """
     if not instance.provenance.sql:
         return safe_by_terms(instance, rows)

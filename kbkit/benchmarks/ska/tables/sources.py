@@ -1,4 +1,4 @@
-"""Tables for questions: those that a KB holds, and node types as tables with the texts of their nodes as passages."""
+"""Tables for questions: the tables of a KB, and node types as tables with the texts of their nodes as passages."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ _MAX_GROUPS = 6
 _GEO = re.compile(r"(?:lat|lon|long|latitude|longitude)\b", re.IGNORECASE)
 _PLACE = re.compile(r"\b(?:country|state|province|region|city|county|continent|nation)\b", re.IGNORECASE)
 _CLOSED = re.compile(rf"{_PLACE.pattern}|\b(?:capital|currency|language|nationality)\b", re.IGNORECASE)
-"""Headers of things of which readers know all: a new row has one of the column's, unless it names the row."""
+"""Headers of closed classes, such as countries: a new row repeats a value of the column, unless it is the key."""
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
 _DIGITS = re.compile(r"\d+")
 _ROMAN = re.compile(r"[IVXLC]+")
