@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from kbkit.benchmarks.dataset import assign, bin_counts, run_names
 from kbkit.benchmarks.documents import Document, TextPassage, read_documents, types_with_text
+from kbkit.benchmarks.duplicates import distinct
 from kbkit.benchmarks.evidence import Matcher, leaks
 from kbkit.benchmarks.pipeline import Item, Pipeline, Row, Stage, Table, remove
 from kbkit.directory.typed_json import from_json, to_json
@@ -381,3 +382,23 @@ def test_bins_count_every_value_once(values: list[int]) -> None:
 
 def test_runs_are_named_by_stem_or_path() -> None:
     assert run_names([Path("a/x.json"), Path("b/x.json"), Path("b/y.json")]) == ["a/x.json", "b/x.json", "y"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_duplicate"),
+    [
+        (("a", "1234"), ("a", "123"), True),
+        (("a", "12345"), ("a", "12678"), False),
+        (("a", "12345"), ("b", "12346"), True),
+        (("a", "12345"), ("b", "123678"), False),
+        (("a", "1"), ("b", "1"), False),
+        (("a", "bc"), ("b", "ac"), True),  # compatriots of Ann, and compatriots of Bob, one of them
+        (("a", ""), ("a", ""), False),
+    ],
+)
+def test_queries_with_similar_answers_are_duplicates(
+    first: tuple[str, str], second: tuple[str, str], is_duplicate: bool
+) -> None:
+    other = ("z", "89")
+    assert distinct([first, other, second]) == ([0, 1] if is_duplicate else [0, 1, 2])
+    assert distinct([second, first, other]) == ([0, 2] if is_duplicate else [0, 1, 2])
