@@ -23,6 +23,7 @@ from kbkit.errors import INVALID_UNICODE, INVALID_UNICODE_HINT, BadInputError, U
 from kbkit.ingestion import json_markers, json_resources
 from kbkit.ingestion.json_markers import LISTS
 from kbkit.ingestion.json_records import RecordTable, split
+from kbkit.ingestion.json_resource_styles import may_have_resources
 from kbkit.ingestion.recipe import FileSpec
 from kbkit.ingestion.source_errors import MAX_LINE
 from kbkit.ingestion.source_files import format_of, suffix
@@ -315,14 +316,10 @@ def resources(path: Path) -> Sequence[Mapping[str, Any]]:
     try:
         with path.open("rb") as handle:
             start = handle.read(_START)
-        rows = records(path) if _RESOURCES.search(start) else []
+        rows = records(path) if may_have_resources(start) else []
     except (BadInputError, OSError):
         return []
     return rows if rows and json_resources.listed(rows) == rows else []
-
-
-_RESOURCES = re.compile(rb'"resourceType"|"(attributes|relationships)"|"?apiVersion"?\s*:')
-"""What is in files of resources."""
 
 
 # -- several files ----------------------------------------------------------------------------------------------------
