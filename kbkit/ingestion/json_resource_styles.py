@@ -92,11 +92,15 @@ def _bundle(row: Row) -> Sequence[Any]:
     return [row]
 
 
+def _is_identified(row: Row) -> bool:
+    return isinstance(row.get("resourceType"), str) and bool(row.get("id") or row.get("fullUrl"))
+
+
 def _of_bundle(row: Row) -> Resource:
     fields = {name: value for name, value in row.items() if name not in ("resourceType", "id", "fullUrl", "meta")}
     if isinstance(fields.get("text"), dict) and "div" in fields["text"]:
         del fields["text"]  # made of the other fields
-    kind, key = row["resourceType"], str(row.get("id") or row.get("fullUrl") or "")
+    kind, key = row["resourceType"], str(row.get("id") or row["fullUrl"])
     listed = row.get("identifier")
     ids = [one for one in (listed if isinstance(listed, list) else [listed]) if isinstance(one, dict)]
     tokens = [f"{one.get('system') or ''}|{one['value']}" for one in ids if one.get("value")]
@@ -142,8 +146,9 @@ def _simplify(value: Any) -> Any:
     if not isinstance(value, dict):
         return None
     if isinstance(value.get("family"), str):
-        given = value.get("given") or []
-        return " ".join([*(given if isinstance(given, list) else [given]), value["family"]])
+        given = value.get("given")
+        parts = [*(given if isinstance(given, list) else [given]), value["family"]]
+        return " ".join(part for part in parts if isinstance(part, str))
     return value["value"] if isinstance(value.get("value"), str) and set(value) <= _IDENTIFIER else None
 
 
@@ -258,7 +263,7 @@ STYLES = (
     ResourceStyle(
         rb'"resourceType"',
         _bundle,
-        lambda row: isinstance(row.get("resourceType"), str),
+        _is_identified,
         _of_bundle,
         _refers_in_bundle,
         concept=_concept,
