@@ -239,38 +239,23 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
     one: TableField, counts: tuple[int, int], look: Mapping[str, float] | None, *, na: bool = False
 ) -> ProfiledColumn:
     """Return the profile of a column, with the expression that cleans its values; ``na``: the text NA is missing."""
-    value = one.value
     if look is None:
-        return ProfiledColumn(one.name, one.kind, *counts, _typed_look(one.kind), value=value)
-    look_of, length, missing = look, look["length"], 0
+        return ProfiledColumn(one.name, one.kind, *counts, _typed_look(one.kind), value=one.value)
     present = look["values"] - look["missing"] - look["empty"]
 
     def all_are(*checks: str) -> bool:
         return present > 0 and any(look[check] >= present for check in checks)
 
-    def column(look: str, value: str, **more: Any) -> ProfiledColumn:
-        signs = "".join(sign for sign in ";|," if look_of[f"sign {sign}"])
-        more |= {"length": length, "missing": missing, "raw": one.value, "signs": signs}
-        return ProfiledColumn(one.name, one.kind, *counts, look, value=value, **more)
-
-    if look["empty"]:  # in JSON
-        value = f"nullif({value}, '')"
-    value = f"trim({value})" if look["untrimmed"] else value
     days = [form for form in _DATES if all_are(f"date {form}") and not (form == "%Y%m%d" and names.is_id(one.name))]
-    if look["missing"] and (days or all_are("numbers", "grouped", "money", "decimal_commas", "dates", "zoned")):
-        value = f"CASE WHEN {value} NOT IN ({', '.join(map(literal, _MISSING))}) THEN {value} END"
-        missing = int(look["missing"])
-    elif look["absent"] or (look["dashes"] and length > _WORD) or (na and look["na"]):
-        absent = (*_ABSENT, *(_DASHES if length > _WORD else ()), *(("NA",) if na else ()))
-        value = f"CASE WHEN {value} NOT IN ({', '.join(map(literal, absent))}) THEN {value} END"
-        missing = int(look["absent"] + (look["dashes"] if length > _WORD else 0) + (look["na"] if na else 0))
-    if look["zeros"]:
-        value, missing = (
-            f"CASE WHEN NOT regexp_full_match({value}, '{_ZEROS}') THEN {value} END",
-            missing + int(look["zeros"]),
-        )
-    if look["quoted"]:  # as Airtable writes names with a comma
-        value = f"CASE WHEN regexp_full_match({value}, '\"[^\"]*\"') THEN trim({value}, '\"') ELSE {value} END"
+    is_measure = bool(days) or all_are("numbers", "grouped", "money", "decimal_commas", "dates", "zoned")
+    value, missing = _cleaned(one.value, look, is_measure=is_measure, na=na)
+    signs = "".join(sign for sign in ";|," if look[f"sign {sign}"])
+    known = {"length": look["length"], "missing": missing, "raw": one.value, "signs": signs}
+
+    def column(kind: str, value: str, **more: Any) -> ProfiledColumn:
+        more |= known
+        return ProfiledColumn(one.name, one.kind, *counts, kind, value=value, **more)
+
     if look["checked"] and look["checked"] == look["values"]:  # boxes, as Airtable writes them
         return column("boolean", f"CASE WHEN {value} IS NULL THEN 'false' ELSE 'true' END")
     if not days and (timed := [form for form in _TIMED if present > 0 and _days_and_times(look, form) >= present]):
@@ -307,6 +292,32 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
     if all_are("addresses"):
         return column("address", value)
     return column("prose" if _is_prose(one.name, look) else "text", value, codes=all_are("codes"))
+
+
+def _cleaned(value: str, look: Mapping[str, float], *, is_measure: bool, na: bool) -> tuple[str, int]:
+    """Return the expression of trimmed values without texts such as ``N/A``, and the number of such texts.
+
+    ``is_measure``: the other values are numbers or dates; ``na``: the text NA is missing.
+    """
+    missing = 0
+    is_wordy = look["length"] > _WORD
+    if look["empty"]:  # in JSON
+        value = f"nullif({value}, '')"
+    if look["untrimmed"]:
+        value = f"trim({value})"
+    if look["missing"] and is_measure:
+        value = f"CASE WHEN {value} NOT IN ({', '.join(map(literal, _MISSING))}) THEN {value} END"
+        missing = int(look["missing"])
+    elif look["absent"] or (look["dashes"] and is_wordy) or (na and look["na"]):
+        absent = (*_ABSENT, *(_DASHES if is_wordy else ()), *(("NA",) if na else ()))
+        value = f"CASE WHEN {value} NOT IN ({', '.join(map(literal, absent))}) THEN {value} END"
+        missing = int(look["absent"] + (look["dashes"] if is_wordy else 0) + (look["na"] if na else 0))
+    if look["zeros"]:
+        value = f"CASE WHEN NOT regexp_full_match({value}, '{_ZEROS}') THEN {value} END"
+        missing += int(look["zeros"])
+    if look["quoted"]:  # as Airtable writes names with a comma
+        value = f"CASE WHEN regexp_full_match({value}, '\"[^\"]*\"') THEN trim({value}, '\"') ELSE {value} END"
+    return value, missing
 
 
 def has_na(look: Mapping[str, float]) -> bool:
