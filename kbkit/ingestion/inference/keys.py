@@ -168,7 +168,7 @@ def referable_columns(con: Connection, table: ProfiledTable, key: Sequence[str])
         repeated = column.count < table.rows or column.distinct < 0.8 * table.rows
         if column.name not in result and column.look == "text" and named and not repeated:
             result += [column.name] if is_unique(con, table, [column.name]) else []
-        elif column.name not in result and column.look == "text" and names.is_code_of_world(column.name):
+        elif column.name not in result and column.look == "text" and names.is_global_id(column.name):
             result += [column.name] if _never_repeats(con, table, column) else []
     return result
 

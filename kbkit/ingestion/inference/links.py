@@ -229,13 +229,13 @@ class _Finder:
         """
         of_table = self._evidence(table, column, other)
         for by in self._targets[other.name]:
-            same_code = names.is_same_code(column.name, by)
-            evidence = max(of_table, 2.0) if same_code else of_table
+            same_id = names.is_same_global_id(column.name, by)
+            evidence = max(of_table, 2.0) if same_id else of_table
             if (other is table and (by == column.name or own)) or ((own or is_name) and evidence < 2):
                 continue  # an office called as the place that it is at
             is_code = other.columns[by].codes or names.is_id(by) or by in self._keys[other.name]
             own_name = not is_code and names.plain(by) not in names.NAMES
-            if (same_code and self._is_own_code(table, column, other)) or (own_name and not evidence):
+            if (same_id and self._is_own_code(table, column, other)) or (own_name and not evidence):
                 continue
             if own and self._keys[other.name] == (by,) and self._is_base(table, other):
                 continue  # of accounts and savings with the same key, one refers to the other

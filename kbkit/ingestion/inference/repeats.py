@@ -182,7 +182,7 @@ def without_repeated(
 
 def _by_rank(by: Sequence[str], key: Sequence[str]) -> int:
     """Return how little columns identify rows by: the key, a code such as an email, or names."""
-    return 0 if tuple(by) == tuple(key) else 1 if len(by) == 1 and names.is_code_of_world(by[0]) else 2
+    return 0 if tuple(by) == tuple(key) else 1 if len(by) == 1 and names.is_global_id(by[0]) else 2
 
 
 def _refer_to_same(
