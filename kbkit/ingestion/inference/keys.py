@@ -106,8 +106,9 @@ def is_unique(con: Connection, table: ProfiledTable, columns: Sequence[str]) -> 
 
 
 def pair_in_parent(con: Connection, table: ProfiledTable) -> tuple[str, ...]:
-    """Return the columns of the record that the rows are inside of, and of their identifier, such as the number of
-    a message in its chat.
+    """Return the columns with the parent of the rows and with their identifier in it.
+
+    For messages, these are the chat and the number of the message.
     """
     parents = [columns[0] for columns, target, _ in table.declared_links if target and len(columns) == 1]
     own = [c.name for c in table.columns.values() if names.is_own_id(c.name, table.type) and c.look in KEY_LOOKS]
@@ -119,18 +120,21 @@ def pair_with_link(con: Connection, table: ProfiledTable, linked: set[str]) -> t
     """Return two columns that identify the rows together: one links to another table, which alone does not."""
     if table.spec.folder in linked or any(is_unique(con, table, [name]) for name in linked):
         return ()
-    places = (table.spec.folder, table.spec.file)
-    full = [c for c in table.columns.values() if c.count == table.rows and c.name not in places]
+    full = _full(table)
     others = [c.name for c in full if _may_identify(c)]
     pairs = ((a.name, b) for a in full for b in others if a.name in linked and a.name != b)
     return next((pair for pair in pairs if is_unique(con, table, pair)), ())
 
 
+def _full(table: ProfiledTable) -> list[ProfiledColumn]:
+    """Return the columns with a value in each row, except the names of folders and files."""
+    places = (table.spec.folder, table.spec.file)
+    return [c for c in table.columns.values() if c.count == table.rows and c.name not in places]
+
+
 def shared_pair(con: Connection, table: ProfiledTable, tables: Sequence[ProfiledTable]) -> tuple[str, ...]:
     """Return two columns that identify the rows together, if another table has columns of the same names."""
-    places = (table.spec.folder, table.spec.file)
-    columns = [c for c in table.columns.values() if c.count == table.rows and c.name not in places]
-    full = [c.name for c in columns if _may_identify(c)]
+    full = [c.name for c in _full(table) if _may_identify(c)]
     others = [other for other in tables if other is not table and len(other.columns) > 2]
     pairs = itertools.combinations(full[:6], 2)
     return next((p for p in pairs if is_unique(con, table, p) and any(_refer(con, o, table, p) for o in others)), ())
@@ -162,8 +166,7 @@ def referable_columns(con: Connection, table: ProfiledTable, key: Sequence[str])
     result = list(key) if len(key) == 1 else []
     for column in table.columns.values():
         of_other = set(names.subject(column.name)[-1:]) & names.OTHERS and not names.fit(column.name, table.type)
-        named = names.plain(column.name) in names.NAMES or names.is_id(column.name) or column.codes
-        named = named or names.is_own_name(column.name, table.type)
+        named = names.is_own_name(column.name, table.type) or names.is_id(column.name) or column.codes
         named = named and not of_other
         repeated = column.count < table.rows or column.distinct < 0.8 * table.rows
         if column.name not in result and column.look == "text" and named and not repeated:
