@@ -134,7 +134,8 @@ def examined(paths: Sequence[Path], *, no_header: bool = False) -> Iterator[Exam
     inside += [group for path in paths for group in gathered.inside(path, others)]
     listed = source_files.tables_in(paths, may_be_empty=bool(inside))
     views = _views([path for path in listed if path not in paths])
-    apart = [path for path in listed if path not in (*paths, *views, *others)]
+    known = {*paths, *views, *others}
+    apart = [path for path in listed if path not in known]
     groups = [*inside, *gathered.numbered(apart)]
     taken = {path for group in groups for path in group.files}
     found = {"files": [path for path in listed if path not in views and path not in taken]}
@@ -170,7 +171,7 @@ def _examine(tables: Mapping[ProfiledTable, Sequence[Path]], folder: Path) -> It
                 sources.create_view(con, replace(table.spec, name="file"), local[table.name], {})
                 con.execute(f'CREATE TABLE {quote(table.name)} AS FROM "file"')
                 con.execute('DROP VIEW "file"')
-                table.together = sources.repeated(table.spec, local[table.name][0])
+                table.same_named = sources.repeated(table.spec, local[table.name][0])
                 profile.profile(con, table)
                 _drop_index(con, table)
                 profile.drop_totals(con, table)

@@ -116,7 +116,7 @@ def _ends(table: ProfiledTable, links: Sequence[TableLink]) -> tuple[TableLink, 
     """Return the links to head and tail: the two of the table, or two columns named as the ends of an edge."""
     if not links and (columns := _columns_of_ends(table)):
         links = [TableLink((column,), "", (), loose="node") for column in columns]
-    if len(links) != 2 or any(link.lists or link.only or link.target == table.name for link in links):
+    if len(links) != 2 or any(link.lists or link.partial or link.target == table.name for link in links):
         return None
     first, second = links
     turned = names.plain(second.columns[0]) in names.HEADS and names.plain(first.columns[0]) in names.TAILS

@@ -194,7 +194,7 @@ class _Finder:
                 continue
             missing, distinct = self._shared.missing(table, [key[0], column.name], table, key)
             if distinct >= _FEWEST_NUMBERS and 5 * missing <= distinct:
-                found.append(TableLink((key[0], column.name), table.name, key, False, missing, distinct, only=True))
+                found.append(TableLink((key[0], column.name), table.name, key, False, missing, distinct, partial=True))
         return found
 
     def _link(self, table: ProfiledTable, column: ProfiledColumn) -> TableLink | None:
@@ -268,7 +268,7 @@ class _Finder:
             if not same and other.columns[key[0]].look == "text" and not other.beyond:
                 missing, distinct = self._shared.missing(table, [column.name], other, key)
                 if distinct - missing > 1:
-                    links.append(TableLink((column.name,), other.name, key, False, missing, distinct, only=True))
+                    links.append(TableLink((column.name,), other.name, key, False, missing, distinct, partial=True))
         return links if sum(link.distinct - link.missing for link in links) * 2 >= max(column.distinct, 1) else []
 
     def _named_in_full(self, table: ProfiledTable, column: ProfiledColumn) -> TableLink | None:

@@ -49,7 +49,7 @@ class ProfiledTable:
     left out, like ``blank`` ones and those of ``totals``. ``named`` are the columns of names that the user gave.
     ``names_of_others`` are columns with the names of rows that another column refers to. ``beyond`` are a table and a
     column of it: only the rows whose key is not there are nodes. ``of`` is the table that ``folded`` reads, if it is
-    another one. ``together`` are columns of one name, by this name.
+    another one. ``same_named`` are the columns whose header repeats a name, by this name.
     """
 
     name: str
@@ -68,7 +68,7 @@ class ProfiledTable:
     names_of_others: list[str] = field(default_factory=list)
     beyond: tuple[str, str] | None = None
     of: str = ""
-    together: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    same_named: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def profile(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
@@ -102,7 +102,7 @@ def profile(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
         elif look and (sign := separator_of(con, sampled, one, look)):
             look[sign] = 1
         table.columns[one.name] = column_of(one, counts[one.name], look, na=na)
-    for name, parts in table.together.items():
+    for name, parts in table.same_named.items():
         _merge(table, name, [table.columns[part] for part in parts if part in table.columns])
 
 

@@ -181,7 +181,7 @@ def without_repeated(
 
 
 def _by_rank(by: Sequence[str], key: Sequence[str]) -> int:
-    """Return how little columns identify rows by: the key, a code such as an email, or names."""
+    """Return the rank of columns that refer to rows: 0 the key, 1 an identifier such as an email, 2 names."""
     return 0 if tuple(by) == tuple(key) else 1 if len(by) == 1 and names.is_global_id(by[0]) else 2
 
 
@@ -205,8 +205,10 @@ def without_mirrors(
     con: Connection, tables: Mapping[str, ProfiledTable], links: Mapping[str, Sequence[TableLink]],
     keys: Mapping[str, tuple[str, ...]],
 ) -> dict[str, list[TableLink]]:  # fmt: skip
-    """Return the links without those that say from the other end what another one says: the screenings of a film beside
-    the film of each screening, the children of a group beside its parent. Their columns are attributes.
+    """Return the links without mirrored ones, which join the same rows as another link, in the other direction.
+
+    Examples are the screenings of a film beside the film of each screening, and the children of a group beside its
+    parent. The columns of mirrored links become attributes.
     """
     kept = {name: list(some) for name, some in links.items()}
     every = [(name, one) for name, some in links.items() for one in some if one.target and len(one.columns) == 1]
@@ -222,7 +224,7 @@ def _is_mirror(
     con: Connection, tables: Mapping[str, ProfiledTable], keys: Mapping[str, tuple[str, ...]],
     link: tuple[str, TableLink], other: tuple[str, TableLink],
 ) -> bool:  # fmt: skip
-    """Whether each pair of rows that a link joins is one of another link, the other way round."""
+    """Return whether two links join the same pairs of rows, in opposite directions."""
     if not keys[link[0]] or not keys[other[0]] or link[1].columns[0] in (*keys[link[0]], *other[1].by, *link[1].by):
         return False
     pairs = [_pairs(tables, keys, *one) for one in (link, other)]
