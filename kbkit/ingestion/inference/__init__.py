@@ -327,16 +327,16 @@ def _drop_index(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
 def _plan(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable], told: Corrections) -> TablePlan:
     """Decide what each table becomes. Raises :class:`kbkit.errors.UnknownNameError` for unknown tables and columns."""
     for name, columns in told.keys.items():
-        links.check_key(tables, name, columns)
+        profile.check_names(tables, name, columns)
     for name in told.types:
-        links.check_key(tables, name, ())
+        profile.check_names(tables, name, ())
     for table in tables:
         table.type = told.types.get(table.name, table.type)
     types = {table.name: table.type for table in tables}
     for table in (table for table in tables if table.beyond):  # further rows of a table that may have another type now
         table.type = types.get(table.beyond[0] if table.beyond else "", table.type)
     for name, column in told.named.items():
-        links.check_key(tables, name, [column] if column else [])
+        profile.check_names(tables, name, [column] if column else [])
         next(table for table in tables if table.name == name).named = (column,) if column else ()
     for name in told.omit:
         of, column = _column(tables, name)
@@ -351,7 +351,7 @@ def _plan(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable], told:
     linked = {_column(tables, name): target for name, target in told.links.items()}
     nodes = {_column(tables, name) for name in told.nodes}
     for target in filter(None, linked.values()):
-        links.check_key(tables, target, ())
+        profile.check_names(tables, target, ())
     filled = [table for table in tables if table.rows]
     if not filled:
         raise BadInputError(
@@ -373,7 +373,7 @@ def _column(tables: Sequence[ProfiledTable], name: str) -> tuple[str, str]:
     table, _, column = name.partition(".")
     if not column and len(tables) == 1:
         table, column = tables[0].name, name
-    links.check_key(tables, table, [column])
+    profile.check_names(tables, table, [column])
     return table, column
 
 

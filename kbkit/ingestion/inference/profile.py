@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from kbkit.errors import UnknownNameError
 from kbkit.ingestion.inference import names
 from kbkit.ingestion.inference.looks import (
     WITHOUT_ADDRESS,
@@ -69,6 +70,17 @@ class ProfiledTable:
     beyond: tuple[str, str] | None = None
     of: str = ""
     same_named: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+def check_names(tables: Sequence[ProfiledTable], table: str, columns: Sequence[str]) -> None:
+    """Raise :class:`UnknownNameError` for an unknown table or column."""
+    known = {one.name: one for one in tables}
+    if table not in known:
+        named = [f"{one.name}.{table}" for one in tables if table in one.columns]
+        raise UnknownNameError("table", table, known, "", *([f"Write {named[0]}"] if named else []))
+    for column in columns:
+        if column not in known[table].columns:
+            raise UnknownNameError("column", column, known[table].columns, f"table {table}")
 
 
 def profile(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
