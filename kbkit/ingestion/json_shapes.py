@@ -206,17 +206,17 @@ def _with_resources(top: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_xml(path: Path) -> bool:
-    """Whether a file is read as XML."""
+    """Return whether a file is read as XML."""
     return suffix(path) == ".xml"
 
 
 def is_yaml(path: Path) -> bool:
-    """Whether a file is read as YAML."""
+    """Return whether a file is read as YAML."""
     return suffix(path) in (".yaml", ".yml")
 
 
 def has_no_records(path: Path) -> bool:
-    """Whether a file is XML or YAML without a list of records, such as settings."""
+    """Return whether a file is XML or YAML without a list of records, such as settings."""
     try:
         if is_yaml(path):
             return not (top := _object(path)) or (not _lists(top) and _keyed(top) is None)
@@ -256,7 +256,7 @@ def _elements(path: Path, _: int) -> dict[str, Any]:
 
 
 def _is_lines(start: bytes) -> bool:
-    """Whether a file has an object a line, judged by its first line."""
+    """Return whether a file has an object a line, judged by its first line."""
     first, _, rest = start.strip().partition(b"\n")
     try:
         json.loads(first.decode("utf-8-sig"))
@@ -275,7 +275,7 @@ def _lists(top: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _are_groups(top: Mapping[str, Any]) -> bool:
-    """Whether an object has nothing but lists of objects of one kind."""
+    """Return whether an object has nothing but lists of objects of one kind."""
     if len(top) < 2 or len(_lists(top)) < len(top):
         return False
     fields = [{name for row in rows for name in row} for rows in top.values()]

@@ -120,7 +120,7 @@ def infer(
 
 
 def _has_folders(path: Path, taken: Collection[Path]) -> bool:
-    """Whether a folder has folders inside, of which no file is read."""
+    """Return whether a folder has folders inside, of which no file is read."""
     inside = [one for one in path.iterdir() if one.is_dir() and not one.name.startswith(".")] if path.is_dir() else []
     return any(not any(file.is_relative_to(one) for file in taken) for one in inside)
 
@@ -184,7 +184,7 @@ _SIGNED = "# kbkit may replace this recipe as long as it is unchanged: "
 
 
 def _is_ours(folder: Path) -> bool:
-    """Whether a folder holds an inferred recipe, and nothing that a user changed or added."""
+    """Return whether a folder holds an inferred recipe, and nothing that a user changed or added."""
     if not folder.is_dir() or {path.name for path in folder.iterdir()} != {"recipe.toml", "load.sql"}:
         return False
     try:

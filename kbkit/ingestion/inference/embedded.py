@@ -79,7 +79,7 @@ def _are_pairs(con: Connection, table: ProfiledTable, column: ProfiledColumn, na
 
 
 def _share(con: Connection, table: ProfiledTable, one: ProfiledColumn, other: ProfiledColumn) -> bool:
-    """Whether two columns have some of the same identifiers."""
+    """Return whether two columns have some of the same identifiers."""
     a, b = (f"(SELECT DISTINCT {column.value} AS k FROM {identifier(table.name)})" for column in (one, other))
     [(shared, few)] = con.execute(f"""
         SELECT (SELECT count(*) FROM {a} JOIN {b} USING (k)),

@@ -73,7 +73,7 @@ def best_key(
 
 
 def _is_nearly_unique(con: Connection, table: ProfiledTable, name: str) -> bool:
-    """Whether a column identifies the rows but for a few, which the build then reports as duplicates."""
+    """Return whether a column identifies the rows but for a few, which the build then reports as duplicates."""
     query = f"SELECT count(DISTINCT {table.columns[name].value}) FROM {identifier(table.name)}"
     [(distinct,)] = con.execute(query).fetchall()
     return bool(distinct >= _NEARLY * table.rows)
@@ -95,7 +95,7 @@ def _key_rank(column: ProfiledColumn, table: ProfiledTable, position: int) -> in
 
 
 def is_unique(con: Connection, table: ProfiledTable, columns: Sequence[str]) -> bool:
-    """Whether no two rows have the same values in the columns, all of which have a value in every row."""
+    """Return whether no two rows have the same values in the columns, all of which have a value in every row."""
     values = ", ".join(table.columns[name].value for name in columns)
     if any((one := table.columns[name]).count < table.rows or one.missing for name in columns) or not table.rows:
         return False
@@ -141,7 +141,7 @@ def shared_pair(con: Connection, table: ProfiledTable, tables: Sequence[Profiled
 
 
 def _refer(con: Connection, other: ProfiledTable, table: ProfiledTable, pair: Sequence[str]) -> bool:
-    """Whether another table has columns of the same names, with pairs of values most of which the table has."""
+    """Return whether another table has columns of the same names, with pairs of values most of which the table has."""
     if not set(pair) < set(other.columns):
         return False
     [(known, every)] = con.execute(f"""
@@ -153,7 +153,7 @@ def _refer(con: Connection, other: ProfiledTable, table: ProfiledTable, pair: Se
 
 
 def _may_identify(column: ProfiledColumn) -> bool:
-    """Whether a column can be a part of a key: a text, a date, or a number that counts or identifies something."""
+    """Return whether a column can be part of a key: a text, a date, or a number that counts or identifies."""
     numbers = names.is_id(column.name) or names.words(column.name)[-1:] in _NUMBERS
     return column.look in ("text", "date", "address") or (column.look == "integer" and numbers)
 
@@ -177,7 +177,7 @@ def referable_columns(con: Connection, table: ProfiledTable, key: Sequence[str])
 
 
 def _never_repeats(con: Connection, table: ProfiledTable, column: ProfiledColumn) -> bool:
-    """Whether no two rows have the same value in a column, in which most have one."""
+    """Return whether no two rows have the same value in a column, in which most have one."""
     query = f"SELECT count({column.value}), count(DISTINCT {column.value}) FROM {identifier(table.name)}"
     [(count, distinct)] = con.execute(query).fetchall()
     return bool(2 * count > table.rows and count == distinct)

@@ -99,7 +99,7 @@ def _things(con: Connection, table: ProfiledTable, key: str) -> int:
 
 
 def _is_plain(con: Connection, table: ProfiledTable) -> bool:
-    """Whether the columns are those of the file, not fields of objects."""
+    """Return whether the columns are those of the file, not fields of objects."""
     return {row[0] for row in con.execute(f"DESCRIBE {identifier(table.name)}").fetchall()} >= set(table.columns)
 
 

@@ -109,17 +109,17 @@ class _Finder:
             self._targets[name] = [] if table.beyond else referable_columns(self._con, table, self._keys[name])
 
     def is_told(self, table: ProfiledTable, column: ProfiledColumn) -> bool:
-        """Whether the user said that a column refers to a table."""
+        """Return whether the user said that a column refers to a table."""
         return bool(self._given.get((table.name, column.name)))
 
     def refers(self, table: ProfiledTable, column: ProfiledColumn) -> bool:
-        """Whether all values of a column are keys of another table."""
+        """Return whether all values of a column are keys of another table."""
         others = (other for other in self._tables.values() if other is not table)
         keys = ((other, self._keys[other.name]) for other in others)
         return any(len(key) == 1 and self._try(table, column, other, key[0], 1) is not None for other, key in keys)
 
     def is_referred(self, table: ProfiledTable, column: ProfiledColumn) -> bool:
-        """Whether columns are named after a column with something before its name, and have its values only.
+        """Return whether columns are named after a column with something before its name, and have its values only.
 
         ``Super_ssn`` and ``Essn``: ``Ssn`` identifies the rows, though it is not named as an identifier.
         """
@@ -272,12 +272,12 @@ class _Finder:
         return links if sum(link.distinct - link.missing for link in links) * 2 >= max(column.distinct, 1) else []
 
     def _is_own_code(self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable) -> bool:
-        """Whether a code such as an email identifies rows of this table that those of another one refer to."""
+        """Return whether a code such as an email identifies rows of this table that those of another one refer to."""
         keyed = len(self._keys[table.name]) == len(self._keys[other.name]) == 1
         return column.name in self._targets[table.name] and keyed and self._is_base(table, other)
 
     def _is_base(self, table: ProfiledTable, other: ProfiledTable) -> bool:
-        """Whether the rows of a table are the things that those of another one with the same key say more about."""
+        """Return whether another table with the same key only adds details to the rows of a table."""
 
         def rank(one: ProfiledTable) -> tuple[bool, bool, int, int]:
             [key] = self._keys[one.name]

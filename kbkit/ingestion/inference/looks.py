@@ -173,7 +173,7 @@ def unwrapped(one: TableField, look: Mapping[str, float] | None) -> TableField:
 
 
 def are_addressed_lists(con: duckdb.DuckDBPyConnection, source: str, one: TableField) -> bool:
-    """Whether some values of a column hold several names, each with the address of its page."""
+    """Return whether some values of a column hold several names, each with the address of its page."""
     raw = one.value.removeprefix("regexp_replace(").removesuffix(WITHOUT_ADDRESS)
     query = f"SELECT bool_or(regexp_matches({raw}, '{_ADDRESS}, ')) FROM {source}"
     return con.execute(query).fetchall() == [(True,)]
@@ -212,7 +212,7 @@ def separator_of(con: duckdb.DuckDBPyConnection, source: str, one: TableField, l
 
 
 def _splits(con: duckdb.DuckDBPyConnection, source: str, one: TableField, sign: str) -> bool:
-    """Whether a sign separates the elements of lists: short names, at least two of them in one value.
+    """Return whether a sign separates the elements of lists: short names, at least two of them in one value.
 
     Commas are also in texts: there, the elements must be names of up to 3 words, and the column be named in the plural,
     or each name be in several lists on average.
@@ -321,7 +321,7 @@ def _cleaned(value: str, look: Mapping[str, float], *, is_measure: bool, na: boo
 
 
 def has_na(look: Mapping[str, float]) -> bool:
-    """Whether NA is among the numbers of a column, so that it is a missing value in the whole table."""
+    """Return whether NA is among the numbers of a column, so that it is a missing value in the whole table."""
     return look["na"] > 0 and 0 < look["numbers"] >= look["values"] - look["missing"] - look["empty"]
 
 
@@ -331,7 +331,7 @@ def _days_and_times(look: Mapping[str, float], form: str) -> float:
 
 
 def _is_prose(name: str, look: Mapping[str, float]) -> bool:
-    """Whether a column holds texts to search rather than values: long ones, or short ones in a column named so."""
+    """Return whether a column holds texts to search: long ones, or short ones in a column that is named so."""
     if look["words"] < 3:
         return False
     return look["length"] >= (15 if _named_prose(name) else _LONG)

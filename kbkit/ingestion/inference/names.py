@@ -128,7 +128,7 @@ _ENDING_IN_ID = frozenset(
 
 
 def is_id(column: str) -> bool:
-    """Whether a column is named as an identifier: ``id``, ``country_id``, ``CountryCode``, ``fk_country``."""
+    """Return whether a column is named as an identifier: ``id``, ``country_id``, ``CountryCode``, ``fk_country``."""
     parts = words(column)
     joined = parts[-1] if parts else ""
     ends = len(joined) > 4 and joined.endswith("id") and joined not in _ENDING_IN_ID
@@ -136,13 +136,13 @@ def is_id(column: str) -> bool:
 
 
 def is_own_id(column: str, kind: str) -> bool:
-    """Whether a column is named as the identifier of a type: ``id``, or ``film_id`` of ``film``."""
+    """Return whether a column is named as the identifier of a type: ``id``, or ``film_id`` of ``film``."""
     alone = words(column) in (("id",), ("pk",), ("key",), ("code",), ("uuid",), ("guid",), ("uri",), ("iri",), ("ref",))
     return alone or (is_id(column) and fit(column, kind) == 3)
 
 
 def is_own_name(column: str, kind: str) -> bool:
-    """Whether a column is named as the name of a type: ``name``, ``title``; ``film_name`` or ``fname`` of ``film``."""
+    """Return whether a column is named as the name of a type: ``name``; ``film_name`` or ``fname`` of ``film``."""
     own = words(column) == (f"{kind[:1].lower()}name",)
     return plain(column) in NAMES or own or (not is_id(column) and fit(column, kind) == 3)
 
@@ -192,7 +192,7 @@ _MEASURES = frozenset(["year", "date", "day", "month", "time", "age", "rank", "s
 
 
 def is_measure(word: str) -> bool:
-    """Whether a word is one of years, dates and the like, which several tables have without being related."""
+    """Return whether a word is one of years, dates and the like, which several tables have without being related."""
     return word in _MEASURES
 
 
@@ -200,7 +200,7 @@ _INITIALED = re.compile(r"([a-z])(no|nr|num|nbr|number|id|code|key)")
 
 
 def with_key(column: str, key: str) -> bool:
-    """Whether a column is named as another table's key with something before it, or with another word for *number*.
+    """Return whether a column is named as a key with something before it, or with another word for *number*.
 
     ``Mgr_ssn``, ``Essn``: the key ``Ssn``; ``Dno``: the key ``Dnumber``. Keys of common words say nothing.
     """
@@ -218,7 +218,7 @@ def with_key(column: str, key: str) -> bool:
 
 
 def is_count(column: str) -> bool:
-    """Whether a column is named as a number of things: ``Number_of_hosts``, ``num_orders``."""
+    """Return whether a column is named as a number of things: ``Number_of_hosts``, ``num_orders``."""
     parts = words(column)
     return parts[:2] in (("number", "of"), ("no", "of"), ("count", "of")) or (
         len(parts) > 1 and parts[0] in ("num", "count", "total") and parts[1] not in _IDS
@@ -226,7 +226,7 @@ def is_count(column: str) -> bool:
 
 
 def is_plural(column: str) -> bool:
-    """Whether a column is named in the plural: ``tags``."""
+    """Return whether a column is named in the plural: ``tags``."""
     parts = words(column)
     return bool(parts) and singular(parts[-1]) != parts[-1]
 
@@ -238,7 +238,7 @@ OTHERS = frozenset(
 
 
 def is_generic(column: str) -> bool:
-    """Whether a column's name says nothing about what it holds: ``id``, ``code``, ``name``."""
+    """Return whether a column's name says nothing about what it holds: ``id``, ``code``, ``name``."""
     return plain(column) in _GENERIC
 
 
@@ -262,7 +262,7 @@ def fit(column: str, kind: str) -> float:
 
 
 def _alike(a: str, b: str) -> bool:
-    """Whether two words are the same, or one is a plural of the other in some language of Europe."""
+    """Return whether two words are the same, or one is a plural of the other in some language of Europe."""
     short, long = sorted((a, b), key=len)
     return a == b or (len(short) >= 4 and long in {short + ending for ending in ("s", "es", "n", "en", "e", "er", "x")})
 

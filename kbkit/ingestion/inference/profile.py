@@ -258,7 +258,7 @@ def _json(one: TableField) -> TableField:
 
 
 def _is_map(con: duckdb.DuckDBPyConnection, source: str, fields: Sequence[TableField]) -> bool:
-    """Whether the names of fields are data, such as codes of currencies: all are alike, and each object has few."""
+    """Return whether the names of fields are data, such as codes of currencies: all alike, and few in each object."""
     if len(fields) < _MAP_FIELDS or len({_outer(one.kind) for one in fields}) > 1:
         return False
     counts = ", ".join(f"count({one.value})" for one in fields)

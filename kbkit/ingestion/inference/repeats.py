@@ -83,7 +83,7 @@ def _retargeted(
 
 
 def _is_embedded(table: ProfiledTable) -> bool:
-    """Whether the rows are objects inside of records, with an identifier."""
+    """Return whether the rows are objects inside of records, with an identifier."""
     return table.spec.table.startswith("$") and "." in table.spec.table and len(table.declared_key) == 1
 
 
@@ -107,7 +107,7 @@ def _ids(con: Connection, table: ProfiledTable) -> list[str]:
 
 
 def _is_twin(con: Connection, table: ProfiledTable, other: ProfiledTable, by: str) -> bool:
-    """Whether enough objects of a table are rows of another one, which has the same values where both have any."""
+    """Return whether enough objects of a table are rows of another one, with the same values where both have any."""
     [key] = table.declared_key
     if (table.columns[key].look == "integer") != (other.columns[by].look == "integer"):
         return False
@@ -188,7 +188,7 @@ def _by_rank(by: Sequence[str], key: Sequence[str]) -> int:
 def _refer_to_same(
     con: Connection, table: ProfiledTable, link: TableLink, other: TableLink, target: ProfiledTable
 ) -> bool:
-    """Whether the rows to which a link refers are among those of another link, for all rows that have both."""
+    """Return whether the rows to which a link refers are among those of another link, for all rows that have both."""
     rows = f'(SELECT *, row_number() OVER () AS "row number" FROM {identifier(table.name)})'
     [(wrong, right)] = con.execute(f"""
         WITH a AS (SELECT "row number" AS n, {reference(table, link.columns)} AS v FROM {rows}),

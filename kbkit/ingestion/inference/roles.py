@@ -175,7 +175,7 @@ def _shares(tables: Sequence[ProfiledTable], guesses: Guesses) -> dict[ProfiledT
 
 
 def _is_detail(table: ProfiledTable, key: Sequence[str]) -> bool:
-    """Whether rows have no key, or all of the two columns of a table are the key, as of several values of each node."""
+    """Return whether rows have no key, or the only two columns are the key, as for several values of each node."""
     return not key or (len(key) == 2 and set(key) == set(table.columns))
 
 
