@@ -101,7 +101,7 @@ spec: {owner: "group:blue"}
     "parts/cart/info.yaml": """
 apiVersion: c/v1
 kind: Component
-metadata: {name: cart, tags: [web], since: 2020-05-01}
+metadata: {name: cart, tags: [web], since: 2020-05-01, logo: !!binary aGk=}
 spec: {type: service, owner: group:default/blue, system: shop, dependsOn: ["resource:db", "component:default/pay"]}
 """,
     "parts/pay/info.yaml": """
@@ -234,7 +234,7 @@ CRM: Files = {
                 "component depends_on_resource resource 1",
                 "component depends_on_component component 1",
             },
-            {"component#cart": {"since": "2020-05-01", "component_type": "service"}},
+            {"component#cart": {"since": "2020-05-01", "logo": "aGk=", "component_type": "service"}},
             id="catalogue",
         ),
         pytest.param(
