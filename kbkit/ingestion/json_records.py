@@ -67,7 +67,7 @@ def split(rows: Sequence[Row], name: str) -> dict[str, RecordTable]:
 
 
 def records_of_kind(rows: Sequence[dict[str, Any]], name: str, taken: Iterable[str]) -> dict[str, RecordTable]:
-    """Return the tables of records of one kind, :data:`MAIN` first, with other names than those that are ``taken``."""
+    """Return the tables of records of one kind, :data:`MAIN` first, with names that are not ``taken``."""
     return _Splitter(list(rows), name, taken).tables()
 
 

@@ -84,7 +84,7 @@ def _table_names(kinds: Sequence[str]) -> dict[str, str]:
 
 
 def _name_field(rows: Sequence[Row]) -> str:
-    """Return the field with the name of resources without one: what their code means."""
+    """Return the field with the meaning of a code, which is the name of resources without a name; empty if none is."""
     if any("name" in row or "title" in row for row in rows):
         return ""
     concepts = {name for row in rows for name in row if f"{name}_code" in row}

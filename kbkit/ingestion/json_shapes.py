@@ -200,7 +200,7 @@ def _object(path: Path) -> dict[str, Any] | None:
 
 
 def _with_resources(top: dict[str, Any]) -> dict[str, Any]:
-    """Return an object with the list of the resources in it, or as it is without any."""
+    """Return an object with the list of its resources; without any, with lists in place of their wrappers."""
     found = json_resources.listed(top)
     return {"records": found} if found else json_markers.without_wrappers(top)
 

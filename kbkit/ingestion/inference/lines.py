@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _FEWEST = 2
 _MOST_COLUMNS = 300
 _MOSTLY = 0.75
-"""Fraction of the further lines that some column of the lines must have a value in."""
+"""Fraction of the further lines in which some column of the lines must have a value."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class _Filled:
 
 
 def split(con: Connection, tables: Sequence[ProfiledTable]) -> list[ProfiledTable]:
-    """Return the tables with those of lines behind the tables that have them, which keep one row for each thing."""
+    """Return the tables, each followed by the table of its lines, if it has any; it keeps one row for each thing."""
     result = []
     for table in tables:
         result.append(table)
@@ -84,7 +84,7 @@ FROM ({numbered})"""
 
 
 def _things(con: Connection, table: ProfiledTable, key: str) -> int:
-    """Return the number of things whose rows follow each other, by their key; 0 if the rows are no lines."""
+    """Return the number of things whose rows follow each other, by their key; 0 if the rows are not lines."""
     column, name = table.columns[key], identifier(key)
     if table.rows < 2 * _FEWEST or not _is_plain(con, table):
         return 0
@@ -145,7 +145,7 @@ def _short(column: str, prefix: Sequence[str]) -> str:
 
 
 def _beyond(con: Connection, filled: str, lines: Sequence[str], started: Sequence[str]) -> list[str]:
-    """Return the columns with values in rows that are no lines, such as those of further pictures of a product."""
+    """Return the columns with values in rows that are not lines, such as further pictures of a product."""
     others = [name for name in lines if name not in started]
     if not started or not others:
         return []

@@ -41,7 +41,7 @@ _SOME = 0.1
 _FEWEST_NUMBERS = 3
 """Different numbers from which a column without a telling name may refer to a table."""
 _OWN = 7
-"""Words for the name of a row that are no words for another thing, such as a user's login."""
+"""Number of the first :data:`names.NAMES` that never name another thing; a later one is a user's login."""
 _PAIR = 2
 
 
