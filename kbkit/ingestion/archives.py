@@ -28,7 +28,7 @@ Found = dict[str, list[Path]]
 
 
 def is_archive(path: Path) -> bool:
-    """Whether a path is a zip archive, judged by its name."""
+    """Return whether a path is a zip archive, judged by its name."""
     return path.suffix.lower() == ".zip" and path.is_file()
 
 

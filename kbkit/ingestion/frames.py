@@ -97,7 +97,7 @@ def _prepared(given: Any, spec: FileSpec, constants: Mapping[str, str], what: st
 
 
 def _is_whole(keys: pl.Series) -> bool:
-    """Whether numbers are integers that became floats, as pandas makes them where one is missing."""
+    """Return whether numbers are integers that became floats, as pandas makes them where one is missing."""
     return keys.dtype.is_float() and bool((keys.drop_nulls() % 1 == 0).all())
 
 

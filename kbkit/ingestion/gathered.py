@@ -1,5 +1,5 @@
 """Files of one shape are one table: a file for each day in a folder for each channel, or one for each record.
-Files of resources, which refer to each other, are read together, too; see :func:`resources`.
+Files of resources that refer to each other are also read together; see :func:`resources`.
 
 Such files are in folders inside of a source, or beside each other with names that differ in digits only. What the names
 of folders and files say is in the columns :data:`FOLDER` and :data:`FILE`.
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import itertools
+import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -33,7 +34,7 @@ _ALIKE = 0.6
 """Fraction of the fields of the shape with fewer ones that two shapes must share."""
 _FEWEST = 2
 _LINES = 30
-"""Lines of a delimited file whose header is looked for."""
+"""Lines at the start of a delimited file that may hold its header."""
 _DIGITS = re.compile(r"\d+")
 _DELIMITED = ("csv", "tsv", "psv")
 
@@ -62,7 +63,7 @@ class FileGroup:
 
 @dataclass
 class _FolderFiles:
-    """Files of one format and shape in one folder; ``whole``: all of that format."""
+    """Files of one format and shape in one folder; ``whole``: the folder has no other files of that format."""
 
     folder: Path
     ending: str
@@ -72,23 +73,21 @@ class _FolderFiles:
 
 
 def resources(paths: Sequence[Path]) -> list[FileGroup]:
-    """Return the group of the files of resources among files, and in folders and the folders inside of them."""
-    files = [path for path in paths if path.is_file()]
-    folders = [folder for root in paths if root.is_dir() for folder in (root, *sorted(_folders(root)))]
-    listed = {folder: [path for path in sorted(folder.iterdir()) if path.is_file()] for folder in folders}
-    found: list[Path] = []
-    match: list[str] = []
-    for path in (path for path in files if _has_resources(path)):
-        found.append(path)
-        match.append(_escaped(path.name))
-    for folder, inside in listed.items():
-        own = [path for path in inside if _has_resources(path)]
+    """Return the group of all files of resources: files of ``paths``, and files in folders of them, at any depth.
+
+    The list is empty for fewer than two such files.
+    """
+    found = [path for path in paths if path.is_file() and _has_resources(path)]
+    match = [_escaped(path.name) for path in found]
+    folders = [(root, folder) for root in paths if root.is_dir() for folder in (root, *sorted(_folders(root)))]
+    for root, folder in folders:
+        files = [path for path in sorted(folder.iterdir()) if path.is_file()]
+        own = [path for path in files if _has_resources(path)]
         found += own
-        root = next(root for root in paths if folder.is_relative_to(root))
         start = "".join(f"{_escaped(part)}/" for part in folder.relative_to(root).parts)
         for ending in dict.fromkeys(source_files.suffix(path) for path in own):
             some = [path for path in own if source_files.suffix(path) == ending]
-            whole = len(some) > 1 and some == [path for path in inside if source_files.suffix(path) == ending]
+            whole = len(some) > 1 and some == [path for path in files if source_files.suffix(path) == ending]
             names = [f"*{ending}"] if whole else [_escaped(path.name) for path in some]
             match += [f"{ANCHOR}{start}{name}" for name in names]
     return [FileGroup("records", found, tuple(match), resources=True)] if len(found) >= _FEWEST else []
@@ -100,12 +99,12 @@ def _has_resources(path: Path) -> bool:
 
 
 def inside(root: Path, taken: Collection[Path] = ()) -> list[FileGroup]:
-    """Return the groups of files in the folders inside of a folder, but for files that are ``taken``."""
+    """Return the groups of files in the folders inside of a folder, except folders with files that are ``taken``."""
     if not root.is_dir():
         return []
     found = []
-    folders = [folder for folder in sorted(_folders(root)) if not any(folder == path.parent for path in taken)]
-    candidates = [one for folder in folders for one in _candidates(folder)]
+    left_out = {path.parent for path in taken}
+    candidates = [one for folder in sorted(_folders(root)) if folder not in left_out for one in _candidates(folder)]
     while candidates:
         first, *others = candidates
         alike = [first, *(one for one in others if _belong(first, one))]
@@ -137,7 +136,7 @@ def _candidates(folder: Path) -> Iterator[_FolderFiles]:
 
 
 def _by_shape(folder: Path, ending: str, files: Sequence[Path]) -> list[_FolderFiles]:
-    """Return the files of each shape."""
+    """Return the files of a folder by their shape."""
     found: list[_FolderFiles] = []
     for path in files:
         if shape := _shape(path):
@@ -194,7 +193,7 @@ def _shape(path: Path) -> frozenset[str] | None:
 
 
 def _header(path: Path) -> frozenset[str] | None:
-    """Return the names in the header of a delimited file, None if it is no UTF-8 or holds numbers."""
+    """Return the names in the header of a delimited file, None if it is not UTF-8 or holds numbers."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as handle:
             lines = [*itertools.islice(handle, _LINES)]
@@ -211,8 +210,9 @@ def _group(root: Path, alike: Sequence[_FolderFiles]) -> FileGroup:
     files = [path for one in alike for path in one.files]
     stems = {re.sub(r"[\W_\d]+$", "", path.stem) for path in files}
     parent = alike[0].folder.parent
-    started = re.sub(r"(?<=[\W_])[^\W_]*$|[\W_\d]+$", "", _shared_start([path.stem for path in files]))
-    if not alike[0].whole and len({path.read_bytes() for path in files}) == 1:  # as every folder of several has it
+    start = os.path.commonprefix([path.stem for path in files])  # noqa: RUF071 (by character)
+    started = re.sub(r"(?<=[\W_])[^\W_]*$|[\W_\d]+$", "", start)
+    if not alike[0].whole and len({path.read_bytes() for path in files}) == 1:  # a copy in each folder
         only = f"{ANCHOR}{_escaped(files[0].relative_to(root).as_posix())}"
         return FileGroup(started.strip("_- .") or parent.name, files[:1], (only,), copies=len(files))
     if not alike[0].whole and len(alike) > 1:
@@ -225,19 +225,14 @@ def _group(root: Path, alike: Sequence[_FolderFiles]) -> FileGroup:
         name = parent.name if parent != root else "records"
     above = parent.relative_to(root).parts
     match = tuple(
-        ANCHOR + "/".join([*map(_escaped, (*above, one.folder.name)), name_])
+        ANCHOR + "/".join([*map(_escaped, (*above, one.folder.name)), pattern])
         for one in alike
-        for name_ in ([f"*{one.ending}"] if one.whole else [_escaped(path.name) for path in one.files])
+        for pattern in ([f"*{one.ending}"] if one.whole else [_escaped(path.name) for path in one.files])
     )
     files_differ = len({path.stem for path in files}) > 1
     taken = {name for one in alike for name in one.shape}
     folder = _free(FOLDER, taken) if len(alike) > 1 else ""
     return FileGroup(name, files, match, folder, _free(FILE, taken) if files_differ else "")
-
-
-def _shared_start(names: Sequence[str]) -> str:
-    pairs = itertools.takewhile(lambda signs: len(set(signs)) == 1, zip(*names, strict=False))
-    return "".join(signs[0] for signs in pairs)
 
 
 def whole(group: FileGroup, folder: Path) -> Path:

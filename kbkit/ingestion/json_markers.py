@@ -78,7 +78,10 @@ def _text(values: Sequence[Any]) -> Any:
 
 
 def without_wrappers(top: dict[str, Any]) -> dict[str, Any]:
-    """Return an object whose members that hold a list of records and little else are the lists, beside others."""
+    """Return an object with the list of each member that holds a list of records and little else.
+
+    An object whose members are all objects stays as it is: they may be its records.
+    """
     mixed = any(not isinstance(one, dict) for one in top.values())
     return {name: _listed(one) for name, one in top.items()} if mixed else top
 

@@ -67,7 +67,7 @@ def split(rows: Sequence[Row], name: str) -> dict[str, RecordTable]:
 
 
 def records_of_kind(rows: Sequence[dict[str, Any]], name: str, taken: Iterable[str]) -> dict[str, RecordTable]:
-    """Return the tables of records of one kind, :data:`MAIN` first, with other names than those that are ``taken``."""
+    """Return the tables of records of one kind, :data:`MAIN` first, with names that are not ``taken``."""
     return _Splitter(list(rows), name, taken).tables()
 
 
@@ -159,7 +159,7 @@ class _Splitter:
             self._tables[part] = RecordTable(table.rows, table.key, known)
 
     def _is_own(self, kind: _Objects, key: str) -> bool:
-        """Whether objects are records themselves, such as the parent of an issue."""
+        """Return whether objects are records themselves, such as the parent of an issue."""
         own = {_value(row.get(key)) for row in self._rows}
         fields = {name for row in self._rows for name in row}
         return kind.fields <= fields and all(_value(one[key]) in own for _, one in kind.objects)
@@ -259,7 +259,7 @@ def _fields(row: Row, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 
 def _has_more(one: Row, path: Path) -> bool:
-    """Whether the objects inside of an object, which is in one at ``path``, are looked for."""
+    """Return whether the objects inside of an object, which is in one at ``path``, are looked for."""
     return len(path) < _DEEPEST and _key_in(one) == ""
 
 
@@ -276,7 +276,7 @@ def _key_of(kind: _Objects) -> str:
 
 
 def _is_own_id(field: str, kind: str) -> bool:
-    """Whether a field is named as the identifier of objects: ``trackUri`` of ``track``, ``user_id`` of ``users``."""
+    """Return whether a field is named as an id of objects: ``trackUri`` of ``track``, ``user_id`` of ``users``."""
     of, _, word = field.replace("_", "").lower().rpartition(kind.replace("_", "").lower().removesuffix("s"))
     return not of and word in ("id", "uri", "uuid", "code", "key")
 
@@ -296,7 +296,7 @@ def _value(value: Any) -> str | None:
 
 
 def _is_functional(kinds: Sequence[_Objects], key: str) -> bool:
-    """Whether objects with the same identifier never differ in a field that both have."""
+    """Return whether objects with the same identifier never differ in a field that both have."""
     known: dict[str, dict[str, Any]] = {}
     for kind in kinds:
         for _, one in kind.objects:

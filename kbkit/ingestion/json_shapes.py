@@ -23,6 +23,7 @@ from kbkit.errors import INVALID_UNICODE, INVALID_UNICODE_HINT, BadInputError, U
 from kbkit.ingestion import json_markers, json_resources
 from kbkit.ingestion.json_markers import LISTS
 from kbkit.ingestion.json_records import RecordTable, split
+from kbkit.ingestion.json_resource_styles import may_have_resources
 from kbkit.ingestion.recipe import FileSpec
 from kbkit.ingestion.source_errors import MAX_LINE
 from kbkit.ingestion.source_files import format_of, suffix
@@ -199,23 +200,23 @@ def _object(path: Path) -> dict[str, Any] | None:
 
 
 def _with_resources(top: dict[str, Any]) -> dict[str, Any]:
-    """Return an object with the list of the resources in it, or as it is without any."""
+    """Return an object with the list of its resources; without any, with lists in place of their wrappers."""
     found = json_resources.listed(top)
     return {"records": found} if found else json_markers.without_wrappers(top)
 
 
 def is_xml(path: Path) -> bool:
-    """Whether a file is read as XML."""
+    """Return whether a file is read as XML."""
     return suffix(path) == ".xml"
 
 
 def is_yaml(path: Path) -> bool:
-    """Whether a file is read as YAML."""
+    """Return whether a file is read as YAML."""
     return suffix(path) in (".yaml", ".yml")
 
 
 def has_no_records(path: Path) -> bool:
-    """Whether a file is XML or YAML without a list of records, such as settings."""
+    """Return whether a file is XML or YAML without a list of records, such as settings."""
     try:
         if is_yaml(path):
             return not (top := _object(path)) or (not _lists(top) and _keyed(top) is None)
@@ -255,7 +256,7 @@ def _elements(path: Path, _: int) -> dict[str, Any]:
 
 
 def _is_lines(start: bytes) -> bool:
-    """Whether a file has an object a line, judged by its first line."""
+    """Return whether a file has an object a line, judged by its first line."""
     first, _, rest = start.strip().partition(b"\n")
     try:
         json.loads(first.decode("utf-8-sig"))
@@ -274,7 +275,7 @@ def _lists(top: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _are_groups(top: Mapping[str, Any]) -> bool:
-    """Whether an object has nothing but lists of objects of one kind."""
+    """Return whether an object has nothing but lists of objects of one kind."""
     if len(top) < 2 or len(_lists(top)) < len(top):
         return False
     fields = [{name for row in rows for name in row} for rows in top.values()]
@@ -315,14 +316,10 @@ def resources(path: Path) -> Sequence[Mapping[str, Any]]:
     try:
         with path.open("rb") as handle:
             start = handle.read(_START)
-        rows = records(path) if _RESOURCES.search(start) else []
+        rows = records(path) if may_have_resources(start) else []
     except (BadInputError, OSError):
         return []
     return rows if rows and json_resources.listed(rows) == rows else []
-
-
-_RESOURCES = re.compile(rb'"resourceType"|"(attributes|relationships)"|"?apiVersion"?\s*:')
-"""What is in files of resources."""
 
 
 # -- several files ----------------------------------------------------------------------------------------------------

@@ -229,7 +229,7 @@ def names() -> list[str]:
 
 
 def is_name(source: str) -> bool:
-    """Whether a source is the name of a recipe that ships with kbkit; ``./table`` is a path."""
+    """Return whether a source is the name of a recipe that ships with kbkit; ``./table`` is a path."""
     return "/" not in source and "\\" not in source and source in names()
 
 
@@ -409,7 +409,7 @@ def _download(where: str, table: dict[str, Any]) -> Download:
 
 
 def is_web_address(url: str) -> bool:
-    """Whether ``url`` is a percent-encoded http or https URL without a user name or password."""
+    """Return whether ``url`` is a percent-encoded http or https URL without a user name or password."""
     try:
         parts = urllib.parse.urlsplit(url)
         valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

@@ -181,7 +181,7 @@ def _unreadable(sources: Iterable[Path], text: str) -> Path | None:
 
 
 def _is_nameless(field: pa.Field) -> bool:
-    """Whether a field, or one inside of it, has an empty name."""
+    """Return whether a field, or one inside of it, has an empty name."""
     kind = field.type
     return not field.name or any(_is_nameless(kind.field(number)) for number in range(kind.num_fields))
 

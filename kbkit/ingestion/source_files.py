@@ -93,7 +93,7 @@ def _missing_files(recipe: Recipe, files: Mapping[str, Sequence[Path]]) -> list[
 
 
 def _may_have_any_name(recipe: Recipe, files: Mapping[str, Sequence[Path]]) -> bool:
-    """Whether the recipe lacks its only required file, which may then have any name; several tables may be in it."""
+    """Return whether the only required file of the recipe is missing, so that any file may be it."""
     required = {spec.match if spec.table else spec.name for spec in recipe.files if not spec.optional}
     return len(required) == 1 and _missing_files(recipe, files) != []
 
@@ -111,7 +111,7 @@ def _check_complete(recipe: Recipe, files: Mapping[str, Sequence[Path]], unread:
 
 
 def _has_no_rows(spec: FileSpec, path: Path) -> bool:
-    """Whether a file is empty and may be: an optional one without a header line, such as a split without queries."""
+    """Return whether a file is empty and may be so: optional, without a header, such as a split without queries."""
     return spec.optional and bool(spec.columns) and archives.size(path) == 0
 
 
@@ -128,7 +128,7 @@ def _inside(folder: Path, *, deep: bool) -> list[Path]:
 
 
 def matches(path: Path, patterns: Sequence[str], given: Sequence[Path]) -> bool:
-    """Whether a file in the given folders has a name or path of one of the patterns."""
+    """Return whether a file in the given folders has a name or path of one of the patterns."""
     return bool(_matches(FileSpec("", tuple(patterns), many=True), [path], given))
 
 

@@ -263,9 +263,7 @@ def _delimited(spec: FileSpec, path: Path, kind: str) -> tuple[str, list[str]]:
 
     The columns are named here because DuckDB's sniffing makes results and line numbers depend on the data.
     """
-    quotes = DELIMITERS[kind].quote if spec.quote is None else spec.quote
-    sign = separator_line(path)
-    delimiter = spec.delimiter or sign or DELIMITERS[kind].delimiter
+    delimiter, quotes = _signs(spec, path, kind)
     escape = spec.escape or quotes
     names = list(spec.columns) or header(
         path, delimiter, quotes, escape=spec.escape, declared=spec.names, skip=spec.skip
@@ -273,11 +271,17 @@ def _delimited(spec: FileSpec, path: Path, kind: str) -> tuple[str, list[str]]:
     typed = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in names)
     source = (
         f"read_csv({literal(str(path))}, auto_detect = false, header = {'false' if spec.columns else 'true'},"
-        f" skip = {int(bool(sign)) + spec.skip},"
+        f" skip = {int(bool(separator_line(path))) + spec.skip},"
         f" delim = {literal(delimiter)}, quote = {literal(quotes)}, escape = {literal(escape)},"
         f" max_line_size = {MAX_LINE}, columns = {{{typed}}})"
     )
     return source, names
+
+
+def _signs(spec: FileSpec, path: Path, kind: str) -> tuple[str, str]:
+    """Return the delimiter and the quotation mark of a delimited file."""
+    quotes = DELIMITERS[kind].quote if spec.quote is None else spec.quote
+    return spec.delimiter or separator_line(path) or DELIMITERS[kind].delimiter, quotes
 
 
 def separator_line(path: Path) -> str:
@@ -320,9 +324,7 @@ def repeated(spec: FileSpec, path: Path) -> dict[str, list[str]]:
     kind = spec.format or format_of(path)
     if kind not in DELIMITERS or spec.columns:
         return {}
-    quotes = DELIMITERS[kind].quote if spec.quote is None else spec.quote
-    delimiter = spec.delimiter or separator_line(path) or DELIMITERS[kind].delimiter
-    names = [name.strip() for name in _first_line(path, delimiter, quotes, spec.escape, spec.skip)]
+    names = [name.strip() for name in _first_line(path, *_signs(spec, path, kind), spec.escape, spec.skip)]
     shown = unique([name or f"column{i}" for i, name in enumerate(names)])
     twice = [name for name, count in Counter(names).items() if name and count > 1]
     return {name: [one for one, own in zip(shown, names, strict=True) if own == name] for name in twice}

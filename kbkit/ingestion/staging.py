@@ -59,7 +59,7 @@ def conditions(value: str) -> dict[str, str]:
 
 
 _FIRST_ROWS = 10_000
-"""Rows that tell which types the values of a column may have."""
+"""Rows on which all types are tested first."""
 _OWN_COLUMNS = ("id", "position")
 """Columns of the tables; an attribute with such a name gets an underscore."""
 
@@ -176,8 +176,8 @@ def _single_valued(con: duckdb.DuckDBPyConnection, table: str, lists: list[str])
 def infer(con: duckdb.DuckDBPyConnection, table: str, values: dict[str, str], types: dict[str, str]) -> dict[str, str]:
     """Return a narrower type for each text column (or list of texts) of ``table`` whose values all fit one.
 
-    ``values`` are SQL expressions by column, ``types`` their types in DuckDB. What the first rows do not fit is not
-    tested in the others.
+    ``values`` are SQL expressions by column, ``types`` their types in DuckDB. Types that
+    the first rows do not fit are not tested on the others.
     """
     result = {}
     for suffix in ("", "[]"):
@@ -208,7 +208,7 @@ def _first_kinds(open_kinds: dict[str, list[str]]) -> dict[str, list[str]]:
 def _fitting(
     con: duckdb.DuckDBPyConnection, table: str, columns: dict[str, str], suffix: str, kinds: list[str]
 ) -> dict[str, list[str]]:
-    """Return for each column with values those of the types ``kinds`` that all of them fit."""
+    """Return, for each column with values, the types of ``kinds`` that all of its values fit."""
     if not columns:
         return {}
     tests = conditions("x" if suffix else "value")

@@ -44,7 +44,7 @@ class SyncResult:
 
 
 def is_started(out: Path, settings: IngestSettings) -> bool:
-    """Whether a run compares with an existing KB, and does not build a first or new one."""
+    """Return whether a run compares with an existing KB, and does not build a first or new one."""
     return settings.sync and not settings.replace and KbDirectory(out).exists()
 
 

@@ -86,7 +86,7 @@ class SyncRecord:
         return dataclasses.replace(recipes.load(str(generation / FOLDER)), name=self.recipe)
 
     def is_recipe(self, recipe: Recipe, generation: Path) -> bool:
-        """Whether a recipe is the one of the record."""
+        """Return whether a recipe is the one of the record."""
         if self.shipped or ships(recipe):
             return self.shipped and ships(recipe) and recipe.name == self.recipe
         return all((recipe.folder / n).read_bytes() == (generation / FOLDER / n).read_bytes() for n in _RECIPE)
@@ -119,7 +119,7 @@ def flat_settings(settings: IngestSettings) -> dict[str, Any]:
 
 
 def ships(recipe: Recipe) -> bool:
-    """Whether a recipe ships with kbkit."""
+    """Return whether a recipe ships with kbkit."""
     return recipe.folder.parent == assets.folder("ingest")
 
 
@@ -129,7 +129,7 @@ def describe_files(paths: Sequence[Path], files: Mapping[str, Sequence[Path]]) -
 
 
 def is_unchanged(known: Sequence[NamedFileRecord], paths: Sequence[Path], files: Mapping[str, Sequence[Path]]) -> bool:
-    """Whether files are as recorded; only those of the same names and sizes are read."""
+    """Return whether files are as recorded; only those of the same names and sizes are read."""
     sizes = {(source_files.label(path, paths), path.stat().st_size) for path in archives.sources(files)}
     if sizes != {(record["name"], record["bytes"]) for record in known}:
         return False

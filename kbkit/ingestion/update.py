@@ -235,5 +235,5 @@ def _rebuild(
 
 
 def _same_graph(old: Schema, new: Schema, delta: Delta) -> bool:
-    """Whether ids and edges are certainly unchanged."""
+    """Return whether ids and edges are certainly unchanged."""
     return not (delta.nodes or delta.edges or delta.delete) and (old.nodes, old.edges) == (new.nodes, new.edges)

@@ -25,7 +25,7 @@ from kbkit.stores.prefixes import Prefixes
 
 
 def has_entities(out: Path) -> bool:
-    """Whether the KB keeps the entities of its source."""
+    """Return whether the KB keeps the entities of its source."""
     directory = KbDirectory(out)
     return (directory.generation(directory.current()) / ENTITIES).exists()
 

@@ -45,7 +45,7 @@ class Keys(NamedTuple):
 
 
 def is_database(path: Path) -> bool:
-    """Whether a file is a SQLite or DuckDB database, judged by its first bytes."""
+    """Return whether a file is a SQLite or DuckDB database, judged by its first bytes."""
     return _kind(path) != ""
 
 

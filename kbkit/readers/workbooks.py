@@ -170,7 +170,7 @@ def _look(sheet: Any, where: str) -> SheetLook:
 
 
 def _is_prose(name: str) -> bool:
-    """Whether text is too long for the name of a column, or a sentence."""
+    """Return whether text is too long for the name of a column, or a sentence."""
     return len(name.split()) > _WORDS or bool(_SENTENCE.search(name))
 
 

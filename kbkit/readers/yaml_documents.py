@@ -5,13 +5,13 @@ The files are untrusted: tags of programs are refused, and aliases may not make 
 
 from __future__ import annotations
 
-import datetime
 import gzip
 import zlib
 from pathlib import Path
 from typing import Any
 
 from kbkit.errors import BadInputError, reason
+from kbkit.readers.columns import text
 
 MAX_BYTES = 16 << 20
 """Maximum bytes of a file, decompressed: PyYAML takes some seconds for a megabyte."""
@@ -42,16 +42,12 @@ def read(path: Path) -> list[Any]:
 
 
 def _plain(value: Any, path: Path, budget: list[int], depth: int = 0) -> Any:
-    """Return a value as JSON has it: keys and dates as text."""
+    """Return a value of JSON: keys, dates and binary data are text."""
     budget[0] -= 1
     if budget[0] < 0 or depth > _DEEPEST:
         raise BadInputError(f"{path} is too large", "Its aliases repeat too much. Convert it to JSON")
     if isinstance(value, dict):
-        return {_text(name): _plain(one, path, budget, depth + 1) for name, one in value.items()}
+        return {text(name): _plain(one, path, budget, depth + 1) for name, one in value.items()}
     if isinstance(value, list | tuple | set):
         return [_plain(one, path, budget, depth + 1) for one in value]
-    return value if value is None or isinstance(value, bool | int | float | str) else _text(value)
-
-
-def _text(value: Any) -> str:
-    return value.isoformat() if isinstance(value, datetime.date | datetime.datetime) else str(value)
+    return value if value is None or isinstance(value, bool | int | float | str) else text(value)

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-import kbkit
 from kbkit.errors import BadInputError
 from kbkit.ingestion.inference import infer
 from kbkit.readers import yaml_documents
-from tests.ingestion.test_exports import Files, written
+from tests.ingestion.test_exports import Files, Nodes, check_export, written
 
 NPI = "http://npi.example|17"
 
@@ -102,7 +101,7 @@ spec: {owner: "group:blue"}
     "parts/cart/info.yaml": """
 apiVersion: c/v1
 kind: Component
-metadata: {name: cart, tags: [web], since: 2020-05-01}
+metadata: {name: cart, tags: [web], since: 2020-05-01, logo: !!binary aGk=}
 spec: {type: service, owner: group:default/blue, system: shop, dependsOn: ["resource:db", "component:default/pay"]}
 """,
     "parts/pay/info.yaml": """
@@ -235,7 +234,7 @@ CRM: Files = {
                 "component depends_on_resource resource 1",
                 "component depends_on_component component 1",
             },
-            {"component#cart": {"since": "2020-05-01", "component_type": "service"}},
+            {"component#cart": {"since": "2020-05-01", "logo": "aGk=", "component_type": "service"}},
             id="catalogue",
         ),
         pytest.param(
@@ -326,16 +325,17 @@ CRM: Files = {
     ],
 )
 def test_the_shape_of_an_export_is_recognized(
-    files: Files, types: Mapping[str, int], relations: set[str], nodes: Mapping[str, Mapping[str, Any]], tmp_path: Path
+    files: Files, types: Mapping[str, int], relations: set[str], nodes: Nodes, tmp_path: Path
 ) -> None:
-    with kbkit.ingest(str(written(tmp_path / "in", files)), out=tmp_path / "x.kb", stores=["tables"]) as kb:
-        assert {one.name: one.members for one in kb.schema.node_types if one.members} == types
-        found = {f"{s.head} {r.name} {s.tail} {s.edges}" for r in kb.schema.relations for s in r.signatures}
-        assert found == relations
-        for reference, values in nodes.items():
-            node = kb.node(reference)
-            known = {"name": node.name, **node.attributes}
-            assert {name: str(known[name]) for name in values} == {name: str(value) for name, value in values.items()}
+    check_export(tmp_path, files, types, relations, nodes)
+
+
+def test_resources_without_identifiers_stay_apart(tmp_path: Path) -> None:
+    names = [{"family": "Lee", "given": [None, "Ann"]}, {"family": "Chen"}]
+    files = {"notes.json": [{"resourceType": "Note", "name": name} for name in names]}
+    assert [table.rows for table in infer([written(tmp_path, files)], "x").tables] == [2]
+    named = {"notes.json": [{**row, "id": str(number)} for number, row in enumerate(files["notes.json"])]}
+    check_export(tmp_path / "named", named, {"note": 2}, set(), {"note#0": {"name": "Ann Lee"}})
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from kbkit.errors import BadInputError
 from kbkit.ingestion.inference import infer
 
 Files = Mapping[str, Any]
+Nodes = Mapping[str, Mapping[str, Any]]
 
 MODELS: Files = {
     "dump.json": [
@@ -109,6 +110,18 @@ def written(folder: Path, files: Files) -> Path:
     return folder
 
 
+def check_export(folder: Path, files: Files, types: Mapping[str, int], relations: set[str], nodes: Nodes) -> None:
+    """Ingest files and compare nodes per type, edges per relation and types, and values of nodes."""
+    with kbkit.ingest(str(written(folder / "in", files)), out=folder / "x.kb", stores=["tables"]) as kb:
+        assert {one.name: one.members for one in kb.schema.node_types if one.members} == types
+        found = {f"{s.head} {r.name} {s.tail} {s.edges}" for r in kb.schema.relations for s in r.signatures}
+        assert found == relations
+        for reference, values in nodes.items():
+            node = kb.node(reference)
+            known = {"name": node.name, **node.attributes}
+            assert {name: str(known[name]) for name in values} == {name: str(value) for name, value in values.items()}
+
+
 @pytest.mark.parametrize(
     ("files", "types", "relations", "nodes"),
     [
@@ -150,16 +163,9 @@ def written(folder: Path, files: Files) -> Path:
     ],
 )
 def test_an_export_gets_the_schema_that_a_person_expects(
-    files: Files, types: Mapping[str, int], relations: set[str], nodes: Mapping[str, Mapping[str, Any]], tmp_path: Path
+    files: Files, types: Mapping[str, int], relations: set[str], nodes: Nodes, tmp_path: Path
 ) -> None:
-    with kbkit.ingest(str(written(tmp_path / "in", files)), out=tmp_path / "x.kb", stores=["tables"]) as kb:
-        assert {one.name: one.members for one in kb.schema.node_types if one.members} == types
-        found = {f"{s.head} {r.name} {s.tail} {s.edges}" for r in kb.schema.relations for s in r.signatures}
-        assert found == relations
-        for reference, values in nodes.items():
-            node = kb.node(reference)
-            known = {"name": node.name, **node.attributes}
-            assert {name: str(known[name]) for name in values} == {name: str(value) for name, value in values.items()}
+    check_export(tmp_path, files, types, relations, nodes)
 
 
 def test_what_is_read_together_and_what_is_not_is_said(tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ def infer(
 
 
 def _has_folders(path: Path, taken: Collection[Path]) -> bool:
-    """Whether a folder has folders inside, of which no file is read."""
+    """Return whether a folder has folders inside, of which no file is read."""
     inside = [one for one in path.iterdir() if one.is_dir() and not one.name.startswith(".")] if path.is_dir() else []
     return any(not any(file.is_relative_to(one) for file in taken) for one in inside)
 
@@ -134,7 +134,8 @@ def examined(paths: Sequence[Path], *, no_header: bool = False) -> Iterator[Exam
     inside += [group for path in paths for group in gathered.inside(path, others)]
     listed = source_files.tables_in(paths, may_be_empty=bool(inside))
     views = _views([path for path in listed if path not in paths])
-    apart = [path for path in listed if path not in (*paths, *views, *others)]
+    known = {*paths, *views, *others}
+    apart = [path for path in listed if path not in known]
     groups = [*inside, *gathered.numbered(apart)]
     taken = {path for group in groups for path in group.files}
     found = {"files": [path for path in listed if path not in views and path not in taken]}
@@ -170,7 +171,7 @@ def _examine(tables: Mapping[ProfiledTable, Sequence[Path]], folder: Path) -> It
                 sources.create_view(con, replace(table.spec, name="file"), local[table.name], {})
                 con.execute(f'CREATE TABLE {quote(table.name)} AS FROM "file"')
                 con.execute('DROP VIEW "file"')
-                table.together = sources.repeated(table.spec, local[table.name][0])
+                table.same_named = sources.repeated(table.spec, local[table.name][0])
                 profile.profile(con, table)
                 _drop_index(con, table)
                 profile.drop_totals(con, table)
@@ -183,7 +184,7 @@ _SIGNED = "# kbkit may replace this recipe as long as it is unchanged: "
 
 
 def _is_ours(folder: Path) -> bool:
-    """Whether a folder holds an inferred recipe, and nothing that a user changed or added."""
+    """Return whether a folder holds an inferred recipe, and nothing that a user changed or added."""
     if not folder.is_dir() or {path.name for path in folder.iterdir()} != {"recipe.toml", "load.sql"}:
         return False
     try:
@@ -326,16 +327,16 @@ def _drop_index(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
 def _plan(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable], told: Corrections) -> TablePlan:
     """Decide what each table becomes. Raises :class:`kbkit.errors.UnknownNameError` for unknown tables and columns."""
     for name, columns in told.keys.items():
-        links.check_key(tables, name, columns)
+        profile.check_names(tables, name, columns)
     for name in told.types:
-        links.check_key(tables, name, ())
+        profile.check_names(tables, name, ())
     for table in tables:
         table.type = told.types.get(table.name, table.type)
     types = {table.name: table.type for table in tables}
     for table in (table for table in tables if table.beyond):  # further rows of a table that may have another type now
         table.type = types.get(table.beyond[0] if table.beyond else "", table.type)
     for name, column in told.named.items():
-        links.check_key(tables, name, [column] if column else [])
+        profile.check_names(tables, name, [column] if column else [])
         next(table for table in tables if table.name == name).named = (column,) if column else ()
     for name in told.omit:
         of, column = _column(tables, name)
@@ -350,7 +351,7 @@ def _plan(con: duckdb.DuckDBPyConnection, tables: Sequence[ProfiledTable], told:
     linked = {_column(tables, name): target for name, target in told.links.items()}
     nodes = {_column(tables, name) for name in told.nodes}
     for target in filter(None, linked.values()):
-        links.check_key(tables, target, ())
+        profile.check_names(tables, target, ())
     filled = [table for table in tables if table.rows]
     if not filled:
         raise BadInputError(
@@ -372,7 +373,7 @@ def _column(tables: Sequence[ProfiledTable], name: str) -> tuple[str, str]:
     table, _, column = name.partition(".")
     if not column and len(tables) == 1:
         table, column = tables[0].name, name
-    links.check_key(tables, table, [column])
+    profile.check_names(tables, table, [column])
     return table, column
 
 

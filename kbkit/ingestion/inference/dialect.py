@@ -106,14 +106,14 @@ def _delimiter(text: str) -> str:
 
 
 def _is_quoted(text: str) -> bool:
-    """Whether fields of a file with tabs are in quotes: every row has as many fields then."""
+    """Return whether fields of a file with tabs are in quotes: every row has as many fields then."""
     quoted, plain = (_rows(text, "\t", quote) for quote in ('"', ""))
     whole = (field for row in plain for field in row if len(field) > 1 and field[0] == field[-1] == '"')
     return len({len(row) for row in quoted}) == 1 and (len({len(row) for row in plain}) > 1 or next(whole, "") != "")
 
 
 def _is_escaped(text: str, delimiter: str, quote: str) -> bool:
-    """Whether quotes in fields follow a backslash: one that ended its field would precede a delimiter."""
+    """Return whether quotes in fields follow a backslash: one that ended its field would precede a delimiter."""
     inside = rf"\\{quote}(?!{quote}?\s*(?:{re.escape(delimiter)}|[\r\n]|$))"
     return bool(re.search(inside, text)) and len({len(row) for row in _rows(text, delimiter, quote, "\\")}) == 1
 
@@ -170,6 +170,6 @@ def _repeated(first: list[str], others: list[list[str]]) -> list[int]:
 
 
 def _is_year_header(first: list[str]) -> bool:
-    """Whether a header has years as names, as in tables of time series."""
+    """Return whether a header has years as names, as in tables of time series."""
     data = [field.strip() for field in first if DATUM.fullmatch(field.strip()) and field.strip()]
     return len(data) > 2 and len(data) < len(first) and all(YEAR.fullmatch(field) for field in data)

@@ -116,7 +116,7 @@ def _ends(table: ProfiledTable, links: Sequence[TableLink]) -> tuple[TableLink, 
     """Return the links to head and tail: the two of the table, or two columns named as the ends of an edge."""
     if not links and (columns := _columns_of_ends(table)):
         links = [TableLink((column,), "", (), loose="node") for column in columns]
-    if len(links) != 2 or any(link.lists or link.only or link.target == table.name for link in links):
+    if len(links) != 2 or any(link.lists or link.partial or link.target == table.name for link in links):
         return None
     first, second = links
     turned = names.plain(second.columns[0]) in names.HEADS and names.plain(first.columns[0]) in names.TAILS
@@ -143,24 +143,24 @@ def _has_several_ids(candidate: _Candidate) -> bool:
 
 
 def _has_names_or_prose(candidate: _Candidate) -> bool:
-    """Whether the rows have names or texts, which edges do not have."""
+    """Return whether the rows have names or texts, which edges do not have."""
     columns = [candidate.table.columns[name] for name in candidate.values]
     return any(column.look == "prose" or _is_name(column) for column in columns)
 
 
 def _has_named_texts(candidate: _Candidate) -> bool:
-    """Whether the user said that the table has prose."""
+    """Return whether the user said that the table has prose."""
     return bool(candidate.texts)
 
 
 def _has_foreign_id(candidate: _Candidate) -> bool:
-    """Whether the key names another thing than the table: its rows stand for that thing."""
+    """Return whether the key names another thing than the table: its rows stand for that thing."""
     ids, table = candidate.ids, candidate.table
     return bool(ids) and not candidate.bare and not names.is_own_id(ids[0], table.type)
 
 
 def _has_own_key(candidate: _Candidate) -> bool:
-    """Whether the table declares a text as the key of its rows, which names them."""
+    """Return whether the table declares a text as the key of its rows, which names them."""
     key = tuple(candidate.key)
     linked = {*candidate.head.columns, *candidate.tail.columns}
     declared = len(key) == 1 and candidate.table.declared_key == key and key[0] not in linked
@@ -168,13 +168,13 @@ def _has_own_key(candidate: _Candidate) -> bool:
 
 
 def _is_described(candidate: _Candidate) -> bool:
-    """Whether the table has a key and describes what joins two different types (an order of a person for a product)."""
+    """Return whether a table with a key describes things that join two types (an order of a person for a product)."""
     many = len(candidate.values) > _FEW and candidate.head.target != candidate.tail.target
     return bool(candidate.ids) and not candidate.bare and many
 
 
 def _is_in_a_folder(candidate: _Candidate) -> bool:
-    """Whether one end is the folder of the file: records of something, such as messages of a channel."""
+    """Return whether one end is the folder of the file: records of something, such as messages of a channel."""
     columns = (*candidate.head.columns, *candidate.tail.columns)
     return candidate.table.spec.folder in columns and len(candidate.values) > _FEW
 
@@ -221,7 +221,7 @@ def _first_named(columns: Sequence[str], accepted: Collection[str]) -> str:
 
 
 def _are_directions(candidate: _Candidate, column: ProfiledColumn) -> bool:
-    """Whether a column says which edges are directed, as in exports of Gephi, and not which relation they have."""
+    """Return whether a column says which edges are directed, as in exports of Gephi, not which relation they have."""
     if column.distinct > 2:
         return False
     sql = f"SELECT DISTINCT lower({column.value}) FROM {identifier(candidate.table.name)}"
@@ -241,7 +241,7 @@ def _relation_name(candidate: _Candidate, types: Mapping[str, str]) -> str:
 
 
 def _is_symmetric(candidate: _Candidate) -> bool:
-    """Whether both ends have one type, and every edge exists in both directions."""
+    """Return whether both ends have one type, and every edge exists in both directions."""
     head, tail, table = candidate.head, candidate.tail, candidate.table
     if (head.target, head.loose) != (tail.target, tail.loose):
         return False

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Connection = duckdb.DuckDBPyConnection
 
 _TELLING = 8
-"""Mean length from which identifiers are those of people in every column; others are counted in each."""
+"""Mean length from which equal identifiers in several columns are of the same thing: shorter ones may be numbers."""
 _REPEATED = 0.5
 _ALIKE = 0.3
 _PERSON, _ID, _NAME = "person", "id", "name"
@@ -30,9 +30,9 @@ Pair = tuple[ProfiledColumn, ProfiledColumn]
 
 
 def split(con: Connection, tables: Sequence[ProfiledTable]) -> list[ProfiledTable]:
-    """Return the tables, and those of the things that they name by identifier and name.
+    """Return the tables, with a table for the things that a table names by identifier and name.
 
-    The columns of names are left out where they were; those of identifiers refer to the things.
+    The columns of names are left out of the first table; the columns of identifiers refer to the new one.
     """
     result = list(tables)
     types = {table.type for table in tables}
@@ -46,7 +46,7 @@ def split(con: Connection, tables: Sequence[ProfiledTable]) -> list[ProfiledTabl
 
 
 def _groups(con: Connection, table: ProfiledTable) -> list[list[Pair]]:
-    """Return the pairs of columns of a table, those of one kind together."""
+    """Return the pairs of columns of a table, grouped by the kind of the things."""
     declared = {name for columns, *_ in table.declared_links for name in columns}
     by_words = {names.words(one.name): one for one in table.columns.values()}
     found: list[tuple[Pair, bool]] = []
@@ -79,7 +79,7 @@ def _are_pairs(con: Connection, table: ProfiledTable, column: ProfiledColumn, na
 
 
 def _share(con: Connection, table: ProfiledTable, one: ProfiledColumn, other: ProfiledColumn) -> bool:
-    """Whether two columns have some of the same identifiers."""
+    """Return whether two columns have some of the same identifiers."""
     a, b = (f"(SELECT DISTINCT {column.value} AS k FROM {identifier(table.name)})" for column in (one, other))
     [(shared, few)] = con.execute(f"""
         SELECT (SELECT count(*) FROM {a} JOIN {b} USING (k)),
@@ -88,7 +88,7 @@ def _share(con: Connection, table: ProfiledTable, one: ProfiledColumn, other: Pr
 
 
 def _kind(group: Sequence[Pair]) -> str:
-    """Return the type of things: what the only pair is called, or persons, who have several roles."""
+    """Return the type of things: person for several pairs or a role, else the name of the only pair."""
     subject = names.subject(group[0][0].name)
     is_role = " ".join(subject) in {*names.ROLES, *names.HEADS, *names.TAILS}
     return _PERSON if len(group) > 1 or is_role else names.identifier("_".join(subject))

@@ -73,7 +73,7 @@ def best_key(
 
 
 def _is_nearly_unique(con: Connection, table: ProfiledTable, name: str) -> bool:
-    """Whether a column identifies the rows but for a few, which the build then reports as duplicates."""
+    """Return whether a column identifies the rows but for a few, which the build then reports as duplicates."""
     query = f"SELECT count(DISTINCT {table.columns[name].value}) FROM {identifier(table.name)}"
     [(distinct,)] = con.execute(query).fetchall()
     return bool(distinct >= _NEARLY * table.rows)
@@ -95,7 +95,7 @@ def _key_rank(column: ProfiledColumn, table: ProfiledTable, position: int) -> in
 
 
 def is_unique(con: Connection, table: ProfiledTable, columns: Sequence[str]) -> bool:
-    """Whether no two rows have the same values in the columns, all of which have a value in every row."""
+    """Return whether no two rows have the same values in the columns, all of which have a value in every row."""
     values = ", ".join(table.columns[name].value for name in columns)
     if any((one := table.columns[name]).count < table.rows or one.missing for name in columns) or not table.rows:
         return False
@@ -106,8 +106,9 @@ def is_unique(con: Connection, table: ProfiledTable, columns: Sequence[str]) -> 
 
 
 def pair_in_parent(con: Connection, table: ProfiledTable) -> tuple[str, ...]:
-    """Return the columns of the record that the rows are inside of, and of their identifier, such as the number of
-    a message in its chat.
+    """Return the columns with the parent of the rows and with their identifier in it.
+
+    For messages, these are the chat and the number of the message.
     """
     parents = [columns[0] for columns, target, _ in table.declared_links if target and len(columns) == 1]
     own = [c.name for c in table.columns.values() if names.is_own_id(c.name, table.type) and c.look in KEY_LOOKS]
@@ -119,25 +120,28 @@ def pair_with_link(con: Connection, table: ProfiledTable, linked: set[str]) -> t
     """Return two columns that identify the rows together: one links to another table, which alone does not."""
     if table.spec.folder in linked or any(is_unique(con, table, [name]) for name in linked):
         return ()
-    places = (table.spec.folder, table.spec.file)
-    full = [c for c in table.columns.values() if c.count == table.rows and c.name not in places]
+    full = _full(table)
     others = [c.name for c in full if _may_identify(c)]
     pairs = ((a.name, b) for a in full for b in others if a.name in linked and a.name != b)
     return next((pair for pair in pairs if is_unique(con, table, pair)), ())
 
 
+def _full(table: ProfiledTable) -> list[ProfiledColumn]:
+    """Return the columns with a value in each row, except the names of folders and files."""
+    places = (table.spec.folder, table.spec.file)
+    return [c for c in table.columns.values() if c.count == table.rows and c.name not in places]
+
+
 def shared_pair(con: Connection, table: ProfiledTable, tables: Sequence[ProfiledTable]) -> tuple[str, ...]:
     """Return two columns that identify the rows together, if another table has columns of the same names."""
-    places = (table.spec.folder, table.spec.file)
-    columns = [c for c in table.columns.values() if c.count == table.rows and c.name not in places]
-    full = [c.name for c in columns if _may_identify(c)]
+    full = [c.name for c in _full(table) if _may_identify(c)]
     others = [other for other in tables if other is not table and len(other.columns) > 2]
     pairs = itertools.combinations(full[:6], 2)
     return next((p for p in pairs if is_unique(con, table, p) and any(_refer(con, o, table, p) for o in others)), ())
 
 
 def _refer(con: Connection, other: ProfiledTable, table: ProfiledTable, pair: Sequence[str]) -> bool:
-    """Whether another table has columns of the same names, with pairs of values most of which the table has."""
+    """Return whether another table has columns of the same names, with pairs of values most of which the table has."""
     if not set(pair) < set(other.columns):
         return False
     [(known, every)] = con.execute(f"""
@@ -149,7 +153,7 @@ def _refer(con: Connection, other: ProfiledTable, table: ProfiledTable, pair: Se
 
 
 def _may_identify(column: ProfiledColumn) -> bool:
-    """Whether a column can be a part of a key: a text, a date, or a number that counts or identifies something."""
+    """Return whether a column can be part of a key: a text, a date, or a number that counts or identifies."""
     numbers = names.is_id(column.name) or names.words(column.name)[-1:] in _NUMBERS
     return column.look in ("text", "date", "address") or (column.look == "integer" and numbers)
 
@@ -162,19 +166,18 @@ def referable_columns(con: Connection, table: ProfiledTable, key: Sequence[str])
     result = list(key) if len(key) == 1 else []
     for column in table.columns.values():
         of_other = set(names.subject(column.name)[-1:]) & names.OTHERS and not names.fit(column.name, table.type)
-        named = names.plain(column.name) in names.NAMES or names.is_id(column.name) or column.codes
-        named = named or names.is_own_name(column.name, table.type)
+        named = names.is_own_name(column.name, table.type) or names.is_id(column.name) or column.codes
         named = named and not of_other
         repeated = column.count < table.rows or column.distinct < 0.8 * table.rows
         if column.name not in result and column.look == "text" and named and not repeated:
             result += [column.name] if is_unique(con, table, [column.name]) else []
-        elif column.name not in result and column.look == "text" and names.is_code_of_world(column.name):
+        elif column.name not in result and column.look == "text" and names.is_global_id(column.name):
             result += [column.name] if _never_repeats(con, table, column) else []
     return result
 
 
 def _never_repeats(con: Connection, table: ProfiledTable, column: ProfiledColumn) -> bool:
-    """Whether no two rows have the same value in a column, in which most have one."""
+    """Return whether no two rows have the same value in a column, in which most have one."""
     query = f"SELECT count({column.value}), count(DISTINCT {column.value}) FROM {identifier(table.name)}"
     [(count, distinct)] = con.execute(query).fetchall()
     return bool(2 * count > table.rows and count == distinct)

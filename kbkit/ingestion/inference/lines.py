@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _FEWEST = 2
 _MOST_COLUMNS = 300
 _MOSTLY = 0.75
-"""Fraction of the further lines that some column of the lines must have a value in."""
+"""Fraction of the further lines in which some column of the lines must have a value."""
 
 
 @dataclass(frozen=True)
@@ -38,17 +38,13 @@ class _Filled:
 
 
 def split(con: Connection, tables: Sequence[ProfiledTable]) -> list[ProfiledTable]:
-    """Return the tables with those of lines behind the tables that have them, which keep one row for each thing."""
+    """Return the tables, each followed by the table of its lines, if it has any; it keeps one row for each thing."""
     result = []
     for table in tables:
         result.append(table)
         taken = {one.name for one in (*tables, *result)}
-        if (
-            not table.declared_key
-            and not table.folded
-            and not table.spec.folder
-            and 2 < len(table.columns) <= _MOST_COLUMNS
-        ):
+        single_file = not table.declared_key and not table.folded and not table.spec.folder
+        if single_file and 2 < len(table.columns) <= _MOST_COLUMNS:
             result += _lines(con, table, taken)
     return result
 
@@ -74,7 +70,7 @@ FROM ({numbered})"""
     lines = [name for name in counts if (name in lines or name in started) and name not in own]
     listed = _beyond(con, filled, lines, started)
     lines = [name for name in lines if name not in listed]
-    line = _line_table(con, table, filled, {name: _short(name, prefix) for name in lines}, started, taken)
+    line = _line_table(con, table, filled, {name: _short(name, prefix) for name in lines}, prefix, taken)
     columns = [f'"thing" AS {identifier(key)}']
     for name in (name for name in others if name not in lines):
         own_name = identifier(name)
@@ -88,25 +84,22 @@ FROM ({numbered})"""
 
 
 def _things(con: Connection, table: ProfiledTable, key: str) -> int:
-    """Return the number of things whose rows follow each other, by their key; 0 if the rows are no lines."""
+    """Return the number of things whose rows follow each other, by their key; 0 if the rows are not lines."""
     column, name = table.columns[key], identifier(key)
     if table.rows < 2 * _FEWEST or not _is_plain(con, table):
         return 0
     [(first, distinct, runs)] = con.execute(f"""
-        SELECT first({name} ORDER BY n), count(DISTINCT {name}), count(*) FILTER (k IS DISTINCT FROM before AND
-               (n > 1 OR k IS NOT NULL))
-        FROM (SELECT *, {name} AS k, lag({name}) OVER (ORDER BY n) AS before
-              FROM (SELECT *, row_number() OVER () AS n FROM {identifier(table.name)}))
-        WHERE {name} IS NOT NULL""").fetchall() or [(None, 0, 0)]
-    if first is None or distinct < _FEWEST:
+        SELECT first(k ORDER BY n), count(DISTINCT k), count(*) FILTER (k IS DISTINCT FROM before)
+        FROM (SELECT n, k, lag(k) OVER (ORDER BY n) AS before
+              FROM (SELECT {name} AS k, row_number() OVER () AS n FROM {identifier(table.name)}))""").fetchall()
+    if first is None or distinct < _FEWEST:  # the first line has no thing
         return 0
-    if column.count == table.rows:
-        return int(distinct) if runs == distinct else 0
-    return int(distinct) if column.count == distinct and 2 * distinct > _FEWEST else 0
+    in_all = column.count == table.rows
+    return int(distinct) if (runs if in_all else column.count) == distinct else 0
 
 
 def _is_plain(con: Connection, table: ProfiledTable) -> bool:
-    """Whether the columns are those of the file, not fields of objects."""
+    """Return whether the columns are those of the file, not fields of objects."""
     return {row[0] for row in con.execute(f"DESCRIBE {identifier(table.name)}").fetchall()} >= set(table.columns)
 
 
@@ -152,7 +145,7 @@ def _short(column: str, prefix: Sequence[str]) -> str:
 
 
 def _beyond(con: Connection, filled: str, lines: Sequence[str], started: Sequence[str]) -> list[str]:
-    """Return the columns with values in rows that are no lines, such as those of further pictures of a product."""
+    """Return the columns with values in rows that are not lines, such as further pictures of a product."""
     others = [name for name in lines if name not in started]
     if not started or not others:
         return []
@@ -163,20 +156,23 @@ def _beyond(con: Connection, filled: str, lines: Sequence[str], started: Sequenc
 
 
 def _line_table(
-    con: Connection, table: ProfiledTable, filled: str, columns: Mapping[str, str], started: Sequence[str],
+    con: Connection, table: ProfiledTable, filled: str, columns: Mapping[str, str], prefix: Sequence[str],
     taken: set[str],
 ) -> ProfiledTable:  # fmt: skip
-    """Make the table of the lines, whose first column is the key of the thing that they are of."""
+    """Make the table of the lines, whose first column is the key of the thing that they are of.
+
+    ``prefix`` are the words that columns of lines start with, if they share any.
+    """
     [key, *_] = table.columns
-    prefix = "_".join(_prefix([name for name in columns if name in started]) or ("line",))
-    of = table.type if started else f"{table.type}_"
-    name = next(one for one in (f"{table.name}_{prefix}", f"{table.name}_{prefix}_lines") if one not in taken)
+    started = [name for name in columns if prefix and names.words(name)[: len(prefix)] == prefix]
+    what = "_".join(prefix) or "line"
+    name = next(one for one in (f"{table.name}_{what}", f"{table.name}_{what}_lines") if one not in taken)
     shown = unique([table.type, *columns.values()])
     parts = [f'"thing" AS {identifier(shown[0])}']
     parts += [f"{identifier(old)} AS {identifier(new)}" for old, new in zip(columns, shown[1:], strict=True)]
     given = " OR ".join(f"{identifier(one)} IS NOT NULL" for one in started or columns)
     query = f'SELECT {", ".join(parts)}\nFROM ({filled})\nWHERE {given}\nORDER BY "row number"'
-    words = prefix.split("_") if started else [*of.strip("_").split("_"), prefix]
+    words = [*(() if prefix else table.type.split("_")), *what.split("_")]
     line = ProfiledTable(name, table.spec, type=names.types([words])[0], words=words, folded=query, of=table.name)
     con.execute(f"CREATE TABLE {identifier(name)} AS {query}")
     profile(con, line)

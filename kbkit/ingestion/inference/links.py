@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kbkit.errors import UnknownNameError
-from kbkit.ingestion.inference import listed, names, repeats
+from kbkit.ingestion.inference import listed, name_evidence, names, repeats
 from kbkit.ingestion.inference.dialect import KEYED_TEXT, TRIPLE
 from kbkit.ingestion.inference.keys import (
     KEY_LOOKS,
@@ -42,7 +41,7 @@ _SOME = 0.1
 _FEWEST_NUMBERS = 3
 """Different numbers from which a column without a telling name may refer to a table."""
 _OWN = 7
-"""Words for the name of a row that are no words for another thing, such as a user's login."""
+"""Number of the first :data:`names.NAMES` that never name another thing; a later one is a user's login."""
 _PAIR = 2
 
 
@@ -110,17 +109,17 @@ class _Finder:
             self._targets[name] = [] if table.beyond else referable_columns(self._con, table, self._keys[name])
 
     def is_told(self, table: ProfiledTable, column: ProfiledColumn) -> bool:
-        """Whether the user said that a column refers to a table."""
+        """Return whether the user said that a column refers to a table."""
         return bool(self._given.get((table.name, column.name)))
 
     def refers(self, table: ProfiledTable, column: ProfiledColumn) -> bool:
-        """Whether all values of a column are keys of another table."""
+        """Return whether all values of a column are keys of another table."""
         others = (other for other in self._tables.values() if other is not table)
         keys = ((other, self._keys[other.name]) for other in others)
         return any(len(key) == 1 and self._try(table, column, other, key[0], 1) is not None for other, key in keys)
 
     def is_referred(self, table: ProfiledTable, column: ProfiledColumn) -> bool:
-        """Whether columns are named after a column with something before its name, and have its values only.
+        """Return whether columns are named after a column with something before its name, and have its values only.
 
         ``Super_ssn`` and ``Essn``: ``Ssn`` identifies the rows, though it is not named as an identifier.
         """
@@ -140,7 +139,6 @@ class _Finder:
             if column.name not in known:
                 link = self._link(table, column)
                 found += [link] if link else self._several(table, column)
-        known = {column for link in found for column in link.columns}
         found += listed.people(table, found, {one.type for one in self._tables.values()})
         known = {column for link in found for column in link.columns}
         found += self._siblings(table, [link for link in found if len(link.columns) == 1 and link.target])
@@ -194,7 +192,7 @@ class _Finder:
                 continue
             missing, distinct = self._shared.missing(table, [key[0], column.name], table, key)
             if distinct >= _FEWEST_NUMBERS and 5 * missing <= distinct:
-                found.append(TableLink((key[0], column.name), table.name, key, False, missing, distinct, only=True))
+                found.append(TableLink((key[0], column.name), table.name, key, False, missing, distinct, partial=True))
         return found
 
     def _link(self, table: ProfiledTable, column: ProfiledColumn) -> TableLink | None:
@@ -227,15 +225,16 @@ class _Finder:
         """Return the link of a column to one table, with the evidence. ``own``: it is the key, ``is_name``: it is
         named as the name of the rows.
         """
-        of_table = self._evidence(table, column, other)
+        types = [one.type for one in self._tables.values()]
+        of_table = name_evidence.find(table, column, other, self._keys[other.name], types)
         for by in self._targets[other.name]:
-            same_code = names.is_same_code(column.name, by)
-            evidence = max(of_table, 2.0) if same_code else of_table
+            same_id = names.is_same_global_id(column.name, by)
+            evidence = max(of_table, 2.0) if same_id else of_table
             if (other is table and (by == column.name or own)) or ((own or is_name) and evidence < 2):
                 continue  # an office called as the place that it is at
             is_code = other.columns[by].codes or names.is_id(by) or by in self._keys[other.name]
             own_name = not is_code and names.plain(by) not in names.NAMES
-            if (same_code and self._is_own_code(table, column, other)) or (own_name and not evidence):
+            if (same_id and self._is_own_code(table, column, other)) or (own_name and not evidence):
                 continue
             if own and self._keys[other.name] == (by,) and self._is_base(table, other):
                 continue  # of accounts and savings with the same key, one refers to the other
@@ -252,9 +251,10 @@ class _Finder:
         """Return the link of a text that is a list of names or keys of another table."""
         targets = [(other, by) for other in self._tables.values() for by in self._targets[other.name]]
         own = column.name in self._keys[table.name]
-        is_name = names.plain(column.name) in names.NAMES
-        named = None if own or is_name or column.look != "text" else self._named_in_full(table, column)
-        return named or (None if own else listed.link(table, column, targets, self._shared.missing))
+        if own:
+            return None
+        by_full_name = listed.full_name_link(self._con, table, column, self._tables.values(), self._shared)
+        return by_full_name or listed.link(table, column, targets, self._shared)
 
     def _several(self, table: ProfiledTable, column: ProfiledColumn) -> list[TableLink]:
         """Return the links of a column of long identifiers to the tables that have some of them each."""
@@ -268,28 +268,16 @@ class _Finder:
             if not same and other.columns[key[0]].look == "text" and not other.beyond:
                 missing, distinct = self._shared.missing(table, [column.name], other, key)
                 if distinct - missing > 1:
-                    links.append(TableLink((column.name,), other.name, key, False, missing, distinct, only=True))
+                    links.append(TableLink((column.name,), other.name, key, False, missing, distinct, partial=True))
         return links if sum(link.distinct - link.missing for link in links) * 2 >= max(column.distinct, 1) else []
 
-    def _named_in_full(self, table: ProfiledTable, column: ProfiledColumn) -> TableLink | None:
-        """Return the link of a column with the names of persons, which their table has in two columns."""
-        for other in (other for other in self._tables.values() if other is not table):
-            pair = names.of_person([*other.columns], other.type)
-            if pair is None or not is_unique(self._con, other, pair):
-                continue
-            for by, joint in ((pair[::-1], ", "), (pair, " ")):
-                missing, distinct = self._shared.missing(table, [column.name], other, by, joint=joint)
-                if distinct - missing >= _FEWEST_NUMBERS and missing <= distinct / 2:
-                    return TableLink((column.name,), other.name, by, False, missing, distinct, joint=joint)
-        return None
-
     def _is_own_code(self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable) -> bool:
-        """Whether a code such as an email identifies rows of this table that those of another one refer to."""
+        """Return whether a code such as an email identifies rows of this table that those of another one refer to."""
         keyed = len(self._keys[table.name]) == len(self._keys[other.name]) == 1
         return column.name in self._targets[table.name] and keyed and self._is_base(table, other)
 
     def _is_base(self, table: ProfiledTable, other: ProfiledTable) -> bool:
-        """Whether the rows of a table are the things that those of another one with the same key say more about."""
+        """Return whether another table with the same key only adds details to the rows of a table."""
 
         def rank(one: ProfiledTable) -> tuple[bool, bool, int, int]:
             [key] = self._keys[one.name]
@@ -308,27 +296,6 @@ class _Finder:
         ]
         missing, distinct, by = min(counts)
         return TableLink((column.name,), target, (by,), column.look == "list", missing, distinct)
-
-    def _evidence(self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable) -> float:
-        """Return how clearly a column's name says that it refers to a table: see :func:`names.fit`; 1 an identifier."""
-        key = self._keys[other.name]
-        same = bool(key) and names.plain(key[0]) == names.plain(column.name) and not names.is_generic(column.name)
-        whole = len(key) == 1 and names.words(column.name) == (*names.words(other.type), *names.words(key[0]))
-        if len(key) == 1 and key[0] != column.name and names.with_key(column.name, key[0]):
-            return 2  # a manager's Mgr_ssn: the key Ssn of employees, or of this table
-        if (same or whole) and other is not table:
-            return 3  # cid, or compound_cid: the key cid of compounds
-        if other is table:
-            parent = names.is_id(column.name) and " ".join(names.subject(column.name)) in names.PARENTS
-            parent = parent or names.plain(column.name) in names.PARENTS or names.words(column.name)[:1] == ("parent",)
-            return 2 if parent else min(names.fit(column.name, other.type), names.LAST_WORD)
-        end = names.plain(column.name) in (*names.HEADS, *names.TAILS) and len(table.columns) > 1
-        if _is_role(column) and names.words(other.type)[-1:] in names.PERSONS and not self._has_table_of(column):
-            return _PERSON
-        return names.fit(column.name, other.type) or 2 * end or int(names.is_id(column.name) or _is_role(column))
-
-    def _has_table_of(self, column: ProfiledColumn) -> bool:
-        return any(names.fit(column.name, one.type) for one in self._tables.values())
 
     def _try(
         self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable, by: str, evidence: float
@@ -353,7 +320,7 @@ class _Finder:
         length = other.columns[by].length if column.look == "list" else column.length
         if not evidence and distinct < 3 and length < _TELLING:
             return None
-        if numeric and evidence == 1 and not _is_role(column):
+        if numeric and evidence == 1 and not name_evidence.is_role(column):
             few = distinct < _FEWEST_NUMBERS  # codes of kinds
             dense = few or (other is not table and self._shared.are_dense(table, column, other, by))
             if dense or self._shared.are_consecutive(table, column):
@@ -417,25 +384,6 @@ class _Finder:
                 if other is not table and all(links):
                     return [link for link in links if link]
         return []
-
-
-_PERSON = 1.9
-"""Evidence of a role, such as ``author``, in a source with a table of persons and none of authors."""
-
-
-def _is_role(column: ProfiledColumn) -> bool:
-    return " ".join(names.subject(column.name)) in names.ROLES
-
-
-def check_key(tables: Sequence[ProfiledTable], table: str, columns: Sequence[str]) -> None:
-    """Raise :class:`UnknownNameError` for an unknown table or column."""
-    known = {one.name: one for one in tables}
-    if table not in known:
-        named = [f"{one.name}.{table}" for one in tables if table in one.columns]
-        raise UnknownNameError("table", table, known, "", *([f"Write {named[0]}"] if named else []))
-    for column in columns:
-        if column not in known[table].columns:
-            raise UnknownNameError("column", column, known[table].columns, f"table {table}")
 
 
 def _type_of(column: str) -> str:

@@ -1,14 +1,22 @@
-"""Lists in cells: names of rows of another table, or of people, with signs between them."""
+"""Texts that contain names: lists of rows of another table or of people, with signs between them, and full names."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from kbkit.ingestion.inference import names
+from kbkit.ingestion.inference.keys import is_unique
 from kbkit.ingestion.inference.looks import QUOTED, ProfiledColumn
 from kbkit.ingestion.inference.profile import ProfiledTable
+from kbkit.ingestion.inference.shared_values import SharedValues
 from kbkit.ingestion.inference.table_link import TableLink
+
+if TYPE_CHECKING:
+    import duckdb
+
+    Connection = duckdb.DuckDBPyConnection
 
 _SIGNS = (";", "|", QUOTED)
 _FOUND = 0.9
@@ -16,14 +24,15 @@ _FOUND = 0.9
 _FEWEST = 2
 _PERSON = "person"
 
-Missing = Callable[[ProfiledTable, Sequence[str], ProfiledTable, Sequence[str]], tuple[int, int]]
+_FEWEST_NAMES = 3
 
 
 def link(
-    table: ProfiledTable, column: ProfiledColumn, targets: Iterable[tuple[ProfiledTable, str]], missing: Missing
+    table: ProfiledTable, column: ProfiledColumn, targets: Iterable[tuple[ProfiledTable, str]], shared: SharedValues
 ) -> TableLink | None:
-    """Return the link of a column of texts whose parts are values of a column of another table, all but a few, and make
-    it one of lists; None if there is no such table.
+    """Return the link of a column of texts to a table, most of whose parts are values of one of ``targets``.
+
+    The column becomes one of lists. Returns None, and leaves the column as it is, if there is no such target.
     """
     signs = [sign for sign in _SIGNS if sign[0] in column.signs] if column.look in ("text", "prose") else []
     for sign in signs:
@@ -32,10 +41,31 @@ def link(
         for other, by in targets:
             if other.columns[by].look != "text" or (other is table and by == column.name):
                 continue
-            lacking, distinct = missing(table, [column.name], other, [by])
+            lacking, distinct = shared.missing(table, [column.name], other, [by])
             if distinct >= _FEWEST and lacking <= (1 - _FOUND) * distinct:
                 return TableLink((column.name,), other.name, (by,), True, lacking, distinct)
     table.columns[column.name] = column
+    return None
+
+
+def full_name_link(
+    con: Connection,
+    table: ProfiledTable,
+    column: ProfiledColumn,
+    tables: Iterable[ProfiledTable],
+    shared: SharedValues,
+) -> TableLink | None:
+    """Return the link of a column with full names of persons, which a table has in two columns; None without one."""
+    if column.look != "text" or names.plain(column.name) in names.NAMES:
+        return None
+    for other in (other for other in tables if other is not table):
+        pair = names.of_person([*other.columns], other.type)
+        if pair is None or not is_unique(con, other, pair):
+            continue
+        for by, joint in ((pair[::-1], ", "), (pair, " ")):
+            missing, distinct = shared.missing(table, [column.name], other, by, joint=joint)
+            if distinct - missing >= _FEWEST_NAMES and missing <= distinct / 2:
+                return TableLink((column.name,), other.name, by, False, missing, distinct, joint=joint)
     return None
 
 

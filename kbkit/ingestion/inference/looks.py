@@ -173,7 +173,7 @@ def unwrapped(one: TableField, look: Mapping[str, float] | None) -> TableField:
 
 
 def are_addressed_lists(con: duckdb.DuckDBPyConnection, source: str, one: TableField) -> bool:
-    """Whether some values of a column hold several names, each with the address of its page."""
+    """Return whether some values of a column hold several names, each with the address of its page."""
     raw = one.value.removeprefix("regexp_replace(").removesuffix(WITHOUT_ADDRESS)
     query = f"SELECT bool_or(regexp_matches({raw}, '{_ADDRESS}, ')) FROM {source}"
     return con.execute(query).fetchall() == [(True,)]
@@ -212,7 +212,7 @@ def separator_of(con: duckdb.DuckDBPyConnection, source: str, one: TableField, l
 
 
 def _splits(con: duckdb.DuckDBPyConnection, source: str, one: TableField, sign: str) -> bool:
-    """Whether a sign separates the elements of lists: short names, at least two of them in one value.
+    """Return whether a sign separates the elements of lists: short names, at least two of them in one value.
 
     Commas are also in texts: there, the elements must be names of up to 3 words, and the column be named in the plural,
     or each name be in several lists on average.
@@ -239,38 +239,23 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
     one: TableField, counts: tuple[int, int], look: Mapping[str, float] | None, *, na: bool = False
 ) -> ProfiledColumn:
     """Return the profile of a column, with the expression that cleans its values; ``na``: the text NA is missing."""
-    value = one.value
     if look is None:
-        return ProfiledColumn(one.name, one.kind, *counts, _typed_look(one.kind), value=value)
-    look_of, length, missing = look, look["length"], 0
+        return ProfiledColumn(one.name, one.kind, *counts, _typed_look(one.kind), value=one.value)
     present = look["values"] - look["missing"] - look["empty"]
 
     def all_are(*checks: str) -> bool:
         return present > 0 and any(look[check] >= present for check in checks)
 
-    def column(look: str, value: str, **more: Any) -> ProfiledColumn:
-        signs = "".join(sign for sign in ";|," if look_of[f"sign {sign}"])
-        more |= {"length": length, "missing": missing, "raw": one.value, "signs": signs}
-        return ProfiledColumn(one.name, one.kind, *counts, look, value=value, **more)
-
-    if look["empty"]:  # in JSON
-        value = f"nullif({value}, '')"
-    value = f"trim({value})" if look["untrimmed"] else value
     days = [form for form in _DATES if all_are(f"date {form}") and not (form == "%Y%m%d" and names.is_id(one.name))]
-    if look["missing"] and (days or all_are("numbers", "grouped", "money", "decimal_commas", "dates", "zoned")):
-        value = f"CASE WHEN {value} NOT IN ({', '.join(map(literal, _MISSING))}) THEN {value} END"
-        missing = int(look["missing"])
-    elif look["absent"] or (look["dashes"] and length > _WORD) or (na and look["na"]):
-        absent = (*_ABSENT, *(_DASHES if length > _WORD else ()), *(("NA",) if na else ()))
-        value = f"CASE WHEN {value} NOT IN ({', '.join(map(literal, absent))}) THEN {value} END"
-        missing = int(look["absent"] + (look["dashes"] if length > _WORD else 0) + (look["na"] if na else 0))
-    if look["zeros"]:
-        value, missing = (
-            f"CASE WHEN NOT regexp_full_match({value}, '{_ZEROS}') THEN {value} END",
-            missing + int(look["zeros"]),
-        )
-    if look["quoted"]:  # as Airtable writes names with a comma
-        value = f"CASE WHEN regexp_full_match({value}, '\"[^\"]*\"') THEN trim({value}, '\"') ELSE {value} END"
+    is_measure = bool(days) or all_are("numbers", "grouped", "money", "decimal_commas", "dates", "zoned")
+    value, missing = _cleaned(one.value, look, is_measure=is_measure, na=na)
+    signs = "".join(sign for sign in ";|," if look[f"sign {sign}"])
+    known = {"length": look["length"], "missing": missing, "raw": one.value, "signs": signs}
+
+    def column(kind: str, value: str, **more: Any) -> ProfiledColumn:
+        more |= known
+        return ProfiledColumn(one.name, one.kind, *counts, kind, value=value, **more)
+
     if look["checked"] and look["checked"] == look["values"]:  # boxes, as Airtable writes them
         return column("boolean", f"CASE WHEN {value} IS NULL THEN 'false' ELSE 'true' END")
     if not days and (timed := [form for form in _TIMED if present > 0 and _days_and_times(look, form) >= present]):
@@ -309,8 +294,34 @@ def column_of(  # noqa: PLR0911, PLR0912 (one line for each look)
     return column("prose" if _is_prose(one.name, look) else "text", value, codes=all_are("codes"))
 
 
+def _cleaned(value: str, look: Mapping[str, float], *, is_measure: bool, na: bool) -> tuple[str, int]:
+    """Return the expression of trimmed values without texts such as ``N/A``, and the number of such texts.
+
+    ``is_measure``: the other values are numbers or dates; ``na``: the text NA is missing.
+    """
+    missing = 0
+    is_wordy = look["length"] > _WORD
+    if look["empty"]:  # in JSON
+        value = f"nullif({value}, '')"
+    if look["untrimmed"]:
+        value = f"trim({value})"
+    if look["missing"] and is_measure:
+        value = f"CASE WHEN {value} NOT IN ({', '.join(map(literal, _MISSING))}) THEN {value} END"
+        missing = int(look["missing"])
+    elif look["absent"] or (look["dashes"] and is_wordy) or (na and look["na"]):
+        absent = (*_ABSENT, *(_DASHES if is_wordy else ()), *(("NA",) if na else ()))
+        value = f"CASE WHEN {value} NOT IN ({', '.join(map(literal, absent))}) THEN {value} END"
+        missing = int(look["absent"] + (look["dashes"] if is_wordy else 0) + (look["na"] if na else 0))
+    if look["zeros"]:
+        value = f"CASE WHEN NOT regexp_full_match({value}, '{_ZEROS}') THEN {value} END"
+        missing += int(look["zeros"])
+    if look["quoted"]:  # as Airtable writes names with a comma
+        value = f"CASE WHEN regexp_full_match({value}, '\"[^\"]*\"') THEN trim({value}, '\"') ELSE {value} END"
+    return value, missing
+
+
 def has_na(look: Mapping[str, float]) -> bool:
-    """Whether NA is among the numbers of a column, so that it is a missing value in the whole table."""
+    """Return whether NA is among the numbers of a column, so that it is a missing value in the whole table."""
     return look["na"] > 0 and 0 < look["numbers"] >= look["values"] - look["missing"] - look["empty"]
 
 
@@ -320,7 +331,7 @@ def _days_and_times(look: Mapping[str, float], form: str) -> float:
 
 
 def _is_prose(name: str, look: Mapping[str, float]) -> bool:
-    """Whether a column holds texts to search rather than values: long ones, or short ones in a column named so."""
+    """Return whether a column holds texts to search: long ones, or short ones in a column that is named so."""
     if look["words"] < 3:
         return False
     return look["length"] >= (15 if _named_prose(name) else _LONG)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from kbkit.english.dictionary import dictionary
@@ -42,12 +43,8 @@ ROLES = frozenset(
     ]
 )  # fmt: skip
 """Columns that usually refer to a person, without ``id`` in their name."""
-PERSONS = frozenset(
-    {
-        (word,)
-        for word in ("user", "person", "member", "account", "employee", "profile", "contact", "volunteer", "student")
-    }
-)
+_PERSON_WORDS = "user person member account employee profile contact volunteer student"
+PERSONS = frozenset((word,) for word in _PERSON_WORDS.split())
 """Last words of types to which columns of roles refer if they have no table of their own."""
 HEADS = ("head", "source", "from", "src", "start", "subject", "node1")
 TAILS = ("tail", "target", "to", "dst", "end", "object", "node2")
@@ -131,7 +128,7 @@ _ENDING_IN_ID = frozenset(
 
 
 def is_id(column: str) -> bool:
-    """Whether a column is named as an identifier: ``id``, ``country_id``, ``CountryCode``, ``fk_country``."""
+    """Return whether a column is named as an identifier: ``id``, ``country_id``, ``CountryCode``, ``fk_country``."""
     parts = words(column)
     joined = parts[-1] if parts else ""
     ends = len(joined) > 4 and joined.endswith("id") and joined not in _ENDING_IN_ID
@@ -139,30 +136,23 @@ def is_id(column: str) -> bool:
 
 
 def is_own_id(column: str, kind: str) -> bool:
-    """Whether a column is named as the identifier of a type: ``id``, or ``film_id`` of ``film``."""
+    """Return whether a column is named as the identifier of a type: ``id``, or ``film_id`` of ``film``."""
     alone = words(column) in (("id",), ("pk",), ("key",), ("code",), ("uuid",), ("guid",), ("uri",), ("iri",), ("ref",))
     return alone or (is_id(column) and fit(column, kind) == 3)
 
 
 def is_own_name(column: str, kind: str) -> bool:
-    """Whether a column is named as the name of a type: ``name``, ``title``; ``film_name`` or ``fname`` of ``film``."""
+    """Return whether a column is named as the name of a type: ``name``; ``film_name`` or ``fname`` of ``film``."""
     own = words(column) == (f"{kind[:1].lower()}name",)
     return plain(column) in NAMES or own or (not is_id(column) and fit(column, kind) == 3)
 
 
 _PERSON_NAMES = (
-    *(("first name", "last name"), ("given name", "family name"), ("firstname", "lastname"), ("forename", "surname")),
-    ("name first", "name last"),
-    *(
-        ("first name", "surname"),
-        ("given name", "surname"),
-        ("prénom", "nom"),
-        ("vorname", "nachname"),
-        ("nombre", "apellido"),
-    ),
-    *(("nome", "cognome"), ("fname", "lname")),
-)
-"""Pairs of columns with the names of persons."""
+    ("first name", "last name"), ("given name", "family name"), ("firstname", "lastname"), ("forename", "surname"),
+    ("name first", "name last"), ("first name", "surname"), ("given name", "surname"), ("prénom", "nom"),
+    ("vorname", "nachname"), ("nombre", "apellido"), ("nome", "cognome"), ("fname", "lname"),
+)  # fmt: skip
+"""Pairs of columns with the first and the last names of persons, in several languages."""
 
 
 def of_person(columns: Sequence[str], kind: str) -> tuple[str, str] | None:
@@ -177,24 +167,24 @@ _OF_PERSONS = ROLES - PARENTS
 
 
 def is_role_of_persons(column: str) -> bool:
-    """Whether a column is named as what people are to a row: ``Author``, ``editors``."""
+    """Return whether a column is named as a role of persons: ``Author``, ``editors``."""
     return " ".join(subject(column)) in _OF_PERSONS
 
 
-_OF_WORLD = frozenset(
+_GLOBAL_IDS = frozenset(
     ["email", "mail", "sku", "isbn", "issn", "doi", "orcid", "ean", "gtin", "iban", "barcode", "wikidata"]
 )
-"""Words for what identifies a thing in every source, beside its key."""
+"""Words for identifiers that are the same in every source: of persons, books, products."""
 
 
-def is_code_of_world(column: str) -> bool:
-    """Whether a column is named as what identifies a thing in every source: ``Email``, ``Variant SKU``."""
-    return words(column)[-1:] in {(word,) for word in _OF_WORLD}
+def is_global_id(column: str) -> bool:
+    """Return whether a column is named as an identifier that is the same in all sources: ``Email``, ``Product SKU``."""
+    return words(column)[-1:] in {(word,) for word in _GLOBAL_IDS}
 
 
-def is_same_code(column: str, other: str) -> bool:
-    """Whether two columns are named as the same of such codes."""
-    return is_code_of_world(column) and words(column)[-1] == words(other)[-1]
+def is_same_global_id(column: str, other: str) -> bool:
+    """Return whether two columns are named as the same identifier of :func:`is_global_id`."""
+    return is_global_id(column) and words(column)[-1] == words(other)[-1]
 
 
 _MEASURES = frozenset(["year", "date", "day", "month", "time", "age", "rank", "size", "season", "week"])
@@ -202,7 +192,7 @@ _MEASURES = frozenset(["year", "date", "day", "month", "time", "age", "rank", "s
 
 
 def is_measure(word: str) -> bool:
-    """Whether a word is one of years, dates and the like, which several tables have without being related."""
+    """Return whether a word is one of years, dates and the like, which several tables have without being related."""
     return word in _MEASURES
 
 
@@ -210,7 +200,7 @@ _INITIALED = re.compile(r"([a-z])(no|nr|num|nbr|number|id|code|key)")
 
 
 def with_key(column: str, key: str) -> bool:
-    """Whether a column is named as another table's key with something before it, or with another word for *number*.
+    """Return whether a column is named as a key with something before it, or with another word for *number*.
 
     ``Mgr_ssn``, ``Essn``: the key ``Ssn``; ``Dno``: the key ``Dnumber``. Keys of common words say nothing.
     """
@@ -228,7 +218,7 @@ def with_key(column: str, key: str) -> bool:
 
 
 def is_count(column: str) -> bool:
-    """Whether a column is named as a number of things: ``Number_of_hosts``, ``num_orders``."""
+    """Return whether a column is named as a number of things: ``Number_of_hosts``, ``num_orders``."""
     parts = words(column)
     return parts[:2] in (("number", "of"), ("no", "of"), ("count", "of")) or (
         len(parts) > 1 and parts[0] in ("num", "count", "total") and parts[1] not in _IDS
@@ -236,7 +226,7 @@ def is_count(column: str) -> bool:
 
 
 def is_plural(column: str) -> bool:
-    """Whether a column is named in the plural: ``tags``."""
+    """Return whether a column is named in the plural: ``tags``."""
     parts = words(column)
     return bool(parts) and singular(parts[-1]) != parts[-1]
 
@@ -248,7 +238,7 @@ OTHERS = frozenset(
 
 
 def is_generic(column: str) -> bool:
-    """Whether a column's name says nothing about what it holds: ``id``, ``code``, ``name``."""
+    """Return whether a column's name says nothing about what it holds: ``id``, ``code``, ``name``."""
     return plain(column) in _GENERIC
 
 
@@ -272,7 +262,7 @@ def fit(column: str, kind: str) -> float:
 
 
 def _alike(a: str, b: str) -> bool:
-    """Whether two words are the same, or one is a plural of the other in some language of Europe."""
+    """Return whether two words are the same, or one is a plural of the other in some language of Europe."""
     short, long = sorted((a, b), key=len)
     return a == b or (len(short) >= 4 and long in {short + ending for ending in ("s", "es", "n", "en", "e", "er", "x")})
 
@@ -282,6 +272,7 @@ _EXPORTED = re.compile(r"[ _-]+(?:[0-9a-f]{32}|(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-
 _DAY = r"(?:19|20)\d\d(?:[-_.]?[01]\d(?:[-_.]?[0-3]\d)?)?"
 _DATED = re.compile(rf"(?<=[^\W\d])(?: ?\(\d\)|[ _.-]+(?:v\d+|\d\d?|{_DAY}|(?:grid|table)[ _]view))+$", re.IGNORECASE)
 """Words at the end of a file name that say when or how it was exported: a year or a date, a version, a view."""
+_BRACKETS = re.compile(r"[ _-]*\([^()]*\)$")
 
 
 def without_hash(name: str) -> str:
@@ -299,18 +290,21 @@ def without_title(names: Sequence[str]) -> list[str]:
 
 def without_dates(names: Sequence[str]) -> list[str]:
     """Return names of tables without dates, versions and views at their ends, unless these tell them apart."""
-    short = [_DATED.sub("", name) or name for name in names]
-    folded = [name.casefold() for name in short]
-    return [one if folded.count(one.casefold()) == 1 else name for one, name in zip(short, names, strict=True)]
+    return _without(_DATED, names)
 
 
 def without_brackets(names: Sequence[str]) -> list[str]:
-    """Return names of tables without what is in brackets at their ends, unless it tells them apart:
-    ``Contact (res.partner)``, ``Jira (2)``.
+    """Return names of tables without brackets at their ends, unless these tell them apart.
+
+    ``Contact`` for ``Contact (res.partner)``, ``Jira`` for ``Jira (2)``.
     """
-    short = [re.sub(r"[ _-]*\([^()]*\)$", "", name) or name for name in names]
-    folded = [name.casefold() for name in short]
-    return [one if folded.count(one.casefold()) == 1 else name for one, name in zip(short, names, strict=True)]
+    return _without(_BRACKETS, names)
+
+
+def _without(ending: re.Pattern[str], names: Sequence[str]) -> list[str]:
+    short = [ending.sub("", name) or name for name in names]
+    counts = Counter(name.casefold() for name in short)
+    return [one if counts[one.casefold()] == 1 else name for one, name in zip(short, names, strict=True)]
 
 
 def tables(names: Sequence[str]) -> list[list[str]]:

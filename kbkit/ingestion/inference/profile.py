@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from kbkit.errors import UnknownNameError
 from kbkit.ingestion.inference import names
 from kbkit.ingestion.inference.looks import (
     WITHOUT_ADDRESS,
@@ -49,7 +50,7 @@ class ProfiledTable:
     left out, like ``blank`` ones and those of ``totals``. ``named`` are the columns of names that the user gave.
     ``names_of_others`` are columns with the names of rows that another column refers to. ``beyond`` are a table and a
     column of it: only the rows whose key is not there are nodes. ``of`` is the table that ``folded`` reads, if it is
-    another one. ``together`` are columns of one name, by this name.
+    another one. ``same_named`` are the columns whose header repeats a name, by this name.
     """
 
     name: str
@@ -68,7 +69,18 @@ class ProfiledTable:
     names_of_others: list[str] = field(default_factory=list)
     beyond: tuple[str, str] | None = None
     of: str = ""
-    together: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    same_named: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+def check_names(tables: Sequence[ProfiledTable], table: str, columns: Sequence[str]) -> None:
+    """Raise :class:`UnknownNameError` for an unknown table or column."""
+    known = {one.name: one for one in tables}
+    if table not in known:
+        named = [f"{one.name}.{table}" for one in tables if table in one.columns]
+        raise UnknownNameError("table", table, known, "", *([f"Write {named[0]}"] if named else []))
+    for column in columns:
+        if column not in known[table].columns:
+            raise UnknownNameError("column", column, known[table].columns, f"table {table}")
 
 
 def profile(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
@@ -102,7 +114,7 @@ def profile(con: duckdb.DuckDBPyConnection, table: ProfiledTable) -> None:
         elif look and (sign := separator_of(con, sampled, one, look)):
             look[sign] = 1
         table.columns[one.name] = column_of(one, counts[one.name], look, na=na)
-    for name, parts in table.together.items():
+    for name, parts in table.same_named.items():
         _merge(table, name, [table.columns[part] for part in parts if part in table.columns])
 
 
@@ -246,7 +258,7 @@ def _json(one: TableField) -> TableField:
 
 
 def _is_map(con: duckdb.DuckDBPyConnection, source: str, fields: Sequence[TableField]) -> bool:
-    """Whether the names of fields are data, such as codes of currencies: all are alike, and each object has few."""
+    """Return whether the names of fields are data, such as codes of currencies: all alike, and few in each object."""
     if len(fields) < _MAP_FIELDS or len({_outer(one.kind) for one in fields}) > 1:
         return False
     counts = ", ".join(f"count({one.value})" for one in fields)

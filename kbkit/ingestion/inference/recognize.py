@@ -79,7 +79,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _fits(name: str, paths: Sequence[Path]) -> bool:
-    """Whether the recipe reads all the files, and they have the columns that it requires, edges among them."""
+    """Return whether the recipe reads all the files, and they have the columns that it requires, edges among them."""
     recipe = recipes.load(name)
     try:
         files = source_files.find_files(recipe, paths, {})

@@ -83,7 +83,7 @@ def _retargeted(
 
 
 def _is_embedded(table: ProfiledTable) -> bool:
-    """Whether the rows are objects inside of records, with an identifier."""
+    """Return whether the rows are objects inside of records, with an identifier."""
     return table.spec.table.startswith("$") and "." in table.spec.table and len(table.declared_key) == 1
 
 
@@ -107,7 +107,7 @@ def _ids(con: Connection, table: ProfiledTable) -> list[str]:
 
 
 def _is_twin(con: Connection, table: ProfiledTable, other: ProfiledTable, by: str) -> bool:
-    """Whether enough objects of a table are rows of another one, which has the same values where both have any."""
+    """Return whether enough objects of a table are rows of another one, with the same values where both have any."""
     [key] = table.declared_key
     if (table.columns[key].look == "integer") != (other.columns[by].look == "integer"):
         return False
@@ -181,14 +181,14 @@ def without_repeated(
 
 
 def _by_rank(by: Sequence[str], key: Sequence[str]) -> int:
-    """Return how little columns identify rows by: the key, a code such as an email, or names."""
-    return 0 if tuple(by) == tuple(key) else 1 if len(by) == 1 and names.is_code_of_world(by[0]) else 2
+    """Return the rank of columns that refer to rows: 0 the key, 1 an identifier such as an email, 2 names."""
+    return 0 if tuple(by) == tuple(key) else 1 if len(by) == 1 and names.is_global_id(by[0]) else 2
 
 
 def _refer_to_same(
     con: Connection, table: ProfiledTable, link: TableLink, other: TableLink, target: ProfiledTable
 ) -> bool:
-    """Whether the rows to which a link refers are among those of another link, for all rows that have both."""
+    """Return whether the rows to which a link refers are among those of another link, for all rows that have both."""
     rows = f'(SELECT *, row_number() OVER () AS "row number" FROM {identifier(table.name)})'
     [(wrong, right)] = con.execute(f"""
         WITH a AS (SELECT "row number" AS n, {reference(table, link.columns)} AS v FROM {rows}),
@@ -205,8 +205,10 @@ def without_mirrors(
     con: Connection, tables: Mapping[str, ProfiledTable], links: Mapping[str, Sequence[TableLink]],
     keys: Mapping[str, tuple[str, ...]],
 ) -> dict[str, list[TableLink]]:  # fmt: skip
-    """Return the links without those that say from the other end what another one says: the screenings of a film beside
-    the film of each screening, the children of a group beside its parent. Their columns are attributes.
+    """Return the links without mirrored ones, which join the same rows as another link, in the other direction.
+
+    Examples are the screenings of a film beside the film of each screening, and the children of a group beside its
+    parent. The columns of mirrored links become attributes.
     """
     kept = {name: list(some) for name, some in links.items()}
     every = [(name, one) for name, some in links.items() for one in some if one.target and len(one.columns) == 1]
@@ -222,7 +224,7 @@ def _is_mirror(
     con: Connection, tables: Mapping[str, ProfiledTable], keys: Mapping[str, tuple[str, ...]],
     link: tuple[str, TableLink], other: tuple[str, TableLink],
 ) -> bool:  # fmt: skip
-    """Whether each pair of rows that a link joins is one of another link, the other way round."""
+    """Return whether two links join the same pairs of rows, in opposite directions."""
     if not keys[link[0]] or not keys[other[0]] or link[1].columns[0] in (*keys[link[0]], *other[1].by, *link[1].by):
         return False
     pairs = [_pairs(tables, keys, *one) for one in (link, other)]

@@ -175,7 +175,7 @@ def _shares(tables: Sequence[ProfiledTable], guesses: Guesses) -> dict[ProfiledT
 
 
 def _is_detail(table: ProfiledTable, key: Sequence[str]) -> bool:
-    """Whether rows have no key, or all of the two columns of a table are the key, as of several values of each node."""
+    """Return whether rows have no key, or the only two columns are the key, as for several values of each node."""
     return not key or (len(key) == 2 and set(key) == set(table.columns))
 
 
@@ -198,13 +198,12 @@ def _nodes(table: ProfiledTable, links: Sequence[TableLink], key: tuple[str, ...
     columns = table.columns
     linked = {column for link in links for column in link.columns}
     result = NodeTable(table, key, _name_columns(table, key, linked, texts))
-    first = {link.columns: link for link in reversed(links)}  # a column that refers to several tables is one relation
+    first = {link.columns: link for link in reversed(links)}  # links of one column to several tables are one relation
     relations = unique(_relations([link for link in links if first[link.columns] is link], table.spec.folder))
     named = dict(zip(dict.fromkeys(link.columns for link in links), relations, strict=True))
     result.links = [(named[link.columns], link) for link in links]
-    ends = {
-        link.columns[0] for link in links if len(link.columns) == 1 and not link.only
-    }  # a year beside a team says more than a link
+    # A year beside a team says more than a link.
+    ends = {link.columns[0] for link in links if len(link.columns) == 1 and not link.partial}
     for name, column in columns.items():
         if name in ends or (name in key and len(key) == 1) or result.named == (name,):
             continue
@@ -317,14 +316,14 @@ NAME_RULES: tuple[_NameRule, ...] = (
 """Where the names of nodes are looked for: functions of a table, its key, and the texts that are free to be names."""
 
 _SPARSE = 20
-"""A column of names has a value in at least one of so many rows."""
+"""Rows of which at least one has a value in a column of names."""
 _LINE = 80
 """Mean number of characters up to which summaries are titles."""
 _SUMMARIES = {("summary",), ("subject",), ("headline",)}
 
 
 def _relations(links: Sequence[TableLink], folder: str) -> list[str]:
-    """Return the relations of links; of ``assignee`` and ``assignees``, the second one keeps its name."""
+    """Return the relations of links. Of ``assignee`` and ``assignees``, the second keeps the name of its column."""
     found: list[str] = []
     for link in links:
         relation, whole = _relation(link, folder), names.identifier("_".join(names.words(link.columns[0])))

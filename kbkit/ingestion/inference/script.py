@@ -183,7 +183,7 @@ class _Script:
         parts: dict[str, list[str]] = {}
         for table, link in self._links():
             nodes = self._plan.of(link.target)
-            if (link.missing and not link.only) or nodes is None:
+            if (link.missing and not link.partial) or nodes is None:
                 columns = ", ".join([f"{reference(table, link.columns)} AS key", *self._file_column])
                 rows = f"SELECT {columns} FROM {self._file(table)}"
                 unknown = "IS NOT NULL" if nodes is None else f"NOT IN (SELECT k FROM ({self._lookup(link)}))"
@@ -215,9 +215,9 @@ class _Script:
         return f"SELECT {by} AS k, {_key(nodes)} AS key FROM {self._source(nodes)} WHERE {by} IS NOT NULL"
 
     def _direct(self, link: TableLink) -> bool:
-        """Whether the values are the keys of the nodes that they refer to."""
+        """Return whether all values are the keys of the nodes that they refer to."""
         nodes = self._plan.of(link.target)
-        return nodes is None or nodes.key == link.by
+        return not link.partial and (nodes is None or nodes.key == link.by)
 
     def _kind(self, link: TableLink) -> str:
         """Return the type that a link leads to, NULL if each node has its own."""
@@ -228,16 +228,16 @@ class _Script:
         kind = "NULL" if nodes.by else literal(nodes.table.type)
         ends = f"head, {literal(relation)} AS relation"
         head, tail = _key(nodes), reference(nodes.table, link.columns)
-        if self._direct(link) and not link.lists and not link.only:
+        if self._direct(link) and not link.lists:
             where = " AND ".join(f"{nodes.table.columns[name].value} IS NOT NULL" for name in link.columns)
             columns = [f"{kind} AS head_type, {head} AS {ends}", f"{self._kind(link)} AS tail_type, {tail} AS tail"]
             return f"SELECT {', '.join(columns)}\nFROM {self._source(nodes)} WHERE {where}"
         rows = f"(SELECT {head} AS head, {tail} AS k FROM {self._source(nodes)})"
-        if self._direct(link) and not link.only:
+        if self._direct(link):
             columns = [f"{kind} AS head_type, head AS {ends}", f"{self._kind(link)} AS tail_type, k AS tail"]
             return f"SELECT {', '.join(columns)}\nFROM {rows}"
         columns = [f"{kind} AS head_type, head AS {ends}", f"{self._kind(link)} AS tail_type, coalesce(key, k) AS tail"]
-        join = f"{'' if link.only else 'LEFT '}JOIN ({self._lookup(link)}) USING (k) WHERE k IS NOT NULL"
+        join = f"{'' if link.partial else 'LEFT '}JOIN ({self._lookup(link)}) USING (k) WHERE k IS NOT NULL"
         return f"SELECT {', '.join(columns)}\nFROM {rows} {join}"
 
     def _edges(self, edges: EdgeTable) -> str:

@@ -18,7 +18,7 @@ PREVIEW = 2000
 
 
 class SharedValues:
-    """Counts values of columns in a database with the tables; those of small tables are kept."""
+    """Counts the values that columns of tables in a database share; values of small tables are cached."""
 
     def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
         self._con = con
@@ -71,7 +71,7 @@ class SharedValues:
         return low in (0, 1) and high - low + 1 == distinct
 
     def are_dense(self, table: ProfiledTable, column: ProfiledColumn, other: ProfiledTable, by: str) -> bool:
-        """Return whether the ids of another table are so dense that other numbers would be among them, too.
+        """Return whether the ids of another table are so dense that other numbers would also be among them.
 
         They are if most values of the column plus 1 are among them.
         """

@@ -30,7 +30,7 @@ class RecipeSource:
 
 
 def is_files(source: str) -> bool:
-    """Whether a source is a file or a folder without a recipe, not the name or the folder of a recipe.
+    """Return whether a source is a file or a folder without a recipe, not the name or the folder of a recipe.
 
     The name of a shipped recipe wins; ``./table`` is a file. Raises :class:`BadInputError` for a missing file.
     """
@@ -42,7 +42,7 @@ def is_files(source: str) -> bool:
 
 
 def _is_dataset(path: Path) -> bool:
-    """Whether a folder is a dataset that kbkit made."""
+    """Return whether a folder is a dataset that kbkit made."""
     about = path / "dataset.json"
     return about.is_file() and b'"made_by"' in about.read_bytes()[:200]
 

@@ -1,4 +1,4 @@
-"""Notes on what a source has that was skipped, left out, read as missing, or not linked."""
+"""Notes on parts of a source that are skipped, left out, read as missing, or not linked."""
 
 from __future__ import annotations
 

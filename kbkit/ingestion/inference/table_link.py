@@ -9,10 +9,10 @@ from dataclasses import dataclass
 class TableLink:
     """Columns of a table that refer to rows of another one (``target``) by its columns ``by``.
 
-    Without ``target``, no table has the rows: the values are nodes of the type ``loose``. ``only``: values that the
-    target lacks refer to other tables, or to nothing. ``joint`` is between the values of several columns ``by`` to
-    which one column refers. ``lists``: each value is a list. ``missing`` is the number of different values that the
-    target lacks, of ``distinct`` ones.
+    Without ``target``, no table has the rows: the values are nodes of the type ``loose``. ``partial``: values that the
+    target lacks refer to other tables, or to nothing, and are no nodes. ``joint`` is between the values of several
+    columns ``by`` to which one column refers. ``lists``: each value is a list. ``missing`` is the number of different
+    values that the target lacks, of ``distinct`` ones.
     """
 
     columns: tuple[str, ...]
@@ -23,4 +23,4 @@ class TableLink:
     distinct: int = 0
     loose: str = ""
     joint: str = "/"
-    only: bool = False
+    partial: bool = False

@@ -210,7 +210,7 @@ def _complete_array(path: Path, pieces: Iterator[Piece]) -> Iterator[Piece]:
 
 
 def _entity_per_line(path: Path) -> bool:
-    """Whether entities are on lines of their own, by the first ones."""
+    """Return whether entities are on lines of their own, by the first ones."""
     reader = DumpReader(path)
     try:
         head = b""

@@ -201,7 +201,7 @@ class Scan:
         self.tables["names"].extend((name, *term) for term in terms)
 
     def needs(self, prop: str) -> bool:
-        """Whether the selection may depend on statements of this property."""
+        """Return whether the selection may depend on statements of this property."""
         return self._all or prop in self._properties
 
     def add_link(self, name: str, prop: str, target: str | None, value: str | None) -> None:
