@@ -15,6 +15,7 @@ from kbkit.ingestion.delta import old_nodes
 from kbkit.ingestion.sources import SOURCE_FILE
 from kbkit.ingestion.staging import STAGED_COLUMNS
 from kbkit.schema import Schema, literal, merged_attributes, quote
+from kbkit.stores.table_build import staged_tables
 
 if TYPE_CHECKING:
     import duckdb
@@ -65,7 +66,7 @@ def compare(con: Connection, old: Schema, computed: Sequence[str] = ()) -> Chang
     Creates ``same_nodes`` (id, old_id), and ``touched_nodes`` (id): nodes that are new, or whose values, texts or edges
     from them changed.
     """
-    if not _has_table(con, "old_nodes"):
+    if "old_nodes" not in staged_tables(con):
         old_nodes(con, old)
     con.execute(
         "CREATE TABLE same_nodes AS SELECT n.id, o.id AS old_id FROM kb_nodes n"
@@ -73,11 +74,6 @@ def compare(con: Connection, old: Schema, computed: Sequence[str] = ()) -> Chang
     )
     con.execute("CREATE TABLE touched_nodes(id INTEGER)")
     return Changes(_nodes(con, computed), _edges(con, old), _texts(con))
-
-
-def _has_table(con: Connection, name: str) -> bool:
-    own = "SELECT 1 FROM duckdb_tables() WHERE table_name = $name AND database_name <> 'old'"
-    return bool(con.execute(own, {"name": name}).fetchall())
 
 
 def _count(con: Connection, source: str) -> int:

@@ -17,6 +17,7 @@ from kbkit.errors import BadInputError
 from kbkit.errors import Option as OptionHint
 from kbkit.ingestion.staging import conditions
 from kbkit.stores.data_tables import DATA_TABLES
+from kbkit.stores.table_build import staged_tables
 
 if TYPE_CHECKING:
     import duckdb
@@ -35,7 +36,7 @@ def prepare(con: Connection, options: Mapping[str, str]) -> None:
     With the option ``ragged`` at ``pad``, short rows get empty cells, and long ones lose cells that are empty. Raises
     :class:`BadInputError` that names the table and the row.
     """
-    present = {row[0] for row in con.execute("SELECT table_name FROM information_schema.tables").fetchall()}
+    present = staged_tables(con)
     for name in ("source_tables", "source_rows"):
         if name not in present:
             raise BadInputError(f"Missing table {name!r}", "load.sql of a recipe with tables = true must create it")

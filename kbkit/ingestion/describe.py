@@ -8,7 +8,7 @@ from kbkit.ingestion.recipe import Recipe, RelationSpec, TypeSpec
 from kbkit.ingestion.staging import STAGED_COLUMNS
 from kbkit.ingestion.staging_edges import relation_order
 from kbkit.schema import Attribute, NodeType, Relation, Schema, Signature, TextField, iri_escape, is_prefix, quote
-from kbkit.stores.table_build import table_names
+from kbkit.stores.table_build import staged_tables, table_names
 
 if TYPE_CHECKING:
     import duckdb
@@ -163,8 +163,7 @@ class _OptionalTables:
 
     def __init__(self, con: Connection) -> None:
         self._con = con
-        present = con.execute("SELECT table_name FROM information_schema.tables").fetchall()
-        self._present = {name for (name,) in present}  # asked once: a lookup takes longer than a small table
+        self._present = staged_tables(con)  # asked once: a lookup takes longer than a small table
 
     def pairs(self, table: str) -> dict[str, str]:
         """Return the first two columns of a table."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from kbkit.errors import BadInputError
 from kbkit.ingestion.staging import COLUMNS
 from kbkit.schema import UNTYPED, literal, quote
+from kbkit.stores.table_build import staged_tables
 
 if TYPE_CHECKING:
     import duckdb
@@ -111,14 +112,13 @@ def record_merges(con: Connection, merges: Mapping[Place, str], known: bool) -> 
 
 def apply_merges(con: Connection) -> None:
     """Replace ``nodes``, ``edges`` and ``texts`` by tables in which nodes are merged as the table ``merged`` says."""
-    own = "SELECT table_name, table_type FROM information_schema.tables WHERE table_catalog <> 'old'"
-    present = dict(con.execute(own).fetchall())
+    present = staged_tables(con)
     names = [name for name in COLUMNS if name in present]
     for name in names:  # all before any is dropped: one may be a view of another
         copy = f"CREATE TABLE {quote(f'{name} before merging')} AS"
         con.execute(f'{copy} SELECT *, row_number() OVER () AS "the row" FROM {name}')
     for name in names:
-        con.execute(f"DROP {'VIEW' if present[name] == 'VIEW' else 'TABLE'} {name}")
+        con.execute(f"DROP {present[name]} {name}")
     for name in names:
         source = quote(f"{name} before merging")
         columns = [row[0] for row in con.execute(f"DESCRIBE {source}").fetchall() if row[0] != "the row"]

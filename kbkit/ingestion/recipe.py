@@ -243,8 +243,8 @@ def load(source: str) -> Recipe:
     """Load the recipe with the name ``source``, or the one in the folder ``source``."""
     folder = Path(source)
     if is_name(source):
-        folder = assets.folder("ingest") / source
-    elif not is_folder(source):
+        return _shipped(source)
+    if not is_folder(source):
         tables = ("Use ", Command(f"ingest table {source}"), " to load tables") if is_file(source) else ()
         raise UnknownNameError("recipe or folder", source, names(), "", *tables)
     for name in ("recipe.toml", "load.sql"):
@@ -253,6 +253,16 @@ def load(source: str) -> Recipe:
             if name == "recipe.toml":
                 hint = ("Use ", Command(f"ingest table {folder}"), " to load its tables, or ", *hint[1:])
             raise BadInputError(f"Not a recipe: {folder} has no {name}", *hint)
+    return _load(folder)
+
+
+@functools.cache
+def _shipped(name: str) -> Recipe:
+    """Load a recipe that ships with kbkit, once: its validation takes longer than to load a small table."""
+    return _load(assets.folder("ingest") / name)
+
+
+def _load(folder: Path) -> Recipe:
     path = folder / "recipe.toml"
     data = _read_toml(path)
     validate(data, _schema(), str(path))

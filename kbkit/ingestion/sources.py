@@ -19,6 +19,7 @@ from kbkit.ingestion.source_files import FORMATS, format_of, plain_name
 from kbkit.readers import reader
 from kbkit.readers.columns import unique
 from kbkit.schema import literal, quote
+from kbkit.stores.table_build import staged_tables
 
 if TYPE_CHECKING:
     import duckdb
@@ -209,7 +210,7 @@ def _stored(con: duckdb.DuckDBPyConnection, spec: FileSpec, path: Path, kind: st
     from kbkit.readers import databases, graphs, workbooks
 
     batches = {"database": databases.read, "excel": workbooks.read, "graph": graphs.read}[kind](path, spec.table)
-    known = {row[0].casefold() for row in con.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
+    known = {name.casefold() for name in staged_tables(con)}
     number = next(n for n in itertools.count(1) if f"{spec.name} rows {n}".casefold() not in known)
     stream(con, f"{spec.name} rows {number}", batches)
     return quote(f"{spec.name} rows {number}"), batches.schema.names

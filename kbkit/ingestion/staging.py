@@ -10,7 +10,7 @@ source.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from kbkit.ingestion import staging_edges
 from kbkit.ingestion.recipe import Recipe
 from kbkit.ingestion.sources import SOURCE_FILE
 from kbkit.schema import UNTYPED, literal, quote
+from kbkit.stores.table_build import staged_tables
 
 if TYPE_CHECKING:
     import duckdb
@@ -97,8 +98,7 @@ def stage(
 
     ``folder`` is that of the staging database; ``step`` is called after nodes, after edges and after texts.
     """
-    own = "SELECT table_name FROM information_schema.tables WHERE table_catalog <> 'old'"  # the live tables
-    present = {row[0] for row in con.execute(own).fetchall()}
+    present = staged_tables(con)
     for name in ("nodes", "edges"):
         if name not in present:
             hint = ("Use ", Command("recipe new FOLDER"), " for an example")
@@ -293,7 +293,7 @@ def _edges(con: duckdb.DuckDBPyConnection, recipe: Recipe, folder: Path, *, skip
     return dangling, *staging_edges.sort(con, recipe, attributes, known, folder)
 
 
-def _texts(con: duckdb.DuckDBPyConnection, recipe: Recipe, present: set[str], *, skip: bool) -> int:
+def _texts(con: duckdb.DuckDBPyConnection, recipe: Recipe, present: Container[str], *, skip: bool) -> int:
     if "texts" not in present:
         con.execute("CREATE TABLE kb_texts(id INTEGER, field VARCHAR, position BIGINT, text VARCHAR, tokens BIGINT)")
         return 0

@@ -16,6 +16,7 @@ from kbkit.directory import systems
 from kbkit.schema import STANDARD_PREFIXES, Schema, literal
 from kbkit.stores import ntriples
 from kbkit.stores.columns import FILE, FOLDER, LANDMARK, SCHEMA
+from kbkit.stores.table_build import WITHOUT_LOG
 from kbkit.stores.tables import NO_EXTENSIONS
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def build(
         con.execute("SET enable_progress_bar = false")
         # With it, one thread parses, and tables are held in memory until they are complete. ORDER BY is not affected.
         con.execute("SET preserve_insertion_order = false")
-        con.execute(f"ATTACH {literal(str(folder / FILE))} AS {SCHEMA} (BLOCK_SIZE {_BLOCK})")
+        con.execute(f"ATTACH {literal(str(folder / FILE))} AS {SCHEMA} (BLOCK_SIZE {_BLOCK}, {WITHOUT_LOG})")
         steps = _Steps(progress, total)
         _read(con, batches, schema, quads, steps)
         for statement in _MACROS:

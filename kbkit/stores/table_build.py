@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _MAX_TYPE_TABLES = 100
 """With more types with attributes than this, one table holds them all: each table costs build time and disk blocks."""
 _STAGING_MEMORY = "4GB"  # larger sources spill to disk
+WITHOUT_LOG = "RECOVERY_MODE no_wal_writes"
+"""Attach a database whose statements are not logged and synced one by one: an interrupted build is discarded."""
 
 
 # -- staging ----------------------------------------------------------------------------------------------------------
@@ -28,9 +30,21 @@ _STAGING_MEMORY = "4GB"  # larger sources spill to disk
 def connect_staging(path: Path) -> duckdb.DuckDBPyConnection:
     """Open a database to load sources into; it spills next to its file and installs no extensions."""
     spill = {"temp_directory": str(path) + ".spill", "memory_limit": _STAGING_MEMORY}
-    con = duckdb.connect(str(path), config={**NO_EXTENSIONS, **spill})
-    con.execute("SET enable_progress_bar = false")
+    con = duckdb.connect(config={**NO_EXTENSIONS, **spill})
+    con.execute(f"ATTACH {literal(str(path))} AS staging ({WITHOUT_LOG}); USE staging; SET enable_progress_bar = false")
     return con
+
+
+def staged_tables(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    """Return the tables and views of a staging database (``TABLE`` or ``VIEW`` by name), without those of the live KB.
+
+    The live KB is attached as ``old``, if at all. ``information_schema`` would take ten times as long.
+    """
+    query = " UNION ALL ".join(
+        f"SELECT {kind}_name, '{kind.upper()}' FROM duckdb_{kind}s() WHERE database_name <> 'old' AND NOT internal"
+        for kind in ("table", "view")
+    )
+    return dict(con.execute(query).fetchall())
 
 
 def allow_only(
@@ -107,7 +121,7 @@ def build(staging: duckdb.DuckDBPyConnection, folder: Path, schema: Schema) -> d
 
     Returns the number of rows of each, which the other stores are checked against.
     """
-    staging.execute(f"ATTACH {literal(str(folder / FILE))} AS kb")
+    staging.execute(f"ATTACH {literal(str(folder / FILE))} AS kb ({WITHOUT_LOG})")
     create_tables, create_views = _statements(schema)
     for statement in create_tables:
         staging.execute(statement)
