@@ -19,12 +19,12 @@ from kbkit.benchmarks.dataset import ABOUT, QUERIES
 from kbkit.benchmarks.left_out import REASON, LeftOutWords, left_out_words
 from kbkit.benchmarks.pipeline import Output, Pipeline, Progress, Row, Stage, generation, models, origin, remove
 from kbkit.benchmarks.ska import instances
+from kbkit.benchmarks.ska.gathering import Gathering
 from kbkit.benchmarks.ska.graphs import make as graph_maker
 from kbkit.benchmarks.ska.graphs import questions as graph_questions
 from kbkit.benchmarks.ska.instances import Instance, without_words
 from kbkit.benchmarks.ska.published import make as published
 from kbkit.benchmarks.ska.published import positive
-from kbkit.benchmarks.ska.published.make import PublishedSettings
 from kbkit.benchmarks.ska.settings import FORMS, SkaSettings
 from kbkit.benchmarks.ska.solve import Solver
 from kbkit.benchmarks.ska.tables import by_models, noise, sources
@@ -154,6 +154,9 @@ class _Run:
         left_out = sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
         return rows + [Made(f"left out {n}", count=c, dropped=reason) for n, (reason, c) in enumerate(left_out, 1)]
 
+    def _gathering(self, count: int, reasons: Counter[str]) -> Gathering:
+        return Gathering(count, self.settings.seed, self.words, reasons, self.progress)
+
     def _new(self, kb: KnowledgeBase, form: str, wanted: int, reasons: Counter[str]) -> list[Instance]:
         """Return instances of the questions of datasets, or of new questions if no questions are given."""
         datasets = tuple(path for path in self.settings.questions if path.is_dir())
@@ -161,34 +164,26 @@ class _Run:
             return []
         if form not in _GRAPH_FORMS:
             datasets = ()
-        units, seed = self.settings.units, self.settings.seed
+        units, gathering = self.settings.units, self._gathering(wanted, reasons)
         if form in _GRAPH_FORMS:
             if not datasets and not self.settings.forms and holds_tables(kb):
                 return []  # its nodes are rows and pages of tables
             return graph_maker.make(
                 kb,
-                wanted,
-                seed,
+                gathering,
                 text=_GRAPH_FORMS[form],
                 noise_units=units(graph_maker.NOISE_UNITS),
                 files=datasets,
-                progress=self.progress,
-                left_out=reasons,
-                words=self.words,
                 templates=lambda: self._templates_of(kb),
             )
         tables, left_out = self._tables_of(kb)
         reasons.update(left_out)
         return table_maker.make(
             kb,
-            wanted,
-            seed,
+            gathering,
             text=form == "table+text",
             noise_rows=units(table_maker.NOISE_ROWS),
             noise_passages=units(table_maker.NOISE_PASSAGES),
-            reasons=reasons,
-            progress=self.progress,
-            words=self.words,
             tables=tables,
         )
 
@@ -241,17 +236,12 @@ class _Run:
         """Return the instances of all forms that question files give, and why others were left out; made once."""
         if kb.directory.path not in self._of_kb:
             reasons: Counter[str] = Counter()
+            gathering, drafts = self._gathering(self.settings.count, reasons), self.calls is not None
             noise = self.settings.units(graph_maker.NOISE_UNITS)
-            settings = PublishedSettings(
-                self.settings.seed,
-                drafts=self.calls is not None,
-                graph_count=self.settings.count,
-                graph_noise=noise,
-            )
             all_instances = [
                 instance
                 for path in files
-                for instance in published.make(kb, path, settings, self.progress, left_out=reasons)
+                for instance in published.make(kb, path, gathering, drafts=drafts, noise_units=noise)
             ]
             if self.calls:
                 all_instances, rounds = positive.annotate(self.calls, all_instances)
