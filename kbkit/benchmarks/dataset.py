@@ -1,4 +1,4 @@
-"""Helpers for the datasets of all benchmarks: splits, bins of counts, names of runs, write errors."""
+"""Helpers for the datasets of all benchmarks: ``dataset.json``, splits, bins of counts, names of runs, write errors."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from kbkit.errors import KbError
+from kbkit.measures.records import content, load_json
 
 SPLITS = ("train", "val", "test")
 QUERIES = "queries.jsonl"
@@ -62,6 +64,16 @@ def run_names(paths: Sequence[Path]) -> list[str]:
 def json_lines(records: Iterable[object]) -> str:
     """Return records as JSON lines."""
     return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+
+
+def read_about(folder: Path) -> dict[str, Any]:
+    """Return the ``dataset.json`` of a folder, empty if there is none or another program wrote it.
+
+    Raises :class:`BadInputError` for a file that is not JSON.
+    """
+    path = folder / ABOUT
+    about = load_json(content(path).decode(), str(path)) if path.is_file() else None
+    return about if isinstance(about, dict) else {}
 
 
 @contextlib.contextmanager

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as replace_fields
@@ -25,11 +23,9 @@ from kbkit.benchmarks.convkgyarn.settings import ConvSettings
 from kbkit.benchmarks.convkgyarn.tables import FrameTable
 from kbkit.benchmarks.convkgyarn.templates import TEMPLATES, ConvTemplate
 from kbkit.benchmarks.convkgyarn.wording import PredicateWording
-from kbkit.benchmarks.dataset import ABOUT
 from kbkit.benchmarks.left_out import LeftOutWords, left_out_words
-from kbkit.benchmarks.pipeline import Output, Pipeline, Progress, generation, models, origin
+from kbkit.benchmarks.pipeline import Output, Pipeline, Progress, dropped, generation, models, origin
 from kbkit.benchmarks.predicates import unfit_type
-from kbkit.directory.files import write_files
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.llm.calls import Calls
@@ -69,9 +65,7 @@ def make(
         table = run.facts(pipeline, asked, chosen)
         conv_templates = run.templates(pipeline, asked)
         report = run.conversations(pipeline, path, chosen, table, conv_templates)
-        about = {**run.about(), "file": path.name, "report": report}
-        write_files({out / ABOUT: json.dumps(about, ensure_ascii=False, indent=2) + "\n"})
-    return Output(out, [], report)
+        return pipeline.finish({}, {**run.about(), "file": path.name}, report)
 
 
 @dataclass(frozen=True)
@@ -278,7 +272,6 @@ class _Run:
                 )
         pipeline.progress("conversations", self.settings.count, self.settings.count)
         rows = pipeline.table(TEMPLATES).read()
-        dropped = Counter(_reason(row) for row in pipeline.table(SELECTION).read() if row.dropped)
         return {
             "conversations": writer.count,
             "wanted": self.settings.count,
@@ -286,7 +279,7 @@ class _Run:
             "untyped": filler.untyped,
             "templates": len(conv_templates),
             "invalid": [f"{row.id}: {row.dropped}" for row in rows if row.dropped],
-            "dropped": dict(dropped.most_common()),
+            "dropped": dropped(map(_reason, pipeline.table(SELECTION).read())),
         }
 
 

@@ -8,8 +8,8 @@ import polars as pl
 
 from kbkit.benchmarks.convkgyarn.conversations import CONVERSATIONS, dataset_file, read_conversations
 from kbkit.benchmarks.convkgyarn.settings import ConvSettings
-from kbkit.benchmarks.dataset import ABOUT
-from kbkit.benchmarks.publish.form import Publication, PublishedTable, about_of, files_of, made_with
+from kbkit.benchmarks.dataset import ABOUT, read_about
+from kbkit.benchmarks.publish.form import Publication, PublishedTable, files_of, made_with
 from kbkit.errors import BadInputError
 
 FILES = (f"{CONVERSATIONS}.jsonl", f"{CONVERSATIONS}.parquet", ABOUT)
@@ -69,7 +69,7 @@ def publication(dataset: Path) -> Publication:
     """Describe a dataset. Raises :class:`BadInputError` for an invalid conversation."""
     path = dataset_file(dataset)
     conversations = _read(path)
-    about = about_of(dataset) if dataset.is_dir() else {}
+    about = read_about(dataset)
     turns = _turns(conversations)
     return Publication(
         benchmark="ConvKGYarn",

@@ -14,10 +14,9 @@ from kbkit.benchmarks.convkgyarn import conversations, entities, facts, paper
 from kbkit.benchmarks.convkgyarn.conversations import Conversation
 from kbkit.benchmarks.convkgyarn.tables import read_table
 from kbkit.benchmarks.convkgyarn.templates import TEMPLATES
-from kbkit.benchmarks.dataset import ABOUT
+from kbkit.benchmarks.dataset import ABOUT, read_about
 from kbkit.benchmarks.report import beside
-from kbkit.directory.files import parse_json
-from kbkit.errors import BadInputError, KbError
+from kbkit.errors import BadInputError, Command, KbError
 
 COLUMNS = ("dataset", "entities", "facts", "types", "predicates", "questions_per_fact")
 _BATCH = 5_000
@@ -35,13 +34,9 @@ class ConvStatistics:
     @staticmethod
     def of(folder: Path) -> ConvStatistics:
         """Read a dataset. Raises :class:`KbError` if files are missing."""
-        try:
-            about = parse_json((folder / ABOUT).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise KbError(f"Cannot read {folder / ABOUT}: {error.strerror or error}") from None
-        except ValueError as error:
-            raise BadInputError(f"Invalid JSON in {folder / ABOUT}: {error}") from None
-        return ConvStatistics(folder, about, list(_rows(folder)), _counts(folder))
+        if not (folder / ABOUT).is_file():
+            raise KbError(f"{folder} has no {ABOUT}", "Run ", Command("conv make"), " to make a dataset")
+        return ConvStatistics(folder, read_about(folder), list(_rows(folder)), _counts(folder))
 
     def table(self) -> pl.DataFrame:
         """Return Table 1, each set with the paper's figures: dataset, figures, and those of ``COLUMNS``."""

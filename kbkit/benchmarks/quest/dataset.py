@@ -18,11 +18,11 @@ from typing import Any
 import polars as pl
 
 from kbkit.benchmarks import document_files
-from kbkit.benchmarks.dataset import ABOUT, SPLITS
-from kbkit.errors import BadInputError, Command, KbError, UnknownNameError
+from kbkit.benchmarks.dataset import SPLITS, read_about
+from kbkit.errors import BadInputError, KbError, UnknownNameError
 from kbkit.measures import formats
 from kbkit.measures.frames import JUDGEMENTS, Gold
-from kbkit.measures.records import JsonRecord, content, load_json, records
+from kbkit.measures.records import JsonRecord, content, records
 
 TEMPLATES = {
     "_": "A",
@@ -73,13 +73,7 @@ class QuestDataset:
         if not any((folder / f"{split}.jsonl").exists() for split in SPLITS):
             names = ", ".join(f"{split}.jsonl" for split in SPLITS)
             raise KbError(f"{folder} is not a QUEST dataset", f"It needs at least one of {names}")
-        about = folder / ABOUT
-        about_dataset = load_json(content(about).decode(), str(about)) if about.exists() else {}
-        if not isinstance(about_dataset, dict):
-            raise BadInputError(
-                f"{about} is not a JSON object", "Run ", Command("quest make"), " to generate a dataset"
-            )
-        return QuestDataset(folder, about_dataset)
+        return QuestDataset(folder, read_about(folder))
 
     @property
     def without(self) -> tuple[str, ...]:

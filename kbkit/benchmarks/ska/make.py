@@ -6,7 +6,6 @@ interrupted run continues with the first form that it had not finished.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +16,7 @@ from typing import Any
 from kbkit.answers.templates import Template
 from kbkit.benchmarks.dataset import ABOUT, QUERIES
 from kbkit.benchmarks.left_out import REASON, LeftOutWords, left_out_words
-from kbkit.benchmarks.pipeline import Output, Pipeline, Progress, Row, Stage, generation, models, origin, remove
+from kbkit.benchmarks.pipeline import Output, Pipeline, Progress, Row, Stage, generation, listed, models, origin, remove
 from kbkit.benchmarks.ska import instances
 from kbkit.benchmarks.ska.gathering import Gathering
 from kbkit.benchmarks.ska.graphs import make as graph_maker
@@ -30,7 +29,6 @@ from kbkit.benchmarks.ska.solve import Solver
 from kbkit.benchmarks.ska.tables import by_models, noise, sources
 from kbkit.benchmarks.ska.tables import make as table_maker
 from kbkit.benchmarks.ska.tables.data import TableData, holds_tables
-from kbkit.directory.files import write_files
 from kbkit.directory.generations import fingerprint
 from kbkit.errors import BadInputError, Command, KbError, Option
 from kbkit.kb import KnowledgeBase
@@ -75,10 +73,11 @@ def make(
         left_out: dict[str, dict[str, int]] = {}
         for form in settings.forms or FORMS:
             rows = pipeline.rows(STAGES[form], lambda form=form: run.rows(form))  # type: ignore[misc]
+            reasons = {row.dropped: row.count for row in rows if row.dropped}
             of_form = [row.instance for row in rows if row.instance is not None]
             if form in settings.forms and not of_form:
-                raise KbError(f"No instance of the form {form}: {_reasons(rows)}", *_HINT)
-            left_out[form] = {row.dropped: row.count for row in rows if row.dropped}
+                raise KbError(f"No instance of the form {form}: {listed(reasons, 5)}", *_HINT)
+            left_out[form] = reasons
             all_instances += of_form
         if not all_instances:
             remove(out)  # there is nothing to edit or to resume
@@ -87,17 +86,10 @@ def make(
         counts = Counter(instance.form for instance in all_instances)
         report = {"wanted": settings.count, "instances": dict(counts), "left_out": left_out}
         instances.write_instances(out, all_instances)
-        about = json.dumps({**run.about(), "report": report}, ensure_ascii=False, indent=1)
-        write_files({out / ABOUT: about + "\n"})
-        return Output(out, [], report)
+        return pipeline.finish({}, run.about(), report)
 
 
 _HINT = ("Use another KB, or ", Option("form"), " for other forms")
-
-
-def _reasons(rows: Sequence[Made]) -> str:
-    reasons = [f"{row.dropped} ({row.count:,})" for row in rows if row.dropped]
-    return "; ".join(reasons[:5]) or "no question was drawn"
 
 
 @dataclass

@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from kbkit.benchmarks.dataset import ABOUT
-from kbkit.benchmarks.publish.form import Publication, PublishedTable, RowStream, about_of, files_of, made_with
+from kbkit.benchmarks.dataset import ABOUT, read_about
+from kbkit.benchmarks.publish.form import Publication, PublishedTable, RowStream, files_of, made_with
 from kbkit.benchmarks.ska.instances import FILE, file_of, scan
 from kbkit.benchmarks.ska.settings import FORMS, SkaSettings
 from kbkit.errors import BadInputError
@@ -94,7 +94,7 @@ def publication(dataset: Path) -> Publication:
     lists = [name for name, kind in flat.schema.items() if kind == _TEXTS]
     flat = flat.with_columns(pl.col(texts).fill_null(""), pl.col(lists).fill_null([])).select(list(_QUESTIONS))
     units = RowStream(_UNIT_ROWS, lambda: _units(path))
-    about = about_of(dataset) if dataset.is_dir() else {}
+    about = read_about(dataset)
     return Publication(
         benchmark="SKA-Bench",
         task="question-answering",

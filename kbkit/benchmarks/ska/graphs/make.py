@@ -18,6 +18,7 @@ import numpy as np
 from kbkit.answers.templates import Template
 from kbkit.benchmarks.duplicates import distinct
 from kbkit.benchmarks.left_out import REASON
+from kbkit.benchmarks.pipeline import listed
 from kbkit.benchmarks.ska.gathering import Gathering
 from kbkit.benchmarks.ska.graphs import questions
 from kbkit.benchmarks.ska.graphs.questions import GraphQuestion
@@ -79,8 +80,7 @@ def make(
             f"noise of {form}", ordered, lambda draft: _instance(kb, drafts, draft, form, size, gathering, solver)
         )
     if not instances:
-        most = gathering.left_out.most_common(5)
-        why = ", ".join(f"{reason} ({count})" for reason, count in most) or "no question was drawn"
+        why = listed(dict(gathering.left_out.most_common(5)))
         raise KbError(f"None of the {len(drawn)} questions gives an instance of the form {form}: {why}")
     return [replace(one, id=f"{kb.schema.name}-{form}-{number}") for number, one in enumerate(instances)]
 
