@@ -69,16 +69,18 @@ def stark_audit(
     between splits, and the queries that text or relations alone decide. Exits with 1 if an expression refutes an answer
     or a query leaks into another split.
     """
-    from kbkit.benchmarks.stark import audit, audit_report, evaluate, numbers
+    from kbkit.benchmarks.stark import audit, audit_report, numbers
+    from kbkit.benchmarks.stark import run as running
+    from kbkit.benchmarks.stark import task as tasks
     from kbkit.cli.progress import counting as progress_counting
     from kbkit.display import reports
     from kbkit.kb import KnowledgeBase
 
     if page is not None:
         reports.check(page)
-    gold = evaluate.questions(dataset, split)
+    gold = running.questions(dataset, split)
     with KnowledgeBase(kb) as base:
-        task = evaluate.task(base, gold, types or (), numbers.read_numbers(dataset, split))
+        task = tasks.task(base, gold, types or (), numbers.read_numbers(dataset, split))
         with progress_counting(context.obj.quiet, "queries") as progress:
             found = audit.audit(base, dataset, task, progress)
     remarks = task.remarks()

@@ -23,9 +23,9 @@ from kbkit.benchmarks.dataset import run_names
 from kbkit.benchmarks.pipeline import Table
 from kbkit.benchmarks.quest.corpus import Corpus
 from kbkit.benchmarks.quest.dataset import Example
-from kbkit.benchmarks.quest.systems import Predicted, predictions
-from kbkit.benchmarks.quest.tables import ScoredSystem
-from kbkit.benchmarks.rankings import lists_of
+from kbkit.benchmarks.quest.evaluate import ScoredSystem
+from kbkit.benchmarks.quest.run import Predicted, predictions
+from kbkit.benchmarks.retrieval import lists_of
 from kbkit.benchmarks.run import make_folder, predictions_file, read_runs
 from kbkit.directory.files import write_files
 from kbkit.errors import BadInputError, Command
