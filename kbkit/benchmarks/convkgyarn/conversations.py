@@ -91,6 +91,23 @@ class Turn:
 
 
 @dataclass(frozen=True)
+class TurnPrediction:
+    """The answers to one turn, empty if the system declines (NA) or fails with an ``error``.
+
+    ``reading`` is how the baseline read the question: an answer expression.
+    """
+
+    answers: list[str] = field(default_factory=list)
+    error: str = ""
+    reading: str = ""
+
+    @property
+    def is_na(self) -> bool:
+        """Whether the system declined to answer."""
+        return not self.answers and not self.error
+
+
+@dataclass(frozen=True)
 class Conversation:
     """A conversation about ``entity``, and about ``related`` if it is set.
 

@@ -50,9 +50,7 @@ class Predicted(Ranked):
 
 
 QuestSystem = runs.System[Example, Predicted]
-FORM: runs.RunForm[Example, Example, Predicted, Predicted] = runs.RunForm(
-    Predicted, lambda example: example, lambda _, row: row, BATCH
-)
+FORM = runs.row_form(Predicted, batch=BATCH)
 
 
 def run(

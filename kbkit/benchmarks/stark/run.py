@@ -99,9 +99,7 @@ class Hits(Ranked):
 
 Finder = runs.System[DatasetQuery, Hits]
 """A retriever, alone or with a reranker."""
-FORM: runs.RunForm[DatasetQuery, DatasetQuery, Hits, Hits] = runs.RunForm(
-    Hits, lambda query: query, lambda _, hits: hits, BATCH
-)
+FORM = runs.row_form(Hits, batch=BATCH)
 
 
 @dataclass(frozen=True)

@@ -118,7 +118,7 @@ def test_the_baseline_sees_no_correct_answers(kb_path: Path, known: list[Convers
         one, turns=[replace(turn, answers=[TurnAnswer("?")], predicate="?", kind="text") for turn in one.turns]
     )
     with kbkit.open(kb_path) as kb:
-        assert ConvBaseline(kb).answer(one) == ConvBaseline(kb).answer(other)
+        assert ConvBaseline(kb).answer([one]) == ConvBaseline(kb).answer([other])
 
 
 # -- a model ----------------------------------------------------------------------------------------------------------
