@@ -88,7 +88,15 @@ def _with_gold(
     question: SparqlQuestion, record: AgentRecord | None, gold: QuestionFile, execute: Callable[[str], Executed] | None
 ) -> AgentRecord:
     known = record or AgentRecord(
-        question.id, question.text, "", None, question.sparql, None, error="the run does not have the question"
+        question.id,
+        question.text,
+        "",
+        None,
+        question.sparql,
+        None,
+        "",
+        asked=True,
+        error="the run does not have the question",
     )
     if execute and question.sparql:
         executed = execute(question.sparql)

@@ -110,7 +110,7 @@ class AgentSystem:
         result, problem = _gold(gold)
         if self._baseline is not None:
             result = self._baseline.gold(result)
-        unanswered = AgentRecord(question.id, question.text, "", None, question.sparql, result, gold_error=problem)
+        unanswered = AgentRecord(question.id, question.text, "", None, question.sparql, result, problem, asked=True)
         if gold is not None and not _is_scorable(gold) and not self._plan.unscored:
             return replace(unanswered, asked=False, error="not asked: there is no gold answer")
         try:

@@ -32,10 +32,10 @@ class AgentRecord(Row):
     predicted_answer_tuple: Any
     gold_sparql: str
     gold_answer_tuple: Any
-    asked: bool = True
+    gold_error: str
+    asked: bool
     failed: bool = False
     error: str = ""
-    gold_error: str = ""
     cut: bool = False
     outcome: str = ""
     actions: int | None = None

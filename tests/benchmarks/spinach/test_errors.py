@@ -23,7 +23,7 @@ def cells(*values: str) -> Result:
 
 
 def record(predicted: str, rows: Result = None, gold_rows: Result = None, **more: Any) -> AgentRecord:
-    return AgentRecord("1", "?", predicted, rows, GOLD, gold_rows, **more)
+    return AgentRecord("1", "?", predicted, rows, GOLD, gold_rows, "", asked=True, **more)
 
 
 CASES = [

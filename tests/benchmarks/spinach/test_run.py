@@ -276,7 +276,7 @@ def test_an_unavailable_model_ends_the_run(kb: KnowledgeBase, dataset: files.Que
 
 
 def record(name: str, predicted: Result, gold: Result, **more: Any) -> AgentRecord:
-    return AgentRecord(name, f"question {name}", "", predicted, "", gold, **more)
+    return AgentRecord(name, f"question {name}", "", predicted, "", gold, **{"gold_error": "", "asked": True, **more})
 
 
 def run_at(path: Path, settings: dict[str, Any], records: Sequence[AgentRecord]) -> Run:
@@ -406,7 +406,9 @@ def test_gold_of_a_file() -> None:
     uri: Result = [{"x": {"type": "uri", "value": "a"}}]
     gold = files.QuestionFile(Path("gold.json"), (question("1", uri), question("9", True)))
     theirs = run_at(
-        Path("theirs.json"), {}, (AgentRecord("q", "question 1", "", uri, "", None), record("2", True, True))
+        Path("theirs.json"),
+        {},
+        (AgentRecord("q", "question 1", "", uri, "", None, "", asked=True), record("2", True, True)),
     )
     one, other = evaluate.with_gold(theirs, gold).rows.values()
     assert (one.id, one.gold_answer_tuple, one.predicted_answer_tuple) == ("1", uri, uri)
@@ -439,8 +441,8 @@ def test_rerun(kb: KnowledgeBase) -> None:
         asked.append(text)
         return execute.execute(kb, text)
 
-    old = AgentRecord("1", "?", ANDORRA, None, ANDORRA, None)
-    kept = AgentRecord("2", "?", "", True, "", True)
+    old = AgentRecord("1", "?", ANDORRA, None, ANDORRA, None, "", asked=True)
+    kept = AgentRecord("2", "?", "", True, "", True, "", asked=True)
     [one] = evaluate.score_all([evaluate.rerun(run_at(Path("r.json"), {}, (old, kept)), run_on_kb, gold=True)])
     assert one.scores["f1"].to_list() == [100, 100]
     assert asked == [ANDORRA, ANDORRA]
