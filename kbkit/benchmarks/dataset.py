@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from kbkit.errors import KbError
 from kbkit.measures.records import content, load_json
@@ -53,6 +54,20 @@ def bin_counts(values: Sequence[int], bins: Sequence[Bin]) -> list[tuple[str, in
         label = f"{low}+" if high is None else str(low) if low == high else f"{low}-{high}"
         counts.append((label, count, count / len(values) if values else None))
     return counts
+
+
+def distribution(
+    groups: Iterable[tuple[tuple[str, ...], Sequence[int]]], bins: Sequence[Bin], columns: Sequence[str]
+) -> pl.DataFrame:
+    """Return the values of each group by bin, as :func:`bin_counts` does.
+
+    A group is a name of one or more parts, and its values. ``columns`` are those of the group, of the bin, and of the
+    count; the fraction is the column ``share``.
+    """
+    rows = [(*group, *counted) for group, values in groups for counted in bin_counts(values, bins)]
+    *texts, count = columns
+    schema = {**dict.fromkeys(texts, pl.String), count: pl.Int64, "share": pl.Float64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def run_names(paths: Sequence[Path]) -> list[str]:

@@ -111,9 +111,9 @@ class Pipeline:
     settings: Mapping[str, Any]
     progress: Progress = lambda *_: None
 
-    def table(self, stage: Stage[R], extra: Mapping[str, Any] | None = None) -> Table[R]:
-        """Return the table of a stage; ``extra`` are settings of this stage only."""
-        return Table(self.out / "stages" / f"{stage.name}.jsonl", stage.row, {**self.settings, **(extra or {})})
+    def table(self, stage: Stage[R]) -> Table[R]:
+        """Return the table of a stage."""
+        return Table(self.out / "stages" / f"{stage.name}.jsonl", stage.row, self.settings)
 
     def rows(self, stage: Stage[R], make: Callable[[], list[R]]) -> list[R]:
         """Return the rows of a stage that makes all of them at once; ``make`` runs if there is no table yet."""
@@ -129,12 +129,11 @@ class Pipeline:
         items: Sequence[Item],
         work: Callable[[Sequence[Item]], list[R]],
         batch: int = 200,
-        extra: Mapping[str, Any] | None = None,
     ) -> None:
         """Add the row of a stage to each item that was not dropped; ``work`` computes a batch of rows, in order."""
         items = [item for item in items if not item.dropped]
         report = _reporter(self.progress, stage.label)
-        for item, row in zip(items, self.table(stage, extra).fill(items, work, batch, report), strict=True):
+        for item, row in zip(items, self.table(stage).fill(items, work, batch, report), strict=True):
             item.add(row)
 
     @contextlib.contextmanager

@@ -93,9 +93,9 @@ def _logistic(bench: Bench, retriever: str) -> Judge:
     return lambda part, candidates: fitted.scores(rows(part, candidates))
 
 
-def _with_random(part: Part, candidates: pl.DataFrame, seed: int = 0) -> pl.DataFrame:
+def _with_random(part: Part, candidates: pl.DataFrame) -> pl.DataFrame:
     """Add random documents of each query's domain that are neither candidates nor answers."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     searched = {domain: part.bench.searched.within(domain) for domain in {e.domain for e in part.examples}}
     examples = [example for example in part.examples if len(searched[example.domain])]
     drawn = [rng.choice(searched[example.domain], RANDOM_NEGATIVES) for example in examples]

@@ -13,8 +13,6 @@ from kbkit.cli.papers.factory import FiguresForm, PaperFigures, Shown, figures
 from kbkit.errors import KbError, Option, UnknownNameError
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from kbkit.cli.tables import Titled
 
 Agreement = Annotated[bool, typer.Option("--agreement", help="Show only how annotators agree.")]
@@ -171,13 +169,7 @@ def conv_ratings(
     means = people.as_printed(rated) if shown.on_screen else rated
     tables: list[Titled] = [
         (2, "mean ratings and agreement, the paper's in parentheses", means),
-        (3, "percentage of judgements that prefer the dataset's conversation", _rounded(preferred, shown)),
+        (3, "percentage of judgements that prefer the dataset's conversation", shown.rounded(preferred, 1)),
     ]
     chosen = [one for one in tables if shown.table is not None or one[2].height]
     return PaperFigures(tables=chosen)
-
-
-def _rounded(frame: pl.DataFrame, shown: Shown) -> pl.DataFrame:
-    import polars.selectors as cs
-
-    return frame.with_columns(cs.float().round(1)) if shown.on_screen else frame

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,16 +14,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from kbkit.benchmarks.ska.evaluate import Run
-
-
-@contextmanager
-def counting(context: typer.Context, name: str) -> Iterator[Callable[[int], None]]:
-    """Draw a bar for the instances that were read."""
-    from kbkit.cli.progress import bars
-    from kbkit.display.progress import Event
-
-    with bars(context.obj.quiet) as listen:
-        yield lambda done: listen(Event(name, done, 0, "instances")) if listen else None
 
 
 TABLES = (3, 4, 5)

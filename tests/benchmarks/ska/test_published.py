@@ -282,11 +282,11 @@ def test_instances_of_subgraphs() -> None:
 @given(st.lists(st.tuples(st.integers(0, 7), st.sampled_from("rs"), st.integers(0, 7)), max_size=25))
 def test_shortest_paths_are_those_of_networkx(edges: list[tuple[int, str, int]]) -> None:
     graph = [(str(head), relation, str(tail)) for head, relation, tail in edges]
-    found, reason = shortest.positive(graph, ["0"], ["1"])
+    found = shortest.positive(graph, ["0"], ["1"])
     reference = nx.Graph([(head, tail) for head, _, tail in graph])
     near = "0" in reference and "1" in reference and nx.has_path(reference, "0", "1")
     if not near or nx.shortest_path_length(reference, "0", "1") > shortest.MAX_HOPS:
-        assert reason
+        assert isinstance(found, str)
         return
     steps = {
         frozenset(pair) for path in nx.all_shortest_paths(reference, "0", "1") for pair in itertools.pairwise(path)

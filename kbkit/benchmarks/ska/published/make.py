@@ -196,9 +196,9 @@ class _Maker:
     # -- graphs -------------------------------------------------------------------------------------------------------
 
     def _graph(self, question: PublishedQuestion) -> Instance | str:
-        positive, reason = shortest.positive(question.graph, question.topics, question.answers)
-        if reason:
-            return reason
+        positive = shortest.positive(question.graph, question.topics, question.answers)
+        if isinstance(positive, str):
+            return positive
         if reason := rules.leaked(question.text, question.answers):
             return reason
         provenance = Provenance(
