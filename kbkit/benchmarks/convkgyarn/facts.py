@@ -13,9 +13,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from kbkit.benchmarks.convkgyarn import values
-from kbkit.benchmarks.convkgyarn.answer_sql import NODE, UNITS, columns, is_unnamed
 from kbkit.benchmarks.convkgyarn.predicates import Predicate, Qualifier
-from kbkit.benchmarks.convkgyarn.values import Source
+from kbkit.benchmarks.convkgyarn.values import NODE, UNITS, Source, answer_columns, is_unnamed
 from kbkit.benchmarks.left_out import LeftOutWords
 from kbkit.english.markers import untelling
 from kbkit.english.stems import shares_stem
@@ -154,7 +153,7 @@ class Facts:
         source = self.source(one, qualified=asked.qualifier is not None)
         rows = f"SELECT v.* FROM ({source}) v WHERE v.entity IN (SELECT id FROM kbkit_entities)"
         if asked.qualifier is None:
-            sql = f"SELECT entity, {columns(one.kind)}, NULL::VARCHAR AS given FROM ({rows}) v {NODE}"
+            sql = f"SELECT entity, {answer_columns(one.kind)}, NULL::VARCHAR AS given FROM ({rows}) v {NODE}"
         else:
             sql = self._qualified(asked, rows)
         frame = self._kb.tables.lookup(self._grouped(asked, sql), frames={**frames, **self._loaded})
@@ -202,12 +201,12 @@ class Facts:
                 f" value AS o_value FROM ({joined})"
             )
             return (
-                f"SELECT entity, {columns(q.kind)}, coalesce(o.name, v.o_value) AS given FROM ({inner}) v {NODE}"
+                f"SELECT entity, {answer_columns(q.kind)}, coalesce(o.name, v.o_value) AS given FROM ({inner}) v {NODE}"
                 f" LEFT JOIN nodes o ON o.id = v.o_node WHERE o.id IS NULL OR NOT {is_unnamed('o.name')}"
             )
         year = "regexp_extract(v.q_value, '^[0-9]{4}')" if q.kind == "date" else "coalesce(o.name, v.q_value)"
         return (
-            f"SELECT entity, {columns(one.kind)}, nullif({year}, '') AS given FROM ({joined}) v {NODE}"
+            f"SELECT entity, {answer_columns(one.kind)}, nullif({year}, '') AS given FROM ({joined}) v {NODE}"
             f" LEFT JOIN nodes o ON o.id = v.q_node WHERE nullif({year}, '') IS NOT NULL"
         )
 

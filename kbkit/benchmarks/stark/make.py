@@ -11,7 +11,7 @@ from kbkit.benchmarks.requirements import relational
 from kbkit.benchmarks.requirements.settings import NAME_TEXT, RequirementSettings, complete_settings
 from kbkit.benchmarks.requirements.stages import StagesRun
 from kbkit.benchmarks.stark import dataset, numbers
-from kbkit.benchmarks.stark.report import reasons, record, report_of
+from kbkit.benchmarks.stark.records import reasons, record, report_of
 from kbkit.english.relations import unworded
 from kbkit.errors import KbError, Option
 from kbkit.kb import KnowledgeBase

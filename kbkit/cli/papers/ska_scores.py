@@ -41,7 +41,6 @@ def evaluate(
 def scores(runs: Sequence[Run], table: int | None, *, with_paper: bool = True) -> PaperFigures:
     """Return the scores of runs: tables for a screen; one table or all figures as records; and charts."""
     from kbkit.benchmarks.ska import evaluate as scoring
-    from kbkit.benchmarks.ska import figures as drawn
 
     scored = scoring.per_query(runs)
     measured = scoring.long(scored, with_paper=with_paper)
@@ -50,7 +49,7 @@ def scores(runs: Sequence[Run], table: int | None, *, with_paper: bool = True) -
         sections=_sections(measured, scored, table),
         records=lambda: measured if table is None else scoring.table(measured, scoring.TABLES[table]),
         per_query=lambda: scored,
-        charts=lambda: drawn.charts(measured),
+        charts=lambda: scoring.charts(measured),
     )
 
 
