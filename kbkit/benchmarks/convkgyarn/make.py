@@ -260,12 +260,13 @@ class _Run:
         filler = Filler(rendered, themes, self.settings)
         described = names.called(chosen, self.kb.schema)
         blocks = Blocks(described, table, rendered, self.settings, self.kb.schema, targets, labels)
-        numbers = _Numbers()
+        alone = related = 0
         with ConvWriter(path) as writer:
             for number, (groups, own) in enumerate(blocks):
-                pipeline.progress("conversations", numbers.groups, self.settings.count)
+                pipeline.progress("conversations", alone, self.settings.count)
                 writer.add(filler.fill(groups, own, number))
-                numbers.add(groups)
+                alone += groups["related"].null_count()
+                related += groups.height - groups["related"].null_count()
             if not writer.count:
                 raise KbError(
                     f"No entity has {self.settings.min_turns} facts to ask for", f"See {pipeline.out / 'stages'}"
@@ -275,7 +276,8 @@ class _Run:
         return {
             "conversations": writer.count,
             "wanted": self.settings.count,
-            **numbers.report(),
+            "groups": alone,
+            "related": related,
             "untyped": filler.untyped,
             "templates": len(conv_templates),
             "invalid": [f"{row.id}: {row.dropped}" for row in rows if row.dropped],
@@ -286,19 +288,3 @@ class _Run:
 def _reason(row: Selection) -> str:
     """Return why a predicate was dropped, without its own numbers."""
     return row.dropped.partition(" (")[0].partition(":")[0]
-
-
-class _Numbers:
-    """Counts for a report."""
-
-    def __init__(self) -> None:
-        self.groups = self.related = 0
-
-    def add(self, groups: pl.DataFrame) -> None:
-        """Count the groups of a block."""
-        self.groups += groups["related"].null_count()
-        self.related += groups["related"].len() - groups["related"].null_count()
-
-    def report(self) -> dict[str, Any]:
-        """Return the counts."""
-        return {"groups": self.groups, "related": self.related}

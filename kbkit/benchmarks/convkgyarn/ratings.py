@@ -22,8 +22,8 @@ import polars as pl
 
 from kbkit.assets.arguments import check_range
 from kbkit.benchmarks.convkgyarn import paper
-from kbkit.benchmarks.convkgyarn.conversations import Conversation
-from kbkit.benchmarks.convkgyarn.paper import DIMENSIONS, SETTINGS, Setting
+from kbkit.benchmarks.convkgyarn.conversations import PROPERTIES, SETTINGS, Conversation, Setting
+from kbkit.benchmarks.convkgyarn.paper import DIMENSIONS
 from kbkit.benchmarks.people.judgements import Judgement, Mark, outside, read_judgements
 from kbkit.benchmarks.report import beside, in_one_cell
 from kbkit.errors import KbError, plural
@@ -72,8 +72,7 @@ def item_name(task: str, item: str, *, test: bool = False) -> tuple[str, str]:
 
 def about(conversation: Conversation) -> dict[str, Mark]:
     """Return what the tables need to know about a conversation."""
-    names = ("interaction", "deixis", "disfluency", "typo")
-    return {"related": conversation.related is not None, **{name: getattr(conversation, name) for name in names}}
+    return {"related": conversation.related is not None, **dict(zip(PROPERTIES, conversation.setting, strict=True))}
 
 
 # -- what to rate -----------------------------------------------------------------------------------------------------
@@ -89,8 +88,7 @@ def sample(conversations: Iterable[Conversation], count: int, seed: int) -> list
     check_range("seed", seed, 0)
     parts: dict[tuple[bool, Setting], list[Conversation]] = {}
     for conversation in conversations:
-        setting = (conversation.interaction, conversation.deixis, conversation.disfluency, conversation.typo)
-        parts.setdefault((conversation.related is not None, setting), []).append(conversation)
+        parts.setdefault((conversation.related is not None, conversation.setting), []).append(conversation)
     drawn = np.random.default_rng(seed)
     used: set[str] = set()
     chosen: list[Conversation] = []
@@ -119,7 +117,7 @@ def problem(judgement: Judgement) -> str:
 
 
 def _setting(judgement: Judgement) -> Setting:
-    noise = (judgement.about.get(name) is True for name in ("deixis", "disfluency", "typo"))
+    noise = (judgement.about.get(name) is True for name in PROPERTIES[1:])
     return (str(judgement.about.get("interaction", "")), *noise)  # type: ignore[return-value]
 
 
@@ -193,7 +191,6 @@ def _agree(first: Any, second: Any) -> bool:
 RATERS = 3
 SETS = ("general", "related")
 _RATED = (*DIMENSIONS, paper.AGREEMENT)
-_PROPERTIES = ("interaction", "deixis", "disfluency", "typo")
 
 
 def agreement(rated: Sequence[Rated], dimension: str | None = None) -> tuple[int, float | None]:
@@ -232,7 +229,7 @@ def rating_table(judgements: Sequence[Rated]) -> pl.DataFrame:
         rows.append((SETS[related], *setting, len({judgement.item for judgement in part}), *means, agreement(part)[1]))
     schema = {
         **dict.fromkeys(("set", "interaction"), pl.String),
-        **dict.fromkeys(_PROPERTIES[1:], pl.Boolean),
+        **dict.fromkeys(PROPERTIES[1:], pl.Boolean),
         "conversations": pl.Int64,
         **dict.fromkeys(_RATED, pl.Float64),
     }
@@ -241,7 +238,7 @@ def rating_table(judgements: Sequence[Rated]) -> pl.DataFrame:
         figures = paper.ratings(name, setting)
         return [None, *(figures[column] for column in _RATED)] if figures else None
 
-    return beside(pl.DataFrame(rows, schema=schema, orient="row"), ["set", *_PROPERTIES], printed)
+    return beside(pl.DataFrame(rows, schema=schema, orient="row"), ["set", *PROPERTIES], printed)
 
 
 def _mean(values: Sequence[float]) -> float | None:
@@ -274,7 +271,7 @@ def preference_table(judgements: Sequence[Rated]) -> pl.DataFrame:
 
 def as_printed(table: pl.DataFrame) -> pl.DataFrame:
     """Return Table 2 for a screen: each figure next to the paper's, ``3.50 (3.97)``."""
-    marks = [pl.when(pl.col(name)).then(pl.lit("x")).otherwise(pl.lit("")).alias(name) for name in _PROPERTIES[1:]]
+    marks = [pl.when(pl.col(name)).then(pl.lit("x")).otherwise(pl.lit("")).alias(name) for name in PROPERTIES[1:]]
     return in_one_cell(table, _RATED, [2] * len(DIMENSIONS) + [1]).with_columns(marks)
 
 
