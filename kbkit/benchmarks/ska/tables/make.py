@@ -13,12 +13,12 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from kbkit.benchmarks.evidence import Matcher, leaks
+from kbkit.benchmarks.evidence import Matcher, leaks, padded
 from kbkit.benchmarks.left_out import REASON
 from kbkit.benchmarks.ska.gathering import Gathering
 from kbkit.benchmarks.ska.instances import ROW, Instance, KnowledgeUnit, Provenance, without_words
 from kbkit.benchmarks.ska.solve import Solver
-from kbkit.benchmarks.ska.statements import check_instance, padded
+from kbkit.benchmarks.ska.statements import check_instance
 from kbkit.benchmarks.ska.tables import sources, wording
 from kbkit.benchmarks.ska.tables.columns import KEY, NAME
 from kbkit.benchmarks.ska.tables.data import TableData
