@@ -6,14 +6,14 @@ import contextlib
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import polars as pl
 
-from kbkit.errors import KbError
+from kbkit.errors import BadInputError, KbError, reason
 from kbkit.measures.records import content, load_json
 
 SPLITS = ("train", "val", "test")
@@ -89,6 +89,28 @@ def read_about(folder: Path) -> dict[str, Any]:
     path = folder / ABOUT
     about = load_json(content(path).decode(), str(path)) if path.is_file() else None
     return about if isinstance(about, dict) else {}
+
+
+@contextlib.contextmanager
+def read_fast(path: Path, strict: Callable[[], Iterable[object]]) -> Iterator[None]:
+    """Turn an error of polars into that of the ``strict`` reader of a file, which is slower and words what is wrong."""
+    try:
+        yield
+    except (pl.exceptions.PolarsError, OSError) as error:
+        check_strictly(strict)
+        raise BadInputError(f"Cannot read {path}: {reason(error)}") from None
+
+
+def check_strictly(strict: Callable[[], Iterable[object]]) -> None:
+    """Read with the ``strict`` reader for its errors."""
+    for _ in strict():
+        pass
+
+
+def line_blocks(file: BinaryIO, size: int) -> Iterator[bytes]:
+    """Yield the lines of a file in blocks of at least ``size`` bytes, which fit in memory with what is read of them."""
+    while block := file.read(size):
+        yield block + file.readline()
 
 
 @contextlib.contextmanager

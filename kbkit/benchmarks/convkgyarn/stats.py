@@ -14,7 +14,7 @@ from kbkit.benchmarks.convkgyarn import conversations, entities, facts, paper
 from kbkit.benchmarks.convkgyarn.conversations import PROPERTIES, in_words
 from kbkit.benchmarks.convkgyarn.tables import read_table
 from kbkit.benchmarks.convkgyarn.templates import TEMPLATES
-from kbkit.benchmarks.dataset import ABOUT, read_about
+from kbkit.benchmarks.dataset import ABOUT, read_about, read_fast
 from kbkit.benchmarks.report import beside
 from kbkit.errors import BadInputError, Command, KbError
 
@@ -127,12 +127,8 @@ def _counts(folder: Path) -> Counter[tuple[str, int]]:
         *PROPERTIES, related=pl.col("related").is_not_null(),
         turns=pl.col("turns").list.len(),
     ).group_by(pl.all()).len()  # fmt: skip
-    try:
+    with read_fast(file, lambda: conversations.read_conversations(file)):
         grouped = counted.collect()
-    except (pl.exceptions.PolarsError, OSError) as error:
-        for _ in conversations.read_conversations(file):  # which words what is wrong
-            pass
-        raise BadInputError(f"Invalid conversations in {file}: {_line(error)}") from None
     for *setting, related, turns, number in grouped.iter_rows():
         counts[f"{in_words(setting)}, {'related' if related else 'general'}", turns] += number
     return counts

@@ -95,7 +95,7 @@ def publication(dataset: Path) -> Publication:
         tables=[_evidence(examples, ids, of)],
         retrieval=Retrieval(documents, queries, judged, _COLUMNS),
         about=about,
-        command="quest make" if about else "",
+        command="quest make",
         options=made_with(QuestSettings, _settings(about)),
         limits=_LIMITS,
     )

@@ -65,7 +65,7 @@ def publication(dataset: Path, kb: KnowledgeBase | None) -> Publication:
             _COLUMNS,
         ),
         about=about,
-        command="stark make" if about else "",
+        command="stark make",
         options=made_with(RequirementSettings, _settings(about)),
         limits=[*_LIMITS, *without_answers(lost, "no candidates")],
     )
