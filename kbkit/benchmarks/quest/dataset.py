@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -202,7 +202,7 @@ def _numbered(examples: list[Example], path: Path) -> list[Example]:
             distinct = next(one for number in numbers[name] if (one := f"{name} ({number})") not in taken)
         taken.add(distinct)
         numbers.setdefault(name, itertools.count(2))
-        numbered.append(Example(**{**example.__dict__, "id": distinct}))
+        numbered.append(replace(example, id=distinct))
     return numbered
 
 
