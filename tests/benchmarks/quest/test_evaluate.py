@@ -490,7 +490,7 @@ def test_table_6(bench: benches.Bench) -> None:
 
 @pytest.mark.parametrize("one", [RANKING, SETS])
 def test_runs_survive_writing(one: ScoredSystem, tmp_path: Path) -> None:
-    path = run_files.write_system(one, EXAMPLES, tmp_path)
+    path = quest_data.write_system(one, EXAMPLES, tmp_path)
     again = run_files.read_system(path, EXAMPLES)
     assert path.name == f"{one.name}.jsonl"
     assert (again.name, again.ranked, again.threshold, again.k) == (one.name, one.ranked, one.threshold, one.k)

@@ -111,7 +111,7 @@ def test_predictions_score_as_in_their_scripts(
     ]
     rows = [(str(i), title, -float(rank)) for i, (_, found) in enumerate(pairs) for rank, title in enumerate(found)]
     system = ScoredSystem("s", pl.DataFrame(rows, schema=RUN, orient="row"), ranked, k=1000 if ranked else 0)
-    path = run_files.write_system(system, examples, folder)
+    path = quest_data.write_system(system, examples, folder)
     answers = [TheirExample(one.text, list(one.docs), metadata=TheirMetadata("_")) for one in examples]
     theirs = their_examples(path)
     assert len(theirs) == len(examples)
@@ -130,7 +130,7 @@ def test_repeated_texts_survive(tmp_path: Path) -> None:
     examples = [Example(name, "twice", ("a",), "test") for name in ("1", "2")]
     rows = [("1", "a", -1.0), ("2", "b", -1.0), ("2", "a", -2.0)]
     system = ScoredSystem("s", pl.DataFrame(rows, schema=RUN, orient="row"), ranked=False)
-    path = run_files.write_system(system, examples, tmp_path)
+    path = quest_data.write_system(system, examples, tmp_path)
     assert [one.docs for one in their_examples(path)] == [["a"], ["b", "a"]]
     assert run_files.read_system(path, examples).run.select("query", "node").rows() == [row[:2] for row in rows]
 
