@@ -1,4 +1,4 @@
-"""Helpers for the datasets of all benchmarks: splits, bins of counts, names of runs, write errors."""
+"""Helpers for the datasets of all benchmarks: ``dataset.json``, splits, bins of counts, names of runs, write errors."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import contextlib
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import numpy as np
+import polars as pl
 
-from kbkit.errors import KbError
+from kbkit.errors import BadInputError, KbError, reason
+from kbkit.measures.records import content, load_json
 
 SPLITS = ("train", "val", "test")
 QUERIES = "queries.jsonl"
@@ -53,6 +56,20 @@ def bin_counts(values: Sequence[int], bins: Sequence[Bin]) -> list[tuple[str, in
     return counts
 
 
+def distribution(
+    groups: Iterable[tuple[tuple[str, ...], Sequence[int]]], bins: Sequence[Bin], columns: Sequence[str]
+) -> pl.DataFrame:
+    """Return the values of each group by bin, as :func:`bin_counts` does.
+
+    A group is a name of one or more parts, and its values. ``columns`` are those of the group, of the bin, and of the
+    count; the fraction is the column ``share``.
+    """
+    rows = [(*group, *counted) for group, values in groups for counted in bin_counts(values, bins)]
+    *texts, count = columns
+    schema = {**dict.fromkeys(texts, pl.String), count: pl.Int64, "share": pl.Float64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
 def run_names(paths: Sequence[Path]) -> list[str]:
     """Return a name for each file: its stem, or its whole path if several files have the same stem."""
     stems = Counter(path.stem for path in paths)
@@ -62,6 +79,38 @@ def run_names(paths: Sequence[Path]) -> list[str]:
 def json_lines(records: Iterable[object]) -> str:
     """Return records as JSON lines."""
     return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+
+
+def read_about(folder: Path) -> dict[str, Any]:
+    """Return the ``dataset.json`` of a folder, empty if there is none or another program wrote it.
+
+    Raises :class:`BadInputError` for a file that is not JSON.
+    """
+    path = folder / ABOUT
+    about = load_json(content(path).decode(), str(path)) if path.is_file() else None
+    return about if isinstance(about, dict) else {}
+
+
+@contextlib.contextmanager
+def read_fast(path: Path, strict: Callable[[], Iterable[object]]) -> Iterator[None]:
+    """Turn an error of polars into that of the ``strict`` reader of a file, which is slower and words what is wrong."""
+    try:
+        yield
+    except (pl.exceptions.PolarsError, OSError) as error:
+        check_strictly(strict)
+        raise BadInputError(f"Cannot read {path}: {reason(error)}") from None
+
+
+def check_strictly(strict: Callable[[], Iterable[object]]) -> None:
+    """Read with the ``strict`` reader for its errors."""
+    for _ in strict():
+        pass
+
+
+def line_blocks(file: BinaryIO, size: int) -> Iterator[bytes]:
+    """Yield the lines of a file in blocks of at least ``size`` bytes, which fit in memory with what is read of them."""
+    while block := file.read(size):
+        yield block + file.readline()
 
 
 @contextlib.contextmanager

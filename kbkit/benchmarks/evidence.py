@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from kbkit.benchmarks.documents import Document, Span
@@ -98,9 +99,32 @@ def _spans(document: Document) -> list[Span]:
     return [Span(NAME, 0, len(document.name), document.name), *document.sentences]
 
 
-# -- names in texts ---------------------------------------------------------------------------------------------------
+# -- words in texts ---------------------------------------------------------------------------------------------------
 
 _WORD = re.compile(r"[^\W_]+")
+_SEPARATOR = r"[^\pL\pN]+"
+"""What is between words, for polars and DuckDB."""
+
+
+@lru_cache(100_000)
+def padded(text: str) -> str:
+    """Return the words of a text in lower case, each between single spaces: a phrase in it is then a part of it."""
+    return f" {' '.join(_WORD.findall(text.lower()))} "
+
+
+def padded_words(column: str) -> pl.Expr:
+    """Return a column of texts as :func:`padded` writes them."""
+    words = pl.col(column).str.to_lowercase().str.replace_all(_SEPARATOR, " ").str.strip_chars()
+    return pl.concat_str(pl.lit(" "), words, pl.lit(" ")).alias(column)
+
+
+def padded_sql(text: str) -> str:
+    """Return SQL for a text as :func:`padded` writes it."""
+    return f"concat(' ', trim(regexp_replace(lower({text}), '{_SEPARATOR}', ' ', 'g')), ' ')"
+
+
+# -- names in texts ---------------------------------------------------------------------------------------------------
+
 # Letters that Unicode normalization does not decompose.
 _PLAIN = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ð": "d", "æ": "ae", "œ": "oe", "þ": "th", "ı": "i", "ħ": "h"})
 # Scripts without spaces between words: Thai, Lao, Khmer, kana, Chinese characters.
@@ -113,8 +137,8 @@ def leaks(text: str, names: Iterable[str]) -> str:
     Case, accents and punctuation are ignored. A name of one common word matches too: "It" in "is it about boats".
     Names without letters, and names in scripts without spaces, match as substrings.
     """
-    padded, folded = _padded(text), text.casefold()
-    return next((name for name in names if _contains(padded, folded, name)), "")
+    words, plain = _padded(text), text.casefold()
+    return next((name for name in names if _contains(words, plain, name)), "")
 
 
 def folded(names: Iterable[str]) -> frozenset[str]:
@@ -129,19 +153,19 @@ def contains(text: str, names: frozenset[str]) -> bool:
     return any(" ".join(words[start:end]) in names for end in ends for start in range(end))
 
 
-def _contains(padded: str, folded: str, name: str) -> bool:
+def _contains(text: str, plain: str, name: str) -> bool:
     words = _padded(name)
     if not words.strip() or _UNSPACED.search(name):
-        return bool(name.strip()) and name.strip().casefold() in folded
+        return bool(name.strip()) and name.strip().casefold() in plain
     # With periods, U.S.A. is three words; without them one.
-    return words in padded or ("." in name and _padded(name.replace(".", "")) in padded)
+    return words in text or ("." in name and _padded(name.replace(".", "")) in text)
 
 
 @lru_cache(100_000)
 def _padded(text: str) -> str:
-    """Return the words of a text, normalized, each between single spaces."""
+    """Return the words of a text as :func:`padded` does, without accents."""
     if text.isascii():
-        return f" {' '.join(_WORD.findall(text.lower()))} "
+        return padded(text)
     folded = unicodedata.normalize("NFKD", text.casefold().translate(_PLAIN))
     plain = "".join(c for c in folded if not unicodedata.combining(c))
-    return f" {' '.join(_WORD.findall(plain))} "
+    return padded(plain)

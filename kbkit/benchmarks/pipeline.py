@@ -14,15 +14,16 @@ import json
 import os
 import threading
 import typing
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from kbkit import __version__
-from kbkit.benchmarks.dataset import writing
+from kbkit.benchmarks.dataset import ABOUT, writing
 from kbkit.directory import systems
-from kbkit.directory.files import parse_json, replacing
+from kbkit.directory.files import parse_json, replacing, write_files
 from kbkit.directory.systems import exclusive
 from kbkit.directory.typed_json import from_json, shortened, to_json
 from kbkit.errors import BadInputError, KbError, Option
@@ -110,9 +111,9 @@ class Pipeline:
     settings: Mapping[str, Any]
     progress: Progress = lambda *_: None
 
-    def table(self, stage: Stage[R], extra: Mapping[str, Any] | None = None) -> Table[R]:
-        """Return the table of a stage; ``extra`` are settings of this stage only."""
-        return Table(self.out / "stages" / f"{stage.name}.jsonl", stage.row, {**self.settings, **(extra or {})})
+    def table(self, stage: Stage[R]) -> Table[R]:
+        """Return the table of a stage."""
+        return Table(self.out / "stages" / f"{stage.name}.jsonl", stage.row, self.settings)
 
     def rows(self, stage: Stage[R], make: Callable[[], list[R]]) -> list[R]:
         """Return the rows of a stage that makes all of them at once; ``make`` runs if there is no table yet."""
@@ -128,12 +129,11 @@ class Pipeline:
         items: Sequence[Item],
         work: Callable[[Sequence[Item]], list[R]],
         batch: int = 200,
-        extra: Mapping[str, Any] | None = None,
     ) -> None:
         """Add the row of a stage to each item that was not dropped; ``work`` computes a batch of rows, in order."""
         items = [item for item in items if not item.dropped]
         report = _reporter(self.progress, stage.label)
-        for item, row in zip(items, self.table(stage, extra).fill(items, work, batch, report), strict=True):
+        for item, row in zip(items, self.table(stage).fill(items, work, batch, report), strict=True):
             item.add(row)
 
     @contextlib.contextmanager
@@ -154,6 +154,36 @@ class Pipeline:
                 check()
                 remove(self.out)
             yield
+
+    def none_left(self, tried: int, reasons: str) -> KbError:
+        """Return the error that none of the queries that were tried passed all stages."""
+        return KbError(f"None of the {tried} queries remains: {reasons}", f"See {self.out / 'stages'}")
+
+    def finish(
+        self,
+        files: Mapping[str, str],
+        about: Mapping[str, Any],
+        report: dict[str, Any],
+        records: Sequence[dict[str, Any]] = (),
+    ) -> Output:
+        """Write the ``files`` of a dataset and ``dataset.json``, which records its settings ``about`` and the report.
+
+        Old files are replaced at the end.
+        """
+        text = json.dumps({**about, "report": report}, ensure_ascii=False, indent=2) + "\n"
+        write_files({self.out / name: content for name, content in {**files, ABOUT: text}.items()})
+        return Output(self.out, list(records), report)
+
+
+def dropped(reasons: Iterable[str]) -> dict[str, int]:
+    """Count the reasons why rows were dropped, the most frequent first; "" is none."""
+    return dict(Counter(filter(None, reasons)).most_common())
+
+
+def listed(reasons: Mapping[str, int], most: int | None = None) -> str:
+    """Return the first reasons why questions were dropped, with their numbers, for an error."""
+    first = list(reasons.items())[:most]
+    return "; ".join(f"{reason} ({count:,})" for reason, count in first) or "no question was drawn"
 
 
 def _reporter(progress: Progress, label: str) -> Callable[[int, int], None]:

@@ -141,6 +141,16 @@ def _less(ours: object, theirs: object) -> float | None:
     return None
 
 
+def below(ours: pl.DataFrame, theirs: pl.DataFrame) -> pl.DataFrame:
+    """Return our rows, then those that a paper prints, with the column ``figures`` after the first one.
+
+    Null is a column that the paper does not print.
+    """
+    parts = [frame.with_columns(pl.lit(whose).alias(FIGURES)) for frame, whose in ((ours, HERE), (theirs, PAPER))]
+    first = ours.columns[0]
+    return pl.concat(parts, how="diagonal_relaxed").select(first, FIGURES, pl.exclude(first, FIGURES))
+
+
 def in_one_cell(table: pl.DataFrame, columns: Sequence[str], digits: Sequence[int]) -> pl.DataFrame:
     """Return a table of :func:`beside` for a screen: a row of ours with the paper's figures in parentheses.
 

@@ -75,6 +75,13 @@ class RunForm(Generic[I, Q, P, R]):
     retry: Callable[[R], bool] = lambda _: False
 
 
+def row_form(
+    row: type[R], *, batch: int = 64, workers: int | None = None, retry: Callable[[R], bool] = lambda _: False
+) -> RunForm[Any, Any, R, R]:
+    """Return the form of systems that see the items as they are and return the rows."""
+    return RunForm(row, lambda item: item, lambda _, prediction: prediction, batch, workers, retry)
+
+
 @dataclass(frozen=True)
 class Timing(Generic[Q]):
     """Measure the time of the first ``count`` items, each ``answer`` alone, before they are answered in batches."""

@@ -22,7 +22,7 @@ BYTES = "bytes"
 UNITS = {
     "read": BYTES, "files": BYTES, "checksums": BYTES, "adjacency": "edges", "triples": "triples", "columns": "triples",
     "nodes": "nodes", "text": "nodes", "vectors": "nodes", "embeddings": "products",
-    "queries": "queries", "questions": "questions",
+    "queries": "queries", "questions": "questions", "instances": "instances", "testbeds": "instances",
 }  # fmt: skip
 """Units of stages whose events have none; other stages count items without a unit."""
 

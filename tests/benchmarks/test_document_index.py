@@ -13,7 +13,7 @@ import pytest
 
 import kbkit
 from kbkit.benchmarks.document_index import INDEX, document_index, titled_nodes
-from kbkit.benchmarks.quest import evaluate
+from kbkit.benchmarks.quest import bench as benches
 from kbkit.benchmarks.quest.dataset import QuestDataset
 from kbkit.directory.generations import KbDirectory
 from kbkit.errors import BadInputError
@@ -67,7 +67,7 @@ def test_quest_searches_the_documents_of_the_domain(kb: KnowledgeBase, dataset: 
     with document_index(dataset, tmp_path, kb, ["bm25"]) as index:
         assert index is not None
         assert index.documents["title"].to_list() == [one["title"] for one in DOCUMENTS]
-        bench = evaluate.Bench.of(kb, QuestDataset.open(dataset), 10, index)
+        bench = benches.Bench.of(kb, QuestDataset.open(dataset), 10, index)
         part = bench.part("test")
         found = bench.searched.named(part.ranking("bm25"))
         # A domain that is a type of the KB means its documents, any other domain all documents.
@@ -77,13 +77,13 @@ def test_quest_searches_the_documents_of_the_domain(kb: KnowledgeBase, dataset: 
         }
         assert bench.documents(pl.Series([0]))["text"].to_list() == [DOCUMENTS[0]["text"]]
         assert part.answers.sort("query")["id"].to_list() == [2, 0]
-        [line] = evaluate.remarks(bench, part)
+        [line] = benches.remarks(bench, part)
         assert line.startswith("Documents that are not exactly one node of this KB: 1;")
 
 
 def test_modes_that_follow_relations_search_the_kb(kb: KnowledgeBase, dataset: Path, tmp_path: Path) -> None:
     with document_index(dataset, tmp_path, kb, ["bm25", "relational"]) as index:
-        bench = evaluate.Bench.of(kb, QuestDataset.open(dataset), 10, index)
+        bench = benches.Bench.of(kb, QuestDataset.open(dataset), 10, index)
         ranking = bench.part("test").ranking("relational")
         assert ranking["id"].null_count() == 0
         assert set(bench.searched.named(ranking)["node"]) <= set(OWNERS)

@@ -27,7 +27,7 @@ from kbkit.benchmarks.ska.annotate import UnitsTask as Units
 from kbkit.benchmarks.ska.instances import KnowledgeUnit
 from kbkit.benchmarks.ska.review import Reviewing
 from kbkit.benchmarks.stark import ratings
-from kbkit.benchmarks.stark.evaluate import questions
+from kbkit.benchmarks.stark.run import questions
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.web.explore.app import judging

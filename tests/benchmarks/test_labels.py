@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kbkit
-from kbkit.benchmarks.labels import POOLED, Labels, judged
+from kbkit.benchmarks.people.labels import POOLED, Labels, judged
 from kbkit.errors import BadInputError, KbError, UnknownNameError
 from kbkit.kb import KnowledgeBase
 from kbkit.measures.files import read_gold

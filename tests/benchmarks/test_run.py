@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from kbkit.benchmarks.costs import COSTS, CostFile, CostSummary, Latency, summary
 from kbkit.benchmarks.pipeline import Row
-from kbkit.benchmarks.rankings import Ranked, frame_of, lists_of
+from kbkit.benchmarks.retrieval import Ranked, frame_of, lists_of
 from kbkit.benchmarks.run import Run, RunForm, Timing, read_runs, run, run_file
 from kbkit.directory.systems import exclusive
 from kbkit.errors import BadInputError, KbError, LockedError

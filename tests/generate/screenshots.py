@@ -11,7 +11,7 @@ from playwright.sync_api import sync_playwright
 
 import kbkit
 from kbkit import assets
-from kbkit.benchmarks.labels import Labels
+from kbkit.benchmarks.people.labels import Labels
 from kbkit.web.explore import links
 from tests.explorer import TOKEN, served
 

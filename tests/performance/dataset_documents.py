@@ -8,8 +8,8 @@ from pathlib import Path
 
 from kbkit.benchmarks.document_index import document_index
 from kbkit.benchmarks.quest import dataset as quest
+from kbkit.benchmarks.quest.bench import Bench
 from kbkit.benchmarks.quest.dataset import Example, QuestDataset
-from kbkit.benchmarks.quest.evaluate import Bench
 from kbkit.kb import KnowledgeBase
 from kbkit.measures import ranking
 from kbkit.measures.frames import RUN

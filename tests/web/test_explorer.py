@@ -30,7 +30,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 import kbkit
-from kbkit.benchmarks.labels import Labels
+from kbkit.benchmarks.people.labels import Labels
 from kbkit.display import render
 from kbkit.errors import KbError, QueryTimeoutError
 from kbkit.kb import KnowledgeBase

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import kbkit
-from kbkit.benchmarks.labels import Labels
+from kbkit.benchmarks.people.labels import Labels
 from kbkit.web.explore import links
 from tests.explorer import Tab, served
 

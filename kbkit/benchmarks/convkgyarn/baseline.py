@@ -16,10 +16,11 @@ name is only added, and 5 % if they are asked unchanged.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from kbkit.benchmarks.convkgyarn.conversations import ConvEntity, Conversation
+from kbkit.benchmarks.convkgyarn.conversations import ConvEntity, Conversation, TurnPrediction
+from kbkit.benchmarks.pipeline import kb_settings
 from kbkit.errors import KbError
 from kbkit.stores.folding import words
 
@@ -40,32 +41,31 @@ _EMPTY = frozenset(
 """Words that do not make a question of their own."""
 
 
-class FoundAnswers(NamedTuple):
-    """Answers to a question, empty if there are none, and the expression that it was read as."""
-
-    answers: list[str]
-    reading: str
-
-
 class ConvBaseline:
     """Answers the questions of conversations about a KB."""
 
+    name = METHOD
+
     def __init__(self, kb: KnowledgeBase) -> None:
         self._kb = kb
+        self.settings: Mapping[str, Any] = {"method": METHOD, **kb_settings(kb)}
 
-    def answer(self, conversation: Conversation) -> list[FoundAnswers]:
-        """Return what is found for each turn."""
+    def answer(self, conversations: Sequence[Conversation]) -> list[list[TurnPrediction]]:
+        """Return the predictions for the turns of each conversation."""
+        return [self._turns(conversation) for conversation in conversations]
+
+    def _turns(self, conversation: Conversation) -> list[TurnPrediction]:
         questions = [turn.question for turn in conversation.turns]
         entities = [entity for entity in (conversation.entity, conversation.related) if entity is not None]
         return [self._ask(text) for text in completed(questions, entities)]
 
-    def _ask(self, question: str) -> FoundAnswers:
+    def _ask(self, question: str) -> TurnPrediction:
         try:
             result = self._kb.ask(question, 0)
             answers = _texts(result)
         except KbError:  # a question without words, or a reading that cannot be evaluated
-            return FoundAnswers([], "")
-        return FoundAnswers(answers if len(answers) <= MAX_ANSWERS else [], result.expression)
+            return TurnPrediction()
+        return TurnPrediction(answers if len(answers) <= MAX_ANSWERS else [], reading=result.expression)
 
 
 def _texts(result: AskResult) -> list[str]:

@@ -10,13 +10,12 @@ from kbkit.benchmarks.convkgyarn import names
 from kbkit.benchmarks.convkgyarn.rendering import Rendered
 from kbkit.benchmarks.convkgyarn.settings import ConvSettings
 from kbkit.benchmarks.convkgyarn.tables import FrameTable
+from kbkit.benchmarks.evidence import padded_words
 from kbkit.schema import Schema
 
 BLOCK = 2_000
 """Groups that are filled at once."""
 _KEY = ["type", "key"]
-_WORDS = pl.col("answer").str.to_lowercase().str.replace_all(r"[^\pL\pN]+", " ").str.strip_chars()
-"""Answers as :func:`kbkit.benchmarks.convkgyarn.rendering.padded` writes words."""
 
 
 class Blocks:
@@ -66,10 +65,10 @@ class Blocks:
             answers = facts.select("id", *keys, answer=pl.col("answers").list.eval(
                 pl.concat_list(pl.element().struct.field("text"), pl.element().struct.field("aliases"))
             ).list.eval(pl.element().explode()))  # fmt: skip
-            words = answers.explode("answer").with_columns(answer=_WORDS).filter(pl.col("answer") != "")
-            words = words.with_columns(word=pl.col("answer").str.split(" ").list.first())
+            words = answers.explode("answer").with_columns(padded_words("answer")).filter(pl.col("answer") != "  ")
+            words = words.with_columns(word=pl.col("answer").str.strip_chars().str.split(" ").list.first())
             possible = words.join(self._first, on=[*keys, "word"], how="semi").join(self._said, on=keys)
-            leaks = pl.col("said").str.contains(" " + pl.col("answer") + " ", literal=True)
+            leaks = pl.col("said").str.contains(pl.col("answer"), literal=True)
             yield facts.join(possible.filter(leaks).select("id"), on="id", how="anti", maintain_order="left")
 
     def _counted(self) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -7,7 +7,7 @@ that scores can be compared in pairs.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +25,18 @@ if TYPE_CHECKING:
 CONVERSATIONS = "conversations"
 """The stem of the file in a dataset's folder."""
 INTERACTIONS = ("voice", "text")
+PROPERTIES = ("interaction", "deixis", "disfluency", "typo")
+"""The properties of a configuration."""
+Setting = tuple[str, bool, bool, bool]
+"""The values of :data:`PROPERTIES`."""
+
+SETTINGS: tuple[Setting, ...] = tuple(
+    (interaction, deixis, noise and interaction == "voice", noise and interaction == "text")
+    for interaction in ("voice", "text")
+    for deixis in (False, True)
+    for noise in (False, True)
+)
+"""The eight configurations in the order of the paper's rows."""
 KINDS = ("entity", "date", "number", "text")
 """Kinds of answers."""
 FORMS = (
@@ -91,6 +103,23 @@ class Turn:
 
 
 @dataclass(frozen=True)
+class TurnPrediction:
+    """The answers to one turn, empty if the system declines (NA) or fails with an ``error``.
+
+    ``reading`` is how the baseline read the question: an answer expression.
+    """
+
+    answers: list[str] = field(default_factory=list)
+    error: str = ""
+    reading: str = ""
+
+    @property
+    def is_na(self) -> bool:
+        """Whether the system declined to answer."""
+        return not self.answers and not self.error
+
+
+@dataclass(frozen=True)
 class Conversation:
     """A conversation about ``entity``, and about ``related`` if it is set.
 
@@ -109,19 +138,19 @@ class Conversation:
 
     @property
     def configuration(self) -> str:
-        """The configuration in words: ``voice, deixis and disfluencies, related``."""
-        phenomena = [
-            name
-            for name, on in (("deixis", self.deixis), ("disfluencies", self.disfluency), ("typos", self.typo))
-            if on
-        ]
-        return ", ".join(
-            [
-                self.interaction,
-                *([" and ".join(phenomena)] if phenomena else []),
-                "related" if self.related else "general",
-            ]
-        )
+        """The configuration and the set in words: ``voice, deixis and disfluencies, related``."""
+        return f"{in_words(self.setting)}, {'related' if self.related else 'general'}"
+
+    @property
+    def setting(self) -> Setting:
+        """The configuration."""
+        return self.interaction, self.deixis, self.disfluency, self.typo
+
+
+def in_words(setting: Sequence[Any]) -> str:
+    """Return a configuration in words: ``voice, deixis and disfluencies``."""
+    phenomena = [name for name, on in zip(("deixis", "disfluencies", "typos"), setting[1:], strict=True) if on]
+    return ", ".join([str(setting[0]), *([" and ".join(phenomena)] if phenomena else [])])
 
 
 # -- files ------------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ import polars as pl
 
 from kbkit.benchmarks import run as running
 from kbkit.benchmarks.convkgyarn import paper
-from kbkit.benchmarks.convkgyarn.conversations import Conversation
+from kbkit.benchmarks.convkgyarn.conversations import PROPERTIES, SETTINGS, Conversation, in_words
 from kbkit.benchmarks.convkgyarn.judge import judge
 from kbkit.benchmarks.convkgyarn.matching import matches
 from kbkit.benchmarks.convkgyarn.run import ConvAnswers
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
 SETS = ("general", "related")
 MEASURES = ("turns", "conversations", "na")
-SETTING = ("interaction", "deixis", "disfluency", "typo")
-BREAKDOWNS = (*SETTING, "set", "form", "subject", "kind", "predicate", "type", "turn")
+BREAKDOWNS = (*PROPERTIES, "set", "form", "subject", "kind", "predicate", "type", "turn")
 """Columns of :func:`per_turn` that scores can be grouped by."""
 _RESAMPLES = 10_000
 
@@ -162,12 +161,12 @@ def table(turns: pl.DataFrame, *, published: bool = True) -> pl.DataFrame:
     over turns; ``general_na`` is the fraction of turns without an answer; the same for ``related``. With ``published``,
     rows of the paper's systems follow.
     """
-    place = {setting: position for position, setting in enumerate(paper.SETTINGS)}
+    place = {setting: position for position, setting in enumerate(SETTINGS)}
     systems = turns["system"].unique(maintain_order=True).to_list()
-    means = _measured(turns, ["system", "set", *SETTING])
+    means = _measured(turns, ["system", "set", *PROPERTIES])
     cells: dict[tuple[Any, ...], dict[str, float | None]] = {}
     for row in means.iter_rows(named=True):
-        key = (row["system"], *(row[name] for name in SETTING))
+        key = (row["system"], *(row[name] for name in PROPERTIES))
         cells.setdefault(key, {}).update({f"{row['set']}_{name}": row[name] for name in MEASURES})
     order = sorted(cells, key=lambda key: (systems.index(key[0]), place.get(key[1:], len(place)), key[1:]))
     rows = [(*key, *(cells[key].get(f"{kind}_{name}") for name in MEASURES for kind in SETS)) for key in order]
@@ -175,7 +174,7 @@ def table(turns: pl.DataFrame, *, published: bool = True) -> pl.DataFrame:
         wanted = {key[1:] for key in order}
         rows += [row for row in _published() if row[1:5] in wanted]
     names = [f"{kind}_{name}" for name in MEASURES for kind in SETS]
-    schema = {"system": pl.String, "interaction": pl.String, **dict.fromkeys(SETTING[1:], pl.Boolean)}
+    schema = {"system": pl.String, "interaction": pl.String, **dict.fromkeys(PROPERTIES[1:], pl.Boolean)}
     return pl.DataFrame(rows, schema={**schema, **dict.fromkeys(names, pl.Float64)}, orient="row")
 
 
@@ -186,13 +185,13 @@ def as_printed(scores: pl.DataFrame) -> pl.DataFrame:
         return pl.col(f"{kind}_{name}").map_elements(lambda value: f"{value:.3f}", pl.String).fill_null("-")
 
     cells = [pl.format("{} / {}", *(shown(kind, name) for kind in SETS)).alias(name) for name in MEASURES]
-    marks = [pl.when(pl.col(name)).then(pl.lit("x")).otherwise(pl.lit("")).alias(name) for name in SETTING[1:]]
+    marks = [pl.when(pl.col(name)).then(pl.lit("x")).otherwise(pl.lit("")).alias(name) for name in PROPERTIES[1:]]
     return scores.select("system", "interaction", *marks, *cells)
 
 
 def _published() -> Iterator[tuple[Any, ...]]:
     for system in paper.systems():
-        for setting in paper.SETTINGS:
+        for setting in SETTINGS:
             pair = [paper.effects(system, kind, setting) for kind in SETS]
             yield (f"{system} (paper)", *setting, *(one[name] for name in MEASURES for one in pair))
 
@@ -224,7 +223,7 @@ def differences(turns: pl.DataFrame, seed: int = 0) -> pl.DataFrame:
     first), low, high (its 95 % interval, paired bootstrap over groups), p (two-sided, paired randomization test).
     Scores are those of conversations; see :func:`kbkit.measures.scores.compare`.
     """
-    scores = turns.group_by("system", "set", *SETTING, "group", maintain_order=True).agg(pl.col("score").mean())
+    scores = turns.group_by("system", "set", *PROPERTIES, "group", maintain_order=True).agg(pl.col("score").mean())
     rows = []
     for compared, system, kind, first, second, both in _pairs(scores):
         tested = tests.compare(*both, n=_RESAMPLES, seed=seed).row(0, named=True)
@@ -240,7 +239,7 @@ Pair = tuple[str, str, str, str, str, tuple[pl.DataFrame, pl.DataFrame]]
 
 def _pairs(scores: pl.DataFrame) -> Iterator[Pair]:
     """Yield what is compared, the system, the set, the names of both sides, and their scores by group."""
-    parts = dict(scores.group_by("system", "set", *SETTING, maintain_order=True))
+    parts = dict(scores.group_by("system", "set", *PROPERTIES, maintain_order=True))
     for compared in ("deixis", "disfluency", "typo", "interaction", "system"):
         for one, two in combinations(parts, 2):
             first, second = sorted((one, two), key=lambda key: _order(key, scores))
@@ -249,7 +248,7 @@ def _pairs(scores: pl.DataFrame) -> Iterator[Pair]:
             both = _same_groups(parts[first], parts[second])
             if both[0].height:
                 system = f"{first[0]} / {second[0]}" if compared == "system" else first[0]
-                yield compared, system, first[1], _shown(first[2:]), _shown(second[2:]), both
+                yield compared, system, first[1], in_words(first[2:]), in_words(second[2:]), both
 
 
 def _order(key: tuple[Any, ...], scores: pl.DataFrame) -> tuple[Any, ...]:
@@ -260,7 +259,7 @@ def _order(key: tuple[Any, ...], scores: pl.DataFrame) -> tuple[Any, ...]:
 
 def _difference(first: tuple[Any, ...], second: tuple[Any, ...]) -> str:
     """Return the one property in which two configurations of a set differ, else ""."""
-    names = ("system", "set", *SETTING)
+    names = ("system", "set", *PROPERTIES)
     differ = [name for name, one, two in zip(names, first, second, strict=True) if one != two]
     return differ[0] if len(differ) == 1 and differ[0] != "set" else ""
 
@@ -272,19 +271,13 @@ def _same_groups(first: pl.DataFrame, second: pl.DataFrame) -> tuple[pl.DataFram
     return common, both[1].join(common, on="query", how="semi", maintain_order="left")
 
 
-def _shown(setting: Sequence[Any]) -> str:
-    """Return a configuration in words: ``voice, deixis and disfluency``."""
-    noise = [name for name, on in zip(SETTING[1:], setting[1:], strict=True) if on]
-    return ", ".join([str(setting[0]), *([" and ".join(noise)] if noise else [])])
-
-
 def charts(turns: pl.DataFrame) -> list[Chart]:
     """Return a chart of the mean score and one of the ratio of NA for each set: bars by configuration and system."""
-    means = _measured(turns, ["system", "set", *SETTING])
+    means = _measured(turns, ["system", "set", *PROPERTIES])
     named = means.with_columns(
-        pl.struct(SETTING).map_elements(lambda row: _shown(list(row.values())), pl.String).alias("configuration")
+        pl.struct(PROPERTIES).map_elements(lambda row: in_words(list(row.values())), pl.String).alias("configuration")
     )
-    order = {_shown(setting): position for position, setting in enumerate(paper.SETTINGS)}
+    order = {in_words(setting): position for position, setting in enumerate(SETTINGS)}
     named = named.sort(pl.col("configuration").replace_strict(order, default=len(order)), maintain_order=True)
     kinds = [kind for kind in SETS if kind in named["set"]]
     titles = {"turns": "mean score of turns", "na": "turns without an answer"}

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from kbkit.benchmarks.convkgyarn import values
-from kbkit.benchmarks.convkgyarn.answer_sql import NODE, UNITS, columns, is_unnamed
 from kbkit.benchmarks.convkgyarn.predicates import Predicate, Qualifier
-from kbkit.benchmarks.convkgyarn.values import Source
+from kbkit.benchmarks.convkgyarn.values import NODE, UNITS, Source, answer_columns, is_unnamed
+from kbkit.benchmarks.evidence import padded_sql
 from kbkit.benchmarks.left_out import LeftOutWords
 from kbkit.english.markers import untelling
 from kbkit.english.stems import shares_stem
@@ -154,7 +154,7 @@ class Facts:
         source = self.source(one, qualified=asked.qualifier is not None)
         rows = f"SELECT v.* FROM ({source}) v WHERE v.entity IN (SELECT id FROM kbkit_entities)"
         if asked.qualifier is None:
-            sql = f"SELECT entity, {columns(one.kind)}, NULL::VARCHAR AS given FROM ({rows}) v {NODE}"
+            sql = f"SELECT entity, {answer_columns(one.kind)}, NULL::VARCHAR AS given FROM ({rows}) v {NODE}"
         else:
             sql = self._qualified(asked, rows)
         frame = self._kb.tables.lookup(self._grouped(asked, sql), frames={**frames, **self._loaded})
@@ -202,19 +202,19 @@ class Facts:
                 f" value AS o_value FROM ({joined})"
             )
             return (
-                f"SELECT entity, {columns(q.kind)}, coalesce(o.name, v.o_value) AS given FROM ({inner}) v {NODE}"
+                f"SELECT entity, {answer_columns(q.kind)}, coalesce(o.name, v.o_value) AS given FROM ({inner}) v {NODE}"
                 f" LEFT JOIN nodes o ON o.id = v.o_node WHERE o.id IS NULL OR NOT {is_unnamed('o.name')}"
             )
         year = "regexp_extract(v.q_value, '^[0-9]{4}')" if q.kind == "date" else "coalesce(o.name, v.q_value)"
         return (
-            f"SELECT entity, {columns(one.kind)}, nullif({year}, '') AS given FROM ({joined}) v {NODE}"
+            f"SELECT entity, {answer_columns(one.kind)}, nullif({year}, '') AS given FROM ({joined}) v {NODE}"
             f" LEFT JOIN nodes o ON o.id = v.q_node WHERE nullif({year}, '') IS NOT NULL"
         )
 
     def _grouped(self, asked: Asked, sql: str) -> str:
         """Return SQL that gathers the answers of each fact, and leaves out facts that their question would answer."""
         own = asked.qualifier is not None
-        said = _padded("concat_ws(' ', e.name, f.given, array_to_string(e.aliases, ' '))")
+        said = padded_sql("concat_ws(' ', e.name, f.given, array_to_string(e.aliases, ' '))")
         texts = "flatten(list_transform(f.answers, lambda a: list_concat([a.text], a.aliases)))"
         return f"""
         WITH v AS ({sql}),
@@ -224,7 +224,7 @@ class Facts:
         SELECT e.id AS entity, f.given, f.answers FROM facts f JOIN kbkit_entities e ON e.id = f.entity
         WHERE f.named AND len(f.answers) <= {self._limit} AND {"f.given <> ''" if own else "true"}
           AND NOT coalesce(list_bool_or(list_transform(
-            {texts}, lambda text: contains({said}, {_padded("text")}) AND {_padded("text")} <> '  ')), false)
+            {texts}, lambda text: contains({said}, {padded_sql("text")}) AND {padded_sql("text")} <> '  ')), false)
         ORDER BY f.entity, f.given
         """
 
@@ -236,11 +236,6 @@ def _precision(label: str) -> int:
 def _are_named(answers: Sequence[str]) -> bool:
     """Return whether nodes have names or years, not numbers of their table."""
     return all(any(map(str.isalpha, answer)) or _YEAR.fullmatch(answer) for answer in answers)
-
-
-def _padded(text: str) -> str:
-    """Return SQL for the words of a text in lower case, with a space around each."""
-    return f"concat(' ', trim(regexp_replace(lower({text}), '[^\\pL\\pN]+', ' ', 'g')), ' ')"
 
 
 def _identified(frame: pl.DataFrame) -> pl.DataFrame:

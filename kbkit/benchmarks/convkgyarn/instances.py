@@ -21,11 +21,11 @@ from kbkit.benchmarks.convkgyarn.rendering import (
     PRONOUNS,
     SUBJECT,
     Rendered,
-    padded_words,
 )
 from kbkit.benchmarks.convkgyarn.settings import CONFIGURATIONS, ConvSettings
 from kbkit.benchmarks.convkgyarn.templates import VARIANTS
 from kbkit.benchmarks.convkgyarn.typos import Spans, with_safe_typos
+from kbkit.benchmarks.evidence import padded_words
 
 _ALIAS = 0.2
 """Fraction of further turns that call the entity by an alias, if it has one."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as replace_fields
@@ -25,11 +23,9 @@ from kbkit.benchmarks.convkgyarn.settings import ConvSettings
 from kbkit.benchmarks.convkgyarn.tables import FrameTable
 from kbkit.benchmarks.convkgyarn.templates import TEMPLATES, ConvTemplate
 from kbkit.benchmarks.convkgyarn.wording import PredicateWording
-from kbkit.benchmarks.dataset import ABOUT
 from kbkit.benchmarks.left_out import LeftOutWords, left_out_words
-from kbkit.benchmarks.pipeline import Output, Pipeline, Progress, generation, models, origin
+from kbkit.benchmarks.pipeline import Output, Pipeline, Progress, dropped, generation, models, origin
 from kbkit.benchmarks.predicates import unfit_type
-from kbkit.directory.files import write_files
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.llm.calls import Calls
@@ -69,9 +65,7 @@ def make(
         table = run.facts(pipeline, asked, chosen)
         conv_templates = run.templates(pipeline, asked)
         report = run.conversations(pipeline, path, chosen, table, conv_templates)
-        about = {**run.about(), "file": path.name, "report": report}
-        write_files({out / ABOUT: json.dumps(about, ensure_ascii=False, indent=2) + "\n"})
-    return Output(out, [], report)
+        return pipeline.finish({}, {**run.about(), "file": path.name}, report)
 
 
 @dataclass(frozen=True)
@@ -266,46 +260,31 @@ class _Run:
         filler = Filler(rendered, themes, self.settings)
         described = names.called(chosen, self.kb.schema)
         blocks = Blocks(described, table, rendered, self.settings, self.kb.schema, targets, labels)
-        numbers = _Numbers()
+        alone = related = 0
         with ConvWriter(path) as writer:
             for number, (groups, own) in enumerate(blocks):
-                pipeline.progress("conversations", numbers.groups, self.settings.count)
+                pipeline.progress("conversations", alone, self.settings.count)
                 writer.add(filler.fill(groups, own, number))
-                numbers.add(groups)
+                alone += groups["related"].null_count()
+                related += groups.height - groups["related"].null_count()
             if not writer.count:
                 raise KbError(
                     f"No entity has {self.settings.min_turns} facts to ask for", f"See {pipeline.out / 'stages'}"
                 )
         pipeline.progress("conversations", self.settings.count, self.settings.count)
         rows = pipeline.table(TEMPLATES).read()
-        dropped = Counter(_reason(row) for row in pipeline.table(SELECTION).read() if row.dropped)
         return {
             "conversations": writer.count,
             "wanted": self.settings.count,
-            **numbers.report(),
+            "groups": alone,
+            "related": related,
             "untyped": filler.untyped,
             "templates": len(conv_templates),
             "invalid": [f"{row.id}: {row.dropped}" for row in rows if row.dropped],
-            "dropped": dict(dropped.most_common()),
+            "dropped": dropped(map(_reason, pipeline.table(SELECTION).read())),
         }
 
 
 def _reason(row: Selection) -> str:
     """Return why a predicate was dropped, without its own numbers."""
     return row.dropped.partition(" (")[0].partition(":")[0]
-
-
-class _Numbers:
-    """Counts for a report."""
-
-    def __init__(self) -> None:
-        self.groups = self.related = 0
-
-    def add(self, groups: pl.DataFrame) -> None:
-        """Count the groups of a block."""
-        self.groups += groups["related"].null_count()
-        self.related += groups["related"].len() - groups["related"].null_count()
-
-    def report(self) -> dict[str, Any]:
-        """Return the counts."""
-        return {"groups": self.groups, "related": self.related}

@@ -5,19 +5,8 @@ Table 4 was measured on 100 conversations of each set in each configuration, mad
 
 from __future__ import annotations
 
+from kbkit.benchmarks.convkgyarn.conversations import PROPERTIES, Setting
 from kbkit.benchmarks.report import published
-
-Setting = tuple[str, bool, bool, bool]
-"""interaction, deixis, disfluency, typo."""
-
-SETTINGS: tuple[Setting, ...] = tuple(
-    (interaction, deixis, noise and interaction == "voice", noise and interaction == "text")
-    for interaction in ("voice", "text")
-    for deixis in (False, True)
-    for noise in (False, True)
-)
-"""The eight configurations in the order of the paper's rows."""
-
 
 DIMENSIONS = ("fluency", "relevance", "diversity", "grammar")
 AGREEMENT = "agreement"
@@ -25,7 +14,7 @@ AGREEMENT = "agreement"
 
 def named(setting: Setting) -> str:
     """Return a configuration as the file of the paper's figures calls it: ``voice, deixis, disfluency``."""
-    noise = zip(("deixis", "disfluency", "typo"), setting[1:], strict=True)
+    noise = zip(PROPERTIES[1:], setting[1:], strict=True)
     return ", ".join([setting[0], *(name for name, on in noise if on)])
 
 

@@ -8,8 +8,8 @@ import polars as pl
 
 from kbkit.benchmarks.convkgyarn.conversations import CONVERSATIONS, dataset_file, read_conversations
 from kbkit.benchmarks.convkgyarn.settings import ConvSettings
-from kbkit.benchmarks.dataset import ABOUT
-from kbkit.benchmarks.publish.form import Publication, PublishedTable, about_of, files_of, made_with
+from kbkit.benchmarks.dataset import ABOUT, check_strictly, read_about, read_fast
+from kbkit.benchmarks.publish.form import Publication, PublishedTable, files_of, made_with
 from kbkit.errors import BadInputError
 
 FILES = (f"{CONVERSATIONS}.jsonl", f"{CONVERSATIONS}.parquet", ABOUT)
@@ -69,7 +69,7 @@ def publication(dataset: Path) -> Publication:
     """Describe a dataset. Raises :class:`BadInputError` for an invalid conversation."""
     path = dataset_file(dataset)
     conversations = _read(path)
-    about = about_of(dataset) if dataset.is_dir() else {}
+    about = read_about(dataset)
     turns = _turns(conversations)
     return Publication(
         benchmark="ConvKGYarn",
@@ -84,33 +84,25 @@ def publication(dataset: Path) -> Publication:
             PublishedTable("turns", "Turns of the conversations, in order.", _TURNS, {"test": turns}),
         ],
         about=about,
-        command="conv make" if about else "",
+        command="conv make",
         options=made_with(ConvSettings, about),
         limits=_LIMITS,
     )
 
 
 def _read(path: Path) -> pl.DataFrame:
-    """Read conversations as a frame; the strict reader, which is slower, words what is wrong."""
-    try:
+    """Read conversations as a frame."""
+    with read_fast(path, lambda: read_conversations(path)):
         if path.suffix == ".parquet":
             frame = pl.read_parquet(path, columns=_SCHEMA.names())
         else:
             frame = pl.read_ndjson(path, schema=_SCHEMA)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        _explain(path)
-        raise BadInputError(f"Cannot read {path}: {error}") from None
     needed = [name for name in _SCHEMA.names() if name != "related"]
     null = frame.select(pl.any_horizontal(pl.col(name).is_null().any() for name in needed)).item()
     if frame.is_empty() or null or not frame["id"].is_unique().all():
-        _explain(path)
+        check_strictly(lambda: read_conversations(path))
         raise BadInputError(f"No conversations, or duplicate ids, in {path}", "Each conversation needs its own id")
     return frame
-
-
-def _explain(path: Path) -> None:
-    for _ in read_conversations(path):
-        pass
 
 
 def _conversations(conversations: pl.DataFrame) -> pl.DataFrame:

@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from kbkit.benchmarks.convkgyarn.templates import VARIANTS, ConvTemplate, placeholder
+from kbkit.benchmarks.evidence import padded
 from kbkit.english.questions import resolved
 
 PRONOUNS = ("it", "they", "he", "she")
@@ -23,7 +24,6 @@ _FORMS = {
 COLUMNS = ("voice.original", "voice.deixis", "voice.disfluencies", "voice.deixis_disfluencies", "text.original",
            "text.deixis", "text.typos", "text.deixis_typos", "voice.follow_up", "text.follow_up")  # fmt: skip
 """The forms of templates, by their number here."""
-_WORD = re.compile(r"[^\W_]+|\|")
 NONE, SUBJECT, POSSESSIVE, GIVEN = range(4)
 """Kinds of placeholders."""
 
@@ -76,15 +76,13 @@ def render(templates: Sequence[ConvTemplate]) -> Rendered:
                         known[text] = len(rows)
                         pieces, kind = _divided(text, placeholder(template.type))
                         rows.append(pieces)
-                        said[number].append(" | ".join(pieces))
+                        said[number].append("|".join(map(padded, pieces)))
                         kinds.append(kind)
                         names.append(template.id)
                     index[*place, p, int(past), int(many)] = known[text]
     plain[~plain.any(axis=1)] = True
     frame = pl.DataFrame(list(sets), schema=["type", "predicate", "asks"], orient="row").with_row_index("set")
-    words = frame.drop("set").with_columns(
-        said=pl.Series([padded(" | ".join(texts)) for texts in said], dtype=pl.String)
-    )
+    words = frame.drop("set").with_columns(said=pl.Series(map("|".join, said), dtype=pl.String))
     first, second, third = (pl.Series([row[i] for row in rows], dtype=pl.String) for i in range(3))
     return Rendered(
         frame,
@@ -119,14 +117,3 @@ def _divided(text: str, slot: str) -> tuple[tuple[str, str, str], tuple[int, int
     pieces += [""] * (3 - len(pieces))
     kinds += [NONE] * (2 - len(kinds))
     return (pieces[0], pieces[1], pieces[2]), (kinds[0], kinds[1])
-
-
-def padded(text: str) -> str:
-    """Return the words of a text in lower case, with a space around each."""
-    return f" {' '.join(_WORD.findall(text.lower()))} "
-
-
-def padded_words(column: str) -> pl.Expr:
-    """Return a column of texts as :func:`padded` writes them."""
-    words = pl.col(column).str.to_lowercase().str.replace_all(r"[^\pL\pN]+", " ").str.strip_chars()
-    return pl.concat_str(pl.lit(" "), words, pl.lit(" ")).alias(column)

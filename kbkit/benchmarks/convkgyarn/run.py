@@ -7,22 +7,23 @@ lines: the settings, then one line per conversation with the answers to its turn
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kbkit.assets.arguments import check_range
 from kbkit.benchmarks import run as runs
-from kbkit.benchmarks.convkgyarn.baseline import METHOD, ConvBaseline
+from kbkit.benchmarks.convkgyarn.baseline import ConvBaseline
 from kbkit.benchmarks.convkgyarn.conversations import (
     Conversation,
     Turn,
+    TurnPrediction,
     arrow_schema,
     dataset_file,
     from_record,
     read_conversations,
 )
-from kbkit.benchmarks.pipeline import Row, kb_settings, models
+from kbkit.benchmarks.pipeline import Row, models
 from kbkit.directory.generations import fingerprint
 from kbkit.errors import KbError, Option
 
@@ -36,23 +37,6 @@ PROMPT = "conv_answer"
 NA = "NA"
 _BATCH = 20
 """Conversations that are answered together, and then saved."""
-
-
-@dataclass(frozen=True)
-class TurnPrediction:
-    """The answers to one turn, empty if the system declines (NA) or fails with an ``error``.
-
-    ``reading`` is how the baseline read the question: an answer expression.
-    """
-
-    answers: list[str] = field(default_factory=list)
-    error: str = ""
-    reading: str = ""
-
-    @property
-    def is_na(self) -> bool:
-        """Whether the system declined to answer."""
-        return not self.answers and not self.error
 
 
 @dataclass(frozen=True)
@@ -140,7 +124,7 @@ def run(
         raise KbError(f"{out} holds the conversations", "Use another file for ", Option("output"))
     runs.check_parent(out)
     conversations = chosen(dataset, groups)
-    system = ConvModel(calls) if calls is not None else Asking(kb)
+    system = ConvModel(calls) if calls is not None else ConvBaseline(kb)
     settings = {"dataset": file.name, "conversations": fingerprint(file)["sha256"], "groups": groups}
     return runs.run(out, system, conversations, _FORM, settings, replace=replace, progress=progress)
 
@@ -185,23 +169,3 @@ def _prediction(reply: Any) -> TurnPrediction:
         return TurnPrediction(error=reply.problem)
     answers = [text.strip() for text in reply.value["answers"] if text.strip()]
     return TurnPrediction([] if any(text.casefold() in ("na", "n/a") for text in answers) else answers)
-
-
-class Asking:
-    """The baseline, which asks the KB without a model."""
-
-    name = METHOD
-
-    def __init__(self, kb: KnowledgeBase) -> None:
-        self._baseline = ConvBaseline(kb)
-        self.settings: Mapping[str, Any] = {"method": METHOD, **kb_settings(kb)}
-
-    def answer(self, conversations: Sequence[Conversation]) -> list[list[TurnPrediction]]:
-        """Return the predictions for the turns of each conversation."""
-        return [
-            [
-                TurnPrediction(prediction.answers, reading=prediction.reading)
-                for prediction in self._baseline.answer(conversation)
-            ]
-            for conversation in conversations
-        ]

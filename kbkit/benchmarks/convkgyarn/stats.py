@@ -11,13 +11,12 @@ from typing import Any
 import polars as pl
 
 from kbkit.benchmarks.convkgyarn import conversations, entities, facts, paper
-from kbkit.benchmarks.convkgyarn.conversations import Conversation
+from kbkit.benchmarks.convkgyarn.conversations import PROPERTIES, in_words
 from kbkit.benchmarks.convkgyarn.tables import read_table
 from kbkit.benchmarks.convkgyarn.templates import TEMPLATES
-from kbkit.benchmarks.dataset import ABOUT
+from kbkit.benchmarks.dataset import ABOUT, read_about, read_fast
 from kbkit.benchmarks.report import beside
-from kbkit.directory.files import parse_json
-from kbkit.errors import BadInputError, KbError
+from kbkit.errors import BadInputError, Command, KbError
 
 COLUMNS = ("dataset", "entities", "facts", "types", "predicates", "questions_per_fact")
 _BATCH = 5_000
@@ -30,18 +29,14 @@ class ConvStatistics:
     folder: Path
     about: dict[str, Any]
     rows: list[tuple[str, int, int, int, int, float]]
-    counts: Counter[tuple[str, int, int]]
+    counts: Counter[tuple[str, int]]
 
     @staticmethod
     def of(folder: Path) -> ConvStatistics:
         """Read a dataset. Raises :class:`KbError` if files are missing."""
-        try:
-            about = parse_json((folder / ABOUT).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise KbError(f"Cannot read {folder / ABOUT}: {error.strerror or error}") from None
-        except ValueError as error:
-            raise BadInputError(f"Invalid JSON in {folder / ABOUT}: {error}") from None
-        return ConvStatistics(folder, about, list(_rows(folder)), _counts(folder))
+        if not (folder / ABOUT).is_file():
+            raise KbError(f"{folder} has no {ABOUT}", "Run ", Command("conv make"), " to make a dataset")
+        return ConvStatistics(folder, read_about(folder), list(_rows(folder)), _counts(folder))
 
     def table(self) -> pl.DataFrame:
         """Return Table 1, each set with the paper's figures: dataset, figures, and those of ``COLUMNS``."""
@@ -58,7 +53,7 @@ class ConvStatistics:
     def conversations(self) -> pl.DataFrame:
         """Return configuration, conversations, and mean turns."""
         totals: dict[str, list[int]] = {}
-        for (name, turns, _), number in sorted(self.counts.items()):
+        for (name, turns), number in sorted(self.counts.items()):
             own = totals.setdefault(name, [0, 0])
             own[0] += number
             own[1] += turns * number
@@ -123,25 +118,17 @@ def _line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-def _counts(folder: Path) -> Counter[tuple[str, int, int]]:
+def _counts(folder: Path) -> Counter[tuple[str, int]]:
     """Count conversations by configuration and number of turns."""
     file = conversations.dataset_file(folder)
-    counts: Counter[tuple[str, int, int]] = Counter()
+    counts: Counter[tuple[str, int]] = Counter()
     frame = pl.scan_parquet(file) if file.suffix == ".parquet" else pl.scan_ndjson(file)
     counted = frame.select(
-        "interaction", "deixis", "disfluency", "typo", related=pl.col("related").is_not_null(),
+        *PROPERTIES, related=pl.col("related").is_not_null(),
         turns=pl.col("turns").list.len(),
     ).group_by(pl.all()).len()  # fmt: skip
-    try:
+    with read_fast(file, lambda: conversations.read_conversations(file)):
         grouped = counted.collect()
-    except (pl.exceptions.PolarsError, OSError) as error:
-        for _ in conversations.read_conversations(file):  # which words what is wrong
-            pass
-        raise BadInputError(f"Invalid conversations in {file}: {_line(error)}") from None
-    for interaction, deixis, disfluency, typo, related, turns, number in grouped.iter_rows():
-        entity = conversations.ConvEntity("", "", "") if related else None
-        one = Conversation(
-            "", "", conversations.ConvEntity("", "", ""), entity, interaction, deixis, disfluency, typo, []
-        )
-        counts[one.configuration, turns, 0] += number
+    for *setting, related, turns, number in grouped.iter_rows():
+        counts[f"{in_words(setting)}, {'related' if related else 'general'}", turns] += number
     return counts

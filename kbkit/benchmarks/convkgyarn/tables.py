@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from kbkit.benchmarks.dataset import writing
+from kbkit.benchmarks.dataset import line_blocks, writing
 from kbkit.benchmarks.pipeline import Pipeline, Row, Stage
 from kbkit.directory import systems
 from kbkit.directory.files import parse_json
@@ -53,18 +53,10 @@ class FrameTable:
         count = 0
         with self.path.open("rb") as file:
             expected = self._table.expected_rows(file.readline())
-            line, rest = 2, b""
-            while block := file.read(_BLOCK):
-                block = rest + block
-                cut = block.rfind(b"\n") + 1
-                rest = block[cut:]
-                if cut:
-                    frame = self._parsed(block[:cut], line)
-                    line, count = line + block.count(b"\n", 0, cut), count + frame.height
-                    yield frame
-            if rest.strip():
-                frame = self._parsed(rest, line)
-                count += frame.height
+            line = 2
+            for block in line_blocks(file, _BLOCK):
+                frame = self._parsed(block, line)
+                line, count = line + block.count(b"\n"), count + frame.height
                 yield frame
         self._table.check_rows(count, expected)
 

@@ -13,10 +13,9 @@ from kbkit.benchmarks.convkgyarn.ratings import COMPARE, LABELS, OPT_OUT, OURS, 
 from kbkit.benchmarks.convkgyarn.references import Match
 from kbkit.benchmarks.dataset import check_output_file
 from kbkit.benchmarks.people.judgements import Mark
-from kbkit.benchmarks.people.tasks import Passage, Task, TaskItem, TaskQuestion, TaskStage
+from kbkit.benchmarks.people.tasks import Passage, Task, TaskItem, TaskQuestion, TaskStage, scale
 from kbkit.errors import KbError, plural
 
-_SCALE = {str(number): label for number, label in enumerate(LABELS, 1)}
 _SIDES = {"a": "A", "b": "B", "s": "the same"}
 _OUT = TaskQuestion(OPT_OUT, "", {"o": OPT_OUT}, {"o": True})
 
@@ -89,8 +88,7 @@ class ConvRating(_Judging):
 
     def item(self, key: Hashable) -> TaskItem:
         """Return a conversation."""
-        marks = {choice: int(choice) for choice in _SCALE}
-        questions = [TaskQuestion(dimension, text, _SCALE, marks) for dimension, text in QUESTIONS.items()]
+        questions = [scale(dimension, text, LABELS) for dimension, text in QUESTIONS.items()]
         return TaskItem(passages=[_passage(_turns(self._items[str(key)]))], questions=questions, instead=_OUT)
 
     def _conversation(self, name: str) -> Conversation:

@@ -26,9 +26,6 @@ VOICE = ("original", "deixis", "disfluencies", "deixis_disfluencies")
 TEXT = ("original", "deixis", "typos", "deixis_typos")
 FORMS = tuple([("voice", form) for form in VOICE] + [("text", form) for form in TEXT])
 """Interaction and form of the 24 questions about a fact."""
-PER_FACT = len(FORMS) * VARIANTS
-RELATED_PER_FACT = PER_FACT + 2 * VARIANTS
-"""Further questions if the fact is about a related entity: the eight forms, and follow-ups in voice and text."""
 _OF_SUBJECT = re.compile(r"\bthe ((?:[^\[\]]|\[[^\[\]]*\])+?) of \{S\}")
 _THERE = re.compile(
     r"(\b(?:have|has|lived?|lie|lies|lying|used|located|spoken|official|status)|\[object\]|[a-z]\]) in it\b"

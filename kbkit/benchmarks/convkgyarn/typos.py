@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from kbkit.benchmarks.convkgyarn.rendering import padded_words
+from kbkit.benchmarks.evidence import padded_words
 
 Spans = list[tuple[NDArray[np.int64], NDArray[np.int64]]]
 """Starts and ends of texts, one pair of arrays for each text of a question."""

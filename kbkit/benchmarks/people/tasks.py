@@ -66,6 +66,12 @@ class TaskQuestion(NamedTuple):
         return next((choice for choice in self.choices if self.mark(choice) == mark), None)
 
 
+def scale(name: str, text: str, meanings: Sequence[str], first: int = 1) -> TaskQuestion:
+    """Return a question that is answered by a number from ``first``; ``meanings`` are theirs, in order."""
+    numbers = {str(number): meaning for number, meaning in enumerate(meanings, first)}
+    return TaskQuestion(name, text, numbers, {number: int(number) for number in numbers})
+
+
 _NOTHING = TaskQuestion("", "", {})
 
 

@@ -10,10 +10,9 @@ from typing import Any
 import polars as pl
 
 from kbkit.assets.operations import described
-from kbkit.benchmarks.dataset import ABOUT, SPLITS
+from kbkit.benchmarks.dataset import SPLITS
 from kbkit.benchmarks.left_out import setting_of
 from kbkit.errors import KbError, Option
-from kbkit.measures.records import content, load_json
 
 CORPUS, QUERIES, QRELS = "corpus", "queries", "default"
 """Names of the configurations of retrieval datasets, as ``mteb`` and BEIR's datasets on Hugging Face have them."""
@@ -179,15 +178,6 @@ def files_of(folder: Path, names: Iterable[str]) -> dict[str, Path]:
     """Return those of some files of a folder that exist, by name; a name may have wildcards."""
     files = {path.relative_to(folder).as_posix(): path for name in names for path in folder.glob(name)}
     return {name: path for name, path in sorted(files.items()) if path.is_file()}
-
-
-def about_of(folder: Path) -> dict[str, Any]:
-    """Return the ``dataset.json`` of a folder, empty if kbkit did not make the dataset."""
-    path = folder / ABOUT
-    if not path.is_file():
-        return {}
-    about = load_json(content(path).decode(), str(path))
-    return about if isinstance(about, dict) else {}
 
 
 def without_answers(lost: int, what: str) -> list[str]:

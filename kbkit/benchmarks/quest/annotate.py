@@ -16,7 +16,7 @@ import polars as pl
 from kbkit.assets.arguments import check_range
 from kbkit.benchmarks.document_files import DOCUMENTS
 from kbkit.benchmarks.people.judgements import ANNOTATIONS, Judgement, RaterFolder, outside, ratings
-from kbkit.benchmarks.people.tasks import Passage, Task, TaskItem, TaskQuestion
+from kbkit.benchmarks.people.tasks import Passage, Task, TaskItem, TaskQuestion, scale
 from kbkit.benchmarks.quest.dataset import Example, QuestDataset
 from kbkit.benchmarks.quest.label import RELEVANT
 from kbkit.benchmarks.quest.settings import EVIDENCE
@@ -114,10 +114,8 @@ class RelevanceTask(Task):
         pair = self._pairs[key]  # type: ignore[index]
         original = _MARK.sub(r"[\1]", pair.example.original)
         document = Passage([[sentence] for sentence in pair.sentences], pair.title, numbered=True)
-        meanings = {str(rating): meaning for rating, meaning in enumerate(RATINGS)}
-        marks = {str(rating): rating for rating in range(len(RATINGS))}
         questions = [
-            TaskQuestion(RELEVANCE, "Is the document relevant to the query?", meanings, marks),
+            scale(RELEVANCE, "Is the document relevant to the query?", RATINGS, first=0),
             TaskQuestion(SHOWN, "Does the document show it?", _EVIDENCE, _EVIDENCE),
         ]
         if pair.sentences:

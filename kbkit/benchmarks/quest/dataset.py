@@ -11,18 +11,18 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from kbkit.benchmarks import document_files
-from kbkit.benchmarks.dataset import ABOUT, SPLITS
-from kbkit.errors import BadInputError, Command, KbError, UnknownNameError
+from kbkit.benchmarks.dataset import SPLITS, read_about
+from kbkit.errors import BadInputError, KbError, UnknownNameError
 from kbkit.measures import formats
 from kbkit.measures.frames import JUDGEMENTS, Gold
-from kbkit.measures.records import JsonRecord, content, load_json, records
+from kbkit.measures.records import JsonRecord, content, records
 
 TEMPLATES = {
     "_": "A",
@@ -73,13 +73,7 @@ class QuestDataset:
         if not any((folder / f"{split}.jsonl").exists() for split in SPLITS):
             names = ", ".join(f"{split}.jsonl" for split in SPLITS)
             raise KbError(f"{folder} is not a QUEST dataset", f"It needs at least one of {names}")
-        about = folder / ABOUT
-        about_dataset = load_json(content(about).decode(), str(about)) if about.exists() else {}
-        if not isinstance(about_dataset, dict):
-            raise BadInputError(
-                f"{about} is not a JSON object", "Run ", Command("quest make"), " to generate a dataset"
-            )
-        return QuestDataset(folder, about_dataset)
+        return QuestDataset(folder, read_about(folder))
 
     @property
     def without(self) -> tuple[str, ...]:
@@ -208,7 +202,7 @@ def _numbered(examples: list[Example], path: Path) -> list[Example]:
             distinct = next(one for number in numbers[name] if (one := f"{name} ({number})") not in taken)
         taken.add(distinct)
         numbers.setdefault(name, itertools.count(2))
-        numbered.append(Example(**{**example.__dict__, "id": distinct}))
+        numbered.append(replace(example, id=distinct))
     return numbered
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,11 +15,11 @@ from typing import Any
 import polars as pl
 
 from kbkit.benchmarks import document_files
-from kbkit.benchmarks.dataset import ABOUT, SPLITS, json_lines
+from kbkit.benchmarks.dataset import SPLITS, json_lines
 from kbkit.benchmarks.document_files import DOCUMENTS
 from kbkit.benchmarks.documents import Document, TextPassage, read_documents
 from kbkit.benchmarks.evidence import leaks
-from kbkit.benchmarks.pipeline import Item, Output, Pipeline, Progress, Stage, generation, models, origin
+from kbkit.benchmarks.pipeline import Item, Output, Pipeline, Progress, Stage, generation, listed, models, origin
 from kbkit.benchmarks.quest import augment, fact_sentences, label, paraphrase, records
 from kbkit.benchmarks.quest.categories import NoCategoriesError
 from kbkit.benchmarks.quest.draft import (
@@ -48,8 +47,6 @@ from kbkit.benchmarks.quest.label import (
 from kbkit.benchmarks.quest.paraphrase import PARAPHRASES, Paraphrase, Parser
 from kbkit.benchmarks.quest.settings import EVIDENCE, QuestSettings
 from kbkit.benchmarks.quest.shown import CategoryCondition, Reader
-from kbkit.directory.files import write_files
-from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.llm.calls import Calls
 from kbkit.measures.formats import DETAILS
@@ -88,8 +85,7 @@ def make(
         drawn = run.drawn(pipeline)
         complete, seen = run.complete(pipeline, drawn)
         if not complete:
-            reasons = ", ".join(f"{reason} ({count})" for reason, count in records.dropped(seen).items())
-            raise KbError(f"None of the {len(seen)} queries remains: {reasons}", f"See {out / 'stages'}")
+            raise pipeline.none_left(len(seen), listed(records.reasons(seen)))
         made = records.records(complete, settings.domains)
         report = records.report(drawn.families, drawn.shapes, made, seen)
         frame, silent = _write_documents(kb, run.draft.settings, [run.draft.facts], out / DOCUMENTS)
@@ -105,9 +101,12 @@ def make(
             **settings.about(),
             "templates": [shape.template for shape in grammar().shapes],
             "models": list(calls.models) if calls else [],
+            "split": FRACTIONS,
         }
-        _write(out, made, augmented, {**about, "split": FRACTIONS, "report": report})
-        return Output(out, made, report)
+        output = pipeline.finish(_files(made, augmented), about, report, made)
+        if not augmented:
+            (out / augment.FILE).unlink(missing_ok=True)
+        return output
 
 
 @dataclass(frozen=True)
@@ -343,21 +342,12 @@ def _write_documents(
     return frame, document_files.write_documents(kb, frame, path, settings.without, further)
 
 
-def _write(
-    out: Path, rows: Sequence[Mapping[str, Any]], augmented: Sequence[Mapping[str, Any]], about: Mapping[str, Any]
-) -> None:
-    """Write the splits, the additional queries if there are any, ``queries.jsonl`` and ``dataset.json``.
-
-    Old files are replaced at the end.
-    """
+def _files(rows: Sequence[Mapping[str, Any]], augmented: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the texts of the splits, of the additional queries if there are any, and of ``queries.jsonl``."""
     texts = {
         f"{split}.jsonl": json_lines({k: row[k] for k in _PUBLISHED} for row in rows if row["split"] == split)
         for split in SPLITS
     }
     if augmented:
         texts[augment.FILE] = json_lines(augmented)
-    texts[DETAILS] = json_lines(rows)
-    texts[ABOUT] = json.dumps(about, ensure_ascii=False, indent=2) + "\n"
-    write_files({out / name: text for name, text in texts.items()})
-    if not augmented:
-        (out / augment.FILE).unlink(missing_ok=True)
+    return {**texts, DETAILS: json_lines(rows)}

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import polars as pl
 
-from kbkit.benchmarks.report import FIGURES, HERE, PAPER, published
+from kbkit.benchmarks.report import below, published
 
 TABLES = (3, 4, 5)
 """Tables of systems whose rows can be shown below ours."""
 
 
-def recall_by_age(system: str, part: str) -> float | None:
-    """Return average recall@100 of Table 7 for ``bm25`` or ``T5-Large DE``, before or after; None if it is unknown."""
-    rows = published("quest").of("7")
-    cells = rows.get((system, part))
-    return None if cells is None else cells["recall@100"]
-
-
 def with_paper(number: int, ours: pl.DataFrame) -> pl.DataFrame:
-    """Return a table of ours (3 to 5, :mod:`kbkit.benchmarks.quest.tables`), then the rows that the paper prints.
+    """Return a table of ours (3 to 5, :mod:`kbkit.benchmarks.quest.evaluate`), then the rows that the paper prints.
 
     The column ``figures`` says whose figures a row has. Table 5 is of the paper's best system, by template and domain.
     Null is what our text of the paper does not have: F1 in Table 3, MRecall@1000 in Table 4, the column for all domains
@@ -32,8 +25,4 @@ def with_paper(number: int, ours: pl.DataFrame) -> pl.DataFrame:
     measured = {name: pl.Float64 for row in rows for name in row if name not in keys}
     kept = list(keys) + [name for name in measured if name in ours.columns]
     theirs = pl.DataFrame(rows, schema={**keys, **measured}).select(kept)
-    both = pl.concat(
-        [ours.with_columns(pl.lit(HERE).alias(FIGURES)), theirs.with_columns(pl.lit(PAPER).alias(FIGURES))],
-        how="diagonal_relaxed",
-    )
-    return both.select("system", FIGURES, pl.exclude("system", FIGURES))
+    return below(ours, theirs)

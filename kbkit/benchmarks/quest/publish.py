@@ -8,13 +8,12 @@ from typing import Any
 
 import polars as pl
 
-from kbkit.benchmarks.dataset import ABOUT, QUERIES, SPLITS
+from kbkit.benchmarks.dataset import ABOUT, QUERIES, SPLITS, read_about
 from kbkit.benchmarks.document_files import DOCUMENTS, NODES
 from kbkit.benchmarks.publish.form import (
     Publication,
     PublishedTable,
     Retrieval,
-    about_of,
     files_of,
     made_with,
     safe_ids,
@@ -84,7 +83,7 @@ def publication(dataset: Path) -> Publication:
             "document": pl.Series([of[title] for _, title in answers], dtype=pl.String),
         }
     ).with_columns(score=pl.lit(1, pl.Int64))
-    about = about_of(dataset)
+    about = read_about(dataset)
     return Publication(
         benchmark="QUEST",
         task="text-retrieval",
@@ -96,7 +95,7 @@ def publication(dataset: Path) -> Publication:
         tables=[_evidence(examples, ids, of)],
         retrieval=Retrieval(documents, queries, judged, _COLUMNS),
         about=about,
-        command="quest make" if about else "",
+        command="quest make",
         options=made_with(QuestSettings, _settings(about)),
         limits=_LIMITS,
     )

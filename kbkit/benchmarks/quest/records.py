@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kbkit.benchmarks.pipeline import Item, Row
+from kbkit.benchmarks.pipeline import Item, Row, dropped
 from kbkit.benchmarks.quest.draft import DraftQuery, FamilyRow, ShapeRow
 from kbkit.benchmarks.quest.grammar import grammar
 from kbkit.benchmarks.quest.label import QueryLabels, Votes
@@ -69,9 +69,9 @@ def _record(name: str, split: str, item: Item) -> dict[str, Any]:
 # -- report -----------------------------------------------------------------------------------------------------------
 
 
-def dropped(seen: Sequence[Item]) -> dict[str, int]:
+def reasons(seen: Sequence[Item]) -> dict[str, int]:
     """Count the queries that were dropped by reason."""
-    return dict(Counter(item.dropped.split(": ")[0] for item in seen if item.dropped).most_common())
+    return dropped(item.dropped.split(": ")[0] for item in seen)
 
 
 def _plain(row: Row) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def report(
         "splits": dict(Counter(record["split"] for record in made)),
         "families": [_plain(row) for row in families],
         "shapes": [{**_plain(row), "made": counts[row.domain, row.template]} for row in shapes],
-        "dropped": dropped(seen),
+        "dropped": reasons(seen),
         "answers": sum(len(record["docs"]) for record in made),
         "answers removed": dict(removed.most_common()),
         "evidence": {name: ratings.count(name) for name in reversed(EVIDENCE)} if ratings else {},

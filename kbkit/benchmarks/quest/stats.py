@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from kbkit.benchmarks.dataset import SPLITS, bin_counts
+from kbkit.benchmarks.dataset import SPLITS, distribution
 from kbkit.benchmarks.document_files import DOCUMENTS
 from kbkit.benchmarks.quest.dataset import TEMPLATES, Example, QuestDataset
 from kbkit.display.charts import Chart
@@ -124,8 +124,7 @@ def charts(examples: Sequence[Example]) -> list[Chart]:
 
 def spread(examples: Sequence[Example]) -> pl.DataFrame:
     """Return the number of queries by number of answers: answers (a bin), queries, share; empty bins included."""
-    rows = bin_counts([len(example.docs) for example in examples], BINS)
-    return pl.DataFrame(rows, schema={"answers": pl.String, "queries": pl.Int64, "share": pl.Float64}, orient="row")
+    return distribution([((), [len(example.docs) for example in examples])], BINS, ("answers", "queries"))
 
 
 def remarks(dataset: QuestDataset, examples: Sequence[Example]) -> list[str]:

@@ -38,13 +38,15 @@ MAX_VALUES = 50
 """More answers than this are no answer."""
 
 
+_WORKERS = 2
+
+
 class UnitsBaseline:
-    """Answers from the units alone, without a model; ``workers`` instances at a time."""
+    """Answers from the units alone, without a model; two instances at a time."""
 
     name = BASELINE
 
-    def __init__(self, workers: int = 2) -> None:
-        self._workers = workers
+    def __init__(self) -> None:
         self.settings: dict[str, Any] = {}
 
     def answer(self, asked: Sequence[Asked]) -> list[UnitsPrediction | None]:
@@ -56,7 +58,7 @@ class UnitsBaseline:
             instance, units = once[key]
             return answer(instance.question, instance.header, facts(instance.chosen(units)), instance.title)
 
-        predictions = dict(zip(once, threads.each(work, list(once), self._workers), strict=True))
+        predictions = dict(zip(once, threads.each(work, list(once), _WORKERS), strict=True))
         return [predictions[key] for key in keys]
 
 

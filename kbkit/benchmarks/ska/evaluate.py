@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 
 import polars as pl
@@ -27,6 +27,7 @@ from kbkit.benchmarks.ska.testbeds import (
     orders_of,
     sizes_of,
 )
+from kbkit.display.charts import Chart
 from kbkit.errors import Command, KbError
 from kbkit.measures import lists
 
@@ -224,3 +225,57 @@ def integration(scores: pl.DataFrame, scored: pl.DataFrame) -> pl.DataFrame:
     return wide.join(counts, on=["system", "form"], maintain_order="left").select(
         "system", "form", pl.col(known).round(2), pl.col("instances").cast(pl.Int64)
     )
+
+
+# -- charts -----------------------------------------------------------------------------------------------------------
+
+_NAMES = {NOISE: "Noise robustness", ORDER: "Order insensitivity"}
+
+
+def charts(scores: pl.DataFrame) -> list[Chart]:
+    """Return the charts of the scores of :func:`long`, without empty ones."""
+    drawn = [_by_size(scores, form) for form in FORMS]
+    drawn += chain.from_iterable(_by_form(scores, testbed) for testbed in (NOISE, ORDER))
+    drawn += [_by_order(scores, form) for form in FORMS]
+    drawn += [_by_group(scores, form) for form in FORMS]
+    return [chart for chart in drawn if chart.frame.height]
+
+
+def _by_size(scores: pl.DataFrame, form: str) -> Chart:
+    rows = scores.filter(pl.col("testbed") == NOISE, pl.col("form") == form).with_columns(
+        tokens=pl.col("setting").str.strip_suffix("k").cast(pl.Int64) * 1024
+    )
+    title = f"Noise robustness: {form}"
+    return Chart(title, rows.sort("tokens"), "tokens", "value", "system", lines=True, y_title="F1 (%)")
+
+
+def _by_order(scores: pl.DataFrame, form: str) -> Chart:
+    rows = scores.filter(pl.col("testbed") == ORDER, pl.col("form") == form)
+    rows = rows.sort(pl.col("setting").cast(pl.Enum(list(orders_of("table")))), maintain_order=True)
+    return Chart(f"Order insensitivity: {form}", rows, "setting", "value", "system", y_title="F1 (%)", x_title="order")
+
+
+def _by_group(scores: pl.DataFrame, form: str) -> Chart:
+    rows = scores.filter(pl.col("testbed") == INTEGRATION, pl.col("form") == form)
+    rows = rows.sort(pl.col("setting").cast(pl.Enum(list(GROUPS))), maintain_order=True)
+    title = f"Information integration: {form} (Figure 9)"
+    return Chart(title, rows, "setting", "value", "system", y_title="F1 (%)", x_title="positive units")
+
+
+def _by_form(scores: pl.DataFrame, testbed: str) -> list[Chart]:
+    means = spread(scores.filter(~pl.col("setting").is_in(list(LARGER))), testbed)
+    first = 5 if testbed == NOISE else 7
+    name = _NAMES[testbed]
+    drawn = [
+        Chart(f"{name}: {value} of F1 (Figure {first})", means, "form", value, "system", y_title=value)
+        for value in ("mean", "variance")
+    ]
+    pairs = correlations(means).with_columns(
+        pair=pl.format("{} and {}", "form", "other"), system=pl.format("{}", "figures")
+    )
+    return drawn + [
+        Chart(
+            f"{name}: rank correlation of {of} (Figure {first + 1})", pairs, "pair", of, "system", flat=True, x_title=""
+        )
+        for of in ("f1", "variance")
+    ]

@@ -6,10 +6,9 @@ interrupted run continues with the first form that it had not finished.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,20 +16,19 @@ from typing import Any
 from kbkit.answers.templates import Template
 from kbkit.benchmarks.dataset import ABOUT, QUERIES
 from kbkit.benchmarks.left_out import REASON, LeftOutWords, left_out_words
-from kbkit.benchmarks.pipeline import Output, Pipeline, Progress, Row, Stage, generation, models, origin, remove
+from kbkit.benchmarks.pipeline import Output, Pipeline, Progress, Row, Stage, generation, listed, models, origin, remove
 from kbkit.benchmarks.ska import instances
+from kbkit.benchmarks.ska.gathering import Gathering
 from kbkit.benchmarks.ska.graphs import make as graph_maker
 from kbkit.benchmarks.ska.graphs import questions as graph_questions
 from kbkit.benchmarks.ska.instances import Instance, without_words
 from kbkit.benchmarks.ska.published import make as published
 from kbkit.benchmarks.ska.published import positive
-from kbkit.benchmarks.ska.published.make import PublishedSettings
 from kbkit.benchmarks.ska.settings import FORMS, SkaSettings
 from kbkit.benchmarks.ska.solve import Solver
 from kbkit.benchmarks.ska.tables import by_models, noise, sources
 from kbkit.benchmarks.ska.tables import make as table_maker
 from kbkit.benchmarks.ska.tables.data import TableData, holds_tables
-from kbkit.directory.files import write_files
 from kbkit.directory.generations import fingerprint
 from kbkit.errors import BadInputError, Command, KbError, Option
 from kbkit.kb import KnowledgeBase
@@ -75,10 +73,11 @@ def make(
         left_out: dict[str, dict[str, int]] = {}
         for form in settings.forms or FORMS:
             rows = pipeline.rows(STAGES[form], lambda form=form: run.rows(form))  # type: ignore[misc]
+            reasons = {row.dropped: row.count for row in rows if row.dropped}
             of_form = [row.instance for row in rows if row.instance is not None]
             if form in settings.forms and not of_form:
-                raise KbError(f"No instance of the form {form}: {_reasons(rows)}", *_HINT)
-            left_out[form] = {row.dropped: row.count for row in rows if row.dropped}
+                raise KbError(f"No instance of the form {form}: {listed(reasons, 5)}", *_HINT)
+            left_out[form] = reasons
             all_instances += of_form
         if not all_instances:
             remove(out)  # there is nothing to edit or to resume
@@ -87,17 +86,10 @@ def make(
         counts = Counter(instance.form for instance in all_instances)
         report = {"wanted": settings.count, "instances": dict(counts), "left_out": left_out}
         instances.write_instances(out, all_instances)
-        about = json.dumps({**run.about(), "report": report}, ensure_ascii=False, indent=1)
-        write_files({out / ABOUT: about + "\n"})
-        return Output(out, [], report)
+        return pipeline.finish({}, run.about(), report)
 
 
 _HINT = ("Use another KB, or ", Option("form"), " for other forms")
-
-
-def _reasons(rows: Sequence[Made]) -> str:
-    reasons = [f"{row.dropped} ({row.count:,})" for row in rows if row.dropped]
-    return "; ".join(reasons[:5]) or "no question was drawn"
 
 
 @dataclass
@@ -108,11 +100,6 @@ class _Run:
     settings: SkaSettings
     calls: Calls | None
     progress: Progress
-    _of_kb: dict[Path, tuple[list[Instance], Counter[str]]] = field(default_factory=dict)
-    """What the files of questions give for a KB, and why others were left out."""
-    _templates: dict[Path, list[Template]] = field(default_factory=dict)
-    _tables: dict[Path, tuple[list[TableData], Counter[str]]] = field(default_factory=dict)
-    """Caches by KB, shared by two forms: the templates, and the tables with the reasons for omissions."""
 
     def about(self) -> dict[str, Any]:
         """Return everything that the rows depend on."""
@@ -133,16 +120,25 @@ class _Run:
         """The words that no text may contain."""
         return left_out_words(self.settings.leave_out)
 
+    @cached_property
+    def sources(self) -> list[_KbQuestions]:
+        """The questions of each KB."""
+        return [_KbQuestions(self, kb) for kb in self.kbs]
+
+    def gathering(self, count: int, left_out: Counter[str]) -> Gathering:
+        """Return what a maker needs for up to ``count`` instances."""
+        return Gathering(count, self.settings.seed, self.words, left_out, self.progress)
+
     def rows(self, form: str) -> list[Made]:
         """Return the rows of a form: its instances, and the reasons for which questions were left out."""
         reasons: Counter[str] = Counter()
         gathered: list[Instance] = []
-        for number, kb in enumerate(self.kbs):
+        for number, source in enumerate(self.sources):
             share = len(gathered) + -(-(self.settings.count - len(gathered)) // (len(self.kbs) - number))
-            for source in (self._published, self._new):
+            for instances_of in (source.published, source.new):
                 known = reasons.total()
                 try:
-                    gathered += source(kb, form, share - len(gathered), reasons) if len(gathered) < share else []
+                    gathered += instances_of(form, share - len(gathered), reasons) if len(gathered) < share else []
                 except BadInputError:
                     raise  # of a file of questions, not of the KB
                 except KbError as error:
@@ -154,118 +150,105 @@ class _Run:
         left_out = sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
         return rows + [Made(f"left out {n}", count=c, dropped=reason) for n, (reason, c) in enumerate(left_out, 1)]
 
-    def _new(self, kb: KnowledgeBase, form: str, wanted: int, reasons: Counter[str]) -> list[Instance]:
+
+@dataclass
+class _KbQuestions:
+    """The questions of a KB; what several forms use is read once, with the reasons why others were left out."""
+
+    run: _Run
+    kb: KnowledgeBase
+
+    @cached_property
+    def _templates(self) -> list[Template]:
+        return graph_questions.templates(self.kb, self.run.settings.seed)
+
+    @cached_property
+    def _tables(self) -> tuple[list[TableData], Counter[str]]:
+        reasons: Counter[str] = Counter()
+        return list(sources.tables(self.kb, reasons)), reasons
+
+    @property
+    def _files(self) -> list[Path]:
+        return [path for path in self.run.settings.questions if path.is_file()]
+
+    @cached_property
+    def _of_files(self) -> tuple[list[Instance], Counter[str]]:
+        """The instances of all forms that question files give."""
+        settings, calls, words = self.run.settings, self.run.calls, self.run.words
+        gathering = self.run.gathering(settings.count, Counter())
+        reasons, noise = gathering.left_out, settings.units(graph_maker.NOISE_UNITS)
+        all_instances = [
+            instance
+            for path in self._files
+            for instance in published.make(self.kb, path, gathering, drafts=calls is not None, noise_units=noise)
+        ]
+        if calls:
+            all_instances, rounds = positive.annotate(calls, all_instances)
+            reasons["the positive units do not derive all answers, according to the model"] += (
+                rounds[-1].none + rounds[-1].some + rounds[-1].invalid
+            )
+        checked = [without_words(instance, words) for instance in all_instances]
+        kept = [instance for instance in checked if instance is not None]
+        reasons[REASON] += len(all_instances) - len(kept)
+        return kept, +reasons
+
+    def new(self, form: str, wanted: int, reasons: Counter[str]) -> list[Instance]:
         """Return instances of the questions of datasets, or of new questions if no questions are given."""
-        datasets = tuple(path for path in self.settings.questions if path.is_dir())
-        if not self._is_made(kb, form, datasets):
+        settings, gathering = self.run.settings, self.run.gathering(wanted, reasons)
+        datasets = tuple(path for path in settings.questions if path.is_dir())
+        if not self._is_made(form, datasets):
             return []
-        if form not in _GRAPH_FORMS:
-            datasets = ()
-        units, seed = self.settings.units, self.settings.seed
         if form in _GRAPH_FORMS:
-            if not datasets and not self.settings.forms and holds_tables(kb):
+            if not datasets and not settings.forms and holds_tables(self.kb):
                 return []  # its nodes are rows and pages of tables
             return graph_maker.make(
-                kb,
-                wanted,
-                seed,
+                self.kb,
+                gathering,
                 text=_GRAPH_FORMS[form],
-                noise_units=units(graph_maker.NOISE_UNITS),
+                noise_units=settings.units(graph_maker.NOISE_UNITS),
                 files=datasets,
-                progress=self.progress,
-                left_out=reasons,
-                words=self.words,
-                templates=lambda: self._templates_of(kb),
+                templates=lambda: self._templates,
             )
-        tables, left_out = self._tables_of(kb)
+        tables, left_out = self._tables
         reasons.update(left_out)
         return table_maker.make(
-            kb,
-            wanted,
-            seed,
+            self.kb,
+            gathering,
             text=form == "table+text",
-            noise_rows=units(table_maker.NOISE_ROWS),
-            noise_passages=units(table_maker.NOISE_PASSAGES),
-            reasons=reasons,
-            progress=self.progress,
-            words=self.words,
+            noise_rows=settings.units(table_maker.NOISE_ROWS),
+            noise_passages=settings.units(table_maker.NOISE_PASSAGES),
             tables=tables,
         )
 
-    def _templates_of(self, kb: KnowledgeBase) -> list[Template]:
-        if kb.directory.path not in self._templates:
-            self._templates[kb.directory.path] = graph_questions.templates(kb, self.settings.seed)
-        return self._templates[kb.directory.path]
-
-    def _tables_of(self, kb: KnowledgeBase) -> tuple[list[TableData], Counter[str]]:
-        if kb.directory.path not in self._tables:
-            reasons: Counter[str] = Counter()
-            self._tables[kb.directory.path] = list(sources.tables(kb, reasons)), reasons
-        return self._tables[kb.directory.path]
-
-    def _is_made(self, kb: KnowledgeBase, form: str, datasets: Sequence[Path]) -> bool:
+    def _is_made(self, form: str, datasets: Sequence[Path]) -> bool:
         """Return whether questions are made for a form: without given ones, or for a form that those do not have.
 
         Only forms that the settings name are added to given questions, so that a table form and a text form, or
         published questions of one form and new ones of another, work in one command.
         """
-        if not self.settings.questions or (datasets and form in _GRAPH_FORMS):
+        settings = self.run.settings
+        if not settings.questions or (datasets and form in _GRAPH_FORMS):
             return True
-        files = [path for path in self.settings.questions if path.is_file()]
-        known_forms = {instance.form for instance in self._of_files(kb, files)[0]} if files else set()
-        return form in self.settings.forms and form not in known_forms
+        known_forms = {instance.form for instance in self._of_files[0]} if self._files else set()
+        return form in settings.forms and form not in known_forms
 
-    def _published(self, kb: KnowledgeBase, form: str, wanted: int, reasons: Counter[str]) -> list[Instance]:
+    def published(self, form: str, wanted: int, reasons: Counter[str]) -> list[Instance]:
         """Return instances of published questions, with synthesized rows where they are about tables."""
-        files = [path for path in self.settings.questions if path.is_file()]
-        if not files:
+        if not self._files:
             return []
-        all_instances, left_out = self._of_files(kb, files)
-        forms = self.settings.forms or FORMS
+        all_instances, left_out = self._of_files
+        forms = self.run.settings.forms or FORMS
         known = {instance.form for instance in all_instances}
         if form == next((one for one in forms if one in known), forms[0]):
             reasons.update(left_out)  # once, not for each form
         chosen = [instance for instance in all_instances if instance.form == form][:wanted]
         if form in _GRAPH_FORMS:
             return chosen
-        rows = self.settings.units(table_maker.NOISE_ROWS)
+        rows, seed = self.run.settings.units(table_maker.NOISE_ROWS), self.run.settings.seed
         with Solver() as solver:
-            extended = []
-            for number, one in enumerate(chosen):
-                self.progress(f"noise of {form}", number, len(chosen))
-                extended.append(noise.extended(one, rows, self.settings.seed, solver))
-        self.progress(f"noise of {form}", len(chosen), len(chosen))
-        return extended
-
-    def _of_files(self, kb: KnowledgeBase, files: Sequence[Path]) -> tuple[list[Instance], Counter[str]]:
-        """Return the instances of all forms that question files give, and why others were left out; made once."""
-        if kb.directory.path not in self._of_kb:
-            reasons: Counter[str] = Counter()
-            noise = self.settings.units(graph_maker.NOISE_UNITS)
-            settings = PublishedSettings(
-                self.settings.seed,
-                drafts=self.calls is not None,
-                graph_count=self.settings.count,
-                graph_noise=noise,
+            return self.run.gathering(0, reasons).gather(
+                f"noise of {form}", chosen, lambda one: noise.extended(one, rows, seed, solver)
             )
-            all_instances = [
-                instance
-                for path in files
-                for instance in published.make(kb, path, settings, self.progress, left_out=reasons)
-            ]
-            if self.calls:
-                all_instances, rounds = positive.annotate(self.calls, all_instances)
-                reasons["the positive units do not derive all answers, according to the model"] += (
-                    rounds[-1].none + rounds[-1].some + rounds[-1].invalid
-                )
-            kept = [
-                instance
-                for instance in (without_words(instance, self.words) for instance in all_instances)
-                if instance is not None
-            ]
-            reasons[REASON] += len(all_instances) - len(kept)
-            self._of_kb[kb.directory.path] = kept, +reasons
-        return self._of_kb[kb.directory.path]
 
 
 def _file_of(questions: Path) -> Path:

@@ -9,11 +9,10 @@ from typing import Any
 
 import polars as pl
 
-from kbkit.benchmarks.dataset import ABOUT
-from kbkit.benchmarks.publish.form import Publication, PublishedTable, RowStream, about_of, files_of, made_with
+from kbkit.benchmarks.dataset import ABOUT, check_strictly, line_blocks, read_about, read_fast
+from kbkit.benchmarks.publish.form import Publication, PublishedTable, RowStream, files_of, made_with
 from kbkit.benchmarks.ska.instances import FILE, file_of, scan
 from kbkit.benchmarks.ska.settings import FORMS, SkaSettings
-from kbkit.errors import BadInputError
 
 FILES = (FILE, ABOUT, "testbeds/*.jsonl")
 _TEXTS = pl.List(pl.String)
@@ -94,7 +93,7 @@ def publication(dataset: Path) -> Publication:
     lists = [name for name, kind in flat.schema.items() if kind == _TEXTS]
     flat = flat.with_columns(pl.col(texts).fill_null(""), pl.col(lists).fill_null([])).select(list(_QUESTIONS))
     units = RowStream(_UNIT_ROWS, lambda: _units(path))
-    about = about_of(dataset) if dataset.is_dir() else {}
+    about = read_about(dataset)
     return Publication(
         benchmark="SKA-Bench",
         task="question-answering",
@@ -108,7 +107,7 @@ def publication(dataset: Path) -> Publication:
             PublishedTable("units", "Units of knowledge of the questions.", _UNITS, {"test": units}),
         ],
         about=about,
-        command="ska make" if about else "",
+        command="ska make",
         options=made_with(SkaSettings, _settings(about)),
         limits=_LIMITS,
     )
@@ -119,35 +118,24 @@ def _questions(path: Path) -> pl.DataFrame:
     columns = [name for name in _SCHEMA if name not in _UNITS_OF]
     frames = [_frame(block, path, columns) for block in _blocks(path)]
     if not frames:
-        _explain(path)
+        check_strictly(lambda: scan(path))
     questions = pl.concat(frames)
     needed = ("id", "form", "question", "answers")
     wrong = questions.select(pl.any_horizontal(pl.col(name).is_null().any() for name in needed)).item()
     if wrong or not questions["id"].is_unique().all() or not questions["form"].is_in(FORMS).all():
-        _explain(path)
+        check_strictly(lambda: scan(path))
     return questions
 
 
-def _explain(path: Path) -> None:
-    """Read with the strict reader, which is slower and words what is wrong."""
-    for _ in scan(path):
-        pass
-
-
 def _blocks(path: Path) -> Iterator[bytes]:
-    """Yield the lines of a file in blocks that fit in memory with what is read from them."""
     with path.open("rb") as file:
-        while block := file.read(_BLOCK):
-            yield block + file.readline()
+        yield from line_blocks(file, _BLOCK)
 
 
 def _frame(block: bytes, path: Path, columns: Sequence[str]) -> pl.DataFrame:
     schema = pl.Schema({name: _SCHEMA[name] for name in columns})
-    try:
+    with read_fast(path, lambda: scan(path)):
         return pl.read_ndjson(io.BytesIO(block), schema=schema)
-    except pl.exceptions.PolarsError as error:
-        _explain(path)
-        raise BadInputError(f"Cannot read {path}: {error}") from None
 
 
 def _units(path: Path) -> Iterator[pl.DataFrame]:

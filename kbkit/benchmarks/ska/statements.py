@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
 
-from kbkit.benchmarks.evidence import leaks
+from kbkit.benchmarks.evidence import leaks, padded
 from kbkit.benchmarks.ska.instances import PASSAGE, ROW, Instance, KnowledgeUnit
 from kbkit.benchmarks.ska.solve import Solver
 from kbkit.errors import QueryError
@@ -88,13 +87,6 @@ def readable_from_one(instance: Instance, solver: Solver) -> str:
 
 _OF_TEXT = re.compile(r"\n  AND id IN \(SELECT id FROM mention_\d+\)")
 """The conditions on passages in the queries of :mod:`kbkit.benchmarks.ska.graphs.triples_sql`."""
-_WORD = re.compile(r"[^\W_]+")
-
-
-@lru_cache(100_000)
-def padded(text: str) -> str:
-    """Return the words of a text in lower case, each between spaces."""
-    return f" {' '.join(_WORD.findall(text.lower()))} "
 
 
 def _compared(units: str, answers: set[str], expected: Collection[str]) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
+from kbkit.benchmarks.dataset import distribution
 from kbkit.benchmarks.report import HERE, beside
 from kbkit.benchmarks.ska import paper
 from kbkit.benchmarks.ska.instances import Instance, KnowledgeUnit
@@ -23,6 +24,7 @@ _COUNTED = (
 )  # fmt: skip
 MOST = 10
 """Numbers of positive units from this on are one group of Figure 4."""
+_BINS = (*((number, number) for number in range(1, MOST)), (MOST, None))
 
 
 @dataclass(frozen=True)
@@ -56,16 +58,16 @@ class SkaStatistics:
 def statistics(
     instances: Iterable[Instance],
     counted: Tokenizer | None = None,
-    progress: Callable[[int], None] = lambda _: None,
+    progress: Callable[[int, int], None] = lambda *_: None,
 ) -> SkaStatistics:
     """Compute the statistics of a dataset, reading its instances once."""
     counted = counted or tokenizer()
     rows: list[tuple[object, ...]] = []
     sizes: dict[tuple[str, str], list[tuple[int, int, int]]] = defaultdict(list)
-    units: Counter[tuple[str, int]] = Counter()
+    units: dict[str, list[int]] = defaultdict(list)
     for number, instance in enumerate(instances, 1):
         rows.append(_row(instance, counted))
-        units[instance.form, len(instance.positive)] += 1
+        units[instance.form].append(len(instance.positive))
         one = sized(instance, counted)
         for size in sizes_of(instance.form):
             fits = fitting(one, budget(size))
@@ -73,7 +75,7 @@ def statistics(
                 chosen = [*instance.positive, *instance.noise[: fits[0]]]
                 structured = sum(unit.is_structured for unit in chosen)
                 sizes[instance.form, size].append((structured, len(chosen) - structured, fits[1]))
-        progress(number)
+        progress(number, 0)
     return SkaStatistics(counted.name, _counts(rows), _sizes(sizes), _distribution(units))
 
 
@@ -170,25 +172,10 @@ def _rounded(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.selectors.float().round(2))
 
 
-def _distribution(units: Counter[tuple[str, int]]) -> pl.DataFrame:
-    totals: Counter[str] = Counter()
-    groups: Counter[tuple[str, int]] = Counter()
-    for (form, number), count in units.items():
-        totals[form] += count
-        groups[form, min(number, MOST)] += count
-    rows = [
-        (
-            form,
-            f"{MOST}+" if number == MOST else str(number),
-            groups[form, number],
-            100 * groups[form, number] / totals[form],
-        )
-        for form in FORMS
-        if totals[form]
-        for number in range(1, MOST + 1)
-    ]
-    schema = {"form": pl.String, "positive": pl.String, "instances": pl.Int64, "percent": pl.Float64}
-    return pl.DataFrame(rows, schema=schema, orient="row")
+def _distribution(units: Mapping[str, Sequence[int]]) -> pl.DataFrame:
+    groups = [((form,), units[form]) for form in FORMS if form in units]
+    shares = distribution(groups, _BINS, ("form", "positive", "instances"))
+    return shares.select(pl.exclude("share"), percent=100 * pl.col("share"))
 
 
 def long(stats: SkaStatistics) -> pl.DataFrame:

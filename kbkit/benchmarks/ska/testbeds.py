@@ -34,7 +34,7 @@ GROUPS = ("2", "3", "4", ">4")
 """Numbers of positive units: the settings of information integration. In forms with texts they are heterogeneous."""
 ONLY = "noise only"
 SEED = 42
-ABOUT = "testbeds.json"
+REPORT = "testbeds.json"
 _KILO = 1024
 """Tokens in 1k: the paper's tables of 12k have 12,054 tokens on average."""
 _FILES = {">4": "more", ONLY: "only"}
@@ -207,7 +207,7 @@ def make(
     further: Sequence[str] = (),
     seed: int = SEED,
     counted: Tokenizer | None = None,
-    progress: Callable[[int], None] = lambda _: None,
+    progress: Callable[[int, int], None] = lambda *_: None,
 ) -> tuple[list[TestbedRecord], Report]:
     """Make all testbeds; ``further`` are sizes of noise robustness beyond the paper's, ``dataset`` is its hash."""
     for size in further:
@@ -231,7 +231,7 @@ def make(
                 new = (1, both, len(record.units) - both, record.tokens, ran_out)
                 total = sums[record.form, record.setting]
                 total[:] = [a + b for a, b in zip(total, new, strict=True)]
-        progress(number)
+        progress(number, 0)
     order = [(form, size) for form in FORMS for size in sizes_of(form, LARGER)]
     report.sizes = [[*key, *sums[key]] for key in order if key in sums]
     return testbed_records, report
@@ -252,7 +252,7 @@ def write_testbeds(folder: Path, testbed_records: Sequence[TestbedRecord], repor
         files[file_name(record.testbed, record.setting)].append(record)
     content = {folder / name: json_lines(map(to_json, of_file)) for name, of_file in files.items()}
     old = [path for testbed in TESTBEDS for path in folder.glob(f"{testbed}-*.jsonl") if path not in content]
-    write_files({**content, folder / ABOUT: json.dumps(asdict(report), ensure_ascii=False) + "\n"})
+    write_files({**content, folder / REPORT: json.dumps(asdict(report), ensure_ascii=False) + "\n"})
     for path in old:
         path.unlink()
     return list(content)
@@ -287,7 +287,7 @@ def read_testbeds(
 
 def read_report(folder: Path) -> Report:
     """Read the report of testbeds. Raises :class:`KbError` if there is none."""
-    path = folder / ABOUT
+    path = folder / REPORT
     if not path.is_file():
         raise KbError(f"No testbeds in {folder}", "Run ", Command("ska testbed DATASET"), " to make them")
     try:

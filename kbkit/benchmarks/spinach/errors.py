@@ -24,7 +24,7 @@ from kbkit.benchmarks.report import beside
 from kbkit.benchmarks.spinach import paper
 from kbkit.benchmarks.spinach.evaluate import Scored
 from kbkit.benchmarks.spinach.features import ParsedQuery, wikidata_id
-from kbkit.benchmarks.spinach.runs import AgentRecord
+from kbkit.benchmarks.spinach.run_files import AgentRecord
 from kbkit.errors import QuerySyntaxError
 from kbkit.measures import rows
 from kbkit.measures.rows import Result
@@ -78,7 +78,7 @@ def classify(record: AgentRecord) -> tuple[str, str]:
 
 
 def _by_result(record: AgentRecord) -> tuple[str, str] | None:
-    if _is_written_otherwise(record.predicted, record.gold):
+    if _is_written_otherwise(record.predicted_answer_tuple, record.gold_answer_tuple):
         return FORMATTING, "the values are those of the gold rows in another form"
     if record.outcome in _WITHOUT_ANSWER:
         return EXPLORATION, "no actions were left"

@@ -14,7 +14,7 @@ from kbkit.benchmarks.spinach import paper
 from kbkit.benchmarks.spinach.execute import Executed, gold_problem, plain
 from kbkit.benchmarks.spinach.files import QuestionFile, SparqlQuestion
 from kbkit.benchmarks.spinach.paper import Published
-from kbkit.benchmarks.spinach.runs import AgentRecord, Run
+from kbkit.benchmarks.spinach.run_files import AgentRecord, Run
 from kbkit.benchmarks.spinach.stats import known
 from kbkit.errors import KbError, Option, plural
 from kbkit.measures import rows
@@ -65,7 +65,12 @@ def with_gold(run: Run, gold: QuestionFile, execute: Callable[[str], Executed] |
     untyped = bool(run.settings) or execute is not None
     records = [_with_gold(question, record, gold, execute) for question, record in pairs]
     if untyped:  # gold answers of a file may have other kinds and datatypes
-        records = [replace(r, predicted=plain(r.predicted), gold=plain(r.gold)) for r in records]
+        records = [
+            replace(
+                r, predicted_answer_tuple=plain(r.predicted_answer_tuple), gold_answer_tuple=plain(r.gold_answer_tuple)
+            )
+            for r in records
+        ]
     return replace(run, rows={r.id: r for r in records})
 
 
@@ -83,18 +88,32 @@ def _with_gold(
     question: SparqlQuestion, record: AgentRecord | None, gold: QuestionFile, execute: Callable[[str], Executed] | None
 ) -> AgentRecord:
     known = record or AgentRecord(
-        question.id, question.text, "", None, question.sparql, None, error="the run does not have the question"
+        question.id,
+        question.text,
+        "",
+        None,
+        question.sparql,
+        None,
+        "",
+        asked=True,
+        error="the run does not have the question",
     )
     if execute and question.sparql:
         executed = execute(question.sparql)
         return replace(
-            known, id=question.id, gold=executed.result, gold_sparql=question.sparql, gold_error=gold_problem(executed)
+            known,
+            id=question.id,
+            gold_answer_tuple=executed.result,
+            gold_sparql=question.sparql,
+            gold_error=gold_problem(executed),
         )
     if question.answers is None:
         raise KbError(
             f"Missing answers in {question.where}", "Use ", Option("kb"), f" to run the queries of {gold.path}"
         )
-    return replace(known, id=question.id, gold=question.answers, gold_sparql=question.sparql, gold_error="")
+    return replace(
+        known, id=question.id, gold_answer_tuple=question.answers, gold_sparql=question.sparql, gold_error=""
+    )
 
 
 def rerun(run: Run, execute: Callable[[str], Executed], *, gold: bool) -> Run:
@@ -105,11 +124,15 @@ def rerun(run: Run, execute: Callable[[str], Executed], *, gold: bool) -> Run:
 def _rerun(record: AgentRecord, execute: Callable[[str], Executed], gold: bool) -> AgentRecord:
     if record.predicted_sparql:
         executed = execute(record.predicted_sparql)
-        record = replace(record, predicted=executed.result, error=executed.error, cut=executed.cut)
+        record = replace(record, predicted_answer_tuple=executed.result, error=executed.error, cut=executed.cut)
     if gold and record.gold_sparql:
         executed = execute(record.gold_sparql)
-        record = replace(record, gold=executed.result, gold_error=gold_problem(executed))
-    return replace(record, predicted=plain(record.predicted), gold=plain(record.gold))
+        record = replace(record, gold_answer_tuple=executed.result, gold_error=gold_problem(executed))
+    return replace(
+        record,
+        predicted_answer_tuple=plain(record.predicted_answer_tuple),
+        gold_answer_tuple=plain(record.gold_answer_tuple),
+    )
 
 
 # -- scores -----------------------------------------------------------------------------------------------------------
@@ -138,12 +161,14 @@ def score(run: Run, published: Published | None, name: str = "") -> Scored:
 
 
 def _record(record: AgentRecord) -> rows.RowsPrediction:
-    return rows.RowsPrediction(record.id, record.predicted, record.gold if _is_scorable(record) else None, {})
+    return rows.RowsPrediction(
+        record.id, record.predicted_answer_tuple, record.gold_answer_tuple if _is_scorable(record) else None, {}
+    )
 
 
 def _is_scorable(record: AgentRecord) -> bool:
     """Return whether the gold result has rows and is complete."""
-    return record.gold not in (None, []) and not record.gold_error
+    return record.gold_answer_tuple not in (None, []) and not record.gold_error
 
 
 def _printed(run: Run, published: Published | None) -> tuple[float, float] | None:
@@ -216,7 +241,13 @@ def per_query(scored: Sequence[Scored]) -> pl.DataFrame:
 def _details(record: AgentRecord) -> tuple[object, ...]:
     counts = (record.actions, record.rolled_back, record.input_tokens, record.output_tokens, record.cost)
     wrong = "; ".join(filter(None, [record.error, record.gold_error and f"gold: {record.gold_error}"]))
-    return (record.id, *counts, _height(record.predicted), _height(record.gold), wrong or None)
+    return (
+        record.id,
+        *counts,
+        _height(record.predicted_answer_tuple),
+        _height(record.gold_answer_tuple),
+        wrong or None,
+    )
 
 
 def _height(result: rows.Result) -> int | None:
@@ -285,7 +316,7 @@ def remarks(scored: Scored) -> list[str]:
             f"left out of the means: {_listed(labels)}: the gold query returns only labels, which are not scored (the"
             " authors' program scores 0)"
         )
-    wrong = [r for r in counted if r.asked and r.predicted is None]
+    wrong = [r for r in counted if r.asked and r.predicted_answer_tuple is None]
     lines += [f"scored 0: {_listed(of_reason)}: {reason}" for reason, of_reason in _grouped(wrong, _no_answer).items()]
     if cut := [r for r in counted if r.cut]:
         lines.append(f"only the first rows of the prediction were scored: {_listed(cut)}")
@@ -300,7 +331,9 @@ def _grouped(records: Sequence[AgentRecord], reason: Callable[[AgentRecord], str
 
 
 def _no_gold(record: AgentRecord) -> str:
-    return record.gold_error or ("the gold query returns no rows" if record.gold == [] else "there is no gold answer")
+    return record.gold_error or (
+        "the gold query returns no rows" if record.gold_answer_tuple == [] else "there is no gold answer"
+    )
 
 
 def _no_answer(record: AgentRecord) -> str:

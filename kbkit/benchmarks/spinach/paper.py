@@ -112,13 +112,13 @@ _CALLED = (
 )
 
 
-SPLITS = ("dev", "test", "train")
+SPLITS = ("train", "dev", "val", "test")
 
 
 def named(path: Path) -> Published | None:
     """Return the dataset that a file is named after.
 
-    A file called ``dev``, ``test`` or ``train`` is named after one of the two folders above it, the closer first.
+    A file called as a split, such as ``dev``, is named after one of the two folders above it, the closer first.
     """
     parts = [path.stem, *path.absolute().parts[-2:-4:-1]] if path.stem.casefold() in SPLITS else [path.stem]
     for part in parts:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import polars as pl
 
 from kbkit.benchmarks.publish.form import Publication, PublishedTable
+from kbkit.benchmarks.spinach import paper
 from kbkit.benchmarks.spinach.files import read_questions
 
-SPLITS = ("train", "dev", "val", "test")
 _COLUMNS = {
     "id": "Id.",
     "question": "Question.",
@@ -27,8 +26,6 @@ _LIMITS = (
 def publication(dataset: Path) -> Publication:
     """Describe a file of questions. Its split is the one in the file's name, or else ``test``."""
     questions = read_questions(dataset, sparql=False, question=True).questions
-    words = re.split(r"[^a-z]+", dataset.stem.lower())
-    split = next((name for name in SPLITS if name in words), "test")
     rows = [
         (
             question.id,
@@ -39,6 +36,7 @@ def publication(dataset: Path) -> Publication:
         for question in questions
     ]
     frame = pl.DataFrame(rows, schema=dict.fromkeys(_COLUMNS, pl.String), orient="row")
+    split = paper.split(dataset) or "test"
     return Publication(
         benchmark="SPINACH",
         task="question-answering",

@@ -5,17 +5,18 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kbkit.agent.agent import POLICY, PRUNE, Agent, AgentAnswer, AgentSettings
 from kbkit.benchmarks import run as runs
-from kbkit.benchmarks.pipeline import Row, snapshot
+from kbkit.benchmarks.pipeline import snapshot
 from kbkit.benchmarks.spinach import paper
 from kbkit.benchmarks.spinach.baselines import PROMPTS, Baseline
 from kbkit.benchmarks.spinach.execute import Executed, execute, gold_problem, rows_of
 from kbkit.benchmarks.spinach.files import QuestionFile, SparqlQuestion
+from kbkit.benchmarks.spinach.run_files import AgentRecord
 from kbkit.directory.generations import fingerprint
 from kbkit.errors import KbError
 from kbkit.llm.account import BudgetError
@@ -42,33 +43,6 @@ class AgentPlan:
     baseline: str = ""
 
 
-@dataclass(frozen=True)
-class AgentAttempt(Row):
-    """The record of a question. A question that ``failed`` with an error of the model is asked again by the next run.
-
-    The first fields are those of the authors' files.
-    """
-
-    question: str
-    gold_sparql: str
-    gold_answer_tuple: Any
-    gold_error: str
-    asked: bool
-    predicted_answer_tuple: Any
-    predicted_sparql: str = ""
-    failed: bool = False
-    error: str = ""
-    outcome: str = ""
-    cut: bool = False
-    actions: int | None = None
-    rolled_back: int | None = None
-    taken: dict[str, int] = field(default_factory=dict)
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cost: float | None = None
-    trace: list[dict[str, Any]] = field(default_factory=list)
-
-
 def run(
     kb: KnowledgeBase,
     dataset: QuestionFile,
@@ -79,20 +53,16 @@ def run(
     workers: int = 1,
     replace: bool = False,
     progress: Callable[[int, int], None] = lambda *_: None,
-) -> runs.Run[AgentAttempt]:
+) -> runs.Run[AgentRecord]:
     """Ask the agent the questions in ``workers`` threads, and write each record to ``out`` when it is finished.
 
     An interrupted run continues with the questions that are missing or failed. See :func:`kbkit.benchmarks.run.run` for
     ``replace`` and errors; raises the error of the model's endpoint after three consecutive questions that fail.
     """
     agent = AgentSystem(kb, plan, calls)  # raises before anything is written if the agent cannot use the KB
-    form = runs.RunForm(AgentAttempt, lambda one: one, _unchanged, workers=workers, retry=lambda row: row.failed)
+    form = runs.row_form(AgentRecord, workers=workers, retry=lambda record: record.failed)
     questions = dataset.questions[: plan.limit]
     return runs.run(out, agent, questions, form, _settings(kb, dataset, plan), replace=replace, progress=progress)
-
-
-def _unchanged(_: SparqlQuestion, attempt: AgentAttempt) -> AgentAttempt:
-    return attempt
 
 
 def _settings(kb: KnowledgeBase, dataset: QuestionFile, plan: AgentPlan) -> dict[str, Any]:
@@ -129,22 +99,20 @@ class AgentSystem:
         self._guard = threading.Lock()
         self._errors = 0
 
-    def answer(self, questions: Sequence[SparqlQuestion]) -> list[AgentAttempt]:
+    def answer(self, questions: Sequence[SparqlQuestion]) -> list[AgentRecord]:
         """Return the record of each question."""
         return [self._attempt(question) for question in questions]
 
-    def _attempt(self, question: SparqlQuestion) -> AgentAttempt:
+    def _attempt(self, question: SparqlQuestion) -> AgentRecord:
         """Run the gold query, then ask the question; the plan can exclude questions that cannot be scored."""
         settings = self._plan.agent
         gold = execute(self._kb, question.sparql, settings.timeout, settings.limit) if question.sparql else None
         result, problem = _gold(gold)
         if self._baseline is not None:
             result = self._baseline.gold(result)
-        begun = (question.id, question.text, question.sparql, result, problem)
+        unanswered = AgentRecord(question.id, question.text, "", None, question.sparql, result, problem, asked=True)
         if gold is not None and not _is_scorable(gold) and not self._plan.unscored:
-            return AgentAttempt(
-                *begun, asked=False, predicted_answer_tuple=None, error="not asked: there is no gold answer"
-            )
+            return replace(unanswered, asked=False, error="not asked: there is no gold answer")
         try:
             fields = self._predicted(question, result)
         except BudgetError:
@@ -152,9 +120,9 @@ class AgentSystem:
         except KbError as error:
             self._count(error)
             message = " ".join(str(error).split())
-            return AgentAttempt(*begun, asked=True, predicted_answer_tuple=None, failed=True, error=message)
+            return replace(unanswered, failed=True, error=message)
         self._count(None)
-        return AgentAttempt(*begun, asked=True, **fields)
+        return replace(unanswered, **fields)
 
     def _predicted(self, question: SparqlQuestion, gold: Result) -> dict[str, Any]:
         """Return the fields about the answer."""

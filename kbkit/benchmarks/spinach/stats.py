@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from kbkit.benchmarks.dataset import bin_counts, run_names
+from kbkit.benchmarks.dataset import distribution, run_names
 from kbkit.benchmarks.report import DIFFERENCE, PAPER, beside
 from kbkit.benchmarks.spinach import paper
 from kbkit.benchmarks.spinach.features import Features, features, pattern, pids
@@ -180,8 +180,5 @@ def spread(described: Sequence[Described]) -> pl.DataFrame:
 
     Empty bins are included.
     """
-    rows = [
-        (one.name, *counted) for one in described for counted in bin_counts([f.clauses for f in one.features], BINS)
-    ]
-    schema = {"dataset": pl.String, "clauses": pl.String, "queries": pl.Int64, "share": pl.Float64}
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    clauses = [((one.name,), [numbers.clauses for numbers in one.features]) for one in described]
+    return distribution(clauses, BINS, ("dataset", "clauses", "queries"))

@@ -15,7 +15,7 @@ import polars as pl
 
 from kbkit.benchmarks.documents import read_documents
 from kbkit.benchmarks.stark.audit import AuditedQuery, GoldAnswer, expressions_of, golds_of, labels
-from kbkit.benchmarks.stark.evaluate import Result
+from kbkit.benchmarks.stark.run import Result
 from kbkit.benchmarks.stark.task import StarkTask, nodes_of
 from kbkit.english.question_words import FUNCTION_WORDS
 from kbkit.errors import KbError, UnknownNameError

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from kbkit.benchmarks.dataset import ABOUT, QUERIES, SPLITS, assign, json_lines
-from kbkit.directory.files import write_files
+from kbkit.benchmarks.dataset import QUERIES, SPLITS, assign, json_lines
 from kbkit.errors import BadInputError
 from kbkit.measures import stark
 from kbkit.measures.frames import Gold
@@ -177,12 +175,12 @@ def are_references(kb: KnowledgeBase, names: pl.Series) -> bool:
     return bool(len(names) and types.fill_null(False).all())
 
 
-def write_dataset(
-    out: Path, records: Sequence[dict[str, Any]], fractions: Sequence[float], seed: int, about: Mapping[str, Any]
-) -> None:
-    """Write the files of a dataset and set the split of each of the ``records``. Old files are replaced at the end.
+def dataset_files(
+    records: Sequence[dict[str, Any]], fractions: Sequence[float], seed: int, names: str
+) -> dict[str, str]:
+    """Set the split of each of the ``records``, and return the texts of a dataset's files by name.
 
-    ``about["names"]`` is the field of the answers that STaRK's file has, their ``number`` or numeric ``key``
+    ``names`` is the field of the answers that STaRK's file has, their ``number`` or numeric ``key``
     (:func:`kbkit.benchmarks.stark.numbers.name_answers`).
     """
     rng = np.random.default_rng(seed)
@@ -192,13 +190,11 @@ def write_dataset(
     indexes = {split: [record["id"] for record in records if record["split"] == split] for split in SPLITS}
     tenth = sorted(rng.permutation(len(indexes["test"]))[: -(-len(indexes["test"]) // 10)].tolist())
     indexes[TEST_TENTH] = [indexes["test"][i] for i in tenth]
-    texts = {
-        TABLE: _csv(records, about["names"]),
+    return {
+        TABLE: _csv(records, names),
         **{f"split/{name}.index": "".join(f"{query}\n" for query in ids) for name, ids in indexes.items()},
         QUERIES: json_lines(records),
-        ABOUT: json.dumps(about, ensure_ascii=False, indent=2) + "\n",
     }
-    write_files({out / name: text for name, text in texts.items()})
 
 
 def _csv(records: Sequence[Mapping[str, Any]], field: str) -> str:

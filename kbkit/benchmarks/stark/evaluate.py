@@ -1,60 +1,34 @@
-"""Run the search modes of kbkit on a STaRK dataset and score runs: Tables 6 to 8 of the paper (section 3.1)."""
+"""Scores of runs on a STaRK dataset: Tables 6 to 8 of the paper.
+
+Scores over the candidates of a KB are computed as the ``Evaluator`` of the package stark-qa computes them. In
+stark_qa/evaluator.py, answers and results that are not candidates do not count, neither as wrong nor in the number
+of answers, and a query without an answer among the candidates scores 0.
+
+It differs in answers that a run does not return. Here they have no rank. The evaluator ranks all candidates, those not
+returned after the results and with equal scores, which torch orders arbitrarily. So its reciprocal rank of a query
+without a returned answer is between 0 and 1 / (results + 1); Hit@5 and R@20 can differ only for runs with fewer
+results. With torchmetrics 1.9, whose recall and reciprocal rank skip scores of 0 and below, it differs for such scores.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 import polars as pl
 
-from kbkit.assets.arguments import check_range
 from kbkit.benchmarks import run as runs
-from kbkit.benchmarks.costs import CostFile, CostSummary, Latency, summary
+from kbkit.benchmarks.costs import CostFile, summary
 from kbkit.benchmarks.dataset import writing
-from kbkit.benchmarks.pipeline import digest, kb_settings
-from kbkit.benchmarks.rankings import DatasetQuery, Ranked, frame_of, lists_of
-from kbkit.benchmarks.stark.official import official, remarks
-from kbkit.benchmarks.stark.task import StarkTask, task
-from kbkit.errors import BadInputError, Command, KbError
-from kbkit.measures import ranking, stark
+from kbkit.benchmarks.stark.run import MEASURES, Result
+from kbkit.errors import KbError
 from kbkit.measures.files import read_run, write_run
-from kbkit.measures.frames import RUN, Gold
-from kbkit.search.hybrid import Search, pairs
-from kbkit.search.model_search import retriever_settings
-from kbkit.search.run import search
-from kbkit.search.settings import MODES, check_mode, missing_stores
+from kbkit.measures.frames import RUN, Gold, count_queries
+from kbkit.measures.ranking import check_overlap, measure
 
-if TYPE_CHECKING:
-    from kbkit.benchmarks.document_index import DocumentIndex
-    from kbkit.kb import KnowledgeBase
-    from kbkit.stores import Stores
-
-__all__ = [
-    "Latency",
-    "ModeRunner",
-    "Result",
-    "StarkTask",
-    "questions",
-    "read_result",
-    "remarks",
-    "table",
-    "task",
-    "write_result",
-]
-
-MEASURES = {"Hit@1": "hit@1", "Hit@5": "hit@5", "R@20": "recall@20", "MRR": "mrr"}
-"""Table 6's columns."""
-TIMED = 100
-"""Number of questions whose searches are timed."""
-BATCH = 200
-"""Number of questions that are searched together: each batch scans all vectors once."""
 _TABLE = pl.Schema(
     {
         "run": pl.String,
@@ -66,230 +40,20 @@ _TABLE = pl.Schema(
 )
 
 
-@dataclass(frozen=True)
-class Result:
-    """A run (query, node, score) of a system, its ``latency`` and its ``costs``, if known."""
-
-    name: str
-    run: pl.DataFrame
-    latency: Latency | None = None
-    costs: CostSummary | None = None
-
-
-# -- questions --------------------------------------------------------------------------------------------------------
-
-
-def questions(dataset: Path, split: str, fraction: float = 1.0, seed: int = 0) -> Gold:
-    """Return the questions of a split, or a random ``fraction`` of them (at least one)."""
-    if not 0 < fraction <= 1:
-        raise KbError(f"Invalid sample: {fraction:g}", "Use a fraction above 0 and at most 1, for example 0.1")
-    check_range("seed", seed, 0)
-    gold = stark.read_stark_gold(dataset, split)
-    total = gold.queries.height
-    if not total:
-        raise BadInputError(f"No queries in {dataset}{f', split {split!r}' if split else ''}")
-    if fraction == 1:
-        return gold
-    rows = np.random.default_rng(seed).choice(total, max(1, round(fraction * total)), replace=False)
-    queries = gold.queries[np.sort(rows)]
-    return Gold(gold.judgements.join(queries, on="query", how="semi"), queries)
-
-
-def modes(kb: KnowledgeBase, wanted: Sequence[str] = ()) -> list[str]:
-    """Return the search modes to run: ``wanted``, or all for which the KB has the stores."""
-    for mode in wanted:
-        check_mode(mode)
-    chosen = list(dict.fromkeys(wanted)) or [mode for mode in MODES if not missing_stores(kb.stores, mode)]
-    if not chosen:
-        raise KbError("The KB has neither full text nor vectors", "Run ", Command("build KB text"))
-    return chosen
-
-
-def left_out(kb: KnowledgeBase) -> list[str]:
-    """Return a line for each mode that needs a store which the KB does not have."""
-    return [
-        f"Skipped {mode}: the KB has no {' and no '.join(missing_stores(kb.stores, mode))}"
-        for mode in MODES
-        if missing_stores(kb.stores, mode)
-    ]
-
-
-# -- runs -------------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Hits(Ranked):
-    """The hits of a question; ``reranked`` of them were scored again, ``unscored`` of these without a valid score."""
-
-    reranked: int = 0
-    unscored: int = 0
-
-
-Finder = runs.System[DatasetQuery, Hits]
-"""A retriever, alone or with a reranker."""
-FORM: runs.RunForm[DatasetQuery, DatasetQuery, Hits, Hits] = runs.RunForm(
-    Hits, lambda query: query, lambda _, hits: hits, BATCH
-)
-
-
-@dataclass(frozen=True)
-class SearchedDocuments:
-    """The documents of the searched nodes of a task; ``nodes``: document (its id), id, type, key of the node."""
-
-    index: DocumentIndex
-    nodes: pl.DataFrame
-
-    @staticmethod
-    def of(index: DocumentIndex, kb: KnowledgeBase, task: StarkTask) -> SearchedDocuments:
-        """Find the documents of the searched nodes. Raises :class:`KbError` if there is none."""
-        nodes = index.nodes(kb, task.types)
-        nodes = nodes.filter(pl.Series(np.isin(nodes["id"].to_numpy(), task.within), dtype=pl.Boolean))
-        if nodes.is_empty():
-            message = f"No document of the dataset is a node of the searched types: {', '.join(task.types)}"
-            raise KbError(message, "Use the KB that the documents were written from")
-        return SearchedDocuments(index, nodes)
-
-    def search(self, mode: str, k: int) -> Search:
-        """Return a search of the documents."""
-        within = self.nodes["document"].to_numpy()
-        return search(self.index.kb.stores, mode, k, within, options={"quotes": False})
-
-    def as_nodes(self, hits: pl.DataFrame) -> pl.DataFrame:
-        """Return hits of documents as hits of their nodes."""
-        names = hits.select("query", "rank", "name", "score", document="id")
-        return names.join(self.nodes, on="document", maintain_order="left").select(hits.columns)
-
-
-class ModeRunner:
-    """Searches the questions of a task and keeps the hits of each mode.
-
-    Runs are kept in ``folder``, where an interrupted one is resumed; without, in a temporary folder. ``settings`` are
-    those of the dataset. With an ``index`` of the dataset's documents, these are searched instead of the KB's texts.
-    """
-
-    def __init__(
-        self,
-        kb: KnowledgeBase,
-        task: StarkTask,
-        k: int = 100,
-        timed: int = TIMED,
-        *,
-        folder: Path | None = None,
-        settings: Mapping[str, Any] | None = None,
-        replace: bool = False,
-        index: DocumentIndex | None = None,
-    ) -> None:
-        self.session, self.task, self.k, self.timed = kb.session, task, k, timed
-        self._documents = None if index is None else SearchedDocuments.of(index, kb, task)
-        self.queries = [
-            DatasetQuery(*one) for one in zip(*pairs(task.gold.queries.select("query", "text")), strict=True)
-        ]
-        self._folder, self._replace = folder, replace
-        own = {} if index is None else {"documents": index.kb.manifest.sources[0]["sha256"]}
-        self._settings = {**(settings or {}), **kb_settings(kb), **own, "types": list(task.types), "k": k}
-        self._hits: dict[str, dict[str, pl.DataFrame]] = {}
-
-    def remarks(self) -> list[str]:
-        """Return remarks on the scores: of the task, and about measures that need more hits."""
-        beyond = [name for name in MEASURES if "@" in name and self.k < min(_cut(name), len(self.task.within))]
-        cut = ", ".join(f"{name} is {name.partition('@')[0]}@{self.k}" for name in beyond)
-        without = 0 if self._documents is None else len(self.task.within) - self._documents.nodes.height
-        missing = f"Searched nodes without a document: {without:,}; they cannot be found"
-        return [
-            *self.task.remarks(),
-            *([missing] if without else []),
-            *([f"Rankings end at {self.k}: {cut}"] if beyond and self.k > 0 else []),
-        ]
-
-    def searched(self, mode: str) -> Stores:
-        """Return the stores of the KB that a mode searches: those of the documents, or of the KB itself."""
-        if self._documents is not None and self._documents.index.searches(mode):
-            return self._documents.index.kb.stores
-        return self.session.stores
-
-    def search(self, mode: str) -> Search:
-        """Return a search of the task's nodes, or of their documents."""
-        if self._documents is not None and self._documents.index.searches(mode):
-            return self._documents.search(mode, self.k)
-        return search(self.session.stores, mode, self.k, self.task.within, options={"quotes": False})
-
-    def hits(self, mode: str, queries: Sequence[DatasetQuery] | None = None) -> pl.DataFrame:
-        """Return the hits of questions (all by default): query, rank, id, key, type, name, score."""
-        wanted = self.queries if queries is None else queries
-        known = self._hits.setdefault(mode, {})
-        left = {query.id: query.text for query in wanted if query.id not in known}
-        if left:
-            hits = self.search(mode).many(left)
-            if self._documents is not None and self._documents.index.searches(mode):
-                hits = self._documents.as_nodes(hits)
-            parts = {str(name): part for (name,), part in hits.partition_by("query", as_dict=True).items()}
-            known.update({name: parts.get(name, hits.clear()) for name in left})
-        return pl.concat([known[query.id] for query in wanted])
-
-    def result(self, mode: str, progress: Callable[[int, int], None] = lambda *_: None) -> Result:
-        """Return the run of a mode, and its latency over the first ``timed`` questions."""
-        searching = self.search(mode)
-        if self.timed:
-            searching.one(self.queries[0].text, explain=False)  # opens the stores
-        timing = runs.Timing[DatasetQuery](self.timed, lambda query: searching.one(query.text, explain=False))
-        return self.run(ModeRetriever(self, mode), timing, progress)[0]
-
-    def run(
-        self, system: Finder, timing: runs.Timing[DatasetQuery], progress: Callable[[int, int], None] = lambda *_: None
-    ) -> tuple[Result, list[Hits]]:
-        """Return the run of a system and its rows."""
-        with contextlib.ExitStack() as stack:
-            folder = self._folder or Path(stack.enter_context(TemporaryDirectory()))
-            path = runs.predictions_file(folder, system.name)
-            runs.make_folder(path.parent)
-            settings = self._settings
-            run = runs.run(
-                path, system, self.queries, FORM, settings, replace=self._replace, progress=progress, timing=timing
-            )
-            rows, costs = list(run.rows.values()), run.summary
-            return Result(system.name, frame_of(rows), costs.latency, costs), rows
-
-
-class ModeRetriever:
-    """A search mode."""
-
-    def __init__(self, runner: ModeRunner, mode: str) -> None:
-        self._runner, self.name = runner, mode
-        self.settings = {"mode": mode, **retriever_settings(runner.searched(mode), mode)}
-
-    def answer(self, queries: Sequence[DatasetQuery]) -> list[Hits]:
-        """Return the hits of each question."""
-        ranked = lists_of(self._runner.task.run(self._runner.hits(self.name, queries)), [query.id for query in queries])
-        return [Hits(name, *lists) for name, lists in ranked.items()]
-
-
-def settings(dataset: Path, split: str, fraction: float, seed: int, gold: Gold) -> dict[str, Any]:
-    """Return the settings of a dataset's part, as runs record them."""
-    texts = gold.queries.select("query", "text").rows()
-    return {"dataset": dataset.name, "split": split, "sample": fraction, "seed": seed, "queries": digest(texts)}
-
-
-def _cut(measure: str) -> int:
-    return int(measure.partition("@")[2])
-
-
-# -- scores -----------------------------------------------------------------------------------------------------------
-
-
 def table(results: Sequence[Result], gold: Gold, candidates: pl.Series | None = None) -> pl.DataFrame:
     """Return Table 6 in percent and Table 8 in milliseconds.
 
     The columns are run, queries, Hit@1, Hit@5, R@20, MRR, ms_median and ms_mean. With the names of all ``candidates``,
-    only these count, as in STaRK's evaluator (:mod:`kbkit.benchmarks.stark.official`); without, all answers do.
+    only these count, as in STaRK's evaluator (:func:`official`); without, all answers do.
     """
     return pl.DataFrame([_row(result, gold, candidates) for result in results], schema=_TABLE, orient="row")
 
 
 def _row(result: Result, gold: Gold, candidates: pl.Series | None) -> dict[str, Any]:
     try:
-        ranking.check_overlap(result.run, gold)
+        check_overlap(result.run, gold)
         if candidates is None:
-            scores = ranking.measure(result.run, gold, MEASURES.values())
+            scores = measure(result.run, gold, MEASURES.values())
         else:
             scores = official(result.run, gold, candidates, MEASURES.values())
     except KbError as error:
@@ -302,6 +66,30 @@ def _row(result: Result, gold: Gold, candidates: pl.Series | None) -> dict[str, 
         "ms_median": result.latency and round(result.latency.median, 3),
         "ms_mean": result.latency and round(result.latency.mean, 3),
     }
+
+
+def official(run: pl.DataFrame, gold: Gold, candidates: pl.Series, measures: Iterable[str]) -> pl.DataFrame:
+    """Score a run over ``candidates``, given by name: a row per query of ``gold``, a column per measure."""
+    names = pl.DataFrame({"node": candidates})
+    judged = gold.judgements.join(names, on="node", how="semi", maintain_order="left")
+    scores = measure(
+        run.join(names, on="node", how="semi", maintain_order="left"), Gold(judged, gold.queries), measures
+    )
+    return scores.with_columns(pl.exclude("query").fill_null(0.0))
+
+
+def remarks(run: pl.DataFrame, gold: Gold, candidates: pl.Series) -> list[str]:
+    """Return notes on queries that score 0 for want of results or answers, and on results that do not count."""
+    names = pl.DataFrame({"node": candidates})
+    asked = gold.queries.select("query")
+    silent = asked.join(run, on="query", how="anti").height
+    without = asked.join(gold.relevant.join(names, on="node", how="semi"), on="query", how="anti").height
+    others = run.join(asked, on="query", how="semi").join(names, on="node", how="anti").height
+    return [
+        *([f"{count_queries(silent)} without results: scored as empty"] if silent else []),
+        *([f"{count_queries(without)} without an answer among the candidates: scored 0"] if without else []),
+        *([f"{others:,} results are not candidates and are left out"] if others else []),
+    ]
 
 
 # -- files ------------------------------------------------------------------------------------------------------------

@@ -279,9 +279,9 @@ def _answers(names: Sequence[str]) -> str:
 def from_labels(kb: KnowledgeBase, out: Path, seed: int, *, names: str = KEY) -> int:
     """Add the labelled queries of the KB's workspace that the file does not have; return their number.
 
-    Their answers are the nodes with the grade 2 in :meth:`kbkit.benchmarks.labels.Labels.judgements`.
+    Their answers are the nodes with the grade 2 in :meth:`kbkit.benchmarks.people.labels.Labels.judgements`.
     """
-    from kbkit.benchmarks.labels import ANSWER, Labels
+    from kbkit.benchmarks.people.labels import ANSWER, Labels
 
     judged = Labels(kb).judgements()
     known = set(_rows(table(out))["query"])

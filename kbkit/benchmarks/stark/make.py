@@ -11,7 +11,7 @@ from kbkit.benchmarks.requirements import relational
 from kbkit.benchmarks.requirements.settings import NAME_TEXT, RequirementSettings, complete_settings
 from kbkit.benchmarks.requirements.stages import StagesRun
 from kbkit.benchmarks.stark import dataset, numbers
-from kbkit.benchmarks.stark.report import reasons, record, report_of
+from kbkit.benchmarks.stark.records import reasons, record, report_of
 from kbkit.english.relations import unworded
 from kbkit.errors import KbError, Option
 from kbkit.kb import KnowledgeBase
@@ -46,11 +46,9 @@ def make(
         if any(template.id.startswith(relational.SUGGEST) for template in chosen):
             report["unworded"] = unworded(kb.schema)
         if not complete:
-            raise KbError(
-                f"None of the {len(queries)} queries remains: {reasons(queries, report)}", f"See {out / 'stages'}"
-            )
+            raise pipeline.none_left(len(queries), reasons(queries, report))
         records = [record(number, query) for number, query in enumerate(complete)]
         fractions = settings.fractions or dataset.fractions_of([t.id for t in chosen])
-        about = {**about, **numbers.name_answers(kb, records), "split": list(fractions), "report": report}
-        dataset.write_dataset(out, records, fractions, settings.seed, about)
-        return Output(out, records, report)
+        named = numbers.name_answers(kb, records)
+        files = dataset.dataset_files(records, fractions, settings.seed, named["names"])
+        return pipeline.finish(files, {**about, **named, "split": list(fractions)}, report, records)

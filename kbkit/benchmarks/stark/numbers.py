@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from kbkit.benchmarks.dataset import ABOUT, QUERIES
+from kbkit.benchmarks.dataset import ABOUT, QUERIES, read_about
 from kbkit.benchmarks.stark.dataset import HUMAN, HUMAN_RECORDS, KEY, NUMBER
 from kbkit.errors import BadInputError, KbError
 from kbkit.export.numbering import numbering
-from kbkit.measures.records import content, load_json, records
+from kbkit.measures.records import content, records
 from kbkit.measures.stark import numbered_answers, numbered_nodes
 
 if TYPE_CHECKING:
@@ -65,7 +65,10 @@ def read_numbers(dataset: Path, split: str = "") -> Numbers | None:
     if not (folder / ABOUT).is_file():
         known = numbered_answers(folder / QUERIES)
         return Numbers(folder, "", known) if known.height else None
-    about = _about(folder / ABOUT)
+    try:
+        about = read_about(folder)
+    except (KbError, UnicodeDecodeError):  # a file of another program
+        about = {}
     if about.get("names") != NUMBER:
         return None
     recorded = about.get("numbers")
@@ -73,14 +76,6 @@ def read_numbers(dataset: Path, split: str = "") -> Numbers | None:
     if not isinstance(digest, str) or not digest:
         raise BadInputError(f"Missing numbers.digest in {folder / ABOUT}", "Restore the file of the dataset")
     return Numbers(folder, digest, numbered_answers(folder / QUERIES))
-
-
-def _about(path: Path) -> Mapping[str, Any]:
-    try:
-        about = load_json(content(path).decode(), str(path))
-    except (KbError, UnicodeDecodeError):  # a file of another program
-        return {}
-    return about if isinstance(about, dict) else {}
 
 
 def _of_people(folder: Path) -> Numbers | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from kbkit.benchmarks.report import FIGURES, HERE, PAPER, published
+from kbkit.benchmarks.report import below, published
 from kbkit.benchmarks.stark.dataset import HUMAN
 from kbkit.errors import UnknownNameError
 
@@ -36,8 +36,4 @@ def with_paper(ours: pl.DataFrame, name: str, split: str, sample: float = 1.0) -
         if of == f"{name} {part}"
     ]
     theirs = pl.DataFrame(rows, schema={key: ours.schema[key] for key in ("run", *_MEASURES, "ms_mean")})
-    both = pl.concat(
-        [ours.with_columns(pl.lit(HERE).alias(FIGURES)), theirs.with_columns(pl.lit(PAPER).alias(FIGURES))],
-        how="diagonal",
-    )
-    return both.select("run", FIGURES, pl.exclude("run", FIGURES))
+    return below(ours, theirs)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from kbkit.benchmarks.dataset import ABOUT, QUERIES
+from kbkit.benchmarks.dataset import ABOUT, QUERIES, read_about
 from kbkit.benchmarks.document_files import document_texts
-from kbkit.benchmarks.publish.form import Publication, Retrieval, about_of, files_of, made_with, without_answers
+from kbkit.benchmarks.publish.form import Publication, Retrieval, files_of, made_with, without_answers
 from kbkit.benchmarks.requirements.settings import RequirementSettings
 from kbkit.benchmarks.stark.dataset import HUMAN, HUMAN_RECORDS, StarkDataset, read_datasets
 from kbkit.benchmarks.stark.numbers import read_numbers
@@ -49,7 +49,7 @@ def publication(dataset: Path, kb: KnowledgeBase | None) -> Publication:
         lost += renamed.relevant.height - kept.height
         judgements.append(kept.select("query", document="node", score="relevance"))
     folder = dataset if dataset.is_dir() else dataset.absolute().parent.parent
-    about = about_of(folder)
+    about = read_about(folder)
     asked = pl.concat(queries)
     return Publication(
         benchmark="STaRK",
@@ -65,7 +65,7 @@ def publication(dataset: Path, kb: KnowledgeBase | None) -> Publication:
             _COLUMNS,
         ),
         about=about,
-        command="stark make" if about else "",
+        command="stark make",
         options=made_with(RequirementSettings, _settings(about)),
         limits=[*_LIMITS, *without_answers(lost, "no candidates")],
     )

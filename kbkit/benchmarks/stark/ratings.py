@@ -21,7 +21,7 @@ import polars as pl
 from kbkit.assets.arguments import check_range
 from kbkit.benchmarks.dataset import check_output_file
 from kbkit.benchmarks.people.judgements import Judgement, outside, read_judgements
-from kbkit.benchmarks.people.tasks import Passage, Task, TaskItem, TaskQuestion
+from kbkit.benchmarks.people.tasks import Passage, Task, TaskItem, scale
 from kbkit.errors import BadInputError, KbError
 from kbkit.measures.agreement import agreement_table, quadratic
 from kbkit.measures.frames import Gold
@@ -33,9 +33,8 @@ ASPECTS = {
     "practicality": "Are the queries relevant to situations of real life?",
 }
 """The aspects and a question for each, after section 2.5."""
-LEVELS = 5
-SCALE = {"1": "not at all", "2": "", "3": "neutral", "4": "", "5": "very much"}
-_MARKS = {choice: int(choice) for choice in SCALE}
+SCALE = ("not at all", "", "neutral", "", "very much")
+"""The meaning of the ratings 1 to 5."""
 NEUTRAL = 3
 _TEXTS = dict.fromkeys(("rater", "dataset"), pl.String())
 _SCHEMA = pl.Schema({**_TEXTS, "queries": pl.List(pl.String()), "aspect": pl.String(), "rating": pl.Int64()})
@@ -85,7 +84,7 @@ def samples(name: str, gold: Gold, size: int, count: int, seed: int) -> Samples:
 
 
 def _problem(judgement: Judgement) -> str:
-    return outside(dict.fromkeys(ASPECTS, range(1, LEVELS + 1)), judgement) or (
+    return outside(dict.fromkeys(ASPECTS, range(1, len(SCALE) + 1)), judgement) or (
         "" if len(judgement.item) > 1 else "no queries"
     )
 
@@ -118,7 +117,7 @@ class SampleRating(Task):
         """Return the queries of a sample, and a question for each aspect."""
         assert isinstance(key, RatedSample)
         texts = [[" ".join(self._drawn.texts[name].split())] for name in key.ids]
-        questions = [TaskQuestion(aspect, text, SCALE, _MARKS) for aspect, text in ASPECTS.items()]
+        questions = [scale(aspect, text, SCALE) for aspect, text in ASPECTS.items()]
         title = f"{key.dataset}, sample {key.number} of {len(self._drawn.ids)}"
         return TaskItem(title, passages=[Passage(texts, numbered=True)], questions=questions)
 

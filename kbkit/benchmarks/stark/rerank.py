@@ -12,9 +12,9 @@ import polars as pl
 from kbkit.answers.session import Session
 from kbkit.assets.arguments import check_range
 from kbkit.benchmarks import run as runs
-from kbkit.benchmarks.rankings import DatasetQuery, lists_of
+from kbkit.benchmarks.retrieval import DatasetQuery, lists_of
 from kbkit.benchmarks.stark.dataset import HUMAN
-from kbkit.benchmarks.stark.evaluate import Hits, ModeRunner, Result
+from kbkit.benchmarks.stark.run import Hits, ModeRunner, Result
 from kbkit.errors import KbError, Option
 from kbkit.llm.calls import Calls
 from kbkit.search.rerank import RerankCandidate, Reranker, candidates, load_reranker

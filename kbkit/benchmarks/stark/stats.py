@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from kbkit.benchmarks.dataset import QUERIES, SPLITS, Bin, bin_counts
+from kbkit.benchmarks.dataset import QUERIES, SPLITS, Bin
+from kbkit.benchmarks.dataset import distribution as binned
 from kbkit.benchmarks.stark.dataset import StarkDataset
 from kbkit.display.charts import Chart
 
@@ -150,9 +151,7 @@ def _lengths(dataset: StarkDataset, sizes: pl.DataFrame, of: str) -> pl.DataFram
 
 def distribution(dataset: StarkDataset, sizes: pl.DataFrame, of: str) -> pl.DataFrame:
     """Return the number of queries by words, or by answers (figure 4); empty bins included."""
-    rows = [(dataset.name, of, *counted) for counted in bin_counts(sizes[of].to_list(), BINS[of])]
-    names = {"dataset": pl.String, "of": pl.String, "bin": pl.String}
-    return pl.DataFrame(rows, schema={**names, "queries": pl.Int64, "share": pl.Float64}, orient="row")
+    return binned([((dataset.name, of), sizes[of].to_list())], BINS[of], ("dataset", "of", "bin", "queries"))
 
 
 def composition(dataset: StarkDataset) -> pl.DataFrame:

@@ -138,7 +138,7 @@ def stark_rate(
     """
     from kbkit.benchmarks.stark import ratings as rating
     from kbkit.benchmarks.stark.dataset import HUMAN
-    from kbkit.benchmarks.stark.evaluate import questions
+    from kbkit.benchmarks.stark.run import questions
 
     name = dataset.resolve().name.removesuffix(".csv") + (" human" if split == HUMAN else "")
     drawn = rating.samples(name, questions(dataset, split), queries, samples, seed)

@@ -113,7 +113,7 @@ def evaluate(
 
     def records() -> pl.DataFrame:
         if by:
-            return _rounded(scoring.breakdown(turns, by), shown)
+            return shown.rounded(scoring.breakdown(turns, by), 4)
         return scoring.differences(turns, seed) if compare else scoring.table(turns)
 
     sections = None if by else _sections(turns, seed, table=not compare)
@@ -170,10 +170,3 @@ def _shown_differences(differences: pl.DataFrame) -> pl.DataFrame:
         interval.alias("95 %"),
         pl.col("p").round(4),
     )
-
-
-def _rounded(means: pl.DataFrame, shown: Shown) -> pl.DataFrame:
-    """Return a table with four digits on a screen, unchanged in a file."""
-    import polars.selectors as cs
-
-    return means.with_columns(cs.float().round(4)) if shown.on_screen else means

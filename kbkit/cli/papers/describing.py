@@ -20,7 +20,6 @@ from kbkit.cli.papers.arguments import (
 )
 from kbkit.cli.papers.factory import FiguresForm, PaperFigures, Shown, figures
 from kbkit.cli.papers.quest_runs import BY_SYSTEM
-from kbkit.cli.papers.ska_scores import counting
 from kbkit.errors import KbError, Option
 
 WITH_PLOT = ("plot", "format", "output")
@@ -69,17 +68,19 @@ def stark_audit(
     between splits, and the queries that text or relations alone decide. Exits with 1 if an expression refutes an answer
     or a query leaks into another split.
     """
-    from kbkit.benchmarks.stark import audit, audit_report, evaluate, numbers
-    from kbkit.cli.progress import counting as progress_counting
+    from kbkit.benchmarks.stark import audit, audit_report, numbers
+    from kbkit.benchmarks.stark import run as running
+    from kbkit.benchmarks.stark import task as tasks
+    from kbkit.cli.progress import counting
     from kbkit.display import reports
     from kbkit.kb import KnowledgeBase
 
     if page is not None:
         reports.check(page)
-    gold = evaluate.questions(dataset, split)
+    gold = running.questions(dataset, split)
     with KnowledgeBase(kb) as base:
-        task = evaluate.task(base, gold, types or (), numbers.read_numbers(dataset, split))
-        with progress_counting(context.obj.quiet, "queries") as progress:
+        task = tasks.task(base, gold, types or (), numbers.read_numbers(dataset, split))
+        with counting(context.obj.quiet, "queries") as progress:
             found = audit.audit(base, dataset, task, progress)
     remarks = task.remarks()
     if page is not None:
@@ -175,9 +176,10 @@ def ska_stats(context: typer.Context, dataset: SkaDataset) -> PaperFigures:
     from kbkit.benchmarks.ska import run as running
     from kbkit.benchmarks.ska import stats as statistics
     from kbkit.benchmarks.ska.instances import scan
+    from kbkit.cli.progress import counting
 
     running.digest(dataset)
-    with counting(context, "instances") as progress:
+    with counting(context.obj.quiet, "instances") as progress:
         counts = statistics.statistics(scan(dataset), progress=progress)
     return PaperFigures(
         [f"Tokens counted by {counts.tokenizer}"],
@@ -207,14 +209,15 @@ def ska_check(
 
     from kbkit.benchmarks.ska import instances, statements
     from kbkit.benchmarks.ska.solve import Solver
+    from kbkit.cli.progress import counting
     from kbkit.display import render
 
     render.check(format, output)
     failed: list[tuple[str, str, str]] = []
     checked = without = spare = 0
-    with Solver() as solver, counting(context, "instances") as progress:
+    with Solver() as solver, counting(context.obj.quiet, "instances") as progress:
         for number, one in enumerate(instances.scan(dataset), 1):
-            progress(number)
+            progress(number, 0)
             if not one.provenance.sql:
                 without += 1
                 continue
@@ -271,8 +274,6 @@ def conv_proxies(
     These are automatic proxies for people's ratings, not ratings: words per question, Flesch's reading ease (English),
     distinct words and word pairs per conversation, and repeated three-word sequences, by configuration.
     """
-    import polars.selectors as cs
-
     from kbkit.benchmarks.convkgyarn import conversations as files
     from kbkit.benchmarks.convkgyarn import proxies as module
     from kbkit.benchmarks.convkgyarn import references
@@ -281,7 +282,7 @@ def conv_proxies(
     if reference is not None:
         parts += module.parts_of_references(reference.stem, references.read_references(reference))
     means = module.table(parts)
-    return PaperFigures(records=lambda: means.with_columns(cs.float().round(3)) if shown.on_screen else means)
+    return PaperFigures(records=lambda: shown.rounded(means, 3))
 
 
 # -- SPINACH -----------------------------------------------------------------------------------------------------------

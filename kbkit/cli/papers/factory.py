@@ -94,6 +94,12 @@ class Shown:
         """Whether they are shown as tables on standard output."""
         return on_screen(self.format, self.output)
 
+    def rounded(self, frame: pl.DataFrame, digits: int) -> pl.DataFrame:
+        """Return a table with its fractions rounded on a screen, unchanged in a file."""
+        import polars.selectors as cs
+
+        return frame.with_columns(cs.float().round(digits)) if self.on_screen else frame
+
 
 SHOWN: Options = {
     "table": (Table, None),

@@ -13,8 +13,6 @@ from kbkit.cli.papers.factory import FiguresForm, PaperFigures, Shown, figures
 from kbkit.errors import KbError, Option, UnknownNameError
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from kbkit.cli.tables import Titled
 
 Agreement = Annotated[bool, typer.Option("--agreement", help="Show only how annotators agree.")]
@@ -35,7 +33,7 @@ def stark_labels(
     The grade is the lower median of all annotators. -o FILE.qrels writes TREC judgements of keys, for kbkit measure and
     other programs.
     """
-    from kbkit.benchmarks.labels import Labels
+    from kbkit.benchmarks.people.labels import Labels
     from kbkit.display.render import write as render
     from kbkit.kb import KnowledgeBase
     from kbkit.measures.files import write_gold
@@ -160,24 +158,17 @@ def conv_ratings(
     Shows the means of the ratings (Table 2 of the paper, its figures in parentheses), the preferences (Table 3), and
     agreement: the percentage of values on which at least two of three raters agree.
     """
-    from kbkit.benchmarks.convkgyarn import people
     from kbkit.benchmarks.convkgyarn import ratings as module
 
     judgements = module.read_rated(files)
-    rated, preferred = people.rating_table(judgements), people.preference_table(judgements)
-    note(context, people.remarks(judgements))
+    rated, preferred = module.rating_table(judgements), module.preference_table(judgements)
+    note(context, module.remarks(judgements))
     if shown.table is None and not (rated.height or preferred.height):
         raise KbError("No judgements in the files", "Tests and items that raters opted out of do not count")
-    means = people.as_printed(rated) if shown.on_screen else rated
+    means = module.as_printed(rated) if shown.on_screen else rated
     tables: list[Titled] = [
         (2, "mean ratings and agreement, the paper's in parentheses", means),
-        (3, "percentage of judgements that prefer the dataset's conversation", _rounded(preferred, shown)),
+        (3, "percentage of judgements that prefer the dataset's conversation", shown.rounded(preferred, 1)),
     ]
     chosen = [one for one in tables if shown.table is not None or one[2].height]
     return PaperFigures(tables=chosen)
-
-
-def _rounded(frame: pl.DataFrame, shown: Shown) -> pl.DataFrame:
-    import polars.selectors as cs
-
-    return frame.with_columns(cs.float().round(1)) if shown.on_screen else frame

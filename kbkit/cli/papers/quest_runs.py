@@ -23,11 +23,11 @@ from kbkit.cli.papers.factory import (
 from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
+    from kbkit.benchmarks.quest.bench import Part
     from kbkit.benchmarks.quest.corpus import Corpus
     from kbkit.benchmarks.quest.dataset import Example
-    from kbkit.benchmarks.quest.evaluate import Part
-    from kbkit.benchmarks.quest.systems import QuestSystem
-    from kbkit.benchmarks.quest.tables import ScoredSystem
+    from kbkit.benchmarks.quest.evaluate import ScoredSystem
+    from kbkit.benchmarks.quest.run import QuestSystem
     from kbkit.cli.tables import Titled
     from kbkit.kb import KnowledgeBase
 
@@ -83,17 +83,16 @@ def run(
     evaluates the parsed queries, and prints Tables 3 to 6 of the paper. Without a ranking in the workspace, mode
     learned learns one from train.jsonl. An interrupted run is resumed.
     """
-    from kbkit.benchmarks.quest import evaluate as bench
-    from kbkit.benchmarks.quest import runs
-    from kbkit.benchmarks.quest import systems as running
+    from kbkit.benchmarks.quest import bench, judges, run_files
+    from kbkit.benchmarks.quest import run as running
     from kbkit.benchmarks.quest.dataset import QuestDataset
     from kbkit.measures.sets import check_empty
 
     check_empty(empty_precision)
-    retrievers = list(dict.fromkeys(mode or bench.RETRIEVERS))
-    bench.check_retrievers(retrievers, k)
+    retrievers = list(dict.fromkeys(mode or judges.RETRIEVERS))
+    judges.check_retrievers(retrievers, k)
     opened = QuestDataset.open(dataset)
-    bench.check_classifier(classifier, opened, split, session.calls)
+    judges.check_classifier(classifier, opened, split, session.calls)
     index = session.document_index(dataset, output, retrievers)
     setup = bench.Bench.of(session.kb, opened, k, index)
     part = setup.part(split)
@@ -113,7 +112,7 @@ def run(
         with session.progress(system.name, "queries") as progress:
             done = running.run(part, system, output, replace=session.replace, progress=progress)
         predictions = running.predictions(done)
-        runs.export(predictions, part.examples, output)
+        run_files.export(predictions, part.examples, output)
         session.note(running.remarks(done, with_model=session.calls is not None))
         session.finished(done.name, done.summary)
         finished.append(predictions)
@@ -123,19 +122,19 @@ def _systems(
     session: PaperSession, part: Part, retrievers: Sequence[str], classifier: str, parsed: bool
 ) -> Iterator[QuestSystem]:
     """Yield the systems to run."""
-    from kbkit.benchmarks.quest import systems
+    from kbkit.benchmarks.quest import run as running
     from kbkit.search.model_search import prepare
 
     for retriever in retrievers:
         with session.progress(f"index {retriever}", "texts") as progress:
-            session.note(prepare(part.bench.searching(retriever).stores, retriever, progress))
-        yield systems.DomainRetriever(part, retriever)
+            session.note(prepare(part.bench.texts.of(retriever).stores, retriever, progress))
+        yield running.DomainRetriever(part, retriever)
         if classifier != "none":
-            yield systems.Classified(part, retriever, classifier, session.calls)
+            yield running.Classified(part, retriever, classifier, session.calls)
     if parsed:
         phrases = part.bench.dataset.phrases()
         if phrases:
-            yield systems.Parsed(part, phrases, session.calls)
+            yield running.Parsed(part, phrases, session.calls)
         else:
             session.note(["The dataset has no categories, so its queries cannot be parsed into expressions"])
 
@@ -166,7 +165,8 @@ def evaluate(
     of older and of later documents (7, requires --later).
     """
     from kbkit.benchmarks.quest import dataset as datasets
-    from kbkit.benchmarks.quest import memorization, runs
+    from kbkit.benchmarks.quest import evaluate as scoring
+    from kbkit.benchmarks.quest import run_files
     from kbkit.benchmarks.quest.corpus import Corpus
     from kbkit.benchmarks.quest.dataset import QuestDataset
     from kbkit.measures.sets import check_empty
@@ -178,14 +178,14 @@ def evaluate(
         raise KbError("Table 6 needs a KB", "Use ", Option("kb", "KB"))
     if later is None and shown.table == 7:
         raise KbError("Table 7 needs the titles of later documents", "Use ", Option("later", "FILE"))
-    titles = None if later is None else memorization.read_titles(later)
+    titles = None if later is None else scoring.read_titles(later)
     with opened_if_given(kb) as base:
         corpus = None if base is None else Corpus.of(base, opened, examples)
-        systems = runs.read_all(run, examples, corpus)
+        systems = run_files.read_all(run, examples, corpus)
         known = None if base is None or corpus is None else (base, corpus)
         remarks, tables = _scores(systems, examples, shown.table, known, empty_precision, paper=paper)
         if titles is not None and shown.table in (None, 7):
-            frame = memorization.recall_by_age(systems, datasets.gold(examples), titles)
+            frame = scoring.recall_by_age(systems, datasets.gold(examples), titles)
             tables.append((7, "recall of documents by age", frame))
     note(context, remarks)
     return PaperFigures(tables=tables)
@@ -201,7 +201,8 @@ def _scores(
     paper: bool = False,
 ) -> tuple[list[str], list[Titled]]:
     """Return remarks, and the chosen table or all tables that the data allow."""
-    from kbkit.benchmarks.quest import dataset, evaluate, tables
+    from kbkit.benchmarks.quest import bench, dataset
+    from kbkit.benchmarks.quest import evaluate as scoring
     from kbkit.benchmarks.quest import paper as paper_rows
     from kbkit.measures.ranking import remarks
 
@@ -209,16 +210,16 @@ def _scores(
     lines = [f"{system.name}: {line}" for system in systems for line in remarks(system.run, gold)]
     shown: list[Titled] = []
     if table in (None, 3):
-        shown.append((3, "averages over the queries", tables.average_scores(systems, gold, empty_precision)))
+        shown.append((3, "averages over the queries", scoring.average_scores(systems, gold, empty_precision)))
     if table == 4 or (table is None and any(system.ranked for system in systems)):
-        shown.append((4, "recall of the rankings", tables.recalls(systems, gold)))
-        lines += tables.cut_short(systems)
+        shown.append((4, "recall of the rankings", scoring.recalls(systems, gold)))
+        lines += scoring.cut_short(systems)
     if table in (None, 5):
-        shown.append((5, "F1 by template and domain", tables.by_template(systems, gold)))
+        shown.append((5, "F1 by template and domain", scoring.by_template(systems, gold)))
     has_expressions = gold.queries["expression"].null_count() < gold.queries.height
     if base is not None and (table == 6 or (table is None and has_expressions)):
         kb, corpus = base
-        frame, about = tables.false_positives_of(systems, gold, lambda run: evaluate.failures(kb, corpus, gold, run))
+        frame, about = scoring.false_positives_of(systems, gold, lambda run: bench.failures(kb, corpus, gold, run))
         lines += about
         shown.append((6, "constraints that false positives fail", frame))
     if paper:

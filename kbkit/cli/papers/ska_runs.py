@@ -14,7 +14,7 @@ from kbkit.cli.models import Prompts
 from kbkit.cli.options import Seed, counted, note
 from kbkit.cli.papers.arguments import SkaDataset
 from kbkit.cli.papers.factory import FiguresForm, PaperFigures, PaperSession, figures, systems_run
-from kbkit.cli.papers.ska_scores import TABLES, counting, scores
+from kbkit.cli.papers.ska_scores import TABLES, scores
 from kbkit.errors import KbError, Option
 from kbkit.llm.client import missing_model
 
@@ -71,9 +71,10 @@ def testbed(
     from kbkit.benchmarks.ska import testbeds
     from kbkit.benchmarks.ska.instances import scan
     from kbkit.benchmarks.ska.stats import report_sizes
+    from kbkit.cli.progress import counting
 
     digest = running.digest(dataset)
-    with counting(context, "testbeds") as progress:
+    with counting(context.obj.quiet, "testbeds") as progress:
         made, report = testbeds.make(scan(dataset), digest, further=size or (), seed=seed, progress=progress)
     target = folder or dataset / running.FOLDER
     files = testbeds.write_testbeds(target, made, report)

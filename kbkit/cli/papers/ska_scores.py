@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,16 +14,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from kbkit.benchmarks.ska.evaluate import Run
-
-
-@contextmanager
-def counting(context: typer.Context, name: str) -> Iterator[Callable[[int], None]]:
-    """Draw a bar for the instances that were read."""
-    from kbkit.cli.progress import bars
-    from kbkit.display.progress import Event
-
-    with bars(context.obj.quiet) as listen:
-        yield lambda done: listen(Event(name, done, 0, "instances")) if listen else None
 
 
 TABLES = (3, 4, 5)
@@ -52,7 +41,6 @@ def evaluate(
 def scores(runs: Sequence[Run], table: int | None, *, with_paper: bool = True) -> PaperFigures:
     """Return the scores of runs: tables for a screen; one table or all figures as records; and charts."""
     from kbkit.benchmarks.ska import evaluate as scoring
-    from kbkit.benchmarks.ska import figures as drawn
 
     scored = scoring.per_query(runs)
     measured = scoring.long(scored, with_paper=with_paper)
@@ -61,7 +49,7 @@ def scores(runs: Sequence[Run], table: int | None, *, with_paper: bool = True) -
         sections=_sections(measured, scored, table),
         records=lambda: measured if table is None else scoring.table(measured, scoring.TABLES[table]),
         per_query=lambda: scored,
-        charts=lambda: drawn.charts(measured),
+        charts=lambda: scoring.charts(measured),
     )
 
 

@@ -27,7 +27,7 @@ from kbkit.errors import KbError, Option
 if TYPE_CHECKING:
     from kbkit.benchmarks.spinach.evaluate import Scored
     from kbkit.benchmarks.spinach.execute import Executed
-    from kbkit.benchmarks.spinach.runs import Run
+    from kbkit.benchmarks.spinach.run_files import Run
     from kbkit.cli.tables import Titled
     from kbkit.kb import KnowledgeBase
 
@@ -76,7 +76,7 @@ def run(
     that they are compared with. The run has the actions of the agent and the gold answers of this KB. An interrupted
     run is resumed. The scores are shown at the end, as by spinach eval.
     """
-    from kbkit.benchmarks.spinach import baselines, files, runs
+    from kbkit.benchmarks.spinach import baselines, files, run_files
     from kbkit.benchmarks.spinach import run as running
     from kbkit.llm.client import missing_model
 
@@ -98,7 +98,7 @@ def run(
             replace=session.replace,
             progress=progress,
         )
-    session.figures = lambda: _scores([runs.read_agent_run(output)], paper, None)
+    session.figures = lambda: _scores([run_files.read_agent_run(output)], paper, None)
     session.finished(done.name, done.summary)
 
 
@@ -125,9 +125,9 @@ def evaluate(
     Shows row-major exact match and F1 (Table 3 of the paper), actions (5), tokens (10, 11) and cost, next to the
     paper's figures.
     """
-    from kbkit.benchmarks.spinach import runs
+    from kbkit.benchmarks.spinach import run_files
 
-    loaded = [runs.read_agent_run(path) for path in run]
+    loaded = [run_files.read_agent_run(path) for path in run]
     with opened_if_given(kb) as base:
         execute = None if base is None else _executor(base, seconds(timeout), row_limit)
         return _scores([_with_gold(context, one, gold, execute) for one in loaded], paper, shown.table)
@@ -187,8 +187,8 @@ def errors(
     """
     from kbkit.benchmarks.spinach import errors as failing
     from kbkit.benchmarks.spinach import evaluate as scoring
-    from kbkit.benchmarks.spinach import runs
+    from kbkit.benchmarks.spinach import run_files
 
-    scored = scoring.score_all([runs.read_agent_run(path) for path in run])
+    scored = scoring.score_all([run_files.read_agent_run(path) for path in run])
     found = failing.failures(scored, limit, seed)
     return PaperFigures(records=lambda: failing.table(found), per_query=lambda: failing.per_query(found))

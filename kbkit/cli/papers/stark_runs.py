@@ -17,7 +17,7 @@ from kbkit.errors import KbError, Option
 if TYPE_CHECKING:
     import polars as pl
 
-    from kbkit.benchmarks.stark.evaluate import Result
+    from kbkit.benchmarks.stark.run import Result
     from kbkit.measures.frames import Gold
 
 Fraction = Annotated[
@@ -87,26 +87,28 @@ def run(
     """
     import numpy as np
 
-    from kbkit.benchmarks.stark import evaluate as stark
+    from kbkit.benchmarks.stark import evaluate as scoring
     from kbkit.benchmarks.stark import numbers
     from kbkit.benchmarks.stark import paper as paper_rows
     from kbkit.benchmarks.stark import rerank as rescoring
+    from kbkit.benchmarks.stark import run as running
+    from kbkit.benchmarks.stark import task as tasks
     from kbkit.measures.ranked_pairs import read_pairs
     from kbkit.search.model_search import prepare
 
     paper_rows.check_name(paper)
-    gold = stark.questions(dataset, split, sample, seed)
+    gold = running.questions(dataset, split, sample, seed)
     depth = rescoring.depth(split, reranking.rerank_depth)
-    settings = stark.settings(dataset, split, sample, seed, gold)
-    modes = stark.modes(session.kb, mode or ())
-    session.note(() if mode else stark.left_out(session.kb))
+    settings = running.settings(dataset, split, sample, seed, gold)
+    modes = running.modes(session.kb, mode or ())
+    session.note(() if mode else running.left_out(session.kb))
     scorings = rescoring.scorings(reranking.rerank, session.calls)
-    [again] = stark.modes(session.kb, [reranking.rerank_mode])
+    [again] = running.modes(session.kb, [reranking.rerank_mode])
     if runs is not None:
-        stark.check_folder(runs, [*modes, *(rescoring.run_name(again, scoring) for scoring in scorings)])
-    task = stark.task(session.kb, gold, types or (), numbers.read_numbers(dataset, split))
+        scoring.check_folder(runs, [*modes, *(rescoring.run_name(again, one) for one in scorings)])
+    task = tasks.task(session.kb, gold, types or (), numbers.read_numbers(dataset, split))
     index = session.document_index(dataset, runs, modes)
-    runner = stark.ModeRunner(
+    runner = running.ModeRunner(
         session.kb, task, k, latency, folder=runs, settings=settings, replace=session.replace, index=index
     )
     session.note(runner.remarks())
@@ -120,16 +122,16 @@ def run(
     done = _Results(session, runs)
     session.figures = lambda: PaperFigures(
         done.written,
-        records=lambda: _with_paper(stark.table(done.results, task.gold, candidates), paper, split, sample),
+        records=lambda: _with_paper(scoring.table(done.results, task.gold, candidates), paper, split, sample),
     )
     for name in modes:
         with session.progress(f"index {name}", "texts") as progress:
-            session.note(prepare(runner.searched(name), name, progress))
+            session.note(prepare(runner.texts.of(name).stores, name, progress))
         with session.progress(name, "queries") as progress:
             done.keep(runner.result(name, progress))
-    for scoring in scorings:
-        with session.progress(rescoring.run_name(again, scoring), "queries") as progress:
-            done.keep(*rescoring.result(runner, again, scoring, depth, progress))
+    for one in scorings:
+        with session.progress(rescoring.run_name(again, one), "queries") as progress:
+            done.keep(*rescoring.result(runner, again, one, depth, progress))
 
 
 @dataclass(frozen=True)
@@ -182,24 +184,25 @@ def evaluate(
 
     Shows Hit@1, Hit@5, R@20 and MRR in percent, as in Tables 6 and 7 of the paper; --paper adds its systems.
     """
-    from kbkit.benchmarks.stark import evaluate as stark
+    from kbkit.benchmarks.stark import evaluate as scoring
     from kbkit.benchmarks.stark import numbers
     from kbkit.benchmarks.stark import paper as paper_rows
+    from kbkit.benchmarks.stark import run as running
     from kbkit.measures.ranking import remarks
 
     paper_rows.check_name(paper)
     if types and kb is None:
         raise KbError("Types of nodes need a KB", "Use ", Option("kb", "KB"))
-    gold = stark.questions(dataset, split, sample, seed)
-    results = [stark.read_result(path) for path in runs]
+    gold = running.questions(dataset, split, sample, seed)
+    results = [scoring.read_result(path) for path in runs]
     numbered = numbers.read_numbers(dataset, split)
     if numbered is not None:
         results = [replace(result, run=numbered.named(result.run)) for result in results]
     candidates, about = (None, []) if kb is None else _candidates(kb, gold, types, dataset, split)
-    table = stark.table(results, gold, candidates)
+    table = scoring.table(results, gold, candidates)
     note(context, about)
     for result in results:
-        lines = remarks(result.run, gold) if candidates is None else stark.remarks(result.run, gold, candidates)
+        lines = remarks(result.run, gold) if candidates is None else scoring.remarks(result.run, gold, candidates)
         note(context, (f"{result.name}: {line}" for line in lines))
     shown = _with_paper(table, paper, split, sample)
     return PaperFigures(records=lambda: shown)
@@ -224,14 +227,16 @@ def case(
     the query that their texts repeat, and how they are related to the nodes that the query names.
     """
     from kbkit.benchmarks.stark import case as studying
-    from kbkit.benchmarks.stark import evaluate as stark
+    from kbkit.benchmarks.stark import evaluate as scoring
     from kbkit.benchmarks.stark import numbers
+    from kbkit.benchmarks.stark import run as running
+    from kbkit.benchmarks.stark import task as tasks
     from kbkit.kb import KnowledgeBase
 
-    gold = stark.questions(dataset, split)
-    runs = (stark.read_result(first), stark.read_result(second))
+    gold = running.questions(dataset, split)
+    runs = (scoring.read_result(first), scoring.read_result(second))
     with KnowledgeBase(kb) as base:
-        task = stark.task(base, gold, types or (), numbers.read_numbers(dataset, split))
+        task = tasks.task(base, gold, types or (), numbers.read_numbers(dataset, split))
         found = studying.case(base, dataset, task, runs, query, k)
     remarks = [
         f"Query {found.query}: {found.text}",
@@ -244,12 +249,12 @@ def _candidates(
     kb: Path, gold: Gold, types: list[str] | None, dataset: Path, split: str
 ) -> tuple[pl.Series, list[str]]:
     """Return the names of the candidates of a dataset, and remarks on them."""
-    from kbkit.benchmarks.stark import evaluate as stark
     from kbkit.benchmarks.stark import numbers
+    from kbkit.benchmarks.stark import task as tasks
     from kbkit.kb import KnowledgeBase
 
     with KnowledgeBase(kb) as base:
-        task = stark.task(base, gold, types or (), numbers.read_numbers(dataset, split))
+        task = tasks.task(base, gold, types or (), numbers.read_numbers(dataset, split))
         if task.numbers is not None:
             message = f"{kb} numbers its nodes differently than the KB that {dataset} was made from"
             raise KbError(message, "Use that KB, or omit ", Option("kb"))

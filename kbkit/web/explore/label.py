@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 
-from kbkit.benchmarks.labels import GRADES, LONGEST, Labels, PoolNode
+from kbkit.benchmarks.people.labels import GRADES, LONGEST, Labels, PoolNode
 from kbkit.errors import KbError
 from kbkit.web.explore import links
 from kbkit.web.explore.site import is_part, said, status_of

@@ -6,8 +6,14 @@ import functools
 from collections.abc import Iterator
 from pathlib import Path
 
-from kbkit.benchmarks.convkgyarn.conversations import ConvEntity, Conversation, Turn, TurnAnswer, write_conversations
-from kbkit.benchmarks.convkgyarn.paper import SETTINGS
+from kbkit.benchmarks.convkgyarn.conversations import (
+    SETTINGS,
+    ConvEntity,
+    Conversation,
+    Turn,
+    TurnAnswer,
+    write_conversations,
+)
 from kbkit.kb import KnowledgeBase
 
 # predicate, kind, unit, words of the voice question (with a slot for the subject), words of the text question

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kbkit.benchmarks.convkgyarn import people, proxies, ratings, references
+from kbkit.benchmarks.convkgyarn import proxies, ratings, references
 from kbkit.benchmarks.convkgyarn.conversations import read_conversations
 from kbkit.benchmarks.convkgyarn.paper import DIMENSIONS
 from kbkit.benchmarks.convkgyarn.ratings import COMPARE, RATE, Rated
@@ -237,8 +237,8 @@ def judged(values: Sequence[Sequence[int]]) -> list[Rated]:
 def test_agreement_of_a_worked_example() -> None:
     """Of four items with three raters, 1-1-5, 2-2-2 and 3-4-4 agree; the fifth has two raters only."""
     rated = judged([(1, 1, 5), (2, 2, 2), (3, 4, 4), (1, 2, 3), (5, 5)])
-    assert people.agreement(rated) == people.agreement(rated, "fluency") == (4, 75.0)
-    assert people.agreement(rated, "grammar") == (0, None)
+    assert ratings.agreement(rated) == ratings.agreement(rated, "fluency") == (4, 75.0)
+    assert ratings.agreement(rated, "grammar") == (0, None)
 
 
 # -- proxies ----------------------------------------------------------------------------------------------------------

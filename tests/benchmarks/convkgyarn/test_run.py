@@ -13,7 +13,7 @@ import pytest
 
 from kbkit.benchmarks.convkgyarn import evaluate, paper
 from kbkit.benchmarks.convkgyarn.baseline import completed
-from kbkit.benchmarks.convkgyarn.conversations import ConvEntity, Conversation, read_conversations
+from kbkit.benchmarks.convkgyarn.conversations import SETTINGS, ConvEntity, Conversation, read_conversations
 from kbkit.benchmarks.convkgyarn.run import chosen
 from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
@@ -97,7 +97,7 @@ def test_the_baseline_answers_offline(here: Run, kb_path: Path, dataset: Path, t
     assert [row["id"] for row in rows] == [one.id for one in read_conversations(dataset)]
     scores = here("conv", "eval", dataset, out, "-f", "json")
     table = {tuple(row.values())[1:5]: row for row in json.loads(scores.stdout) if row["system"] == "ask"}
-    assert list(table) == list(paper.SETTINGS)
+    assert list(table) == list(SETTINGS)
     plain, deixis = table["voice", False, False, False], table["voice", True, False, False]
     assert plain["general_turns"] == deixis["general_turns"] == plain["related_turns"] == 1
     assert table["text", False, False, True]["general_turns"] == 1  # typing errors are corrected
@@ -118,7 +118,7 @@ def test_the_baseline_sees_no_correct_answers(kb_path: Path, known: list[Convers
         one, turns=[replace(turn, answers=[TurnAnswer("?")], predicate="?", kind="text") for turn in one.turns]
     )
     with kbkit.open(kb_path) as kb:
-        assert ConvBaseline(kb).answer(one) == ConvBaseline(kb).answer(other)
+        assert ConvBaseline(kb).answer([one]) == ConvBaseline(kb).answer([other])
 
 
 # -- a model ----------------------------------------------------------------------------------------------------------
@@ -253,7 +253,7 @@ def test_the_papers_rows() -> None:
     assert tuple(paper.effects("GPT4", "general", tenth).values()) == (0.320, 0.307, 0.329)  # row 10
     assert paper.ratings("general", ("text", False, False, True))["grammar"] == 2.18  # row 10
     assert paper.ratings("related", ("voice", True, False, False))["agreement"] == 69.3  # row 7
-    rated = [paper.ratings(name, setting) for name in ("general", "related") for setting in paper.SETTINGS]
+    rated = [paper.ratings(name, setting) for name in ("general", "related") for setting in SETTINGS]
     mean = sum(row["agreement"] for row in rated) / 16
     assert mean == pytest.approx(70.53, abs=0.01)  # section 5.1
 
@@ -280,7 +280,7 @@ def test_a_model_judges_and_is_asked_turn_by_turn_if_its_list_is_too_short(
         assert "--kb" in refused.stderr
         done = here(*command, "--kb", kb_path, "-f", "json")
     assert done.returncode == 0, done.stderr
-    [row] = [row for row in json.loads(done.stdout) if tuple(row.values())[:5] == ("j", *paper.SETTINGS[0])]
+    [row] = [row for row in json.loads(done.stdout) if tuple(row.values())[:5] == ("j", *SETTINGS[0])]
     assert (row["general_turns"], row["related_turns"]) == (pytest.approx(4 / 5), pytest.approx(6 / 7))
     with Server(otherwise=by(lambda _: json.dumps({"ratings": [2]}))) as server:
         done = here(
@@ -366,4 +366,4 @@ def test_charts(here: Run, dataset: Path, known: list[Conversation], tmp_path: P
     assert done.returncode == 0, done.stderr
     drawn = (tmp_path / "c.svg").read_text(encoding="utf-8")
     assert "mean score of turns, general set" in drawn
-    assert "voice, deixis and disfluency" in drawn
+    assert "voice, deixis and disfluencies" in drawn

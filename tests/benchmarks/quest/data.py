@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from kbkit.benchmarks.pipeline import Table
+from kbkit.benchmarks.quest import run_files
+from kbkit.benchmarks.quest.dataset import Example
+from kbkit.benchmarks.quest.evaluate import ScoredSystem
+from kbkit.benchmarks.quest.run import Predicted
+from kbkit.benchmarks.retrieval import lists_of
+from kbkit.benchmarks.run import make_folder, predictions_file
 from kbkit.kb import KnowledgeBase
+from kbkit.measures.frames import ordered
 
 PATTERNS = {
     "speaks": ("language", "countries that speak {}"),
@@ -91,3 +100,19 @@ def write(kb: KnowledgeBase, folder: Path, limit: int = 15) -> Path:
 
 def lines(path: Path, records: list[dict[str, Any]]) -> None:
     path.write_text("".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records), encoding="utf-8")
+
+
+def write_system(system: ScoredSystem, examples: Sequence[Example], folder: Path) -> Path:
+    """Write the predictions of a system as ``quest run`` does: a run, and the file for QUEST's own scripts."""
+    path = predictions_file(folder, system.name)
+    make_folder(path.parent)
+    settings: dict[str, Any] = {"system": system.name, "ranked": system.ranked}
+    if system.ranked:
+        settings["k"] = system.k
+    if system.threshold is not None:
+        settings["classifier"] = ""
+    threshold = system.threshold if system.threshold is not None and math.isfinite(system.threshold) else None
+    lists = lists_of(ordered(system.run), [example.id for example in examples])
+    rows = [Predicted(name, *predicted, threshold) for name, predicted in lists.items()]
+    Table(path, Predicted, settings).write(rows)
+    return run_files.export(system, examples, folder)

@@ -16,10 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kbkit
-from kbkit.benchmarks.quest import classify, evaluate, parsed, runs, tables
+from kbkit.benchmarks.quest import bench as benches
+from kbkit.benchmarks.quest import classify, evaluate, judges, parsed, run_files
 from kbkit.benchmarks.quest.corpus import Corpus
 from kbkit.benchmarks.quest.dataset import Example, QuestDataset, gold
-from kbkit.benchmarks.quest.tables import ScoredSystem
+from kbkit.benchmarks.quest.evaluate import ScoredSystem
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.llm.models import open_calls, open_models
@@ -40,8 +41,8 @@ def folder(world: KnowledgeBase, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 @pytest.fixture(scope="module")
-def bench(world: KnowledgeBase, folder: Path) -> evaluate.Bench:
-    return evaluate.Bench.of(world, QuestDataset.open(folder), 40)
+def bench(world: KnowledgeBase, folder: Path) -> benches.Bench:
+    return benches.Bench.of(world, QuestDataset.open(folder), 40)
 
 
 @pytest.fixture(scope="module")
@@ -188,16 +189,16 @@ def test_shared_words_are_weighed_by_how_rare_they_are(world: KnowledgeBase) -> 
     ]
 
 
-def test_training_adds_random_documents_that_are_no_answers(bench: evaluate.Bench) -> None:
+def test_training_adds_random_documents_that_are_no_answers(bench: benches.Bench) -> None:
     part = bench.part("train")
     ranking = part.ranking("bm25").select("query", "id")
-    found = evaluate._with_random(part, ranking)
+    found = judges._with_random(part, ranking)
     fresh = found[ranking.height :]
     assert fresh.height > 10 * len(part.examples)
     assert found.is_unique().all()
     assert not part.labels(fresh).any()
     assert set(fresh["id"]) <= set(bench.corpus.nodes["id"])
-    assert found.equals(evaluate._with_random(part, ranking))
+    assert found.equals(judges._with_random(part, ranking))
 
 
 # -- titles and nodes -------------------------------------------------------------------------------------------------
@@ -232,7 +233,7 @@ def test_documents_define_the_corpus(world: KnowledgeBase, folder: Path, tmp_pat
     run = pl.DataFrame(
         {"query": ["q"] * 4, "node": ["FRA", "country#DEU", "Germany!", "The Thames"], "score": [4.0, 3, 2, 1]}
     )
-    assert runs.by_title(run, corpus)["node"].to_list() == ["The Hexagon", "Germany", "Germany!", "The Thames"]
+    assert run_files.by_title(run, corpus)["node"].to_list() == ["The Hexagon", "Germany", "Germany!", "The Thames"]
 
 
 def test_documents_with_a_byte_order_mark(world: KnowledgeBase, tmp_path: Path) -> None:
@@ -240,12 +241,12 @@ def test_documents_with_a_byte_order_mark(world: KnowledgeBase, tmp_path: Path) 
     documents = tmp_path / "documents.jsonl"
     quest_data.lines(documents, [{"title": "Germany", "text": "beer"}, {"title": "France", "text": "wine"}])
     documents.write_bytes(b"\xef\xbb\xbf" + documents.read_bytes())
-    bench = evaluate.Bench.of(world, QuestDataset.open(tmp_path))
+    bench = benches.Bench.of(world, QuestDataset.open(tmp_path))
     assert sorted(bench.corpus.nodes["title"]) == ["France", "Germany"]
     assert sorted(bench.documents(bench.corpus.nodes["id"])["text"]) == ["beer", "wine"]
     documents.write_bytes(documents.read_bytes() + b"{\n")
     with pytest.raises(KbError, match=r"documents\.jsonl, line 3"):
-        evaluate.Bench.of(world, QuestDataset.open(tmp_path))
+        benches.Bench.of(world, QuestDataset.open(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -268,12 +269,12 @@ def test_invalid_documents(
 
 def test_published_files_search_all_documents(tmp_path: Path) -> None:
     with kbkit.ingest("quest", SAMPLE, out=tmp_path / "kb") as kb:
-        bench = evaluate.Bench.of(kb, QuestDataset.open(SAMPLE), 5)
+        bench = benches.Bench.of(kb, QuestDataset.open(SAMPLE), 5)
         part = bench.part("train")
         found = bench.corpus.named(part.ranking("bm25"))
         assert bench.corpus.nodes.height == 5
         assert set(found.filter(pl.col("query").str.contains("Leeds"))["node"]) >= {"The Tin Comet", "Moth Season"}
-        assert evaluate.remarks(bench, part) == [
+        assert benches.remarks(bench, part) == [
             "Answers that are not documents: 1, e.g. 'Lost Reel'; they count as not found"
         ]
         texts = bench.documents(part.ranking("bm25")["id"])
@@ -321,7 +322,7 @@ def test_closest_phrases_share_the_rarest_words() -> None:
     assert parsed.closest(["x"], [], 5) == [[]]
 
 
-def test_queries_are_parsed_by_grammar_then_by_a_model(bench: evaluate.Bench, tmp_path: Path) -> None:
+def test_queries_are_parsed_by_grammar_then_by_a_model(bench: benches.Bench, tmp_path: Path) -> None:
     part, phrases = bench.part("test"), bench.dataset.phrases()
     known = part.examples[0]
     phrase = next(phrase for phrase in phrases if phrase.startswith("countries that speak "))
@@ -349,7 +350,7 @@ def test_queries_are_parsed_by_grammar_then_by_a_model(bench: evaluate.Bench, tm
     assert {query: set(nodes) for query, nodes in found.items()} == {known.id: set(known.docs), "odd": speaking}
 
 
-def test_an_invalid_expression_names_its_query(bench: evaluate.Bench) -> None:
+def test_an_invalid_expression_names_its_query(bench: benches.Bench) -> None:
     reading = parsed.ParsedQueries({"q": "nosuch -> country"}, frozenset(), [])
     with pytest.raises(KbError, match=r"'q': .* 'nosuch'"):
         parsed.evaluate(bench.kb, bench.corpus, [example("q")], reading)
@@ -375,20 +376,20 @@ SETS = system("s", {"1": "ax", "2": "cz"}, ranked=False, threshold=0.5)
 
 @pytest.mark.core
 def test_table_3_by_hand() -> None:
-    assert tables.average_scores([RANKING, SETS], gold(EXAMPLES)).rows() == [
+    assert evaluate.average_scores([RANKING, SETS], gold(EXAMPLES)).rows() == [
         ("r", None, 3, 0, pytest.approx((2 / 4 + 1 / 3) / 3), pytest.approx(2 / 3), pytest.approx((4 / 6 + 2 / 4) / 3)),
         # Query 3 predicts nothing: precision, recall and F1 are 0.
         ("s", 0.5, 3, 1, pytest.approx(1 / 3), pytest.approx((1 / 2 + 1) / 3), pytest.approx((2 / 4 + 2 / 3) / 3)),
     ]
-    skipped = tables.average_scores([SETS], gold(EXAMPLES), "skip")
+    skipped = evaluate.average_scores([SETS], gold(EXAMPLES), "skip")
     assert skipped.select("empty", "precision").row(0) == (1, 0.5)  # of the two queries with a prediction
     with pytest.raises(KbError, match="'one'"):
-        tables.average_scores([SETS], gold(EXAMPLES), "one")
+        evaluate.average_scores([SETS], gold(EXAMPLES), "one")
 
 
 def test_table_4_is_of_rankings_as_deep_as_they_were_made(wording: Wording) -> None:
     deep = system("deep", {"1": "a"}, ranked=True, k=100)
-    found = tables.recalls([RANKING, SETS, deep], gold(EXAMPLES))
+    found = evaluate.recalls([RANKING, SETS, deep], gold(EXAMPLES))
     assert found.columns == [
         "system",
         "queries",
@@ -402,14 +403,14 @@ def test_table_4_is_of_rankings_as_deep_as_they_were_made(wording: Wording) -> N
         ("deep", 3, *[pytest.approx(0.5 / 3)] * 3, *[0.0] * 3),
     ]
     with pytest.raises(KbError) as caught:
-        tables.recalls([SETS], gold(EXAMPLES))
+        evaluate.recalls([SETS], gold(EXAMPLES))
     wording(str(caught.value))
 
 
 def test_remark_on_short_rankings() -> None:
     short = system("short", {"1": "a"}, ranked=True, k=1)
     known = system("known", {"1": "a"}, ranked=True)  # another program's, of which nobody says how deep it went
-    assert tables.cut_short([short, RANKING, SETS, known]) == ["short: rankings end at 1, so recall@20 is recall@1"]
+    assert evaluate.cut_short([short, RANKING, SETS, known]) == ["short: rankings end at 1, so recall@20 is recall@1"]
 
 
 def test_commands_remark_on_short_rankings(here: Run, folder: Path, world_kb: Path, tmp_path: Path) -> None:
@@ -421,25 +422,25 @@ def test_commands_remark_on_short_rankings(here: Run, folder: Path, world_kb: Pa
 
 
 def test_table_5_by_hand() -> None:
-    found = tables.by_template([RANKING, SETS], gold(EXAMPLES))  # the predicted sets only
+    found = evaluate.by_template([RANKING, SETS], gold(EXAMPLES))  # the predicted sets only
     assert found.columns == ["system", "template", "books", "films", "all"]
     assert found.rows() == [
         ("s", "_", 0.0, 0.5, 0.25),
         ("s", "_ that are not _", pytest.approx(2 / 3), None, pytest.approx(2 / 3)),
         ("s", "all", pytest.approx(1 / 3), 0.5, pytest.approx((2 / 4 + 2 / 3) / 3)),
     ]
-    assert tables.by_template([RANKING], gold(EXAMPLES))["system"].unique().to_list() == ["r"]
+    assert evaluate.by_template([RANKING], gold(EXAMPLES))["system"].unique().to_list() == ["r"]
 
 
 def test_ranked_before_an_answer() -> None:
-    found = tables.ahead(RANKING.run, gold(EXAMPLES))
+    found = evaluate.ahead(RANKING.run, gold(EXAMPLES))
     assert found.group_by("query", maintain_order=True).agg("node").rows() == [
         ("1", ["x", "a", "y"]),
         ("2", ["x", "y"]),
     ]
 
 
-def test_table_6(bench: evaluate.Bench) -> None:
+def test_table_6(bench: benches.Bench) -> None:
     examples = [
         example(
             "q1",
@@ -460,10 +461,10 @@ def test_table_6(bench: evaluate.Bench) -> None:
     wrong = ("Switzerland", "France", "Chad", "Atlantis")
     rows = [(query, node, -float(i)) for query in ("q1", "q2", "q3") for i, node in enumerate(wrong)]
     found = pl.DataFrame(rows, schema=RUN, orient="row")
-    frame, remarks = tables.false_positives_of(
+    frame, remarks = evaluate.false_positives_of(
         [ScoredSystem("s", found, ranked=False)],
         answers,
-        lambda run: evaluate.failures(bench.kb, bench.corpus, answers, run),
+        lambda run: benches.failures(bench.kb, bench.corpus, answers, run),
     )
     rows = {row.pop("template"): row for row in frame.to_dicts()}
     assert list(rows) == ["_ that are also _", "_ that are not _", "all"]
@@ -481,7 +482,7 @@ def test_table_6(bench: evaluate.Bench) -> None:
     assert "'Atlantis'" in remarks[0]
     without = gold([example("q3", "Austria")])
     with pytest.raises(KbError, match="no expressions"):
-        tables.false_positives_of([SETS], without, lambda run: run)
+        evaluate.false_positives_of([SETS], without, lambda run: run)
 
 
 # -- files ------------------------------------------------------------------------------------------------------------
@@ -489,8 +490,8 @@ def test_table_6(bench: evaluate.Bench) -> None:
 
 @pytest.mark.parametrize("one", [RANKING, SETS])
 def test_runs_survive_writing(one: ScoredSystem, tmp_path: Path) -> None:
-    path = runs.write_system(one, EXAMPLES, tmp_path)
-    again = runs.read_system(path, EXAMPLES)
+    path = quest_data.write_system(one, EXAMPLES, tmp_path)
+    again = run_files.read_system(path, EXAMPLES)
     assert path.name == f"{one.name}.jsonl"
     assert (again.name, again.ranked, again.threshold, again.k) == (one.name, one.ranked, one.threshold, one.k)
     assert again.run.drop("score").equals(one.run.drop("score"))
@@ -502,15 +503,15 @@ def test_predictions_in_quests_own_form_name_queries_by_text(tmp_path: Path) -> 
     quest_data.lines(
         path, [{"query": "two", "docs": ["c", "x"], "original_query": None, "scores": None, "metadata": {}}]
     )
-    found = runs.read_system(path, EXAMPLES)
+    found = run_files.read_system(path, EXAMPLES)
     assert (found.ranked, found.run["query"].to_list(), found.run["node"].to_list()) == (False, ["2", "2"], ["c", "x"])
     # Its retriever writes scores, its classifier none.
     quest_data.lines(path, [{"query": "two", "docs": ["c"], "original_query": None, "scores": [0.9], "metadata": {}}])
-    assert runs.read_system(path, EXAMPLES).ranked
+    assert run_files.read_system(path, EXAMPLES).ranked
     (tmp_path / "run.trec").write_text("1 Q0 a 1 3.5 x\n")
-    assert runs.read_system(tmp_path / "run.trec", EXAMPLES).ranked
+    assert run_files.read_system(tmp_path / "run.trec", EXAMPLES).ranked
     with pytest.raises(KbError, match=r"none\.jsonl"):
-        runs.read_system(tmp_path / "none.jsonl", EXAMPLES)
+        run_files.read_system(tmp_path / "none.jsonl", EXAMPLES)
 
 
 # -- classifiers ------------------------------------------------------------------------------------------------------
@@ -530,27 +531,27 @@ class Halves:
         return [float(candidate.name in self.titles) for candidate in candidates]
 
 
-def test_rerankers_read_texts_and_no_relations(bench: evaluate.Bench) -> None:
+def test_rerankers_read_texts_and_no_relations(bench: benches.Bench) -> None:
     part = bench.part("val")
     some = part.ranking("bm25")
     encoder = Halves({"France"})
-    scores = evaluate._reranker(encoder)(part, some)
+    scores = judges._reranker(encoder)(part, some)
     titles = bench.corpus.named(some)["node"]
     assert scores.tolist() == [float(title == "France") for title in titles]
     assert [candidate.name for candidate in encoder.read] == titles.to_list()
     assert not any(candidate.relations for candidate in encoder.read)
 
 
-def test_a_model_judges_titles_and_texts(bench: evaluate.Bench, tmp_path: Path) -> None:
+def test_a_model_judges_titles_and_texts(bench: benches.Bench, tmp_path: Path) -> None:
     def answer(seen: Seen) -> str:
         title = seen.inputs["document"]["title"]
         return "no idea" if title.startswith("A") else json.dumps({"relevant": 1 if title < "M" else 0.25})
 
-    part = evaluate.Bench.of(bench.kb, bench.dataset, 3).part("val")
+    part = benches.Bench.of(bench.kb, bench.dataset, 3).part("val")
     ranking = part.ranking("bm25")
     with Server(otherwise=by(answer)) as server:
         calls = open_calls(open_models([f"m@{server.url}"]), tmp_path / "calls.sqlite")
-        scores = evaluate._model(calls)(part, ranking)
+        scores = judges._model(calls)(part, ranking)
         calls.close()
     titles = bench.corpus.named(ranking)["node"]
     assert scores.tolist() == [-1 if title.startswith("A") else 1 if title < "M" else 0.25 for title in titles]
@@ -570,7 +571,7 @@ def test_a_model_judges_titles_and_texts(bench: evaluate.Bench, tmp_path: Path) 
 )
 def test_invalid_classifiers(folder: Path, name: str, split: str, wording: Wording) -> None:
     with pytest.raises(KbError) as error:
-        evaluate.check_classifier(name, QuestDataset.open(folder), split, None)
+        judges.check_classifier(name, QuestDataset.open(folder), split, None)
     wording(str(error.value))
 
 
@@ -766,11 +767,11 @@ def test_fields_that_documents_leave_out_are_not_searched(world: KnowledgeBase, 
         (tmp_path / path.name).write_bytes(path.read_bytes())
     about = {"kb": "elsewhere", "without": ["description"]}
     (tmp_path / "dataset.json").write_text(json.dumps(about), encoding="utf-8")
-    bench = evaluate.Bench.of(world, QuestDataset.open(tmp_path), 10)
-    part = evaluate.Part(bench, [Example("q", "alpine glaciers", (), "test", domain="country")])
+    bench = benches.Bench.of(world, QuestDataset.open(tmp_path), 10)
+    part = benches.Part(bench, [Example("q", "alpine glaciers", (), "test", domain="country")])
     assert part.ranking("bm25").height == 0  # no country is called so
     assert part.ranking("dense").height == 10
-    assert evaluate.remarks(bench, part) == [
+    assert benches.remarks(bench, part) == [
         "The dataset was generated from the KB 'elsewhere'; this KB is 'world'",
         "Documents leave out description; full text too, but the vectors of this KB include it",
     ]
@@ -779,9 +780,9 @@ def test_fields_that_documents_leave_out_are_not_searched(world: KnowledgeBase, 
 def test_a_domain_without_documents(world: KnowledgeBase, tmp_path: Path) -> None:
     quest_data.lines(tmp_path / "documents.jsonl", [{"title": "x", "text": "", "type": "country", "key": "FRA"}])
     quest_data.lines(tmp_path / "train.jsonl", [{"query": "rivers", "docs": ["y"], "metadata": {"domain": "river"}}])
-    part = evaluate.Bench.of(world, QuestDataset.open(tmp_path), 10).part("train")
+    part = benches.Bench.of(world, QuestDataset.open(tmp_path), 10).part("train")
     ranking = part.ranking("bm25")
-    assert ranking.height == evaluate._with_random(part, ranking.select("query", "id")).height == 0
+    assert ranking.height == judges._with_random(part, ranking.select("query", "id")).height == 0
 
 
 # -- appendix D -------------------------------------------------------------------------------------------------------

@@ -17,11 +17,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kbkit.benchmarks.quest import runs, tables
+from kbkit.benchmarks.quest import evaluate, run_files
 from kbkit.benchmarks.quest.dataset import Example, gold
+from kbkit.benchmarks.quest.evaluate import KS, ScoredSystem
 from kbkit.benchmarks.quest.make import make
 from kbkit.benchmarks.quest.settings import QuestSettings
-from kbkit.benchmarks.quest.tables import KS, ScoredSystem
 from kbkit.kb import KnowledgeBase
 from kbkit.measures.files import read_run
 from kbkit.measures.formats import json_kind
@@ -111,16 +111,16 @@ def test_predictions_score_as_in_their_scripts(
     ]
     rows = [(str(i), title, -float(rank)) for i, (_, found) in enumerate(pairs) for rank, title in enumerate(found)]
     system = ScoredSystem("s", pl.DataFrame(rows, schema=RUN, orient="row"), ranked, k=1000 if ranked else 0)
-    path = runs.write_system(system, examples, folder)
+    path = quest_data.write_system(system, examples, folder)
     answers = [TheirExample(one.text, list(one.docs), metadata=TheirMetadata("_")) for one in examples]
     theirs = their_examples(path)
     assert len(theirs) == len(examples)
-    again = runs.read_system(path, examples)
+    again = run_files.read_system(path, examples)
     assert (again.ranked, again.k) == (ranked, system.k)
-    third = tables.average_scores([again], gold(examples))
+    third = evaluate.average_scores([again], gold(examples))
     assert third.select("precision", "recall", "f1").row(0) == pytest.approx(their_averages(answers, theirs))
     if ranked:
-        fourth = tables.recalls([again], gold(examples)).row(0, named=True)
+        fourth = evaluate.recalls([again], gold(examples)).row(0, named=True)
         for k in KS:
             assert (fourth[f"recall@{k}"], fourth[f"mrecall@{k}"]) == pytest.approx(their_recalls(answers, theirs, k))
 
@@ -130,9 +130,9 @@ def test_repeated_texts_survive(tmp_path: Path) -> None:
     examples = [Example(name, "twice", ("a",), "test") for name in ("1", "2")]
     rows = [("1", "a", -1.0), ("2", "b", -1.0), ("2", "a", -2.0)]
     system = ScoredSystem("s", pl.DataFrame(rows, schema=RUN, orient="row"), ranked=False)
-    path = runs.write_system(system, examples, tmp_path)
+    path = quest_data.write_system(system, examples, tmp_path)
     assert [one.docs for one in their_examples(path)] == [["a"], ["b", "a"]]
-    assert runs.read_system(path, examples).run.select("query", "node").rows() == [row[:2] for row in rows]
+    assert run_files.read_system(path, examples).run.select("query", "node").rows() == [row[:2] for row in rows]
 
 
 def test_datasets_load_in_their_classes(world: KnowledgeBase, tmp_path: Path) -> None:

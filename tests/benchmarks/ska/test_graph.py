@@ -17,6 +17,7 @@ from kbkit.benchmarks.quest.make import make as make_quest
 from kbkit.benchmarks.quest.settings import QuestSettings
 from kbkit.benchmarks.requirements.settings import RequirementSettings
 from kbkit.benchmarks.ska import instances, statements
+from kbkit.benchmarks.ska.gathering import Gathering
 from kbkit.benchmarks.ska.graphs import make as graph
 from kbkit.benchmarks.ska.instances import PASSAGE, TRIPLE, Instance, KnowledgeUnit
 from kbkit.benchmarks.ska.solve import Solver
@@ -31,14 +32,14 @@ NOISE = 300  # units of an instance; the default is eight times as many
 
 @pytest.fixture(scope="module")
 def kg(world: KnowledgeBase) -> list[Instance]:
-    made = graph.make(world, KG, SEED, noise_units=NOISE)
+    made = graph.make(world, Gathering(KG, SEED), noise_units=NOISE)
     assert len(made) == KG
     return made
 
 
 @pytest.fixture(scope="module")
 def text(world: KnowledgeBase) -> list[Instance]:
-    made = graph.make(world, TEXT, SEED, text=True, noise_units=NOISE)
+    made = graph.make(world, Gathering(TEXT, SEED), text=True, noise_units=NOISE)
     assert len(made) == TEXT
     return made
 
@@ -264,7 +265,7 @@ def test_noise_is_in_random_order(kg: list[Instance]) -> None:
 @pytest.mark.system
 def test_same_seed_same_bytes(world_kb: Path, text: list[Instance], tmp_path: Path) -> None:
     with kbkit.open(world_kb) as kb:
-        again = graph.make(kb, TEXT, SEED, text=True, noise_units=NOISE)
+        again = graph.make(kb, Gathering(TEXT, SEED), text=True, noise_units=NOISE)
     assert (
         instances.write_instances(tmp_path, again).read_bytes()
         == instances.write_instances(tmp_path, text).read_bytes()
@@ -274,9 +275,9 @@ def test_same_seed_same_bytes(world_kb: Path, text: list[Instance], tmp_path: Pa
 
 @pytest.mark.system
 def test_noise_has_the_size_asked_for(world: KnowledgeBase) -> None:
-    [one] = graph.make(world, 1, noise_units=50)
+    [one] = graph.make(world, Gathering(1), noise_units=50)
     assert len(one.noise) == 50
-    [one] = graph.make(world, 1)
+    [one] = graph.make(world, Gathering(1))
     assert 1_500 < len(one.noise) <= graph.NOISE_UNITS  # the subgraph of some topics is smaller
 
 
@@ -286,11 +287,11 @@ def test_questions_of_generated_datasets(world: KnowledgeBase, tmp_path: Path) -
     make_quest(world, tmp_path / "quest", QuestSettings(("country",), 7, scale=True))
     files = (tmp_path / "stark", tmp_path / "quest" / QUERIES)
     left_out: Counter[str] = Counter()
-    made = graph.make(world, 40, files=files, left_out=left_out, noise_units=20)
+    made = graph.make(world, Gathering(40, left_out=left_out), files=files, noise_units=20)
     assert {one.provenance.dataset for one in made} == {"stark", "quest"}
     assert left_out["it needs texts"]
     assert len(made) + left_out.total() == 30 + sum(1 for _ in (tmp_path / "quest" / QUERIES).open())
-    with_text = graph.make(world, 40, text=True, files=files, noise_units=20)
+    with_text = graph.make(world, Gathering(40), text=True, files=files, noise_units=20)
     assert {one.provenance.dataset for one in with_text} == {"stark"}
 
 
@@ -302,8 +303,8 @@ def test_a_kb_without_texts(tmp_path: Path) -> None:
     (tmp_path / "edges.csv").write_text("head,relation,tail\na,knows,b\n", encoding="utf-8")
     with kbkit.ingest("table", tmp_path, out=tmp_path / "small.kb") as kb:
         with pytest.raises(KbError, match=r"has no texts, so there are no instances of the form kg\+text"):
-            graph.make(kb, 1, text=True)
-        [one] = graph.make(kb, 1)
+            graph.make(kb, Gathering(1), text=True)
+        [one] = graph.make(kb, Gathering(1))
         assert one.answers in (["Ada"], ["Bob"])
         assert (len(one.positive), one.noise) == (1, [])
 
@@ -311,11 +312,11 @@ def test_a_kb_without_texts(tmp_path: Path) -> None:
 @pytest.mark.system
 def test_positive_units_that_exceed_the_limit(world: KnowledgeBase) -> None:
     left_out: Counter[str] = Counter()
-    made = graph.make(world, 2, max_positive=3, left_out=left_out, noise_units=20)
+    made = graph.make(world, Gathering(2, left_out=left_out), max_positive=3, noise_units=20)
     assert max(len(one.positive) for one in made) <= 3
     assert left_out["more than 3 positive units"]
     with pytest.raises(KbError, match=r"None of the \d+ questions .* more than 0 positive units"):
-        graph.make(world, 1, max_positive=0)
+        graph.make(world, Gathering(1), max_positive=0)
 
 
 @pytest.mark.parametrize(
@@ -335,7 +336,7 @@ def test_questions_that_cannot_be_used(world: KnowledgeBase, tmp_path: Path, rec
     line = {"id": "0", "query": "Is it Managua?", "expression": record}
     (tmp_path / QUERIES).write_text(json.dumps(line) + "\n", encoding="utf-8")
     with pytest.raises(KbError, match=reason):
-        graph.make(world, 1, files=(tmp_path,))
+        graph.make(world, Gathering(1), files=(tmp_path,))
 
 
 @pytest.mark.parametrize(
@@ -345,6 +346,6 @@ def test_questions_that_cannot_be_used(world: KnowledgeBase, tmp_path: Path, rec
 def test_invalid_files(world: KnowledgeBase, tmp_path: Path, line: str, message: str) -> None:
     (tmp_path / QUERIES).write_text(line + "\n", encoding="utf-8")
     with pytest.raises(BadInputError, match=message):
-        graph.make(world, 1, files=(tmp_path,))
+        graph.make(world, Gathering(1), files=(tmp_path,))
     with pytest.raises(KbError, match="does not exist"):
-        graph.make(world, 1, files=(tmp_path / "none",))
+        graph.make(world, Gathering(1), files=(tmp_path / "none",))

@@ -16,10 +16,11 @@ from kbkit.benchmarks import predicates
 from kbkit.benchmarks.dataset import ABOUT
 from kbkit.benchmarks.left_out import left_out_words
 from kbkit.benchmarks.ska import make as maker
+from kbkit.benchmarks.ska.gathering import Gathering
 from kbkit.benchmarks.ska.graphs import make as graph
 from kbkit.benchmarks.ska.graphs import questions
 from kbkit.benchmarks.ska.graphs.subgraphs import Subgraphs
-from kbkit.benchmarks.ska.graphs.units import Drafts
+from kbkit.benchmarks.ska.graphs.units import Drafts, GraphDraft
 from kbkit.benchmarks.ska.instances import PASSAGE, TRIPLE, Instance, read_instances, without_words
 from kbkit.benchmarks.ska.settings import SkaSettings
 from kbkit.benchmarks.ska.solve import Solver
@@ -34,7 +35,7 @@ from kbkit.schema import Attribute
 
 @pytest.fixture(scope="module")
 def text(world: KnowledgeBase) -> list[Instance]:
-    return graph.make(world, 3, 11, text=True, noise_units=300)
+    return graph.make(world, Gathering(3, 11), text=True, noise_units=300)
 
 
 def fitting(one: Instance) -> set[str]:
@@ -91,9 +92,9 @@ def test_questions_of_one_meaning_are_one(world: KnowledgeBase) -> None:
     drafts = Drafts(world, text=False)
     one, two = (f'(country:"{a}" -> [borders] -> country) & (country:"{b}" -> [borders] -> country)'
                 for a, b in (("France", "Germany"), ("Germany", "France")))  # fmt: skip
-    made = [drafts.draft(questions.GraphQuestion("x", "x", "?", text), 40)[0] for text in (one, two)]
-    assert made[0] is not None
-    assert made[1] is not None
+    made = [drafts.draft(questions.GraphQuestion("x", "x", "?", text), 40) for text in (one, two)]
+    assert isinstance(made[0], GraphDraft)
+    assert isinstance(made[1], GraphDraft)
     assert made[0].meaning == made[1].meaning
     table = sources.of_type(world, world.schema.type("country"))
     few = replace(table, rows=table.rows[:8], places=table.places[:8])

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from kbkit.benchmarks.evidence import Matcher, leaks
+from kbkit.benchmarks.ska.gathering import Gathering
 from kbkit.benchmarks.ska.instances import PASSAGE, ROW, Instance, KnowledgeUnit, read_instances, write_instances
 from kbkit.benchmarks.ska.solve import Solver
 from kbkit.benchmarks.ska.statements import check_instance, redundant
@@ -65,14 +66,14 @@ def drafter() -> Drafter:
 @pytest.fixture(scope="module")
 def by_rows(world: KnowledgeBase) -> list[Instance]:
     """Instances of the form table: over node types, and over the players with many synthesized rows."""
-    few = table_questions.from_tables([players()], 12, 2, noise_rows=150)
-    made = [*table_questions.make(world, 24, 1, text=False, noise_rows=60), *few]
+    few = table_questions.from_tables([players()], Gathering(12, 2), noise_rows=150)
+    made = [*table_questions.make(world, Gathering(24, 1), text=False, noise_rows=60), *few]
     return [replace(one, id=str(number)) for number, one in enumerate(made)]
 
 
 @pytest.fixture(scope="module")
 def by_text(world: KnowledgeBase) -> list[Instance]:
-    return table_questions.make(world, 24, 1, text=True, noise_rows=60, noise_passages=50)
+    return table_questions.make(world, Gathering(24, 1), text=True, noise_rows=60, noise_passages=50)
 
 
 def sound(instances: Sequence[Instance]) -> None:
@@ -248,12 +249,13 @@ def test_rows_that_share_a_value(drafter: Drafter) -> None:
 SCRIPT = """
 import sys
 from kbkit.directory.typed_json import to_json
+from kbkit.benchmarks.ska.gathering import Gathering
 from kbkit.benchmarks.ska.tables import make as table_questions
 from kbkit.kb import KnowledgeBase
 import json
 with KnowledgeBase(sys.argv[1]) as kb:
     for text in (False, True):
-        for one in table_questions.make(kb, 2, 3, text=text, noise_rows=60):
+        for one in table_questions.make(kb, Gathering(2, 3), text=text, noise_rows=60):
             print(json.dumps(to_json(one)))
 """
 
@@ -267,7 +269,9 @@ def test_the_same_seed_gives_the_same_bytes_in_another_process(world: KnowledgeB
         text=True,
         check=True,
     )
-    made = [one for text in (False, True) for one in table_questions.make(world, 2, 3, text=text, noise_rows=60)]
+    made = [
+        one for text in (False, True) for one in table_questions.make(world, Gathering(2, 3), text=text, noise_rows=60)
+    ]
     assert done.stdout.splitlines() == [json.dumps(to_json(one)) for one in made]
     assert len(made) == 4
 
@@ -284,11 +288,11 @@ def test_instances_can_be_written_and_read(by_rows: list[Instance], by_text: lis
 
 def test_tables_without_passages_have_no_questions_with_text(world: KnowledgeBase) -> None:
     bare = replace(players(), passages=[])
-    assert list(table_questions.from_tables([bare], 5, 1, Matcher(world))) == []
+    assert list(table_questions.from_tables([bare], Gathering(5, 1), Matcher(world))) == []
 
 
 def test_tables_with_links_have_questions_with_text(world: KnowledgeBase) -> None:
-    made = list(table_questions.from_tables([players()], 6, 1, Matcher(world), noise_rows=30))
+    made = list(table_questions.from_tables([players()], Gathering(6, 1), Matcher(world), noise_rows=30))
     assert len(made) == 6
     sound(made)
     assert all("the player who " in one.question for one in made)
@@ -328,7 +332,7 @@ def scripted(marker: str) -> Callable[[Seen], str]:
 
 @pytest.fixture(scope="module")
 def lookups() -> list[Instance]:
-    made = table_questions.from_tables([players()], 30, 2, noise_rows=80)
+    made = table_questions.from_tables([players()], Gathering(30, 2), noise_rows=80)
     found = [one for one in made if one.provenance.question_id in ("lookup", "sum")]
     assert len(found) >= 3
     return found[:3]
@@ -368,7 +372,7 @@ def test_rows_without_conditions_are_not_asked_for(lookups: list[Instance]) -> N
 
 
 def test_rows_that_a_model_lets_pass_are_checked_by_the_query(lookups: list[Instance]) -> None:
-    drawn = table_questions.from_tables([players()], 60, 2, noise_rows=80)
+    drawn = table_questions.from_tables([players()], Gathering(60, 2), noise_rows=80)
     one = next(one for one in drawn if one.provenance.question_id == "filter")
 
     def copies(seen: Seen) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kbkit.benchmarks.spinach import evaluate, runs
+from kbkit.benchmarks.spinach import evaluate, run_files
 from tests.conftest import Run
 from tests.llm_server import Seen, Server, by
 
@@ -47,7 +47,7 @@ def asked(here: Run, world_kb: Path, tmp_path: Path) -> Any:
         assert done.returncode == 0, done.stderr
         settings, *records = map(json.loads, out.read_text(encoding="utf-8").splitlines())
         assert settings["settings"]["baseline"] == option.removeprefix("--")
-        [scored] = evaluate.score_all([runs.read_agent_run(out)])
+        [scored] = evaluate.score_all([run_files.read_agent_run(out)])
         scores = {query: (em, round(f1, 1)) for query, em, f1 in scored.scores.iter_rows()}
         return {"records": {one["id"]: one for one in records}, "scores": scores}, done.stdout, server.requests
 

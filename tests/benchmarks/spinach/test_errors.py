@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kbkit.benchmarks.spinach import errors, files, sources
-from kbkit.benchmarks.spinach.runs import AgentRecord
+from kbkit.benchmarks.spinach.run_files import AgentRecord
 from kbkit.errors import BadInputError
 from kbkit.measures.rows import Result
 from tests.conftest import Run
@@ -23,7 +23,7 @@ def cells(*values: str) -> Result:
 
 
 def record(predicted: str, rows: Result = None, gold_rows: Result = None, **more: Any) -> AgentRecord:
-    return AgentRecord("1", "?", predicted, rows, GOLD, gold_rows, **more)
+    return AgentRecord("1", "?", predicted, rows, GOLD, gold_rows, "", asked=True, **more)
 
 
 CASES = [
@@ -57,7 +57,8 @@ def run_file(path: Path, records: Sequence[AgentRecord]) -> Path:
     """Write records in the authors' form; their ids are their positions."""
     rows = [
         {"id": number, "question": "?", "predicted_sparql": one.predicted_sparql, "gold_sparql": one.gold_sparql,
-         "predicted_answer_tuple": one.predicted, "gold_answer_tuple": one.gold or cells("Q1"),
+         "predicted_answer_tuple": one.predicted_answer_tuple,
+         "gold_answer_tuple": one.gold_answer_tuple or cells("Q1"),
          "outcome": one.outcome, "error": one.error}
         for number, one in enumerate(records)
     ]  # fmt: skip

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 import kbkit
 from kbkit.agent.agent import AgentSettings
-from kbkit.benchmarks.spinach import evaluate, execute, files, paper, run, runs
+from kbkit.benchmarks.spinach import evaluate, execute, files, paper, run, run_files
 from kbkit.benchmarks.spinach.execute import Executed
 from kbkit.benchmarks.spinach.files import SparqlQuestion
-from kbkit.benchmarks.spinach.runs import AgentRecord, Run
+from kbkit.benchmarks.spinach.run_files import AgentRecord, Run
 from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.llm.calls import Calls
@@ -225,7 +225,7 @@ def test_an_ablation(kb: KnowledgeBase, dataset: files.QuestionFile, tmp_path: P
         run.run(kb, dataset, tmp_path / "runs.jsonl", plan, calls_to(server))
         known = [action["name"] for action in server.requests[0].inputs["actions"]]
     assert known == ["entry", "examples", "sparql", "stop"]
-    assert runs.read_agent_run(tmp_path / "runs.jsonl").settings["without"] == ["search"]
+    assert run_files.read_agent_run(tmp_path / "runs.jsonl").settings["without"] == ["search"]
 
 
 def test_a_kb_without_triples(dataset: files.QuestionFile, tmp_path: Path) -> None:
@@ -254,13 +254,13 @@ def test_a_question_whose_model_fails_is_asked_again(
     out = tmp_path / "runs.jsonl"
     with Server(otherwise=broken) as server:
         run.run(kb, dataset, out, PLAN, calls_to(server))
-    [one] = [record for record in runs.read_agent_run(out).rows.values() if record.id == "1"]
-    assert one.predicted is None
+    [one] = [record for record in run_files.read_agent_run(out).rows.values() if record.id == "1"]
+    assert one.predicted_answer_tuple is None
     assert "too long" in one.error
     with Server(otherwise=by(next_action)) as server:
         run.run(kb, dataset, out, PLAN, calls_to(server))
         assert {seen.inputs["question"] for seen in server.requests} == {QUESTIONS[0]["question"]}
-    found = {record.id: record for record in runs.read_agent_run(out).rows.values()}
+    found = {record.id: record for record in run_files.read_agent_run(out).rows.values()}
     assert len(found) == 5
     assert found["1"].error == ""
 
@@ -276,7 +276,7 @@ def test_an_unavailable_model_ends_the_run(kb: KnowledgeBase, dataset: files.Que
 
 
 def record(name: str, predicted: Result, gold: Result, **more: Any) -> AgentRecord:
-    return AgentRecord(name, f"question {name}", "", predicted, "", gold, **more)
+    return AgentRecord(name, f"question {name}", "", predicted, "", gold, **{"gold_error": "", "asked": True, **more})
 
 
 def run_at(path: Path, settings: dict[str, Any], records: Sequence[AgentRecord]) -> Run:
@@ -406,11 +406,13 @@ def test_gold_of_a_file() -> None:
     uri: Result = [{"x": {"type": "uri", "value": "a"}}]
     gold = files.QuestionFile(Path("gold.json"), (question("1", uri), question("9", True)))
     theirs = run_at(
-        Path("theirs.json"), {}, (AgentRecord("q", "question 1", "", uri, "", None), record("2", True, True))
+        Path("theirs.json"),
+        {},
+        (AgentRecord("q", "question 1", "", uri, "", None, "", asked=True), record("2", True, True)),
     )
     one, other = evaluate.with_gold(theirs, gold).rows.values()
-    assert (one.id, one.gold, one.predicted) == ("1", uri, uri)
-    assert (other.id, other.gold, other.predicted, other.error) == (
+    assert (one.id, one.gold_answer_tuple, one.predicted_answer_tuple) == ("1", uri, uri)
+    assert (other.id, other.gold_answer_tuple, other.predicted_answer_tuple, other.error) == (
         "9",
         True,
         None,
@@ -439,22 +441,22 @@ def test_rerun(kb: KnowledgeBase) -> None:
         asked.append(text)
         return execute.execute(kb, text)
 
-    old = AgentRecord("1", "?", ANDORRA, None, ANDORRA, None)
-    kept = AgentRecord("2", "?", "", True, "", True)
+    old = AgentRecord("1", "?", ANDORRA, None, ANDORRA, None, "", asked=True)
+    kept = AgentRecord("2", "?", "", True, "", True, "", asked=True)
     [one] = evaluate.score_all([evaluate.rerun(run_at(Path("r.json"), {}, (old, kept)), run_on_kb, gold=True)])
     assert one.scores["f1"].to_list() == [100, 100]
     assert asked == [ANDORRA, ANDORRA]
     gold = files.QuestionFile(Path("gold.json"), (question("1", None, ANDORRA),))
     [only] = evaluate.with_gold(run_at(Path("r.json"), {}, (old,)), gold, run_on_kb).rows.values()
-    assert isinstance(only.gold, list)
-    assert len(only.gold) == 2
+    assert isinstance(only.gold_answer_tuple, list)
+    assert len(only.gold_answer_tuple) == 2
 
 
 # -- files of runs ----------------------------------------------------------------------------------------------------
 
 
 def test_the_authors_outputs(shared_data: Path) -> None:
-    [one] = evaluate.score_all([runs.read_agent_run(shared_data / "spinach" / "qald_7_outputs.json")])
+    [one] = evaluate.score_all([run_files.read_agent_run(shared_data / "spinach" / "qald_7_outputs.json")])
     here, printed, difference = evaluate.table([one]).select("questions", "em", "f1").rows()
     assert (here[0], round(here[1], 2), round(here[2], 2)) == (45, 62.22, 74.62)
     assert printed[1:] == (62.2, 74.6)
@@ -482,7 +484,7 @@ def test_invalid_runs(tmp_path: Path, text: str, wording: Wording) -> None:
     path = tmp_path / "runs.jsonl"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(BadInputError) as raised:
-        runs.read_agent_run(path)
+        run_files.read_agent_run(path)
     assert str(path) in str(raised.value)
     wording(str(raised.value), replace={str(tmp_path): "DIR"})
 

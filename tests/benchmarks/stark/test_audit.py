@@ -14,7 +14,9 @@ import pytest
 import kbkit
 from kbkit.benchmarks.duplicates import duplicates, normalized
 from kbkit.benchmarks.stark import audit as auditing
-from kbkit.benchmarks.stark import evaluate, numbers
+from kbkit.benchmarks.stark import numbers
+from kbkit.benchmarks.stark import run as running
+from kbkit.benchmarks.stark import task as tasks
 from kbkit.benchmarks.stark.audit import StarkAudit
 from kbkit.display import reports
 from kbkit.errors import KbError
@@ -80,8 +82,8 @@ def write(folder: Path, questions: list[tuple[str, str, str, list[Any]]]) -> Pat
 
 
 def audited(kb: KnowledgeBase, dataset: Path) -> StarkAudit:
-    gold = evaluate.questions(dataset, "")
-    return auditing.audit(kb, dataset, evaluate.task(kb, gold, (), numbers.read_numbers(dataset)))
+    gold = running.questions(dataset, "")
+    return auditing.audit(kb, dataset, tasks.task(kb, gold, (), numbers.read_numbers(dataset)))
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,9 @@ import pytest
 import kbkit
 from kbkit.benchmarks.costs import Latency
 from kbkit.benchmarks.stark import evaluate, rerank
-from kbkit.benchmarks.stark.evaluate import ModeRunner, Result
+from kbkit.benchmarks.stark import run as running
+from kbkit.benchmarks.stark import task as tasks
+from kbkit.benchmarks.stark.run import ModeRunner, Result
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.kb import KnowledgeBase
 from kbkit.llm import recording
@@ -111,7 +113,7 @@ def test_a_sample_is_the_same_for_a_seed(tmp_path: Path) -> None:
     (tmp_path / "q.csv").write_text("id,query,answer_ids\n" + "".join(f"{i},w,[{i}]\n" for i in range(100)))
 
     def drawn(share: float, seed: int) -> list[str]:
-        gold = evaluate.questions(tmp_path / "q.csv", "", share, seed)
+        gold = running.questions(tmp_path / "q.csv", "", share, seed)
         assert gold.judgements["query"].to_list() == gold.queries["query"].to_list()
         return gold.queries["query"].to_list()
 
@@ -127,11 +129,11 @@ def test_a_sample_is_the_same_for_a_seed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("share", [0, -0.1, 1.01, float("nan")])
 def test_sample_size(share: float, data: Path) -> None:
     with pytest.raises(KbError, match="Invalid sample"):
-        evaluate.questions(data, "test", share)
+        running.questions(data, "test", share)
 
 
 def test_the_types_of_the_answers_are_searched(kb: KnowledgeBase, data: Path) -> None:
-    task = evaluate.task(kb, evaluate.questions(data, "test"))
+    task = tasks.task(kb, running.questions(data, "test"))
     # p1 is an author's key too, but the papers hold all answers
     assert task.types == ("paper",)
     assert task.within.tolist() == kb.session.members("paper").tolist()
@@ -143,11 +145,11 @@ def test_the_types_of_the_answers_are_searched(kb: KnowledgeBase, data: Path) ->
 
 
 def test_several_types(kb: KnowledgeBase) -> None:
-    task = evaluate.task(kb, gold_of(q=["p2", "a1"]))
+    task = tasks.task(kb, gold_of(q=["p2", "a1"]))
     assert sorted(task.types) == ["author", "paper"]
     assert len(task.within) == 7
     assert ModeRunner(kb, task, 10, 0).hits("bm25").is_empty()  # nothing has these words
-    asked = evaluate.task(kb, gold_of(q=["p2", "a1"]), ["author"])
+    asked = tasks.task(kb, gold_of(q=["p2", "a1"]), ["author"])
     assert (asked.types, len(asked.within), asked.unknown, asked.guessed) == (("author",), 2, 1, False)
 
 
@@ -156,13 +158,13 @@ def test_types_from_the_recipe(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatc
 
     said = dataclasses.replace(kb.schema, candidate_types=("author",))
     monkeypatch.setattr(type(kb), "schema", said)
-    task = evaluate.task(kb, gold_of(q=["p1", "p2"]))
+    task = tasks.task(kb, gold_of(q=["p1", "p2"]))
     assert (task.types, task.unknown, task.guessed) == (("author",), 1, False)
 
 
 def test_answers_of_another_kb(kb: KnowledgeBase, kb_path: Path, wording: Wording) -> None:
     with pytest.raises(KbError) as caught:
-        evaluate.task(kb, gold_of(q=["x", "y"]))
+        tasks.task(kb, gold_of(q=["x", "y"]))
     wording(str(caught.value), replace={str(kb_path): "KB"})
 
 
@@ -171,7 +173,7 @@ def test_ambiguous_keys_are_rejected(kb: KnowledgeBase, wording: Wording) -> Non
         {"query": ["q", "q"], "id": [1, 2], "key": ["p1", "p1"], "type": ["paper", "author"], "score": [2.0, 1.0]}
     )
     with pytest.raises(KbError) as caught:
-        evaluate.StarkTask(gold_of(q=["p1"]), ("paper", "author"), kb.session.members("paper"), 1, 0).run(found)
+        tasks.StarkTask(gold_of(q=["p1"]), ("paper", "author"), kb.session.members("paper"), 1, 0).run(found)
     wording(str(caught.value))
 
 
@@ -180,7 +182,7 @@ def test_ambiguous_keys_are_rejected(kb: KnowledgeBase, wording: Wording) -> Non
 
 @pytest.mark.parametrize("mode", ALL)
 def test_a_mode_finds_what_a_search_finds(kb: KnowledgeBase, data: Path, mode: str) -> None:
-    task = evaluate.task(kb, evaluate.questions(data, "test"))
+    task = tasks.task(kb, running.questions(data, "test"))
     result = ModeRunner(kb, task, k=3, timed=2).result(mode)
     asked = dict(zip(["0", "1", "2"], task.texts, strict=True))
     expected = kb.search_many(asked, 3, mode, type="paper")
@@ -192,9 +194,9 @@ def test_a_mode_finds_what_a_search_finds(kb: KnowledgeBase, data: Path, mode: s
 
 def test_modes_of_a_kb_without_vectors(tmp_path: Path) -> None:
     with kbkit.ingest("table", source(tmp_path / "s"), out=tmp_path / "k.kb", stores=LIGHT) as light:
-        assert evaluate.modes(light) == ["bm25"]
-        assert evaluate.modes(light, ["dense"]) == ["dense"]  # refused when it runs, with what to build
-        assert evaluate.left_out(light) == [
+        assert running.modes(light) == ["bm25"]
+        assert running.modes(light, ["dense"]) == ["dense"]  # refused when it runs, with what to build
+        assert running.left_out(light) == [
             f"Skipped {mode}: the KB has no vectors" for mode in ("dense", "multivector", "hybrid", "relational")
         ]
 
@@ -202,17 +204,17 @@ def test_modes_of_a_kb_without_vectors(tmp_path: Path) -> None:
 def test_a_kb_without_search_stores(tmp_path: Path) -> None:
     stores = ("tables", "adjacency")
     with kbkit.ingest("table", source(tmp_path / "s"), out=tmp_path / "k.kb", stores=stores) as bare:
-        assert len(evaluate.left_out(bare)) == 5
+        assert len(running.left_out(bare)) == 5
         with pytest.raises(KbError, match="neither full text nor vectors"):
-            evaluate.modes(bare)
+            running.modes(bare)
 
 
 def test_modes(kb: KnowledgeBase) -> None:
-    assert evaluate.modes(kb) == ALL
-    assert evaluate.left_out(kb) == []
-    assert evaluate.modes(kb, ["dense", "bm25", "dense"]) == ["dense", "bm25"]
+    assert running.modes(kb) == ALL
+    assert running.left_out(kb) == []
+    assert running.modes(kb, ["dense", "bm25", "dense"]) == ["dense", "bm25"]
     with pytest.raises(UnknownNameError, match="'bm52'"):
-        evaluate.modes(kb, ["bm52"])
+        running.modes(kb, ["bm52"])
 
 
 # -- scores -----------------------------------------------------------------------------------------------------------
@@ -248,11 +250,11 @@ def test_runs_are_written_for_other_programs(tmp_path: Path) -> None:
 
 
 def test_a_run_is_resumed_and_keeps_its_times(kb: KnowledgeBase, data: Path, tmp_path: Path) -> None:
-    gold = evaluate.questions(data, "test")
-    settings = evaluate.settings(data, "test", 1.0, 0, gold)
+    gold = running.questions(data, "test")
+    settings = running.settings(data, "test", 1.0, 0, gold)
 
     def runner(k: int = 3, **options: Any) -> ModeRunner:
-        return ModeRunner(kb, evaluate.task(kb, gold), k, timed=2, folder=tmp_path, settings=settings, **options)
+        return ModeRunner(kb, tasks.task(kb, gold), k, timed=2, folder=tmp_path, settings=settings, **options)
 
     first = runner().result("hybrid")
     file = tmp_path / "predictions" / "hybrid.jsonl"
@@ -331,7 +333,7 @@ def test_rerank_depth() -> None:
 def reranked(
     kb: KnowledgeBase, data: Path, judge: Judge, depth: int, cache: Cache, timed: int = 0
 ) -> tuple[Result, list[str], pl.DataFrame]:
-    runner = ModeRunner(kb, evaluate.task(kb, evaluate.questions(data, "test")), 5, timed)
+    runner = ModeRunner(kb, tasks.task(kb, running.questions(data, "test")), 5, timed)
     [scoring] = rerank.scorings(None, Calls([judge], cache))
     result, remarks = rerank.result(runner, "bm25", scoring, depth)
     return result, remarks, runner.hits("bm25")
@@ -404,7 +406,7 @@ class Longest:
 
 def test_other_rerankers(kb: KnowledgeBase, data: Path) -> None:
     reranker = Longest()
-    runner = ModeRunner(kb, evaluate.task(kb, evaluate.questions(data, "test")), 5, 0)
+    runner = ModeRunner(kb, tasks.task(kb, running.questions(data, "test")), 5, 0)
     result, _ = rerank.result(runner, "dense", rerank.Scoring("longest", rerank.reranker_scorer(reranker)), 3)
     assert reranker.asked == ["kites over the sea", "honey of bees", "storm"]
     lengths = {key: len(text) for key, _, text in (line.split(",", 2) for line in TEXTS.splitlines()[1:])}
@@ -466,7 +468,7 @@ def test_a_model_from_a_recording(here: Here, kb: KnowledgeBase, kb_path: Path, 
     table = rows(done)
     assert [row["run"] for row in table] == ["dense", "bm25 + judge"]
     assert table[1]["ms_median"] is None
-    gold = evaluate.questions(data, "test")
+    gold = running.questions(data, "test")
     assert table[1]["MRR"] == evaluate.table([expected], gold)["MRR"][0]
     assert (tmp_path / "out" / "bm25+judge.trec").is_file()
 
@@ -487,7 +489,7 @@ def test_finished_runs_are_kept_when_the_budget_is_spent(here: Here, kb_path: Pa
 
 @pytest.mark.parametrize("k", [1, 5, 20])
 def test_remark_on_measures_beyond_k(kb: KnowledgeBase, data: Path, k: int) -> None:
-    task = evaluate.task(kb, evaluate.questions(data, "test"), ["paper"])
+    task = tasks.task(kb, running.questions(data, "test"), ["paper"])
     said = ["Rankings end at 1: Hit@5 is Hit@1, R@20 is R@1"] if k == 1 else []  # 5 papers are all
     assert ModeRunner(kb, task, k, 0).remarks()[1:] == said
 
@@ -543,7 +545,7 @@ def test_eval_of_a_sample(here: Here, data: Path, tmp_path: Path) -> None:
     assert (refused.returncode, refused.stderr) == (1, "kbkit: Invalid seed: -3. Use 0 or more.\n")
     options = ("--sample", 0.4, "--seed", 3, "-f", "ndjson")
     [row] = rows(here("-q", "stark", "eval", data, "x.trec", *options, cwd=tmp_path))
-    drawn = evaluate.questions(data, "test", 0.4, 3).queries["query"].to_list()
+    drawn = running.questions(data, "test", 0.4, 3).queries["query"].to_list()
     assert row["queries"] == len(drawn) == 1
     assert row["Hit@1"] == (0 if drawn == ["1"] else 100)
 
@@ -552,7 +554,7 @@ def test_a_query_that_finds_nothing(kb: KnowledgeBase, tmp_path: Path) -> None:
     (tmp_path / "q.csv").write_text('id,query,answer_ids\n0,xylophone,"[""p1""]"\n1,storm,"[""p1""]"\n')
     judge = Judge("judge", {})
     for timed in (0, 1):
-        runner = ModeRunner(kb, evaluate.task(kb, evaluate.questions(tmp_path / "q.csv", ""), ["paper"]), 5, timed)
+        runner = ModeRunner(kb, tasks.task(kb, running.questions(tmp_path / "q.csv", ""), ["paper"]), 5, timed)
         [scoring] = rerank.scorings(None, Calls([judge], Cache(None)))
         result, remarks = rerank.result(runner, "bm25", scoring, 20)
         assert (result.run["query"].to_list(), result.run["node"].to_list(), remarks) == (["1"], ["p1"], [])

@@ -13,7 +13,9 @@ import polars as pl
 import pytest
 
 import kbkit
-from kbkit.benchmarks.stark import evaluate, human, numbers
+from kbkit.benchmarks.stark import human, numbers
+from kbkit.benchmarks.stark import run as running
+from kbkit.benchmarks.stark import task as tasks
 from kbkit.benchmarks.stark.make import RequirementSettings, make
 from kbkit.errors import BadInputError, KbError
 from kbkit.export.numbering import numbering
@@ -113,14 +115,14 @@ def test_ids_and_answers_are_integers(made: Path, world: KnowledgeBase) -> None:
 
 @pytest.mark.system
 def test_a_changed_kb_finds_the_same_answers(made: Path, world: KnowledgeBase, changed: KnowledgeBase) -> None:
-    gold = evaluate.questions(made, "train")
+    gold = running.questions(made, "train")
     known = numbers.read_numbers(made)
-    old, new = (evaluate.task(kb, gold, (), known) for kb in (world, changed))
+    old, new = (tasks.task(kb, gold, (), known) for kb in (world, changed))
     assert known is not None
     assert (known.fit(world), known.fit(changed)) == (True, False)
     assert (old.names, new.names, old.unknown) == ("number", "number", 0)
     assert len(new.remarks()) == len(old.remarks()) + 1 + bool(new.unknown)
-    runs = [evaluate.ModeRunner(kb, task, 2000, 0).result("bm25").run for kb, task in ((world, old), (changed, new))]
+    runs = [running.ModeRunner(kb, task, 2000, 0).result("bm25").run for kb, task in ((world, old), (changed, new))]
     # After the change only answers, of any split, have a number: the one of before.
     answers = gold.relevant["node"]
     hits = [{(q, n) for q, n, _ in run.iter_rows() if n in set(answers)} for run in runs]
@@ -136,9 +138,9 @@ def test_numbers_that_cannot_be_resolved(
     bare = shutil.copytree(made, tmp_path / "bare")
     (bare / "queries.jsonl").unlink()
     gold = read_gold(bare)
-    assert evaluate.task(world, gold, (), numbers.read_numbers(bare)).unknown == 0
+    assert tasks.task(world, gold, (), numbers.read_numbers(bare)).unknown == 0
     with pytest.raises(KbError) as caught:
-        evaluate.task(changed, gold, (), numbers.read_numbers(bare))
+        tasks.task(changed, gold, (), numbers.read_numbers(bare))
     wording(re.sub("Answer [0-9]+", "Answer N", str(caught.value)), replace={str(changed.directory.path): "KB"})
 
 
@@ -160,11 +162,11 @@ def test_answers_without_the_dataset_file(made: Path, world: KnowledgeBase, tmp_
     bare = shutil.copytree(made, tmp_path / "bare")
     (bare / "dataset.json").unlink()
     known = numbers.read_numbers(bare / "stark_qa" / "stark_qa.csv")
-    task = evaluate.task(world, read_gold(bare), (), known)
+    task = tasks.task(world, read_gold(bare), (), known)
     assert (task.names, task.unknown, task.types) == (
         "number",
         0,
-        evaluate.task(world, read_gold(made), (), numbers.read_numbers(made)).types,
+        tasks.task(world, read_gold(made), (), numbers.read_numbers(made)).types,
     )
 
 
@@ -229,11 +231,11 @@ def test_people_do_not_mix_numbers(
 
 
 def test_queries_of_people_after_a_change(made: Path, world: KnowledgeBase, changed: KnowledgeBase) -> None:
-    gold = evaluate.questions(made, "human_generated_eval")
+    gold = running.questions(made, "human_generated_eval")
     known = numbers.read_numbers(made, "human_generated_eval")
-    assert evaluate.task(world, gold, (), known).types == ("country",)
+    assert tasks.task(world, gold, (), known).types == ("country",)
     with pytest.raises(KbError, match="None of the 1 answers"):  # France is gone
-        evaluate.task(changed, gold, (), known)
+        tasks.task(changed, gold, (), known)
 
 
 @pytest.mark.parametrize("kb", ["mag", "prime"])
@@ -243,7 +245,7 @@ def test_published_graphs_keep_their_keys(kb: str, tmp_path: Path) -> None:
         assert numbering(opened.tables).keys
         node = opened.node(opened.schema.candidate_types[0] + "#13" if kb == "mag" else "disease#1")
         human.append(opened, tmp_path / "out", "which?", node, 0)
-        gold = evaluate.questions(tmp_path / "out", "human_generated_eval")
+        gold = running.questions(tmp_path / "out", "human_generated_eval")
         assert gold.relevant["node"].to_list() == [node.key]
         assert numbers.read_numbers(tmp_path / "out", "human_generated_eval") is None
-        assert evaluate.task(opened, gold).unknown == 0
+        assert tasks.task(opened, gold).unknown == 0

@@ -22,7 +22,7 @@ import pytest
 
 import kbkit
 from kbkit.benchmarks.stark import human, make
-from kbkit.benchmarks.stark.official import official
+from kbkit.benchmarks.stark.evaluate import official
 from kbkit.kb import KnowledgeBase
 from kbkit.measures import files
 from kbkit.measures.frames import Gold

@@ -11,7 +11,7 @@ import pytest
 
 from kbkit.benchmarks.people.judgements import Judgement, append_judgements
 from kbkit.benchmarks.stark import ratings
-from kbkit.benchmarks.stark.evaluate import questions
+from kbkit.benchmarks.stark.run import questions
 from kbkit.errors import KbError
 from tests.conftest import Done, Run
 from tests.wording import Wording

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 import kbkit
-from kbkit.benchmarks.stark import evaluate, human
+from kbkit.benchmarks.stark import human
+from kbkit.benchmarks.stark import task as tasks
 from kbkit.errors import BadInputError, KbError
 from kbkit.export.numbering import numbering
 from kbkit.kb import KnowledgeBase
@@ -284,7 +285,7 @@ def test_keys_become_references_if_types_share_them(shared: KnowledgeBase, tmp_p
     assert human.naming(shared, ["currency"], tmp_path) == "reference"
     human.append(shared, tmp_path, "wine?", shared.node("country#FRA"), 0)  # as the file does
     assert table(tmp_path)[3][2] == '["country#FRA"]'
-    task = evaluate.task(shared, files.read_gold(tmp_path, "human_generated_eval"))
+    task = tasks.task(shared, files.read_gold(tmp_path, "human_generated_eval"))
     assert (task.names, task.unknown) == ("reference", 0)
 
 

@@ -15,10 +15,9 @@ import numpy as np
 import polars as pl
 
 from kbkit.benchmarks.documents import Document, read_documents
-from kbkit.benchmarks.evidence import leaks
+from kbkit.benchmarks.evidence import leaks, padded_words
 from kbkit.benchmarks.requirements.choose import Chooser
 from kbkit.benchmarks.requirements.phrases import Mentions
-from kbkit.benchmarks.ska.graphs.triples_sql import SEPARATOR
 from kbkit.kb import KnowledgeBase
 from kbkit.stores.adjacency import Ids
 
@@ -33,8 +32,7 @@ _POOL = 2_000
 
 def mentions(column: str, words: Sequence[str]) -> pl.Expr:
     """Return whether the texts of a column have some words in this order; as the queries of instances have it."""
-    text = pl.concat_str(pl.lit(" "), pl.col(column).str.to_lowercase().str.replace_all(SEPARATOR, " "), pl.lit(" "))
-    return text.str.contains(f" {' '.join(words).lower()} ", literal=True)
+    return padded_words(column).str.contains(f" {' '.join(words).lower()} ", literal=True)
 
 
 def mentioning(passages: pl.DataFrame, phrases: Sequence[Sequence[str]]) -> set[int]:

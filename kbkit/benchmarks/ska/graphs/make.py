@@ -10,15 +10,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from kbkit.answers.templates import Template
 from kbkit.benchmarks.duplicates import distinct
-from kbkit.benchmarks.left_out import REASON, LeftOutWords
-from kbkit.benchmarks.pipeline import Progress
+from kbkit.benchmarks.left_out import REASON
+from kbkit.benchmarks.pipeline import listed
+from kbkit.benchmarks.ska.gathering import Gathering
 from kbkit.benchmarks.ska.graphs import questions
 from kbkit.benchmarks.ska.graphs.questions import GraphQuestion
 from kbkit.benchmarks.ska.graphs.units import Drafts, GraphDraft
@@ -42,93 +43,67 @@ _SIZES = {False: (0.05, 0.27, 0.24, 0.16, 0.28), True: (0.0, 0.2, 0.26, 0.24, 0.
 """Shares of instances with 1, 2, 3, 4 and more positive units, without and with texts; means as in Table 1."""
 
 
-@dataclass(frozen=True)
-class _Settings:
-    count: int
-    seed: int
-    text: bool
-    noise_units: int
-    max_positive: int
-    files: tuple[Path, ...]
-    words: LeftOutWords
-
-
 def make(
     kb: KnowledgeBase,
-    count: int,
-    seed: int = 0,
+    gathering: Gathering,
     *,
     text: bool = False,
     noise_units: int = NOISE_UNITS,
     max_positive: int = MAX_POSITIVE,
     files: Sequence[Path] = (),
-    progress: Progress = lambda *_: None,
-    left_out: Counter[str] | None = None,
-    words: LeftOutWords | None = None,
     templates: Callable[[], Sequence[Template]] | None = None,
 ) -> list[Instance]:
-    """Return up to ``count`` instances of the form kg, or with ``text`` kg+text; equal arguments give equal instances.
+    """Return instances of the form kg, or with ``text`` kg+text; equal arguments give equal instances.
 
     ``noise_units`` is the greatest size of the noise (with texts at least 400), ``max_positive`` that of the positive
     units. ``files`` are datasets of ``stark make`` and ``quest make`` whose questions are used instead of new ones.
-    ``left_out`` counts the reasons for which questions were left out. No text has one of ``words``. ``templates``
-    is a function to use instead of :func:`questions.templates`, such as a cached one.
+    ``templates`` is a function to use instead of :func:`questions.templates`, such as a cached one.
     Raises :class:`KbError` if the KB has no texts for kg+text, if no template fits, or if no instance is left.
     """
-    if text:
-        noise_units = max(noise_units, _MIN_UNITS)
-    settings = _Settings(count, seed, text, noise_units, max_positive, tuple(files), words or LeftOutWords())
-    reasons: Counter[str] = Counter() if left_out is None else left_out
-    form = "kg+text" if settings.text else "kg"
-    if settings.text and not any(field.texts for field in kb.schema.text_fields):
+    form = "kg+text" if text else "kg"
+    if text and not any(field.texts for field in kb.schema.text_fields):
         raise KbError(f"{kb.directory.path} has no texts, so there are no instances of the form kg+text", "Use form kg")
-    if not settings.files:
-        reasons.update({f"relation {name}, whose label has {why}": 1 for name, why in unworded(kb.schema).items()})
-    drawn = _drawn(kb, settings, templates)
-    drafts = Drafts(kb, text=settings.text)
-    known: list[GraphDraft] = []
-    meanings: set[Hashable] = set()
-    for number, question in enumerate(drawn):
-        progress(f"positive units of {form}", number, len(drawn))
-        draft, reason = drafts.draft(question, settings.max_positive)
-        if draft is not None and draft.meaning in meanings:
-            reasons["another question has its meaning"] += 1
-        elif draft is not None:
-            meanings.add(draft.meaning)
-            known.append(draft)
-        else:
-            reasons[reason] += 1
-    instances: list[Instance] = []
+    if files:
+        drawn = [question for path in files for question in questions.read_graph_questions(path)]
+    else:
+        unclear = unworded(kb.schema)
+        gathering.left_out.update({f"relation {name}, whose label has {why}": 1 for name, why in unclear.items()})
+        known = templates() if templates else questions.templates(kb, gathering.seed)
+        drawn = questions.draw(kb, int(gathering.count * _SPARE[text]) + 5, gathering.seed, known, text=text)
+    drafts = Drafts(kb, text=text)
+    ordered = _ordered(_drafted(drafts, drawn, max_positive, gathering, form), _SIZES[text])
+    if not files:
+        ordered = _varied(ordered, gathering.left_out)
+    size = max(noise_units, _MIN_UNITS) if text else noise_units
     with Solver() as solver:
-        for draft in _varied(_ordered(known, settings), settings, reasons):
-            if len(instances) == settings.count:
-                break
-            progress(f"noise of {form}", len(instances), settings.count)
-            instance, reason = _instance(kb, drafts, draft, settings, solver)
-            if instance is not None:
-                instances.append(replace(instance, id=f"{kb.schema.name}-{form}-{len(instances)}"))
-            else:
-                reasons[reason] += 1
-    progress(f"noise of {form}", settings.count, settings.count)
+        instances = gathering.gather(
+            f"noise of {form}", ordered, lambda draft: _instance(kb, drafts, draft, form, size, gathering, solver)
+        )
     if not instances:
-        why = ", ".join(f"{reason} ({count})" for reason, count in reasons.most_common(5)) or "no question was drawn"
+        why = listed(dict(gathering.left_out.most_common(5)))
         raise KbError(f"None of the {len(drawn)} questions gives an instance of the form {form}: {why}")
-    return instances
+    return [replace(one, id=f"{kb.schema.name}-{form}-{number}") for number, one in enumerate(instances)]
 
 
-def _drawn(
-    kb: KnowledgeBase, settings: _Settings, templates: Callable[[], Sequence[Template]] | None
-) -> list[GraphQuestion]:
-    if settings.files:
-        return [question for path in settings.files for question in questions.read_graph_questions(path)]
-    known = templates() if templates else questions.templates(kb, settings.seed)
-    count = int(settings.count * _SPARE[settings.text]) + 5
-    return questions.draw(kb, count, settings.seed, known, text=settings.text)
+def _drafted(
+    drafts: Drafts, drawn: Sequence[GraphQuestion], max_positive: int, gathering: Gathering, form: str
+) -> list[GraphDraft]:
+    """Return the drafts of questions, one of each meaning."""
+    known: dict[Hashable, GraphDraft] = {}
+    for number, question in enumerate(drawn):
+        gathering.progress(f"positive units of {form}", number, len(drawn))
+        draft = drafts.draft(question, max_positive)
+        if isinstance(draft, str):
+            gathering.left_out[draft] += 1
+        elif draft.meaning in known:
+            gathering.left_out["another question has its meaning"] += 1
+        else:
+            known[draft.meaning] = draft
+    return list(known.values())
 
 
-def _ordered(drafts: Sequence[GraphDraft], settings: _Settings) -> list[GraphDraft]:
+def _ordered(drafts: Sequence[GraphDraft], shares: Sequence[float]) -> list[GraphDraft]:
     """Return drafts in the order in which they are used, so that the numbers of positive units have their shares."""
-    shares = _SIZES[settings.text]
     groups: list[list[GraphDraft]] = [[] for _ in shares]
     for draft in drafts:
         groups[min(draft.size, len(shares)) - 1].append(draft)
@@ -140,31 +115,29 @@ def _ordered(drafts: Sequence[GraphDraft], settings: _Settings) -> list[GraphDra
     return [draft for *_, draft in sorted(placed, key=lambda entry: entry[:3])]
 
 
-def _varied(drafts: Sequence[GraphDraft], settings: _Settings, reasons: Counter[str]) -> Sequence[GraphDraft]:
-    """Return the drafts without near duplicates; all drafts if the user gave the questions."""
-    if settings.files:
-        return drafts
+def _varied(drafts: Sequence[GraphDraft], left_out: Counter[str]) -> list[GraphDraft]:
+    """Return the drafts without near duplicates."""
     kept = distinct([(draft.named, draft.answers.tolist()) for draft in drafts])
     if len(kept) < len(drafts):
-        reasons["another question asks almost the same"] += len(drafts) - len(kept)
+        left_out["another question asks almost the same"] += len(drafts) - len(kept)
     return [drafts[at] for at in kept]
 
 
 def _instance(
-    kb: KnowledgeBase, drafts: Drafts, draft: GraphDraft, settings: _Settings, solver: Solver
-) -> tuple[Instance | None, str]:
-    """Return an instance whose statements hold, or why there is none."""
-    rng = np.random.default_rng((settings.seed, *draft.question.id.encode()))
-    units = drafts.units(draft, settings.noise_units, rng)
+    kb: KnowledgeBase, drafts: Drafts, draft: GraphDraft, form: str, size: int, gathering: Gathering, solver: Solver
+) -> Instance | str:
+    """Return an instance whose statements hold, with up to ``size`` units of noise, or why there is none."""
+    rng = np.random.default_rng((gathering.seed, *draft.question.id.encode()))
+    units = drafts.units(draft, size, rng)
     if isinstance(units, str):
-        return None, units
+        return units
     positive, noise, answers = units
-    if settings.text and sum(unit.kind == TRIPLE for unit in (*positive, *noise)) < _MIN_TRIPLES:
-        return None, f"the subgraph has fewer than {_MIN_TRIPLES} triples"
+    if form == "kg+text" and sum(unit.kind == TRIPLE for unit in (*positive, *noise)) < _MIN_TRIPLES:
+        return f"the subgraph has fewer than {_MIN_TRIPLES} triples"
     order = rng.permutation(len(positive)).tolist()
     candidate = Instance(
         "",
-        "kg+text" if settings.text else "kg",
+        form,
         draft.question.text,
         answers,
         numbered([positive[at] for at in order], "p"),
@@ -181,8 +154,8 @@ def _instance(
             asked=draft.plan.root.type or "",
         ),
     )
-    instance = without_words(candidate, settings.words)
+    instance = without_words(candidate, gathering.words)
     if instance is None:
-        return None, REASON
+        return REASON
     failed = check_instance(instance, solver)
-    return (instance, "") if not failed else (None, failed[0])
+    return failed[0] if failed else instance

@@ -29,9 +29,9 @@ from kbkit.answers.operator_tree import inputs, operators
 from kbkit.answers.sql_parts import constant_sql
 from kbkit.schema import Schema, literal
 
-SEPARATOR = r"[^\pL\pN]+"
+_SEPARATOR = r"[^\pL\pN]+"
 """The characters between words (a regular expression)."""
-_WORDS = f"' ' || regexp_replace(lower(text), '{SEPARATOR}', ' ', 'g') || ' '"
+_WORDS = f"' ' || regexp_replace(lower(text), '{_SEPARATOR}', ' ', 'g') || ' '"
 _NUMBERS = ("BIGINT", "INTEGER", "DOUBLE", "FLOAT")
 
 

@@ -93,13 +93,13 @@ class Drafts:
 
     # -- positive units -----------------------------------------------------------------------------------------------
 
-    def draft(self, question: GraphQuestion, most: int) -> tuple[GraphDraft | None, str]:
+    def draft(self, question: GraphQuestion, most: int) -> GraphDraft | str:
         """Return the draft of a question, or why there is none: more than ``most`` positive units, and so on."""
         try:
             answers = self._kb.answers(question.expression)
             ids = answers.ids
         except KbError:
-            return None, "its expression does not fit the KB"
+            return "its expression does not fit the KB"
         problem = unsupported(answers.plan, self._kb.schema)
         if self._text != bool(question.phrases):
             problem = "it needs no text" if self._text else "it needs texts"
@@ -110,24 +110,24 @@ class Drafts:
             ids, passages = self._mentioning(ids, phrases)
             problem = "it needs no text" if len(ids) == candidates else ""
         if problem := problem or self._problem(question, ids, most):
-            return None, problem
+            return problem
         triples, values = self._positive(answers, ids)
         bound = bind(answers.plan, self._kb.session, {})
         entries = [nodes for nodes in bound.values() if not isinstance(nodes, Constant)]
         named = {node.id: node.reference for nodes in entries for node in nodes}
         if self._unnamed([*named, *ids.tolist()]):
-            return None, "a node has no name but a number"
+            return "a node has no name but a number"
         others = np.empty(0, np.int32)
         if self._text:
             others = decoys(self._kb, self.passages, question.phrases, answers.plan.root.type, ids.tolist())
             if not len(others) or self._tells(ids, others, list(named)):
-                return None, BY_TEXT
+                return BY_TEXT
         sql = triples_sql(answers.plan, bound, self._graph.two_way, phrases)
         topics = list(named.values())
         draft = GraphDraft(
             question, answers.plan, bound, ids, sql, triples, values, passages, tuple(named), topics, others
         )
-        return (draft, "") if draft.size <= most else (None, f"more than {most} positive units")
+        return draft if draft.size <= most else f"more than {most} positive units"
 
     def _tells(self, answers: Ids, others: Ids, named: Sequence[int]) -> bool:
         """Return whether the texts of answers, but of no decoy, name what the question names."""

@@ -126,16 +126,16 @@ class _Asked:
         return any(fit.is_summary(self.grid.table.rows[row]) for row in rows)
 
 
-def find(question: str, answers: Sequence[str], grid: Grid, *, counts: bool = True) -> FoundRows | str:
+def find(question: str, answers: Sequence[str], grid: Grid) -> FoundRows | str:
     """Return the positive rows of a question, or the reason why they are not known.
 
-    With ``counts``, questions for the number of rows that the question's cells select have these rows.
+    Questions for the number of rows that the question's cells select have these rows.
     """
     is_total = bool(_TOTAL.search(question))
     question = _TOTAL.sub(" ", question)
     asked = _Asked(question, words(question), grid)
     wanted = {normalize(answer) for answer in answers} - {""}
-    if counts and (counted := _count(asked, sorted(wanted))):
+    if counted := _count(asked, sorted(wanted)):
         return counted
     columns = [c for c in range(len(grid.table.header)) if wanted <= {row[c] for row in grid.values}]
     if not wanted or not columns:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import zlib
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from kbkit.benchmarks.pipeline import Progress
+from kbkit.benchmarks.ska.gathering import Gathering
 from kbkit.benchmarks.ska.graphs.make import NOISE_UNITS
 from kbkit.benchmarks.ska.instances import ROW, TRIPLE, Instance, KnowledgeUnit, Provenance, numbered
 from kbkit.benchmarks.ska.published import cells, hybrid, rules, shortest, stark
@@ -43,59 +42,32 @@ _UNKNOWN = frozenset((
 """Reasons for which the positive units of a question are unknown, while the question is fit."""
 
 
-@dataclass(frozen=True)
-class PublishedSettings:
-    """Settings: the ``seed`` of the order of noise, the most ``count`` instances (0: all), the most noise units.
-
-    With ``counts``, questions for the number of rows that the question's cells select are used. With ``drafts``,
-    questions whose positive units are not known become instances without any, for a model
-    (:mod:`kbkit.benchmarks.ska.published.positive`) or people. ``graph_count`` (0: all) and
-    ``graph_noise`` are the numbers of instances, and of units of noise, of STaRK's questions, drawn in random order.
-    """
-
-    seed: int = 0
-    count: int = 0
-    noise_units: int = 0
-    counts: bool = True
-    drafts: bool = False
-    graph_count: int = 0
-    graph_noise: int = NOISE_UNITS
-
-
 def make(
     kb: KnowledgeBase | None,
     path: Path,
-    settings: PublishedSettings | None = None,
-    progress: Progress = lambda *_: None,
-    left_out: Counter[str] | None = None,
+    gathering: Gathering | None = None,
+    *,
+    drafts: bool = False,
+    noise_units: int = NOISE_UNITS,
 ) -> list[Instance]:
     """Return instances from the question file ``path`` over the tables of ``kb``, in the order of the file.
 
-    Questions of RoG and TableBench bring their own data and need no KB. ``left_out`` counts the reasons for which
-    questions were left out. Raises :class:`KbError` if the KB has no tables that the questions could be about.
+    Of STaRK's questions, which take longest, the wanted number is used, in random order and with ``noise_units``; of
+    others all are. Questions of RoG and TableBench bring their own data and need no KB. With ``drafts``, questions
+    whose positive units are not known become instances without any, for a model
+    (:mod:`kbkit.benchmarks.ska.published.positive`) or people. Raises :class:`KbError` if the KB has no tables that
+    the questions could be about.
     """
-    settings = settings or PublishedSettings()
-    reasons: Counter[str] = Counter() if left_out is None else left_out
+    gathering = gathering or Gathering()
     questions = read_published_questions(path)
     if questions and questions[0].dataset == STARK:
         if kb is None:
             raise KbError(f"The questions of {path} need the KB that they are about")
-        return stark.make(kb, questions, settings.graph_count, settings.seed, settings.graph_noise, reasons, progress)
+        return stark.make(kb, questions, gathering, noise_units)
     tables = _tables(kb, path, questions)
-    instances: list[Instance] = []
     with Solver() as solver:
-        maker = _Maker(tables, settings, solver, kb.directory.path.name if kb else "")
-        for number, question in enumerate(questions):
-            progress("published questions", number, len(questions))
-            outcome = maker.instance(question)
-            if isinstance(outcome, str):
-                reasons[outcome] += 1
-            else:
-                instances.append(outcome)
-                if len(instances) == settings.count:
-                    break
-    progress("published questions", len(questions), len(questions))
-    return instances
+        maker = _Maker(tables, gathering.seed, drafts, solver, kb.directory.path.name if kb else "")
+        return replace(gathering, count=0).gather(stark.STAGE, questions, maker.instance)
 
 
 def _tables(kb: KnowledgeBase | None, path: Path, questions: Sequence[PublishedQuestion]) -> dict[str, Grid]:
@@ -114,8 +86,8 @@ def _tables(kb: KnowledgeBase | None, path: Path, questions: Sequence[PublishedQ
 class _Maker:
     """Makes instances of questions."""
 
-    def __init__(self, tables: Mapping[str, Grid], settings: PublishedSettings, solver: Solver, kb: str) -> None:
-        self._tables, self._settings, self._solver, self._kb = tables, settings, solver, kb
+    def __init__(self, tables: Mapping[str, Grid], seed: int, drafts: bool, solver: Solver, kb: str) -> None:
+        self._tables, self._seed, self._drafts, self._solver, self._kb = tables, seed, drafts, solver, kb
 
     def instance(self, question: PublishedQuestion) -> Instance | str:
         """Return the instance of a question, or the reason why there is none."""
@@ -145,10 +117,10 @@ class _Maker:
 
     def _table(self, question: PublishedQuestion, grid: Grid) -> Instance | str:
         answers = question.answers
-        traced = cells.find(question.text, answers, grid, counts=self._settings.counts)
+        traced = cells.find(question.text, answers, grid)
         if traced == rules.NO_ANSWER and len(answers) == 1 and ", " in answers[0]:  # TableBench joins several answers
             answers = answers[0].split(", ")
-            traced = cells.find(question.text, answers, grid, counts=self._settings.counts)
+            traced = cells.find(question.text, answers, grid)
         if isinstance(traced, str):
             return self._draft(question, grid.table, answers, traced)
         aliases = {
@@ -199,7 +171,7 @@ class _Maker:
         self, question: PublishedQuestion, table: TableData, answers: Sequence[str], reason: str
     ) -> Instance | str:
         """Return an instance without positive units if the reason is that they are not known, else the reason."""
-        if not self._settings.drafts or reason not in _UNKNOWN:
+        if not self._drafts or reason not in _UNKNOWN:
             return reason
         return self._of_table(question, table, answers, Provenance(question.dataset, question.id, self._kb, table.id))
 
@@ -224,9 +196,9 @@ class _Maker:
     # -- graphs -------------------------------------------------------------------------------------------------------
 
     def _graph(self, question: PublishedQuestion) -> Instance | str:
-        positive, reason = shortest.positive(question.graph, question.topics, question.answers)
-        if reason:
-            return reason
+        positive = shortest.positive(question.graph, question.topics, question.answers)
+        if isinstance(positive, str):
+            return positive
         if reason := rules.leaked(question.text, question.answers):
             return reason
         provenance = Provenance(
@@ -254,10 +226,9 @@ class _Maker:
         table: TableData | None = None,
     ) -> Instance:
         name = f"{question.dataset}-{question.id}"
-        order = np.random.default_rng((self._settings.seed, zlib.crc32(name.encode()))).permutation(len(noise))
-        kept = order[: self._settings.noise_units] if self._settings.noise_units else order
+        order = np.random.default_rng((self._seed, zlib.crc32(name.encode()))).permutation(len(noise))
         return Instance(
-            name, form, question.text, list(answers), numbered(positive, "p"), numbered([noise[i] for i in kept], "n"),
+            name, form, question.text, list(answers), numbered(positive, "p"), numbered([noise[i] for i in order], "n"),
             provenance, table.title if table else "", list(table.header) if table else [],
         )  # fmt: skip
 

@@ -75,9 +75,7 @@ def choose(calls: Calls, instances: Sequence[Instance], derived: Sequence[str]) 
     ]
 
 
-def annotate(
-    calls: Calls, instances: Sequence[Instance], *, rounds: int = ROUNDS, enough: float = ENOUGH
-) -> tuple[list[Instance], list[Round]]:
+def annotate(calls: Calls, instances: Sequence[Instance]) -> tuple[list[Instance], list[Round]]:
     """Return the instances whose positive units derive all answers, and a report of each round.
 
     The first round checks the units as they are, so that they can come from cells, traces or nowhere.
@@ -85,11 +83,11 @@ def annotate(
     current = list(instances)
     reports: list[Round] = []
     verdicts: list[str] = []
-    for number in range(1, rounds + 1):
+    for number in range(1, ROUNDS + 1):
         verdicts = check_positives(calls, current)
         reports.append(Round(number, *(verdicts.count(one) for one in (NONE, SOME, ALL, ""))))
         open_ones = [i for i, verdict in enumerate(verdicts) if verdict != ALL]
-        if reports[-1].share > enough or not open_ones or number == rounds:
+        if reports[-1].share > ENOUGH or not open_ones or number == ROUNDS:
             break
         again = choose(calls, [current[i] for i in open_ones], [verdicts[i] for i in open_ones])
         for i, instance in zip(open_ones, again, strict=True):

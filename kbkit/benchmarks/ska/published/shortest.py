@@ -10,16 +10,16 @@ MAX_HOPS = 4
 NO_TOPIC = "the subgraph does not contain an entity that the question names"
 NO_PATH = f"an answer is not reached within {MAX_HOPS} hops"
 TOO_MANY = "more than {} triples are on the shortest paths"
+_MOST = 40
+"""Greatest number of positive triples."""
 Triple = tuple[str, str, str]
 
 
-def positive(
-    graph: Sequence[Triple], topics: Sequence[str], answers: Sequence[str], *, most: int = 40
-) -> tuple[list[Triple], str]:
+def positive(graph: Sequence[Triple], topics: Sequence[str], answers: Sequence[str]) -> list[Triple] | str:
     """Return the triples of all shortest paths of up to 4 hops, in the order of ``graph``, or why there are none.
 
     Triples are followed in both directions. From each topic all nearest answers are reached; every answer must be
-    reached from at least one topic, every topic in the graph must reach an answer, and at most ``most`` triples are
+    reached from at least one topic, every topic in the graph must reach an answer, and at most 40 triples are
     positive.
     """
     triples = list(dict.fromkeys(graph))
@@ -30,7 +30,7 @@ def positive(
     known = [topic for topic in dict.fromkeys(topics) if topic in around]
     wanted = set(answers) - set(topics)
     if not known:
-        return [], NO_TOPIC
+        return NO_TOPIC
     chosen: set[int] = set()
     reached: set[str] = set()
     for topic in known:
@@ -39,10 +39,10 @@ def positive(
             reached.add(answer)
             chosen |= _back(triples, around, distances, answer)
     if not wanted or reached != wanted:
-        return [], NO_PATH
-    if len(chosen) > most:
-        return [], TOO_MANY.format(most)
-    return [triples[number] for number in sorted(chosen)], ""
+        return NO_PATH
+    if len(chosen) > _MOST:
+        return TOO_MANY.format(_MOST)
+    return [triples[number] for number in sorted(chosen)]
 
 
 def _distances(triples: Sequence[Triple], around: dict[str, list[int]], start: str) -> dict[str, int]:

@@ -9,14 +9,14 @@ which one of them is missing are left out: rule 5 wants both sources.
 from __future__ import annotations
 
 import zlib
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from kbkit.benchmarks.evidence import Matcher, leaks
+from kbkit.benchmarks.ska.gathering import Gathering
 from kbkit.benchmarks.ska.graphs.decoys import WORD
 from kbkit.benchmarks.ska.graphs.subgraphs import TRIPLES
 from kbkit.benchmarks.ska.graphs.units import Drafts
@@ -28,6 +28,8 @@ from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.stores.adjacency import Ids
 
+STAGE = "published questions"
+"""What is shown while questions are read."""
 UNKNOWN = "the KB does not have an answer"
 NO_TOPIC = "the question names no node that is at most two steps from every answer"
 NO_TEXT = "the text of an answer does not show the question's other words"
@@ -55,36 +57,19 @@ class _Found:
 
 
 def make(
-    kb: KnowledgeBase,
-    questions: Sequence[PublishedQuestion],
-    count: int,
-    seed: int,
-    noise_units: int,
-    left_out: Counter[str],
-    progress: Callable[[str, int, int], None] = lambda *_: None,
+    kb: KnowledgeBase, questions: Sequence[PublishedQuestion], gathering: Gathering, noise_units: int
 ) -> list[Instance]:
-    """Return up to ``count`` instances (0: of all), of questions in random order; ``left_out`` counts the others.
+    """Return instances of questions in random order.
 
     The answers are keys of nodes, as in the KBs that ``ingest stark`` makes. Raises :class:`KbError` if the KB has no
     texts or no answer of any question.
     """
     if not any(field.texts for field in kb.schema.text_fields):
         raise KbError(f"{kb.directory.path} has no texts, which STaRK's questions need", "Use the KB of the questions")
-    maker = _StarkMaker(kb, seed, max(noise_units, 2 * _MIN_TRIPLES))
-    instances: list[Instance] = []
-    order = np.random.default_rng((seed, 5)).permutation(len(questions)).tolist()
-    wanted = count or len(questions)
-    for at in order:
-        if len(instances) == wanted:
-            break
-        progress("published questions", len(instances), wanted)
-        outcome = maker.instance(questions[at])
-        if isinstance(outcome, str):
-            left_out[outcome] += 1
-        else:
-            instances.append(outcome)
-    progress("published questions", wanted, wanted)
-    if not instances and left_out[UNKNOWN] == len(questions):
+    maker = _StarkMaker(kb, gathering.seed, max(noise_units, 2 * _MIN_TRIPLES))
+    order = np.random.default_rng((gathering.seed, 5)).permutation(len(questions)).tolist()
+    instances = gathering.gather(STAGE, [questions[at] for at in order], maker.instance)
+    if not instances and gathering.left_out[UNKNOWN] == len(questions):
         raise KbError(f"{kb.directory.path} has the answers of no question", "Use the KB that the questions are about")
     return instances
 

@@ -6,7 +6,6 @@ synthesized rows, and for *table+text* the other passages.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -14,12 +13,12 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from kbkit.benchmarks.evidence import Matcher, leaks
-from kbkit.benchmarks.left_out import REASON, LeftOutWords
-from kbkit.benchmarks.pipeline import Progress
+from kbkit.benchmarks.evidence import Matcher, leaks, padded
+from kbkit.benchmarks.left_out import REASON
+from kbkit.benchmarks.ska.gathering import Gathering
 from kbkit.benchmarks.ska.instances import ROW, Instance, KnowledgeUnit, Provenance, without_words
 from kbkit.benchmarks.ska.solve import Solver
-from kbkit.benchmarks.ska.statements import check_instance, padded
+from kbkit.benchmarks.ska.statements import check_instance
 from kbkit.benchmarks.ska.tables import sources, wording
 from kbkit.benchmarks.ska.tables.columns import KEY, NAME
 from kbkit.benchmarks.ska.tables.data import TableData
@@ -95,48 +94,38 @@ class Extended:
 
 def make(
     kb: KnowledgeBase,
-    count: int,
-    seed: int,
+    gathering: Gathering,
     *,
     text: bool,
     noise_rows: int = NOISE_ROWS,
     noise_passages: int = NOISE_PASSAGES,
-    reasons: Counter[str] | None = None,
-    progress: Progress = lambda *_: None,
-    words: LeftOutWords | None = None,
     tables: Sequence[TableData] | None = None,
 ) -> list[Instance]:
-    """Return up to ``count`` instances over the tables of a KB; the same seed gives the same bytes.
+    """Return instances over the tables of a KB, or the same ``tables`` already read; equal arguments, equal bytes.
 
-    ``text`` makes instances of the form *table+text*. ``reasons`` counts why tables and drafts were left out. No
-    text has one of ``words``. ``tables`` are the tables of the KB if they are already read.
+    ``text`` makes instances of the form *table+text*.
     """
-    reasons = Counter() if reasons is None else reasons
-    tables = list(sources.tables(kb, reasons)) if tables is None else tables
+    tables = list(sources.tables(kb, gathering.left_out)) if tables is None else tables
     matcher = Matcher(kb) if text else None
-    made = from_tables(tables, count, seed, matcher, kb.schema.name, noise_rows, noise_passages, reasons, words)
     instances = []
-    for instance in made:
+    for instance in from_tables(tables, gathering, matcher, kb.schema.name, noise_rows, noise_passages):
         instances.append(instance)
-        progress("instances", len(instances), count)
+        gathering.progress("instances", len(instances), gathering.count)
     return instances
 
 
 def from_tables(
     tables: Sequence[TableData],
-    count: int,
-    seed: int,
+    gathering: Gathering,
     matcher: Matcher | None = None,
     source: str = "",
     noise_rows: int = NOISE_ROWS,
     noise_passages: int = NOISE_PASSAGES,
-    reasons: Counter[str] | None = None,
-    words: LeftOutWords | None = None,
 ) -> Iterator[Instance]:
     """Yield instances over tables in turn; with a ``matcher`` of the form *table+text*, else of the form *table*."""
-    reasons = Counter() if reasons is None else reasons
+    names, count = _names_of(tables), gathering.count
     makers = [
-        _Maker(table, seed, matcher, source, (noise_rows, noise_passages), _names_of(tables), reasons, words)
+        _Maker(table, gathering, matcher, source, (noise_rows, noise_passages), names)
         for table in tables
         if matcher is None or (table.passages and not table.is_part)
     ]
@@ -170,17 +159,15 @@ class _Maker:
     def __init__(
         self,
         table: TableData,
-        seed: int,
+        gathering: Gathering,
         matcher: Matcher | None,
         source: str,
         noise: tuple[int, int],
         names: dict[str, list[str]],
-        reasons: Counter[str],
-        words: LeftOutWords | None = None,
     ) -> None:
-        self._table, self._seed, self._source, self._names, self._reasons = table, seed, source, names, reasons
+        self._table, self._gathering, self._source, self._names = table, gathering, source, names
+        self._seed = seed = gathering.seed
         self._noise_rows, self._noise_passages = noise
-        self._words = words or LeftOutWords()
         self._form = "table+text" if matcher else "table"
         self._rng = np.random.default_rng((seed, *table.id.encode()))
         drafter = Drafter(table)
@@ -221,19 +208,17 @@ class _Maker:
             if draft is None or draft.meaning in self._asked:
                 continue
             self._asked.add(draft.meaning)
-            instance, reason = self._instance(draft, number, solver, scratch)
-            if instance is not None:
-                return instance
-            self._reasons[reason] += 1
+            outcome = self._instance(draft, number, solver, scratch)
+            if not isinstance(outcome, str):
+                return outcome
+            self._gathering.left_out[outcome] += 1
         return None
 
-    def _instance(
-        self, draft: TableDraft, number: int, solver: Solver, scratch: Scratch
-    ) -> tuple[Instance | None, str]:
+    def _instance(self, draft: TableDraft, number: int, solver: Solver, scratch: Scratch) -> Instance | str:
         """Return the instance of a draft, or the reason why there is none."""
         meeting = self.extended.meeting(draft.uses, scratch)
         if {row for row in meeting if row >= 0} != set(draft.rows):
-            return None, "the query uses other rows than those intended"
+            return "the query uses other rows than those intended"
         used = set(draft.passages)
         positive = [self._row(row, "p", i) for i, row in enumerate(draft.rows)]
         positive += [self._passage(p, "p", len(draft.rows) + i) for i, p in enumerate(draft.passages)]
@@ -260,15 +245,15 @@ class _Maker:
         answers = sorted(solver.answers(instance, instance.positive))
         instance = replace(instance, answers=answers)
         if not answers or any(answer.strip().casefold() in wording.EMPTY for answer in answers):
-            return None, "no answer"
+            return "no answer"
         told = [draft.question] * bool(draft.phrases) + list(draft.topics) * (draft.kind in _OF_ALL_ROWS - {"same"})
         if leaks(draft.question, answers) or any(shares_stem(answer, told) for answer in answers):
-            return None, "the question names its answer"
-        kept = without_words(instance, self._words)
+            return "the question names its answer"
+        kept = without_words(instance, self._gathering.words)
         if kept is None:
-            return None, REASON
+            return REASON
         failed = check_instance(kept, solver)
-        return (None, failed[0]) if failed else (kept, "")
+        return failed[0] if failed else kept
 
     def _row(self, row: int, letter: str, number: int) -> KnowledgeUnit:
         position = self.extended.position[row]

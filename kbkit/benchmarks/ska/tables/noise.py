@@ -6,7 +6,7 @@ gives none. Otherwise a row is rejected if it holds an answer, or all cells of a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -29,7 +29,6 @@ def extended(
     count: int,
     seed: int,
     solver: Solver,
-    names: Mapping[str, Sequence[str]] | None = None,
 ) -> Instance:
     """Return an instance over a table with ``count`` rows of noise, if as many can be synthesized.
 
@@ -39,7 +38,7 @@ def extended(
     original = sorted((unit for unit in instance.units if unit.kind == ROW), key=lambda unit: unit.position)
     if missing <= 0:
         return instance
-    synthesized = synthesize(instance.header, [unit.content for unit in original], int(missing * 1.1) + 10, seed, names)
+    synthesized = synthesize(instance.header, [unit.content for unit in original], int(missing * 1.1) + 10, seed)
     fit = safe(instance, synthesized, solver)
     check = SAFE if instance.provenance.sql else NO_TERMS
     rows = [row for row, is_safe in zip(synthesized, fit, strict=True) if is_safe][:missing]

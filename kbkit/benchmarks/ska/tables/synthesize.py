@@ -45,7 +45,6 @@ _CLOSED = re.compile(rf"{_PLACE.pattern}|\b(?:capital|currency|language|national
 """Headers of closed classes, such as countries: a new row repeats a value of the column, unless it is the key."""
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
 _DIGITS = re.compile(r"\d+")
-_ROMAN = re.compile(r"[IVXLC]+")
 
 
 def synthesize(

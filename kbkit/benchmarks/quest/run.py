@@ -19,10 +19,11 @@ from kbkit.benchmarks import run as runs
 from kbkit.benchmarks.document_files import DOCUMENTS
 from kbkit.benchmarks.pipeline import digest, kb_settings, models
 from kbkit.benchmarks.quest import classify, parsed
+from kbkit.benchmarks.quest.bench import Part
 from kbkit.benchmarks.quest.dataset import Example
-from kbkit.benchmarks.quest.evaluate import PROMPT, Judge, Part, judge, reads_texts
-from kbkit.benchmarks.quest.tables import ScoredSystem
-from kbkit.benchmarks.rankings import Ranked, frame_of, lists_of
+from kbkit.benchmarks.quest.evaluate import ScoredSystem
+from kbkit.benchmarks.quest.judges import PROMPT, Judge, judge, reads_texts
+from kbkit.benchmarks.retrieval import Ranked, frame_of, lists_of
 from kbkit.directory.generations import fingerprint
 from kbkit.search import model_folder
 from kbkit.search.model_search import retriever_settings
@@ -49,9 +50,7 @@ class Predicted(Ranked):
 
 
 QuestSystem = runs.System[Example, Predicted]
-FORM: runs.RunForm[Example, Example, Predicted, Predicted] = runs.RunForm(
-    Predicted, lambda example: example, lambda _, row: row, BATCH
-)
+FORM = runs.row_form(Predicted, batch=BATCH)
 
 
 def run(
@@ -77,7 +76,7 @@ def _settings(part: Part) -> dict[str, Any]:
         "split": part.examples[0].split if part.examples else "",
         "queries": digest(asked),
         **_hashes(dataset.folder, DOCUMENTS),
-        "searched": "KB" if part.bench.index is None else "documents",
+        "searched": "KB" if part.bench.texts.index is None else "documents",
         **kb_settings(part.bench.kb),
     }
 
@@ -102,7 +101,7 @@ class DomainRetriever:
 
     def __init__(self, part: Part, mode: str) -> None:
         self._part, self.name = part, mode
-        model = retriever_settings(part.bench.searching(mode).stores, mode).get("retriever")
+        model = retriever_settings(part.bench.texts.of(mode).stores, mode).get("retriever")
         own = {} if model is None else {"model": model}
         self.settings: Mapping[str, Any] = {"retriever": mode, "ranked": True, "k": part.bench.k, **own}
 

@@ -20,13 +20,12 @@ from typing import Any
 import polars as pl
 
 from kbkit.benchmarks.dataset import run_names
-from kbkit.benchmarks.pipeline import Table
 from kbkit.benchmarks.quest.corpus import Corpus
 from kbkit.benchmarks.quest.dataset import Example
-from kbkit.benchmarks.quest.systems import Predicted, predictions
-from kbkit.benchmarks.quest.tables import ScoredSystem
-from kbkit.benchmarks.rankings import lists_of
-from kbkit.benchmarks.run import make_folder, predictions_file, read_runs
+from kbkit.benchmarks.quest.evaluate import ScoredSystem
+from kbkit.benchmarks.quest.run import Predicted, predictions
+from kbkit.benchmarks.retrieval import lists_of
+from kbkit.benchmarks.run import predictions_file, read_runs
 from kbkit.directory.files import write_files
 from kbkit.errors import BadInputError, Command
 from kbkit.measures import files, records
@@ -34,25 +33,6 @@ from kbkit.measures.frames import RUN, by_id, ordered
 from kbkit.measures.records import content
 
 _LISTS = ("nodes", "docs", "answers", "answer_ids")
-
-
-def write_system(system: ScoredSystem, examples: Sequence[Example], folder: str | os.PathLike[str]) -> Path:
-    """Write the predictions of a system as a run, with its depth and threshold, and for QUEST's own scripts.
-
-    See :func:`export`.
-    """
-    path = predictions_file(Path(folder), system.name)
-    make_folder(path.parent)
-    settings: dict[str, Any] = {"system": system.name, "ranked": system.ranked}
-    if system.ranked:
-        settings["k"] = system.k
-    if system.threshold is not None:
-        settings["classifier"] = ""
-    threshold = system.threshold if system.threshold is not None and math.isfinite(system.threshold) else None
-    lists = lists_of(ordered(system.run), [example.id for example in examples])
-    rows = [Predicted(name, *predicted, threshold) for name, predicted in lists.items()]
-    Table(path, Predicted, settings).write(rows)
-    return export(system, examples, folder)
 
 
 def export(system: ScoredSystem, examples: Sequence[Example], folder: str | os.PathLike[str]) -> Path:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
-from kbkit.benchmarks.pipeline import Item
+from kbkit.benchmarks.pipeline import Item, dropped, listed
 from kbkit.benchmarks.requirements.answer_counts import Target
 from kbkit.benchmarks.requirements.fuse import FusedQuery, used_properties
 from kbkit.benchmarks.requirements.relational import Grounding
@@ -28,7 +27,7 @@ def report_of(queries: Sequence[Item], complete: Sequence[Item], wanted: int, ta
         "wanted": wanted,
         "queries": len(complete),
         "drawn": len(queries),
-        "dropped": dict(Counter(query.dropped for query in queries if query.dropped).most_common()),
+        "dropped": dropped(query.dropped for query in queries),
         "unusable_judgements": sum(1 for _ in _problems(queries)),
         "golds_verified": round(sum(passed) / len(passed), 4) if target is None and passed else None,
         "candidates": round(float(np.mean([len(q[Grounding].candidates) for q in complete])), 2) if complete else None,
@@ -77,8 +76,8 @@ def _problems(queries: Sequence[Item]) -> Iterator[str]:
 
 def reasons(queries: Sequence[Item], report: Mapping[str, Any]) -> str:
     """Return why queries were dropped, with their numbers."""
-    reasons = [f"{reason} ({count})" for reason, count in report["dropped"].items()]
+    reasons = listed(report["dropped"])
     if report["unusable_judgements"]:
         first = next(_problems(queries))
-        reasons.append(f"{report['unusable_judgements']:,} judgements could not be used, e.g. {first}")
-    return ", ".join(reasons) or "no grounding was drawn"
+        reasons += f"; {report['unusable_judgements']:,} judgements could not be used, e.g. {first}"
+    return reasons

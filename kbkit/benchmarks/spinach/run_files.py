@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ from kbkit.benchmarks.pipeline import Row
 from kbkit.benchmarks.spinach.files import result
 from kbkit.errors import BadInputError, Command
 from kbkit.measures.records import JsonRecord, content, load_json
-from kbkit.measures.rows import Result
 
 PREDICTED, GOLD = "predicted_answer_tuple", "gold_answer_tuple"
 """Fields of the results, in the authors' files and in kbkit's."""
@@ -20,28 +19,32 @@ PREDICTED, GOLD = "predicted_answer_tuple", "gold_answer_tuple"
 
 @dataclass(frozen=True)
 class AgentRecord(Row):
-    """An agent's answer to a question. Numbers are None if the file does not have them.
+    """An agent's answer to a question; the results have the names that they have in the authors' files.
 
-    ``actions`` excludes those that were ``rolled_back``; tokens and ``cost`` are of all calls. ``asked``: whether the
-    agent was asked at all. ``error`` and ``gold_error``: why there is no prediction or no gold result. ``outcome``: how
-    the agent ended.
+    ``asked``: whether the agent was asked at all. ``error`` and ``gold_error``: why there is no prediction or no gold
+    result. A question that ``failed`` with an error of the model is asked again by the next run. ``outcome``: how the
+    agent ended. Numbers are None if the file does not have them: ``actions`` excludes those that were ``rolled_back``,
+    tokens and ``cost`` are of all calls.
     """
 
     question: str
     predicted_sparql: str
-    predicted: Result
+    predicted_answer_tuple: Any
     gold_sparql: str
-    gold: Result
-    asked: bool = True
+    gold_answer_tuple: Any
+    gold_error: str
+    asked: bool
+    failed: bool = False
     error: str = ""
-    gold_error: str = ""
     cut: bool = False
     outcome: str = ""
     actions: int | None = None
     rolled_back: int | None = None
+    taken: dict[str, int] = field(default_factory=dict)
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost: float | None = None
+    trace: list[dict[str, Any]] = field(default_factory=list)
 
 
 Run = running.Run[AgentRecord]
