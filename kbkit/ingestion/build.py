@@ -99,13 +99,16 @@ class _RequestedSource:
 
 @dataclass(frozen=True)
 class _BuiltTables:
-    """The tables of a generation: the complete recipe, the schema, counts, what was left out, and the file of quads."""
+    """The tables of a generation: the complete recipe, the schema, counts, what was left out, the file of quads, and a
+    connection with the tables attached.
+    """
 
     recipe: Recipe
     schema: Schema
     counts: dict[str, int]
     report: dict[str, int | str]
     quads: Path | None
+    database: Connection
     seconds: float
 
 
@@ -160,7 +163,7 @@ def ingest(
             # The tables of other sources already hold what the columns would.
             needed = [name for name in stores if name != "columns" or built.schema.rdf_source]
             known = updated.vectors if updated else None
-            StoreBuilder(folder, manifest, built.quads, embedder, settings, progress, known).run(needed)
+            StoreBuilder(folder, manifest, built.quads, embedder, settings, progress, known, built.database).run(needed)
         final = publish(directory, folder, manifest, progress)
         systems.remove_tree(directory.partial)
         return final
@@ -205,8 +208,9 @@ def _build_tables(
             con.interrupt()
 
         made = threads.run(load, stop)
+        database = table_build.built_database(con, folder)
     step()
-    return _BuiltTables(*made, round(time.perf_counter() - started, 3))
+    return _BuiltTables(*made, database, round(time.perf_counter() - started, 3))
 
 
 def _check_can_sync(recipe: Recipe) -> None:

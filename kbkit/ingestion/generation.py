@@ -61,7 +61,7 @@ def staging_database(
     """
     unpacked = folder / "unpacked"
     extracted = decoded = archives.unpack(found, unpacked)
-    con = table_build.connect_staging(folder / "staging.duckdb")
+    con = table_build.connect_staging(folder)
     try:
         specs = list(specs)
         decoded = encodings.decode(specs, extracted, unpacked)
@@ -77,7 +77,7 @@ def staging_database(
     finally:
         con.close()
         systems.remove_tree(unpacked)
-        for path in folder.glob("staging.duckdb*"):
+        for path in folder.glob(table_build.STAGING + "*"):
             systems.remove_tree(path) if path.is_dir() else systems.remove(path)
 
 
@@ -147,7 +147,7 @@ class StoreBuilder:
     """Builds the stores of the generation in ``folder`` from its tables.
 
     ``quads`` is the file of an RDF source's quads. ``known_vectors`` is a folder of vectors with the same settings,
-    which are reused for unchanged documents.
+    which are reused for unchanged documents. ``database`` has the tables attached, if they were just written.
     """
 
     folder: Path
@@ -157,6 +157,7 @@ class StoreBuilder:
     settings: StoreSettings
     progress: Progress
     known_vectors: Path | None = None
+    database: duckdb.DuckDBPyConnection | None = None
 
     def run(self, stores: Sequence[str]) -> None:
         """Build ``stores``, two at a time, and record them in the manifest.
@@ -164,12 +165,11 @@ class StoreBuilder:
         The engines release Python's lock and use several cores each; more of them in parallel would only use more
         memory. Ctrl-C reaches the caller's thread, which only waits.
         """
-        if stores:
-            threads.run(lambda: self._run_with_tables(stores), self.progress.stop)
+        threads.run(lambda: self._run_with_tables(stores), self.progress.stop)
 
     def _run_with_tables(self, stores: Sequence[str]) -> None:
         """Open the tables once: an instance of DuckDB takes longer to start than a small store to build."""
-        source = tables.Tables(self.folder / tables.FILE, memory=_MEMORY)
+        source = tables.Tables(self.folder / tables.FILE, memory=_MEMORY, database=self.database)
         try:
             self._run_in_threads(stores, source)
         finally:

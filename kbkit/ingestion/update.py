@@ -122,6 +122,7 @@ def _publish(
             report, schema, counts = threads.run(
                 lambda: _build(con, folder, live, old, delta, local, merges), con.interrupt
             )
+            database = table_build.built_database(con, folder)
         progress.report("load", 1, 1)
         manifest = dataclasses.replace(
             old,
@@ -136,7 +137,7 @@ def _publish(
         )
         if (live / sync_record.FOLDER).exists():
             link_tree(live / sync_record.FOLDER, folder / sync_record.FOLDER)
-        _rebuild(folder, live, old, manifest, delta, progress, merged=bool(merges))
+        _rebuild(folder, live, old, manifest, delta, progress, database, merged=bool(merges))
         return publish(directory, folder, manifest, progress)
 
 
@@ -219,7 +220,15 @@ def _recipe(old: Manifest) -> Recipe:
 
 
 def _rebuild(
-    folder: Path, live: Path, old: Manifest, manifest: Manifest, delta: Delta, progress: Progress, *, merged: bool
+    folder: Path,
+    live: Path,
+    old: Manifest,
+    manifest: Manifest,
+    delta: Delta,
+    progress: Progress,
+    database: duckdb.DuckDBPyConnection,
+    *,
+    merged: bool,
 ) -> None:
     """Build the stores that the KB had; reuse those of the graph alone if only texts changed."""
     stores = list(dict.fromkeys(["nodes", *(name for name in old.stores if name != "tables")]))
@@ -231,7 +240,7 @@ def _rebuild(
     embedder, known = None, None
     if "vectors" in stores:
         embedder, known = embed.recorded(old.settings("vectors", embed.ModelRecord), download=True), live / "vectors"
-    StoreBuilder(folder, manifest, None, embedder, recorded_settings(old), progress, known).run(stores)
+    StoreBuilder(folder, manifest, None, embedder, recorded_settings(old), progress, known, database).run(stores)
 
 
 def _same_graph(old: Schema, new: Schema, delta: Delta) -> bool:

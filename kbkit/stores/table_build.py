@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _MAX_TYPE_TABLES = 100
 """With more types with attributes than this, one table holds them all: each table costs build time and disk blocks."""
+STAGING = "staging.duckdb"
 _STAGING_MEMORY = "4GB"  # larger sources spill to disk
 WITHOUT_LOG = "RECOVERY_MODE no_wal_writes"
 """Attach a database whose statements are not logged and synced one by one: an interrupted build is discarded."""
@@ -27,18 +28,36 @@ WITHOUT_LOG = "RECOVERY_MODE no_wal_writes"
 # -- staging ----------------------------------------------------------------------------------------------------------
 
 
-def connect_staging(path: Path) -> duckdb.DuckDBPyConnection:
-    """Open a database to load sources into; it spills next to its file and installs no extensions."""
-    spill = {"temp_directory": str(path) + ".spill", "memory_limit": _STAGING_MEMORY}
-    con = duckdb.connect(config={**NO_EXTENSIONS, **spill})
-    con.execute(f"ATTACH {literal(str(path))} AS staging ({WITHOUT_LOG}); USE staging; SET enable_progress_bar = false")
+def connect_staging(folder: Path) -> duckdb.DuckDBPyConnection:
+    """Open a database in the build folder to load sources into; it spills there and installs no extensions."""
+    con = _instance(folder)
+    con.execute(f"ATTACH {literal(str(folder / STAGING))} AS staging ({WITHOUT_LOG})")
+    con.execute("USE staging; SET enable_progress_bar = false")
+    return con
+
+
+def _instance(folder: Path) -> duckdb.DuckDBPyConnection:
+    """Return a connection to the instance of DuckDB for a build folder: the same one while any is open."""
+    spill = {"temp_directory": str(folder / "spill"), "memory_limit": _STAGING_MEMORY}
+    return duckdb.connect(f":memory:{folder}", config={**NO_EXTENSIONS, **spill})
+
+
+def built_database(staging: duckdb.DuckDBPyConnection, folder: Path) -> duckdb.DuckDBPyConnection:
+    """Close the staging database of a build folder, and return a connection with the tables of :func:`build` as ``kb``.
+
+    Both are of one instance of DuckDB, which takes longer to start than a small table to load. The temporary tables of
+    the closed connection are gone.
+    """
+    con = _instance(folder)
+    staging.close()
+    con.execute(f"DETACH staging; ATTACH {literal(str(folder / FILE))} AS kb (READ_ONLY)")
     return con
 
 
 def staged_tables(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
     """Return the tables and views of a staging database (``TABLE`` or ``VIEW`` by name), without those of the live KB.
 
-    The live KB is attached as ``old``, if at all. ``information_schema`` would take ten times as long.
+    The live KB is attached as ``old``, if at all.
     """
     query = " UNION ALL ".join(
         f"SELECT {kind}_name, '{kind.upper()}' FROM duckdb_{kind}s() WHERE database_name <> 'old' AND NOT internal"

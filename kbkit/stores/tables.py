@@ -48,6 +48,7 @@ _NOT_DAMAGED = (duckdb.InterruptException, duckdb.OutOfMemoryException, RaisedEr
 _CLOSING = 10
 """Seconds that the beginnings of queries may take while a database is closed."""
 
+_SPILL = "SELECT current_setting('temp_directory')"
 NO_EXTENSIONS = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
 
 
@@ -59,7 +60,8 @@ class Tables:
     only the KB. Queries that exceed ``memory`` (such as ``1GB``; default: most of the machine's memory) spill to a
     temporary folder. ``sets`` returns the saved sets, which SQL sees as ``answer_sets`` and ``answer_members``.
     ``extra_tables`` are those of the schema, which tell whether there are tables of data: asking DuckDB takes longer
-    than opening the file. ``columns`` is the file of the columns, which SQL sees as ``columns.NAME``.
+    than opening the file. ``columns`` is the file of the columns, which SQL sees as ``columns.NAME``. ``database`` is a
+    connection with the file attached as ``kb``, which is taken over.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class Tables:
         memory: str = "",
         extra_tables: Sequence[str] = (),
         columns: Path | None = None,
+        database: duckdb.DuckDBPyConnection | None = None,
     ) -> None:
         self._path, self._files, self._sets, self._columns = path, files, sets, columns
         self.columns_error = "" if columns else "it is not attached"
@@ -81,7 +84,11 @@ class Tables:
         self._settings: dict[str, Any] = {**NO_EXTENSIONS, "temp_directory": str(temporary.unused_folder())}
         self._settings |= {"memory_limit": memory} if memory else {}
         forks.check()
-        self._con = self._database()
+        if database is None:
+            self._con = self._database()
+        else:
+            self._con = database
+            [(self._settings["temp_directory"],)] = database.execute(_SPILL).fetchall()
 
     def _database(self) -> duckdb.DuckDBPyConnection:
         """Open a database in memory with the KB attached; what is created in it lasts as long as its connection.
