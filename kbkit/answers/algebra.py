@@ -66,11 +66,15 @@ class AttributeFilter:
 
 @dataclass(frozen=True)
 class Move:
-    """A relation followed from head to tail (``forward``) or back; ``closure`` is empty, ``*`` or ``+``."""
+    """A relation followed from head to tail (``forward``) or back; ``closure`` is empty, ``*`` or ``+``.
+
+    It follows the edges that meet all ``conditions`` on their attributes; one with a closure has none.
+    """
 
     relation: str
     forward: bool
     closure: str = ""
+    conditions: tuple[AttributeCondition, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,9 @@ from kbkit.answers.algebra import (
     ValueOf,
     path_of,
 )
+from kbkit.answers.bind import Bindings
 from kbkit.answers.counting import COMPARE, Counts, best_of_rows, count_reached, reached_pairs, top_of_rows
+from kbkit.answers.edge_filters import EdgeFilters
 from kbkit.answers.pairs import Pairs
 from kbkit.answers.session import Session
 from kbkit.answers.value_rows import (
@@ -63,6 +65,7 @@ class Evaluator(ABC):
 
     def __init__(self, session: Session) -> None:
         self.session = session
+        self._edges = EdgeFilters.of(session.stores)
         self.evaluated: dict[int, Members] = {}
 
     # -- the operators ------------------------------------------------------------------------------------------------
@@ -170,15 +173,19 @@ class Evaluator(ABC):
 
     def follow_move(self, move: Move, source: Members) -> Members:
         """Return the nodes that one move reaches, possibly repeated."""
-        csr = self.session.move(move.relation, move.forward)
+        csr = self.arrays(move)
         return self._closure(csr, source, move.closure == "*") if move.closure else self._neighbors(csr, source)
+
+    def arrays(self, move: Move, *, back: bool = False) -> Csr:
+        """Return the adjacency arrays of a move, or with ``back`` of its reverse."""
+        return self._edges.arrays(move, self.bindings(), back=back)
 
     def reaches(self, hop: Hop, members: Members) -> Mask:
         """Return a mask of the members that the hop reaches: backward from them if that touches fewer edges."""
         if any(move.closure for move in hop.moves):
             return self._is_in(members, self.members(hop))
         ids = self._ids(members)
-        back = [self.session.move(move.relation, not move.forward) for move in hop.moves]
+        back = [self.arrays(move, back=True) for move in hop.moves]
         ranges = [csr.ranges(ids) for csr in back]
         backward = sum(int(count.sum()) for _, count in ranges)
         chosen = self._choose_direction(hop, members, backward)
@@ -193,13 +200,13 @@ class Evaluator(ABC):
     def count(self, path: PathMeasure, members: Members) -> Counts:
         """Return the number of nodes that a path reaches from each member."""
         return count_reached(
-            self.session, path, self._ids(members), lambda within, pairs: self._is_within(within, members, pairs)
+            self.arrays, path, self._ids(members), lambda within, pairs: self._is_within(within, members, pairs)
         )
 
     def reached(self, path: PathMeasure, members: Members) -> Pairs:
         """Return the pairs (position of a member, id) of the nodes that a path reaches."""
         return reached_pairs(
-            self.session, path, self._ids(members), lambda within, pairs: self._is_within(within, members, pairs)
+            self.arrays, path, self._ids(members), lambda within, pairs: self._is_within(within, members, pairs)
         )
 
     # -- measures -----------------------------------------------------------------------------------------------------
@@ -257,6 +264,10 @@ class Evaluator(ABC):
         return as_numbers(self._constant(parameter, members))
 
     # -- what depends on the form of a set ----------------------------------------------------------------------------
+
+    @abstractmethod
+    def bindings(self) -> Bindings:
+        """Return the parameters with one value for all rows."""
 
     @abstractmethod
     def _lookup(self, operator: Lookup) -> Members:

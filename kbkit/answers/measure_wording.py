@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from kbkit.answers.algebra import AllNodes, Extreme, Measure, MeasureFilter, PathMeasure
+from kbkit.answers.algebra import AllNodes, AttributeCondition, Extreme, Measure, MeasureFilter, PathMeasure
+from kbkit.answers.resolve_conditions import is_number
 from kbkit.english.attributes import words_of_name
 from kbkit.english.noun_phrases import Clause
 from kbkit.english.types import type_noun, type_plural
+from kbkit.english.words import with_article
 from kbkit.schema import Schema
 
 _NUMBERS = {
@@ -46,6 +48,20 @@ def measure_clause(operator: MeasureFilter | Extreme, schema: Schema, constant: 
     words = words_of_name(measure.attribute.name)
     value = f"{_VALUES[operator.op]} {constant}{f' {words.unit.symbol}' if words.unit else ''}".strip()
     return _having(f"{nodes} whose {_named(measure)} is {value}")
+
+
+def condition_phrase(test: AttributeCondition, value: str) -> str:
+    """Return what a condition on an edge says: *quantity 2*, *a grade of at least 4*; "" if it would not read well.
+
+    ``value`` is its only value in words, or "".
+    """
+    words = words_of_name(test.attribute)
+    if not value or test.negated or test.op not in _VALUES or test.op == "!=":
+        return ""
+    shown = f"{value}{f' {words.unit.symbol}' if words.unit else ''}"
+    if test.op == "=" and (test.sql_type == "VARCHAR" or is_number(test.sql_type)):
+        return f"{words.noun} {shown}"
+    return f"{with_article(words.noun)} of {_VALUES[test.op]} {shown}" if is_number(test.sql_type) else ""
 
 
 def _superlative(operator: Extreme, measure: PathMeasure, nodes: str) -> Clause | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from kbkit.answers.algebra import (
     AttributeFilter,
@@ -12,6 +12,7 @@ from kbkit.answers.algebra import (
     Intersection,
     Lookup,
     MeasureFilter,
+    Move,
     Operator,
     PathMeasure,
     Plan,
@@ -77,8 +78,26 @@ def parameters(*roots: Operator) -> set[str]:
             names.add(part.parameter)
         elif isinstance(part, AttributeFilter):
             names.update(name for condition in part.conditions for name in condition.parameters)
+        elif isinstance(part, Hop):
+            names.update(_of_edges(part.moves))
         elif isinstance(part, MeasureFilter) and isinstance(part.other, str):
             names.add(part.other)
         elif isinstance(part, Extreme) and part.number is not None:
             names.add(part.number)
+        names.update(name for path in paths_of(part) for step in path.steps for name in _of_edges(step.moves))
     return names
+
+
+def edge_parameters(plan: Plan) -> set[str]:
+    """Return the names of the parameters of conditions on edges."""
+    parts = list(plan_operators(plan))
+    paths = [path for part in parts for path in paths_of(part)]
+    of_hops = {name for part in parts if isinstance(part, Hop) for name in _of_edges(part.moves)}
+    of_values = [p.other.total for p in parts if isinstance(p, MeasureFilter) and isinstance(p.other, ValueOf)]
+    totals = [*of_values, *([plan.total] if plan.total is not None else [])]
+    paths += [path for total in totals for path in total.counts]
+    return of_hops | {name for path in paths for step in path.steps for name in _of_edges(step.moves)}
+
+
+def _of_edges(moves: Iterable[Move]) -> set[str]:
+    return {name for move in moves for condition in move.conditions for name in condition.parameters}

@@ -57,8 +57,8 @@ class SparqlMeasures(ABC):
         """Return the union of patterns."""
 
     @abstractmethod
-    def triple(self, start: str, move: Move, node: str) -> str:
-        """Return the triple of a move."""
+    def step(self, start: str, move: Move, node: str) -> list[str]:
+        """Return the lines of a move."""
 
     @abstractmethod
     def is_a(self, node: str, node_type: str | None) -> str:
@@ -236,7 +236,7 @@ class SparqlMeasures(ABC):
                 inner = indented([*starts, *lines])
                 lines = [f"{{ SELECT DISTINCT {node} {here} WHERE {{", *inner, "} }"]
             there = self.variable(step.type)
-            lines += self.union([[self.triple(here, move, there)] for move in step.moves])
+            lines += self.union([self.step(here, move, there) for move in step.moves])
             if isinstance(step.within, AllNodes):
                 lines.append(self.is_a(there, step.within.type))
             elif isinstance(step.within, AttributeFilter) and isinstance(step.within.source, AllNodes):

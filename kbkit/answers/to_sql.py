@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kbkit.answers.algebra import (
     AllNodes,
@@ -75,6 +75,7 @@ class _Sql:
     known: dict[Operator, str] = field(default_factory=dict)
     measured: dict[tuple[Operator, AttributeMeasure | PathMeasure, str], str] = field(default_factory=dict)
     paths: dict[tuple[str, tuple[MeasureStep, ...]], str] = field(default_factory=dict)
+    relations: dict[Move, str] = field(default_factory=dict)
     recursive: bool = False
 
     def start(self) -> str:
@@ -270,7 +271,7 @@ class _Sql:
         parts = []
         for move in step.moves:
             near, far = ("head", "tail") if move.forward else ("tail", "head")
-            table = identifier(self.schema.relation(move.relation).table)
+            table = self.relation(move)
             if move.closure:
                 table = self.pair_closure(move, table, before, start)
                 where = f" WHERE id{within}" if within else ""
@@ -303,9 +304,23 @@ class _Sql:
         parts = [self.move(move, source, hop) for move in hop.moves]
         return "\n  UNION ".join(parts) if len(parts) > 1 else parts[0].replace("SELECT ", "SELECT DISTINCT ", 1)
 
+    def relation(self, move: Move) -> str:
+        """Return the name of the table with the edges that a move follows: the relation's, or a step with some."""
+        table = self.schema.relation(move.relation).table
+        if not move.conditions:
+            return identifier(table)
+        chosen = replace(move, forward=True)
+        if chosen not in self.relations:
+            tests = [
+                condition_sql(c, [self.constant(name, c.sql_type) for name in c.parameters]) for c in move.conditions
+            ]
+            self.relations[chosen] = name = self.new_name(table)
+            self.steps[name] = f"SELECT head, tail FROM {identifier(table)} WHERE {_all(tests)}"
+        return self.relations[chosen]
+
     def move(self, move: Move, source: str, hop: Hop) -> str:
         relation = self.schema.relation(move.relation)
-        table = identifier(relation.table)
+        table = self.relation(move)
         near, far = ("head", "tail") if move.forward else ("tail", "head")
         within = f"{{}} IN (SELECT id FROM {self.table(AllNodes(hop.type))})"
         if move.closure:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import random
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from tests.answers import oracle
@@ -122,7 +123,10 @@ class Writer:
                 a: k for a, k in self.graph.kinds.items() if any(n.attributes.get(a) is not None for n in members)
             }
         attribute = self.rng.choice(list(kinds))
-        plain = kinds[attribute].removesuffix("[]")
+        present = [v for n in members for v in oracle.present(n, attribute)]
+        return self.condition(attribute, kinds[attribute].removesuffix("[]"), present)
+
+    def condition(self, attribute: str, plain: str, present: list[Any]) -> str:
         op = self.rng.choice(
             ["=", "!=", "<", "<=", ">", ">=", "in", "not in", "missing", "not missing", "contains", "not contains"]
         )
@@ -132,7 +136,7 @@ class Writer:
         if op.endswith("contains"):
             word = self.rng.choice(["", "a", "O", "I", ".", "\\", "x y", "Ü", "К", "%", "🤧", "'", "\n"])
             return f"{name} {op} {quoted(word)}" if plain == "VARCHAR" or self.wrong else f"not missing({name})"
-        choices = [v for n in members for v in oracle.present(n, attribute)] + VALUES[plain]
+        choices = present + VALUES[plain]
         values = [self.constant(self.rng.choice(choices)) for _ in range(self.rng.randint(1, 3))]
         return f"{name} in [{', '.join(values)}]" if op.endswith("in") else f"{name} {op} {values[0]}"
 
@@ -325,7 +329,20 @@ class Writer:
         repeats = any(h == t and r == relation for h, r, t in self.graph.signatures)
         closure = self.rng.choice(["*", "+"]) if (repeats or self.wrong) and self.one_in(3) else ""
         plain = all(c in PLAIN or c in " '/" for c in relation)
-        return f"{'^' * inverse}{relation if plain else tick(relation)}{closure}"
+        known = self.graph.edge_kinds.get(relation, {})
+        tests = [self.edge_test(relation, known) for _ in range(self.rng.choice([1, 1, 2]))] if known else []
+        if (closure and not self.wrong) or not self.one_in(2):
+            tests = []
+        braces = f"{{{', '.join(tests)}}}" if tests else ""
+        return f"{'^' * inverse}{relation if plain else tick(relation)}{closure}{braces}"
+
+    def edge_test(self, relation: str, known: Mapping[str, str]) -> str:
+        rows = [
+            row for (_, r, _), several in sorted(self.graph.rows.items(), key=str) if r == relation for row in several
+        ]
+        attribute = self.rng.choice(list(known))
+        present = [v for row in rows for v in oracle.values(row.get(attribute))]
+        return self.condition(attribute, known[attribute].removesuffix("[]"), present)
 
 
 def quoted(text: str) -> str:

@@ -73,6 +73,10 @@ class Graph:
     signatures: frozenset[tuple[str, str, str]] = frozenset()
     order: Mapping[Ref, int] = field(default_factory=dict)
     """The position of each node in the KB: tables are in this order."""
+    rows: Mapping[Triple, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
+    """The attributes of the parallel edges of each triple, of relations with attributes."""
+    edge_kinds: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """DuckDB types of the attributes of edges, by relation and name."""
 
     @property
     def types(self) -> set[str]:
@@ -88,13 +92,19 @@ def graph(
     edges: Iterable[Triple],
     kinds: Mapping[str, str] | None = None,
     symmetric: Iterable[str] = (),
+    rows: Mapping[Triple, tuple[Mapping[str, Any], ...]] | None = None,
+    edge_kinds: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Graph:
-    """A graph; mirrors the edges of symmetric relations."""
+    """A graph; mirrors the edges of symmetric relations, with their attributes (``rows``)."""
     mirrored = frozenset(symmetric)
     both = {e for h, r, t in edges for e in ([(h, r, t), (t, r, h)] if r in mirrored else [(h, r, t)])}
     known = {n.ref: n for n in nodes}
     signatures = frozenset((h[0], r, t[0]) for h, r, t in both)
-    return Graph(known, frozenset(both), dict(kinds or {}), mirrored, {}, signatures)
+    mine = dict(rows or {})
+    for (h, r, t), several in list(mine.items()):
+        if r in mirrored and h != t:
+            mine[t, r, h] = (*mine.get((t, r, h), ()), *several)
+    return Graph(known, frozenset(both), dict(kinds or {}), mirrored, {}, signatures, {}, mine, dict(edge_kinds or {}))
 
 
 def only(whole: Graph, edges: Iterable[Triple]) -> Graph:
@@ -253,8 +263,7 @@ class Oracle:
 
     def reach(self, start: frozenset[Ref], edge: syntax.Edge, way: str) -> set[Ref]:
         """What a relation leads to from any node of ``start``."""
-        relation = self.name_of(edge.relation, self.graph.relations)
-        pairs = [(h, t) if way == "forward" else (t, h) for h, r, t in self.graph.edges if r == relation]
+        pairs = self.pairs(edge, way)
         reached: set[Ref] = set(start) if edge.closure == "*" else set()
         border = set(start)
         while border:
@@ -263,6 +272,25 @@ class Oracle:
             if not edge.closure:
                 break
         return reached
+
+    def pairs(self, edge: syntax.Edge, way: str) -> list[tuple[Ref, Ref]]:
+        """The ends of the edges of a relation that meet the conditions: one of parallel edges must meet all."""
+        relation = self.name_of(edge.relation, self.graph.relations)
+        known = self.graph.edge_kinds.get(relation, {})
+        if edge.conditions and edge.closure:
+            raise RefusedError("repeated, with conditions")
+        tests = []
+        for condition in edge.conditions:
+            if not isinstance(condition, syntax.Condition):
+                raise RefusedError("no condition on an attribute")
+            name = self.name_of(condition.attribute, known)
+            tests.append((name, self.passing(name, known[name], condition)))
+        found = []
+        for h, r, t in self.graph.edges:
+            several = self.graph.rows.get((h, r, t), ({},)) if r == relation else ()
+            if any(all(passes(values(row.get(name))) for name, passes in tests) for row in several):
+                found.append((h, t) if way == "forward" else (t, h))
+        return found
 
     def direction(self, relation: str, source: str | None, target: str | None) -> str:
         if self.fits(relation, source, target):
@@ -587,22 +615,25 @@ class Oracle:
 
     def test(self, wanted: str | None, condition: syntax.Condition) -> Callable[[Node], bool]:
         name, kind = self.attribute(wanted, condition.attribute)
-        kind = kind.removesuffix("[]")
+        passes = self.passing(name, kind, condition)
+        return lambda node: passes(present(node, name))
+
+    def passing(self, name: str, whole_kind: str, condition: syntax.Condition) -> Callable[[list[Any]], bool]:
+        """Whether the values of an attribute meet a condition."""
+        kind = whole_kind.removesuffix("[]")
         if condition.op == "contains" and kind != "VARCHAR":
             raise RefusedError(f"{name} is no text")
         if condition.op == "missing":
-            return lambda node: bool(present(node, name)) == condition.negated
+            return lambda items: bool(items) == condition.negated
         is_date = kind in ("DATE", "TIMESTAMP")
         if is_date and any(starts_of(v, kind) for v in condition.values):
-            if self.attribute(wanted, condition.attribute)[1].endswith("[]"):
+            if whole_kind.endswith("[]"):
                 raise RefusedError("several dates")
-            spans = [starts_of(v, kind) or (str(v), "") for v in condition.values]
+            spans = [starts_of(v, kind) or (str(self.filled(v)), "") for v in condition.values]
             ends = [(cast(start, kind), cast(end, kind) if end else None) for start, end in spans]
-            return lambda node: any(during(item, condition, ends) for item in present(node, name))
-        values = [cast(self.filled(v), kind) for v in condition.values]
-        return lambda node: any(
-            compares(item, condition.op, values) != condition.negated for item in present(node, name)
-        )
+            return lambda items: any(during(item, condition, ends) for item in items)
+        constants = [cast(self.filled(v), kind) for v in condition.values]
+        return lambda items: any(compares(item, condition.op, constants) != condition.negated for item in items)
 
     def filled(self, given: Any) -> Any:
         if not isinstance(given, syntax.Slot):
@@ -625,7 +656,13 @@ class Oracle:
 def present(node: Node, attribute: str) -> list[Any]:
     """The values of an attribute: none where it is missing, several for a list."""
     own = {"name": node.name, "key": node.key}
-    value = own.get(attribute, node.attributes.get(attribute)) if attribute in own else node.attributes.get(attribute)
+    return values(
+        own.get(attribute, node.attributes.get(attribute)) if attribute in own else node.attributes.get(attribute)
+    )
+
+
+def values(value: Any) -> list[Any]:
+    """The values in a cell: none where it is missing, several for a list."""
     items = value if isinstance(value, (list, tuple)) else [value]
     return [item for item in items if item is not None and not (isinstance(item, float) and math.isnan(item))]
 
@@ -741,4 +778,13 @@ def from_kb(kb: Any) -> Graph:
     rows = kb.sql("SELECT DISTINCT head, relation::VARCHAR, tail FROM edges").iter_rows()
     edges = [(nodes[head].ref, relation, nodes[tail].ref) for head, relation, tail in rows]
     order = {nodes[number].ref: number for number in nodes}
-    return replace(graph(nodes.values(), edges, kinds), order=order)
+    found_rows: dict[Triple, tuple[Mapping[str, Any], ...]] = {}
+    edge_kinds = {r.name: {a.name: a.type for a in r.attributes} for r in kb.schema.relations if r.attributes}
+    for relation in (r for r in kb.schema.relations if r.attributes):
+        table = '"' + relation.table.replace('"', '""') + '"'
+        columns = ", ".join('"' + a.name.replace('"', '""') + '"' for a in relation.attributes)
+        for head, tail, *cells in kb.sql(f"SELECT head, tail, {columns} FROM {table}").iter_rows():
+            row = dict(zip([a.name for a in relation.attributes], cells, strict=True))
+            triple = (nodes[head].ref, relation.name, nodes[tail].ref)
+            found_rows[triple] = (*found_rows.get(triple, ()), row)
+    return replace(graph(nodes.values(), edges, kinds, (), found_rows, edge_kinds), order=order)
