@@ -51,7 +51,7 @@ class EdgeFilters:
         return stores.shared(EdgeFilters)
 
     def arrays(self, move: Move, bound: Bindings, *, back: bool = False) -> Csr:
-        """Return the arrays of a move, or with ``back`` of its reverse; ``bound`` has the constants of its conditions."""
+        """Return the arrays of a move, or with ``back`` of its reverse; ``bound`` has its constants."""
         if not move.conditions:
             adjacency = self._stores.adjacency
             return adjacency.backward(move.relation) if move.forward == back else adjacency.forward(move.relation)

@@ -13,7 +13,8 @@ edges, so that the larger set is never built.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, TypeAlias
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +41,8 @@ from kbkit.answers.algebra import (
 from kbkit.answers.bind import Bindings
 from kbkit.answers.counting import COMPARE, Counts, best_of_rows, count_reached, reached_pairs, top_of_rows
 from kbkit.answers.edge_filters import EdgeFilters
-from kbkit.answers.pairs import Pairs
+from kbkit.answers.edge_values import edge_values
+from kbkit.answers.pairs import Pairs, pack
 from kbkit.answers.session import Session
 from kbkit.answers.value_rows import (
     Constants,
@@ -53,6 +55,9 @@ from kbkit.answers.value_rows import (
 )
 from kbkit.stores.adjacency import Csr, Ids
 from kbkit.stores.arrays import Mask
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Members: TypeAlias = NDArray[Any]
 """A set: sorted ids, or pairs of row and id."""
@@ -218,7 +223,22 @@ class Evaluator(ABC):
             return nodes
         if measure.is_number_of_nodes:
             return nodes._replace(counts=self.count(measure, members))
+        if measure.of_edges:
+            reached, values = self.edge_values(measure, members)
+            return nodes._replace(reached=reached, edge_values=values)
         return nodes._replace(reached=self.reached(measure, members))
+
+    def edge_values(self, measure: PathMeasure, members: Members) -> tuple[Pairs, pl.DataFrame]:
+        """Return the pairs (position of a member, number of an edge) of a measure of edges, and the edges' values."""
+
+        def is_within(within: Operator, pairs: Pairs) -> Mask:
+            return self._is_within(within, members, pairs)
+
+        ids = self._ids(members)
+        before = pack(np.arange(len(ids)), ids)
+        if len(measure.steps) > 1:
+            before = reached_pairs(self.arrays, replace(measure, steps=measure.steps[:-1]), ids, is_within)
+        return edge_values(self.session, self.bindings(), measure, before, is_within)
 
     def _passes_measure(self, operator: MeasureFilter, members: Members) -> Mask:
         """Return a mask of the members whose measure compares with the other value (of their row)."""

@@ -40,6 +40,9 @@ def measure_clause(operator: MeasureFilter | Extreme, schema: Schema, constant: 
         return _having(_THAN[operator.op].format(nodes, others)) if both and others and operator.op in _THAN else None
     if not constant:
         return None
+    if measure.of_edges and measure.op != "count":
+        than = f"{_VALUES[operator.op]} ".lstrip()
+        return _having(f"{with_article(_named(measure))} of {than}{constant} over all {nodes}")
     if measure.attribute is None:
         noun = type_noun(str(measure.end)) if constant == "1" else nodes
         return _having(f"{_NUMBERS[operator.op]} {constant} {noun}")
@@ -68,6 +71,8 @@ def _superlative(operator: Extreme, measure: PathMeasure, nodes: str) -> Clause 
     if measure.attribute is None:
         return _having(f"the {'most' if operator.greatest else 'fewest'} {nodes}")
     best = "highest" if operator.greatest else "lowest"
+    if measure.of_edges:
+        return None if measure.op == "count" else _having(f"the {best} {_named(measure)} over all {nodes}")
     if measure.op == ("max" if operator.greatest else "min"):
         return _having(f"{nodes} with the {best} {words_of_name(measure.attribute.name).noun}")
     if measure.op not in ("sum", "avg"):
@@ -86,7 +91,8 @@ def _reached(node_type: str | None, measure: Measure, schema: Schema) -> str:
     """Return the plural of what a measure reaches; "" if other paths could be meant by it."""
     if not isinstance(measure, PathMeasure) or len(measure.steps) > 1:
         return ""
-    if not isinstance(measure.steps[0].within, (AllNodes, type(None))):
+    step = measure.steps[0]
+    if not isinstance(step.within, (AllNodes, type(None))) or any(move.conditions for move in step.moves):
         return ""
     end = measure.end
     if node_type is None or end is None or end == node_type or len(schema.relations_between(node_type, end)) != 1:

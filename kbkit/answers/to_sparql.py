@@ -240,11 +240,15 @@ class _Sparql(SparqlMeasures):
         """Return the lines of a move: a triple, or the statement of an edge that meets conditions."""
         if not move.conditions:
             return [self.triple(start, move, node)]
+        return self.statement(self.variable(move.relation), start, move, node)
+
+    def statement(self, edge: str, start: str, move: Move, node: str) -> list[str]:
+        """Return the lines of a move that bind ``edge`` to the statement of each of its edges."""
         relation = self.schema.relation(move.relation)
         if self.schema.rdf_source:
-            hint = "Use the engine walk or sql"
-            raise KbError(f"SPARQL has no attributes of edges in a KB from RDF: conditions on [{move.relation}]", hint)
-        edge, (head, tail) = self.variable(relation.name), (start, node) if move.forward else (node, start)
+            message = f"In a KB from RDF, SPARQL has no attributes of edges, such as those of [{move.relation}]"
+            raise KbError(message, "Use the engine walk or sql")
+        head, tail = (start, node) if move.forward else (node, start)
         ends = f"rdf:subject {head} ; rdf:predicate {self.short(relation.iri)} ; rdf:object {tail}"
         tests = [line for test in move.conditions for line in self.test(test, edge, self.edge_attribute)]
         return [f"{edge} {ends} .", *tests]

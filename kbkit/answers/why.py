@@ -183,7 +183,8 @@ class _Facts:
         values = [_cell(value) for value in found["text" if is_date else "value"]]  # Python has no dates before Christ
         if measure.is_number_of_nodes:
             return [(value, "") for value in values]
-        return [(value, f" from {_nodes_text(number)}") for value, number in zip(values, found["nodes"], strict=True)]
+        things = "edge" if measure.of_edges else "node"
+        return [(value, f" from {_nodes_text(n, things)}") for value, n in zip(values, found["nodes"], strict=True)]
 
     def _ranked(self, operator: Extreme, nodes: Ids) -> list[list[str]]:
         """Return the values of nodes that are the first of all, or of a group, or among them."""
@@ -223,8 +224,8 @@ class _Facts:
         return [[text + other] for text in mine]
 
 
-def _nodes_text(number: int) -> str:
-    return f"{number:,} node{'s' if number != 1 else ''}"
+def _nodes_text(number: int, thing: str = "node") -> str:
+    return f"{number:,} {thing}{'s' if number != 1 else ''}"
 
 
 def _cell(value: object) -> str:

@@ -28,6 +28,8 @@ class Writer:
         self.slots: dict[str, Any] = {}
         self.reached: str | None = None
         """The type at the end of the last path."""
+        self.followed: dict[str, str] = {}
+        """The attributes of the edges of its last step."""
         self.types = sorted(graph.types)
         self.relations = sorted(graph.relations)
         self.oracle = oracle.Oracle(graph, {})
@@ -221,6 +223,12 @@ class Writer:
         count = self.count(wanted)
         if count is None or self.one_in(3):
             return count and (count, "BIGINT")
+        edges = {a: k for a, k in self.followed.items() if a not in self.attributes(self.reached)}
+        if edges and self.one_in(2):
+            attribute = self.rng.choice(sorted(edges))
+            op = self.rng.choice(["count", "min", "max", *(["sum"] * (edges[attribute] == "BIGINT"))])
+            text = f"{op}({count.removeprefix('count(').removesuffix(')')}, {tick(attribute)})"
+            return text, "BIGINT" if op == "count" else edges[attribute].removesuffix("[]")
         attribute = self.rng.choice(self.attributes(self.reached))
         kind = self.plain_kind(attribute)
         values = [v for n in self.graph.nodes.values() for v in oracle.present(n, attribute)]
@@ -255,6 +263,7 @@ class Writer:
 
     def count(self, wanted: str | None) -> str | None:
         """A count of what one step or several reach from nodes of a type; None where no relation leads from them."""
+        followed: dict[str, str] = {}
         text, here, arrow = "", wanted, self.rng.choice(["->", "<-"])
         for _ in range(self.rng.choice([1, 1, 1, 2, 3])):
             options = [
@@ -267,9 +276,11 @@ class Writer:
                 break
             relation, there = self.rng.choice(options)
             ends = (here, there) if arrow == "->" else (there, here)
-            text += f" {arrow} [{self.edge(relation, *ends)}] {arrow} {self.end(there, 1)}"
+            edge = self.edge(relation, *ends)
+            text += f" {arrow} [{edge}] {arrow} {self.end(there, 1)}"
+            followed = {} if edge.endswith(("*", "+")) else dict(self.graph.edge_kinds.get(relation, {}))
             here = there
-        self.reached = here
+        self.reached, self.followed = here, followed
         return f"count({text})" if text else None
 
     def constant(self, value: Any) -> str:

@@ -12,7 +12,7 @@ import itertools
 import math
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -104,6 +104,8 @@ def graph(
     for (h, r, t), several in list(mine.items()):
         if r in mirrored and h != t:
             mine[t, r, h] = (*mine.get((t, r, h), ()), *several)
+    for triple, several in mine.items():  # equal edges are one
+        mine[triple] = tuple({str(sorted(row.items())): row for row in several}.values())
     return Graph(known, frozenset(both), dict(kinds or {}), mirrored, {}, signatures, {}, mine, dict(edge_kinds or {}))
 
 
@@ -274,7 +276,11 @@ class Oracle:
         return reached
 
     def pairs(self, edge: syntax.Edge, way: str) -> list[tuple[Ref, Ref]]:
-        """The ends of the edges of a relation that meet the conditions: one of parallel edges must meet all."""
+        """The ends of the edges of a relation that meet the conditions."""
+        return list(dict.fromkeys((near, far) for near, far, _ in self.followed_edges(edge, way)))
+
+    def followed_edges(self, edge: syntax.Edge, way: str) -> list[tuple[Ref, Ref, Mapping[str, Any]]]:
+        """The edges of a relation, parallel ones too, that meet all conditions: their ends and attributes."""
         relation = self.name_of(edge.relation, self.graph.relations)
         known = self.graph.edge_kinds.get(relation, {})
         if edge.conditions and edge.closure:
@@ -285,12 +291,12 @@ class Oracle:
                 raise RefusedError("no condition on an attribute")
             name = self.name_of(condition.attribute, known)
             tests.append((name, self.passing(name, known[name], condition)))
-        found = []
-        for h, r, t in self.graph.edges:
-            several = self.graph.rows.get((h, r, t), ({},)) if r == relation else ()
-            if any(all(passes(values(row.get(name))) for name, passes in tests) for row in several):
-                found.append((h, t) if way == "forward" else (t, h))
-        return found
+        return [
+            ((h, t) if way == "forward" else (t, h)) + (row,)
+            for h, r, t in self.graph.edges
+            for row in (self.graph.rows.get((h, r, t), ({},)) if r == relation else ())
+            if all(passes(values(row.get(name))) for name, passes in tests)
+        ]
 
     def direction(self, relation: str, source: str | None, target: str | None) -> str:
         if self.fits(relation, source, target):
@@ -351,17 +357,44 @@ class Oracle:
         if measure.attribute is None:
             return "", ""
         self.reached(None, wanted, measure)
-        name, kind = self.attribute(self.set(measure.elements[-1]).type, measure.attribute)  # type: ignore[arg-type]
+        if (of_edges := self.measured_edges(None, wanted, measure)) is not None:
+            name, kind, _ = of_edges
+        else:
+            name, kind = self.attribute(self.set(measure.elements[-1]).type, measure.attribute)  # type: ignore[arg-type]
         if measure.op in ("sum", "avg") and kind not in ("BIGINT", "DOUBLE"):
             raise RefusedError(f"{kind} is no number")
         return name, kind.removesuffix("[]")
+
+    def measured_edges(
+        self, ref: Ref | None, wanted: str | None, measure: syntax.PathFunction
+    ) -> tuple[str, str, list[Any]] | None:
+        """The attribute of the edges of the last step and their values, if the nodes at its end have no such one."""
+        *_, (here, edges, ways, there) = self.followed(ref, wanted, measure)
+        try:
+            self.attribute(there.type, str(measure.attribute))
+            return None
+        except RefusedError:
+            pass
+        relation = self.name_of(edges[0].relation, self.graph.relations)
+        known = self.graph.edge_kinds.get(relation, {})
+        if len({*edges}) > 1 or edges[0].closure or measure.attribute not in known:
+            return None
+        found = [
+            item
+            for near, far, row in self.followed_edges(edges[0], ways[0])
+            if near in here.nodes and far in there.nodes
+            for item in set(values(row.get(measure.attribute)))
+        ]
+        return measure.attribute, known[measure.attribute], found
 
     def along(self, ref: Ref, wanted: str | None, measure: syntax.PathFunction, name: str, kind: str) -> list[Any]:
         """The value of a function of a path from a node; none where no node at its end has a value."""
         ends = self.reached(ref, wanted, measure)
         if not name:
             return [len(ends)]
+        of_edges = self.measured_edges(ref, wanted, measure)
         items = [item for end in ends for item in set(present(self.graph.nodes[end], name))]
+        items = items if of_edges is None else of_edges[2]
         if measure.op == "count":
             return [len(set(items))]
         return [self.result(measure.op, items, kind)] if items else []
@@ -415,8 +448,10 @@ class Oracle:
         """How many nodes the path of a count reaches from a node."""
         return len(self.reached(start, wanted, count))
 
-    def reached(self, start: Ref | None, wanted: str | None, count: syntax.PathFunction) -> frozenset[Ref]:
-        """The nodes that a path reaches from a node, step by step."""
+    def followed(
+        self, start: Ref | None, wanted: str | None, count: syntax.PathFunction
+    ) -> Iterator[tuple[Typed, tuple[syntax.Edge, ...], list[str], Typed]]:
+        """For each step of a path from a node: the nodes before it, its edges with their ways, the nodes at its end."""
         elements: list[Any] = [syntax.Nodes(wanted), *count.elements]
         for i in range(1, len(elements) - 1):
             if self.is_bare_relation(elements, i):
@@ -429,14 +464,19 @@ class Oracle:
                 continue
             there = self.set(element)
             ends = (here.type, there.type) if count.arrows[0] == "->" else (there.type, here.type)
-            reached: set[Ref] = set()
-            for edge in self.edges_of(step, *ends):
-                way = self.way(edge, *ends)
-                if count.arrows[0] == "<-":
-                    way = "backward" if way == "forward" else "forward"
-                reached |= self.reach(here.nodes, edge, way)
+            edges = self.edges_of(step, *ends)
+            ways = [self.way(edge, *ends) for edge in edges]
+            if count.arrows[0] == "<-":
+                ways = ["backward" if way == "forward" else "forward" for way in ways]
+            yield here, edges, ways, there
+            reached = {n for edge, way in zip(edges, ways, strict=True) for n in self.reach(here.nodes, edge, way)}
             here, step = Typed(there.type, there.nodes & reached), None
-        return here.nodes
+
+    def reached(self, start: Ref | None, wanted: str | None, count: syntax.PathFunction) -> frozenset[Ref]:
+        """The nodes that a path reaches from a node."""
+        *_, (here, edges, ways, there) = self.followed(start, wanted, count)
+        reached = {n for edge, way in zip(edges, ways, strict=True) for n in self.reach(here.nodes, edge, way)}
+        return there.nodes & reached
 
     def value(self, tree: syntax.Aggregate) -> Any:
         """The value of a function of a whole set."""
