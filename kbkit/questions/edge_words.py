@@ -130,8 +130,9 @@ def _without_verb(said: EdgeWords) -> EdgeWords:
     """Drop a verb that the relation has, if nothing follows it any more: *employees who worked*."""
     match = _LAST_VERB.search(said.rest)
     stems = {stem(word) for word in label_words(said.relation.label or said.relation.name)}
-    if match is None or (stem(match["verb"].casefold()) not in stems):
-        return said
+    verb = match["verb"].casefold() if match else ""
+    if match is None or stem(verb) not in stems or not (match["who"] or verb.endswith(("ed", "ing"))):
+        return said  # not: which procedures
     return replace(said, rest=said.rest[: match.start()].rstrip())
 
 
