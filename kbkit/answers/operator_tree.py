@@ -90,13 +90,24 @@ def parameters(*roots: Operator) -> set[str]:
 
 def edge_parameters(plan: Plan) -> set[str]:
     """Return the names of the parameters of conditions on edges."""
+    of_hops = {name for part in plan_operators(plan) if isinstance(part, Hop) for name in _of_edges(part.moves)}
+    return of_hops | {name for path in _plan_paths(plan) for step in path.steps for name in _of_edges(step.moves)}
+
+
+def uses_edge_attributes(plan: Plan) -> bool:
+    """Return whether a plan has conditions on edges, or measures of their attributes."""
+    moves = [move for part in plan_operators(plan) if isinstance(part, Hop) for move in part.moves]
+    paths = _plan_paths(plan)
+    moves += [move for path in paths for step in path.steps for move in step.moves]
+    return any(move.conditions for move in moves) or any(path.of_edges for path in paths)
+
+
+def _plan_paths(plan: Plan) -> list[PathMeasure]:
+    """Return the paths of all measures of a plan, also those of values that nodes are compared with."""
     parts = list(plan_operators(plan))
-    paths = [path for part in parts for path in paths_of(part)]
-    of_hops = {name for part in parts if isinstance(part, Hop) for name in _of_edges(part.moves)}
     of_values = [p.other.total for p in parts if isinstance(p, MeasureFilter) and isinstance(p.other, ValueOf)]
     totals = [*of_values, *([plan.total] if plan.total is not None else [])]
-    paths += [path for total in totals for path in total.counts]
-    return of_hops | {name for path in paths for step in path.steps for name in _of_edges(step.moves)}
+    return [path for part in parts for path in paths_of(part)] + [path for total in totals for path in total.counts]
 
 
 def _of_edges(moves: Iterable[Move]) -> set[str]:
